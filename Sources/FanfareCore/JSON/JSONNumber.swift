@@ -1,0 +1,95 @@
+/// A JSON number with the text it was written as, so that it can be passed on unchanged.
+public struct JSONNumber: Sendable {
+    /// The text, as RFC 8259 section 6 allows it: `1.0`, `-3`, `6.02e23`.
+    public let literal: String
+
+    /// Wraps text that a parser has found to be a number.
+    ///
+    /// - Parameter literal: the checked text.
+    init(uncheckedLiteral literal: String) { self.literal = literal }
+
+    /// Makes a number of an integer.
+    ///
+    /// - Parameter value: any integer.
+    public init(_ value: some BinaryInteger) { literal = String(value) }
+
+    /// The value as a 64-bit integer, if it is one exactly: `3`, `3.0` and `30e-1` are, `3.5` and 2^63 are not.
+    public var integer: Int64? {
+        if let plain = Int64(literal) { return plain }
+        let decimal = Decimal(literal)
+        guard decimal.exponent >= 0, decimal.exponent <= 19 else { return nil }
+        var digits = decimal.isNegative ? "-" : ""
+        digits += String(decoding: decimal.digits, as: UTF8.self)
+        digits += String(repeating: "0", count: decimal.exponent)
+        return decimal.digits.isEmpty ? 0 : Int64(digits)
+    }
+}
+
+extension JSONNumber: Hashable {
+    /// Compares by value, exactly, whatever the size: `1.0 == 1`, `9007199254740993 != 9007199254740992`.
+    ///
+    /// - Parameters:
+    ///   - left: a number.
+    ///   - right: another.
+    /// - Returns: whether both are the same number.
+    public static func == (left: JSONNumber, right: JSONNumber) -> Bool {
+        left.literal == right.literal || Decimal(left.literal) == Decimal(right.literal)
+    }
+
+    /// Hashes by value.
+    ///
+    /// - Parameter hasher: takes the hash.
+    public func hash(into hasher: inout Hasher) { hasher.combine(Decimal(literal)) }
+}
+
+extension JSONNumber {
+    /// A number as sign, significant digits and power of ten, without leading or trailing zeros: a form in which
+    /// equal numbers are equal. Exponents beyond ±10^17 are taken as that.
+    private struct Decimal: Hashable {
+        var isNegative = false
+        var digits: [UInt8] = []
+        var exponent = 0
+
+        init(_ literal: String) {
+            var written = 0
+            var fractionDigits = 0
+            var inFraction = false
+            var rest = literal.utf8[...]
+            if rest.first == UInt8(ascii: "-") {
+                isNegative = true
+                rest.removeFirst()
+            }
+            while let byte = rest.popFirst() {
+                if byte == UInt8(ascii: ".") {
+                    inFraction = true
+                } else if byte == UInt8(ascii: "e") || byte == UInt8(ascii: "E") {
+                    written = Self.exponent(rest)
+                    break
+                } else {
+                    if inFraction { fractionDigits += 1 }
+                    if byte != UInt8(ascii: "0") || !digits.isEmpty { digits.append(byte) }
+                }
+            }
+            exponent = written - fractionDigits
+            while digits.last == UInt8(ascii: "0") {
+                digits.removeLast()
+                exponent += 1
+            }
+            if digits.isEmpty {
+                exponent = 0
+                isNegative = false
+            }
+        }
+
+        private static func exponent(_ text: Substring.UTF8View) -> Int {
+            let limit = 100_000_000_000_000_000
+            let isNegative = text.first == UInt8(ascii: "-")
+            var value = 0
+            for byte in text where byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9") {
+                value = min(value * 10 + Int(byte - UInt8(ascii: "0")), limit)
+                if value == limit { break }
+            }
+            return isNegative ? -value : value
+        }
+    }
+}

@@ -1,0 +1,79 @@
+/// Why a text is not the JSON that was asked for, and where.
+///
+/// Neither `description` nor any property holds text of the document.
+public struct JSONSyntaxError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// What was wrong.
+    public enum Reason: Equatable, Sendable {
+        /// The text ended inside a value.
+        case unexpectedEnd
+        /// A byte that cannot stand there.
+        case unexpectedByte
+        /// Something follows the value.
+        case trailingText
+        /// A number that RFC 8259 does not allow, such as `01` or `.5`.
+        case malformedNumber
+        /// A backslash followed by something it cannot be followed by.
+        case malformedEscape
+        /// Half of a UTF-16 surrogate pair.
+        case loneSurrogate
+        /// A control character inside a string that is not escaped.
+        case controlCharacter
+        /// The bytes of a string are not UTF-8.
+        case invalidUTF8
+        /// A key that its object already has.
+        case duplicateKey
+        /// More levels than allowed.
+        case tooDeep(limit: Int)
+        /// More bytes than allowed.
+        case tooLarge(limit: Int)
+    }
+
+    /// What was wrong.
+    public let reason: Reason
+    /// The line, from 1.
+    public let line: Int
+    /// The column in bytes, from 1.
+    public let column: Int
+
+    /// A text for logs: what, and where.
+    public var description: String { "\(reasonText) at line \(line), column \(column)" }
+
+    private var reasonText: String {
+        switch reason {
+        case .unexpectedEnd: "the text ends too early"
+        case .unexpectedByte: "unexpected character"
+        case .trailingText: "text after the value"
+        case .malformedNumber: "malformed number"
+        case .malformedEscape: "malformed escape"
+        case .loneSurrogate: "half of a surrogate pair"
+        case .controlCharacter: "control character in a string"
+        case .invalidUTF8: "invalid UTF-8"
+        case .duplicateKey: "an object has the same key twice"
+        case .tooDeep(let limit): "more than \(limit) levels"
+        case .tooLarge(let limit): "more than \(limit) bytes"
+        }
+    }
+}
+
+/// How large a JSON text may be.
+public struct JSONLimits: Sendable {
+    /// The most bytes.
+    public let bytes: Int
+    /// The most levels of arrays and objects.
+    public let levels: Int
+
+    /// Sets the limits.
+    ///
+    /// - Parameters:
+    ///   - bytes: the most bytes.
+    ///   - levels: the most levels of arrays and objects.
+    public init(bytes: Int, levels: Int) {
+        self.bytes = bytes
+        self.levels = levels
+    }
+
+    /// What an event's payload may have: 64 KiB, 32 levels.
+    public static let eventPayload = JSONLimits(bytes: 64 << 10, levels: 32)
+    /// What a rule, or any text of our own, may have: 1 MiB, 64 levels.
+    public static let document = JSONLimits(bytes: 1 << 20, levels: 64)
+}

@@ -1,0 +1,83 @@
+extension JSONValue {
+    /// The compact JSON text, in UTF-8.
+    public var encoded: [UInt8] {
+        var output: [UInt8] = []
+        encode(into: &output)
+        return output
+    }
+
+    /// Appends the compact JSON text, in UTF-8: keys in order, numbers as they were written.
+    ///
+    /// - Parameter output: takes the text.
+    public func encode(into output: inout [UInt8]) {
+        switch self {
+        case .null: output.append(contentsOf: "null".utf8)
+        case .bool(let flag): output.append(contentsOf: (flag ? "true" : "false").utf8)
+        case .number(let number): output.append(contentsOf: number.literal.utf8)
+        case .string(let text): JSONValue.encode(text, into: &output)
+        case .array(let elements):
+            output.append(UInt8(ascii: "["))
+            for (index, element) in elements.enumerated() {
+                if index > 0 { output.append(UInt8(ascii: ",")) }
+                element.encode(into: &output)
+            }
+            output.append(UInt8(ascii: "]"))
+        case .object(let object):
+            output.append(UInt8(ascii: "{"))
+            for (index, member) in object.members.enumerated() {
+                if index > 0 { output.append(UInt8(ascii: ",")) }
+                JSONValue.encode(member.key, into: &output)
+                output.append(UInt8(ascii: ":"))
+                member.value.encode(into: &output)
+            }
+            output.append(UInt8(ascii: "}"))
+        }
+    }
+
+    /// Appends a string as JSON, in quotes; escapes only what RFC 8259 section 7 asks for.
+    ///
+    /// - Parameters:
+    ///   - text: the string.
+    ///   - output: takes the text.
+    static func encode(_ text: String, into output: inout [UInt8]) {
+        output.append(UInt8(ascii: "\""))
+        encodeContent(of: text, into: &output)
+        output.append(UInt8(ascii: "\""))
+    }
+
+    /// Appends what stands between the quotes of a JSON string.
+    ///
+    /// - Parameters:
+    ///   - text: the string.
+    ///   - output: takes the text.
+    static func encodeContent(of text: String, into output: inout [UInt8]) {
+        // Nearly every string is clean; then its bytes are copied in one go.
+        if !text.utf8.contains(where: needsEscape) {
+            output.append(contentsOf: text.utf8)
+            return
+        }
+        for byte in text.utf8 {
+            if needsEscape(byte) { encodeEscape(byte, into: &output) } else { output.append(byte) }
+        }
+    }
+
+    private static func needsEscape(_ byte: UInt8) -> Bool {
+        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+    }
+
+    private static func encodeEscape(_ byte: UInt8, into output: inout [UInt8]) {
+        output.append(UInt8(ascii: "\\"))
+        switch byte {
+        case 0x08: output.append(UInt8(ascii: "b"))
+        case 0x09: output.append(UInt8(ascii: "t"))
+        case 0x0A: output.append(UInt8(ascii: "n"))
+        case 0x0C: output.append(UInt8(ascii: "f"))
+        case 0x0D: output.append(UInt8(ascii: "r"))
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"): output.append(byte)
+        default:
+            let low = byte & 0x0F
+            output.append(contentsOf: byte < 0x10 ? "u000".utf8 : "u001".utf8)
+            output.append(low < 10 ? UInt8(ascii: "0") + low : UInt8(ascii: "a") + low - 10)
+        }
+    }
+}

@@ -1,0 +1,56 @@
+/// Why a template is refused when it is saved.
+public struct TemplateProblem: Error, Equatable, Sendable, CustomStringConvertible {
+    /// The tag as it was written, such as `{{> footer}}`.
+    public let tag: String
+    /// What is wrong with it.
+    public let reason: String
+    /// How to mend it.
+    public let hint: String
+
+    /// A text for people: tag, reason and remedy.
+    public var description: String { "\(tag) \(reason); \(hint)" }
+}
+
+/// Why one pair (or all pairs of an event) cannot be rendered; the outcome is `refused`.
+///
+/// Holds names and sizes only, never a value from a payload or a device.
+public enum RenderProblem: Error, Equatable, Sendable {
+    /// A name that the template needs is not in the data, or is null there.
+    case missing(name: String)
+    /// A name stands for an object or array, where text is needed.
+    case notText(name: String)
+    /// A transform does not apply to what the name stands for, such as `uppercased` to a number.
+    case transform(name: String, transform: String)
+    /// The sections of a template repeat too often.
+    case tooManySteps(limit: Int)
+    /// A topic name that has no characters, too many, or others than `[a-zA-Z0-9-_.~%]`.
+    case topicName(template: String)
+    /// A header value that the provider does not accept.
+    case header(name: String, reason: String)
+    /// The payload is larger than the provider accepts.
+    case tooLarge(bytes: Int, limit: Int)
+    /// The rule has nothing to send to this platform.
+    case noContent(Platform)
+    /// This version cannot send to the platform.
+    case unsupported(Platform)
+    /// The rule's message names a device or user field, and no device was given.
+    case deviceNeeded
+}
+
+extension RenderProblem: CustomStringConvertible {
+    /// A text for logs and for the outcome's detail; holds no data.
+    public var description: String {
+        switch self {
+        case .missing(let name): "'\(name)' is missing or null"
+        case .notText(let name): "'\(name)' is an object or array, text is needed"
+        case .transform(let name, let transform): "'\(transform)' does not apply to what '\(name)' is"
+        case .tooManySteps(let limit): "a template takes more than \(limit) steps"
+        case .topicName(let template): "'\(template)' gives no valid topic name"
+        case .header(let name, let reason): "header \(name): \(reason)"
+        case .tooLarge(let bytes, let limit): "payload of \(bytes) bytes, at most \(limit) are allowed"
+        case .noContent(let platform): "the message has nothing for \(platform.rawValue)"
+        case .unsupported(let platform): "platform \(platform.rawValue) is not supported by this version"
+        case .deviceNeeded: "the message names a device or user field, and no device was given"
+        }
+    }
+}

@@ -1,0 +1,152 @@
+/// What is known about an event when its rules are rendered.
+public struct RenderContext: Sendable {
+    /// The event's id: `{{event.id}}`.
+    public var eventID: EventID
+    /// The event's type: `{{event.type}}`.
+    public var eventType: String
+    /// The event's idempotency key, if it has one: `{{event.key}}`.
+    public var eventKey: String?
+    /// The event's payload; the keys of its root are the names of templates.
+    public var payload: JSONObject
+    /// Until when it may be delivered, in seconds since 1970; nil if nothing is to be said to the provider.
+    public var expiration: Int64?
+
+    /// Describes an event.
+    ///
+    /// - Parameters:
+    ///   - eventID: its id.
+    ///   - eventType: its type.
+    ///   - eventKey: its idempotency key.
+    ///   - payload: its payload.
+    ///   - expiration: until when it may be delivered, in seconds since 1970.
+    public init(
+        eventID: EventID,
+        eventType: String,
+        eventKey: String? = nil,
+        payload: JSONObject,
+        expiration: Int64? = nil
+    ) {
+        self.eventID = eventID
+        self.eventType = eventType
+        self.eventKey = eventKey
+        self.payload = payload
+        self.expiration = expiration
+    }
+}
+
+/// What a template may say about the device it is rendered for, and its user.
+public struct DeviceContext: Sendable {
+    /// The device's id: `{{device.id}}`.
+    public var deviceID: Int64
+    /// The user it belongs to, if any: `{{user.id}}`.
+    public var userID: String?
+    /// Its locale: `{{device.locale}}`.
+    public var locale: String?
+    /// Its time zone: `{{device.time_zone}}`.
+    public var timeZone: String?
+    /// Its attributes: `{{device.attributes.tier}}`.
+    public var attributes: JSONObject
+
+    /// Describes a device.
+    ///
+    /// - Parameters:
+    ///   - deviceID: its id.
+    ///   - userID: the user it belongs to.
+    ///   - locale: its locale.
+    ///   - timeZone: its time zone.
+    ///   - attributes: its attributes.
+    public init(
+        deviceID: Int64,
+        userID: String? = nil,
+        locale: String? = nil,
+        timeZone: String? = nil,
+        attributes: JSONObject = JSONObject()
+    ) {
+        self.deviceID = deviceID
+        self.userID = userID
+        self.locale = locale
+        self.timeZone = timeZone
+        self.attributes = attributes
+    }
+
+    var deviceObject: JSONValue {
+        [
+            "id": .number(JSONNumber(deviceID)),
+            "locale": locale.map(JSONValue.string) ?? .null,
+            "time_zone": timeZone.map(JSONValue.string) ?? .null,
+            "attributes": .object(attributes),
+        ]
+    }
+
+    var userObject: JSONValue { ["id": userID.map(JSONValue.string) ?? .null] }
+}
+
+/// Where the names of a template are looked up: first in the payload's root, then among `event`, `device` and `user`.
+///
+/// A payload that has a key of one of those names hides Fanfare's own.
+struct TemplateScope {
+    let context: RenderContext
+    let device: DeviceContext?
+
+    /// Looks up the first part of a name.
+    ///
+    /// - Parameter name: the part before the first dot.
+    /// - Returns: the value, which may be null; nil if there is none.
+    func root(_ name: String) -> JSONValue? {
+        if let value = context.payload[name] { return value }
+        switch name {
+        case "event":
+            return [
+                "id": .number(JSONNumber(context.eventID.rawValue)),
+                "type": .string(context.eventType),
+                "key": context.eventKey.map(JSONValue.string) ?? .null,
+            ]
+        case "device": return device?.deviceObject
+        case "user": return device?.userObject
+        default: return nil
+        }
+    }
+
+    /// Looks up a name and applies its transforms.
+    ///
+    /// - Parameter expression: the name, not relative.
+    /// - Returns: a value other than null.
+    /// - Throws: `RenderProblem` if the name is missing or null, or a transform does not apply.
+    func value(of expression: TemplateExpression) throws(RenderProblem) -> JSONValue {
+        let components = expression.path.components
+        guard let first = components.first, var value = root(first) else {
+            throw .missing(name: expression.path.text)
+        }
+        for component in components.dropFirst() {
+            guard let child = value[component] else { throw .missing(name: expression.path.text) }
+            value = child
+        }
+        guard !value.isNull else { throw .missing(name: expression.path.text) }
+        return expression.transforms.isEmpty ? value : try expression.transformed(value)
+    }
+}
+
+extension TemplateExpression {
+    /// Applies the transforms to what the name stands for.
+    func transformed(_ value: JSONValue) throws(RenderProblem) -> JSONValue {
+        var value = value
+        for transform in transforms {
+            guard let next = transform.apply(to: value), !next.isNull else {
+                throw .transform(name: path.text, transform: transform.rawValue)
+            }
+            value = next
+        }
+        return value
+    }
+
+    /// The text of a scalar.
+    func text(of value: JSONValue) throws(RenderProblem) -> String {
+        switch value {
+        case .string(let text): return text
+        case .number(let number): return number.literal
+        case .bool(let flag): return flag ? "true" : "false"
+        case .null: throw .missing(name: path.text)
+        case .array, .object: throw .notText(name: path.text)
+        }
+    }
+}

@@ -1,0 +1,138 @@
+import Mustache
+
+/// A Mustache template for one string, compiled once and rendered any number of times, from any thread.
+///
+/// Names used as a section or inverted section in it are optional. Any other name that is missing or null refuses the
+/// rendering: it never becomes an empty string. Nothing is HTML-escaped.
+public struct TextTemplate: Sendable {
+    /// What rendering does; text and variables, by far the most, need no Mustache.
+    enum Program: Sendable {
+        case literal(String)
+        case segments([Segment])
+        case sections(SectionTemplate)
+    }
+
+    /// A piece of a template without sections.
+    enum Segment: Sendable {
+        case text(String)
+        case variable(TemplateExpression)
+    }
+
+    /// The template as it was written.
+    public let source: String
+    /// The names without which it cannot be rendered, in order of appearance.
+    public let requiredNames: [String]
+    /// The names it uses as sections; they may be missing.
+    public let optionalNames: [String]
+    /// Whether it names a field of `device` or `user`.
+    public let usesDevice: Bool
+    let program: Program
+
+    /// Compiles a template.
+    ///
+    /// - Parameter source: the template.
+    /// - Throws: `TemplateProblem` that names the offending tag: partials, inheritance, delimiters, pragmas, unknown
+    ///   transforms, unbalanced sections.
+    public init(_ source: String) throws(TemplateProblem) {
+        let tags = try TemplateScanner.scan(source)
+        let optional = tags.filter { $0.kind == .section || $0.kind == .invertedSection }.compactMap(\.expression?.path.text)
+        let required = tags.filter { $0.kind == .variable }.compactMap(\.expression?.path.text)
+        self.source = source
+        optionalNames = Self.unique(optional)
+        requiredNames = Self.unique(required.filter { !optional.contains($0) })
+        usesDevice = tags.contains { $0.expression?.path.namesDevice ?? false }
+        if tags.isEmpty {
+            program = .literal(source)
+        } else if tags.allSatisfy({ $0.kind == .variable }) {
+            program = .segments(Self.segments(of: source, tags))
+        } else {
+            program = .sections(try SectionTemplate(source, tags))
+        }
+    }
+
+    /// The text itself, if it has no tags.
+    public var literal: String? {
+        if case .literal(let text) = program { text } else { nil }
+    }
+
+    /// The variable, if the template is exactly one tag such as `{{x}}`.
+    var soleVariable: TemplateExpression? {
+        if case .segments(let segments) = program, segments.count == 1, case .variable(let variable) = segments[0] {
+            return variable
+        }
+        return nil
+    }
+
+    /// Renders the text.
+    ///
+    /// - Parameters:
+    ///   - context: the event.
+    ///   - device: the device, needed if ``usesDevice``.
+    /// - Returns: the text; a number keeps the digits it was written with.
+    /// - Throws: `RenderProblem` with the name that stood in the way.
+    public func text(_ context: RenderContext, device: DeviceContext? = nil) throws(RenderProblem) -> String {
+        try text(in: TemplateScope(context: context, device: device))
+    }
+
+    func text(in scope: TemplateScope) throws(RenderProblem) -> String {
+        switch program {
+        case .literal(let text): return text
+        case .sections(let template): return try template.text(in: scope)
+        case .segments(let segments):
+            var result = ""
+            for segment in segments {
+                switch segment {
+                case .text(let text): result += text
+                case .variable(let variable): result += try variable.text(of: try scope.value(of: variable))
+                }
+            }
+            return result
+        }
+    }
+
+    /// Renders a JSON value: a template that is exactly one variable keeps the type of what the name stands for,
+    /// anything else gives a string.
+    ///
+    /// - Parameters:
+    ///   - context: the event.
+    ///   - device: the device, needed if ``usesDevice``.
+    /// - Returns: the value, never null.
+    /// - Throws: `RenderProblem` with the name that stood in the way.
+    public func value(_ context: RenderContext, device: DeviceContext? = nil) throws(RenderProblem) -> JSONValue {
+        let scope = TemplateScope(context: context, device: device)
+        if let variable = soleVariable { return try scope.value(of: variable) }
+        return .string(try text(in: scope))
+    }
+
+    private static func segments(of source: String, _ tags: [TemplateTag]) -> [Segment] {
+        let bytes = Array(source.utf8)
+        var segments: [Segment] = []
+        var position = 0
+        func appendText(upTo end: Int) {
+            guard position < end else { return }
+            segments.append(.text(String(decoding: bytes[position..<end], as: UTF8.self)))
+        }
+        for tag in tags {
+            appendText(upTo: tag.range.lowerBound)
+            if let expression = tag.expression { segments.append(.variable(expression)) }
+            position = tag.range.upperBound
+        }
+        appendText(upTo: bytes.count)
+        return segments
+    }
+
+    private static func unique(_ names: [String]) -> [String] {
+        var seen: Set<String> = []
+        return names.filter { seen.insert($0).inserted }
+    }
+}
+
+extension TextTemplate: Equatable {
+    /// Compares the sources.
+    ///
+    /// - Parameters:
+    ///   - left: a template.
+    ///   - right: another.
+    /// - Returns: whether both were written alike.
+    public static func == (left: TextTemplate, right: TextTemplate) -> Bool { left.source == right.source }
+}
