@@ -1,0 +1,71 @@
+/// What was already tried for one pair.
+///
+/// Travels with the pair from one retry batch to the next, packed in ``encoded``, because some answers mean something
+/// else the second time: `BadDeviceToken` first asks for the other environment and then is evidence.
+public struct RetryHistory: Equatable, Hashable, Sendable {
+    /// What is tried at most once per pair.
+    public struct Marks: OptionSet, Hashable, Sendable {
+        /// The bits; they are stored, so a bit keeps its meaning.
+        public let rawValue: UInt8
+
+        /// Wraps stored bits.
+        ///
+        /// - Parameter rawValue: bits that are not known to this version are kept.
+        public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+        /// Sent again at once after its answer was lost.
+        public static let resent = Marks(rawValue: 1)
+        /// Sent again with a renewed credential.
+        public static let credentialRenewed = Marks(rawValue: 2)
+        /// Sent again on a connection of its own.
+        public static let otherConnection = Marks(rawValue: 4)
+        /// Sent, or being sent, to the other APNs environment than the one stored with the device.
+        public static let otherEnvironment = Marks(rawValue: 8)
+        /// Tried again though an evidence older than its registration called it gone.
+        public static let registeredLater = Marks(rawValue: 16)
+    }
+
+    /// Attempts that count against `retry.attempts`, without the one in flight.
+    public var attempts: UInt8
+    /// Waits of the back-off used up so far, at most 15.
+    public var waits: UInt8
+    /// Repeats that were free because the provider never had the request, at most 15.
+    public var freeRepeats: UInt8
+    /// What was tried once.
+    public var marks: Marks
+
+    /// A history; nothing tried unless said otherwise.
+    ///
+    /// - Parameters:
+    ///   - attempts: attempts that counted.
+    ///   - waits: waits used up; over 15 is kept as 15.
+    ///   - freeRepeats: free repeats; over 15 is kept as 15.
+    ///   - marks: what was tried once.
+    public init(attempts: UInt8 = 0, waits: UInt8 = 0, freeRepeats: UInt8 = 0, marks: Marks = []) {
+        self.attempts = attempts
+        self.waits = min(waits, 15)
+        self.freeRepeats = min(freeRepeats, 15)
+        self.marks = marks
+    }
+
+    /// The history of a pair that was never sent: 0 when ``encoded``.
+    public static let none = RetryHistory()
+
+    /// Reads a stored history; every value is one.
+    ///
+    /// - Parameter encoded: as ``encoded`` gave it.
+    public init(encoded: Int32) {
+        let bits = UInt32(bitPattern: encoded)
+        self.init(
+            attempts: UInt8(bits & 0xff),
+            waits: UInt8(bits >> 8 & 0xf),
+            freeRepeats: UInt8(bits >> 12 & 0xf),
+            marks: Marks(rawValue: UInt8(bits >> 16 & 0xff))
+        )
+    }
+
+    /// The history in 24 bits, never negative: fits PostgreSQL's `integer`.
+    public var encoded: Int32 {
+        Int32(attempts) | Int32(min(waits, 15)) << 8 | Int32(min(freeRepeats, 15)) << 12 | Int32(marks.rawValue) << 16
+    }
+}

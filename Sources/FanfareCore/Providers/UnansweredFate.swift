@@ -1,0 +1,29 @@
+/// Why a request has no answer (DESIGN.md section 3).
+public enum UnansweredFate: CaseIterable, Sendable {
+    /// It never reached the socket.
+    case notSent
+    /// The provider said that it did not process it: GOAWAY below its stream, REFUSED_STREAM (RFC 9113 section 8.7).
+    case notProcessed
+    /// Handed to the socket, then lost, reset or past its deadline: it may have been delivered.
+    case ambiguous
+}
+
+extension Verdict {
+    /// Judges a request without an answer.
+    ///
+    /// - Parameters:
+    ///   - fate: what the transport knows.
+    ///   - atMostOnce: whether the rule asked for `delivery: at_most_once`; then an ambiguous request is never repeated.
+    public init(fate: UnansweredFate, atMostOnce: Bool) {
+        switch fate {
+        case .notSent:
+            self.init(.retryingNotSent, .retry(Retry(pace: .repeatedly, isFree: true)))
+        case .notProcessed:
+            self.init(.retryingNotProcessed, .retry(Retry(pace: .repeatedly)), replacesConnection: true)
+        case .ambiguous where atMostOnce:
+            self.init(.unknown, .final)
+        case .ambiguous:
+            self.init(.retryingAnswerLost, .retry(Retry(pace: .onceAtOnce)))
+        }
+    }
+}
