@@ -1,0 +1,148 @@
+/// Stops sending to a provider that fails, and finds out when it works again.
+///
+/// One for each (app, provider). Opens at 50 % failures among 20 or more answers in 10 s, or at 5 failed connects in a row. Probes with one request after
+/// 5 s, doubling to 60 s. Closes after 3 accepted. Times are microseconds of any steady clock.
+public struct Breaker: Equatable, Sendable {
+    /// Answers needed before a share of failures means anything.
+    public static let leastAnswers = 20
+    /// The share of failures, in percent, that opens it.
+    public static let failurePercent = 50
+    /// Failed connects in a row that open it.
+    public static let failedConnects = 5
+    /// Accepted probes that close it.
+    public static let acceptedProbes = 3
+    /// The first wait before a probe, and the longest.
+    public static let waits: ClosedRange<Microseconds> = 5 * Micros.second...60 * Micros.second
+    /// A probe without any result counts as failed after this; longer than the request deadline of 15 s.
+    public static let probePatience: Microseconds = 20 * Micros.second
+
+    /// What the breaker lets through.
+    public enum State: Equatable, Sendable {
+        /// Everything is let through. Can transition to: ``open(until:wait:)``.
+        case closed
+        /// Nothing is let through. Can transition to: ``probing(since:accepted:wait:)``, when `until` has come.
+        case open(until: Microseconds, wait: Microseconds)
+        /// One request at a time is let through; `since` is when the one in flight was, nil while none is.
+        ///
+        /// Can transition to: ``closed``, after three accepted; ``open(until:wait:)`` with a doubled wait, after a failure.
+        case probing(since: Microseconds?, accepted: Int, wait: Microseconds)
+    }
+
+    /// How much may be sent now.
+    public enum Admission: Equatable, Sendable {
+        /// As much as there is.
+        case all
+        /// One request; its result must be reported.
+        case probe
+        /// Nothing before this time.
+        case nothing(until: Microseconds)
+    }
+
+    private struct Tally: WindowTally {
+        var answers = 0
+        var failures = 0
+
+        static func += (tally: inout Tally, other: Tally) {
+            tally.answers += other.answers
+            tally.failures += other.failures
+        }
+    }
+
+    /// What the breaker lets through.
+    public private(set) var state = State.closed
+    private var window = SlidingWindow<Tally>(width: 10 * Micros.second, buckets: 10)
+    private var connectsFailed = 0
+
+    /// A closed breaker.
+    public init() {}
+
+    /// Asks to send; ``Admission/probe`` is given to one caller at a time.
+    ///
+    /// - Parameter now: the time.
+    /// - Returns: how much may be sent.
+    public mutating func admit(at now: Microseconds) -> Admission {
+        switch state {
+        case .closed:
+            return .all
+        case .open(let until, let wait):
+            guard now >= until else { return .nothing(until: until) }
+            state = .probing(since: now, accepted: 0, wait: wait)
+            return .probe
+        case .probing(nil, let accepted, let wait):
+            state = .probing(since: now, accepted: accepted, wait: wait)
+            return .probe
+        case .probing(let since?, _, let wait):
+            let givenUp = since.addingClamping(Self.probePatience)
+            guard now >= givenUp else { return .nothing(until: givenUp) }
+            reopen(after: wait, at: now)
+            return admit(at: now)
+        }
+    }
+
+    /// Reports what attempts said about the provider.
+    ///
+    /// While open, late answers to what was sent before are ignored: only probes close it.
+    ///
+    /// - Parameters:
+    ///   - health: what they said.
+    ///   - count: how many attempts said it.
+    ///   - now: the time.
+    public mutating func record(_ health: ProviderHealth, count: Int = 1, at now: Microseconds) {
+        guard count > 0 else { return }
+        switch state {
+        case .open: break
+        case .probing(_, let accepted, let wait): recordProbe(health, accepted: accepted, wait: wait, at: now)
+        case .closed:
+            window.add(Tally(answers: count, failures: health == .failed ? count : 0), at: now)
+            let recent = window.total(at: now)
+            if recent.answers >= Self.leastAnswers, recent.failures * 100 >= recent.answers * Self.failurePercent {
+                open(for: Self.waits.lowerBound, at: now)
+            }
+        }
+    }
+
+    /// Reports a connection that was opened.
+    public mutating func connected() {
+        connectsFailed = 0
+    }
+
+    /// Reports a connection that could not be opened.
+    ///
+    /// - Parameter now: the time.
+    public mutating func connectFailed(at now: Microseconds) {
+        connectsFailed += 1
+        switch state {
+        case .open: break
+        case .probing(_, _, let wait): reopen(after: wait, at: now)
+        case .closed where connectsFailed >= Self.failedConnects: open(for: Self.waits.lowerBound, at: now)
+        case .closed: break
+        }
+    }
+
+    private mutating func recordProbe(
+        _ health: ProviderHealth,
+        accepted: Int,
+        wait: Microseconds,
+        at now: Microseconds
+    ) {
+        switch health {
+        case .failed:
+            reopen(after: wait, at: now)
+        case .neutral:
+            state = .probing(since: nil, accepted: accepted, wait: wait)
+        case .accepted where accepted + 1 >= Self.acceptedProbes:
+            self = Breaker()
+        case .accepted:
+            state = .probing(since: nil, accepted: accepted + 1, wait: wait)
+        }
+    }
+
+    private mutating func reopen(after wait: Microseconds, at now: Microseconds) {
+        open(for: min(wait * 2, Self.waits.upperBound), at: now)
+    }
+
+    private mutating func open(for wait: Microseconds, at now: Microseconds) {
+        connectsFailed = 0
+        state = .open(until: now.addingClamping(wait), wait: wait)
+    }
+}

@@ -1,0 +1,92 @@
+/// Tells whether this daemon may still submit requests for the batches it owns (DESIGN.md section 2, claim).
+///
+/// All times are CLOCK_BOOTTIME in microseconds: it goes on while the machine sleeps, so that a process that slept sends
+/// nothing stale. The lease itself is granted in database time; counting its length from before the renewal was sent makes
+/// the end known here never later than the end the database knows.
+public struct LeaseGuard: Equatable, Sendable {
+    /// The length of the lease.
+    public static let length: Microseconds = 15 * Micros.second
+    /// The time between renewals.
+    public static let renewalInterval: Microseconds = 5 * Micros.second
+    /// Nothing is submitted this long before the lease's end.
+    public static let margin: Microseconds = Micros.second
+    /// Nothing is submitted from this long after the control connection was lost.
+    public static let controlGrace: Microseconds = Micros.second
+
+    /// Whether the lease can still be renewed.
+    public enum State: Equatable, Sendable {
+        /// No lease was granted yet. Can transition to: ``held(end:)``, ``ended(at:)``.
+        case none
+        /// Granted until `end`. Can transition to: itself with a later end; ``ended(at:)``.
+        case held(end: Microseconds)
+        /// The control connection was lost, nothing is submitted from `at` on. No exit: whoever connects again does so
+        /// under a new owner number, with a new guard.
+        case ended(at: Microseconds)
+    }
+
+    /// Whether the lease can still be renewed.
+    public private(set) var state = State.none
+    private var lastRenewal: Microseconds?
+
+    /// A guard without a lease: nothing may be submitted.
+    public init() {}
+
+    /// A renewal is about to be sent: to be called before, not after.
+    ///
+    /// - Parameter now: the time, which is handed to ``renewSucceeded(startedAt:)`` later.
+    public mutating func renewStarted(at now: Microseconds) {
+        lastRenewal = max(lastRenewal ?? now, now)
+    }
+
+    /// The database granted a renewal.
+    ///
+    /// Answers may come in any order; none shortens the lease.
+    ///
+    /// - Parameter start: the time given to ``renewStarted(at:)``.
+    public mutating func renewSucceeded(startedAt start: Microseconds) {
+        let end = start.addingClamping(Self.length)
+        switch state {
+        case .none: state = .held(end: end)
+        case .held(let known): state = .held(end: max(known, end))
+        case .ended: break
+        }
+    }
+
+    /// The control connection was lost; also the session lock, and with it soon the batches.
+    ///
+    /// - Parameter now: when that was noticed.
+    public mutating func controlLost(at now: Microseconds) {
+        let grace = now.addingClamping(Self.controlGrace)
+        switch state {
+        case .none: state = .ended(at: now)
+        case .held(let end): state = .ended(at: min(end.subtractingClamping(Self.margin), grace))
+        case .ended(let known): state = .ended(at: min(known, grace))
+        }
+    }
+
+    /// The first time at which nothing may be submitted, as far as known now; nil without a lease.
+    public var submitsUntil: Microseconds? {
+        switch state {
+        case .none: nil
+        case .held(let end): end.subtractingClamping(Self.margin)
+        case .ended(let at): at
+        }
+    }
+
+    /// Whether a request may be handed to the socket.
+    ///
+    /// - Parameter now: the time, read just before.
+    /// - Returns: whether the lease certainly lasts a second more.
+    public func maySubmit(at now: Microseconds) -> Bool {
+        submitsUntil.map { now < $0 } ?? false
+    }
+
+    /// Whether a renewal should be sent.
+    ///
+    /// - Parameter now: the time.
+    /// - Returns: false once the control connection was lost.
+    public func isRenewalDue(at now: Microseconds) -> Bool {
+        if case .ended = state { return false }
+        return lastRenewal.map { now >= $0.addingClamping(Self.renewalInterval) } ?? true
+    }
+}

@@ -1,0 +1,57 @@
+/// How many retries may be sent beside new pushes, so that retries never become the load that keeps a provider down.
+///
+/// 10 % of the answers of the last 10 s, and at least 10 in each second. A retry over the budget waits; none is dropped.
+/// One for each (app, provider). Times are microseconds of any steady clock.
+public struct RetryBudget: Equatable, Sendable {
+    /// Retries per hundred answers.
+    public static let percent = 10
+    /// Retries that every second may have.
+    public static let leastPerSecond = 10
+
+    private struct Tally: WindowTally {
+        var answers = 0
+        var retries = 0
+
+        static func += (tally: inout Tally, other: Tally) {
+            tally.answers += other.answers
+            tally.retries += other.retries
+        }
+    }
+
+    private var window = SlidingWindow<Tally>(width: 10 * Micros.second, buckets: 10)
+
+    /// A budget that has seen no answers.
+    public init() {}
+
+    /// Counts answers, of first attempts and retries alike.
+    ///
+    /// - Parameters:
+    ///   - count: how many.
+    ///   - now: the time.
+    public mutating func answered(_ count: Int, at now: Microseconds) {
+        window.add(Tally(answers: max(count, 0)), at: now)
+    }
+
+    /// Takes retries out of the budget.
+    ///
+    /// - Parameters:
+    ///   - wanted: how many are ready.
+    ///   - now: the time.
+    /// - Returns: how many may be sent now, at most `wanted`; the rest waits until ``nextChance(after:)``.
+    public mutating func take(_ wanted: Int, at now: Microseconds) -> Int {
+        let total = window.total(at: now)
+        let byShare = total.answers * Self.percent / 100 - total.retries
+        let bySecond = Self.leastPerSecond - window.current(at: now).retries
+        let granted = min(max(byShare, bySecond, 0), max(wanted, 0))
+        window.add(Tally(retries: granted), at: now)
+        return granted
+    }
+
+    /// When more may be granted without further answers.
+    ///
+    /// - Parameter now: the time.
+    /// - Returns: the end of the current second of the clock.
+    public func nextChance(after now: Microseconds) -> Microseconds {
+        window.endOfBucket(at: now)
+    }
+}

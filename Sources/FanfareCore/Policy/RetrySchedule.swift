@@ -1,0 +1,125 @@
+/// When Fanfare gives a pair up.
+public struct Deadline: Equatable, Sendable {
+    /// The time from which on it is too late (wall clock, in database time).
+    public let at: Microseconds
+    /// What is recorded from then on.
+    public let outcome: Outcome
+
+    /// How long Fanfare tries where no `ttl` is given (CONTRACTS.md 3).
+    public static let patience: Microseconds = 24 * Micros.hour
+
+    /// The deadline of a pair.
+    ///
+    /// - Parameters:
+    ///   - createdAt: when the event was emitted (wall clock).
+    ///   - ttl: the shorter of the event's and the rule's; nil where neither has one, and then the pair ends as
+    ///     `exhausted` after ``patience`` instead of `expired`.
+    public init(createdAt: Microseconds, ttl: Microseconds?) {
+        at = createdAt.addingClamping(ttl ?? Self.patience)
+        outcome = ttl == nil ? .exhausted : .expired
+    }
+}
+
+/// What becomes of a pair after one attempt.
+public enum RetryDecision: Equatable, Sendable {
+    /// Nothing more; this is recorded.
+    case final(Outcome)
+    /// Another attempt not before `at` (wall clock); `outcome` is recorded for this one.
+    ///
+    /// The next attempt is judged with `history`.
+    case again(at: Microseconds, outcome: Outcome, history: RetryHistory)
+}
+
+/// The retry policy: a total function of verdict and history (CONTRACTS.md 3).
+///
+/// Waits of 1 s, 4 s, 16 s, 1 min, 4 min, then 15 min, each ± 50 %, until the attempts or the time are used up.
+public struct RetrySchedule: Equatable, Sendable {
+    /// The waits before jitter; the last one repeats.
+    public static let waits: [Microseconds] = [
+        Micros.second, 4 * Micros.second, 16 * Micros.second, Micros.minute, 4 * Micros.minute, 15 * Micros.minute,
+    ]
+    /// How often a request that the provider never had is repeated at once.
+    public static let freeRepeats: UInt8 = 5
+
+    /// The most attempts that count, the first included: `retry.attempts`.
+    public let maximumAttempts: UInt8
+
+    /// A schedule.
+    ///
+    /// - Parameter maximumAttempts: `retry.attempts`; 0 acts as 1.
+    public init(maximumAttempts: UInt8 = 10) {
+        self.maximumAttempts = max(maximumAttempts, 1)
+    }
+
+    /// Decides what becomes of a pair.
+    ///
+    /// - Parameters:
+    ///   - verdict: the judgement on the attempt.
+    ///   - history: what was tried before that attempt.
+    ///   - deadline: when the pair is given up.
+    ///   - now: the time (wall clock).
+    ///   - random: evenly distributed in 0..<1; spreads the waits.
+    /// - Returns: the end, or the time of the next attempt, which lies before the deadline.
+    public func decide(
+        _ verdict: Verdict,
+        history: RetryHistory,
+        deadline: Deadline,
+        now: Microseconds,
+        random: Double
+    ) -> RetryDecision {
+        let retry: Retry
+        switch verdict.disposition {
+        case .final, .prune, .pauseCredential: return .final(verdict.outcome)
+        case .retry(let asked): retry = asked
+        case .tryOtherEnvironment, .renewCredential: retry = Retry(pace: .onceAtOnce)
+        }
+        var next = history
+        next.marks.formUnion(mark(for: verdict.outcome))
+        let isAtOnce = takesRepeatAtOnce(retry.pace, before: history, after: &next)
+        if !retry.isFree && !(isAtOnce && retry.pace == .repeatedly) {
+            next.attempts = history.attempts == .max ? .max : history.attempts + 1
+            guard next.attempts < maximumAttempts else { return .final(.exhausted) }
+        }
+        var wait = isAtOnce ? 0 : backoff(&next, random: random)
+        if retry.floor > wait {
+            // A little beyond the floor, so that those who were told the same do not come back in one instant.
+            wait = retry.floor.addingClamping(Int64(Double(retry.floor) * 0.1 * clampedUnit(random)))
+        }
+        let at = now.addingClamping(wait)
+        return at < deadline.at ? .again(at: at, outcome: verdict.outcome, history: next) : .final(deadline.outcome)
+    }
+
+    /// Whether the next attempt is made at once; counts it among the free repeats where it is one.
+    private func takesRepeatAtOnce(
+        _ pace: Retry.Pace,
+        before history: RetryHistory,
+        after next: inout RetryHistory
+    ) -> Bool {
+        switch pace {
+        case .backoff: return false
+        case .onceAtOnce: return next.marks != history.marks
+        case .repeatedly:
+            guard history.freeRepeats < Self.freeRepeats else { return false }
+            next.freeRepeats += 1
+            return true
+        }
+    }
+
+    private func backoff(_ next: inout RetryHistory, random: Double) -> Microseconds {
+        let wait = Self.waits[min(Int(next.waits), Self.waits.count - 1)]
+        next.waits = min(next.waits + 1, 15)
+        return Int64(Double(wait) * (0.5 + clampedUnit(random)))
+    }
+
+    /// What the outcome of an attempt makes known to the next.
+    private func mark(for outcome: Outcome) -> RetryHistory.Marks {
+        switch outcome {
+        case .retryingAnswerLost: .resent
+        case .retryingCredentialRenewed: .credentialRenewed
+        case .retryingOtherConnection: .otherConnection
+        case .retryingOtherEnvironment: .otherEnvironment
+        case .retryingRegisteredLater: .registeredLater
+        default: []
+        }
+    }
+}

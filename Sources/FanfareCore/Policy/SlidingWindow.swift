@@ -1,0 +1,64 @@
+/// Counts that can be summed.
+protocol WindowTally: Equatable, Sendable {
+    /// Nothing counted.
+    init()
+    /// Adds the counts of another.
+    static func += (tally: inout Self, other: Self)
+}
+
+/// Sums over the last while, in buckets: what is older than the window is forgotten a bucket at a time.
+struct SlidingWindow<Tally: WindowTally>: Equatable, Sendable {
+    private let bucketWidth: Microseconds
+    private var buckets: [Tally]
+    /// The number of the newest bucket, counted from the clock's zero; nil before anything was added.
+    private var newest: Int64?
+    /// The sum of all buckets, as of the last change.
+    private(set) var sum = Tally()
+
+    init(width: Microseconds, buckets count: Int) {
+        bucketWidth = max(width / Int64(max(count, 1)), 1)
+        buckets = Array(repeating: Tally(), count: max(count, 1))
+    }
+
+    /// Adds to the bucket of `now`; a clock that went back counts as standing still.
+    mutating func add(_ tally: Tally, at now: Microseconds) {
+        advance(to: now)
+        buckets[index(newest ?? 0)] += tally
+        sum += tally
+    }
+
+    /// The sum over the window that ends at `now`.
+    mutating func total(at now: Microseconds) -> Tally {
+        advance(to: now)
+        return sum
+    }
+
+    /// What was added in the bucket of `now`.
+    mutating func current(at now: Microseconds) -> Tally {
+        advance(to: now)
+        return buckets[index(newest ?? 0)]
+    }
+
+    /// When the bucket of `now` ends.
+    func endOfBucket(at now: Microseconds) -> Microseconds {
+        (max(bucketNumber(now), newest ?? .min) + 1).multipliedClamping(by: bucketWidth)
+    }
+
+    private func bucketNumber(_ now: Microseconds) -> Int64 { max(now, 0) / bucketWidth }
+
+    private func index(_ bucket: Int64) -> Int { Int(bucket % Int64(buckets.count)) }
+
+    private mutating func advance(to now: Microseconds) {
+        let bucket = bucketNumber(now)
+        guard let last = newest else {
+            newest = bucket
+            return
+        }
+        guard bucket > last else { return }
+        for passed in 0..<min(bucket - last, Int64(buckets.count)) {
+            buckets[index(bucket - passed)] = Tally()
+        }
+        newest = bucket
+        sum = buckets.reduce(into: Tally()) { $0 += $1 }
+    }
+}
