@@ -1,0 +1,158 @@
+/// A value that can be read from PostgreSQL's binary form.
+protocol BinaryDecodable {
+    /// In words, for the message when something else came.
+    static var expected: String { get }
+    static func accepts(_ type: PostgresType) -> Bool
+    /// Reads the value; nil if the bytes cannot be one.
+    init?(binary: UnsafeRawBufferPointer, type: PostgresType)
+}
+
+extension FixedWidthInteger {
+    /// Reads a big-endian integer that fills `binary` exactly.
+    fileprivate init?(network binary: UnsafeRawBufferPointer) {
+        guard binary.count == MemoryLayout<Self>.size else { return nil }
+        self.init(bigEndian: unsafe binary.loadUnaligned(as: Self.self))
+    }
+}
+
+extension Int64: BinaryDecodable {
+    static var expected: String { "bigint" }
+
+    static func accepts(_ type: PostgresType) -> Bool { type == .int8 || type == .xid8 || type == .oid }
+
+    init?(binary: UnsafeRawBufferPointer, type: PostgresType) {
+        if type == .oid {
+            guard let value = unsafe UInt32(network: binary) else { return nil }
+            self.init(value)
+        } else {
+            unsafe self.init(network: binary)
+        }
+    }
+}
+
+extension Int32: BinaryDecodable {
+    static var expected: String { "integer" }
+
+    static func accepts(_ type: PostgresType) -> Bool { type == .int4 }
+
+    init?(binary: UnsafeRawBufferPointer, type: PostgresType) { unsafe self.init(network: binary) }
+}
+
+extension Int16: BinaryDecodable {
+    static var expected: String { "smallint" }
+
+    static func accepts(_ type: PostgresType) -> Bool { type == .int2 }
+
+    init?(binary: UnsafeRawBufferPointer, type: PostgresType) { unsafe self.init(network: binary) }
+}
+
+extension Bool: BinaryDecodable {
+    static var expected: String { "boolean" }
+
+    static func accepts(_ type: PostgresType) -> Bool { type == .bool }
+
+    init?(binary: UnsafeRawBufferPointer, type: PostgresType) {
+        guard let byte = unsafe UInt8(network: binary) else { return nil }
+        self = byte != 0
+    }
+}
+
+extension Double: BinaryDecodable {
+    static var expected: String { "double precision" }
+
+    static func accepts(_ type: PostgresType) -> Bool { type == .float8 }
+
+    init?(binary: UnsafeRawBufferPointer, type: PostgresType) {
+        guard let bits = unsafe UInt64(network: binary) else { return nil }
+        self.init(bitPattern: bits)
+    }
+}
+
+extension Timestamp: BinaryDecodable {
+    static var expected: String { "timestamp with time zone" }
+
+    static func accepts(_ type: PostgresType) -> Bool { type == .timestamptz }
+
+    init?(binary: UnsafeRawBufferPointer, type: PostgresType) {
+        guard let value = unsafe Int64(network: binary) else { return nil }
+        self.init(serverMicroseconds: value)
+    }
+}
+
+extension String: BinaryDecodable {
+    static var expected: String { "text" }
+
+    static func accepts(_ type: PostgresType) -> Bool {
+        switch type {
+        case .text, .varchar, .bpchar, .name, .char, .json, .jsonb, .unknown: true
+        default: false
+        }
+    }
+
+    init?(binary: UnsafeRawBufferPointer, type: PostgresType) {
+        var text = unsafe binary
+        if type == .jsonb {
+            // jsonb_send puts a version number, always 1, before the text.
+            guard unsafe binary.first == 1 else { return nil }
+            unsafe text = UnsafeRawBufferPointer(rebasing: binary[1...])
+        }
+        unsafe self.init(decoding: text, as: UTF8.self)
+    }
+}
+
+extension [UInt8]: BinaryDecodable {
+    static var expected: String { "bytea" }
+
+    static func accepts(_ type: PostgresType) -> Bool { type == .bytea }
+
+    init?(binary: UnsafeRawBufferPointer, type: PostgresType) { unsafe self.init(binary) }
+}
+
+/// Reads the elements of an array's binary form one after another; see `ArrayHeader` for the form.
+@safe
+struct ArrayReader {
+    let type: PostgresType
+    let count: Int
+    private var rest: UnsafeRawBufferPointer
+
+    /// Reads the head; nil if the bytes are no array or one with several dimensions.
+    init?(binary: UnsafeRawBufferPointer) {
+        guard binary.count >= 12 else { return nil }
+        let dimensions = unsafe Int32(bigEndian: binary.loadUnaligned(as: Int32.self))
+        type = PostgresType(
+            rawValue: unsafe UInt32(bigEndian: binary.loadUnaligned(fromByteOffset: 8, as: UInt32.self))
+        )
+        if dimensions == 1 {
+            guard binary.count >= 20 else { return nil }
+            count = Int(unsafe Int32(bigEndian: binary.loadUnaligned(fromByteOffset: 12, as: Int32.self)))
+            unsafe rest = UnsafeRawBufferPointer(rebasing: binary[20...])
+            // Each element has at least its length: a wrong count is found before memory is reserved for it.
+            guard unsafe count >= 0 && rest.count / 4 >= count else { return nil }
+        } else {
+            guard dimensions == 0 else { return nil }
+            count = 0
+            unsafe rest = UnsafeRawBufferPointer(rebasing: binary[12...])
+        }
+    }
+
+    /// The bytes of the next element.
+    @safe
+    enum Element {
+        case null
+        case bytes(UnsafeRawBufferPointer)
+        case malformed
+    }
+
+    mutating func next() -> Element {
+        guard unsafe rest.count >= 4 else { return .malformed }
+        let length = Int(unsafe Int32(bigEndian: rest.loadUnaligned(as: Int32.self)))
+        guard length >= 0 else {
+            unsafe rest = UnsafeRawBufferPointer(rebasing: rest[4...])
+            return .null
+        }
+        guard unsafe rest.count - 4 >= length else { return .malformed }
+        let bytes = unsafe UnsafeRawBufferPointer(rebasing: rest[4..<4 + length])
+        unsafe rest = UnsafeRawBufferPointer(rebasing: rest[(4 + length)...])
+        return unsafe .bytes(bytes)
+    }
+}

@@ -1,0 +1,119 @@
+/// The parameters of one statement in PostgreSQL's binary form, in one buffer that a connection uses again and again.
+///
+/// Every value carries its SQL type, so the server infers nothing. Appending allocates only while the buffer grows.
+@safe
+public struct PostgresBinds: ~Copyable {
+    private(set) var buffer: UnsafeMutableRawBufferPointer
+    private(set) var used = 0
+    private(set) var parameters: [Parameter] = []
+
+    /// Where one parameter lies in the buffer.
+    struct Parameter {
+        let type: PostgresType
+        let offset: Int
+        /// Negative for NULL.
+        var length: Int
+    }
+
+    /// What a buffer is cut back to after an unusually large statement.
+    private static let kept = 1 << 20
+
+    /// Makes an empty list.
+    public init() {
+        unsafe buffer = .allocate(byteCount: 4096, alignment: 8)
+    }
+
+    deinit {
+        unsafe buffer.deallocate()
+    }
+
+    /// Forgets all parameters but keeps the memory.
+    mutating func removeAll() {
+        used = 0
+        parameters.removeAll(keepingCapacity: true)
+        if unsafe buffer.count > Self.kept {
+            unsafe buffer.deallocate()
+            unsafe buffer = .allocate(byteCount: 4096, alignment: 8)
+        }
+    }
+
+    /// Appends a parameter of a known size.
+    ///
+    /// - Parameters:
+    ///   - type: its SQL type.
+    ///   - size: its size in bytes.
+    ///   - fill: writes exactly `size` bytes.
+    mutating func append(
+        _ type: PostgresType,
+        size: Int,
+        fill: (UnsafeMutableRawBufferPointer) -> Void
+    ) {
+        precondition(size <= Int32.max, "a bind of \(size) bytes is larger than PostgreSQL takes")
+        reserve(size)
+        unsafe fill(UnsafeMutableRawBufferPointer(rebasing: buffer[used..<used + size]))
+        parameters.append(Parameter(type: type, offset: used, length: size))
+        used += size
+    }
+
+    mutating func appendNull(_ type: PostgresType) {
+        parameters.append(Parameter(type: type, offset: used, length: -1))
+    }
+
+    private mutating func reserve(_ size: Int) {
+        guard unsafe used + size > buffer.count else { return }
+        let larger = unsafe UnsafeMutableRawBufferPointer.allocate(
+            byteCount: max(used + size, buffer.count * 2),
+            alignment: 8
+        )
+        unsafe larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: buffer[..<used]))
+        unsafe buffer.deallocate()
+        unsafe buffer = larger
+    }
+}
+
+extension PostgresBinds {
+    /// Appends a `bigint`.
+    ///
+    /// - Parameter value: the parameter; nil is NULL.
+    public mutating func append(_ value: Int64?) { appendScalar(value) }
+
+    /// Appends an `integer`.
+    ///
+    /// - Parameter value: the parameter; nil is NULL.
+    public mutating func append(_ value: Int32?) { appendScalar(value) }
+
+    /// Appends a `smallint`.
+    ///
+    /// - Parameter value: the parameter; nil is NULL.
+    public mutating func append(_ value: Int16?) { appendScalar(value) }
+
+    /// Appends a `boolean`.
+    ///
+    /// - Parameter value: the parameter; nil is NULL.
+    public mutating func append(_ value: Bool?) { appendScalar(value) }
+
+    /// Appends a `double precision`.
+    ///
+    /// - Parameter value: the parameter; nil is NULL.
+    public mutating func append(_ value: Double?) { appendScalar(value) }
+
+    /// Appends a `timestamptz`.
+    ///
+    /// - Parameter value: the parameter; nil is NULL.
+    public mutating func append(_ value: Timestamp?) { appendScalar(value) }
+
+    /// Appends a `text`; for jsonb write `$n::jsonb` in the statement.
+    ///
+    /// - Parameter value: the parameter; nil is NULL. The server refuses one that holds U+0000.
+    public mutating func append(_ value: String?) { appendScalar(value) }
+
+    /// Appends a `bytea`.
+    ///
+    /// - Parameter value: the parameter; nil is NULL.
+    public mutating func append(_ value: [UInt8]?) { appendScalar(value) }
+
+    private mutating func appendScalar<Value: BinaryEncodable>(_ value: Value?) {
+        guard let value else { return appendNull(Value.type) }
+        unsafe append(Value.type, size: value.binarySize) { unsafe value.encode(into: $0) }
+    }
+}

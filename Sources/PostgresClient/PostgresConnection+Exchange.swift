@@ -1,0 +1,108 @@
+internal import CPostgres
+
+/// The one place where something is sent to the server and its answer is awaited and checked.
+extension PostgresConnection {
+    /// Sends one command and collects its answer.
+    ///
+    /// - Parameters:
+    ///   - statement: the prepared statement's name, for errors.
+    ///   - send: calls one of libpq's `PQsend…` functions and returns its status.
+    /// - Returns: the last result; of several statements the others are dropped.
+    /// - Throws: the first error of the answer; `connectionLost`, `cancelled`.
+    func exchange(
+        statement: String? = nil,
+        _ send: (OpaquePointer) -> Int32
+    ) throws(PostgresError) -> PostgresResult {
+        let handle = try unsafe requireHandle()
+        guard unsafe send(handle) == 1 else { throw unsafe lost(handle) }
+        let deadline = options.responseTimeout.map { ContinuousClock.now + $0 }
+        try unsafe flush(handle, deadline)
+        var last: PostgresResult?
+        var failure: PostgresError?
+        while true {
+            try unsafe awaitResult(handle, deadline)
+            guard let pointer = unsafe PQgetResult(handle) else { break }
+            let result = unsafe PostgresResult(owning: pointer)
+            switch result.status {
+            case PGRES_COMMAND_OK, PGRES_TUPLES_OK, PGRES_EMPTY_QUERY:
+                last = consume result
+            case PGRES_COPY_IN, PGRES_COPY_OUT, PGRES_COPY_BOTH:
+                // libpq would give this result again and again.
+                close()
+                throw PostgresError(.protocolMismatch, message: "COPY is not supported", statement: statement)
+            default:
+                failure = failure ?? error(of: result, statement: statement)
+            }
+        }
+        if let failure {
+            // A session that was ended answers with an error first; only now libpq has seen the end of the stream.
+            throw unsafe PQstatus(handle) == CONNECTION_BAD ? failure.asConnectionLost : failure
+        }
+        guard let last = last.take() else { throw unsafe lost(handle) }
+        return last
+    }
+
+    private func flush(_ handle: OpaquePointer, _ deadline: ContinuousClock.Instant?) throws(PostgresError) {
+        while unsafe PQflush(handle) == 1 {
+            // The server may have to send before it can take more.
+            try unsafe wait(handle, writing: true, deadline)
+            guard unsafe PQconsumeInput(handle) == 1 else { return }
+        }
+    }
+
+    /// Waits until `PQgetResult` does not block; on a broken connection too, since it then tells what was wrong.
+    private func awaitResult(_ handle: OpaquePointer, _ deadline: ContinuousClock.Instant?) throws(PostgresError) {
+        while unsafe PQisBusy(handle) == 1 {
+            try unsafe wait(handle, writing: false, deadline)
+            guard unsafe PQconsumeInput(handle) == 1 else { return }
+        }
+    }
+
+    private func wait(
+        _ handle: OpaquePointer,
+        writing: Bool,
+        _ deadline: ContinuousClock.Instant?
+    ) throws(PostgresError) {
+        let wait = SocketWait(socket: unsafe PQsocket(handle), abandon: abandonment, deadline: deadline)
+        switch wait(writing: writing) {
+        case .ready, .woken: return
+        case .abandoned:
+            close()
+            throw PostgresError(.cancelled, message: "the connection was given up while a statement ran")
+        case .timedOut:
+            close()
+            throw PostgresError(
+                .connectionLost,
+                message: "the server did not answer within \(options.responseTimeout ?? .zero)"
+            )
+        }
+    }
+
+    private func error(of result: borrowing PostgresResult, statement: String?) -> PostgresError {
+        let sqlState = result.errorField(.sqlState)
+        return PostgresError(
+            sqlState == nil ? .connectionLost : sqlState == "57014" ? .cancelled : .server,
+            sqlState: sqlState,
+            message: result.errorField(.message) ?? result.errorMessage.singleLine,
+            hint: result.errorField(.hint),
+            detail: result.errorField(.detail),
+            constraint: result.errorField(.constraint),
+            statement: statement
+        )
+    }
+}
+
+extension PostgresError {
+    var asConnectionLost: PostgresError {
+        PostgresError(
+            .connectionLost,
+            sqlState: sqlState,
+            message: message,
+            hint: hint,
+            detail: detail,
+            statement: statement,
+            fileID: fileID,
+            line: line
+        )
+    }
+}

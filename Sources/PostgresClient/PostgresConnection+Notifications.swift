@@ -1,0 +1,61 @@
+internal import CPostgres
+
+extension PostgresConnection {
+    /// Starts listening; takes effect when the statement's transaction commits.
+    ///
+    /// - Parameter channel: its name, exact case.
+    /// - Throws: what the server says; it refuses names over 63 bytes.
+    public func listen(to channel: String) throws(PostgresError) {
+        try execute("LISTEN " + quoteIdentifier(channel))
+    }
+
+    /// Waits for notifications.
+    ///
+    /// Those that came during other statements are kept and returned first. An end of the connection is noticed here.
+    ///
+    /// - Parameters:
+    ///   - timeout: how long to sleep at most; zero to only look, nil for no limit.
+    ///   - wake: ends the sleep when raised, and is taken down.
+    /// - Returns: what came, in order; empty after the time-out or a wake.
+    /// - Throws: `connectionLost`; `cancelled` if the connection was abandoned.
+    public func notifications(
+        timeout: Duration? = nil,
+        alsoWake wake: WakeSignal? = nil
+    ) throws(PostgresError) -> [PostgresNotification] {
+        let handle = try unsafe requireHandle()
+        let deadline = timeout.map { ContinuousClock.now + $0 }
+        while true {
+            guard unsafe PQconsumeInput(handle) == 1 else { throw unsafe lost(handle) }
+            let received = unsafe takeNotifications(handle)
+            guard received.isEmpty else { return received }
+            let wait = SocketWait(
+                socket: unsafe PQsocket(handle),
+                abandon: abandonment,
+                wake: wake,
+                deadline: deadline
+            )
+            switch wait() {
+            case .ready: continue
+            case .woken, .timedOut: return []
+            case .abandoned:
+                close()
+                throw PostgresError(.cancelled, message: "the connection was given up while it listened")
+            }
+        }
+    }
+
+    private func takeNotifications(_ handle: OpaquePointer) -> [PostgresNotification] {
+        var received: [PostgresNotification] = []
+        while let next = unsafe PQnotifies(handle) {
+            received.append(
+                PostgresNotification(
+                    channel: unsafe String(cString: next.pointee.relname),
+                    payload: unsafe String(cString: next.pointee.extra),
+                    senderPID: unsafe next.pointee.be_pid
+                )
+            )
+            unsafe PQfreemem(next)
+        }
+        return received
+    }
+}

@@ -1,0 +1,119 @@
+internal import CPostgres
+
+extension PostgresConnection {
+    /// Connects, authenticates and pins the session's settings.
+    ///
+    /// - Parameters:
+    ///   - options: where and how.
+    ///   - stop: ends the attempt when raised, and is taken down.
+    /// - Returns: a session for the calling thread.
+    /// - Throws: `connectionFailed`, with the server's SQLSTATE if it answered; `cancelled` when stopped; `server` if it
+    ///   refuses one of the settings.
+    public static func open(
+        _ options: PostgresOptions,
+        stop: WakeSignal? = nil
+    ) throws(PostgresError) -> PostgresConnection {
+        try checkSyntax(of: options.url)
+        // A null entry ends both lists.
+        let keywords = options.keywords.map { Optional($0.0) } + [nil]
+        let values = options.keywords.map { Optional($0.1) } + [nil]
+        let started = unsafe withCStrings(keywords) { keywords in
+            unsafe withCStrings(values) { values in unsafe PQconnectStartParams(keywords, values, 1) }
+        }
+        guard let started = unsafe started else {
+            throw PostgresError(.connectionFailed, message: "libpq is out of memory")
+        }
+        let connection = unsafe PostgresConnection(owning: started, options: options)
+        try connection.finishConnecting(stop: stop)
+        try connection.established()
+        try connection.pinSettings()
+        return connection
+    }
+
+    /// Drives libpq's non-blocking connect to its end.
+    private func finishConnecting(stop: WakeSignal?) throws(PostgresError) {
+        let handle = try unsafe requireHandle()
+        // libpq does not tell the SQLSTATE of a refused connect, except in its most talkative message.
+        _ = unsafe PQsetErrorVerbosity(handle, PQERRORS_VERBOSE)
+        defer { _ = unsafe PQsetErrorVerbosity(handle, PQERRORS_DEFAULT) }
+        guard unsafe PQstatus(handle) != CONNECTION_BAD else { throw unsafe connectFailure(handle) }
+        let deadline = ContinuousClock.now + options.connectTimeout
+        // The protocol of PQconnectPoll: before the first call, act as if it had asked to write.
+        var progress = PGRES_POLLING_WRITING
+        while progress != PGRES_POLLING_OK {
+            let wait = SocketWait(
+                socket: unsafe PQsocket(handle),
+                abandon: abandonment,
+                wake: stop,
+                deadline: deadline
+            )
+            let writing = progress == PGRES_POLLING_WRITING
+            switch wait(writing: writing, reading: !writing) {
+            case .ready: break
+            case .woken, .abandoned:
+                throw PostgresError(.cancelled, message: "connecting was stopped")
+            case .timedOut:
+                throw PostgresError(
+                    .connectionFailed,
+                    message: "no connection to \(unsafe place(handle)) within \(options.connectTimeout)",
+                    hint: "Check host and port of the database URL, and that the server accepts connections there."
+                )
+            }
+            progress = unsafe PQconnectPoll(handle)
+            guard progress != PGRES_POLLING_FAILED else { throw unsafe connectFailure(handle) }
+        }
+    }
+
+    /// Sets all settings in one round trip and sees who answers.
+    private func pinSettings() throws(PostgresError) {
+        let pairs = options.session.pairs
+        let calls = pairs.indices.map { "set_config($\($0 * 2 + 1), $\($0 * 2 + 2), false)" }
+        let sql =
+            "SELECT " + (["pg_catalog.pg_backend_pid()"] + calls.map { "pg_catalog." + $0 }).joined(separator: ", ")
+        let answer = try query(sql, binds: pairs.flatMap { [$0.name, $0.value] })
+        let greeter = unsafe PQbackendPID(try requireHandle())
+        backendPID = answer.rows.first?.first?.flatMap { Int32($0) } ?? greeter
+        isPooled = backendPID != greeter
+    }
+
+    /// Refuses a malformed URL without quoting it: libpq's message would, password and all.
+    private static func checkSyntax(of url: String) throws(PostgresError) {
+        var message: UnsafeMutablePointer<CChar>?
+        let parsed = unsafe PQconninfoParse(url, &message)
+        unsafe PQfreemem(message)
+        unsafe PQconninfoFree(parsed)
+        let isURI = url.hasPrefix("postgres://") || url.hasPrefix("postgresql://")
+        let authority = url.dropFirst(isURI ? url.split(separator: "//").first.map { $0.count + 2 } ?? 0 : 0).prefix {
+            $0 != "/" && $0 != "?"
+        }
+        guard unsafe parsed != nil, !isURI || authority.count(where: { $0 == "@" }) <= 1 else {
+            throw PostgresError(
+                .connectionFailed,
+                message: "the database URL cannot be read",
+                hint: "Write postgres://user@host:port/database with special characters percent-encoded, or key=value."
+            )
+        }
+    }
+
+    private func place(_ handle: OpaquePointer) -> String {
+        let host = unsafe PQhost(handle).map { unsafe String(cString: $0) } ?? ""
+        let port = unsafe PQport(handle).map { unsafe String(cString: $0) } ?? ""
+        return "\(host), port \(port)"
+    }
+
+    /// The error of a failed connect, from libpq's verbose message: `…failed: FATAL:  3D000: database … LOCATION: …`.
+    private func connectFailure(_ handle: OpaquePointer) -> PostgresError {
+        var message = unsafe String(cString: PQerrorMessage(handle))
+        if let password = unsafe PQpass(handle).map({ unsafe String(cString: $0) }), !password.isEmpty {
+            message = message.split(separator: password, omittingEmptySubsequences: false).joined(separator: "…")
+        }
+        let lines = message.split(whereSeparator: \.isNewline).filter { !$0.hasPrefix("LOCATION:") }
+        message = lines.joined(separator: " ").singleLine
+        var sqlState: String?
+        if let match = message.firstMatch(of: #/: {2}([0-9A-Z]{5}):[ ]/#) {
+            sqlState = String(match.1)
+            message.replaceSubrange(match.range, with: ": ")
+        }
+        return PostgresError(.connectionFailed, sqlState: sqlState, message: message)
+    }
+}

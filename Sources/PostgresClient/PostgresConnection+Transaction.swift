@@ -1,0 +1,69 @@
+extension PostgresConnection {
+    /// Runs `body` in a transaction: committed when it returns, rolled back when it throws.
+    ///
+    /// Not nestable. If the connection is lost during COMMIT, whether it took effect is unknown.
+    ///
+    /// - Parameter body: what to do; must not begin or end a transaction itself.
+    /// - Returns: what `body` returns.
+    /// - Throws: what `body` throws, and what BEGIN or COMMIT say; 25P02 if `body` swallowed a statement's error, since
+    ///   everything was then rolled back.
+    public func transaction<Result>(
+        _ body: (PostgresConnection) throws(PostgresError) -> Result
+    ) throws(PostgresError) -> Result {
+        try begin()
+        let result: Result
+        do {
+            result = try body(self)
+        } catch {
+            rollback()
+            throw error
+        }
+        try commit()
+        return result
+    }
+
+    /// Like ``transaction(_:)``, for a body that throws errors of several types.
+    ///
+    /// - Parameter body: what to do; must not begin or end a transaction itself.
+    /// - Returns: what `body` returns.
+    /// - Throws: what `body` throws, and `PostgresError` from BEGIN or COMMIT.
+    public func transaction<Result>(throwingAny body: (PostgresConnection) throws -> Result) throws -> Result {
+        try begin()
+        let result: Result
+        do {
+            result = try body(self)
+        } catch {
+            rollback()
+            throw error
+        }
+        try commit()
+        return result
+    }
+
+    private func begin() throws(PostgresError) {
+        precondition(!isInTransaction, "transactions do not nest")
+        try execute("BEGIN")
+    }
+
+    private func commit() throws(PostgresError) {
+        // PostgreSQL answers the COMMIT of a failed transaction with success and the tag ROLLBACK.
+        let tag = try query("COMMIT").commandTag
+        guard tag == "COMMIT" else {
+            throw PostgresError(
+                .server,
+                sqlState: "25P02",
+                message: "the transaction was rolled back because a statement in it had failed"
+            )
+        }
+    }
+
+    /// Rolls back; a connection that cannot even do that is closed, which does it too.
+    private func rollback() {
+        guard isInTransaction else { return }
+        do {
+            try execute("ROLLBACK")
+        } catch {
+            close()
+        }
+    }
+}

@@ -1,0 +1,115 @@
+internal import CPostgres
+
+/// A session of PostgreSQL, owned by one thread, which it blocks.
+///
+/// Not Sendable: whoever opens it keeps it. Other threads reach it through ``canceller`` and a ``WakeSignal`` only.
+/// Closed by ``close()`` or with its last reference. Once an error says `isConnectionLost`, open another one.
+@safe
+public final class PostgresConnection {
+    private var handle: OpaquePointer?
+    private let notices = NoticeSink()
+    /// Raised by the canceller, looked at by every wait.
+    let abandonment = WakeSignal()
+    let options: PostgresOptions
+    var prepared = PreparedStatements()
+    /// Memory for parameters, kept between statements.
+    var binds = PostgresBinds()
+
+    /// Interrupts this connection from other threads.
+    public private(set) var canceller: PostgresCanceller
+    /// Process id of the server's side of the session, as `pg_stat_activity` shows it.
+    public internal(set) var backendPID: Int32 = 0
+    /// Whether a pooler such as PgBouncer stands in between: the process that answers is not the one that greeted.
+    ///
+    /// LISTEN, session locks and pinned settings do not work through a transaction pool.
+    public internal(set) var isPooled = false
+
+    /// Takes over a connection that is being made.
+    init(owning handle: OpaquePointer, options: PostgresOptions) {
+        unsafe self.handle = unsafe handle
+        self.options = options
+        canceller = unsafe PostgresCanceller(owning: nil, abandonment: abandonment)
+    }
+
+    deinit {
+        close()
+    }
+
+    /// Ends the session; statements afterwards throw `connectionLost`.
+    public func close() {
+        guard let open = unsafe handle else { return }
+        unsafe PQfinish(open)
+        unsafe handle = nil
+    }
+
+    /// Gets the messages that are no errors; nil drops them.
+    ///
+    /// Called on this connection's thread, in the middle of a call: it must not use the connection.
+    public var noticeHandler: ((PostgresNotice) -> Void)? {
+        get { notices.handler }
+        set { notices.handler = newValue }
+    }
+
+    /// The server's version, such as 150004 for 15.4; 0 after `close()`.
+    public var serverVersion: Int {
+        guard let handle = unsafe handle else { return 0 }
+        return Int(unsafe PQserverVersion(handle))
+    }
+
+    /// Whether `close()` was called or the connection was found broken.
+    public var isClosed: Bool {
+        guard let handle = unsafe handle else { return true }
+        return unsafe PQstatus(handle) == CONNECTION_BAD
+    }
+
+    /// The handle for one C call.
+    ///
+    /// - Throws: `connectionLost` after `close()`.
+    func requireHandle() throws(PostgresError) -> OpaquePointer {
+        guard let handle = unsafe handle else {
+            throw PostgresError(.connectionLost, message: "the connection is closed")
+        }
+        return unsafe handle
+    }
+
+    /// Makes the connection ready for use once it is authenticated.
+    func established() throws(PostgresError) {
+        let handle = try unsafe requireHandle()
+        canceller = unsafe PostgresCanceller(owning: PQgetCancel(handle), abandonment: abandonment)
+        // The sink lives as long as this object, and PQfinish runs before it goes.
+        let context = unsafe Unmanaged.passUnretained(notices).toOpaque()
+        _ = unsafe PQsetNoticeReceiver(handle, receiveNotice, context)
+        // All waiting is done by `SocketWait`, which also minds signals and deadlines.
+        guard unsafe PQsetnonblocking(handle, 1) == 0 else { throw unsafe lost(handle) }
+    }
+
+    /// The error for a connection that libpq reports broken.
+    func lost(_ handle: OpaquePointer) -> PostgresError {
+        let message = unsafe String(cString: PQerrorMessage(handle)).singleLine
+        return PostgresError(.connectionLost, message: message.isEmpty ? "the connection is broken" : message)
+    }
+}
+
+private func receiveNotice(_ context: UnsafeMutableRawPointer?, _ result: OpaquePointer?) {
+    guard let context = unsafe context, let result = unsafe result else { return }
+    guard let handler = unsafe Unmanaged<NoticeSink>.fromOpaque(context).takeUnretainedValue().handler else { return }
+    func field(_ field: DiagnosticField) -> String? {
+        unsafe PQresultErrorField(result, Int32(field.rawValue)).map { unsafe String(cString: $0) }
+    }
+    let message = unsafe field(.message) ?? String(cString: PQresultErrorMessage(result)).singleLine
+    handler(
+        PostgresNotice(
+            severity: field(.severity) ?? "NOTICE",
+            sqlState: field(.sqlState),
+            message: message,
+            hint: field(.hint)
+        )
+    )
+}
+
+extension String {
+    /// libpq's messages span lines; errors and logs want one.
+    var singleLine: String {
+        split(whereSeparator: { $0.isNewline || $0 == "\t" }).joined(separator: " ")
+    }
+}

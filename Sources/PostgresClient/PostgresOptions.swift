@@ -1,0 +1,75 @@
+/// Where and how to connect.
+public struct PostgresOptions: Sendable {
+    /// What libpq takes: `postgres://user@host:port/database?option=value`, or `key=value` words.
+    ///
+    /// May hold a password; it appears in no error.
+    public var url: String
+    /// Used instead of one in the URL, `PGPASSWORD` or the password file.
+    public var password: String?
+    /// Shown in `pg_stat_activity`, unless the URL sets another.
+    public var applicationName: String
+    /// For all addresses together, from name to authenticated; looking up a host name is not interrupted by it.
+    public var connectTimeout: Duration
+    /// TCP keepalives at 10 s of silence, three probes 3 s apart; without them a cut link stays unnoticed for ever.
+    public var keepalives: Bool
+    /// How long sent data may stay unacknowledged before the link counts as cut; nil leaves it to the kernel.
+    public var tcpUserTimeout: Duration?
+    /// How long a statement's answer may take before the connection counts as lost.
+    ///
+    /// The last resort against a server that neither answers nor dies: above every `statement_timeout`. Nil: no limit.
+    public var responseTimeout: Duration?
+    /// Settings pinned after connecting.
+    public var session: SessionSettings
+
+    /// Makes options with defaults that suit the daemon.
+    ///
+    /// - Parameters:
+    ///   - url: as libpq takes it.
+    ///   - password: instead of one in the URL.
+    ///   - applicationName: for `pg_stat_activity`.
+    ///   - connectTimeout: limit of the whole connect.
+    ///   - keepalives: whether TCP keepalives are sent.
+    ///   - tcpUserTimeout: limit for unacknowledged data.
+    ///   - responseTimeout: limit for an answer; nil for none.
+    ///   - session: settings to pin.
+    public init(
+        url: String,
+        password: String? = nil,
+        applicationName: String = "fanfare",
+        connectTimeout: Duration = .seconds(10),
+        keepalives: Bool = true,
+        tcpUserTimeout: Duration? = .seconds(10),
+        responseTimeout: Duration? = nil,
+        session: SessionSettings = .plain
+    ) {
+        self.url = url
+        self.password = password
+        self.applicationName = applicationName
+        self.connectTimeout = connectTimeout
+        self.keepalives = keepalives
+        self.tcpUserTimeout = tcpUserTimeout
+        self.responseTimeout = responseTimeout
+        self.session = session
+    }
+
+    /// libpq's keywords in rising precedence: what comes after the URL overrides it.
+    var keywords: [(String, String)] {
+        var pairs = [("fallback_application_name", applicationName)]
+        if keepalives {
+            pairs += [("keepalives", "1"), ("keepalives_idle", "10"), ("keepalives_interval", "3")]
+            pairs += [("keepalives_count", "3")]
+        }
+        if let tcpUserTimeout {
+            pairs.append(("tcp_user_timeout", String(tcpUserTimeout.milliseconds)))
+        }
+        pairs += [("dbname", url), ("client_encoding", "UTF8")]
+        if let password { pairs.append(("password", password)) }
+        return pairs
+    }
+}
+
+extension Duration {
+    var milliseconds: Int64 {
+        components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
+    }
+}

@@ -1,0 +1,62 @@
+internal import CPostgres
+
+/// A `PGresult` with exactly one owner; `PQclear` runs once, when it goes away.
+@safe
+@usableFromInline
+struct PostgresResult: ~Copyable {
+    private let pointer: OpaquePointer
+
+    init(owning pointer: OpaquePointer) {
+        unsafe self.pointer = unsafe pointer
+    }
+
+    deinit {
+        unsafe PQclear(pointer)
+    }
+
+    @usableFromInline var rowCount: Int { unsafe Int(PQntuples(pointer)) }
+
+    var columnCount: Int { unsafe Int(PQnfields(pointer)) }
+
+    var status: ExecStatusType { unsafe PQresultStatus(pointer) }
+
+    /// Rows that INSERT, UPDATE, DELETE, MERGE or SELECT touched; 0 for other commands.
+    var affectedRowCount: Int { unsafe Int(String(cString: PQcmdTuples(pointer))) ?? 0 }
+
+    /// What the command was, as `SELECT 1` or `ROLLBACK`.
+    var commandTag: String { unsafe String(cString: PQcmdStatus(pointer)) }
+
+    /// Row `index` for a decoder; usable only while the result is borrowed.
+    @usableFromInline
+    borrowing func row(_ index: Int) -> PostgresRow {
+        unsafe PostgresRow(result: pointer, index: Int32(index))
+    }
+
+    func columnName(_ column: Int) -> String {
+        unsafe PQfname(pointer, Int32(column)).map { unsafe String(cString: $0) } ?? ""
+    }
+
+    /// A value of a result in text form; nil for NULL.
+    func text(row: Int, column: Int) -> String? {
+        guard unsafe PQgetisnull(pointer, Int32(row), Int32(column)) == 0 else { return nil }
+        return unsafe String(cString: PQgetvalue(pointer, Int32(row), Int32(column)))
+    }
+
+    /// A field of an error or notice, such as its SQLSTATE.
+    func errorField(_ field: DiagnosticField) -> String? {
+        unsafe PQresultErrorField(pointer, Int32(field.rawValue)).map { unsafe String(cString: $0) }
+    }
+
+    /// libpq's own account of the failure, for those that are not from the server.
+    var errorMessage: String { unsafe String(cString: PQresultErrorMessage(pointer)) }
+}
+
+/// Fields of errors and notices; the values are the protocol's (postgres_ext.h, `PG_DIAG_…`).
+enum DiagnosticField: UInt8 {
+    case severity = 0x56  // V, never translated
+    case sqlState = 0x43  // C
+    case message = 0x4D  // M
+    case detail = 0x44  // D
+    case hint = 0x48  // H
+    case constraint = 0x6E  // n
+}

@@ -1,0 +1,78 @@
+internal import CPostgres
+
+/// One row of a result in binary form, lent to ``PostgresStatement/decode(_:)``.
+///
+/// It cannot be copied, so it cannot outlive the result it points into. Getters take the column's position from 0;
+/// those with `orNil` allow NULL. A wrong type, position or NULL throws `protocolMismatch` and names the column.
+@safe
+public struct PostgresRow: ~Copyable {
+    private let result: OpaquePointer
+    private let index: Int32
+
+    /// Points into `result`, which the caller keeps alive.
+    init(result: OpaquePointer, index: Int32) {
+        unsafe self.result = unsafe result
+        self.index = index
+    }
+
+    /// Number of columns.
+    public var columnCount: Int { unsafe Int(PQnfields(result)) }
+
+    /// The bytes of a column that passed `accepts`, read by `read`; nil for NULL.
+    func read<Value>(
+        _ column: Int,
+        expected: @autoclosure () -> String,
+        accepts: (PostgresType) -> Bool,
+        _ read: (UnsafeRawBufferPointer, PostgresType) -> Value?
+    ) throws(PostgresError) -> Value? {
+        guard column >= 0 && column < columnCount else {
+            throw mismatch(column, "the statement returns \(columnCount) columns")
+        }
+        let position = Int32(column)
+        let type = PostgresType(rawValue: unsafe PQftype(result, position))
+        guard unsafe accepts(type) && PQfformat(result, position) == 1 else {
+            throw mismatch(column, "type \(type.rawValue) came where \(expected()) was expected")
+        }
+        let length = unsafe Int(PQgetlength(result, index, position))
+        // NULL has length 0 as well; asking only then saves a call for nearly every value.
+        if unsafe length == 0 && PQgetisnull(result, index, position) == 1 { return nil }
+        let bytes = unsafe UnsafeRawBufferPointer(start: PQgetvalue(result, index, position), count: length)
+        guard let value = unsafe read(bytes, type) else {
+            throw mismatch(column, "its bytes are no \(expected())")
+        }
+        return value
+    }
+
+    func scalar<Value: BinaryDecodable>(_ column: Int, _: Value.Type) throws(PostgresError) -> Value? {
+        try unsafe read(column, expected: Value.expected, accepts: Value.accepts) { unsafe Value(binary: $0, type: $1) }
+    }
+
+    func required<Value>(_ column: Int, _ value: Value?) throws(PostgresError) -> Value {
+        guard let value else { throw mismatch(column, "it is NULL") }
+        return value
+    }
+
+    private func mismatch(_ column: Int, _ reason: String) -> PostgresError {
+        let name = unsafe PQfname(result, Int32(clamping: column)).map { unsafe String(cString: $0) }
+        return PostgresError(
+            .protocolMismatch,
+            message: "column \(column) (\(name ?? "no such column")): \(reason)",
+            hint: "The statement and its decoder disagree, or the schema is of another version: run fanfare migrate."
+        )
+    }
+}
+
+extension PostgresRow {
+    /// Reads a `bytea` in place.
+    ///
+    /// - Parameters:
+    ///   - column: its position.
+    ///   - body: gets the bytes, valid during the call only.
+    /// - Returns: what `body` returns; nil for NULL, without calling it.
+    /// - Throws: `protocolMismatch` if the column is no `bytea`.
+    public func withBytes<Result>(_ column: Int, _ body: (RawSpan) -> Result) throws(PostgresError) -> Result? {
+        try unsafe read(column, expected: "bytea", accepts: [UInt8].accepts) { bytes, _ in
+            unsafe body(bytes.bytes)
+        }
+    }
+}

@@ -1,0 +1,5 @@
+/// The database side of Fanfare.
+public enum Schema {
+    /// The text of `schema.sql`, compiled in: idempotent, for ``PostgresConnection/execute(_:)``.
+    public static let sql = String(decoding: PackageResources.schema_sql, as: UTF8.self)
+}

@@ -1,0 +1,67 @@
+/// Settings that a session pins right after it connected, whatever the server, database or role sets by default.
+public struct SessionSettings: Sendable {
+    /// Names and values in the order they are set.
+    public private(set) var pairs: [(name: String, value: String)]
+
+    /// Makes settings from scratch.
+    ///
+    /// - Parameter pairs: names and values, as `SET` takes them; the server refuses unknown names at connect.
+    public init(_ pairs: [(name: String, value: String)]) {
+        self.pairs = pairs
+    }
+
+    /// These settings with one added or replaced.
+    ///
+    /// - Parameters:
+    ///   - name: the setting.
+    ///   - value: its value, as text: `"200ms"`, `"off"`.
+    /// - Returns: the changed copy.
+    public func setting(_ name: String, to value: String) -> SessionSettings {
+        var copy = self
+        copy.pairs.removeAll { $0.name == name }
+        copy.pairs.append((name, value))
+        return copy
+    }
+}
+
+extension SessionSettings {
+    /// For commands and tests: what a database may have changed is put back, nothing else.
+    ///
+    /// `search_path` ends in `pg_temp`, so that nobody's temporary table hides one of ours.
+    public static let plain = SessionSettings([
+        ("default_transaction_isolation", "read committed"),
+        ("default_transaction_read_only", "off"),
+        ("default_transaction_deferrable", "off"),
+        ("search_path", "fanfare, pg_catalog, pg_temp"),
+        ("TimeZone", "UTC"),
+        ("DateStyle", "ISO, YMD"),
+        ("IntervalStyle", "iso_8601"),
+        ("bytea_output", "hex"),
+        ("extra_float_digits", "1"),
+        ("row_security", "on"),
+        ("client_min_messages", "warning"),
+        ("idle_session_timeout", "0"),
+    ])
+
+    /// For slices of large audiences: the normal planner, bounded times.
+    ///
+    /// `lock_timeout` stays well below `statement_timeout`, so that waiting for a lock (55P03, try again) is never
+    /// taken for a statement that is too slow (57014).
+    public static let slices =
+        plain
+        .setting("statement_timeout", to: "30s")
+        .setting("lock_timeout", to: "5s")
+        .setting("idle_in_transaction_session_timeout", to: "5s")
+        .setting("jit", to: "off")
+        .setting("max_parallel_workers_per_gather", to: "0")
+
+    /// For the statements of the queue: prepared once, planned once, held to index nested loops.
+    ///
+    /// Statistics of queue tables are always wrong, and nested loops are all those statements ever need.
+    public static let queue =
+        slices
+        .setting("plan_cache_mode", to: "force_generic_plan")
+        .setting("enable_seqscan", to: "off")
+        .setting("enable_hashjoin", to: "off")
+        .setting("enable_mergejoin", to: "off")
+}

@@ -1,0 +1,44 @@
+/// A point in time as PostgreSQL's `timestamptz` holds it: microseconds, no zone.
+public struct Timestamp: Sendable, Hashable, Comparable {
+    /// Microseconds since 1970-01-01 00:00 UTC.
+    public var microseconds: Int64
+
+    /// Makes a timestamp.
+    ///
+    /// - Parameter microseconds: since 1970-01-01 00:00 UTC.
+    public init(microseconds: Int64) {
+        self.microseconds = microseconds
+    }
+
+    /// Later than every other, `infinity` in SQL.
+    public static let infinity = Timestamp(microseconds: .max)
+    /// Earlier than every other, `-infinity` in SQL.
+    public static let minusInfinity = Timestamp(microseconds: .min)
+
+    /// Whether the left point comes before the right one.
+    ///
+    /// - Parameters:
+    ///   - left: a point in time.
+    ///   - right: another.
+    /// - Returns: true if `left` is earlier.
+    public static func < (left: Timestamp, right: Timestamp) -> Bool {
+        left.microseconds < right.microseconds
+    }
+}
+
+extension Timestamp {
+    /// 2000-01-01 00:00 UTC, from which PostgreSQL counts, in microseconds since 1970.
+    private static let serverEpoch: Int64 = 946_684_800_000_000
+
+    /// Microseconds since 2000, the binary form; the infinities are the extremes in both, and saturate.
+    var serverMicroseconds: Int64 {
+        guard self != .infinity && self != .minusInfinity else { return microseconds }
+        let (shifted, overflow) = microseconds.subtractingReportingOverflow(Self.serverEpoch)
+        return overflow ? .min : shifted
+    }
+
+    init(serverMicroseconds: Int64) {
+        let (shifted, overflow) = serverMicroseconds.addingReportingOverflow(Self.serverEpoch)
+        self.init(microseconds: overflow ? .max : serverMicroseconds == .min ? .min : shifted)
+    }
+}

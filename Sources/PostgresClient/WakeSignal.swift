@@ -1,0 +1,35 @@
+internal import CPostgres
+internal import Glibc
+
+/// Wakes one thread that waits for a connection, from any other thread.
+///
+/// An eventfd: waking twice before the sleeper looks counts once, and a wake before it sleeps is not lost. It carries
+/// no data; whoever is woken looks at its own state. One sleeper for each signal.
+public final class WakeSignal: Sendable {
+    let descriptor: Int32
+
+    /// Makes a signal that nobody has raised.
+    public init() {
+        descriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
+        precondition(descriptor >= 0, "eventfd failed: errno \(errno)")
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    /// Ends the sleeper's present or next wait; never blocks.
+    public func wake() {
+        // Fails only when the counter is full, and then the signal is up anyway.
+        eventfd_write(descriptor, 1)
+    }
+
+    /// Takes the signal down.
+    ///
+    /// - Returns: whether it was up.
+    @discardableResult
+    public func consume() -> Bool {
+        var count: eventfd_t = 0
+        return unsafe eventfd_read(descriptor, &count) == 0
+    }
+}
