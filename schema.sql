@@ -1,0 +1,948 @@
+-- Fanfare's database: everything, in schema `fanfare`. Safe to load again on a live database.
+--
+-- What is still to do lives in two small queues, outbox and batches. What is done moves, in the statement that
+-- finishes it, into two append-only logs, event_log and batch_log, the only partitioned tables. So a user's
+-- transaction never meets a partition, a claim never meets history, and a log row is written once.
+--
+-- Load it with `fanfare migrate`, or with psql -f as a role that may create roles and schemas.
+
+BEGIN;
+
+-- A lock that cannot be had soon is better retried than waited for: everybody behind us would wait too.
+SET LOCAL lock_timeout = '3s';
+SET LOCAL client_min_messages = warning;
+SET LOCAL search_path = pg_catalog, pg_temp;
+
+-- Two loads at once would race on CREATE … IF NOT EXISTS. (0x46414e46 is "FANF"; see the table of lock keys below.)
+SELECT pg_advisory_xact_lock(1178685254, 0);
+
+DO $$
+BEGIN
+    IF current_setting('server_version_num')::int < 150000 THEN
+        RAISE EXCEPTION 'Fanfare needs PostgreSQL 15 or newer, this server is %', current_setting('server_version')
+            USING ERRCODE = 'feature_not_supported', HINT = 'Upgrade the server, or use another one for Fanfare.';
+    END IF;
+END
+$$;
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- Roles. They are cluster-wide, so another database may have made them already, or be making them right now.
+-- ---------------------------------------------------------------------------------------------------------------
+
+DO $$
+DECLARE
+    role_name name;
+BEGIN
+    FOREACH role_name IN ARRAY '{fanfare_owner,fanfare_daemon,fanfare_emitter,fanfare_registrar,fanfare_author,fanfare_reader}'::name[]
+    LOOP
+        IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = role_name) THEN
+            BEGIN
+                EXECUTE format('CREATE ROLE %I NOLOGIN', role_name);
+            EXCEPTION WHEN duplicate_object OR unique_violation THEN
+                NULL;
+            END;
+        END IF;
+    END LOOP;
+    -- A superuser needs no membership, and granting one would touch a shared row for nothing.
+    IF NOT pg_has_role(current_user, 'fanfare_owner', 'MEMBER') THEN
+        EXECUTE format('GRANT fanfare_owner TO %I', current_user);
+    END IF;
+END
+$$;
+
+CREATE SCHEMA IF NOT EXISTS fanfare AUTHORIZATION fanfare_owner;
+
+SET LOCAL ROLE fanfare_owner;
+
+COMMENT ON SCHEMA fanfare IS 'Push-notification fan-out: events, rules, devices, queues and logs.';
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- Version and installation
+-- ---------------------------------------------------------------------------------------------------------------
+
+CREATE TABLE IF NOT EXISTS fanfare.schema_version (
+    one boolean PRIMARY KEY DEFAULT true CHECK (one),
+    -- The version of this file, and the oldest daemon that can still work with it.
+    version int NOT NULL,
+    oldest_daemon int NOT NULL,
+    loaded_at timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+
+DO $$
+DECLARE
+    there int;
+BEGIN
+    SELECT version INTO there FROM fanfare.schema_version;
+    IF there > 1 THEN
+        RAISE EXCEPTION 'this database has schema version %, which is newer than this file (1)', there
+            USING ERRCODE = '42501', HINT = 'Run the migrate command of the newest Fanfare.';
+    END IF;
+END
+$$;
+
+INSERT INTO fanfare.schema_version (version, oldest_daemon) VALUES (1, 1)
+ON CONFLICT (one) DO UPDATE SET version = excluded.version, oldest_daemon = excluded.oldest_daemon, loaded_at = clock_timestamp();
+
+-- Whose database this is. A copy (staging, a restore) must not push to real users: a daemon compares all three.
+CREATE TABLE IF NOT EXISTS fanfare.installation (
+    one boolean PRIMARY KEY DEFAULT true CHECK (one),
+    name text,
+    system_identifier bigint NOT NULL,
+    database_oid oid NOT NULL,
+    adopted_at timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+
+CREATE OR REPLACE FUNCTION fanfare.adopt(name text DEFAULT NULL) RETURNS void
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+    INSERT INTO fanfare.installation (name, system_identifier, database_oid)
+    SELECT adopt.name, control.system_identifier, here.oid
+    FROM pg_control_system() AS control, pg_database AS here
+    WHERE here.datname = current_database()
+    ON CONFLICT (one) DO UPDATE
+        SET name = excluded.name, system_identifier = excluded.system_identifier,
+            database_oid = excluded.database_oid, adopted_at = clock_timestamp();
+END;
+COMMENT ON FUNCTION fanfare.adopt IS 'Makes this database the one that the installation of that name may send from.';
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- Ids carry their UTC day: days since 2020-01-01 << 32 | sequence. One bigint names a row and its partition.
+-- ---------------------------------------------------------------------------------------------------------------
+
+CREATE SEQUENCE IF NOT EXISTS fanfare.event_sequence MAXVALUE 4294967295 MINVALUE 0 START 1 CYCLE;
+CREATE SEQUENCE IF NOT EXISTS fanfare.batch_sequence MAXVALUE 4294967295 MINVALUE 0 START 1 CYCLE;
+
+-- BEGIN ATOMIC: string-bodied SQL functions in column defaults are inlined and resolved in the caller's search_path.
+CREATE OR REPLACE FUNCTION fanfare.new_event_id() RETURNS bigint LANGUAGE sql VOLATILE
+BEGIN ATOMIC
+    SELECT ((clock_timestamp() AT TIME ZONE 'UTC')::date - DATE '2020-01-01')::bigint << 32 | nextval('fanfare.event_sequence'::regclass);
+END;
+
+CREATE OR REPLACE FUNCTION fanfare.new_batch_id() RETURNS bigint LANGUAGE sql VOLATILE
+BEGIN ATOMIC
+    SELECT ((clock_timestamp() AT TIME ZONE 'UTC')::date - DATE '2020-01-01')::bigint << 32 | nextval('fanfare.batch_sequence'::regclass);
+END;
+
+CREATE OR REPLACE FUNCTION fanfare.ring_day(id bigint) RETURNS smallint LANGUAGE sql IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT ((id >> 32) % 32)::smallint;
+END;
+COMMENT ON FUNCTION fanfare.ring_day IS 'The partition of an event''s or a batch''s log row: the day of its id modulo 32.';
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- Outcomes: one byte per pair of event and device. The ranges are the meaning; codes are never reused.
+-- ---------------------------------------------------------------------------------------------------------------
+
+CREATE TABLE IF NOT EXISTS fanfare.outcome_codes (
+    code smallint PRIMARY KEY CHECK (code BETWEEN 0 AND 255),
+    outcome text NOT NULL,
+    reason text NOT NULL,
+    provider text
+);
+
+--@outcome_codes
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- Apps, targets, devices, topics
+-- ---------------------------------------------------------------------------------------------------------------
+
+CREATE TABLE IF NOT EXISTS fanfare.apps (
+    id smallint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    name text NOT NULL UNIQUE CONSTRAINT apps_name_shape CHECK (name ~ '^[a-zA-Z0-9][a-zA-Z0-9_-]{0,63}$'),
+    created_at timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+
+-- Where a batch goes: which app, which provider, which of its environments.
+CREATE TABLE IF NOT EXISTS fanfare.targets (
+    id smallint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    app_id smallint NOT NULL REFERENCES fanfare.apps,
+    platform text NOT NULL CONSTRAINT targets_platform CHECK (platform IN ('apns', 'fcm', 'webpush')),
+    environment text NOT NULL CONSTRAINT targets_environment CHECK (environment IN ('production', 'sandbox')),
+    UNIQUE (app_id, platform, environment)
+);
+
+-- One token under one user. Disabled, never deleted, when a provider says that the token is gone.
+CREATE TABLE IF NOT EXISTS fanfare.devices (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    app_id smallint NOT NULL REFERENCES fanfare.apps,
+    target_id smallint NOT NULL REFERENCES fanfare.targets,
+    platform text NOT NULL,
+    kind text NOT NULL DEFAULT 'device',
+    token text NOT NULL CONSTRAINT devices_token_length CHECK (octet_length(token) BETWEEN 1 AND 4096),
+    token_hash bytea NOT NULL,
+    user_id text,
+    locale text,
+    time_zone text,
+    attributes jsonb CONSTRAINT devices_attributes_shape CHECK (jsonb_typeof(attributes) = 'object'),
+    p256dh text,
+    auth text,
+    registered_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    disabled_at timestamptz,
+    disabled_reason text,
+    CONSTRAINT devices_disabled CHECK ((disabled_at IS NULL) = (disabled_reason IS NULL))
+) WITH (fillfactor = 90);
+
+-- Web Push endpoints are long, hence the hash. A row whose token went to another user stays for the logs, but
+-- no longer holds the token.
+CREATE UNIQUE INDEX IF NOT EXISTS devices_token ON fanfare.devices (app_id, platform, token_hash)
+    WHERE disabled_reason IS DISTINCT FROM 'reassigned';
+-- Not partial: "why did this user not get it?" asks about disabled devices above all.
+CREATE INDEX IF NOT EXISTS devices_user ON fanfare.devices (app_id, user_id);
+
+CREATE TABLE IF NOT EXISTS fanfare.topics (
+    id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    name text NOT NULL UNIQUE CONSTRAINT topics_name_shape CHECK (name ~ '^[a-zA-Z0-9_.~%-]{1,900}$')
+);
+
+-- The primary key is the keyset that planning walks along.
+CREATE TABLE IF NOT EXISTS fanfare.subscriptions (
+    topic_id int NOT NULL REFERENCES fanfare.topics,
+    device_id bigint NOT NULL REFERENCES fanfare.devices ON DELETE CASCADE,
+    PRIMARY KEY (topic_id, device_id)
+);
+CREATE INDEX IF NOT EXISTS subscriptions_device ON fanfare.subscriptions (device_id);
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- Rules. A version is immutable: an edit makes a new one. Queues and logs name the version they went by.
+-- ---------------------------------------------------------------------------------------------------------------
+
+CREATE TABLE IF NOT EXISTS fanfare.rules (
+    id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    app_id smallint NOT NULL REFERENCES fanfare.apps,
+    name text NOT NULL,
+    -- From YAML? Only such rules are disabled by `rules apply --prune`.
+    from_file boolean NOT NULL DEFAULT false,
+    created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    dropped_at timestamptz
+);
+CREATE UNIQUE INDEX IF NOT EXISTS rules_name ON fanfare.rules (app_id, name) WHERE dropped_at IS NULL;
+
+CREATE TABLE IF NOT EXISTS fanfare.rule_versions (
+    id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    rule_id int NOT NULL REFERENCES fanfare.rules,
+    version int NOT NULL,
+    -- json, not jsonb: number literals stay as they were written.
+    definition json NOT NULL,
+    created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    state text NOT NULL DEFAULT 'unchecked' CONSTRAINT rule_versions_state CHECK (state IN ('unchecked', 'active', 'refused')),
+    reason text,
+    checked_at timestamptz,
+    retired_at timestamptz,
+    -- What planning needs of the definition, filled in by the daemon that checked it.
+    app_id smallint,
+    event_type text,
+    rule_created_at timestamptz,
+    when_path jsonpath,
+    audience text,
+    audience_path jsonpath,
+    devices_path jsonpath,
+    kind text,
+    platform text,
+    lane smallint,
+    ttl interval,
+    UNIQUE (rule_id, version),
+    CONSTRAINT rule_versions_reason CHECK ((state = 'refused') = (reason IS NOT NULL)),
+    CONSTRAINT rule_versions_checked CHECK (state <> 'active' OR (app_id IS NOT NULL AND event_type IS NOT NULL
+        AND rule_created_at IS NOT NULL AND audience IS NOT NULL AND kind IS NOT NULL AND lane IS NOT NULL))
+);
+CREATE INDEX IF NOT EXISTS rule_versions_in_force ON fanfare.rule_versions (event_type) WHERE state = 'active' AND retired_at IS NULL;
+CREATE INDEX IF NOT EXISTS rule_versions_unchecked ON fanfare.rule_versions (id) WHERE state = 'unchecked';
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- Events: the queue and its log
+-- ---------------------------------------------------------------------------------------------------------------
+
+-- Rows are inserted by emit and deleted by the planner, never updated: an update between a planning round's snapshot
+-- and its lock would hide the row from the round's floor.
+CREATE TABLE IF NOT EXISTS fanfare.outbox (
+    xid xid8 NOT NULL DEFAULT pg_current_xact_id(),
+    id bigint NOT NULL DEFAULT fanfare.new_event_id(),
+    created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    type text NOT NULL,
+    key text,
+    ttl interval,
+    payload jsonb NOT NULL,
+    PRIMARY KEY (xid, id)
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_insert_threshold = -1,
+        autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 1000000,
+        toast.autovacuum_vacuum_scale_factor = 0, toast.autovacuum_vacuum_threshold = 5000);
+
+CREATE OR REPLACE FUNCTION fanfare.refuse_update() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RAISE EXCEPTION 'rows of fanfare.% are never updated', TG_TABLE_NAME
+        USING ERRCODE = '42501', HINT = 'Cancel the event with fanfare.cancel and emit another.';
+END
+$$;
+CREATE OR REPLACE TRIGGER outbox_is_never_updated BEFORE UPDATE ON fanfare.outbox
+    FOR EACH STATEMENT EXECUTE FUNCTION fanfare.refuse_update();
+
+-- Events whose set failed while being planned. One session plans them one by one, so that the culprit stops nobody.
+CREATE TABLE IF NOT EXISTS fanfare.outbox_slow (
+    xid xid8 NOT NULL,
+    id bigint NOT NULL,
+    created_at timestamptz NOT NULL,
+    type text NOT NULL,
+    key text,
+    ttl interval,
+    payload jsonb NOT NULL,
+    PRIMARY KEY (xid, id)
+);
+
+CREATE TABLE IF NOT EXISTS fanfare.event_keys (
+    type text NOT NULL,
+    key text NOT NULL,
+    event_id bigint NOT NULL,
+    created_at timestamptz NOT NULL,
+    PRIMARY KEY (type, key)
+);
+CREATE INDEX IF NOT EXISTS event_keys_age ON fanfare.event_keys USING brin (created_at);
+
+CREATE TABLE IF NOT EXISTS fanfare.event_fates (
+    fate smallint PRIMARY KEY,
+    name text NOT NULL UNIQUE
+);
+INSERT INTO fanfare.event_fates (fate, name)
+VALUES (0, 'waiting'), (1, 'planned'), (2, 'duplicate'), (3, 'unmatched'), (4, 'cancelled'), (5, 'expired'), (6, 'refused')
+ON CONFLICT (fate) DO UPDATE SET name = excluded.name;
+
+CREATE TABLE IF NOT EXISTS fanfare.event_log (
+    day smallint NOT NULL,
+    fate smallint NOT NULL,
+    id bigint NOT NULL,
+    created_at timestamptz NOT NULL,
+    planned_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    type text NOT NULL,
+    key text,
+    ttl interval,
+    detail text,
+    payload jsonb,
+    PRIMARY KEY (day, id),
+    CONSTRAINT event_log_day CHECK (day = ((id >> 32) % 32))
+) PARTITION BY LIST (day);
+
+-- Where the expansion of a large audience stands. One row per (event, rule version) that did not fit its first slice.
+CREATE TABLE IF NOT EXISTS fanfare.plans (
+    event_id bigint NOT NULL,
+    rule_version int NOT NULL,
+    app_id smallint NOT NULL,
+    lane smallint NOT NULL,
+    -- The condition's clauses, topics by id: [{"all": [1, 2], "none": [3]}, …]; one empty clause means everyone.
+    clauses jsonb NOT NULL,
+    -- Devices up to this id are planned; the plan ends at the newest device there was when it began, so that a token
+    -- registered again meanwhile is not pushed twice.
+    cursor bigint NOT NULL DEFAULT 0,
+    last_device bigint NOT NULL,
+    created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    PRIMARY KEY (event_id, rule_version)
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
+
+-- A cancellation is a fact that planners and owners of batches read; it touches no queue row.
+CREATE TABLE IF NOT EXISTS fanfare.cancels (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    xid xid8 NOT NULL DEFAULT pg_current_xact_id(),
+    event_id bigint,
+    type text,
+    key text,
+    created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    CONSTRAINT cancels_what CHECK (num_nonnulls(event_id, type) = 1 AND (type IS NULL) = (key IS NULL))
+);
+CREATE INDEX IF NOT EXISTS cancels_event ON fanfare.cancels (event_id) WHERE event_id IS NOT NULL;
+CREATE INDEX IF NOT EXISTS cancels_key ON fanfare.cancels (type, key) WHERE type IS NOT NULL;
+CREATE INDEX IF NOT EXISTS cancels_xid ON fanfare.cancels (xid);
+
+-- The newest event of each (rule, rendered audience, rendered collapse id), for rules that supersede.
+CREATE TABLE IF NOT EXISTS fanfare.collapse_latest (
+    key bigint PRIMARY KEY,
+    event_id bigint NOT NULL,
+    created_at timestamptz NOT NULL DEFAULT clock_timestamp()
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- Batches: the queue and its log
+-- ---------------------------------------------------------------------------------------------------------------
+
+-- Up to 1000 pairs of one rule version and one target. A broadcast's batch names its event once; the pairs of small
+-- events that were planned together have their events beside them.
+CREATE TABLE IF NOT EXISTS fanfare.batches (
+    id bigint PRIMARY KEY DEFAULT fanfare.new_batch_id(),
+    parent_id bigint,
+    event_id bigint,
+    not_before timestamptz NOT NULL DEFAULT clock_timestamp(),
+    created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    lease_token bigint,
+    owner int,
+    rule_version int NOT NULL,
+    target_id smallint NOT NULL,
+    lane smallint NOT NULL,
+    attempt smallint NOT NULL DEFAULT 1,
+    -- The outcome that made this a retry.
+    cause smallint,
+    device_ids bigint[] NOT NULL,
+    event_ids bigint[],
+    -- One byte per pair, same order; empty until the first checkpoint. Written by the owner only.
+    outcomes bytea NOT NULL DEFAULT '',
+    collapse_keys bigint[],
+    CONSTRAINT batches_owned CHECK ((owner IS NULL) = (lease_token IS NULL)),
+    CONSTRAINT batches_events CHECK ((event_id IS NULL) <> (event_ids IS NULL)),
+    -- unnest pads unequal arrays with nulls: one short array would fail the close of a whole set.
+    CONSTRAINT batches_lengths CHECK (cardinality(device_ids) > 0
+        AND octet_length(outcomes) IN (0, cardinality(device_ids))
+        AND (event_ids IS NULL OR cardinality(event_ids) = cardinality(device_ids))
+        AND (collapse_keys IS NULL OR cardinality(collapse_keys) = cardinality(device_ids)))
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500,
+        autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 1000000,
+        toast.autovacuum_vacuum_scale_factor = 0, toast.autovacuum_vacuum_threshold = 2000);
+ALTER TABLE fanfare.batches ALTER COLUMN outcomes SET STORAGE MAIN;
+
+CREATE INDEX IF NOT EXISTS batches_ready ON fanfare.batches (target_id, lane, not_before, id) WHERE owner IS NULL;
+CREATE INDEX IF NOT EXISTS batches_owner ON fanfare.batches (owner) WHERE owner IS NOT NULL;
+
+CREATE TABLE IF NOT EXISTS fanfare.batch_log (
+    day smallint NOT NULL,
+    lane smallint NOT NULL,
+    target_id smallint NOT NULL,
+    attempt smallint NOT NULL,
+    id bigint NOT NULL,
+    parent_id bigint,
+    event_id bigint,
+    created_at timestamptz NOT NULL,
+    closed_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    -- device_ids is sorted: a device can only be in a batch whose range it is in.
+    first_device bigint NOT NULL,
+    last_device bigint NOT NULL,
+    rule_version int NOT NULL,
+    device_ids bigint[] NOT NULL,
+    event_ids bigint[],
+    outcomes bytea NOT NULL,
+    PRIMARY KEY (day, id),
+    CONSTRAINT batch_log_day CHECK (day = ((id >> 32) % 32))
+) PARTITION BY LIST (day);
+ALTER TABLE fanfare.batch_log ALTER COLUMN outcomes SET STORAGE MAIN;
+
+CREATE INDEX IF NOT EXISTS batch_log_event ON fanfare.batch_log (event_id) WHERE event_id IS NOT NULL;
+CREATE INDEX IF NOT EXISTS batch_log_events ON fanfare.batch_log USING gin (event_ids) WITH (fastupdate = on);
+
+DO $$
+BEGIN
+    FOR day IN 0..31 LOOP
+        EXECUTE format('CREATE TABLE IF NOT EXISTS fanfare.event_log_%s PARTITION OF fanfare.event_log FOR VALUES IN (%s)',
+                       to_char(day, 'FM00'), day);
+        EXECUTE format('CREATE TABLE IF NOT EXISTS fanfare.batch_log_%s PARTITION OF fanfare.batch_log FOR VALUES IN (%s)',
+                       to_char(day, 'FM00'), day);
+        EXECUTE format('ALTER TABLE fanfare.batch_log_%s ALTER COLUMN outcomes SET STORAGE MAIN', to_char(day, 'FM00'));
+    END LOOP;
+END
+$$;
+
+-- One row per close and outcome, folded into stats later: an updated counter would bloat under an old snapshot.
+CREATE TABLE IF NOT EXISTS fanfare.stats_pending (
+    at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    rule_version int NOT NULL,
+    target_id smallint NOT NULL,
+    outcome smallint NOT NULL,
+    pairs bigint NOT NULL
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000);
+CREATE INDEX IF NOT EXISTS stats_pending_at ON fanfare.stats_pending (at);
+
+-- Kept for ever.
+CREATE TABLE IF NOT EXISTS fanfare.stats (
+    day date NOT NULL,
+    rule_version int NOT NULL,
+    target_id smallint NOT NULL,
+    outcome smallint NOT NULL,
+    pairs bigint NOT NULL,
+    PRIMARY KEY (day, rule_version, target_id, outcome)
+);
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- Daemons
+-- ---------------------------------------------------------------------------------------------------------------
+
+-- A new row, and so a new owner number, for every control connection of a daemon.
+CREATE TABLE IF NOT EXISTS fanfare.instances (
+    id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    name text NOT NULL,
+    host text NOT NULL,
+    pid int NOT NULL,
+    version text NOT NULL,
+    started_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    heartbeat_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    lease_until timestamptz NOT NULL,
+    -- What it leads (maintenance, foreign channels, …), and what `fanfare status` shows of it.
+    leads text[] NOT NULL DEFAULT '{}',
+    report jsonb NOT NULL DEFAULT '{}'
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
+
+-- What an operator should look at. A row stands as long as the condition holds.
+CREATE TABLE IF NOT EXISTS fanfare.alarms (
+    name text PRIMARY KEY,
+    detail text NOT NULL,
+    since timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+
+-- Advisory lock keys, class 1178685254 ("FANF"):
+--   0  loading this file
+--   1  held exclusively by a daemon that drains the outbox ("K")
+--   2  held shared by every daemon that sleeps ("S")
+--   3  the leader for foreign channels
+--   4  the leader for maintenance (retention, rule checks, statistics)
+--   5  the session that plans outbox_slow
+-- Class 1178685255: the key is an instance id, held exclusively by that daemon as long as it lives.
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- Emit
+-- ---------------------------------------------------------------------------------------------------------------
+
+-- NOTIFY takes a database-wide lock at commit, so it is sent only if somebody sleeps and nobody drains. Each try is
+-- released in the same expression: between two statements a cancelled query would leave a session lock behind in
+-- somebody's pool. Every doubt ends in a notification; a lost one costs latency, never an event.
+CREATE OR REPLACE FUNCTION fanfare.wake() RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF (CASE WHEN pg_try_advisory_lock_shared(1178685254, 1) THEN pg_advisory_unlock_shared(1178685254, 1) ELSE false END)
+        AND NOT (CASE WHEN pg_try_advisory_lock(1178685254, 2) THEN pg_advisory_unlock(1178685254, 2) ELSE false END)
+        -- For PREPARE TRANSACTION, which NOTIFY makes fail: SET fanfare.wake = off.
+        AND coalesce(current_setting('fanfare.wake', true), '') <> 'off'
+    THEN
+        PERFORM pg_notify('fanfare_wake', '');
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION fanfare.wake IS 'Tells a sleeping daemon that the outbox has rows; called once per emitting statement.';
+
+CREATE OR REPLACE FUNCTION fanfare.emit(type text, payload jsonb DEFAULT '{}', key text DEFAULT NULL, ttl interval DEFAULT NULL)
+RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    new_id bigint;
+BEGIN
+    INSERT INTO fanfare.outbox (type, payload, key, ttl) VALUES (emit.type, emit.payload, emit.key, emit.ttl) RETURNING id INTO new_id;
+    -- The text of fanfare.wake(), inlined: a second function call costs 3 % of the emit rate.
+    IF (CASE WHEN pg_try_advisory_lock_shared(1178685254, 1) THEN pg_advisory_unlock_shared(1178685254, 1) ELSE false END)
+        AND NOT (CASE WHEN pg_try_advisory_lock(1178685254, 2) THEN pg_advisory_unlock(1178685254, 2) ELSE false END)
+        AND coalesce(current_setting('fanfare.wake', true), '') <> 'off'
+    THEN
+        PERFORM pg_notify('fanfare_wake', '');
+    END IF;
+    RETURN new_id;
+END
+$$;
+COMMENT ON FUNCTION fanfare.emit IS 'Emits one domain event in the caller''s transaction and returns its id.';
+
+-- Cancelling stops what was emitted before it, not what comes later under the same key.
+CREATE OR REPLACE FUNCTION fanfare.cancel(event_id bigint) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    INSERT INTO fanfare.cancels (event_id) VALUES (cancel.event_id);
+    RETURN EXISTS (SELECT FROM fanfare.outbox WHERE id = cancel.event_id)
+        OR EXISTS (SELECT FROM fanfare.outbox_slow WHERE id = cancel.event_id)
+        OR EXISTS (SELECT FROM fanfare.plans AS p WHERE p.event_id = cancel.event_id)
+        OR EXISTS (SELECT FROM fanfare.batches AS b WHERE b.event_id = cancel.event_id OR cancel.event_id = ANY (b.event_ids));
+END
+$$;
+COMMENT ON FUNCTION fanfare.cancel(bigint) IS 'Stops an event; true if it is known and not finished. Nothing of it starts later than 1 s after the commit.';
+
+CREATE OR REPLACE FUNCTION fanfare.cancel(type text, key text) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    planned bigint;
+BEGIN
+    INSERT INTO fanfare.cancels (type, key) VALUES (cancel.type, cancel.key);
+    SELECT k.event_id INTO planned FROM fanfare.event_keys AS k WHERE k.type = cancel.type AND k.key = cancel.key;
+    RETURN EXISTS (SELECT FROM fanfare.outbox AS o WHERE o.type = cancel.type AND o.key = cancel.key)
+        OR EXISTS (SELECT FROM fanfare.outbox_slow AS o WHERE o.type = cancel.type AND o.key = cancel.key)
+        OR EXISTS (SELECT FROM fanfare.plans AS p WHERE p.event_id = planned)
+        OR EXISTS (SELECT FROM fanfare.batches AS b WHERE b.event_id = planned OR planned = ANY (b.event_ids));
+END
+$$;
+COMMENT ON FUNCTION fanfare.cancel(text, text) IS 'Stops the events emitted so far under this type and key.';
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- Devices and subscriptions
+-- ---------------------------------------------------------------------------------------------------------------
+
+CREATE OR REPLACE FUNCTION fanfare.app_id_for(app text) RETURNS smallint
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    found smallint;
+BEGIN
+    SELECT id INTO found FROM fanfare.apps WHERE name = app_id_for.app;
+    IF found IS NULL THEN
+        IF app_id_for.app IS NULL OR app_id_for.app !~ '^[a-zA-Z0-9][a-zA-Z0-9_-]{0,63}$' THEN
+            RAISE EXCEPTION 'no app can be called %', quote_nullable(app_id_for.app)
+                USING ERRCODE = '22023', HINT = 'Use 1 to 64 letters, digits, "_" and "-", beginning with a letter or digit.';
+        END IF;
+        INSERT INTO fanfare.apps (name) VALUES (app_id_for.app) ON CONFLICT (name) DO NOTHING;
+        SELECT id INTO STRICT found FROM fanfare.apps WHERE name = app_id_for.app;
+    END IF;
+    RETURN found;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION fanfare.target_id_for(app_id smallint, platform text, environment text) RETURNS smallint
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    found smallint;
+BEGIN
+    SELECT t.id INTO found FROM fanfare.targets AS t
+    WHERE t.app_id = target_id_for.app_id AND t.platform = target_id_for.platform AND t.environment = target_id_for.environment;
+    IF found IS NULL THEN
+        IF target_id_for.platform IS NULL OR target_id_for.platform NOT IN ('apns', 'fcm', 'webpush') THEN
+            RAISE EXCEPTION 'unknown platform %', quote_nullable(target_id_for.platform)
+                USING ERRCODE = '22023', HINT = 'Use apns, fcm or webpush.';
+        END IF;
+        IF target_id_for.environment IS NULL OR target_id_for.environment NOT IN ('production', 'sandbox') THEN
+            RAISE EXCEPTION 'unknown environment %', quote_nullable(target_id_for.environment)
+                USING ERRCODE = '22023', HINT = 'Use production or sandbox.';
+        END IF;
+        INSERT INTO fanfare.targets (app_id, platform, environment)
+        VALUES (target_id_for.app_id, target_id_for.platform, target_id_for.environment)
+        ON CONFLICT DO NOTHING;
+        SELECT t.id INTO STRICT found FROM fanfare.targets AS t
+        WHERE t.app_id = target_id_for.app_id AND t.platform = target_id_for.platform AND t.environment = target_id_for.environment;
+    END IF;
+    RETURN found;
+END
+$$;
+
+-- A token that no provider can have issued is refused here, where its owner can see it, not at send.
+CREATE OR REPLACE FUNCTION fanfare.check_token(platform text, token text) RETURNS void
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF coalesce(token, '') = '' THEN
+        RAISE EXCEPTION 'the token is empty' USING ERRCODE = '22023', HINT = 'Pass the token that the app got from its platform.';
+    ELSIF octet_length(token) > 4096 THEN
+        RAISE EXCEPTION 'the token is % bytes long', octet_length(token) USING ERRCODE = '22023', HINT = 'No platform issues tokens over 4096 bytes.';
+    ELSIF platform = 'apns' AND (token !~ '^[0-9a-fA-F]+$' OR length(token) % 2 <> 0) THEN
+        RAISE EXCEPTION 'this is no APNs token: it must be an even number of hexadecimal digits'
+            USING ERRCODE = '22023', HINT = 'Send the token''s bytes as hexadecimal text, without spaces or brackets; for an Android token use platform fcm.';
+    ELSIF platform = 'fcm' AND token !~ '^[A-Za-z0-9:_.~%=-]+$' THEN
+        RAISE EXCEPTION 'this is no FCM registration token' USING ERRCODE = '22023', HINT = 'Pass the token exactly as the Firebase SDK gives it.';
+    ELSIF platform = 'webpush' AND token !~ '^https://[^[:space:]]+$' THEN
+        RAISE EXCEPTION 'a Web Push token is the subscription''s endpoint, an https URL'
+            USING ERRCODE = '22023', HINT = 'Pass subscription.endpoint as token, keys.p256dh and keys.auth beside it.';
+    END IF;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION fanfare.register_device(
+    app text, platform text, token text, user_id text DEFAULT NULL, kind text DEFAULT 'device',
+    environment text DEFAULT 'production', locale text DEFAULT NULL, time_zone text DEFAULT NULL, attributes jsonb DEFAULT NULL,
+    p256dh text DEFAULT NULL, auth text DEFAULT NULL, replaces text DEFAULT NULL)
+RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    -- APNs tokens are hexadecimal: the same bytes in another case are the same token.
+    canonical text := CASE WHEN register_device.platform = 'apns' THEN lower(register_device.token) ELSE register_device.token END;
+    canonical_old text := CASE WHEN register_device.platform = 'apns' THEN lower(register_device.replaces) ELSE register_device.replaces END;
+    the_app smallint := fanfare.app_id_for(register_device.app);
+    the_target smallint := fanfare.target_id_for(the_app, register_device.platform, register_device.environment);
+    hash bytea := sha256(convert_to(canonical, 'UTF8'));
+    there fanfare.devices;
+    device bigint;
+BEGIN
+    PERFORM fanfare.check_token(register_device.platform, canonical);
+    IF jsonb_typeof(register_device.attributes) <> 'object' THEN
+        RAISE EXCEPTION 'attributes must be a JSON object' USING ERRCODE = '22023', HINT = 'For example {"tier": "gold"}.';
+    END IF;
+    IF register_device.platform = 'webpush' AND (register_device.p256dh IS NULL) <> (register_device.auth IS NULL) THEN
+        RAISE EXCEPTION 'p256dh and auth come together' USING ERRCODE = '22023', HINT = 'Pass both keys of the subscription.';
+    END IF;
+
+    -- A rotated token keeps its id, and with it its subscriptions.
+    IF canonical_old IS NOT NULL AND canonical_old <> canonical THEN
+        UPDATE fanfare.devices AS d
+        SET disabled_at = coalesce(d.disabled_at, clock_timestamp()), disabled_reason = 'reassigned'
+        WHERE d.app_id = the_app AND d.platform = register_device.platform AND d.token_hash = hash
+            AND d.disabled_reason IS DISTINCT FROM 'reassigned'
+            AND EXISTS (SELECT FROM fanfare.devices AS o WHERE o.app_id = the_app AND o.platform = register_device.platform
+                AND o.token_hash = sha256(convert_to(canonical_old, 'UTF8')) AND o.disabled_reason IS DISTINCT FROM 'reassigned');
+        UPDATE fanfare.devices AS d SET token = canonical, token_hash = hash
+        WHERE d.app_id = the_app AND d.platform = register_device.platform
+            AND d.token_hash = sha256(convert_to(canonical_old, 'UTF8')) AND d.disabled_reason IS DISTINCT FROM 'reassigned';
+    END IF;
+
+    LOOP
+        SELECT d.* INTO there FROM fanfare.devices AS d
+        WHERE d.app_id = the_app AND d.platform = register_device.platform AND d.token_hash = hash
+            AND d.disabled_reason IS DISTINCT FROM 'reassigned'
+        FOR NO KEY UPDATE;
+
+        IF FOUND AND there.user_id <> register_device.user_id THEN
+            -- Another user signed in on this device: the old one's topics are not the new one's.
+            UPDATE fanfare.devices AS d SET disabled_at = coalesce(d.disabled_at, clock_timestamp()), disabled_reason = 'reassigned'
+            WHERE d.id = there.id;
+            DELETE FROM fanfare.subscriptions AS s WHERE s.device_id = there.id;
+        ELSIF FOUND THEN
+            UPDATE fanfare.devices AS d
+            SET target_id = the_target, kind = coalesce(register_device.kind, d.kind),
+                user_id = coalesce(register_device.user_id, d.user_id), locale = coalesce(register_device.locale, d.locale),
+                time_zone = coalesce(register_device.time_zone, d.time_zone), attributes = coalesce(register_device.attributes, d.attributes),
+                p256dh = coalesce(register_device.p256dh, d.p256dh), auth = coalesce(register_device.auth, d.auth),
+                registered_at = clock_timestamp(), disabled_at = NULL, disabled_reason = NULL
+            WHERE d.id = there.id;
+            RETURN there.id;
+        END IF;
+
+        INSERT INTO fanfare.devices (app_id, target_id, platform, kind, token, token_hash, user_id, locale, time_zone, attributes, p256dh, auth)
+        VALUES (the_app, the_target, register_device.platform, coalesce(register_device.kind, 'device'), canonical, hash, register_device.user_id,
+                register_device.locale, register_device.time_zone, register_device.attributes, register_device.p256dh, register_device.auth)
+        ON CONFLICT DO NOTHING
+        RETURNING id INTO device;
+        IF device IS NOT NULL THEN
+            RETURN device;
+        END IF;
+        -- Somebody registered the same token between the look and the insert: look again.
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION fanfare.register_device IS 'Registers a token, or renews its registration, and returns the device''s id.';
+
+CREATE OR REPLACE FUNCTION fanfare.device_id(app text, platform text, token text) RETURNS bigint
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+    SELECT d.id FROM fanfare.devices AS d JOIN fanfare.apps AS a ON a.id = d.app_id
+    WHERE a.name = device_id.app AND d.platform = device_id.platform
+        AND d.token_hash = sha256(convert_to(CASE WHEN device_id.platform = 'apns' THEN lower(device_id.token) ELSE device_id.token END, 'UTF8'))
+        AND d.disabled_reason IS DISTINCT FROM 'reassigned';
+END;
+COMMENT ON FUNCTION fanfare.device_id IS 'The id of the device that holds this token, or null.';
+
+CREATE OR REPLACE FUNCTION fanfare.unregister_device(app text, platform text, token text) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    UPDATE fanfare.devices AS d SET disabled_at = clock_timestamp(), disabled_reason = 'unregistered'
+    WHERE d.id = fanfare.device_id(unregister_device.app, unregister_device.platform, unregister_device.token) AND d.disabled_at IS NULL;
+    RETURN FOUND;
+END
+$$;
+COMMENT ON FUNCTION fanfare.unregister_device IS 'Disables the device that holds this token; true if one was enabled.';
+
+CREATE OR REPLACE FUNCTION fanfare.subscribe(device_ids bigint[], topic text) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    the_topic int;
+    changed bigint;
+BEGIN
+    SELECT id INTO the_topic FROM fanfare.topics WHERE name = subscribe.topic;
+    IF the_topic IS NULL THEN
+        IF subscribe.topic IS NULL OR subscribe.topic !~ '^[a-zA-Z0-9_.~%-]{1,900}$' THEN
+            RAISE EXCEPTION 'no topic can be called %', quote_nullable(left(subscribe.topic, 80))
+                USING ERRCODE = '22023', HINT = 'Use 1 to 900 of the characters a-z A-Z 0-9 - _ . ~ %.';
+        END IF;
+        INSERT INTO fanfare.topics (name) VALUES (subscribe.topic) ON CONFLICT (name) DO NOTHING;
+        SELECT id INTO STRICT the_topic FROM fanfare.topics WHERE name = subscribe.topic;
+    END IF;
+    INSERT INTO fanfare.subscriptions (topic_id, device_id)
+    SELECT the_topic, d FROM unnest(subscribe.device_ids) AS d WHERE d IS NOT NULL ORDER BY d
+    ON CONFLICT DO NOTHING;
+    GET DIAGNOSTICS changed = ROW_COUNT;
+    RETURN changed;
+END
+$$;
+COMMENT ON FUNCTION fanfare.subscribe(bigint[], text) IS 'Subscribes devices to a topic; returns how many were not before.';
+
+CREATE OR REPLACE FUNCTION fanfare.subscribe(device_id bigint, topic text) RETURNS bigint
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+    SELECT fanfare.subscribe(ARRAY[device_id], topic);
+END;
+COMMENT ON FUNCTION fanfare.subscribe(bigint, text) IS 'Subscribes a device to a topic; 1 if it was not before, else 0.';
+
+CREATE OR REPLACE FUNCTION fanfare.unsubscribe(device_ids bigint[], topic text) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    changed bigint;
+BEGIN
+    DELETE FROM fanfare.subscriptions AS s USING fanfare.topics AS t
+    WHERE t.name = unsubscribe.topic AND s.topic_id = t.id AND s.device_id = ANY (unsubscribe.device_ids);
+    GET DIAGNOSTICS changed = ROW_COUNT;
+    RETURN changed;
+END
+$$;
+COMMENT ON FUNCTION fanfare.unsubscribe(bigint[], text) IS 'Ends the devices'' subscriptions to a topic; returns how many there were.';
+
+CREATE OR REPLACE FUNCTION fanfare.unsubscribe(device_id bigint, topic text) RETURNS bigint
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+    SELECT fanfare.unsubscribe(ARRAY[device_id], topic);
+END;
+COMMENT ON FUNCTION fanfare.unsubscribe(bigint, text) IS 'Ends a device''s subscription to a topic; 1 if there was one, else 0.';
+
+CREATE OR REPLACE FUNCTION fanfare.forget_user(app text, user_id text) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    forgotten bigint;
+BEGIN
+    DELETE FROM fanfare.devices AS d USING fanfare.apps AS a
+    WHERE a.name = forget_user.app AND d.app_id = a.id AND d.user_id = forget_user.user_id;
+    GET DIAGNOSTICS forgotten = ROW_COUNT;
+    RETURN forgotten;
+END
+$$;
+COMMENT ON FUNCTION fanfare.forget_user IS 'Deletes a user''s devices with their subscriptions; returns how many devices. Ids left in the logs then name nobody.';
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- Rules
+-- ---------------------------------------------------------------------------------------------------------------
+
+CREATE OR REPLACE FUNCTION fanfare.put_rule(rule jsonb) RETURNS int
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    the_app smallint;
+    the_rule int;
+    newest fanfare.rule_versions;
+BEGIN
+    IF jsonb_typeof(rule) IS DISTINCT FROM 'object' THEN
+        RAISE EXCEPTION 'a rule is a JSON object' USING ERRCODE = '22023', HINT = 'Pass {"app": …, "name": …, "event": …, "to": …, "message": …}.';
+    ELSIF jsonb_typeof(rule -> 'app') IS DISTINCT FROM 'string' OR jsonb_typeof(rule -> 'name') IS DISTINCT FROM 'string'
+        OR rule ->> 'name' !~ '^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,99}$' THEN
+        RAISE EXCEPTION 'a rule needs "app" and "name"'
+            USING ERRCODE = '22023', HINT = 'Both are strings; a name has 1 to 100 letters, digits, "_", "." and "-".';
+    ELSIF octet_length(rule::text) > 65536 THEN
+        RAISE EXCEPTION 'the rule is % bytes long', octet_length(rule::text) USING ERRCODE = '22023', HINT = 'A rule has at most 64 KiB.';
+    END IF;
+    the_app := fanfare.app_id_for(rule ->> 'app');
+
+    INSERT INTO fanfare.rules (app_id, name) VALUES (the_app, rule ->> 'name')
+    ON CONFLICT (app_id, name) WHERE dropped_at IS NULL DO NOTHING;
+    SELECT id INTO STRICT the_rule FROM fanfare.rules
+    WHERE app_id = the_app AND name = rule ->> 'name' AND dropped_at IS NULL FOR NO KEY UPDATE;
+
+    SELECT v.* INTO newest FROM fanfare.rule_versions AS v WHERE v.rule_id = the_rule ORDER BY v.version DESC LIMIT 1;
+    IF newest.definition::jsonb = rule THEN
+        RETURN newest.version;
+    END IF;
+    INSERT INTO fanfare.rule_versions (rule_id, version, definition) VALUES (the_rule, coalesce(newest.version, 0) + 1, rule::json);
+    RETURN coalesce(newest.version, 0) + 1;
+END
+$$;
+COMMENT ON FUNCTION fanfare.put_rule IS 'Stores a rule and returns its version; a daemon checks it within a second, until then the last active version stays in force.';
+
+CREATE OR REPLACE FUNCTION fanfare.drop_rule(app text, name text) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    dropped int;
+BEGIN
+    UPDATE fanfare.rules AS r SET dropped_at = clock_timestamp() FROM fanfare.apps AS a
+    WHERE a.name = drop_rule.app AND r.app_id = a.id AND r.name = drop_rule.name AND r.dropped_at IS NULL
+    RETURNING r.id INTO dropped;
+    UPDATE fanfare.rule_versions AS v SET retired_at = clock_timestamp() WHERE v.rule_id = dropped AND v.retired_at IS NULL;
+    RETURN dropped IS NOT NULL;
+END
+$$;
+COMMENT ON FUNCTION fanfare.drop_rule IS 'Ends a rule; events not yet planned no longer go by it. What is planned is still sent.';
+
+--@watch_table
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- Views: queue and log as one
+-- ---------------------------------------------------------------------------------------------------------------
+
+CREATE OR REPLACE VIEW fanfare.events AS
+SELECT e.id, e.type, e.key, e.created_at, f.name AS fate, e.detail, e.payload
+FROM (
+    SELECT id, type, key, created_at, 0::smallint AS fate, NULL::text AS detail, payload FROM fanfare.outbox
+    UNION ALL
+    SELECT id, type, key, created_at, 0::smallint, 'is planned singly, since its set failed', payload FROM fanfare.outbox_slow
+    UNION ALL
+    SELECT id, type, key, created_at, fate, detail, payload FROM fanfare.event_log
+) AS e
+JOIN fanfare.event_fates AS f ON f.fate = e.fate;
+COMMENT ON VIEW fanfare.events IS 'Every event, waiting or done, and what became of it.';
+
+CREATE OR REPLACE VIEW fanfare.deliveries AS
+WITH pairs AS (
+    SELECT b.event_id, b.rule_version, b.target_id, u.device_id, b.attempt,
+        CASE WHEN octet_length(b.outcomes) = 0 THEN 0 ELSE get_byte(b.outcomes, (u.position - 1)::int) END AS code, b.at, b.id AS batch_id
+    FROM (
+        SELECT id, event_id, rule_version, target_id, attempt, device_ids, outcomes, NULL::timestamptz AS at FROM fanfare.batches WHERE event_id IS NOT NULL
+        UNION ALL
+        SELECT id, event_id, rule_version, target_id, attempt, device_ids, outcomes, closed_at FROM fanfare.batch_log WHERE event_id IS NOT NULL
+    ) AS b
+    CROSS JOIN LATERAL unnest(b.device_ids) WITH ORDINALITY AS u (device_id, position)
+    UNION ALL
+    SELECT u.event_id, b.rule_version, b.target_id, u.device_id, b.attempt,
+        CASE WHEN octet_length(b.outcomes) = 0 THEN 0 ELSE get_byte(b.outcomes, (u.position - 1)::int) END, b.at, b.id
+    FROM (
+        SELECT id, event_ids, rule_version, target_id, attempt, device_ids, outcomes, NULL::timestamptz AS at FROM fanfare.batches WHERE event_id IS NULL
+        UNION ALL
+        SELECT id, event_ids, rule_version, target_id, attempt, device_ids, outcomes, closed_at FROM fanfare.batch_log WHERE event_id IS NULL
+    ) AS b
+    CROSS JOIN LATERAL unnest(b.event_ids, b.device_ids) WITH ORDINALITY AS u (event_id, device_id, position)
+)
+SELECT p.event_id, v.event_type, r.name AS rule, v.version AS rule_version, a.name AS app, t.platform, t.environment,
+    p.device_id, d.user_id, p.attempt, c.outcome, c.reason, p.at, p.batch_id
+FROM pairs AS p
+JOIN fanfare.rule_versions AS v ON v.id = p.rule_version
+JOIN fanfare.rules AS r ON r.id = v.rule_id
+JOIN fanfare.targets AS t ON t.id = p.target_id
+JOIN fanfare.apps AS a ON a.id = t.app_id
+JOIN fanfare.outcome_codes AS c ON c.code = p.code
+LEFT JOIN fanfare.devices AS d ON d.id = p.device_id;
+COMMENT ON VIEW fanfare.deliveries IS 'One row per pair of event and device and attempt, in flight ones included.';
+
+CREATE OR REPLACE VIEW fanfare.queue AS
+SELECT a.name AS app, t.platform, t.environment, (ARRAY['transactional', 'normal', 'bulk'])[b.lane + 1] AS lane,
+    coalesce(sum(cardinality(b.device_ids)) FILTER (WHERE b.owner IS NULL AND b.not_before <= now()), 0) AS ready,
+    coalesce(sum(cardinality(b.device_ids)) FILTER (WHERE b.owner IS NOT NULL), 0) AS in_flight,
+    coalesce(sum(cardinality(b.device_ids)) FILTER (WHERE b.owner IS NULL AND b.not_before > now()), 0) AS waiting,
+    min(b.created_at) AS oldest
+FROM fanfare.batches AS b
+JOIN fanfare.targets AS t ON t.id = b.target_id
+JOIN fanfare.apps AS a ON a.id = t.app_id
+GROUP BY a.name, t.platform, t.environment, b.lane;
+COMMENT ON VIEW fanfare.queue IS 'What is still to send, in pairs of event and device; waiting is what has its time in the future.';
+
+CREATE OR REPLACE VIEW fanfare.health AS
+SELECT 'daemons' AS name, count(*) FILTER (WHERE lease_until > now()) > 0 AS ok,
+    count(*) FILTER (WHERE lease_until > now()) || ' alive' AS detail, max(heartbeat_at) AS since
+FROM fanfare.instances
+UNION ALL
+SELECT 'outbox', coalesce(min(created_at) > now() - interval '1 minute', true),
+    coalesce('oldest event waits ' || date_trunc('second', now() - min(created_at)), 'empty'), min(created_at)
+FROM fanfare.outbox
+UNION ALL
+SELECT 'poisoned', count(*) = 0, count(*) || ' events are planned singly', min(created_at) FROM fanfare.outbox_slow
+UNION ALL
+SELECT 'rules', count(*) = 0, count(*) || ' newest rule versions are refused', min(v.checked_at)
+FROM fanfare.rules AS r
+CROSS JOIN LATERAL (SELECT * FROM fanfare.rule_versions WHERE rule_id = r.id ORDER BY version DESC LIMIT 1) AS v
+WHERE r.dropped_at IS NULL AND v.state = 'refused'
+UNION ALL
+SELECT 'alarm: ' || name, false, detail, since FROM fanfare.alarms;
+COMMENT ON VIEW fanfare.health IS 'What an operator should look at; ok is false where something needs a hand.';
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- Rights. PUBLIC has nothing.
+-- ---------------------------------------------------------------------------------------------------------------
+
+REVOKE ALL ON ALL TABLES IN SCHEMA fanfare FROM PUBLIC;
+REVOKE ALL ON ALL SEQUENCES IN SCHEMA fanfare FROM PUBLIC;
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA fanfare FROM PUBLIC;
+REVOKE ALL ON SCHEMA fanfare FROM PUBLIC;
+
+GRANT USAGE ON SCHEMA fanfare TO fanfare_daemon, fanfare_emitter, fanfare_registrar, fanfare_author, fanfare_reader;
+
+GRANT EXECUTE ON FUNCTION fanfare.emit, fanfare.cancel(bigint), fanfare.cancel(text, text) TO fanfare_emitter;
+
+GRANT EXECUTE ON FUNCTION fanfare.register_device, fanfare.unregister_device, fanfare.device_id, fanfare.forget_user,
+    fanfare.subscribe(bigint, text), fanfare.subscribe(bigint[], text),
+    fanfare.unsubscribe(bigint, text), fanfare.unsubscribe(bigint[], text) TO fanfare_registrar;
+
+GRANT EXECUTE ON FUNCTION fanfare.put_rule, fanfare.drop_rule TO fanfare_author;
+
+GRANT SELECT ON fanfare.events, fanfare.deliveries, fanfare.queue, fanfare.health, fanfare.stats, fanfare.outcome_codes TO fanfare_reader;
+
+-- The daemon works on every table, but owns none and cannot change their shape.
+GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA fanfare TO fanfare_daemon;
+GRANT USAGE ON ALL SEQUENCES IN SCHEMA fanfare TO fanfare_daemon;
+GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA fanfare TO fanfare_daemon;
+REVOKE EXECUTE ON FUNCTION fanfare.adopt FROM fanfare_daemon;
+DO $$
+BEGIN
+    -- TRUNCATE of a ring partition is how retention works.
+    FOR day IN 0..31 LOOP
+        EXECUTE format('GRANT TRUNCATE ON fanfare.event_log_%1$s, fanfare.batch_log_%1$s TO fanfare_daemon', to_char(day, 'FM00'));
+    END LOOP;
+END
+$$;
+
+COMMIT;
