@@ -140,7 +140,69 @@ CREATE TABLE IF NOT EXISTS fanfare.outcome_codes (
     provider text
 );
 
---@outcome_codes
+INSERT INTO fanfare.outcome_codes (code, outcome, reason, provider) VALUES
+    (0, 'pending', 'not_attempted', NULL),
+    (1, 'accepted', 'accepted', NULL),
+    (2, 'attempted', 'answer_awaited', NULL),
+    (3, 'unknown', 'answer_lost', NULL),
+    (4, 'expired', 'ttl_passed', NULL),
+    (5, 'cancelled', 'cancel_requested', NULL),
+    (6, 'superseded', 'newer_event', NULL),
+    (7, 'disabled', 'device_disabled', NULL),
+    (8, 'opted_out', 'user_opted_out', NULL),
+    (9, 'refused', 'not_renderable', NULL),
+    (10, 'backlog_dropped', 'stale_after_outage', NULL),
+    (11, 'exhausted', 'attempts_used_up', NULL),
+    (32, 'retrying', 'device_throttled', NULL),
+    (33, 'retrying', 'topic_throttled', NULL),
+    (34, 'retrying', 'sender_throttled', NULL),
+    (35, 'retrying', 'server_error', NULL),
+    (36, 'retrying', 'unavailable', NULL),
+    (37, 'retrying', 'shutdown', NULL),
+    (38, 'retrying', 'status_5xx', NULL),
+    (39, 'retrying', 'answer_lost', NULL),
+    (40, 'retrying', 'not_processed', NULL),
+    (41, 'retrying', 'not_sent', NULL),
+    (42, 'retrying', 'credential_renewed', NULL),
+    (43, 'retrying', 'other_connection', NULL),
+    (44, 'retrying', 'other_environment', NULL),
+    (45, 'retrying', 'registered_later', NULL),
+    (46, 'retrying', 'idle_timeout', NULL),
+    (64, 'gone', 'Unregistered', 'apns'),
+    (65, 'gone', 'ExpiredToken', 'apns'),
+    (66, 'gone', 'BadDeviceToken', 'apns'),
+    (67, 'gone', 'status_410', 'apns'),
+    (96, 'rejected', 'status_4xx', 'apns'),
+    (97, 'rejected', 'status_3xx', 'apns'),
+    (98, 'rejected', 'status_other', 'apns'),
+    (100, 'rejected', 'BadCollapseId', 'apns'),
+    (101, 'rejected', 'BadDeviceToken', 'apns'),
+    (102, 'rejected', 'BadExpirationDate', 'apns'),
+    (103, 'rejected', 'BadMessageId', 'apns'),
+    (104, 'rejected', 'BadPriority', 'apns'),
+    (105, 'rejected', 'BadTopic', 'apns'),
+    (106, 'rejected', 'DeviceTokenNotForTopic', 'apns'),
+    (107, 'rejected', 'DuplicateHeaders', 'apns'),
+    (108, 'rejected', 'InvalidPushType', 'apns'),
+    (109, 'rejected', 'MissingDeviceToken', 'apns'),
+    (110, 'rejected', 'MissingTopic', 'apns'),
+    (111, 'rejected', 'PayloadEmpty', 'apns'),
+    (112, 'rejected', 'TopicDisallowed', 'apns'),
+    (113, 'rejected', 'BadCertificate', 'apns'),
+    (114, 'rejected', 'BadCertificateEnvironment', 'apns'),
+    (115, 'rejected', 'ExpiredProviderToken', 'apns'),
+    (116, 'rejected', 'Forbidden', 'apns'),
+    (117, 'rejected', 'InvalidProviderToken', 'apns'),
+    (118, 'rejected', 'MissingProviderToken', 'apns'),
+    (119, 'rejected', 'UnrelatedKeyIdInToken', 'apns'),
+    (120, 'rejected', 'BadEnvironmentKeyIdInToken', 'apns'),
+    (121, 'rejected', 'BadPath', 'apns'),
+    (122, 'rejected', 'MethodNotAllowed', 'apns'),
+    (123, 'rejected', 'PayloadTooLarge', 'apns'),
+    (124, 'rejected', 'Unregistered', 'apns'),
+    (125, 'rejected', 'ExpiredToken', 'apns'),
+    (126, 'rejected', 'status_410', 'apns')
+ON CONFLICT (code) DO UPDATE SET outcome = excluded.outcome, reason = excluded.reason, provider = excluded.provider;
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- Apps, targets, devices, topics
@@ -191,7 +253,7 @@ CREATE INDEX IF NOT EXISTS devices_user ON fanfare.devices (app_id, user_id);
 
 CREATE TABLE IF NOT EXISTS fanfare.topics (
     id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    name text NOT NULL UNIQUE CONSTRAINT topics_name_shape CHECK (name ~ '^[a-zA-Z0-9_.~%-]{1,900}$')
+    name text NOT NULL UNIQUE CONSTRAINT topics_name_shape CHECK (name ~ '^[a-zA-Z0-9_.~%-]+$' AND length(name) <= 900)
 );
 
 -- The primary key is the keyset that planning walks along.
@@ -240,12 +302,13 @@ CREATE TABLE IF NOT EXISTS fanfare.rule_versions (
     platform text,
     lane smallint,
     ttl interval,
+    enabled boolean NOT NULL DEFAULT true,
     UNIQUE (rule_id, version),
     CONSTRAINT rule_versions_reason CHECK ((state = 'refused') = (reason IS NOT NULL)),
     CONSTRAINT rule_versions_checked CHECK (state <> 'active' OR (app_id IS NOT NULL AND event_type IS NOT NULL
         AND rule_created_at IS NOT NULL AND audience IS NOT NULL AND kind IS NOT NULL AND lane IS NOT NULL))
 );
-CREATE INDEX IF NOT EXISTS rule_versions_in_force ON fanfare.rule_versions (event_type) WHERE state = 'active' AND retired_at IS NULL;
+CREATE INDEX IF NOT EXISTS rule_versions_in_force ON fanfare.rule_versions (event_type) WHERE state = 'active' AND retired_at IS NULL AND enabled;
 CREATE INDEX IF NOT EXISTS rule_versions_unchecked ON fanfare.rule_versions (id) WHERE state = 'unchecked';
 
 -- ---------------------------------------------------------------------------------------------------------------
@@ -333,6 +396,8 @@ CREATE TABLE IF NOT EXISTS fanfare.plans (
     cursor bigint NOT NULL DEFAULT 0,
     last_device bigint NOT NULL,
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    -- Plans of one lane take turns, the least recently advanced first.
+    advanced_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     PRIMARY KEY (event_id, rule_version)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
 
@@ -723,7 +788,7 @@ DECLARE
 BEGIN
     SELECT id INTO the_topic FROM fanfare.topics WHERE name = subscribe.topic;
     IF the_topic IS NULL THEN
-        IF subscribe.topic IS NULL OR subscribe.topic !~ '^[a-zA-Z0-9_.~%-]{1,900}$' THEN
+        IF subscribe.topic IS NULL OR subscribe.topic !~ '^[a-zA-Z0-9_.~%-]+$' OR length(subscribe.topic) > 900 THEN
             RAISE EXCEPTION 'no topic can be called %', quote_nullable(left(subscribe.topic, 80))
                 USING ERRCODE = '22023', HINT = 'Use 1 to 900 of the characters a-z A-Z 0-9 - _ . ~ %.';
         END IF;

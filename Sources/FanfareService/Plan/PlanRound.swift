@@ -1,0 +1,340 @@
+internal import PostgresClient
+
+/// Where a planning session stands in the outbox (reference: transaction ids, not row ids, are what a pass goes by).
+///
+/// A **pass** is rounds until one finds fewer events than its limit. When it ends, what was open or not begun at the
+/// snapshot of its first round is all that the next pass has to look at: exact with commits out of order, and no
+/// slower under somebody's old snapshot.
+struct OutboxFloor: Equatable {
+    /// Transactions that were open at the last pass's snapshot.
+    var open: [String] = []
+    /// The first transaction that had not begun then.
+    var next = "0"
+    /// The last event taken in this pass.
+    var afterXID = "0"
+    var afterID: Int64 = 0
+    /// The snapshot of this pass's first round; nil between passes.
+    var snapshot: OutboxSnapshot?
+
+    /// Notes the end of a committed round.
+    ///
+    /// - Parameters:
+    ///   - round: what it took.
+    ///   - limit: how many it would have taken.
+    mutating func advance(after round: PlanRoundSummary, limit: Int) {
+        if snapshot == nil { snapshot = round.snapshot }
+        if let lastXID = round.lastXID {
+            afterXID = lastXID
+            afterID = round.lastID
+        }
+        guard round.taken < limit, let seen = snapshot else { return }
+        self = OutboxFloor(open: seen.open, next: seen.next)
+    }
+}
+
+/// A `pg_snapshot`: which transactions were open, and which had not begun.
+struct OutboxSnapshot: Equatable {
+    /// Every transaction before this one had ended.
+    let oldest: String
+    /// The first transaction that had not begun.
+    let next: String
+    /// What was open in between.
+    let open: [String]
+
+    /// Parses `xmin:xmax:xip,xip`.
+    ///
+    /// - Parameter text: what `pg_current_snapshot()::text` gave.
+    init?(_ text: String) {
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        guard parts.count == 3 else { return nil }
+        oldest = String(parts[0])
+        next = String(parts[1])
+        open = parts[2].split(separator: ",").map(String.init)
+    }
+}
+
+/// A rule that took an event, whose audience is not a list of users.
+struct DeferredMatch: Equatable {
+    let eventID: Int64
+    let ruleVersion: Int32
+    /// The event's payload as JSON text, for audiences that are rendered.
+    let payload: String
+}
+
+/// What one round did.
+struct PlanRoundSummary {
+    var taken = 0
+    var batches = 0
+    var lastXID: String?
+    var lastID: Int64 = 0
+    var snapshot: OutboxSnapshot?
+    /// Events by the number of their fate.
+    var fates: [Int32: Int64] = [:]
+    var deferred: [DeferredMatch] = []
+
+    init(_ parts: [PlanRoundPart]) {
+        for part in parts {
+            switch part {
+            case .totals(let taken, let batches, let snapshot):
+                self.taken = Int(taken)
+                self.batches = Int(batches)
+                self.snapshot = OutboxSnapshot(snapshot)
+            case .last(let xid, let id):
+                lastXID = xid
+                lastID = id
+            case .fate(let fate, let events): fates[fate] = events
+            case .deferred(let match): deferred.append(match)
+            }
+        }
+    }
+}
+
+/// One row of a round's answer, which has several kinds of them.
+enum PlanRoundPart {
+    case totals(taken: Int64, batches: Int32, snapshot: String)
+    case last(xid: String, id: Int64)
+    case fate(Int32, events: Int64)
+    case deferred(DeferredMatch)
+
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> PlanRoundPart {
+        switch try row.int16(0) {
+        case 0: .totals(taken: try row.int64(1), batches: try row.int32(2), snapshot: try row.string(3))
+        case 1: .last(xid: try row.string(3), id: try row.int64(1))
+        case 2: .fate(try row.int32(2), events: try row.int64(1))
+        default:
+            .deferred(
+                DeferredMatch(
+                    eventID: try row.int64(1),
+                    ruleVersion: try row.int32(2),
+                    payload: try row.string(3)
+                )
+            )
+        }
+    }
+}
+
+/// Plans a set of events in one statement: out of the outbox, past keys and rules, into batches and the log.
+struct PlanRound: PostgresStatement {
+    static let name = "plan_round"
+    static let sql = planRoundSQL(queue: "fanfare.outbox")
+
+    let floor: OutboxFloor
+    let limit: Int
+    let batchSize: Int
+
+    func bind(to binds: inout PostgresBinds) {
+        binds.append(floor.open)
+        binds.append(floor.next)
+        binds.append(floor.afterXID)
+        binds.append(floor.afterID)
+        binds.append(Int32(limit))
+        binds.append(Int32(batchSize))
+    }
+
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> PlanRoundPart {
+        try PlanRoundPart.decode(row)
+    }
+}
+
+/// Plans one event whose set failed, alone, so that an error is its own.
+struct PlanSlowEvent: PostgresStatement {
+    static let name = "plan_slow_event"
+    static let sql = planRoundSQL(queue: "fanfare.outbox_slow")
+
+    let batchSize: Int
+
+    func bind(to binds: inout PostgresBinds) {
+        PlanRound(floor: OutboxFloor(), limit: 1, batchSize: batchSize).bind(to: &binds)
+    }
+
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> PlanRoundPart {
+        try PlanRoundPart.decode(row)
+    }
+}
+
+/// Moves the set that a failed round would have taken to the side queue, without looking at it.
+struct SetAside: PostgresStatement {
+    static let name = "set_aside"
+    static let sql = """
+        WITH \(takeSQL(queue: "fanfare.outbox", parameters: 5)),
+        moved AS (
+            INSERT INTO fanfare.outbox_slow (xid, id, created_at, type, key, ttl, payload)
+            SELECT xid, id, created_at, type, key, ttl, payload FROM taken
+            RETURNING id
+        )
+        SELECT count(*) FROM moved
+        """
+
+    let floor: OutboxFloor
+    let limit: Int
+
+    func bind(to binds: inout PostgresBinds) {
+        binds.append(floor.open)
+        binds.append(floor.next)
+        binds.append(floor.afterXID)
+        binds.append(floor.afterID)
+        binds.append(Int32(limit))
+    }
+
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int {
+        Int(try row.int64(0))
+    }
+}
+
+/// Ends an event of the side queue as refused: the error was its own.
+struct RefuseSlowEvent: PostgresStatement {
+    static let name = "refuse_slow_event"
+    static let sql = """
+        WITH taken AS (
+            DELETE FROM fanfare.outbox_slow
+            WHERE (xid, id) = (SELECT xid, id FROM fanfare.outbox_slow ORDER BY xid, id LIMIT 1)
+            RETURNING id, created_at, type, key, ttl, payload
+        )
+        INSERT INTO fanfare.event_log (day, id, created_at, type, key, ttl, payload, detail, fate)
+        SELECT fanfare.ring_day(id), id, created_at, type, key, ttl, payload, $1, 6 FROM taken
+        RETURNING id
+        """
+
+    let detail: String
+
+    func bind(to binds: inout PostgresBinds) {
+        binds.append(detail)
+    }
+
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int64 {
+        try row.int64(0)
+    }
+}
+
+/// The CTEs that take a set of events: what was open at the last pass's snapshot first, then what began since.
+///
+/// By ctid, because a join back by key became a scan; safe here, since rows of the outbox are never updated.
+private func takeSQL(queue: String, parameters: Int) -> String {
+    """
+    opened AS MATERIALIZED (
+        SELECT ARRAY(
+            SELECT ctid FROM \(queue)
+            WHERE xid = ANY ($1::text[]::xid8[]) AND (xid, id) > ($3::text::xid8, $4::bigint)
+            ORDER BY xid, id LIMIT $5::int FOR UPDATE SKIP LOCKED) AS rows
+    ),
+    taken AS (
+        DELETE FROM \(queue)
+        WHERE ctid = ANY ((SELECT rows FROM opened) || ARRAY(
+            SELECT ctid FROM \(queue)
+            WHERE xid >= $2::text::xid8 AND (xid, id) > ($3::text::xid8, $4::bigint)
+            ORDER BY xid, id LIMIT (SELECT $5::int - cardinality(rows) FROM opened) FOR UPDATE SKIP LOCKED))
+        RETURNING xid, id, created_at, type, key, ttl, payload
+    )
+    """
+}
+
+private func planRoundSQL(queue: String) -> String {
+    """
+    WITH
+    -- 1. Take a set of events out of the queue.
+    \(takeSQL(queue: queue, parameters: 6)),
+    -- 2. Keys decide who is first. In key order, or two planners deadlock.
+    firsts AS (
+        INSERT INTO fanfare.event_keys (type, key, event_id, created_at)
+        SELECT DISTINCT ON (type, key) type, key, id, created_at FROM taken
+        WHERE key IS NOT NULL ORDER BY type, key, created_at, id
+        ON CONFLICT DO NOTHING
+        RETURNING event_id
+    ),
+    -- 3. What needs no rule to be decided. NOT IN, because it is hashed where NOT EXISTS becomes a nested loop.
+    judged AS MATERIALIZED (
+        SELECT t.id, t.created_at, t.type, t.key, t.ttl, t.payload,
+            CASE
+                WHEN jsonb_typeof(t.payload) <> 'object' THEN 'the payload is no JSON object'
+                WHEN pg_column_size(t.payload) > 400 AND octet_length(t.payload::text) > 65536
+                    THEN 'the payload has more than 65536 bytes'
+                WHEN jsonb_path_exists(t.payload, '$.**{33}') THEN 'the payload is nested more than 32 levels deep'
+            END AS refusal,
+            t.key IS NOT NULL AND t.id NOT IN (SELECT event_id FROM firsts) AS is_duplicate,
+            EXISTS (SELECT FROM fanfare.cancels AS c WHERE c.event_id = t.id)
+                OR t.key IS NOT NULL AND EXISTS (
+                    SELECT FROM fanfare.cancels AS c
+                    WHERE c.type = t.type AND c.key = t.key AND c.created_at >= t.created_at) AS is_cancelled
+        FROM taken AS t
+    ),
+    -- 4. Rules; one row without a rule for an event that none took. The look-up is fenced by OFFSET 0 and conditions
+    --    run last, each under CASE: in one join condition the jsonpath ran before the type was compared.
+    matches AS MATERIALIZED (
+        SELECT j.*, r.*,
+            j.created_at + coalesce(least(j.ttl, r.rule_ttl), interval '24 hours') > statement_timestamp() AS is_live
+        FROM judged AS j
+        LEFT JOIN LATERAL (
+            SELECT * FROM (
+                SELECT v.id AS rule_version, v.app_id, v.audience, v.audience_path, v.devices_path, v.kind, v.platform,
+                    v.lane, v.ttl AS rule_ttl, v.when_path
+                FROM fanfare.rule_versions AS v
+                WHERE v.event_type = j.type AND v.state = 'active' AND v.retired_at IS NULL AND v.enabled
+                    AND v.rule_created_at <= j.created_at
+                OFFSET 0
+            ) AS v
+            WHERE CASE
+                WHEN j.refusal IS NOT NULL OR j.is_duplicate OR j.is_cancelled THEN false
+                WHEN v.when_path IS NULL THEN true
+                ELSE jsonb_path_match_tz(j.payload, v.when_path, '{}', true)
+            END
+        ) AS r ON true
+    ),
+    -- 5. Users named in the payload, and their devices; a payload may name a user twice.
+    pairs AS MATERIALIZED (
+        SELECT DISTINCT m.rule_version, m.lane, m.id AS event_id, d.target_id, d.id AS device_id
+        FROM matches AS m
+        CROSS JOIN LATERAL (
+            SELECT item #>> '{}' AS user_id FROM jsonb_path_query(m.payload, m.audience_path, '{}', true) AS item
+            WHERE jsonb_typeof(item) IN ('string', 'number', 'boolean')
+            OFFSET 0
+        ) AS u
+        CROSS JOIN LATERAL (
+            SELECT x.id, x.target_id, x.attributes, x.platform, x.kind, x.disabled_at FROM fanfare.devices AS x
+            WHERE x.app_id = m.app_id AND x.user_id = u.user_id
+            OFFSET 0
+        ) AS d
+        WHERE m.audience = 'users' AND m.is_live
+            AND d.disabled_at IS NULL AND d.kind = m.kind AND (m.platform IS NULL OR d.platform = m.platform)
+            AND (m.devices_path IS NULL
+                OR jsonb_path_match_tz(coalesce(d.attributes, '{}'), m.devices_path, '{}', true))
+    ),
+    -- 6. Pairs travel together: up to $6 of one rule version and one target.
+    queued AS (
+        INSERT INTO fanfare.batches (rule_version, lane, target_id, event_id, event_ids, device_ids)
+        SELECT rule_version, lane, target_id,
+            CASE WHEN min(event_id) = max(event_id) THEN min(event_id) END,
+            CASE WHEN min(event_id) < max(event_id) THEN array_agg(event_id ORDER BY device_id, event_id) END,
+            array_agg(device_id ORDER BY device_id, event_id)
+        FROM (
+            SELECT *, (row_number() OVER (PARTITION BY rule_version, target_id ORDER BY device_id, event_id) - 1)
+                / $6::int AS chunk
+            FROM pairs
+        ) AS numbered
+        GROUP BY rule_version, lane, target_id, chunk
+        RETURNING 1
+    ),
+    -- 7. Every event ends in the log, with its fate.
+    logged AS (
+        INSERT INTO fanfare.event_log (day, id, created_at, type, key, ttl, payload, detail, fate)
+        SELECT DISTINCT ON (m.id) fanfare.ring_day(m.id), m.id, m.created_at, m.type, m.key, m.ttl, m.payload, m.refusal,
+            CASE
+                WHEN m.refusal IS NOT NULL THEN 6
+                WHEN m.is_duplicate THEN 2
+                WHEN m.is_cancelled THEN 4
+                WHEN m.rule_version IS NOT NULL AND m.is_live THEN 1
+                WHEN NOT m.is_live THEN 5
+                ELSE 3
+            END
+        FROM matches AS m
+        ORDER BY m.id, m.is_live DESC
+        RETURNING fate
+    )
+    SELECT 0::smallint, (SELECT count(*) FROM taken), (SELECT count(*)::int FROM queued), pg_current_snapshot()::text
+    UNION ALL
+    (SELECT 1::smallint, t.id, 0, t.xid::text FROM taken AS t ORDER BY t.xid DESC, t.id DESC LIMIT 1)
+    UNION ALL
+    SELECT 2::smallint, count(*), fate::int, NULL FROM logged GROUP BY fate
+    UNION ALL
+    SELECT 3::smallint, id, rule_version, payload::text FROM matches WHERE audience <> 'users' AND is_live
+    """
+}

@@ -1,0 +1,194 @@
+internal import PostgresClient
+
+/// One clause of a condition, topics by id: all of some, none of others. No topics at all means every device.
+struct TopicClause: Equatable {
+    var all: [Int32]
+    var none: [Int32]
+}
+
+/// Opens the plan of an audience that is walked slice by slice.
+struct OpenPlan: PostgresStatement {
+    static let name = "open_plan"
+    static let sql = """
+        INSERT INTO fanfare.plans (event_id, rule_version, app_id, lane, clauses, last_device)
+        SELECT $1, v.id, v.app_id, v.lane, $3::jsonb, (SELECT coalesce(max(id), 0) FROM fanfare.devices)
+        FROM fanfare.rule_versions AS v WHERE v.id = $2
+        """
+
+    let eventID: Int64
+    let ruleVersion: Int32
+    let clauses: [TopicClause]
+
+    func bind(to binds: inout PostgresBinds) {
+        binds.append(eventID)
+        binds.append(ruleVersion)
+        let objects = clauses.map { #"{"all":\#($0.all),"none":\#($0.none)}"# }
+        binds.append("[\(objects.joined(separator: ","))]")
+    }
+}
+
+/// The ids of topics by name; those that nobody ever subscribed to are missing.
+struct TopicIDs: PostgresStatement {
+    static let name = "topic_ids"
+    static let sql = "SELECT name, id FROM fanfare.topics WHERE name = ANY ($1::text[])"
+
+    let names: [String]
+
+    func bind(to binds: inout PostgresBinds) {
+        binds.append(names)
+    }
+
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> (name: String, id: Int32) {
+        (try row.string(0), try row.int32(1))
+    }
+}
+
+/// A plan that this session holds a lock on until its transaction ends.
+struct OpenedPlan: Equatable {
+    let eventID: Int64
+    let ruleVersion: Int32
+    let cursor: Int64
+    let lastDevice: Int64
+    let clauses: [TopicClause]
+    let isCancelled: Bool
+}
+
+/// Locks the plan whose turn it is: of the most urgent lane, the least recently advanced.
+struct LockPlan: PostgresStatement {
+    static let name = "lock_plan"
+    static let sql = """
+        SELECT p.event_id, p.rule_version, p.cursor, p.last_device, c.alls, c.nones,
+            EXISTS (
+                SELECT FROM fanfare.cancels AS x
+                WHERE x.event_id = p.event_id OR (x.type = e.type AND x.key = e.key AND x.created_at >= e.created_at))
+            OR e.id IS NULL
+        FROM fanfare.plans AS p
+        LEFT JOIN fanfare.event_log AS e ON e.day = fanfare.ring_day(p.event_id) AND e.id = p.event_id
+        CROSS JOIN LATERAL (
+            SELECT array_agg(ARRAY(SELECT jsonb_array_elements_text(clause -> 'all'))::text ORDER BY n) AS alls,
+                array_agg(ARRAY(SELECT jsonb_array_elements_text(clause -> 'none'))::text ORDER BY n) AS nones
+            FROM jsonb_array_elements(p.clauses) WITH ORDINALITY AS x (clause, n)
+        ) AS c
+        ORDER BY p.lane, p.advanced_at
+        LIMIT 1
+        FOR UPDATE OF p SKIP LOCKED
+        """
+
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> OpenedPlan {
+        let alls = try row.stringArray(4)
+        let nones = try row.stringArray(5)
+        return OpenedPlan(
+            eventID: try row.int64(0),
+            ruleVersion: try row.int32(1),
+            cursor: try row.int64(2),
+            lastDevice: try row.int64(3),
+            clauses: zip(alls, nones).map { TopicClause(all: topicIDs($0), none: topicIDs($1)) },
+            isCancelled: try row.bool(6)
+        )
+    }
+
+    /// The numbers of `{1,2,3}`.
+    private static func topicIDs(_ literal: String) -> [Int32] {
+        literal.dropFirst().dropLast().split(separator: ",").compactMap { Int32($0) }
+    }
+}
+
+/// Moves a plan's cursor, or ends the plan when it has come to the last device.
+struct AdvancePlan: PostgresStatement {
+    static let name = "advance_plan"
+    static let sql = """
+        WITH finished AS (
+            DELETE FROM fanfare.plans WHERE event_id = $1 AND rule_version = $2 AND $3::bigint >= last_device RETURNING 1
+        )
+        UPDATE fanfare.plans SET cursor = $3, advanced_at = clock_timestamp()
+        WHERE event_id = $1 AND rule_version = $2 AND $3 < last_device
+        """
+
+    let plan: OpenedPlan
+    let cursor: Int64
+
+    func bind(to binds: inout PostgresBinds) {
+        binds.append(plan.eventID)
+        binds.append(plan.ruleVersion)
+        binds.append(cursor)
+    }
+}
+
+/// The statements that walk one slice. Their text depends on the shape of the condition only: how many clauses, how many
+/// topics in each. The topics are parameters.
+///
+/// They run on a session with the normal planner and custom plans: with the range's ends in sight it takes merge joins
+/// for dense slices and nested loops for sparse ones, as measured.
+struct SliceStatements {
+    /// How many rows of each clause a slice scans; found or not, so that a slice's time is bounded.
+    static let rows = 20_000
+
+    let plan: OpenedPlan
+
+    /// Where the slice ends: the least end of its clauses' scans, or the plan's end.
+    var boundSQL: String {
+        var parameter = 3
+        let ends = plan.clauses.map { clause in
+            defer { parameter += clause.all.count + clause.none.count }
+            let table =
+                clause.all.isEmpty
+                ? "SELECT id AS device_id FROM fanfare.devices WHERE id > $1"
+                : "SELECT device_id FROM fanfare.subscriptions WHERE topic_id = $\(parameter) AND device_id > $1"
+            return "(SELECT device_id FROM (\(table)) AS t ORDER BY device_id OFFSET \(Self.rows - 1) LIMIT 1)"
+        }
+        return "SELECT least($2::bigint, \(ends.joined(separator: ", ")))"
+    }
+
+    /// Turns the slice into batches.
+    var sliceSQL: String {
+        var parameter = 7
+        let clauses = plan.clauses.map { clause in
+            defer { parameter += clause.all.count + clause.none.count }
+            return clauseSQL(clause, firstParameter: parameter)
+        }
+        return """
+            WITH
+            found AS (
+                \(clauses.joined(separator: "\n    UNION\n    "))
+            ),
+            pairs AS (
+                SELECT v.id AS rule_version, v.lane, $1::bigint AS event_id, d.target_id, d.id AS device_id
+                FROM fanfare.rule_versions AS v, found AS f
+                JOIN fanfare.devices AS d ON d.id = f.device_id AND d.id > $3 AND d.id <= $4
+                WHERE v.id = $2 AND d.disabled_at IS NULL AND d.app_id = v.app_id AND d.kind = v.kind
+                    AND (v.platform IS NULL OR d.platform = v.platform)
+                    AND (v.devices_path IS NULL
+                        OR jsonb_path_match_tz(coalesce(d.attributes, '{}'), v.devices_path, '{}', true))
+            ),
+            \(queuePairsSQL(batchSize: "$5::int"))
+            SELECT count(*)::int FROM queued WHERE $6
+            """
+    }
+
+    private func clauseSQL(_ clause: TopicClause, firstParameter: Int) -> String {
+        guard !clause.all.isEmpty else {
+            let excluded = clause.none.indices.map { without("$\(firstParameter + $0)", device: "a.id") }
+            return "SELECT a.id AS device_id FROM fanfare.devices AS a WHERE a.id > $3 AND a.id <= $4" + excluded.joined()
+        }
+        let others = clause.all.indices.dropFirst().map { index in
+            """
+             AND EXISTS (SELECT FROM fanfare.subscriptions AS s WHERE s.topic_id = $\(firstParameter + index)
+                AND s.device_id = a.device_id AND s.device_id > $3 AND s.device_id <= $4)
+            """
+        }
+        let excluded = clause.none.indices.map {
+            without("$\(firstParameter + clause.all.count + $0)", device: "a.device_id")
+        }
+        return """
+            SELECT a.device_id FROM fanfare.subscriptions AS a
+            WHERE a.topic_id = $\(firstParameter) AND a.device_id > $3 AND a.device_id <= $4
+            """ + others.joined() + excluded.joined()
+    }
+
+    private func without(_ topic: String, device: String) -> String {
+        """
+         AND NOT EXISTS (SELECT FROM fanfare.subscriptions AS s WHERE s.topic_id = \(topic)
+            AND s.device_id = \(device) AND s.device_id > $3 AND s.device_id <= $4)
+        """
+    }
+}

@@ -1,0 +1,162 @@
+internal import PostgresClient
+
+/// Plans the first slice of events for topics, many at once: most topics end in it.
+///
+/// A topic with more subscriptions than the slice gets a row in `plans` and goes on there. The count and the cursor are
+/// those of the subscriptions scanned, before any filter: one disabled device in the count would lose the rest.
+struct PlanTopics: PostgresStatement {
+    static let name = "plan_topics"
+    static let sql = """
+        WITH
+        wanted AS MATERIALIZED (
+            SELECT w.event_id, w.rule_version, v.app_id, v.lane, v.kind, v.platform, v.devices_path, t.id AS topic_id
+            FROM unnest($1::bigint[], $2::int[], $3::text[]) AS w (event_id, rule_version, topic)
+            JOIN fanfare.rule_versions AS v ON v.id = w.rule_version
+            JOIN fanfare.topics AS t ON t.name = w.topic
+        ),
+        scanned AS MATERIALIZED (
+            SELECT w.*, s.device_id
+            FROM wanted AS w
+            CROSS JOIN LATERAL (
+                SELECT x.device_id FROM fanfare.subscriptions AS x
+                WHERE x.topic_id = w.topic_id ORDER BY x.device_id LIMIT $4::int
+            ) AS s
+        ),
+        unfinished AS (
+            INSERT INTO fanfare.plans (event_id, rule_version, app_id, lane, clauses, cursor, last_device)
+            SELECT event_id, rule_version, app_id, lane,
+                jsonb_build_array(jsonb_build_object('all', jsonb_build_array(topic_id), 'none', '[]'::jsonb)),
+                max(device_id), (SELECT max(id) FROM fanfare.devices)
+            FROM scanned
+            GROUP BY event_id, rule_version, app_id, lane, topic_id
+            HAVING count(*) = $4::int
+            RETURNING 1
+        ),
+        pairs AS MATERIALIZED (
+            SELECT s.rule_version, s.lane, s.event_id, d.target_id, s.device_id
+            FROM scanned AS s
+            CROSS JOIN LATERAL (SELECT * FROM fanfare.devices AS x WHERE x.id = s.device_id OFFSET 0) AS d
+            WHERE d.disabled_at IS NULL AND d.app_id = s.app_id AND d.kind = s.kind
+                AND (s.platform IS NULL OR d.platform = s.platform)
+                AND (s.devices_path IS NULL
+                    OR jsonb_path_match_tz(coalesce(d.attributes, '{}'), s.devices_path, '{}', true))
+        ),
+        \(queuePairsSQL(batchSize: "$5::int"))
+        SELECT (SELECT count(*)::int FROM queued), (SELECT count(*)::int FROM unfinished)
+        """
+
+    let eventIDs: [Int64]
+    let ruleVersions: [Int32]
+    let topics: [String]
+    let firstSlice: Int
+    let batchSize: Int
+
+    func bind(to binds: inout PostgresBinds) {
+        binds.append(eventIDs)
+        binds.append(ruleVersions)
+        binds.append(topics)
+        binds.append(Int32(firstSlice))
+        binds.append(Int32(batchSize))
+    }
+
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> PlannedCounts {
+        PlannedCounts(batches: Int(try row.int32(0)), plans: Int(try row.int32(1)))
+    }
+}
+
+/// How much a planning statement left to others.
+struct PlannedCounts {
+    var batches = 0
+    var plans = 0
+}
+
+/// The CTE `queued`: cuts the CTE `pairs` into batches of one rule version and one target.
+///
+/// - Parameter batchSize: the SQL for the most pairs of one batch.
+func queuePairsSQL(batchSize: String) -> String {
+    """
+    queued AS (
+        INSERT INTO fanfare.batches (rule_version, lane, target_id, event_id, event_ids, device_ids)
+        SELECT rule_version, lane, target_id,
+            CASE WHEN min(event_id) = max(event_id) THEN min(event_id) END,
+            CASE WHEN min(event_id) < max(event_id) THEN array_agg(event_id ORDER BY device_id, event_id) END,
+            array_agg(device_id ORDER BY device_id, event_id)
+        FROM (
+            SELECT *, (row_number() OVER (PARTITION BY rule_version, target_id ORDER BY device_id, event_id) - 1)
+                / \(batchSize) AS chunk
+            FROM pairs
+        ) AS numbered
+        GROUP BY rule_version, lane, target_id, chunk
+        RETURNING 1
+    )
+    """
+}
+
+/// Plans events for tokens that the payload named and ``RegisterTokens`` made devices of.
+struct PlanDevices: PostgresStatement {
+    static let name = "plan_devices"
+    static let sql = """
+        WITH
+        pairs AS MATERIALIZED (
+            SELECT DISTINCT w.rule_version, v.lane, w.event_id, d.target_id, w.device_id
+            FROM unnest($1::bigint[], $2::int[], $3::bigint[]) AS w (event_id, rule_version, device_id)
+            JOIN fanfare.rule_versions AS v ON v.id = w.rule_version
+            JOIN fanfare.devices AS d ON d.id = w.device_id
+            WHERE d.disabled_at IS NULL
+                AND (v.devices_path IS NULL
+                    OR jsonb_path_match_tz(coalesce(d.attributes, '{}'), v.devices_path, '{}', true))
+        ),
+        \(queuePairsSQL(batchSize: "$4::int"))
+        SELECT count(*)::int FROM queued
+        """
+
+    let eventIDs: [Int64]
+    let ruleVersions: [Int32]
+    let deviceIDs: [Int64]
+    let batchSize: Int
+
+    func bind(to binds: inout PostgresBinds) {
+        binds.append(eventIDs)
+        binds.append(ruleVersions)
+        binds.append(deviceIDs)
+        binds.append(Int32(batchSize))
+    }
+
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> PlannedCounts {
+        PlannedCounts(batches: Int(try row.int32(0)))
+    }
+}
+
+/// Finds the devices that hold the tokens a rule's path names in a payload, and registers those that are unknown.
+///
+/// The malformed ones are left out: they are the event's mistake and must not stop its other tokens.
+struct RegisterTokens: PostgresStatement {
+    static let name = "register_tokens"
+    static let sql = """
+        SELECT CASE
+            WHEN held.id IS NOT NULL THEN held.id
+            ELSE fanfare.register_device(a.name, v.platform, t.token)
+        END
+        FROM fanfare.rule_versions AS v
+        JOIN fanfare.apps AS a ON a.id = v.app_id
+        CROSS JOIN LATERAL (
+            SELECT DISTINCT CASE v.platform WHEN 'apns' THEN lower(item #>> '{}') ELSE item #>> '{}' END AS token
+            FROM jsonb_path_query($2::jsonb, v.audience_path, '{}', true) AS item
+            WHERE jsonb_typeof(item) = 'string'
+        ) AS t
+        LEFT JOIN LATERAL (SELECT fanfare.device_id(a.name, v.platform, t.token) AS id) AS held ON true
+        WHERE v.id = $1 AND fanfare.is_token(v.platform, t.token)
+        """
+
+    let ruleVersion: Int32
+    let payload: String
+
+    func bind(to binds: inout PostgresBinds) {
+        binds.append(ruleVersion)
+        binds.append(payload)
+    }
+
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int64 {
+        try row.int64(0)
+    }
+}
