@@ -668,6 +668,17 @@ BEGIN
 END
 $$;
 
+-- Whether a provider can have issued this token. Lengths are Apple's and Google's business.
+CREATE OR REPLACE FUNCTION fanfare.is_token(platform text, token text) RETURNS boolean
+LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+    SELECT octet_length(token) BETWEEN 1 AND 4096 AND CASE platform
+        WHEN 'apns' THEN token ~ '^[0-9a-fA-F]+$' AND length(token) % 2 = 0
+        WHEN 'fcm' THEN token ~ '^[A-Za-z0-9:_.~%=-]+$'
+        ELSE token ~ '^https://[^[:space:]]+$'
+    END;
+END;
+
 -- A token that no provider can have issued is refused here, where its owner can see it, not at send.
 CREATE OR REPLACE FUNCTION fanfare.check_token(platform text, token text) RETURNS void
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -676,12 +687,14 @@ BEGIN
         RAISE EXCEPTION 'the token is empty' USING ERRCODE = '22023', HINT = 'Pass the token that the app got from its platform.';
     ELSIF octet_length(token) > 4096 THEN
         RAISE EXCEPTION 'the token is % bytes long', octet_length(token) USING ERRCODE = '22023', HINT = 'No platform issues tokens over 4096 bytes.';
-    ELSIF platform = 'apns' AND (token !~ '^[0-9a-fA-F]+$' OR length(token) % 2 <> 0) THEN
+    ELSIF fanfare.is_token(platform, token) THEN
+        RETURN;
+    ELSIF platform = 'apns' THEN
         RAISE EXCEPTION 'this is no APNs token: it must be an even number of hexadecimal digits'
             USING ERRCODE = '22023', HINT = 'Send the token''s bytes as hexadecimal text, without spaces or brackets; for an Android token use platform fcm.';
-    ELSIF platform = 'fcm' AND token !~ '^[A-Za-z0-9:_.~%=-]+$' THEN
+    ELSIF platform = 'fcm' THEN
         RAISE EXCEPTION 'this is no FCM registration token' USING ERRCODE = '22023', HINT = 'Pass the token exactly as the Firebase SDK gives it.';
-    ELSIF platform = 'webpush' AND token !~ '^https://[^[:space:]]+$' THEN
+    ELSE
         RAISE EXCEPTION 'a Web Push token is the subscription''s endpoint, an https URL'
             USING ERRCODE = '22023', HINT = 'Pass subscription.endpoint as token, keys.p256dh and keys.auth beside it.';
     END IF;

@@ -156,7 +156,7 @@ struct PlanSlowEvent: PostgresStatement {
 struct SetAside: PostgresStatement {
     static let name = "set_aside"
     static let sql = """
-        WITH \(takeSQL(queue: "fanfare.outbox", parameters: 5)),
+        WITH \(takeSQL(queue: "fanfare.outbox")),
         moved AS (
             INSERT INTO fanfare.outbox_slow (xid, id, created_at, type, key, ttl, payload)
             SELECT xid, id, created_at, type, key, ttl, payload FROM taken
@@ -209,7 +209,7 @@ struct RefuseSlowEvent: PostgresStatement {
 /// The CTEs that take a set of events: what was open at the last pass's snapshot first, then what began since.
 ///
 /// By ctid, because a join back by key became a scan; safe here, since rows of the outbox are never updated.
-private func takeSQL(queue: String, parameters: Int) -> String {
+private func takeSQL(queue: String) -> String {
     """
     opened AS MATERIALIZED (
         SELECT ARRAY(
@@ -232,7 +232,7 @@ private func planRoundSQL(queue: String) -> String {
     """
     WITH
     -- 1. Take a set of events out of the queue.
-    \(takeSQL(queue: queue, parameters: 6)),
+    \(takeSQL(queue: queue)),
     -- 2. Keys decide who is first. In key order, or two planners deadlock.
     firsts AS (
         INSERT INTO fanfare.event_keys (type, key, event_id, created_at)

@@ -75,8 +75,8 @@ struct LockPlan: PostgresStatement {
         """
 
     static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> OpenedPlan {
-        let alls = try row.stringArray(4)
-        let nones = try row.stringArray(5)
+        let alls = try row.strings(4)
+        let nones = try row.strings(5)
         return OpenedPlan(
             eventID: try row.int64(0),
             ruleVersion: try row.int32(1),

@@ -1,0 +1,138 @@
+internal import PostgresClient
+
+/// How many batches of one target and lane a claim may take.
+struct ClaimWish: Hashable {
+    var target: Int16
+    var lane: Int16
+    var count: Int32
+}
+
+/// A batch as its row stands when it was claimed.
+struct ClaimedBatch: Equatable {
+    let id: Int64
+    let leaseToken: Int64
+    let target: Int16
+    let lane: Int16
+    let ruleVersion: Int32
+    let attempt: Int16
+    /// The outcome that made this a retry.
+    let cause: UInt8?
+    /// The event of a broadcast; nil where the pairs have different ones.
+    let eventID: Int64?
+    let eventIDs: [Int64]
+    let deviceIDs: [Int64]
+    /// What a daemon before us had recorded; empty if nothing.
+    let outcomes: [UInt8]
+    let collapseKeys: [Int64]
+
+    /// The event of one pair.
+    func eventID(at position: Int) -> Int64 {
+        eventID ?? eventIDs[position]
+    }
+}
+
+/// Takes batches that are due, for one owner; no transaction stays open while they are sent.
+///
+/// A batch that was rescued goes on behind its checkpoint, hence `outcomes`.
+struct ClaimBatches: PostgresStatement {
+    static let name = "claim_batches"
+    static let sql = """
+        WITH picked AS MATERIALIZED (
+            SELECT b.id
+            FROM unnest($1::smallint[], $2::smallint[], $3::int[]) AS w (target_id, lane, n)
+            CROSS JOIN LATERAL (
+                SELECT x.id FROM fanfare.batches AS x
+                WHERE x.owner IS NULL AND x.target_id = w.target_id AND x.lane = w.lane
+                    AND x.not_before >= $4::timestamptz AND x.not_before <= statement_timestamp()
+                ORDER BY x.not_before, x.id LIMIT w.n
+                FOR UPDATE SKIP LOCKED
+            ) AS b
+        )
+        UPDATE fanfare.batches AS b SET owner = $5, lease_token = $6
+        FROM picked
+        WHERE b.id = picked.id AND b.owner IS NULL
+        RETURNING b.id, b.lease_token, b.target_id, b.lane, b.rule_version, b.attempt, b.cause, b.event_id, b.event_ids,
+            b.device_ids, b.outcomes, b.collapse_keys
+        """
+
+    let wishes: [ClaimWish]
+    /// Nothing that was due before this is looked for: dead rows lie there (reference: the floor).
+    let floor: Timestamp
+    let owner: Int32
+    let leaseToken: Int64
+
+    func bind(to binds: inout PostgresBinds) {
+        binds.append(wishes.map(\.target))
+        binds.append(wishes.map(\.lane))
+        binds.append(wishes.map(\.count))
+        binds.append(floor)
+        binds.append(owner)
+        binds.append(leaseToken)
+    }
+
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> ClaimedBatch {
+        ClaimedBatch(
+            id: try row.int64(0),
+            leaseToken: try row.int64(1),
+            target: try row.int16(2),
+            lane: try row.int16(3),
+            ruleVersion: try row.int32(4),
+            attempt: try row.int16(5),
+            cause: try row.int16(orNil: 6).map { UInt8(truncatingIfNeeded: $0) },
+            eventID: try row.int64(orNil: 7),
+            eventIDs: try row.int64s(orNil: 8) ?? [],
+            deviceIDs: try row.int64s(9),
+            outcomes: try row.bytes(10),
+            collapseKeys: try row.int64s(orNil: 11) ?? []
+        )
+    }
+}
+
+/// When the next batch of the given apps is due: now, later, or nil if there is none.
+struct NextDue: PostgresStatement {
+    static let name = "next_due"
+    static let sql = """
+        SELECT min(d.not_before), statement_timestamp()
+        FROM unnest($1::smallint[]) AS t (id) CROSS JOIN unnest(ARRAY[0, 1, 2]::smallint[]) AS l (lane)
+        CROSS JOIN LATERAL (
+            SELECT x.not_before FROM fanfare.batches AS x
+            WHERE x.owner IS NULL AND x.target_id = t.id AND x.lane = l.lane
+            ORDER BY x.not_before LIMIT 1
+        ) AS d
+        """
+
+    let targets: [Int16]
+
+    func bind(to binds: inout PostgresBinds) {
+        binds.append(targets)
+    }
+
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> (due: Timestamp?, now: Timestamp) {
+        (try row.timestamp(orNil: 0), try row.timestamp(1))
+    }
+}
+
+/// A target: an app's provider in one environment.
+struct Target: Hashable, Sendable {
+    let id: Int16
+    let app: String
+    let platform: String
+    let environment: String
+}
+
+/// All targets there are.
+struct AllTargets: PostgresStatement {
+    static let name = "all_targets"
+    static let sql = """
+        SELECT t.id, a.name, t.platform, t.environment FROM fanfare.targets AS t JOIN fanfare.apps AS a ON a.id = t.app_id
+        """
+
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Target {
+        Target(
+            id: try row.int16(0),
+            app: try row.string(1),
+            platform: try row.string(2),
+            environment: try row.string(3)
+        )
+    }
+}

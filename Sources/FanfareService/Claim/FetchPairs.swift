@@ -1,0 +1,147 @@
+internal import PostgresClient
+
+/// A device as it stands right before its push.
+struct DeviceRow {
+    /// Nil if the device was forgotten.
+    let token: String?
+    let target: Int16
+    let kind: String
+    let isEnabled: Bool
+    let registeredAt: Timestamp
+    let locale: String?
+}
+
+/// Tokens and state of a batch's devices, in the order asked; read at send time, not when the batch was planned.
+struct FetchDevices: PostgresStatement {
+    static let name = "fetch_devices"
+    static let sql = """
+        SELECT d.token, d.target_id, d.kind, d.disabled_at IS NULL, d.registered_at, d.locale
+        FROM unnest($1::bigint[]) WITH ORDINALITY AS u (id, position)
+        LEFT JOIN fanfare.devices AS d ON d.id = u.id
+        ORDER BY u.position
+        """
+
+    let deviceIDs: [Int64]
+
+    func bind(to binds: inout PostgresBinds) {
+        binds.append(deviceIDs)
+    }
+
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> DeviceRow {
+        guard let token = try row.string(orNil: 0) else {
+            return DeviceRow(
+                token: nil,
+                target: 0,
+                kind: "",
+                isEnabled: false,
+                registeredAt: Timestamp(microseconds: 0),
+                locale: nil
+            )
+        }
+        return DeviceRow(
+            token: token,
+            target: try row.int16(1),
+            kind: try row.string(2),
+            isEnabled: try row.bool(3),
+            registeredAt: try row.timestamp(4),
+            locale: try row.string(orNil: 5)
+        )
+    }
+}
+
+/// What templates may say of a device, for rules that do.
+struct FetchDeviceFields: PostgresStatement {
+    static let name = "fetch_device_fields"
+    static let sql = """
+        SELECT d.id, jsonb_build_object(
+            'device', coalesce(d.attributes, '{}') || jsonb_strip_nulls(jsonb_build_object(
+                'id', d.id::text, 'locale', d.locale, 'time_zone', d.time_zone, 'kind', d.kind, 'platform', d.platform)),
+            'user', jsonb_strip_nulls(jsonb_build_object('id', d.user_id)))::text
+        FROM fanfare.devices AS d WHERE d.id = ANY ($1::bigint[])
+        """
+
+    let deviceIDs: [Int64]
+
+    func bind(to binds: inout PostgresBinds) {
+        binds.append(deviceIDs)
+    }
+
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> (id: Int64, fields: String) {
+        (try row.int64(0), try row.string(1))
+    }
+}
+
+/// An event as the log has it.
+struct EventRow {
+    let id: Int64
+    let type: String
+    let key: String?
+    let createdAt: Timestamp
+    let plannedAt: Timestamp
+    /// The event's own time to live in seconds.
+    let ttlSeconds: Double?
+    let payload: String
+}
+
+/// The events of some batches, by their partitions: `id = ANY` would look into all 32.
+struct FetchEvents: PostgresStatement {
+    static let name = "fetch_events"
+    static let sql = """
+        SELECT l.id, l.type, l.key, l.created_at, l.planned_at, extract(epoch FROM l.ttl)::float8, l.payload::text
+        FROM unnest($1::bigint[]) AS x (id)
+        JOIN fanfare.event_log AS l ON l.day = fanfare.ring_day(x.id) AND l.id = x.id
+        """
+
+    let eventIDs: [Int64]
+
+    func bind(to binds: inout PostgresBinds) {
+        binds.append(eventIDs)
+    }
+
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> EventRow {
+        EventRow(
+            id: try row.int64(0),
+            type: try row.string(1),
+            key: try row.string(orNil: 2),
+            createdAt: try row.timestamp(3),
+            plannedAt: try row.timestamp(4),
+            ttlSeconds: try row.double(orNil: 5),
+            payload: try row.string(orNil: 6) ?? "{}"
+        )
+    }
+}
+
+/// A rule version as it is stored.
+struct RuleVersionRow {
+    let id: Int32
+    let ruleID: Int32
+    let version: Int32
+    let app: String
+    let definition: String
+}
+
+/// Rule versions by id; they never change.
+struct FetchRuleVersions: PostgresStatement {
+    static let name = "fetch_rule_versions"
+    static let sql = """
+        SELECT v.id, v.rule_id, v.version, a.name, v.definition::text
+        FROM fanfare.rule_versions AS v JOIN fanfare.rules AS r ON r.id = v.rule_id JOIN fanfare.apps AS a ON a.id = r.app_id
+        WHERE v.id = ANY ($1::int[])
+        """
+
+    let ids: [Int32]
+
+    func bind(to binds: inout PostgresBinds) {
+        binds.append(ids)
+    }
+
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> RuleVersionRow {
+        RuleVersionRow(
+            id: try row.int32(0),
+            ruleID: try row.int32(1),
+            version: try row.int32(2),
+            app: try row.string(3),
+            definition: try row.string(4)
+        )
+    }
+}

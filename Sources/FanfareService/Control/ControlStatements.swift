@@ -1,0 +1,284 @@
+internal import PostgresClient
+
+/// The advisory lock keys of `schema.sql`.
+enum AdvisoryLock {
+    /// "FANF".
+    static let family: Int32 = 1_178_685_254
+    /// The family in which a key is an instance id.
+    static let instances: Int32 = 1_178_685_255
+
+    /// Held exclusively by a daemon that drains the outbox: nobody needs to be woken.
+    static let draining: Int32 = 1
+    /// Held shared by every daemon that sleeps.
+    static let sleeping: Int32 = 2
+    static let foreignChannels: Int32 = 3
+    static let maintenance: Int32 = 4
+}
+
+/// Takes a session advisory lock if it is free.
+struct TryLock: PostgresStatement {
+    static let name = "try_lock"
+    static let sql = "SELECT pg_try_advisory_lock($1, $2)"
+
+    var family = AdvisoryLock.family
+    let key: Int32
+
+    func bind(to binds: inout PostgresBinds) {
+        binds.append(family)
+        binds.append(key)
+    }
+
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Bool {
+        try row.bool(0)
+    }
+}
+
+/// Releases a session advisory lock.
+struct Unlock: PostgresStatement {
+    static let name = "unlock"
+    static let sql = "SELECT pg_advisory_unlock($1, $2)"
+
+    var family = AdvisoryLock.family
+    let key: Int32
+
+    func bind(to binds: inout PostgresBinds) {
+        binds.append(family)
+        binds.append(key)
+    }
+
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Bool {
+        try row.bool(0)
+    }
+}
+
+/// Says that this daemon sleeps; waits for the lock, which emitters hold for microseconds.
+struct BeginSleep: PostgresStatement {
+    static let name = "begin_sleep"
+    static let sql = "SELECT pg_advisory_lock_shared($1, $2)"
+
+    func bind(to binds: inout PostgresBinds) {
+        binds.append(AdvisoryLock.family)
+        binds.append(AdvisoryLock.sleeping)
+    }
+
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) {}
+}
+
+/// Says that this daemon no longer sleeps.
+struct EndSleep: PostgresStatement {
+    static let name = "end_sleep"
+    static let sql = "SELECT pg_advisory_unlock_shared($1, $2)"
+
+    func bind(to binds: inout PostgresBinds) {
+        binds.append(AdvisoryLock.family)
+        binds.append(AdvisoryLock.sleeping)
+    }
+
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) {}
+}
+
+/// Enters a daemon into the list and takes the lock that says it lives; a new number for every control connection.
+struct EnterInstance: PostgresStatement {
+    static let name = "enter_instance"
+    static let sql = """
+        WITH entered AS (
+            INSERT INTO fanfare.instances (name, host, pid, version, lease_until)
+            VALUES ($1, $2, $3, $4, clock_timestamp() + $5 * interval '1 microsecond')
+            RETURNING id
+        )
+        SELECT id, pg_try_advisory_lock($6, id) FROM entered
+        """
+
+    let daemon: String
+    let host: String
+    let pid: Int32
+    let version: String
+    let leaseMicroseconds: Int64
+
+    func bind(to binds: inout PostgresBinds) {
+        binds.append(daemon)
+        binds.append(host)
+        binds.append(pid)
+        binds.append(version)
+        binds.append(leaseMicroseconds)
+        binds.append(AdvisoryLock.instances)
+    }
+
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> (id: Int32, isLocked: Bool) {
+        (try row.int32(0), try row.bool(1))
+    }
+}
+
+/// Renews the lease; no row if another daemon took this one for dead.
+struct RenewLease: PostgresStatement {
+    static let name = "renew_lease"
+    static let sql = """
+        UPDATE fanfare.instances
+        SET heartbeat_at = clock_timestamp(), lease_until = clock_timestamp() + $2 * interval '1 microsecond',
+            leads = $3::text[], report = $4::jsonb
+        WHERE id = $1
+        RETURNING id
+        """
+
+    let owner: Int32
+    let leaseMicroseconds: Int64
+    let leads: [String]
+    let report: String
+
+    func bind(to binds: inout PostgresBinds) {
+        binds.append(owner)
+        binds.append(leaseMicroseconds)
+        binds.append(leads)
+        binds.append(report)
+    }
+
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int32 {
+        try row.int32(0)
+    }
+}
+
+/// The other daemons, and owners of batches that are in no list.
+struct OtherInstances: PostgresStatement {
+    static let name = "other_instances"
+    static let sql = """
+        SELECT id, lease_until < clock_timestamp() FROM fanfare.instances WHERE id <> $1
+        """
+
+    let owner: Int32
+
+    func bind(to binds: inout PostgresBinds) {
+        binds.append(owner)
+    }
+
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> (id: Int32, isLeaseOver: Bool) {
+        (try row.int32(0), try row.bool(1))
+    }
+}
+
+/// Frees the batches of a daemon that is dead and strikes it off the list.
+///
+/// Who is dead was decided before: a look at locks in here would steal from a live owner, since an UPDATE that waited
+/// rechecks its row only.
+struct Rescue: PostgresStatement {
+    static let name = "rescue"
+    static let sql = """
+        WITH struck AS (
+            DELETE FROM fanfare.instances WHERE id = $1
+        ),
+        freed AS (
+            UPDATE fanfare.batches SET owner = NULL, lease_token = NULL, not_before = clock_timestamp() WHERE owner = $1
+            RETURNING 1
+        )
+        SELECT count(*) FROM freed
+        """
+
+    let dead: Int32
+
+    func bind(to binds: inout PostgresBinds) {
+        binds.append(dead)
+    }
+
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int64 {
+        try row.int64(0)
+    }
+}
+
+/// A cancellation that was asked for.
+struct CancelFact: Equatable, Sendable {
+    let id: Int64
+    let eventID: Int64?
+    let type: String?
+    let key: String?
+    let createdAt: Timestamp
+}
+
+/// Cancellations that became visible since the last look, by the oldest transaction then open.
+struct NewCancels: PostgresStatement {
+    static let name = "new_cancels"
+    static let sql = """
+        SELECT pg_snapshot_xmin(pg_current_snapshot())::text, c.id, c.event_id, c.type, c.key, c.created_at
+        FROM (SELECT 1) AS one LEFT JOIN fanfare.cancels AS c ON c.xid >= $1::text::xid8
+        """
+
+    let since: String
+
+    func bind(to binds: inout PostgresBinds) {
+        binds.append(since)
+    }
+
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> (oldest: String, fact: CancelFact?) {
+        let oldest = try row.string(0)
+        guard let id = try row.int64(orNil: 1) else { return (oldest, nil) }
+        return (
+            oldest,
+            CancelFact(
+                id: id,
+                eventID: try row.int64(orNil: 2),
+                type: try row.string(orNil: 3),
+                key: try row.string(orNil: 4),
+                createdAt: try row.timestamp(5)
+            )
+        )
+    }
+}
+
+/// What the prune fuse goes by: answers of the last ten minutes, from all daemons.
+struct RecentAnswers: PostgresStatement {
+    static let name = "recent_answers"
+    static let sql = """
+        SELECT s.target_id,
+            sum(s.pairs) FILTER (WHERE s.outcome = 1 OR s.outcome >= 64)::bigint,
+            coalesce(sum(s.pairs) FILTER (WHERE s.outcome = $1), 0)::bigint,
+            coalesce(sum(s.pairs) FILTER (WHERE s.outcome BETWEEN 64 AND 95 AND s.outcome <> $1), 0)::bigint
+        FROM fanfare.stats_pending AS s
+        WHERE s.at > clock_timestamp() - interval '10 minutes'
+        GROUP BY s.target_id
+        """
+
+    /// The outcome that stands for weak evidence.
+    let weak: UInt8
+
+    func bind(to binds: inout PostgresBinds) {
+        binds.append(Int16(weak))
+    }
+
+    static func decode(
+        _ row: borrowing PostgresRow
+    ) throws(PostgresError) -> (target: Int16, answers: Int64, weak: Int64, strong: Int64) {
+        (try row.int16(0), try row.int64(orNil: 1) ?? 0, try row.int64(2), try row.int64(3))
+    }
+}
+
+/// Whether this session may send: whose database this is, and which it was when it was adopted.
+struct ReadInstallation: PostgresStatement {
+    static let name = "read_installation"
+    static let sql = """
+        SELECT v.version, v.oldest_daemon, i.one IS NOT NULL, i.name,
+            i.system_identifier = c.system_identifier AND i.database_oid = d.oid, pg_is_in_recovery()
+        FROM fanfare.schema_version AS v
+        CROSS JOIN pg_control_system() AS c
+        JOIN pg_database AS d ON d.datname = current_database()
+        LEFT JOIN fanfare.installation AS i ON true
+        """
+
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Installation {
+        Installation(
+            schemaVersion: Int(try row.int32(0)),
+            oldestDaemon: Int(try row.int32(1)),
+            isAdopted: try row.bool(2),
+            name: try row.string(orNil: 3),
+            isSameDatabase: try row.bool(orNil: 4) ?? false,
+            isReplica: try row.bool(5)
+        )
+    }
+}
+
+/// What the database says of itself.
+struct Installation: Equatable {
+    let schemaVersion: Int
+    let oldestDaemon: Int
+    let isAdopted: Bool
+    let name: String?
+    let isSameDatabase: Bool
+    let isReplica: Bool
+}

@@ -1,0 +1,212 @@
+internal import PostgresClient
+
+/// What is written of a batch, and the fence it is written through.
+struct BatchRecord {
+    let id: Int64
+    let leaseToken: Int64
+    let outcomes: [UInt8]
+}
+
+/// Saves the outcomes so far of batches in flight. Batches that are no longer ours are left alone.
+struct Checkpoint: PostgresStatement {
+    static let name = "checkpoint"
+    static let sql = """
+        UPDATE fanfare.batches AS b SET outcomes = r.outcomes
+        FROM unnest($2::bigint[], $3::bigint[], $4::bytea[]) AS r (id, lease_token, outcomes)
+        WHERE b.id = r.id AND b.owner = $1 AND b.lease_token = r.lease_token
+        RETURNING b.id
+        """
+
+    let owner: Int32
+    let batches: [BatchRecord]
+
+    func bind(to binds: inout PostgresBinds) {
+        binds.append(owner)
+        binds.append(batches.map(\.id))
+        binds.append(batches.map(\.leaseToken))
+        binds.append(batches.map(\.outcomes))
+    }
+
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int64 {
+        try row.int64(0)
+    }
+}
+
+/// Pairs of a closing batch that are tried again, in a batch of their own.
+struct RetryBatch: Equatable {
+    let parentID: Int64
+    let target: Int16
+    let cause: UInt8
+    /// From now, by database time.
+    let delayMicroseconds: Int64
+    let deviceIDs: [Int64]
+    /// Parallel to the devices; nil where the parent has one event for all.
+    let eventIDs: [Int64]?
+    let collapseKeys: [Int64]?
+    /// False for tries that do not count, such as a request that never left.
+    let countsAsAttempt: Bool
+}
+
+/// Evidence that a token is dead. The device is disabled only if it still holds that token, registered no later.
+struct Prune: Equatable {
+    let batchID: Int64
+    let deviceID: Int64
+    let token: String
+    let registeredBefore: Timestamp
+    let reason: String
+}
+
+/// Evidence that a token belongs to another environment of its app.
+struct EnvironmentCorrection: Equatable {
+    let batchID: Int64
+    let deviceID: Int64
+    let token: String
+    let from: Int16
+    let to: Int16
+}
+
+/// The tally of one outcome in one closing batch.
+struct OutcomeTally: Equatable {
+    let batchID: Int64
+    let outcome: UInt8
+    let pairs: Int64
+}
+
+/// Closes batches in one statement: out of the queue, into the log, retries into new batches, dead tokens disabled,
+/// counters counted. Whatever belongs to a batch that is no longer ours does not happen.
+struct CloseBatches: PostgresStatement {
+    static let name = "close_batches"
+    static let sql = """
+        WITH
+        closing AS (
+            DELETE FROM fanfare.batches AS b
+            USING unnest($2::bigint[], $3::bigint[], $4::bytea[]) AS r (id, lease_token, outcomes)
+            WHERE b.id = r.id AND b.owner = $1 AND b.lease_token = r.lease_token
+            RETURNING b.id, b.parent_id, b.event_id, b.created_at, b.rule_version, b.target_id, b.lane, b.attempt,
+                b.device_ids, b.event_ids, r.outcomes
+        ),
+        logged AS (
+            INSERT INTO fanfare.batch_log (day, id, parent_id, event_id, created_at, rule_version, target_id, lane, attempt,
+                first_device, last_device, device_ids, event_ids, outcomes)
+            SELECT fanfare.ring_day(id), id, parent_id, event_id, created_at, rule_version, target_id, lane, attempt,
+                device_ids[1], device_ids[cardinality(device_ids)], device_ids, event_ids, outcomes
+            FROM closing
+        ),
+        retried AS (
+            INSERT INTO fanfare.batches (parent_id, event_id, rule_version, target_id, lane, attempt, cause, not_before,
+                device_ids, event_ids, collapse_keys)
+            SELECT c.id, c.event_id, c.rule_version, r.target_id, c.lane, c.attempt + r.step, r.cause,
+                clock_timestamp() + r.delay * interval '1 microsecond',
+                r.device_ids::bigint[], r.event_ids::bigint[], r.collapse_keys::bigint[]
+            FROM unnest($5::bigint[], $6::smallint[], $7::smallint[], $8::bigint[], $9::smallint[], $10::text[], $11::text[],
+                $12::text[]) AS r (parent_id, target_id, cause, delay, step, device_ids, event_ids, collapse_keys)
+            JOIN closing AS c ON c.id = r.parent_id
+        ),
+        -- Never in a user's way: a device somebody has locked keeps its token until the provider says it again.
+        pruned AS (
+            UPDATE fanfare.devices AS d SET disabled_at = clock_timestamp(), disabled_reason = p.reason
+            FROM unnest($13::bigint[], $14::bigint[], $15::text[], $16::timestamptz[], $17::text[])
+                AS p (batch_id, device_id, token, registered_before, reason)
+            WHERE d.id = p.device_id
+                AND d.id = ANY (ARRAY(
+                    SELECT x.id FROM fanfare.devices AS x WHERE x.id = ANY ($14::bigint[])
+                    ORDER BY x.id FOR NO KEY UPDATE SKIP LOCKED))
+                AND p.batch_id IN (SELECT id FROM closing)
+                AND d.token = p.token AND d.registered_at <= p.registered_before AND d.disabled_at IS NULL
+            RETURNING d.id
+        ),
+        corrected AS (
+            UPDATE fanfare.devices AS d SET target_id = p.to_target
+            FROM unnest($18::bigint[], $19::bigint[], $20::text[], $21::smallint[], $22::smallint[])
+                AS p (batch_id, device_id, token, from_target, to_target)
+            WHERE d.id = p.device_id
+                AND d.id = ANY (ARRAY(
+                    SELECT x.id FROM fanfare.devices AS x WHERE x.id = ANY ($19::bigint[])
+                    ORDER BY x.id FOR NO KEY UPDATE SKIP LOCKED))
+                AND p.batch_id IN (SELECT id FROM closing)
+                AND d.token = p.token AND d.target_id = p.from_target
+        ),
+        counted AS (
+            INSERT INTO fanfare.stats_pending (rule_version, target_id, outcome, pairs)
+            SELECT c.rule_version, c.target_id, t.outcome, sum(t.pairs)
+            FROM unnest($23::bigint[], $24::smallint[], $25::bigint[]) AS t (batch_id, outcome, pairs)
+            JOIN closing AS c ON c.id = t.batch_id
+            GROUP BY c.rule_version, c.target_id, t.outcome
+        )
+        SELECT id, NULL::bigint FROM closing
+        UNION ALL
+        SELECT NULL, id FROM pruned
+        """
+
+    let owner: Int32
+    let batches: [BatchRecord]
+    let retries: [RetryBatch]
+    let prunes: [Prune]
+    let corrections: [EnvironmentCorrection]
+    let tallies: [OutcomeTally]
+
+    func bind(to binds: inout PostgresBinds) {
+        binds.append(owner)
+        binds.append(batches.map(\.id))
+        binds.append(batches.map(\.leaseToken))
+        binds.append(batches.map(\.outcomes))
+        binds.append(retries.map(\.parentID))
+        binds.append(retries.map(\.target))
+        binds.append(retries.map { Int16($0.cause) })
+        binds.append(retries.map(\.delayMicroseconds))
+        binds.append(retries.map { Int16($0.countsAsAttempt ? 1 : 0) })
+        binds.append(retries.map { Self.literal($0.deviceIDs) })
+        binds.append(retries.map { $0.eventIDs.map(Self.literal) } as [String?])
+        binds.append(retries.map { $0.collapseKeys.map(Self.literal) } as [String?])
+        binds.append(prunes.map(\.batchID))
+        binds.append(prunes.map(\.deviceID))
+        binds.append(prunes.map(\.token))
+        binds.append(prunes.map(\.registeredBefore))
+        binds.append(prunes.map(\.reason))
+        binds.append(corrections.map(\.batchID))
+        binds.append(corrections.map(\.deviceID))
+        binds.append(corrections.map(\.token))
+        binds.append(corrections.map(\.from))
+        binds.append(corrections.map(\.to))
+        binds.append(tallies.map(\.batchID))
+        binds.append(tallies.map { Int16($0.outcome) })
+        binds.append(tallies.map(\.pairs))
+    }
+
+    /// What one row says was done.
+    enum Done {
+        case closed(batch: Int64)
+        case pruned(device: Int64)
+    }
+
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Done {
+        if let batch = try row.int64(orNil: 0) { return .closed(batch: batch) }
+        return .pruned(device: try row.int64(1))
+    }
+
+    /// PostgreSQL has no arrays of arrays of different lengths: each goes as text, and few batches have retries.
+    private static func literal(_ ids: [Int64]) -> String {
+        "{\(ids.map(String.init).joined(separator: ","))}"
+    }
+}
+
+/// Gives a daemon's batches back, for example those it had not begun when it was told to stop.
+struct ReleaseBatches: PostgresStatement {
+    static let name = "release_batches"
+    static let sql = """
+        UPDATE fanfare.batches AS b SET owner = NULL, lease_token = NULL, not_before = clock_timestamp(),
+            outcomes = coalesce(nullif(r.outcomes, ''), b.outcomes)
+        FROM unnest($2::bigint[], $3::bigint[], $4::bytea[]) AS r (id, lease_token, outcomes)
+        WHERE b.id = r.id AND b.owner = $1 AND b.lease_token = r.lease_token
+        """
+
+    let owner: Int32
+    let batches: [BatchRecord]
+
+    func bind(to binds: inout PostgresBinds) {
+        binds.append(owner)
+        binds.append(batches.map(\.id))
+        binds.append(batches.map(\.leaseToken))
+        binds.append(batches.map(\.outcomes))
+    }
+}
