@@ -18,9 +18,39 @@ let sources: [SwiftSetting] = shared + [.strictMemorySafety()]  // SE-0458
 let package = Package(
     name: "fanfare",
     platforms: [.macOS(.v15)],
-    dependencies: [],
+    dependencies: [
+        .package(url: "https://github.com/hummingbird-project/swift-mustache", from: "2.1.1"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+    ],
     targets: [
         .target(name: "Threading", swiftSettings: sources),
+        .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+        .target(
+            name: "PostgresClient",
+            dependencies: ["CPostgres"],
+            resources: [.embedInCode("schema.sql")],
+            swiftSettings: sources
+        ),
+        .target(
+            name: "FanfareCore",
+            dependencies: [.product(name: "Mustache", package: "swift-mustache")],
+            swiftSettings: sources
+        ),
+        .target(
+            name: "FanfareService",
+            dependencies: [
+                "FanfareCore", "PostgresClient", "Threading",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+                "Yams",
+            ],
+            swiftSettings: sources
+        ),
         .testTarget(name: "ThreadingTests", dependencies: ["Threading"], swiftSettings: shared),
     ]
 )

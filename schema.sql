@@ -302,6 +302,7 @@ CREATE TABLE IF NOT EXISTS fanfare.rule_versions (
     platform text,
     lane smallint,
     ttl interval,
+    supersede boolean NOT NULL DEFAULT false,
     enabled boolean NOT NULL DEFAULT true,
     UNIQUE (rule_id, version),
     CONSTRAINT rule_versions_reason CHECK ((state = 'refused') = (reason IS NOT NULL)),
@@ -440,20 +441,18 @@ CREATE TABLE IF NOT EXISTS fanfare.batches (
     target_id smallint NOT NULL,
     lane smallint NOT NULL,
     attempt smallint NOT NULL DEFAULT 1,
-    -- The outcome that made this a retry.
-    cause smallint,
+    -- What was tried before for these pairs, packed (RetryHistory); some answers mean something else the second time.
+    history int NOT NULL DEFAULT 0,
     device_ids bigint[] NOT NULL,
     event_ids bigint[],
     -- One byte per pair, same order; empty until the first checkpoint. Written by the owner only.
     outcomes bytea NOT NULL DEFAULT '',
-    collapse_keys bigint[],
     CONSTRAINT batches_owned CHECK ((owner IS NULL) = (lease_token IS NULL)),
     CONSTRAINT batches_events CHECK ((event_id IS NULL) <> (event_ids IS NULL)),
     -- unnest pads unequal arrays with nulls: one short array would fail the close of a whole set.
     CONSTRAINT batches_lengths CHECK (cardinality(device_ids) > 0
         AND octet_length(outcomes) IN (0, cardinality(device_ids))
-        AND (event_ids IS NULL OR cardinality(event_ids) = cardinality(device_ids))
-        AND (collapse_keys IS NULL OR cardinality(collapse_keys) = cardinality(device_ids)))
+        AND (event_ids IS NULL OR cardinality(event_ids) = cardinality(device_ids)))
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500,
         autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 1000000,
         toast.autovacuum_vacuum_scale_factor = 0, toast.autovacuum_vacuum_threshold = 2000);

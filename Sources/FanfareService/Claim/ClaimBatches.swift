@@ -1,3 +1,4 @@
+internal import FanfareCore
 internal import PostgresClient
 
 /// How many batches of one target and lane a claim may take.
@@ -15,15 +16,14 @@ struct ClaimedBatch: Equatable {
     let lane: Int16
     let ruleVersion: Int32
     let attempt: Int16
-    /// The outcome that made this a retry.
-    let cause: UInt8?
+    /// What was tried before for these pairs.
+    let history: RetryHistory
     /// The event of a broadcast; nil where the pairs have different ones.
     let eventID: Int64?
     let eventIDs: [Int64]
     let deviceIDs: [Int64]
     /// What a daemon before us had recorded; empty if nothing.
     let outcomes: [UInt8]
-    let collapseKeys: [Int64]
 
     /// The event of one pair.
     func eventID(at position: Int) -> Int64 {
@@ -51,8 +51,8 @@ struct ClaimBatches: PostgresStatement {
         UPDATE fanfare.batches AS b SET owner = $5, lease_token = $6
         FROM picked
         WHERE b.id = picked.id AND b.owner IS NULL
-        RETURNING b.id, b.lease_token, b.target_id, b.lane, b.rule_version, b.attempt, b.cause, b.event_id, b.event_ids,
-            b.device_ids, b.outcomes, b.collapse_keys
+        RETURNING b.id, b.lease_token, b.target_id, b.lane, b.rule_version, b.attempt, b.history, b.event_id, b.event_ids,
+            b.device_ids, b.outcomes
         """
 
     let wishes: [ClaimWish]
@@ -78,12 +78,11 @@ struct ClaimBatches: PostgresStatement {
             lane: try row.int16(3),
             ruleVersion: try row.int32(4),
             attempt: try row.int16(5),
-            cause: try row.int16(orNil: 6).map { UInt8(truncatingIfNeeded: $0) },
+            history: RetryHistory(encoded: try row.int32(6)),
             eventID: try row.int64(orNil: 7),
             eventIDs: try row.int64s(orNil: 8) ?? [],
             deviceIDs: try row.int64s(9),
-            outcomes: try row.bytes(10),
-            collapseKeys: try row.int64s(orNil: 11) ?? []
+            outcomes: try row.bytes(10)
         )
     }
 }

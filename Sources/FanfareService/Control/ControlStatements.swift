@@ -117,7 +117,7 @@ struct RenewLease: PostgresStatement {
         SET heartbeat_at = clock_timestamp(), lease_until = clock_timestamp() + $2 * interval '1 microsecond',
             leads = $3::text[], report = $4::jsonb
         WHERE id = $1
-        RETURNING id
+        RETURNING clock_timestamp()
         """
 
     let owner: Int32
@@ -132,8 +132,9 @@ struct RenewLease: PostgresStatement {
         binds.append(report)
     }
 
-    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int32 {
-        try row.int32(0)
+    /// The database's time.
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Timestamp {
+        try row.timestamp(0)
     }
 }
 

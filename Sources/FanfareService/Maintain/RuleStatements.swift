@@ -42,6 +42,7 @@ struct RuleColumns: Equatable {
     var platform: String?
     var lane: Int16
     var ttlSeconds: Int64?
+    var supersede: Bool
     var enabled: Bool
 }
 
@@ -54,7 +55,7 @@ struct ActivateRule: PostgresStatement {
             SET state = 'active', checked_at = clock_timestamp(), app_id = r.app_id, rule_created_at = r.created_at,
                 event_type = $2, when_path = $3::jsonpath, audience = $4, audience_path = $5::jsonpath,
                 devices_path = $6::jsonpath, kind = $7, platform = $8, lane = $9,
-                ttl = make_interval(secs => $10::bigint::float8), enabled = $11,
+                ttl = make_interval(secs => $10::bigint::float8), supersede = $11, enabled = $12,
                 retired_at = CASE WHEN r.dropped_at IS NOT NULL OR EXISTS (
                     SELECT FROM fanfare.rule_versions AS n
                     WHERE n.rule_id = v.rule_id AND n.version > v.version AND n.state = 'active') THEN clock_timestamp() END
@@ -81,6 +82,7 @@ struct ActivateRule: PostgresStatement {
         binds.append(columns.platform)
         binds.append(columns.lane)
         binds.append(columns.ttlSeconds)
+        binds.append(columns.supersede)
         binds.append(columns.enabled)
     }
 }

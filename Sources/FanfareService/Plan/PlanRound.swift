@@ -53,11 +53,12 @@ struct OutboxSnapshot: Equatable {
     }
 }
 
-/// A rule that took an event, whose audience is not a list of users.
+/// A rule that took an event, and of which more is to do than one statement can: its audience or its collapse id must
+/// be rendered.
 struct DeferredMatch: Equatable {
     let eventID: Int64
     let ruleVersion: Int32
-    /// The event's payload as JSON text, for audiences that are rendered.
+    /// The event's payload as JSON text.
     let payload: String
 }
 
@@ -266,7 +267,7 @@ private func planRoundSQL(queue: String) -> String {
         LEFT JOIN LATERAL (
             SELECT * FROM (
                 SELECT v.id AS rule_version, v.app_id, v.audience, v.audience_path, v.devices_path, v.kind, v.platform,
-                    v.lane, v.ttl AS rule_ttl, v.when_path
+                    v.lane, v.ttl AS rule_ttl, v.when_path, v.supersede
                 FROM fanfare.rule_versions AS v
                 WHERE v.event_type = j.type AND v.state = 'active' AND v.retired_at IS NULL AND v.enabled
                     AND v.rule_created_at <= j.created_at
@@ -335,6 +336,6 @@ private func planRoundSQL(queue: String) -> String {
     UNION ALL
     SELECT 2::smallint, count(*), fate::int, NULL FROM logged GROUP BY fate
     UNION ALL
-    SELECT 3::smallint, id, rule_version, payload::text FROM matches WHERE audience <> 'users' AND is_live
+    SELECT 3::smallint, id, rule_version, payload::text FROM matches WHERE is_live AND (audience <> 'users' OR supersede)
     """
 }

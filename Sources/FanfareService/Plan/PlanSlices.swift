@@ -141,7 +141,7 @@ struct SliceStatements {
 
     /// Turns the slice into batches.
     var sliceSQL: String {
-        var parameter = 7
+        var parameter = 6
         let clauses = plan.clauses.map { clause in
             defer { parameter += clause.all.count + clause.none.count }
             return clauseSQL(clause, firstParameter: parameter)
@@ -161,7 +161,7 @@ struct SliceStatements {
                         OR jsonb_path_match_tz(coalesce(d.attributes, '{}'), v.devices_path, '{}', true))
             ),
             \(queuePairsSQL(batchSize: "$5::int"))
-            SELECT count(*)::int FROM queued WHERE $6
+            SELECT count(*)::int FROM queued
             """
     }
 

@@ -1,3 +1,4 @@
+internal import FanfareCore
 internal import PostgresClient
 
 /// What is written of a batch, and the fence it is written through.
@@ -36,16 +37,14 @@ struct Checkpoint: PostgresStatement {
 struct RetryBatch: Equatable {
     let parentID: Int64
     let target: Int16
-    let cause: UInt8
+    /// What the next attempt is judged with.
+    let history: RetryHistory
     /// From now, by database time.
     let delayMicroseconds: Int64
     let deviceIDs: [Int64]
     /// Parallel to the devices; nil where the parent has one event for all.
     let eventIDs: [Int64]?
-    let collapseKeys: [Int64]?
-    /// False for tries that do not count, such as a request that never left.
-    let countsAsAttempt: Bool
-}
+    let collapseKeys: [Int64]?}
 
 /// Evidence that a token is dead. The device is disabled only if it still holds that token, registered no later.
 struct Prune: Equatable {
@@ -93,23 +92,23 @@ struct CloseBatches: PostgresStatement {
             FROM closing
         ),
         retried AS (
-            INSERT INTO fanfare.batches (parent_id, event_id, rule_version, target_id, lane, attempt, cause, not_before,
-                device_ids, event_ids, collapse_keys)
-            SELECT c.id, c.event_id, c.rule_version, r.target_id, c.lane, c.attempt + r.step, r.cause,
+            INSERT INTO fanfare.batches (parent_id, event_id, rule_version, target_id, lane, attempt, history, not_before,
+                device_ids, event_ids)
+            SELECT c.id, c.event_id, c.rule_version, r.target_id, c.lane, c.attempt + 1, r.history,
                 clock_timestamp() + r.delay * interval '1 microsecond',
-                r.device_ids::bigint[], r.event_ids::bigint[], r.collapse_keys::bigint[]
-            FROM unnest($5::bigint[], $6::smallint[], $7::smallint[], $8::bigint[], $9::smallint[], $10::text[], $11::text[],
-                $12::text[]) AS r (parent_id, target_id, cause, delay, step, device_ids, event_ids, collapse_keys)
+                r.device_ids::bigint[], r.event_ids::bigint[]
+            FROM unnest($5::bigint[], $6::smallint[], $7::int[], $8::bigint[], $9::text[], $10::text[])
+                AS r (parent_id, target_id, history, delay, device_ids, event_ids)
             JOIN closing AS c ON c.id = r.parent_id
         ),
         -- Never in a user's way: a device somebody has locked keeps its token until the provider says it again.
         pruned AS (
             UPDATE fanfare.devices AS d SET disabled_at = clock_timestamp(), disabled_reason = p.reason
-            FROM unnest($13::bigint[], $14::bigint[], $15::text[], $16::timestamptz[], $17::text[])
+            FROM unnest($11::bigint[], $12::bigint[], $13::text[], $14::timestamptz[], $15::text[])
                 AS p (batch_id, device_id, token, registered_before, reason)
             WHERE d.id = p.device_id
                 AND d.id = ANY (ARRAY(
-                    SELECT x.id FROM fanfare.devices AS x WHERE x.id = ANY ($14::bigint[])
+                    SELECT x.id FROM fanfare.devices AS x WHERE x.id = ANY ($12::bigint[])
                     ORDER BY x.id FOR NO KEY UPDATE SKIP LOCKED))
                 AND p.batch_id IN (SELECT id FROM closing)
                 AND d.token = p.token AND d.registered_at <= p.registered_before AND d.disabled_at IS NULL
@@ -117,11 +116,11 @@ struct CloseBatches: PostgresStatement {
         ),
         corrected AS (
             UPDATE fanfare.devices AS d SET target_id = p.to_target
-            FROM unnest($18::bigint[], $19::bigint[], $20::text[], $21::smallint[], $22::smallint[])
+            FROM unnest($16::bigint[], $17::bigint[], $18::text[], $19::smallint[], $20::smallint[])
                 AS p (batch_id, device_id, token, from_target, to_target)
             WHERE d.id = p.device_id
                 AND d.id = ANY (ARRAY(
-                    SELECT x.id FROM fanfare.devices AS x WHERE x.id = ANY ($19::bigint[])
+                    SELECT x.id FROM fanfare.devices AS x WHERE x.id = ANY ($17::bigint[])
                     ORDER BY x.id FOR NO KEY UPDATE SKIP LOCKED))
                 AND p.batch_id IN (SELECT id FROM closing)
                 AND d.token = p.token AND d.target_id = p.from_target
@@ -129,7 +128,7 @@ struct CloseBatches: PostgresStatement {
         counted AS (
             INSERT INTO fanfare.stats_pending (rule_version, target_id, outcome, pairs)
             SELECT c.rule_version, c.target_id, t.outcome, sum(t.pairs)
-            FROM unnest($23::bigint[], $24::smallint[], $25::bigint[]) AS t (batch_id, outcome, pairs)
+            FROM unnest($21::bigint[], $22::smallint[], $23::bigint[]) AS t (batch_id, outcome, pairs)
             JOIN closing AS c ON c.id = t.batch_id
             GROUP BY c.rule_version, c.target_id, t.outcome
         )
@@ -152,12 +151,10 @@ struct CloseBatches: PostgresStatement {
         binds.append(batches.map(\.outcomes))
         binds.append(retries.map(\.parentID))
         binds.append(retries.map(\.target))
-        binds.append(retries.map { Int16($0.cause) })
+        binds.append(retries.map(\.history.encoded))
         binds.append(retries.map(\.delayMicroseconds))
-        binds.append(retries.map { Int16($0.countsAsAttempt ? 1 : 0) })
         binds.append(retries.map { Self.literal($0.deviceIDs) })
         binds.append(retries.map { $0.eventIDs.map(Self.literal) } as [String?])
-        binds.append(retries.map { $0.collapseKeys.map(Self.literal) } as [String?])
         binds.append(prunes.map(\.batchID))
         binds.append(prunes.map(\.deviceID))
         binds.append(prunes.map(\.token))

@@ -1,0 +1,172 @@
+internal import FanfareCore
+internal import Glibc
+internal import Logging
+internal import PostgresClient
+
+/// Keeps the daemon's lease, reads cancellations, and frees the batches of daemons that died.
+///
+/// Its connection holds the lock that says this daemon lives. When it is lost the owner number is given up: batches of
+/// the old number are sent for one more second at most, and the next connection begins under a new one.
+final class Controller: Stage {
+    let name = "control"
+    private static let interval = Duration.milliseconds(500)
+
+    private let context: StageContext
+    private let stop = StopSignal()
+
+    /// Makes the stage.
+    init(context: StageContext) {
+        self.context = context
+    }
+
+    func stop() {
+        stop.stop()
+        context.bells.control.ring()
+    }
+
+    func run() {
+        let session = Session(options: context.database.control(name), stop: stop, logger: context.logger)
+        var tenure: Tenure?
+        while !stop.isStopped {
+            let done: Void? = session.attempt { connection throws(PostgresError) in
+                if var current = tenure {
+                    try current.tick(on: connection)
+                    tenure = current
+                } else {
+                    tenure = try Tenure(context: context, on: connection)
+                    context.bells.claim.ring()
+                }
+            }
+            if done == nil {
+                if tenure != nil { context.lease.lost() }
+                tenure = nil
+                session.close()
+                continue
+            }
+            context.bells.control.wait(timeout: Self.interval)
+        }
+        if let tenure {
+            _ = session.attempt { connection throws(PostgresError) in try tenure.leave(on: connection) }
+        }
+        session.close()
+    }
+}
+
+/// One control connection's time: one owner number, one lock, one lease.
+private struct Tenure {
+    private let context: StageContext
+    private let owner: Int32
+    private var renewedAt: Microseconds
+    private var lookedAt: Microseconds = 0
+    private var cancelsSince = "0"
+    /// Since when this session has held a silent daemon's lock.
+    private var suspects: [Int32: Microseconds] = [:]
+
+    init(context: StageContext, on connection: PostgresConnection) throws(PostgresError) {
+        self.context = context
+        let start = Clocks.steady
+        let entered = try connection.run(
+            EnterInstance(
+                daemon: context.settings.daemonName,
+                host: hostName(),
+                pid: getpid(),
+                version: context.settings.version,
+                leaseMicroseconds: LeaseGuard.length
+            )
+        )
+        guard let instance = entered.first, instance.isLocked else {
+            throw PostgresError(.protocolMismatch, message: "the lock of a new instance is taken")
+        }
+        owner = instance.id
+        renewedAt = start
+        context.lease.begin(owner: owner, startedAt: start)
+        try renew(on: connection)
+        try readCancels(on: connection)
+        context.logger.notice("lease taken", metadata: [LogKey.instanceID: "\(owner)"])
+    }
+
+    mutating func tick(on connection: PostgresConnection) throws(PostgresError) {
+        try readCancels(on: connection)
+        let now = Clocks.steady
+        if now - renewedAt >= LeaseGuard.renewalInterval {
+            try renew(on: connection)
+            try readFuses(on: connection)
+        }
+        if now - lookedAt >= Micros.second {
+            lookedAt = now
+            try rescue(on: connection)
+        }
+    }
+
+    /// Leaves the list, so that nobody has to wait for the lease's end.
+    func leave(on connection: PostgresConnection) throws(PostgresError) {
+        let freed = try connection.run(Rescue(dead: owner)).first ?? 0
+        if freed > 0 { context.logger.notice("batches given back", metadata: [LogKey.batches: "\(freed)"]) }
+    }
+
+    private mutating func renew(on connection: PostgresConnection) throws(PostgresError) {
+        let start = Clocks.steady
+        let renewed = try connection.run(
+            RenewLease(
+                owner: owner,
+                leaseMicroseconds: LeaseGuard.length,
+                leads: context.status.leads,
+                report: context.status.report(context)
+            )
+        )
+        guard let databaseNow = renewed.first else {
+            throw PostgresError(
+                .connectionLost,
+                message: "another daemon took this one for dead",
+                hint: "Was the machine stopped for longer than the lease?"
+            )
+        }
+        renewedAt = start
+        context.lease.renewed(startedAt: start, databaseNow: databaseNow.microseconds)
+    }
+
+    private mutating func readCancels(on connection: PostgresConnection) throws(PostgresError) {
+        let rows = try connection.run(NewCancels(since: cancelsSince))
+        context.cancels.add(rows.compactMap(\.fact))
+        if let oldest = rows.first?.oldest { cancelsSince = oldest }
+    }
+
+    private func readFuses(on connection: PostgresConnection) throws(PostgresError) {
+        for row in try connection.run(RecentAnswers(weak: Outcome.goneAPNSBadDeviceToken.rawValue)) {
+            context.fuses.observe(
+                PruneCounts(answers: Int(row.answers), weak: Int(row.weak), strong: Int(row.strong)),
+                target: row.target
+            )
+        }
+    }
+
+    /// Frees the batches of daemons whose lock this session could take and still has 3 s later, or whose lease is over.
+    private mutating func rescue(on connection: PostgresConnection) throws(PostgresError) {
+        let now = Clocks.steady
+        let others = try connection.run(OtherInstances(owner: owner))
+        for other in others {
+            if suspects[other.id] == nil {
+                let isFree = try connection.run(TryLock(family: AdvisoryLock.instances, key: other.id)).first ?? false
+                if isFree { suspects[other.id] = now }
+            }
+            let isSilent = suspects[other.id].map { now - $0 >= 3 * Micros.second } ?? false
+            guard isSilent || other.isLeaseOver else { continue }
+            let freed = try connection.run(Rescue(dead: other.id)).first ?? 0
+            context.logger.notice(
+                "batches of a dead daemon rescued",
+                metadata: [LogKey.instanceID: "\(other.id)", LogKey.batches: "\(freed)"]
+            )
+            if freed > 0 { context.bells.claim.ring() }
+        }
+        for id in suspects.keys where !others.contains(where: { $0.id == id }) || others.contains(where: { $0.id == id && $0.isLeaseOver }) {
+            _ = try connection.run(Unlock(family: AdvisoryLock.instances, key: id))
+            suspects[id] = nil
+        }
+    }
+}
+
+private func hostName() -> String {
+    var buffer = [CChar](repeating: 0, count: 256)
+    guard unsafe gethostname(&buffer, buffer.count - 1) == 0 else { return "unknown" }
+    return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+}

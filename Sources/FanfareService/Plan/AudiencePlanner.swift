@@ -1,0 +1,133 @@
+internal import FanfareCore
+internal import Logging
+internal import PostgresClient
+
+/// Plans what a round could not: audiences that are rendered, walked slice by slice, or made of tokens, and the newest
+/// event of rules that supersede. Runs in the round's transaction.
+struct AudiencePlanner {
+    /// Subscriptions of a topic that are planned with the round; larger topics go on in slices.
+    private static let firstSlice = 1000
+
+    let context: StageContext
+
+    /// Plans the rest of a round.
+    ///
+    /// - Parameters:
+    ///   - matches: rules that took events, as the round gave them.
+    ///   - connection: in the round's transaction.
+    /// - Returns: batches made and plans opened.
+    func plan(_ matches: [DeferredMatch], on connection: PostgresConnection) throws(PostgresError) -> PlannedCounts {
+        guard !matches.isEmpty else { return PlannedCounts() }
+        let rules = try context.rules.load(Set(matches.map(\.ruleVersion)), from: connection)
+        var work = AudienceWork()
+        for match in matches {
+            guard let rule = rules[match.ruleVersion] else { continue }
+            do throws(RenderProblem) {
+                try work.add(match, rule: rule)
+            } catch {
+                let problem = "rule \(rule.compiled.definition.name): \(error)"
+                _ = try connection.runReturningCount(NotePlanProblem(eventID: match.eventID, problem: problem))
+                context.logger.notice(
+                    "an event's audience could not be rendered",
+                    metadata: [
+                        LogKey.eventID: "\(match.eventID)", LogKey.ruleName: "\(rule.compiled.definition.name)",
+                        LogKey.reason: "\(error)",
+                    ]
+                )
+            }
+        }
+        return try carryOut(work, on: connection)
+    }
+
+    private func carryOut(_ work: AudienceWork, on connection: PostgresConnection) throws(PostgresError) -> PlannedCounts {
+        var counts = PlannedCounts()
+        if !work.newest.isEmpty {
+            let statement = NoteNewest(keys: work.newest.map(\.key), eventIDs: work.newest.map(\.eventID))
+            _ = try connection.runReturningCount(statement)
+        }
+        if !work.topics.isEmpty {
+            let statement = PlanTopics(
+                eventIDs: work.topics.map(\.match.eventID),
+                ruleVersions: work.topics.map(\.match.ruleVersion),
+                topics: work.topics.map(\.topic),
+                firstSlice: Self.firstSlice,
+                batchSize: context.settings.batchSize
+            )
+            for planned in try connection.run(statement) { counts += planned }
+        }
+        if !work.conditions.isEmpty { counts.plans += try openPlans(work.conditions, on: connection) }
+        if !work.tokens.isEmpty { counts += try planTokens(work.tokens, on: connection) }
+        return counts
+    }
+
+    private func openPlans(
+        _ wanted: [(match: DeferredMatch, clauses: [ConditionClause])],
+        on connection: PostgresConnection
+    ) throws(PostgresError) -> Int {
+        let names = Set(wanted.flatMap { $0.clauses.flatMap { $0.required + $0.excluded } })
+        var ids: [String: Int32] = [:]
+        for topic in try connection.run(TopicIDs(names: names.sorted())) { ids[topic.name] = topic.id }
+        var opened = 0
+        for (match, clauses) in wanted {
+            // A topic that nobody ever subscribed to matches nobody where it is wanted, and excludes nobody elsewhere.
+            let known = clauses.filter { $0.required.allSatisfy { ids[$0] != nil } }.map { clause in
+                TopicClause(all: clause.required.compactMap { ids[$0] }, none: clause.excluded.compactMap { ids[$0] })
+            }
+            guard !known.isEmpty else { continue }
+            opened += try connection.runReturningCount(
+                OpenPlan(eventID: match.eventID, ruleVersion: match.ruleVersion, clauses: known)
+            )
+        }
+        return opened
+    }
+
+    private func planTokens(_ matches: [DeferredMatch], on connection: PostgresConnection) throws(PostgresError) -> PlannedCounts {
+        var events: [Int64] = []
+        var versions: [Int32] = []
+        var devices: [Int64] = []
+        for match in matches {
+            let held = try connection.run(RegisterTokens(ruleVersion: match.ruleVersion, payload: match.payload))
+            events += Array(repeating: match.eventID, count: held.count)
+            versions += Array(repeating: match.ruleVersion, count: held.count)
+            devices += held
+        }
+        let statement = PlanDevices(
+            eventIDs: events,
+            ruleVersions: versions,
+            deviceIDs: devices,
+            batchSize: context.settings.batchSize
+        )
+        var counts = PlannedCounts()
+        for planned in try connection.run(statement) { counts += planned }
+        return counts
+    }
+}
+
+/// What is to be done for a round's deferred matches, by kind.
+private struct AudienceWork {
+    var newest: [(key: Int64, eventID: Int64)] = []
+    var topics: [(match: DeferredMatch, topic: String)] = []
+    var conditions: [(match: DeferredMatch, clauses: [ConditionClause])] = []
+    var tokens: [DeferredMatch] = []
+
+    mutating func add(_ match: DeferredMatch, rule: LoadedRule) throws(RenderProblem) {
+        let event = try RenderedEvent(id: match.eventID, payload: match.payload)
+        if let key = try rule.compiled.collapseKey(ruleID: Int64(rule.ruleID), event: event) {
+            newest.append((key.rawValue, match.eventID))
+        }
+        switch try rule.compiled.audience(for: event) {
+        case .users: break
+        case .tokens: tokens.append(match)
+        case .topic(let name): topics.append((match, name))
+        case .condition(let clauses): conditions.append((match, clauses))
+        case .everyone: conditions.append((match, [ConditionClause.everyone]))
+        }
+    }
+}
+
+extension PlannedCounts {
+    static func += (sum: inout PlannedCounts, other: PlannedCounts) {
+        sum.batches += other.batches
+        sum.plans += other.plans
+    }
+}

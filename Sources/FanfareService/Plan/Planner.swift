@@ -1,0 +1,186 @@
+internal import FanfareCore
+internal import Logging
+internal import PostgresClient
+
+/// Takes events out of the outbox and makes batches of them.
+///
+/// Between events it sleeps on a bell that the listener rings. The two advisory locks tell emitters whether anybody has
+/// to be woken; a missed wake costs latency, never an event, since every sleep begins with a sweep and is bounded.
+final class Planner: Stage {
+    let name = "planner"
+    private let context: StageContext
+    private let stop = StopSignal()
+    private let wake: Bell
+
+    /// Makes a planner.
+    ///
+    /// - Parameters:
+    ///   - context: what all stages share.
+    ///   - wake: rung when there may be events.
+    init(context: StageContext, wake: Bell) {
+        self.context = context
+        self.wake = wake
+    }
+
+    func stop() {
+        stop.stop()
+        wake.ring()
+    }
+
+    func run() {
+        let session = Session(options: context.database.queue(name), stop: stop, logger: context.logger)
+        var loop = PlannerLoop(context: context)
+        while !stop.isStopped {
+            let wait = session.attempt { connection throws(PostgresError) in
+                loop = PlannerLoop(context: context)
+                return try loop.begin(on: connection)
+            }
+            guard var wait else { continue }
+            // One session's life: its floor and its locks go with it.
+            while !stop.isStopped {
+                let rang = wake.wait(timeout: wait)
+                guard !stop.isStopped else { break }
+                let next = session.attempt { connection throws(PostgresError) in
+                    try loop.wakeUp(wasNotified: rang, on: connection)
+                }
+                guard let next else { break }
+                wait = next
+            }
+        }
+        session.close()
+    }
+}
+
+/// What a planner does on one session.
+struct PlannerLoop {
+    /// Events in one statement.
+    static let roundSize = 1000
+    /// How long a planner that drains waits for more before it sleeps: shorter than anybody notices, long enough that a
+    /// steady stream of events is not notified one by one.
+    private static let linger = Duration.milliseconds(2)
+
+    private let context: StageContext
+    private var floor = OutboxFloor()
+    private var schedule = SweepSchedule()
+    private let audiences: AudiencePlanner
+
+    init(context: StageContext) {
+        self.context = context
+        audiences = AudiencePlanner(context: context)
+    }
+
+    /// Starts on a new session: drains what is there, then falls asleep.
+    ///
+    /// - Returns: how long to sleep at most.
+    mutating func begin(on connection: PostgresConnection) throws(PostgresError) -> Duration {
+        try drain(on: connection)
+        return try fallAsleep(on: connection)
+    }
+
+    /// Looks into the outbox, and drains it if more than a single event came.
+    ///
+    /// A single event is planned without touching the locks: its push should leave at once.
+    ///
+    /// - Returns: how long to sleep at most.
+    mutating func wakeUp(wasNotified: Bool, on connection: PostgresConnection) throws(PostgresError) -> Duration {
+        let round = try plan(on: connection)
+        let next = schedule.looked(
+            round.snapshot?.sweep ?? SweepSnapshot(xmin: 0, xmax: 0),
+            found: round.taken,
+            wasNotified: wasNotified,
+            at: Clocks.steady
+        )
+        if next.warnsOfLostWakes {
+            context.logger.warning("events were found that nobody announced; does somebody hold Fanfare's advisory locks?")
+        }
+        guard round.taken > 1 else { return next.wait }
+        _ = try connection.run(EndSleep())
+        try drain(on: connection)
+        return try fallAsleep(on: connection)
+    }
+
+    /// Plans round after round until nothing comes any more, telling emitters that they need not notify.
+    private mutating func drain(on connection: PostgresConnection) throws(PostgresError) {
+        let isDraining = try connection.run(TryLock(key: AdvisoryLock.draining)).first ?? false
+        repeat {
+            while try plan(on: connection).taken > 0 {}
+            context.linger(Self.linger)
+        } while try plan(on: connection).taken > 0
+        isDrainer = isDraining
+    }
+
+    private var isDrainer = false
+
+    /// Takes the sleeper's lock, releases the drainer's, and sweeps a last time.
+    private mutating func fallAsleep(on connection: PostgresConnection) throws(PostgresError) -> Duration {
+        try connection.run(BeginSleep())
+        if isDrainer {
+            _ = try connection.run(Unlock(key: AdvisoryLock.draining))
+            isDrainer = false
+        }
+        var last = try plan(on: connection)
+        while last.taken > 0 { last = try plan(on: connection) }
+        let snapshot = last.snapshot?.sweep ?? SweepSnapshot(xmin: 0, xmax: 0)
+        return schedule.fellAsleep(snapshot, at: Clocks.steady).wait
+    }
+
+    /// One round in one transaction. A set that fails goes to the side queue, unevaluated.
+    private mutating func plan(on connection: PostgresConnection) throws(PostgresError) -> PlanRoundSummary {
+        do throws(PostgresError) {
+            return try planSet(on: connection)
+        } catch {
+            guard error.isDataError else {
+                // A rollback of our own: what it had taken lies below the floor again.
+                floor = OutboxFloor()
+                throw error
+            }
+            let size = try connection.run(SetAside(floor: floor, limit: Self.roundSize)).first ?? 0
+            context.logger.warning(
+                "a set of events could not be planned; each is planned alone",
+                metadata: [LogKey.error: "\(error)", LogKey.events: "\(size)"]
+            )
+            context.bells.maintain.ring()
+            var summary = PlanRoundSummary([])
+            summary.taken = size
+            return summary
+        }
+    }
+
+    private mutating func planSet(on connection: PostgresConnection) throws(PostgresError) -> PlanRoundSummary {
+        let statement = PlanRound(floor: floor, limit: Self.roundSize, batchSize: context.settings.batchSize)
+        let audiences = audiences
+        let (round, counts) = try connection.transaction { connection throws(PostgresError) in
+            let round = PlanRoundSummary(try connection.run(statement))
+            return (round, try audiences.plan(round.deferred, on: connection))
+        }
+        floor.advance(after: round, limit: Self.roundSize)
+        if round.batches + counts.batches > 0 { context.bells.claim.ring() }
+        if counts.plans > 0 { context.bells.slice.ring() }
+        context.counters.planned(round)
+        return round
+    }
+}
+
+extension OutboxSnapshot {
+    /// The two ids that a sleeper goes by.
+    var sweep: SweepSnapshot {
+        SweepSnapshot(xmin: UInt64(oldest) ?? 0, xmax: UInt64(next) ?? 0)
+    }
+}
+
+extension SweepSchedule.Next {
+    /// How long to sleep from now.
+    var wait: Duration {
+        .microseconds(max(0, sweepAt - Clocks.steady))
+    }
+}
+
+extension PostgresError {
+    /// Whether the statement's data made it fail, so that the same set would fail again.
+    ///
+    /// A statement time-out (57014) counts: a jsonpath can be a bomb.
+    var isDataError: Bool {
+        guard code == .server, let sqlState else { return false }
+        return sqlState == "57014" || !isTransient && !sqlState.hasPrefix("57") && !sqlState.hasPrefix("42501")
+    }
+}

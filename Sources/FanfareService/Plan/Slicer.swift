@@ -1,0 +1,66 @@
+internal import FanfareCore
+internal import Logging
+internal import PostgresClient
+
+/// Walks large audiences, slice by slice. Batches and cursor move in one transaction: whatever happens in between, the
+/// expansion goes on where it was, and nothing is planned twice.
+final class Slicer: Stage {
+    let name = "slicer"
+    private let context: StageContext
+    private let stop = StopSignal()
+    private let wake: Bell
+
+    /// Makes a slicer.
+    ///
+    /// - Parameters:
+    ///   - context: what all stages share.
+    ///   - wake: rung when there may be plans.
+    init(context: StageContext, wake: Bell) {
+        self.context = context
+        self.wake = wake
+    }
+
+    func stop() {
+        stop.stop()
+        wake.ring()
+    }
+
+    func run() {
+        let session = Session(options: context.database.slices(name), stop: stop, logger: context.logger)
+        while !stop.isStopped {
+            let didWork = session.attempt { connection throws(PostgresError) in
+                try connection.transaction { connection throws(PostgresError) in
+                    try advance(on: connection)
+                }
+            }
+            switch didWork {
+            case true?: context.bells.claim.ring()
+            case false?: wake.wait(timeout: .seconds(1))
+            case nil: continue
+            }
+        }
+        session.close()
+    }
+
+    /// Plans one slice of the plan whose turn it is.
+    ///
+    /// - Returns: false if there is no plan.
+    private func advance(on connection: PostgresConnection) throws(PostgresError) -> Bool {
+        guard let plan = try connection.run(LockPlan()).first else { return false }
+        guard !plan.isCancelled else {
+            _ = try connection.runReturningCount(AdvancePlan(plan: plan, cursor: plan.lastDevice))
+            return true
+        }
+        let statements = SliceStatements(plan: plan)
+        let topics = plan.clauses.flatMap { $0.all + $0.none }.map(String.init)
+        let bound = try connection.query(
+            statements.boundSQL,
+            binds: [String(plan.cursor), String(plan.lastDevice)] + topics
+        )
+        let upper = bound.rows.first?.first.flatMap { $0 }.flatMap { Int64($0) } ?? plan.lastDevice
+        let head = [plan.eventID, Int64(plan.ruleVersion), plan.cursor, upper, Int64(context.settings.batchSize)]
+        _ = try connection.query(statements.sliceSQL, binds: head.map(String.init) + topics)
+        _ = try connection.runReturningCount(AdvancePlan(plan: plan, cursor: upper))
+        return true
+    }
+}

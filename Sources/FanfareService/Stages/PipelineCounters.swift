@@ -1,0 +1,39 @@
+internal import FanfareCore
+internal import Threading
+
+/// What the pipeline did since it began; shown by `fanfare status` and kept for metrics.
+final class PipelineCounters: Sendable {
+    /// The counts at one moment.
+    struct Snapshot: Sendable {
+        var eventsByFate: [Int32: Int64] = [:]
+        var pairsByOutcome: [UInt8: Int64] = [:]
+        var batchesClaimed: Int64 = 0
+        var batchesClosed: Int64 = 0
+        var requests: Int64 = 0
+        var devicesPruned: Int64 = 0
+        /// CPU microseconds by stage.
+        var cpu: [String: Int64] = [:]
+    }
+
+    private let counts = Locked(Snapshot())
+
+    /// Makes counters at zero.
+    init() {}
+
+    /// The counts now.
+    var snapshot: Snapshot { counts.withLock { $0 } }
+
+    /// Counts a planning round.
+    func planned(_ round: PlanRoundSummary) {
+        let fates = round.fates
+        guard !fates.isEmpty else { return }
+        counts.withLock { counts in
+            for (fate, events) in fates { counts.eventsByFate[fate, default: 0] += events }
+        }
+    }
+
+    /// Changes counts.
+    func add(_ change: @Sendable (inout Snapshot) -> Void) {
+        counts.withLock { change(&$0) }
+    }
+}

@@ -1,0 +1,72 @@
+internal import FanfareCore
+internal import Logging
+internal import PostgresClient
+
+/// A stage's session with the database: opened when it is wanted, opened again after it was lost.
+///
+/// Used by one thread.
+final class Session {
+    private let options: PostgresOptions
+    private let stop: StopSignal
+    private let logger: Logger
+    private var backoff = ReconnectBackoff()
+    private var connection: PostgresConnection?
+    private let stopped = Bell()
+
+    /// Makes a session that is not open yet.
+    init(options: PostgresOptions, stop: StopSignal, logger: Logger) {
+        self.options = options
+        self.stop = stop
+        self.logger = logger
+        let stopped = stopped
+        stop.whenStopped { stopped.ring() }
+    }
+
+    /// Runs one piece of work; connects first where needed.
+    ///
+    /// - Parameters:
+    ///   - opened: called on every new connection before the work.
+    ///   - work: what to do. An error of it is logged and returned as nil; a lost connection is opened anew next time.
+    /// - Returns: what `work` returned, or nil after an error or when told to stop; the caller just tries again.
+    func attempt<Result>(
+        opened: (PostgresConnection) throws(PostgresError) -> Void = { _ in },
+        _ work: (PostgresConnection) throws(PostgresError) -> Result
+    ) -> Result? {
+        do throws(PostgresError) {
+            let connection = try connected(opened)
+            let result = try work(connection)
+            backoff.reset()
+            return result
+        } catch {
+            noteFailure(error)
+            return nil
+        }
+    }
+
+    /// Closes the connection, if it is open.
+    func close() {
+        connection?.close()
+        connection = nil
+    }
+
+    private func connected(
+        _ opened: (PostgresConnection) throws(PostgresError) -> Void
+    ) throws(PostgresError) -> PostgresConnection {
+        if let connection, !connection.isClosed { return connection }
+        let fresh = try PostgresConnection.open(options)
+        try opened(fresh)
+        connection = fresh
+        return fresh
+    }
+
+    private func noteFailure(_ error: PostgresError) {
+        if connection?.isClosed ?? true || error.isConnectionLost { close() }
+        guard !stop.isStopped else { return }
+        let wait = backoff.next(random: .random(in: 0..<1))
+        logger.warning(
+            "database statement failed",
+            metadata: ["error": "\(error)", "retry_ms": "\(wait / Micros.millisecond)"]
+        )
+        stopped.wait(timeout: .microseconds(wait))
+    }
+}

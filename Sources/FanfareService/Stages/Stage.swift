@@ -1,0 +1,94 @@
+internal import FanfareCore
+internal import Threading
+
+/// One stage of the pipeline: a loop on a thread of its own, since it blocks in libpq or libcurl.
+protocol Stage: Sendable {
+    /// Names the thread and the log lines.
+    var name: String { get }
+
+    /// Works until ``stop()``; called once, on the stage's own thread.
+    func run()
+
+    /// Makes ``run()`` return soon, with what it holds handed on; from any thread, more than once.
+    func stop()
+}
+
+/// A flag that says stop, and whom to wake when it does.
+final class StopSignal: Sendable {
+    private struct State {
+        var isStopped = false
+        var wakers: [@Sendable () -> Void] = []
+    }
+
+    private let state = Locked(State())
+
+    /// Whether ``stop()`` was called.
+    var isStopped: Bool { state.withLock { $0.isStopped } }
+
+    /// Runs a closure when the signal comes, at once if it has.
+    func whenStopped(_ waker: @escaping @Sendable () -> Void) {
+        let isStopped = state.withLock { state in
+            if !state.isStopped { state.wakers.append(waker) }
+            return state.isStopped
+        }
+        if isStopped { waker() }
+    }
+
+    /// Raises the signal; again is harmless.
+    func stop() {
+        let wakers = state.withLock { state in
+            state.isStopped = true
+            defer { state.wakers = [] }
+            return state.wakers
+        }
+        for waker in wakers { waker() }
+    }
+}
+
+/// A bell that one thread sleeps on; rung from any thread, rings are not counted.
+final class Bell: Sendable {
+    private let mailbox = Mailbox<Bool>()
+
+    /// Ends the sleep, or the next one.
+    func ring() {
+        mailbox.put(true)
+    }
+
+    /// Sleeps until the bell rings.
+    ///
+    /// - Parameter timeout: how long at most.
+    /// - Returns: whether it rang.
+    @discardableResult
+    func wait(timeout: Duration) -> Bool {
+        !(mailbox.take(timeout: timeout) ?? []).isEmpty
+    }
+}
+
+/// The clocks the stages read.
+enum Clocks {
+    private static let start = ContinuousClock.now
+
+    /// CLOCK_BOOTTIME: goes on while the machine sleeps. Counted from the process's start.
+    static var steady: Microseconds {
+        (ContinuousClock.now - start).inMicroseconds
+    }
+
+    /// The instant of a steady time.
+    static func instant(ofSteady time: Microseconds) -> ContinuousClock.Instant {
+        start + .microseconds(time)
+    }
+
+    /// The wall clock of this machine, microseconds since 1970.
+    static var wall: Microseconds {
+        var time = timespec()
+        unsafe clock_gettime(CLOCK_REALTIME, &time)
+        return Int64(time.tv_sec) * Micros.second + Int64(time.tv_nsec) / 1000
+    }
+}
+
+extension Duration {
+    /// The span in whole microseconds.
+    var inMicroseconds: Microseconds {
+        components.seconds * Micros.second + components.attoseconds / 1_000_000_000_000
+    }
+}

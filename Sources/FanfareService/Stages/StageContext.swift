@@ -1,0 +1,218 @@
+internal import FanfareCore
+internal import Logging
+internal import PostgresClient
+internal import Threading
+
+/// What all stages share. Values, and a few objects that lock themselves.
+struct StageContext: Sendable {
+    let logger: Logger
+    let settings: StageSettings
+    let database: DatabaseSessions
+    let rules = RuleCache()
+    let bells = StageBells()
+    let lease = LeaseKeeper()
+    let cancels = CancelIndex()
+    let counters: PipelineCounters
+    let fuses = PruneFuses()
+    /// W, shared by all senders.
+    let budget: Locked<UnrecordedBudget<ProviderKey>>
+
+    init(logger: Logger, settings: StageSettings, database: DatabaseSessions, counters: PipelineCounters) {
+        self.logger = logger
+        self.settings = settings
+        self.database = database
+        self.counters = counters
+        budget = Locked(UnrecordedBudget(capacity: settings.unrecorded))
+    }
+
+    /// Lets others work for a moment, on a stage's own thread.
+    func linger(_ duration: Duration) {
+        Bell().wait(timeout: duration)
+    }
+}
+
+/// Who shares a half of W: one app's use of one provider.
+struct ProviderKey: Hashable, Sendable {
+    let app: String
+    let provider: String
+}
+
+/// The settings the stages go by.
+struct StageSettings: Sendable {
+    var batchSize = 1000
+    /// W.
+    var unrecorded = 4096
+    var maximumAttempts: UInt8 = 10
+    var keyRetentionSeconds: Int64 = 7 * 86_400
+    var logRetentionDays = 30
+    /// Foreign NOTIFY channels.
+    var listen: [String] = []
+    var daemonName = ""
+    var version = ""
+}
+
+/// The bells by which a stage tells the next one that there may be work.
+struct StageBells: Sendable {
+    let plan = Bell()
+    let slice = Bell()
+    let claim = Bell()
+    let control = Bell()
+    let maintain = Bell()
+}
+
+/// How each stage's session is opened.
+struct DatabaseSessions: Sendable {
+    /// Options without session settings; the password file, if any, is read on every connect.
+    let base: PostgresOptions
+
+    /// For the statements of the queues: prepared, generic plans, index nested loops.
+    func queue(_ stage: String) -> PostgresOptions { options(stage, .queue) }
+
+    /// For slices of large audiences: the normal planner.
+    func slices(_ stage: String) -> PostgresOptions { options(stage, .slices) }
+
+    /// For LISTEN, the lease and maintenance. The server probes a silent peer after 10 s, not after hours: a host without
+    /// power must not keep its lock.
+    func control(_ stage: String) -> PostgresOptions {
+        let settings = SessionSettings.slices
+            .setting("tcp_keepalives_idle", to: "10")
+            .setting("tcp_keepalives_interval", to: "3")
+            .setting("tcp_keepalives_count", to: "3")
+        return options(stage, settings)
+    }
+
+    private func options(_ stage: String, _ session: SessionSettings) -> PostgresOptions {
+        var options = base
+        options.applicationName = "fanfare \(stage)"
+        options.session = session
+        options.responseTimeout = .seconds(45)
+        return options
+    }
+}
+
+/// The daemon's lease, as all stages see it.
+final class LeaseKeeper: Sendable {
+    private struct State {
+        var owner: Int32?
+        var guardian = LeaseGuard()
+        /// The database's clock less ours.
+        var clockOffset: Microseconds = 0
+    }
+
+    private let state = Locked(State())
+
+    /// The current owner number; nil while there is no lease.
+    var owner: Int32? { state.withLock { $0.owner } }
+
+    /// The time by the database's clock, in microseconds since 1970.
+    var databaseNow: Microseconds { Clocks.wall + state.withLock { $0.clockOffset } }
+
+    /// Until when (steady clock) batches of an owner may be sent; in the past if they may not.
+    func submitsUntil(owner: Int32) -> Microseconds {
+        state.withLock { state in
+            guard state.owner == owner || state.owner == nil else { return 0 }
+            return state.guardian.submitsUntil ?? 0
+        }
+    }
+
+    /// A control connection was made: a new owner, a new guard.
+    func begin(owner: Int32, startedAt: Microseconds) {
+        state.withLock { state in
+            state.owner = owner
+            state.guardian = LeaseGuard()
+            state.guardian.renewStarted(at: startedAt)
+            state.guardian.renewSucceeded(startedAt: startedAt)
+        }
+    }
+
+    /// The lease was renewed.
+    func renewed(startedAt: Microseconds, databaseNow: Microseconds) {
+        let wall = Clocks.wall
+        state.withLock { state in
+            state.guardian.renewStarted(at: startedAt)
+            state.guardian.renewSucceeded(startedAt: startedAt)
+            state.clockOffset = databaseNow - wall
+        }
+    }
+
+    /// The control connection was lost: nothing more is claimed, and nothing submitted from a second later.
+    func lost() {
+        state.withLock { state in
+            state.owner = nil
+            state.guardian.controlLost(at: Clocks.steady)
+        }
+    }
+}
+
+/// The cancellations that are known, and how often that changed.
+final class CancelIndex: Sendable {
+    private struct TypeAndKey: Hashable {
+        let type: String
+        let key: String
+    }
+
+    private struct State {
+        var version = 0
+        var seen: Set<Int64> = []
+        var events: Set<Int64> = []
+        var keys: [TypeAndKey: Timestamp] = [:]
+    }
+
+    private let state = Locked(State())
+
+    /// Grows whenever something was cancelled.
+    var version: Int { state.withLock { $0.version } }
+
+    /// Takes in facts; known ones change nothing.
+    func add(_ facts: [CancelFact]) {
+        guard !facts.isEmpty else { return }
+        state.withLock { state in
+            for fact in facts where state.seen.insert(fact.id).inserted {
+                state.version += 1
+                if let event = fact.eventID { state.events.insert(event) }
+                if let type = fact.type, let key = fact.key {
+                    let name = TypeAndKey(type: type, key: key)
+                    state.keys[name] = max(fact.createdAt, state.keys[name] ?? fact.createdAt)
+                }
+            }
+        }
+    }
+
+    /// Whether an event is cancelled, by its id or by a cancellation of its key that came after it.
+    func contains(_ event: EventRow) -> Bool {
+        state.withLock { state in
+            if state.events.contains(event.id) { return true }
+            guard let key = event.key, let since = state.keys[TypeAndKey(type: event.type, key: key)] else { return false }
+            return since >= event.createdAt
+        }
+    }
+}
+
+/// One prune fuse per target.
+final class PruneFuses: Sendable {
+    private let fuses = Locked<[Int16: PruneFuse]>([:])
+
+    /// Counts this daemon's answers.
+    ///
+    /// - Returns: whether devices of the target may be disabled.
+    func record(_ counts: PruneCounts, target: Int16) -> Bool {
+        let now = Clocks.steady
+        return fuses.withLock { fuses in
+            _ = fuses[target, default: PruneFuse()].record(counts, at: now)
+            return fuses[target, default: PruneFuse()].allowsPruning
+        }
+    }
+
+    /// Judges what all daemons were answered.
+    func observe(_ counts: PruneCounts, target: Int16) {
+        let now = Clocks.steady
+        fuses.withLock { fuses in
+            _ = fuses[target, default: PruneFuse()].observe(counts, at: now)
+        }
+    }
+
+    /// The targets whose fuse is blown.
+    var blown: [Int16] {
+        fuses.withLock { fuses in fuses.filter { !$0.value.allowsPruning }.keys.sorted() }
+    }
+}
