@@ -1,0 +1,38 @@
+/// Why a private cluster cannot be had.
+public struct ClusterError: Error, Sendable, CustomStringConvertible {
+    /// The kind of failure, to branch on.
+    public let code: Code
+    /// What happened, in one line.
+    public let message: String
+    /// How to mend it, if known.
+    public let hint: String?
+
+    init(_ code: Code, _ message: String, hint: String? = nil) {
+        self.code = code
+        self.message = message
+        self.hint = hint
+    }
+
+    /// Kinds of failure; more may be added.
+    public struct Code: Sendable, Hashable {
+        private enum Kind {
+            case noServerBinaries, directoryInUse, cannotPrepare, cannotStart
+        }
+
+        private let kind: Kind
+
+        /// No PostgreSQL server programs of a usable version are installed.
+        public static let noServerBinaries = Code(kind: .noServerBinaries)
+        /// Another process runs the cluster of this directory.
+        public static let directoryInUse = Code(kind: .directoryInUse)
+        /// A directory or a user for the server could not be had.
+        public static let cannotPrepare = Code(kind: .cannotPrepare)
+        /// The server did not come up.
+        public static let cannotStart = Code(kind: .cannotStart)
+    }
+
+    /// What happened and how to mend it.
+    public var description: String {
+        "private PostgreSQL cluster: " + message + (hint.map { " Hint: " + $0 } ?? "")
+    }
+}

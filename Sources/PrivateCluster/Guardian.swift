@@ -1,0 +1,127 @@
+import Foundation
+
+/// A shell that starts the server, waits on its own standard input, and stops the server.
+///
+/// Its input is a pipe from us. A line in it says how to stop; its end means that we are gone, `kill -9` included, and
+/// the server goes too. It is in a process group of its own, so that neither Ctrl-C at our terminal nor a signal to
+/// our group ends the server before we have finished with it. It holds a lock on the directory for as long as it runs.
+final class Guardian: Sendable {
+    private let process: Process
+    private let input: FileHandle
+
+    private static let script = #"""
+        set -eu
+        umask 077
+        bin=$1 home=$2 socket=$3 configuration=$4 ephemeral=$5
+        data=$home/data
+        trap '' HUP INT TERM
+        exec 9>"$home/lock"
+        if ! flock -n 9; then
+            echo in-use
+            exit 1
+        fi
+        exec 8>>"$home/guardian.log"
+        if [ ! -s "$data/PG_VERSION" ]; then
+            # An initdb that was interrupted leaves nothing under the final name.
+            rm -rf "$home/data.new"
+            "$bin/initdb" -D "$home/data.new" -U postgres -A trust -E UTF8 --locale=C.UTF-8 -N >&8 2>&1 9>&-
+            mv "$home/data.new" "$data"
+        fi
+        printf '%s' "$configuration" >"$data/postgresql.conf"
+        # Nobody holds the lock, so a server that still runs here has lost its guardian.
+        if "$bin/pg_ctl" -D "$data" status >&8 2>&1 9>&-; then
+            "$bin/pg_ctl" -D "$data" -w -m immediate stop >&8 2>&1 9>&-
+        fi
+        "$bin/pg_ctl" -D "$data" -w -t 60 -l "$home/server.log" start </dev/null >&8 2>&1 8>&- 9>&-
+        echo ready
+        if ! read -r mode end; then
+            end=$ephemeral
+            mode=fast
+            [ "$ephemeral" = no ] || mode=immediate
+        fi
+        "$bin/pg_ctl" -D "$data" -w -t 600 -m "$mode" stop </dev/null >&8 2>&1 9>&-
+        if [ "$end" = yes ]; then
+            cd /
+            rm -rf "$socket" "$home" 2>/dev/null || rm -rf "$home"/* 2>/dev/null || true
+        fi
+        """#
+
+    /// Starts the server and returns when it takes connections.
+    ///
+    /// - Throws: `directoryInUse`, `cannotStart`.
+    init(
+        _ binaries: ServerBinaries,
+        _ directories: ClusterDirectories,
+        user: ServerUser,
+        configuration: String,
+        ephemeral: Bool
+    ) throws(ClusterError) {
+        process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments =
+            user.prefix + ["sh", "-c", Self.script, "fanfare-postgres", binaries.directory]
+            + [directories.home, directories.socket, configuration, ephemeral ? "yes" : "no"]
+        // PG… variables would change what the server's programs do.
+        process.environment = ["PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "LC_ALL": "C", "TZ": "UTC"]
+        process.currentDirectoryURL = URL(fileURLWithPath: directories.home)
+        let inputPipe = Pipe()
+        let output = Pipe()
+        process.standardInput = inputPipe
+        process.standardOutput = output
+        process.standardError = output
+        input = inputPipe.fileHandleForWriting
+        // A child of ours that kept this end would keep the server alive after us.
+        _ = fcntl(input.fileDescriptor, F_SETFD, FD_CLOEXEC)
+        do {
+            try process.run()
+        } catch {
+            throw ClusterError(.cannotStart, "a shell cannot be started: \(error.localizedDescription)")
+        }
+        let answer = Self.readLine(output.fileHandleForReading)
+        guard answer == "ready" else {
+            try? input.close()
+            process.waitUntilExit()
+            throw Self.failure(answer, directories)
+        }
+    }
+
+    /// Stops the server and waits until it is gone.
+    ///
+    /// - Parameters:
+    ///   - mode: how.
+    ///   - deleting: whether the cluster's files go too.
+    func stop(_ mode: PrivateCluster.StopMode, deleting: Bool) {
+        try? input.write(contentsOf: Data("\(mode.rawValue) \(deleting ? "yes" : "no")\n".utf8))
+        try? input.close()
+        process.waitUntilExit()
+    }
+
+    /// The first line, or everything up to the end if there is none.
+    private static func readLine(_ handle: FileHandle) -> String {
+        var bytes = Data()
+        while !bytes.contains(UInt8(ascii: "\n")) {
+            let more = handle.availableData
+            guard !more.isEmpty else { break }
+            bytes += more
+        }
+        return String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+    }
+
+    private static func failure(_ answer: String, _ directories: ClusterDirectories) -> ClusterError {
+        if answer == "in-use" {
+            return ClusterError(
+                .directoryInUse,
+                "another process runs the cluster in \(directories.home)",
+                hint: "Stop it, or use another directory."
+            )
+        }
+        let logs = [directories.log, directories.home + "/guardian.log"]
+            .compactMap { try? String(contentsOfFile: $0, encoding: .utf8) }
+            .map { $0.split(separator: "\n").suffix(5).joined(separator: "; ") }
+        return ClusterError(
+            .cannotStart,
+            "the server in \(directories.home) did not start: " + ([answer] + logs).joined(separator: " | "),
+            hint: "Its log is \(directories.log)."
+        )
+    }
+}
