@@ -1,0 +1,144 @@
+import Foundation
+import Threading
+
+/// A program under test, in a process of its own, with its output as lines.
+///
+/// A shell of ours stands between: its standard input is a pipe from the test process, so that the program is ended
+/// when that dies, `kill -9` included.
+public final class ProgramProcess: Sendable {
+    /// The program's own process id, for signals.
+    public let processID: Int32
+    /// Lines of its standard output, for one reader.
+    ///
+    /// Ends when the program has closed it.
+    public let output: AsyncStream<String>
+    /// Lines of its standard error, for one reader.
+    public let errors: AsyncStream<String>
+
+    private let shell: Process
+    private let input: FileHandle
+    private let finished = Mailbox<Never>()
+
+    private static let script = #"""
+        trap '' INT TERM HUP
+        exec 3<&0
+        (trap - INT TERM HUP; exec "$@" </dev/null 3<&-) &
+        program=$!
+        echo "$program"
+        # Ends the program when the other end of the pipe is closed.
+        (cat <&3 >/dev/null; kill -KILL "$program") >/dev/null 2>&1 &
+        watch=$!
+        exec >/dev/null 2>&1 3<&-
+        wait "$program"
+        status=$?
+        kill -KILL "$watch"
+        exit "$status"
+        """#
+
+    /// Starts a program.
+    ///
+    /// - Parameters:
+    ///   - executable: path of the program.
+    ///   - arguments: its arguments.
+    ///   - environment: variables that are added to ours.
+    ///   - directory: where it runs; nil for here.
+    /// - Throws: if it cannot be started.
+    public init(
+        _ executable: String,
+        _ arguments: [String],
+        environment: [String: String] = [:],
+        directory: String? = nil
+    ) throws {
+        shell = Process()
+        shell.executableURL = URL(fileURLWithPath: "/bin/sh")
+        shell.arguments = ["-c", Self.script, "sh", executable] + arguments
+        shell.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        if let directory { shell.currentDirectoryURL = URL(fileURLWithPath: directory) }
+        let (inputPipe, outputPipe, errorPipe) = (Pipe(), Pipe(), Pipe())
+        shell.standardInput = inputPipe
+        shell.standardOutput = outputPipe
+        shell.standardError = errorPipe
+        input = inputPipe.fileHandleForWriting
+        _ = fcntl(input.fileDescriptor, F_SETFD, FD_CLOEXEC)
+        let finished = finished
+        shell.terminationHandler = { _ in finished.close() }
+        try shell.run()
+        var reader = LineReader(outputPipe.fileHandleForReading)
+        guard let first = reader.next(), let processID = Int32(first) else {
+            throw ProgramError(message: "\(executable) did not start")
+        }
+        self.processID = processID
+        output = Self.stream(reader)
+        errors = Self.stream(LineReader(errorPipe.fileHandleForReading))
+    }
+
+    /// Sends a signal to the program itself.
+    ///
+    /// - Parameter number: SIGTERM, SIGKILL, SIGSTOP …
+    public func signal(_ number: Int32) {
+        kill(processID, number)
+    }
+
+    /// Waits for the program's end.
+    ///
+    /// - Returns: its exit status; 128 + n if signal n ended it.
+    public func exitStatus() async -> Int32 {
+        let finished = finished
+        try? await onThread("wait") { while finished.take() != nil {} }
+        return shell.terminationStatus
+    }
+
+    /// Ends the program: SIGTERM, then waits.
+    ///
+    /// - Returns: its exit status.
+    @discardableResult
+    public func stop() async -> Int32 {
+        signal(SIGTERM)
+        return await exitStatus()
+    }
+
+    /// Lines as they come, read on a thread of its own that ends with the pipe.
+    private static func stream(_ reader: LineReader) -> AsyncStream<String> {
+        let (stream, continuation) = AsyncStream.makeStream(of: String.self)
+        _ = WorkerThread.start(name: "lines") {
+            var reader = reader
+            while let line = reader.next() { continuation.yield(line) }
+            continuation.finish()
+        }
+        return stream
+    }
+}
+
+/// Why a program under test is of no use.
+public struct ProgramError: Error, CustomStringConvertible {
+    let message: String
+
+    /// What happened.
+    public var description: String { message }
+}
+
+/// Blocking reads of whole lines.
+private struct LineReader: Sendable {
+    private let handle: FileHandle
+    private var buffer = Data()
+
+    init(_ handle: FileHandle) {
+        self.handle = handle
+    }
+
+    /// The next line without its end; nil at the end of the stream.
+    mutating func next() -> String? {
+        while true {
+            if let end = buffer.firstIndex(of: UInt8(ascii: "\n")) {
+                defer { buffer = Data(buffer[(end + 1)...]) }
+                return String(decoding: buffer[..<end], as: UTF8.self)
+            }
+            let more = handle.availableData
+            guard !more.isEmpty else {
+                defer { buffer = Data() }
+                return buffer.isEmpty ? nil : String(decoding: buffer, as: UTF8.self)
+            }
+            buffer += more
+        }
+    }
+}

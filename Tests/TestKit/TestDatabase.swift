@@ -1,0 +1,69 @@
+import Foundation
+public import PostgresClient
+public import PrivateCluster
+
+/// A database of a test's own, with the schema loaded.
+public struct TestDatabase: Sendable {
+    /// Its name.
+    public let name: String
+    /// A libpq URL for its superuser.
+    public let url: String
+    /// The server it is on.
+    public let cluster: PrivateCluster
+
+    @TaskLocal private static var bound: TestDatabase?
+
+    /// The database of the running test.
+    ///
+    /// Traps outside tests with the trait ``DatabaseTrait``. Not seen on threads of one's own: capture it before.
+    public static var current: TestDatabase {
+        guard let bound else { preconditionFailure("give the test the trait .database") }
+        return bound
+    }
+
+    /// Creates a database, runs a body with it as ``current``, and drops it.
+    ///
+    /// - Parameters:
+    ///   - cluster: where; nil for the shared server.
+    ///   - body: the test.
+    /// - Throws: what `body` throws, or why there is no database.
+    public static func with(
+        on cluster: PrivateCluster? = nil,
+        _ body: () async throws -> Void
+    ) async throws {
+        let database = try await create(on: cluster)
+        let outcome: Result<Void, any Error>
+        do {
+            outcome = .success(try await $bound.withValue(database, operation: body))
+        } catch {
+            outcome = .failure(error)
+        }
+        // A test may have left its cluster down.
+        try? await onThread("drop") { try database.cluster.dropDatabase(database.name) }
+        try outcome.get()
+    }
+
+    /// Creates a database that the caller drops, or that goes with its cluster.
+    ///
+    /// - Parameter cluster: where; nil for the shared server.
+    /// - Returns: a copy of the template.
+    /// - Throws: why there is none.
+    public static func create(on cluster: PrivateCluster? = nil) async throws -> TestDatabase {
+        let server: PrivateCluster
+        if let cluster { server = cluster } else { server = try await TestCluster.shared() }
+        let name = "test_" + UUID().uuidString.prefix(13).lowercased()
+        return try await onThread("create") {
+            try server.createDatabase(name, template: TestCluster.template)
+            return TestDatabase(name: name, url: server.connectionURL(database: name), cluster: server)
+        }
+    }
+
+    /// Opens a session, on whatever thread calls; blocks for a millisecond or two.
+    ///
+    /// - Parameter session: the settings to pin.
+    /// - Returns: a session of the superuser.
+    /// - Throws: why there is none.
+    public func connect(_ session: SessionSettings = .plain) throws(PostgresError) -> PostgresConnection {
+        try .open(PostgresOptions(url: url, applicationName: "test", session: session))
+    }
+}
