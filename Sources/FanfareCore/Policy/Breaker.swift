@@ -32,7 +32,7 @@ public struct Breaker: Equatable, Sendable {
     public enum Admission: Equatable, Sendable {
         /// As much as there is.
         case all
-        /// One request; its result must be reported.
+        /// One request; what became of it must be reported by ``Breaker/probeEnded(_:at:)``.
         case probe
         /// Nothing before this time.
         case nothing(until: Microseconds)
@@ -79,25 +79,39 @@ public struct Breaker: Equatable, Sendable {
         }
     }
 
-    /// Reports what attempts said about the provider.
+    /// Counts what ordinary attempts said about the provider.
     ///
-    /// While open, late answers to what was sent before are ignored: only probes close it.
+    /// Ignored unless closed: late answers to what was sent before it opened prove nothing, only probes do.
     ///
     /// - Parameters:
     ///   - health: what they said.
     ///   - count: how many attempts said it.
     ///   - now: the time.
     public mutating func record(_ health: ProviderHealth, count: Int = 1, at now: Microseconds) {
-        guard count > 0 else { return }
-        switch state {
-        case .open: break
-        case .probing(_, let accepted, let wait): recordProbe(health, accepted: accepted, wait: wait, at: now)
-        case .closed:
-            window.add(Tally(answers: count, failures: health == .failed ? count : 0), at: now)
-            let recent = window.total(at: now)
-            if recent.answers >= Self.leastAnswers, recent.failures * 100 >= recent.answers * Self.failurePercent {
-                open(for: Self.waits.lowerBound, at: now)
-            }
+        guard count > 0, state == .closed else { return }
+        window.add(Tally(answers: count, failures: health == .failed ? count : 0), at: now)
+        let recent = window.total(at: now)
+        if recent.answers >= Self.leastAnswers, recent.failures * 100 >= recent.answers * Self.failurePercent {
+            open(for: Self.waits.lowerBound, at: now)
+        }
+    }
+
+    /// Reports what became of the one request let through as ``Admission/probe``; ignored unless one is awaited.
+    ///
+    /// - Parameters:
+    ///   - health: what it said; ``ProviderHealth/neutral`` also where nothing was sent after all.
+    ///   - now: the time.
+    public mutating func probeEnded(_ health: ProviderHealth, at now: Microseconds) {
+        guard case .probing(_?, let accepted, let wait) = state else { return }
+        switch health {
+        case .failed:
+            reopen(after: wait, at: now)
+        case .neutral:
+            state = .probing(since: nil, accepted: accepted, wait: wait)
+        case .accepted where accepted + 1 >= Self.acceptedProbes:
+            self = Breaker()
+        case .accepted:
+            state = .probing(since: nil, accepted: accepted + 1, wait: wait)
         }
     }
 
@@ -116,24 +130,6 @@ public struct Breaker: Equatable, Sendable {
         case .probing(_, _, let wait): reopen(after: wait, at: now)
         case .closed where connectsFailed >= Self.failedConnects: open(for: Self.waits.lowerBound, at: now)
         case .closed: break
-        }
-    }
-
-    private mutating func recordProbe(
-        _ health: ProviderHealth,
-        accepted: Int,
-        wait: Microseconds,
-        at now: Microseconds
-    ) {
-        switch health {
-        case .failed:
-            reopen(after: wait, at: now)
-        case .neutral:
-            state = .probing(since: nil, accepted: accepted, wait: wait)
-        case .accepted where accepted + 1 >= Self.acceptedProbes:
-            self = Breaker()
-        case .accepted:
-            state = .probing(since: nil, accepted: accepted + 1, wait: wait)
         }
     }
 
