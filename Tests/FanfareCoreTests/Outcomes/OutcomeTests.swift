@@ -1,0 +1,68 @@
+import FanfareCore
+import Testing
+
+struct OutcomeTests {
+    @Test func `Every outcome has a reason and a kind that its range allows`() {
+        for outcome in Outcome.all {
+            #expect(!outcome.reason.hasPrefix("code_"), "\(outcome)")
+            switch outcome.range {
+            case .pending: #expect(outcome.kind == .pending)
+            case .accepted: #expect(outcome.kind == .accepted)
+            case .attempted: #expect(outcome.kind == .attempted)
+            case .retrying: #expect(outcome.kind == .retrying && outcome.provider == nil)
+            case .gone: #expect(outcome.kind == .gone && outcome.provider != nil)
+            case .rejected: #expect(outcome.kind == .rejected && outcome.provider != nil)
+            case .own: #expect(outcome.range.isFinal && outcome.provider == nil)
+            }
+        }
+    }
+
+    @Test func `The codes of Fanfare's own outcomes are those of the contract`() {
+        let contract = [
+            "pending", "accepted", "attempted", "unknown", "expired", "cancelled", "superseded", "disabled",
+            "opted_out",
+            "refused", "backlog_dropped", "exhausted",
+        ]
+        #expect(Outcome.all.prefix(12).map(\.outcome) == contract)
+        #expect(Outcome.all.prefix(12).map(\.rawValue) == Array(0...11))
+    }
+
+    @Test func `Every byte has a meaning, also those of later versions`() {
+        let ranges = (UInt8.min...UInt8.max).map(OutcomeRange.init(code:))
+        #expect(ranges[31] == .own && ranges[32] == .retrying && ranges[63] == .retrying)
+        #expect(ranges[64] == .gone && ranges[95] == .gone && ranges[96] == .rejected && ranges[255] == .rejected)
+        #expect(ranges.count { $0 == .own } == 29)
+        #expect(ranges.enumerated().filter { !$0.element.isFinal }.map(\.offset) == [0, 2] + Array(32...63))
+    }
+
+    @Test func `Rows tell outcomes apart`() {
+        let rows = Set(Outcome.all.map { "\($0.outcome)|\($0.reason)|\($0.provider?.rawValue ?? "")" })
+        #expect(rows.count == Outcome.all.count)
+    }
+
+    @Test func `A device kept against evidence is recorded as rejected for the same reason`() {
+        for outcome in Outcome.all {
+            let kept = outcome.keepingDevice
+            if outcome.kind == .gone {
+                #expect(kept.kind == .rejected && kept.reason == outcome.reason && kept.provider == outcome.provider)
+            } else {
+                #expect(kept == outcome)
+            }
+        }
+    }
+
+    @Test func `The rows for the schema are valid SQL values`() throws {
+        let lines = Outcome.sqlValues.split(separator: "\n")
+        #expect(lines.count == Outcome.all.count)
+        #expect(lines.first == "    (0, 'pending', 'not_attempted', NULL),")
+        #expect(lines.last == "    (126, 'rejected', 'status_410', 'apns')")
+        let row = try Regex(#"    \(\d+, '[a-z_]+', '[A-Za-z_0-9]+', (NULL|'[a-z]+')\),?"#)
+        #expect(lines.allSatisfy { $0.wholeMatch(of: row) != nil })
+    }
+
+    @Test func `Fates have the names of the contract`() {
+        let names = ["waiting", "planned", "duplicate", "unmatched", "cancelled", "expired", "refused"]
+        #expect(Fate.allCases.map(\.name) == names)
+        #expect(Fate.allCases.map(\.rawValue) == Array(0...6))
+    }
+}

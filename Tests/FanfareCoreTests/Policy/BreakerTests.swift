@@ -1,0 +1,130 @@
+import FanfareCore
+import Testing
+
+private let second = Micros.second
+
+struct BreakerTests {
+    private func opened(at now: Microseconds = 0) -> Breaker {
+        var breaker = Breaker()
+        breaker.record(.failed, count: 20, at: now)
+        return breaker
+    }
+
+    @Test func `Nineteen failures are not enough, twenty are`() {
+        var breaker = Breaker()
+        breaker.record(.failed, count: 19, at: 0)
+        #expect(breaker.admit(at: 0) == .all)
+        breaker.record(.failed, at: 0)
+        #expect(breaker.admit(at: 0) == .nothing(until: 5 * second))
+    }
+
+    @Test func `Half of the answers must fail, refusals count as answers`() {
+        var breaker = Breaker()
+        breaker.record(.accepted, count: 30, at: 0)
+        breaker.record(.neutral, count: 20, at: 0)
+        breaker.record(.failed, count: 49, at: 0)
+        #expect(breaker.state == .closed)
+        breaker.record(.failed, at: 0)
+        #expect(breaker.state == .open(until: 5 * second, wait: 5 * second))
+    }
+
+    @Test func `Failures older than ten seconds are forgotten`() {
+        var breaker = Breaker()
+        breaker.record(.failed, count: 19, at: 0)
+        breaker.record(.failed, count: 19, at: 10 * second)
+        #expect(breaker.state == .closed)
+    }
+
+    @Test func `Five failed connects in a row open it, a connection between them does not`() {
+        var breaker = Breaker()
+        for _ in 0..<4 { breaker.connectFailed(at: 0) }
+        breaker.connected()
+        for _ in 0..<4 { breaker.connectFailed(at: 0) }
+        #expect(breaker.state == .closed)
+        breaker.connectFailed(at: 0)
+        #expect(breaker.admit(at: 1) == .nothing(until: 5 * second))
+    }
+
+    @Test func `One probe at a time, three accepted close it`() {
+        var breaker = opened()
+        for probe in 1...3 {
+            let now = 5 * second + Int64(probe)
+            #expect(breaker.admit(at: now) == .probe)
+            #expect(breaker.admit(at: now) == .nothing(until: now + Breaker.probePatience))
+            breaker.probeEnded(.accepted, at: now)
+        }
+        #expect(breaker.admit(at: 6 * second) == .all)
+        breaker.record(.failed, count: 19, at: 6 * second)
+        #expect(breaker.state == .closed, "closing forgets what opened it")
+    }
+
+    @Test func `A failed probe doubles the wait up to a minute`() {
+        var breaker = opened()
+        var now: Microseconds = 0
+        for wait in [5, 10, 20, 40, 60, 60] {
+            now += Int64(wait) * second
+            #expect(breaker.admit(at: now - 1) == .nothing(until: now))
+            #expect(breaker.admit(at: now) == .probe)
+            breaker.probeEnded(.failed, at: now)
+        }
+    }
+
+    @Test func `A probe that was refused or not used says nothing`() {
+        var breaker = opened()
+        for end in [ProviderHealth.neutral, .accepted, .neutral, .accepted, .neutral] {
+            #expect(breaker.admit(at: 5 * second) == .probe)
+            breaker.probeEnded(end, at: 5 * second)
+        }
+        #expect(breaker.state == .probing(since: nil, accepted: 2, wait: 5 * second))
+    }
+
+    @Test func `A probe that is never reported counts as failed`() {
+        var breaker = opened()
+        #expect(breaker.admit(at: 5 * second) == .probe)
+        #expect(breaker.admit(at: 25 * second) == .nothing(until: 35 * second))
+    }
+
+    @Test func `A connect that fails while probing opens it again`() {
+        var breaker = opened()
+        #expect(breaker.admit(at: 5 * second) == .probe)
+        breaker.connectFailed(at: 6 * second)
+        #expect(breaker.state == .open(until: 16 * second, wait: 10 * second))
+        breaker.probeEnded(.accepted, at: 6 * second)
+        #expect(breaker.state == .open(until: 16 * second, wait: 10 * second), "a late result is ignored")
+    }
+
+    @Test func `Late answers neither close nor reopen it`() {
+        var breaker = opened()
+        breaker.record(.accepted, count: 1000, at: second)
+        #expect(breaker.admit(at: 5 * second) == .probe)
+        breaker.record(.failed, count: 1000, at: 5 * second)
+        breaker.record(.accepted, count: 1000, at: 5 * second)
+        #expect(breaker.state == .probing(since: 5 * second, accepted: 0, wait: 5 * second))
+    }
+
+    @Test(arguments: 0..<10)
+    func `It never stays shut: from any state a healthy provider closes it within minutes`(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        var breaker = Breaker()
+        var now: Microseconds = 0
+        for _ in 0..<500 {
+            now += Int64.random(in: 0...3 * second, using: &random)
+            let health = [ProviderHealth.accepted, .failed, .neutral].randomElement(using: &random) ?? .neutral
+            switch Int.random(in: 0..<5, using: &random) {
+            case 0: _ = breaker.admit(at: now)
+            case 1: breaker.probeEnded(health, at: now)
+            case 2: breaker.connectFailed(at: now)
+            case 3: breaker.connected()
+            default: breaker.record(health, count: Int.random(in: 0...30, using: &random), at: now)
+            }
+        }
+        let end = now + 5 * Micros.minute
+        while now < end, breaker.state != .closed {
+            switch breaker.admit(at: now) {
+            case .nothing(let until): now = until
+            case .probe, .all: breaker.probeEnded(.accepted, at: now)
+            }
+        }
+        #expect(breaker.state == .closed)
+    }
+}

@@ -1,0 +1,77 @@
+import FanfareCore
+import Testing
+
+private let second = Micros.second
+
+struct LeaseGuardTests {
+    private func held(from start: Microseconds) -> LeaseGuard {
+        var lease = LeaseGuard()
+        lease.renewStarted(at: start)
+        lease.renewSucceeded(startedAt: start)
+        return lease
+    }
+
+    @Test func `Without a lease nothing is submitted`() {
+        var lease = LeaseGuard()
+        #expect(!lease.maySubmit(at: 0) && lease.isRenewalDue(at: 0))
+        lease.renewStarted(at: 0)
+        #expect(!lease.maySubmit(at: 1))
+    }
+
+    @Test func `The lease counts from before the renewal was sent, less a second`() {
+        let lease = held(from: 100 * second)
+        #expect(lease.maySubmit(at: 114 * second - 1))
+        #expect(!lease.maySubmit(at: 114 * second))
+        #expect(!lease.maySubmit(at: 3600 * second), "a machine that slept")
+    }
+
+    @Test func `A renewal is due every five seconds`() {
+        let lease = held(from: 0)
+        #expect(!lease.isRenewalDue(at: 5 * second - 1) && lease.isRenewalDue(at: 5 * second))
+    }
+
+    @Test func `An older renewal's answer does not shorten the lease`() {
+        var lease = held(from: 10 * second)
+        lease.renewSucceeded(startedAt: 5 * second)
+        #expect(lease.submitsUntil == 24 * second)
+    }
+
+    @Test func `A lost control connection ends it a second later, for good`() {
+        var lease = held(from: 0)
+        lease.controlLost(at: 3 * second)
+        #expect(lease.maySubmit(at: 4 * second - 1) && !lease.maySubmit(at: 4 * second))
+        lease.renewSucceeded(startedAt: 3 * second)
+        lease.controlLost(at: 9 * second)
+        #expect(!lease.maySubmit(at: 4 * second) && !lease.isRenewalDue(at: 60 * second))
+    }
+
+    @Test func `The grace does not outlive the lease`() {
+        var lease = held(from: 0)
+        lease.controlLost(at: 14 * second - 1)
+        #expect(!lease.maySubmit(at: 14 * second))
+        var none = LeaseGuard()
+        none.controlLost(at: 5)
+        #expect(!none.maySubmit(at: 5))
+    }
+
+    @Test(arguments: 0..<20)
+    func `It never submits past the lease the database knows`(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        var lease = LeaseGuard()
+        var now: Microseconds = 0
+        var databaseEnd: Microseconds = .min
+        for _ in 0..<200 {
+            now += Int64.random(in: 0...8 * second, using: &random)
+            lease.renewStarted(at: now)
+            let start = now
+            now += Int64.random(in: 0...20 * second, using: &random)
+            if Bool.random(using: &random) {
+                // The database sets the end when it runs the statement: between sending and answer.
+                databaseEnd = max(databaseEnd, Int64.random(in: start...now, using: &random) + LeaseGuard.length)
+                lease.renewSucceeded(startedAt: start)
+            }
+            let probe = now + Int64.random(in: 0...20 * second, using: &random)
+            #expect(!lease.maySubmit(at: probe) || probe < databaseEnd - LeaseGuard.margin)
+        }
+    }
+}
