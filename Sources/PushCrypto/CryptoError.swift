@@ -1,0 +1,38 @@
+internal import COpenSSL
+
+/// OpenSSL refused an operation.
+public struct CryptoError: Error, Equatable, CustomStringConvertible {
+    /// What was tried.
+    public let operation: String
+
+    /// OpenSSL's own account of it, newest first; holds no key material.
+    public let reasons: [String]
+
+    /// Takes over and empties this thread's OpenSSL error queue: left there, it would be blamed on a later call.
+    init(_ operation: String) {
+        self.operation = operation
+        reasons = drainOpenSSLErrors()
+    }
+
+    /// One line for the operator.
+    public var description: String {
+        let why = reasons.isEmpty ? "no reason given" : reasons.joined(separator: "; ")
+        return "\(operation): OpenSSL failed: \(why)"
+    }
+}
+
+/// Empties this thread's OpenSSL error queue.
+///
+/// - Returns: the reasons, newest first.
+func drainOpenSSLErrors() -> [String] {
+    var reasons: [String] = []
+    while true {
+        let code = ERR_get_error()
+        guard code != 0 else { return reasons.reversed() }
+        if let text = unsafe ERR_reason_error_string(code) {
+            reasons.append(unsafe String(cString: text))
+        } else {
+            reasons.append("error \(code)")
+        }
+    }
+}

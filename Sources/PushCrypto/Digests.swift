@@ -1,0 +1,39 @@
+internal import COpenSSL
+
+/// SHA-256 (FIPS 180-4).
+///
+/// - Parameter bytes: what to hash.
+/// - Returns: 32 bytes.
+public func sha256(_ bytes: [UInt8]) -> [UInt8] {
+    var digest = [UInt8](repeating: 0, count: Int(SHA256_DIGEST_LENGTH))
+    _ = unsafe SHA256(bytes, bytes.count, &digest)
+    return digest
+}
+
+/// A short, stable name for a device token in logs: the first 8 hexadecimal digits of its SHA-256.
+///
+/// It cannot be turned back into the token. Among a million tokens about a hundred pairs share one, so it serves to find
+/// log lines, not to identify.
+///
+/// - Parameter token: the token as it is stored.
+/// - Returns: 8 lower-case hexadecimal digits.
+public func tokenHash(_ token: String) -> String {
+    hexadecimal(sha256(Array(token.utf8)).prefix(4))
+}
+
+/// Unpredictable bytes, fit for keys.
+///
+/// - Parameter count: how many.
+/// - Returns: the bytes.
+/// - Throws: ``CryptoError`` if the system has no randomness to give.
+public func randomBytes(_ count: Int) throws(CryptoError) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: count)
+    guard count == 0 || (unsafe RAND_bytes(&bytes, Int32(count))) == 1 else { throw CryptoError("RAND_bytes") }
+    return bytes
+}
+
+private func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
+    let digits = Array("0123456789abcdef".utf8)
+    let text = bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
+    return String(decoding: text, as: UTF8.self)
+}

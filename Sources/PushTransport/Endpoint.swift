@@ -1,0 +1,118 @@
+/// Where a provider listens: an https origin, checked.
+public struct Endpoint: Hashable, Sendable, CustomStringConvertible {
+    /// The host as it goes into the certificate check: a DNS name, an IPv4 address, or an IPv6 address without brackets.
+    public let host: String
+
+    /// The TCP port.
+    public let port: UInt16
+
+    /// Parses an origin such as `https://api.push.apple.com` or `https://[::1]:8443`.
+    ///
+    /// A path other than `/`, a query, a fragment or user information is refused: request paths come with the requests.
+    ///
+    /// - Parameter text: the origin; the port defaults to 443.
+    /// - Throws: ``EndpointError``, which says what is wrong.
+    public init(_ text: String) throws(EndpointError) {
+        let scheme = "https://"
+        guard text.lowercased().hasPrefix(scheme) else { throw EndpointError(text, .scheme) }
+        var authority = text.dropFirst(scheme.count)
+        if authority.hasSuffix("/") { authority.removeLast() }
+        guard !authority.contains(where: { "/?#".contains($0) }) else { throw EndpointError(text, .notAnOrigin) }
+        guard !authority.contains("@") else { throw EndpointError(text, .userInformation) }
+        let (host, port) = try Self.split(authority, of: text)
+        guard Self.isHost(host) else { throw EndpointError(text, .host) }
+        guard let number = UInt16(port), number > 0 else { throw EndpointError(text, .port) }
+        self.host = host.lowercased()
+        self.port = number
+    }
+
+    /// The origin again, as it goes into a URL.
+    public var description: String {
+        "https://" + authority
+    }
+
+    /// Host and port as in the `:authority` field: without the port where it is 443.
+    public var authority: String {
+        let name = host.contains(":") ? "[\(host)]" : host
+        return port == 443 ? name : "\(name):\(port)"
+    }
+
+    private static func split(
+        _ authority: Substring,
+        of text: String
+    ) throws(EndpointError) -> (host: Substring, port: Substring) {
+        var host = authority
+        var rest = authority.suffix(0)
+        if authority.hasPrefix("[") {
+            guard let end = authority.firstIndex(of: "]") else { throw EndpointError(text, .host) }
+            host = authority[authority.index(after: authority.startIndex)..<end]
+            rest = authority[authority.index(after: end)...]
+            guard host.contains(":") else { throw EndpointError(text, .host) }
+        } else if let colon = authority.firstIndex(of: ":") {
+            host = authority[..<colon]
+            rest = authority[colon...]
+        }
+        if rest.isEmpty { return (host, "443") }
+        guard rest.first == ":", rest.dropFirst().allSatisfy({ $0.isASCII && $0.isNumber }) else {
+            throw EndpointError(text, .port)
+        }
+        return (host, rest.dropFirst())
+    }
+
+    private static func isHost(_ host: Substring) -> Bool {
+        guard !host.isEmpty, host.utf8.count <= 253 else { return false }
+        if host.contains(":") { return host.allSatisfy { $0.isHexDigit || $0 == ":" || $0 == "." } }
+        return host.split(separator: ".", omittingEmptySubsequences: false).allSatisfy { label in
+            !label.isEmpty && label.utf8.count <= 63 && label.first != "-" && label.last != "-"
+                && label.utf8.allSatisfy { isLetterOrDigit($0) || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") }
+        }
+    }
+
+    private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        default: false
+        }
+    }
+}
+
+/// Why a text is no endpoint.
+public struct EndpointError: Error, Equatable, CustomStringConvertible {
+    /// What is wrong with it.
+    public enum Reason: Sendable {
+        /// It does not begin with `https://`.
+        case scheme
+        /// It has a path, query or fragment.
+        case notAnOrigin
+        /// It has a user name or password.
+        case userInformation
+        /// The host is missing or malformed.
+        case host
+        /// The port is not a number from 1 to 65535.
+        case port
+    }
+
+    /// What is wrong with it.
+    public let reason: Reason
+
+    /// The text as given, or nothing where it may hold a password.
+    public let text: String
+
+    init(_ text: String, _ reason: Reason) {
+        self.reason = reason
+        self.text = text.contains("@") ? "" : text
+    }
+
+    /// One line for the operator, with the mend.
+    public var description: String {
+        switch reason {
+        case .scheme: "endpoint \"\(text)\": must begin with https:// (providers speak TLS only)"
+        case .notAnOrigin: "endpoint \"\(text)\": give only scheme, host and port, without a path"
+        case .userInformation: "endpoint: must not contain a user name or password"
+        case .host: "endpoint \"\(text)\": no valid host name or address (IPv6 goes in brackets)"
+        case .port: "endpoint \"\(text)\": the port must be a number from 1 to 65535"
+        }
+    }
+}

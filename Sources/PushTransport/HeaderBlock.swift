@@ -1,0 +1,107 @@
+/// One header field that can go on the wire as it is.
+public struct HeaderField: Hashable, Sendable {
+    /// The name in lower case, as HTTP/2 wants it.
+    public let name: String
+
+    /// The value, without surrounding white space.
+    public let value: String
+
+    /// Checks and makes a field.
+    ///
+    /// - Parameters:
+    ///   - name: an RFC 9110 token without capitals.
+    ///   - value: any text without control characters and without white space at its ends (RFC 9113 section 8.2.1).
+    /// - Throws: ``HeaderError``. A line break in a rendered value must never become another header.
+    public init(_ name: String, _ value: String) throws(HeaderError) {
+        guard isFieldName(name) else { throw HeaderError(field: name.filter { $0.isLetter || $0 == "-" }, .name) }
+        guard isFieldValue(value.utf8) else { throw HeaderError(field: name, .value) }
+        self.name = name
+        self.value = value
+    }
+}
+
+/// The header fields that many requests share, made once and never changed.
+///
+/// A transport may keep its own prepared form of a block for as long as it likes, so share blocks between requests
+/// rather than making equal ones.
+public final class HeaderBlock: Sendable {
+    /// The shared fields, in the order in which they are sent.
+    public let fields: [HeaderField]
+
+    /// The name of the one field whose value every request brings itself (`apns-id`, `topic`), if there is one.
+    public let varyingName: String?
+
+    /// Makes a block.
+    ///
+    /// - Parameters:
+    ///   - fields: the shared fields; pseudo-header fields and `content-length` are the transport's.
+    ///   - varyingName: the name of the field that each request fills, see ``PushRequest/varyingValue``.
+    /// - Throws: ``HeaderError`` if a name appears twice, is the transport's own, or is malformed.
+    public init(_ fields: [HeaderField], varyingName: String? = nil) throws(HeaderError) {
+        var names: Set<String> = ["content-length", "transfer-encoding", "connection", "host", "expect"]
+        for name in fields.map(\.name) + (varyingName.map { [$0] } ?? []) {
+            guard isFieldName(name) else { throw HeaderError(field: "", .name) }
+            guard names.insert(name).inserted else { throw HeaderError(field: name, .repeated) }
+        }
+        self.fields = fields
+        self.varyingName = varyingName
+    }
+}
+
+/// Why header fields or a request path cannot be sent.
+public struct HeaderError: Error, Equatable, CustomStringConvertible {
+    /// What is wrong.
+    public enum Reason: Sendable {
+        /// The name is no lower-case token.
+        case name
+        /// The value has a control character, or white space at an end.
+        case value
+        /// The name appears twice, or belongs to the transport.
+        case repeated
+        /// The request path is not visible ASCII beginning with `/`.
+        case path
+        /// A request brings a varying value its block has no name for, or lacks one.
+        case varying
+    }
+
+    /// What is wrong.
+    public let reason: Reason
+
+    /// The field's name; never its value.
+    public let field: String
+
+    init(field: String, _ reason: Reason) {
+        self.field = field
+        self.reason = reason
+    }
+
+    /// One line for the operator. Holds no header value, which may be a credential.
+    public var description: String {
+        switch reason {
+        case .name: "header \"\(field)\": the name must be a lower-case token"
+        case .value: "header \"\(field)\": the value has control characters or white space at its ends"
+        case .repeated: "header \"\(field)\": given twice, or set by the transport itself"
+        case .path: "request path: must begin with / and hold visible ASCII only"
+        case .varying: "header \"\(field)\": value and name of the varying header do not come together"
+        }
+    }
+}
+
+private func isFieldName(_ name: String) -> Bool {
+    !name.isEmpty
+        && name.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+            default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+            }
+        }
+}
+
+/// Whether bytes can be a header value: no control characters, no white space at either end.
+func isFieldValue(_ bytes: some BidirectionalCollection<UInt8>) -> Bool {
+    let space = UInt8(ascii: " ")
+    let tab = UInt8(ascii: "\t")
+    if let first = bytes.first, first == space || first == tab { return false }
+    if let last = bytes.last, last == space || last == tab { return false }
+    return bytes.allSatisfy { ($0 >= space && $0 != 0x7F) || $0 == tab }
+}

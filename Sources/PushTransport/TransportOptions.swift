@@ -1,0 +1,36 @@
+/// How a transport behaves; every default is the documented one.
+public struct TransportOptions: Sendable {
+    /// Connections kept open while there is work for them.
+    public var connections = 2
+
+    /// Requests at once on one connection, at most; the peer's own limit counts too.
+    public var streams = 100
+
+    /// How long resolving, connecting and the TLS handshake may take together. A request that waits for a connection
+    /// longer than this is given back as not sent.
+    public var connectTimeout = Duration.seconds(10)
+
+    /// A PEM file whose certificates are trusted in addition to the system's. Nothing turns verification off.
+    public var caFile: String?
+
+    /// After this a connection is drained while a new one opens.
+    public var maxConnectionAge = Duration.seconds(60 * 60)
+
+    /// How many connections may be opened at once before pacing begins.
+    public var connectBurst = 8
+
+    /// One further connection may be opened per this; APNs takes quick reconnects for an attack.
+    public var connectInterval = Duration.seconds(1)
+
+    /// How long sent data may stay unacknowledged before the kernel gives the connection up.
+    public var tcpUserTimeout = Duration.seconds(15)
+
+    /// Bytes kept of an answer's body; what exceeds it is cut off.
+    public var answerLimit = 16 * 1024
+
+    /// Names of the answer's fields to keep when the status is not 200, in lower case.
+    public var answerHeaders = ["retry-after", "apns-id", "apns-unique-id"]
+
+    /// Makes the default options.
+    public init() {}
+}
