@@ -69,7 +69,9 @@ enum Murmur3 {
     /// Up to eight bytes from `start`, little-endian; what lies beyond the end is zero.
     private static func word(_ bytes: [UInt8], _ start: Int) -> UInt64 {
         var result: UInt64 = 0
-        for index in start..<min(start + 8, bytes.count) { result |= UInt64(bytes[index]) << UInt64((index - start) * 8) }
+        for index in start..<min(start + 8, bytes.count) {
+            result |= UInt64(bytes[index]) << UInt64((index - start) * 8)
+        }
         return result
     }
 }

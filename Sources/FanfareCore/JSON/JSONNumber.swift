@@ -43,8 +43,9 @@ extension JSONNumber: Hashable {
 }
 
 extension JSONNumber {
-    /// A number as sign, significant digits and power of ten, without leading or trailing zeros: a form in which
-    /// equal numbers are equal. Exponents beyond ±10^17 are taken as that.
+    /// A number in a form in which equal numbers are equal.
+    ///
+    /// Sign, significant digits without leading or trailing zeros, power of ten. Exponents beyond ±10^17 are taken as that.
     private struct Decimal: Hashable {
         var isNegative = false
         var digits: [UInt8] = []

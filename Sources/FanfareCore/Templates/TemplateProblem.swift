@@ -30,9 +30,9 @@ public enum RenderProblem: Error, Equatable, Sendable {
     /// The payload is larger than the provider accepts.
     case tooLarge(bytes: Int, limit: Int)
     /// The rule has nothing to send to this platform.
-    case noContent(Platform)
+    case noContent(PushProvider)
     /// This version cannot send to the platform.
-    case unsupported(Platform)
+    case unsupported(PushProvider)
     /// The rule's message names a device or user field, and no device was given.
     case deviceNeeded
 }

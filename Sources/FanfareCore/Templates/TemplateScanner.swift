@@ -81,7 +81,7 @@ struct TemplateScanner {
         if open.isEmpty, kind != .sectionEnd {
             switch content {
             case .sequence:
-                throw problem(range, "says where in a list it stands, outside of any section", "put it inside {{#list}}")
+                throw problem(range, "is a position in a list, outside of any section", "put it inside {{#list}}")
             case .expression(let expression) where expression.path.isRelative:
                 throw problem(range, "names the current element, outside of any section", "write the name without dot")
             default: break

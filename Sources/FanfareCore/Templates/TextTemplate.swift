@@ -35,7 +35,8 @@ public struct TextTemplate: Sendable {
     ///   transforms, unbalanced sections.
     public init(_ source: String) throws(TemplateProblem) {
         let tags = try TemplateScanner.scan(source)
-        let optional = tags.filter { $0.kind == .section || $0.kind == .invertedSection }.compactMap(\.expression?.path.text)
+        let sections = tags.filter { $0.kind == .section || $0.kind == .invertedSection }
+        let optional = sections.compactMap(\.expression?.path.text)
         let required = tags.filter { $0.kind == .variable }.compactMap(\.expression?.path.text)
         self.source = source
         optionalNames = Self.unique(optional)

@@ -1,0 +1,58 @@
+extension APNSContent {
+    /// Renders headers and body.
+    ///
+    /// - Parameters:
+    ///   - scope: where names are looked up.
+    ///   - kind: the kind of the tokens.
+    ///   - topic: the app's topic, without suffix.
+    ///   - collapse: the rule's collapse id template.
+    /// - Returns: what every device of the variant gets.
+    /// - Throws: `RenderProblem` if a name is missing, a header value cannot be sent or the payload is too large.
+    func render(
+        in scope: TemplateScope,
+        kind: DeviceKind,
+        topic: String,
+        collapse: TextTemplate?
+    ) throws(RenderProblem) -> RenderedPush {
+        let type = pushType(for: kind)
+        var result: [(name: String, value: String)] = []
+        result.reserveCapacity(5)
+        let givenTopic = try value(APNSHeaders.topic, headers[APNSHeaders.topic]?.template, scope)
+        result.append((APNSHeaders.topic, givenTopic ?? topic + type.topicSuffix))
+        result.append((APNSHeaders.pushType, type.rawValue))
+        let priority = headers[APNSHeaders.priority]?.template.literal
+        result.append((APNSHeaders.priority, priority ?? type.defaultPriority))
+        if let expiration = try expiration(scope) { result.append((APNSHeaders.expiration, expiration)) }
+        let collapseTemplate = collapse ?? headers[APNSHeaders.collapseID]?.template
+        if let collapse = try value(APNSHeaders.collapseID, collapseTemplate, scope) {
+            result.append((APNSHeaders.collapseID, collapse))
+        }
+        let bytes = try body.render(in: scope)
+        guard bytes.count <= type.payloadLimit else {
+            throw .tooLarge(bytes: bytes.count, limit: type.payloadLimit)
+        }
+        return RenderedPush(headers: result, body: bytes)
+    }
+
+    /// The event's deadline, or the header's if that is sooner; a header of 0 (never store) stays.
+    private func expiration(_ scope: TemplateScope) throws(RenderProblem) -> String? {
+        let given = try value(APNSHeaders.expiration, headers[APNSHeaders.expiration]?.template, scope)
+        guard let deadline = scope.context.expiration else { return given }
+        guard let given, let seconds = Int64(given) else { return String(max(deadline, 0)) }
+        return String(min(seconds, max(deadline, 0)))
+    }
+
+    private func value(
+        _ name: String,
+        _ template: TextTemplate?,
+        _ scope: TemplateScope
+    ) throws(RenderProblem) -> String? {
+        guard let template else { return nil }
+        let text = try template.text(in: scope)
+        // What is literal was checked when the rule was saved.
+        if template.literal == nil, let reason = APNSHeaders.fault(in: text, of: name) {
+            throw .header(name: name, reason: reason)
+        }
+        return text
+    }
+}

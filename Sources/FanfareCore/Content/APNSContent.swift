@@ -1,0 +1,98 @@
+/// What a rule sends to APNs for one locale.
+///
+/// The body is merged as JSON merge patches (RFC 7396): notification, data, the apns block, then the same three of the
+/// locale. A message that has nothing but `apns.payload` passes unchanged.
+struct APNSContent: Sendable {
+    let headers: APNSHeaders
+    let body: BodyTemplate
+    /// The push type if neither header nor kind say it.
+    let inferredPushType: APNSPushType
+    let usesDevice: Bool
+
+    /// Compiles the content.
+    ///
+    /// - Parameters:
+    ///   - parts: the message, and the locale's overlay if there is one.
+    ///   - rule: the rule, for what stands beside the message.
+    /// - Returns: nil if the message has nothing for APNs.
+    /// - Throws: `RuleProblem` if a template is refused, or headers and payload contradict each other.
+    static func compile(_ parts: [MessagePart], rule: RuleDefinition) throws(RuleProblem) -> APNSContent? {
+        var headers = APNSHeaders()
+        var patches: [ContentNode] = []
+        var isPayloadOnly = true
+        for part in parts {
+            if let block = part.apnsHeaders { try headers.merge(block) }
+            let derived = try notificationPatch(part) + dataPatch(part) + optionsPatch(part)
+            if !derived.isEmpty { isPayloadOnly = false }
+            patches += derived
+            if let payload = part.apnsPayload {
+                patches.append(try ContentNode(.object(payload.object), path: payload.path, typing: .kept))
+            }
+        }
+        guard let first = patches.first else { return nil }
+        let node: ContentNode
+        if isPayloadOnly, patches.count == 1 {
+            node = first
+        } else {
+            node = patches.reduce(.object([])) { $0.mergePatched(with: $1) }
+        }
+        let content = APNSContent(
+            headers: headers,
+            body: BodyTemplate(node),
+            inferredPushType: inferPushType(node),
+            usesDevice: headers.usesDevice || node.usesDevice
+        )
+        try content.check(node, part: parts[parts.count - 1], rule: rule)
+        return content
+    }
+
+    /// The push type for a kind of token.
+    ///
+    /// - Parameter kind: the kind.
+    /// - Returns: the header's if given; else the kind's; else what the payload says.
+    func pushType(for kind: DeviceKind) -> APNSPushType {
+        let given = headers[APNSHeaders.pushType]?.template.literal.flatMap(APNSPushType.init)
+        return given ?? kind.apnsPushType ?? inferredPushType
+    }
+
+    private static func notificationPatch(_ part: MessagePart) throws(RuleProblem) -> [ContentNode] {
+        guard let notification = part.notification, !notification.object.isEmpty else { return [] }
+        var alert: [(key: String, value: ContentNode)] = []
+        var aps: [(key: String, value: ContentNode)] = []
+        var root: [(key: String, value: ContentNode)] = []
+        for member in notification.object.members {
+            let node = try ContentNode(member.value, path: notification.path(member.key), typing: .text)
+            if member.key != "image" {
+                alert.append((member.key, node))
+                continue
+            }
+            // The service extension fetches the image; FCM's SDK looks for it here.
+            if !node.removesMember { aps.append(("mutable-content", .literal(1))) }
+            root.append(("fcm_options", .object([("image", node)])))
+        }
+        if !alert.isEmpty { aps.insert(("alert", .object(alert)), at: 0) }
+        if !aps.isEmpty { root.insert(("aps", .object(aps)), at: 0) }
+        return [.object(root)]
+    }
+
+    private static func dataPatch(_ part: MessagePart) throws(RuleProblem) -> [ContentNode] {
+        guard let data = part.data, !data.object.isEmpty else { return [] }
+        return [try ContentNode(.object(data.object), path: data.path, typing: .text)]
+    }
+
+    private static func optionsPatch(_ part: MessagePart) throws(RuleProblem) -> [ContentNode] {
+        guard let options = part.apnsOptions, let image = options.object["image"] else { return [] }
+        let node = try ContentNode(image, path: options.path("image"), typing: .text)
+        return [.object([("fcm_options", .object([("image", node)]))])]
+    }
+
+    private static func inferPushType(_ body: ContentNode) -> APNSPushType {
+        guard let aps = body["aps"], aps["content-available"] != nil, !hasVisiblePart(aps) else { return .alert }
+        return .background
+    }
+
+    /// Whether `aps` has anything a user sees or hears.
+    static func hasVisiblePart(_ aps: ContentNode) -> Bool {
+        ["alert", "badge", "sound"].contains { aps[$0] != nil }
+    }
+}

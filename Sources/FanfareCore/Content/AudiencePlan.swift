@@ -1,0 +1,88 @@
+/// Whom a rule reaches, compiled for planning.
+public enum AudiencePlan: Sendable {
+    /// The users a jsonpath finds in the payload.
+    case users(path: String)
+    /// The tokens a jsonpath finds in the payload; unknown ones are registered for the platform.
+    case tokens(path: String, platform: PushProvider)
+    /// The subscribers of a topic; `TextTemplate.literal` is its name unless it is a template.
+    case topic(TextTemplate)
+    /// The devices that meet a condition; `TopicCondition.literalClauses` are final unless a name is a template.
+    case condition(TopicCondition)
+    /// Every device of the app.
+    case everyone
+
+    /// Compiles `to`.
+    init(_ definition: AudienceDefinition) throws(RuleProblem) {
+        switch definition.selection {
+        case .users(let path): self = .users(path: path)
+        case .tokens(let path):
+            guard let platform = definition.platform else {
+                throw RuleProblem(path: "to.platform", reason: "is missing", hint: "tokens need a platform")
+            }
+            self = .tokens(path: path, platform: platform)
+        case .everyone: self = .everyone
+        case .topic(let name): self = .topic(try Self.topic(name))
+        case .condition(let text):
+            do throws(ConditionProblem) {
+                self = .condition(try TopicCondition(text))
+            } catch {
+                throw RuleProblem(
+                    path: "to.condition",
+                    reason: "column \(error.column): \(error.reason)",
+                    hint: error.hint
+                )
+            }
+        }
+    }
+
+    /// Whether `to` has a template, so that the audience is known only with an event.
+    public var needsRendering: Bool {
+        switch self {
+        case .users, .tokens, .everyone: false
+        case .topic(let name): name.literal == nil
+        case .condition(let condition): !condition.isLiteral
+        }
+    }
+
+    /// The topic name an event gives.
+    ///
+    /// - Parameter context: the event.
+    /// - Returns: the checked name; nil if the audience is no topic.
+    /// - Throws: `RenderProblem` if a value is missing or gives no topic name.
+    public func topicName(_ context: RenderContext) throws(RenderProblem) -> String? {
+        guard case .topic(let name) = self else { return nil }
+        return try TopicName.render(name, in: TemplateScope(context: context, device: nil))
+    }
+
+    /// The audience as an event renders it: for one rule, equal texts mean the same.
+    ///
+    /// For jsonpaths it is the path.
+    ///
+    /// - Parameter context: the event.
+    /// - Returns: the text, for ``CollapseKey``.
+    /// - Throws: `RenderProblem` if a value is missing or gives no topic name.
+    public func renderedText(_ context: RenderContext) throws(RenderProblem) -> String {
+        switch self {
+        case .users(let path), .tokens(let path, _): return path
+        case .everyone: return "everyone"
+        case .condition(let condition): return try condition.renderedText(context)
+        case .topic(let name): return try TopicName.render(name, in: TemplateScope(context: context, device: nil))
+        }
+    }
+
+    private static func topic(_ name: String) throws(RuleProblem) -> TextTemplate {
+        let path = "to.topic"
+        let template = try TextTemplate(name, path: path)
+        guard !template.usesDevice else {
+            throw RuleProblem(path: path, reason: "depends on a device", hint: "use names of the payload only")
+        }
+        if let literal = template.literal, !TopicName.isValid(literal) {
+            throw RuleProblem(
+                path: path,
+                reason: "is no topic name",
+                hint: "use 1 to \(TopicName.lengthLimit) of a-z A-Z 0-9 - _ . ~ %"
+            )
+        }
+        return template
+    }
+}

@@ -1,0 +1,4 @@
+extension PushProvider {
+    /// The platforms that this version sends to.
+    public static let supported: [PushProvider] = [.apns]
+}

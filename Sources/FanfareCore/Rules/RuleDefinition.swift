@@ -1,0 +1,119 @@
+/// A rule as its author wrote it, read and checked for shape.
+///
+/// That its templates, headers and payloads make sense is checked by ``CompiledRule``; that its jsonpaths do, by
+/// PostgreSQL.
+public struct RuleDefinition: Equatable, Sendable {
+    /// The longest name of a rule, app or event type, in bytes.
+    public static let nameLimit = 255
+    static let keys = [
+        "name", "app", "event", "when", "to", "message", "locales", "collapse", "ttl", "lane", "supersede", "backlog",
+        "delivery", "enabled",
+    ]
+
+    /// Unique within the app.
+    public let name: String
+    /// The app whose devices it reaches.
+    public let app: String
+    /// The event type it applies to.
+    public let event: String
+    /// A jsonpath predicate on the payload, if given.
+    public let when: String?
+    /// Whom it reaches.
+    public let audience: AudienceDefinition
+    /// The message, in the shape of an FCM v1 Message.
+    public let message: JSONObject
+    /// What differs by locale: language tags with parts of a message.
+    public let locales: JSONObject
+    /// The template of the collapse id, if given.
+    public let collapse: String?
+    /// How long after the event it may still be sent, if given.
+    public let ttl: TimeSpan?
+    /// Which queue its batches wait in.
+    public let lane: Lane
+    /// Whether a newer event drops older ones still unsent.
+    public let supersede: Bool
+    /// What becomes of events that waited out an outage.
+    public let backlog: BacklogPolicy
+    /// What is promised while daemons crash.
+    public let delivery: DeliveryGuarantee
+    /// Whether it takes events at all.
+    public let enabled: Bool
+
+    /// Reads a rule.
+    ///
+    /// - Parameter json: the rule as JSON, or YAML turned into JSON.
+    /// - Throws: `RuleProblem` with the first thing that is wrong.
+    public init(json: JSONValue) throws(RuleProblem) {
+        guard json.depth <= JSONLimits.document.levels else {
+            throw RuleProblem(path: "", reason: "has more than \(JSONLimits.document.levels) levels")
+        }
+        let reader = try RuleObject(json, path: "")
+        try reader.checkKeys(Self.keys)
+        name = try Self.name(reader, "name")
+        app = try Self.name(reader, "app")
+        event = try Self.name(reader, "event")
+        when = try reader.string("when")
+        if let when { try JSONPathCheck.check(when, path: "when") }
+        guard let to = try reader.object("to") else {
+            throw RuleProblem(path: "to", reason: "is missing", hint: "say whom the rule reaches")
+        }
+        audience = try AudienceDefinition(to)
+        guard let message = try reader.object("message"), !message.object.isEmpty else {
+            throw RuleProblem(path: "message", reason: "is missing or empty", hint: "say what to send")
+        }
+        self.message = message.object
+        locales = try reader.object("locales")?.object ?? JSONObject()
+        collapse = try reader.string("collapse")
+        ttl = try reader.duration("ttl")
+        lane = try reader.word("lane", among: Lane.allCases.map { ($0.name, $0) }) ?? .normal
+        supersede = try reader.bool("supersede") ?? false
+        backlog = try reader.word("backlog", BacklogPolicy.self) ?? .send
+        delivery = try reader.word("delivery", DeliveryGuarantee.self) ?? .atLeastOnce
+        enabled = try reader.bool("enabled") ?? true
+        try checkCollapse()
+    }
+
+    /// The rule as it would be written, without defaults: what is stored, and compared to see whether it changed.
+    public var json: JSONValue {
+        var object = JSONObject()
+        object["name"] = .string(name)
+        object["app"] = .string(app)
+        object["event"] = .string(event)
+        object["when"] = when.map(JSONValue.string)
+        object["to"] = audience.json
+        object["message"] = .object(message)
+        if !locales.isEmpty { object["locales"] = .object(locales) }
+        object["collapse"] = collapse.map(JSONValue.string)
+        object["ttl"] = ttl.map { .string($0.description) }
+        if lane != .normal { object["lane"] = .string(lane.name) }
+        if supersede { object["supersede"] = true }
+        if backlog != .send { object["backlog"] = .string(backlog.rawValue) }
+        if delivery != .atLeastOnce { object["delivery"] = .string(delivery.rawValue) }
+        if !enabled { object["enabled"] = false }
+        return .object(object)
+    }
+
+    private func checkCollapse() throws(RuleProblem) {
+        guard collapse == nil else { return }
+        if supersede {
+            throw RuleProblem(path: "supersede", reason: "needs collapse", hint: "say which events replace each other")
+        }
+        if backlog == .latestPerCollapse {
+            throw RuleProblem(path: "backlog", reason: "needs collapse", hint: "say which events replace each other")
+        }
+    }
+
+    private static func name(_ reader: RuleObject, _ key: String) throws(RuleProblem) -> String {
+        guard let name = try reader.string(key), !name.isEmpty else {
+            throw RuleProblem(path: reader.path(key), reason: "is missing or empty", hint: "give the \(key)")
+        }
+        guard name.utf8.count <= nameLimit, !name.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
+            throw RuleProblem(
+                path: reader.path(key),
+                reason: "is too long or has control characters",
+                hint: "use at most \(nameLimit) bytes on one line"
+            )
+        }
+        return name
+    }
+}
