@@ -1,0 +1,197 @@
+extension Configuration {
+    /// Every key there is; parsing, defaults, environment names, the reference and reloads all come from here.
+    static let keys: [ConfigurationKey] = general + apns + sending + keeping + logging
+
+    private static let name = ConfigurationValueKind<String>.text(
+        "1 to 64 letters, digits, dots, dashes and underscores",
+        length: 1...64
+    ) { $0.isASCII && ($0.isLetter || $0.isNumber || "._-".contains($0)) }
+
+    private static let appleID = ConfigurationValueKind<String>.text(
+        "10 capital letters and digits",
+        length: 10...10
+    ) { $0.isASCII && ($0.isUppercase || $0.isNumber) }
+
+    private static let bundleID = ConfigurationValueKind<String>.text(
+        "a bundle id of letters, digits, dots and dashes",
+        length: 1...255
+    ) { $0.isASCII && ($0.isLetter || $0.isNumber || ".-".contains($0)) }
+
+    private static let file = ConfigurationValueKind<String>.path
+
+    private static let general: [ConfigurationKey] = [
+        .init(
+            "installation",
+            \.installation,
+            name.optional,
+            change: .restart,
+            "Name of this installation; must be the one that the database was adopted as. Give a staging copy another."
+        ),
+        .init(
+            "database.url",
+            \.database.url,
+            .databaseURL,
+            presence: .required,
+            change: .restart,
+            "Database to work on, as libpq understands it. Also from `DATABASE_URL`. A password in it works but is "
+                + "warned about."
+        ),
+        .init(
+            "database.password_file",
+            \.database.passwordFile,
+            file.optional,
+            change: .restart,
+            "File that holds the password and nothing else, read at each connect."
+        ),
+        .init(
+            "database.connections",
+            \.database.connections,
+            .integer(1...64),
+            change: .restart,
+            "Connections for work. LISTEN and control come on top, two per daemon."
+        ),
+        .init(
+            "listen",
+            \.listen,
+            .names("a NOTIFY channel of 1 to 63 bytes", bytes: 1...63),
+            change: .restart,
+            "Existing NOTIFY channels whose JSON payloads become events, best effort. In the environment: separated "
+                + "by commas."
+        ),
+    ]
+
+    private static let apns: [ConfigurationKey] = [
+        .init(
+            apns: "team_id",
+            \.teamID,
+            appleID,
+            presence: .required,
+            "Team id of the Apple developer account."
+        ),
+        .init(
+            apns: "key_id",
+            \.keyID,
+            appleID,
+            presence: .required,
+            "Id of the signing key."
+        ),
+        .init(
+            apns: "key_file",
+            \.keyFile,
+            .path,
+            presence: .required,
+            "The key, a `.p8` file that nobody else may read."
+        ),
+        .init(
+            apns: "topic",
+            \.topic,
+            bundleID,
+            presence: .required,
+            "Bundle id of the app; suffixes such as `.voip` are added by push type."
+        ),
+        .init(
+            apns: "endpoint",
+            \.endpoint,
+            .endpoint,
+            "Where devices of environment `production` are reached; another one for a simulator or a gateway."
+        ),
+        .init(
+            apns: "sandbox_endpoint",
+            \.sandboxEndpoint,
+            .endpoint,
+            "Where devices of environment `sandbox` are reached."
+        ),
+        .init(
+            apns: "ca_file",
+            \.caFile,
+            file.optional,
+            "PEM file with the only CAs to trust for both endpoints; without it the system's."
+        ),
+    ]
+
+    private static let sending: [ConfigurationKey] = [
+        .init(
+            "send.threads",
+            \.send.threads,
+            .integer(1...64),
+            change: .restart,
+            "Sender threads."
+        ),
+        .init(
+            "send.connections",
+            \.send.connections,
+            .integer(1...64),
+            change: .restart,
+            "Connections per credential, spread over the threads."
+        ),
+        .init(
+            "send.streams",
+            \.send.streams,
+            .integer(1...10_000),
+            change: .restart,
+            "Requests at once on one connection; the server may allow fewer."
+        ),
+        .init(
+            "send.batch",
+            \.send.batch,
+            .integer(1...1_000),
+            change: .restart,
+            "Pairs claimed and recorded together."
+        ),
+        .init(
+            "send.unrecorded",
+            \.send.unrecorded,
+            .integer(64...65_536),
+            change: .restart,
+            "Requests in flight, or answered and not yet recorded: at most so many are repeated after a crash."
+        ),
+        .init(
+            "retry.attempts",
+            \.retry.attempts,
+            .integer(1...100),
+            change: .reload,
+            "Attempts per device and event, the first one included."
+        ),
+    ]
+
+    private static let keeping: [ConfigurationKey] = [
+        .init(
+            "retention.keys",
+            \.retention.keys,
+            .duration(.seconds(60)...(.seconds(365 * 86_400))),
+            change: .reload,
+            "How long a second event with the same type and key counts as a duplicate."
+        ),
+        .init(
+            "retention.log",
+            \.retention.log,
+            .duration(.seconds(86_400)...(.seconds(30 * 86_400)), step: .seconds(86_400)),
+            change: .reload,
+            "How long events, batches and outcomes can be looked up."
+        ),
+    ]
+
+    private static let logging: [ConfigurationKey] = [
+        .init(
+            "log.level",
+            \.log.level,
+            .choice,
+            change: .reload,
+            "Least severe level that is logged."
+        ),
+        .init(
+            "log.format",
+            \.log.format,
+            .choice,
+            change: .reload,
+            "`json` for machines, one object per line; `text` for terminals."
+        ),
+        .init(
+            "log.deliveries",
+            \.log.deliveries,
+            .choice,
+            change: .reload,
+            "Which outcomes of single devices get a line, at level `info`."
+        ),
+    ]
+}

@@ -1,0 +1,110 @@
+internal import Foundation
+
+extension Configuration {
+    /// Reads a configuration: defaults, then the file, then the environment, then flags; the later wins.
+    ///
+    /// Files named in it (keys, passwords, CAs) are not looked at; whoever uses them does that, again at each reload.
+    ///
+    /// - Parameters:
+    ///   - file: path of the YAML file; nil for none.
+    ///   - environment: variables of the process: `FANFARE_LOG__LEVEL` for `log.level`, and `DATABASE_URL`.
+    ///   - flags: values from the command line by dotted path, such as `log.level`.
+    /// - Returns: the checked configuration; see ``warnings`` too.
+    /// - Throws: all problems at once, each with its place.
+    public static func load(
+        file: String?,
+        environment: [String: String],
+        flags: [String: String] = [:]
+    ) throws(ConfigurationError) -> Configuration {
+        let current = FileManager.default.currentDirectoryPath
+        guard let file else {
+            return try parse(nil, named: "", directory: current, environment: environment, flags: flags)
+        }
+        let absolute = file.hasPrefix("/") ? file : "\(current)/\(file)"
+        let yaml: String
+        do {
+            yaml = try String(contentsOfFile: absolute, encoding: .utf8)
+        } catch {
+            throw ConfigurationError([
+                .init(origin: .file(file, nil), key: "", reason: Self.reason(unreadable: absolute))
+            ])
+        }
+        let directory = (absolute as NSString).deletingLastPathComponent
+        return try parse(yaml, named: file, directory: directory, environment: environment, flags: flags)
+    }
+
+    /// Reads a configuration from a text; for files that are not there yet.
+    ///
+    /// - Parameters:
+    ///   - yaml: the text; nil for none.
+    ///   - name: what messages call it.
+    ///   - directory: absolute path that relative paths start from.
+    ///   - environment: variables of the process.
+    ///   - flags: values from the command line by dotted path.
+    /// - Returns: the checked configuration; see ``warnings`` too.
+    /// - Throws: all problems at once, each with its place.
+    public static func parse(
+        _ yaml: String?,
+        named name: String,
+        directory: String,
+        environment: [String: String] = [:],
+        flags: [String: String] = [:]
+    ) throws(ConfigurationError) -> Configuration {
+        var reader = ConfigurationReader()
+        if let yaml { reader.read(yaml: yaml, named: name) }
+        reader.read(environment: environment)
+        reader.read(flags: flags)
+
+        var configuration = Configuration()
+        let place = ConfigurationPlace(directory: directory, environment: environment)
+        for (path, setting) in reader.settings {
+            guard let key = ConfigurationSchema.key(at: path) else { continue }
+            do throws(ConfigurationRefusal) {
+                try key.store(&configuration, userName(in: path, of: key), setting.text, place)
+            } catch {
+                reader.report(setting.origin, path.joined(separator: "."), error.reason)
+            }
+        }
+        reportMissing(in: &reader, file: yaml == nil ? nil : name)
+        guard reader.problems.isEmpty else { throw ConfigurationError(reader.problems) }
+        return configuration
+    }
+
+    private static func userName(in path: [String], of key: ConfigurationKey) -> String {
+        key.path.firstIndex(of: ConfigurationKey.anyName).map { path[$0] } ?? ""
+    }
+
+    /// Reports required keys that nobody set, and apps without a provider.
+    private static func reportMissing(in reader: inout ConfigurationReader, file: String?) {
+        for (section, origin) in reader.sections where section.first == "apps" {
+            switch section.count {
+            case 2:
+                let providers = ConfigurationSchema.children(of: section)
+                guard !providers.contains(where: { reader.sections[section + [$0]] != nil }) else { continue }
+                let known = providers.map { "`\($0)`" }.joined(separator: ", ")
+                reader.report(origin, section.joined(separator: "."), "has no provider; known here: \(known)")
+            case 3:
+                for name in ConfigurationSchema.children(of: section) {
+                    let path = section + [name]
+                    guard ConfigurationSchema.key(at: path)?.presence == .required, reader.settings[path] == nil
+                    else { continue }
+                    reader.report(origin, path.joined(separator: "."), "is required")
+                }
+            default: continue
+            }
+        }
+        if reader.settings[["database", "url"]] == nil {
+            reader.report(
+                .absent,
+                "database.url",
+                "is required; set it in \(file ?? "a configuration file"), by DATABASE_URL or by --database-url"
+            )
+        }
+    }
+
+    private static func reason(unreadable path: String) -> String {
+        guard FileManager.default.fileExists(atPath: path) else { return "there is no such file" }
+        guard FileManager.default.isReadableFile(atPath: path) else { return "may not be read by this user" }
+        return "cannot be read as a UTF-8 text file"
+    }
+}

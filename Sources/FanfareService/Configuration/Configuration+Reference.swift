@@ -1,0 +1,56 @@
+extension Configuration {
+    /// All keys as a Markdown list, "`key` (type, required/optional, default: x, range): meaning", for the README.
+    public static var reference: String {
+        keys.map(\.reference).joined(separator: "\n")
+    }
+
+    /// What a reload changes.
+    ///
+    /// Files that are named in the configuration may have new content under the old name; that is not seen here.
+    ///
+    /// - Parameter old: the configuration in force.
+    /// - Returns: one entry per key whose value differs, in the order of the reference; values without secrets.
+    public func changes(from old: Configuration) -> [ConfigurationChange] {
+        let names = Set(apps.keys).union(old.apps.keys).sorted()
+        return Self.keys.flatMap { key in
+            (key.path.contains(ConfigurationKey.anyName) ? names : [""]).compactMap { name in
+                guard key.differs(old, self, name) else { return nil }
+                let path = key.path.map { $0 == ConfigurationKey.anyName ? name : $0 }
+                return ConfigurationChange(
+                    key: path.joined(separator: "."),
+                    from: key.show(old, name),
+                    to: key.show(self, name),
+                    needsRestart: key.change == .restart
+                )
+            }
+        }
+    }
+}
+
+/// One key whose value a reload changes.
+public struct ConfigurationChange: Equatable, Sendable, CustomStringConvertible {
+    /// Dotted path.
+    public let key: String
+    /// The value in force, without secrets; nil if there is none.
+    public let from: String?
+    /// The new value, without secrets; nil if there is none.
+    public let to: String?
+    /// Whether only a restart takes the new value.
+    public let needsRestart: Bool
+
+    /// `log.level: info → debug`.
+    public var description: String {
+        "\(key): \(from ?? "none") → \(to ?? "none")\(needsRestart ? " (needs a restart)" : "")"
+    }
+}
+
+extension ConfigurationKey {
+    /// The key in the fixed format, as one line of a Markdown list.
+    var reference: String {
+        var facts = [type, presence == .required ? "required" : "optional"]
+        if presence == .optional { facts.append("default: \(standard ?? "none")") }
+        if let range { facts.append(range) }
+        let restart = change == .restart ? " A change needs a restart." : ""
+        return "* `\(name)` (\(facts.joined(separator: ", "))): \(meaning)\(restart)"
+    }
+}

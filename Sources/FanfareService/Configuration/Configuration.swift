@@ -1,0 +1,148 @@
+public import Logging
+
+/// Everything that can be configured, checked, with all defaults filled in.
+///
+/// Holds no secret but, where somebody put it there, a password inside `database.url`, which no description shows.
+/// What each key means stands once, in the table of keys (``reference``).
+public struct Configuration: Equatable, Sendable {
+    /// The name of this installation; nil while none is set.
+    public var installation: String?
+    /// The database that is queue and coordinator.
+    public var database = Database()
+    /// Foreign NOTIFY channels whose payloads become events.
+    public var listen: [String] = []
+    /// Credentials by app name.
+    public var apps: [String: App] = [:]
+    /// How requests are sent.
+    public var send = Send()
+    /// How often a pair is tried.
+    public var retry = Retry()
+    /// How long history is kept.
+    public var retention = Retention()
+    /// What is logged and how.
+    public var log = Log()
+
+    init() {}
+
+    /// Where the database is and how it is used.
+    public struct Database: Equatable, Sendable {
+        /// What libpq connects to.
+        public var url = DatabaseURL("")
+        /// Absolute path of a file with the password, read whenever a connection is opened; nil if there is none.
+        public var passwordFile: String?
+        /// Connections for work; LISTEN and control come on top.
+        public var connections = 4
+    }
+
+    /// The providers of one app.
+    public struct App: Equatable, Sendable {
+        /// Credentials for APNs; nil if the app does not send there.
+        public var apns: APNs?
+    }
+
+    /// Token-based credentials for APNs, and where its two environments are.
+    public struct APNs: Equatable, Sendable {
+        /// Team id, the `iss` claim.
+        public var teamID = ""
+        /// Key id, the `kid` header.
+        public var keyID = ""
+        /// Absolute path of the `.p8` file.
+        public var keyFile = ""
+        /// Bundle id, the `apns-topic` without a push type's suffix.
+        public var topic = ""
+        /// Where devices of the production environment are reached.
+        public var endpoint = Endpoint(host: "api.push.apple.com", port: 443)
+        /// Where devices of the sandbox environment are reached.
+        public var sandboxEndpoint = Endpoint(host: "api.sandbox.push.apple.com", port: 443)
+        /// Absolute path of a PEM file with the only CAs to trust; nil for the system's.
+        public var caFile: String?
+    }
+
+    /// How requests are sent.
+    public struct Send: Equatable, Sendable {
+        /// Sender threads.
+        public var threads = 2
+        /// Connections per credential, spread over the threads.
+        public var connections = 2
+        /// Streams per connection, at most what the server allows.
+        public var streams = 100
+        /// Pairs claimed together.
+        public var batch = 1000
+        /// Cap on requests that are in flight, or answered and not yet recorded.
+        public var unrecorded = 4096
+
+        /// All defaults.
+        public init() {}
+    }
+
+    /// How often a pair is tried.
+    public struct Retry: Equatable, Sendable {
+        /// Attempts per pair, the first one included.
+        public var attempts = 10
+
+        /// All defaults.
+        public init() {}
+    }
+
+    /// How long history is kept.
+    public struct Retention: Equatable, Sendable {
+        /// How long an event's key stops a second event of the same type and key.
+        public var keys = Duration.seconds(7 * 86_400)
+        /// How long the logs of events and batches are kept; whole days.
+        public var log = Duration.seconds(30 * 86_400)
+
+        /// All defaults.
+        public init() {}
+    }
+
+    /// What is logged and how.
+    public struct Log: Equatable, Sendable {
+        /// The least severe level that is written.
+        public var level = Logger.Level.info
+        /// The form of a line.
+        public var format = Format.json
+        /// Which outcomes of single pairs get a line.
+        public var deliveries = Deliveries.failures
+
+        /// All defaults.
+        public init() {}
+
+        /// The form of a log line.
+        public enum Format: String, CaseIterable, Sendable {
+            /// One JSON object per line, for machines.
+            case json
+            /// Aligned text, for terminals.
+            case text
+        }
+
+        /// Which outcomes of single pairs get a line.
+        public enum Deliveries: String, CaseIterable, Sendable {
+            /// Every outcome.
+            case all
+            /// Every outcome but accepted ones.
+            case failures
+            /// No line per pair.
+            case none
+        }
+    }
+}
+
+extension Configuration {
+    /// `database.url` without passwords, for logs and messages.
+    public var redactedDatabaseURL: String { database.url.description }
+
+    /// What works but should be mended; each says how.
+    public var warnings: [String] {
+        var warnings: [String] = []
+        if database.url.hasPassword {
+            warnings.append(
+                "database.url: holds a password, which others can see in files and process lists; "
+                    + "put it into a file and name that in database.password_file"
+            )
+            if database.passwordFile != nil {
+                warnings.append("database.password_file: is not used, because database.url holds a password")
+            }
+        }
+        return warnings
+    }
+}

@@ -1,0 +1,69 @@
+/// Why a configuration cannot be used: all problems at once, in the order of the file.
+public struct ConfigurationError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// At least one problem.
+    public let problems: [ConfigurationProblem]
+
+    init(_ problems: [ConfigurationProblem]) {
+        self.problems = problems.sorted { $0.origin < $1.origin }
+    }
+
+    /// One line per problem; holds no secret.
+    public var description: String { problems.map(\.description).joined(separator: "\n") }
+}
+
+/// One thing wrong with a configuration: where, which key, and how to mend it.
+public struct ConfigurationProblem: Equatable, Sendable, CustomStringConvertible {
+    /// Where the value came from.
+    public let origin: ConfigurationOrigin
+    /// Dotted path of the key; empty if the problem is the file's.
+    public let key: String
+    /// What is wrong and how to mend it; never the value of a key that may be a secret.
+    public let reason: String
+
+    /// `place: key: reason`, for example ``fanfare.yaml:12:3: log.levl: unknown key; did you mean `level`?``.
+    public var description: String {
+        [origin.description, key, reason].filter { !$0.isEmpty }.joined(separator: ": ")
+    }
+}
+
+/// Where a value of the configuration came from.
+public enum ConfigurationOrigin: Equatable, Sendable, CustomStringConvertible {
+    /// A file, by the name it was given, with the place in it where that is known.
+    case file(String, SourcePosition?)
+    /// An environment variable.
+    case environment(String)
+    /// A flag of the command line.
+    case flag(String)
+    /// Nowhere: a key that is missing.
+    case absent
+
+    /// `fanfare.yaml:12:3`, `environment variable FANFARE_LOG__LEVEL`, `--log-level`, or nothing.
+    public var description: String {
+        switch self {
+        case .file(let name, let position?): "\(name):\(position.line):\(position.column)"
+        case .file(let name, nil): name
+        case .environment(let name): "environment variable \(name)"
+        case .flag(let name): name
+        case .absent: ""
+        }
+    }
+
+    /// The order of problems: the file from top to bottom, environment, flags, what is missing.
+    static func < (left: ConfigurationOrigin, right: ConfigurationOrigin) -> Bool {
+        switch (left, right) {
+        case (.file(_, let left), .file(_, let right)):
+            (left ?? SourcePosition(line: 0, column: 0)) < (right ?? SourcePosition(line: 0, column: 0))
+        case (.environment(let left), .environment(let right)), (.flag(let left), .flag(let right)): left < right
+        default: left.rank < right.rank
+        }
+    }
+
+    private var rank: Int {
+        switch self {
+        case .file: 0
+        case .environment: 1
+        case .flag: 2
+        case .absent: 3
+        }
+    }
+}

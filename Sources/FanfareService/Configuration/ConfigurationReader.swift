@@ -1,0 +1,131 @@
+/// Collects what file, environment and flags say, before anything of it is interpreted.
+struct ConfigurationReader {
+    /// One value as written, with the place it came from.
+    struct Setting {
+        var text: ConfigurationText
+        var origin: ConfigurationOrigin
+    }
+
+    /// By path with the user's names in it; a later source replaces an earlier one's.
+    private(set) var settings: [[String]: Setting] = [:]
+    /// Where each section was mentioned first.
+    private(set) var sections: [[String]: ConfigurationOrigin] = [:]
+    private(set) var problems: [ConfigurationProblem] = []
+
+    /// Takes the values of a YAML text.
+    ///
+    /// - Parameters:
+    ///   - yaml: the text.
+    ///   - name: the file's name for messages.
+    mutating func read(yaml: String, named name: String) {
+        let reader = YAMLReader(yaml)
+        for problem in reader.problems {
+            report(.file(name, problem.position), problem.path, problem.reason)
+        }
+        if reader.documents.count > 1 {
+            report(.file(name, reader.documents[1].position), "", "expected one YAML document, found another one")
+        }
+        guard let document = reader.documents.first else { return }
+        read(section: document, at: [], origin: .file(name, document.position), file: name)
+    }
+
+    private mutating func read(section: YAMLValue, at path: [String], origin: ConfigurationOrigin, file: String) {
+        if sections[path] == nil { sections[path] = origin }
+        switch section.content {
+        case .null: return
+        case .map(let entries):
+            for entry in entries { read(entry, in: path, file: file) }
+        default:
+            report(
+                .file(file, section.position),
+                path.joined(separator: "."),
+                "expected a mapping of keys to values, found \(section.kind)"
+            )
+        }
+    }
+
+    private mutating func read(_ entry: YAMLEntry, in section: [String], file: String) {
+        let path = section + [entry.key]
+        let origin = ConfigurationOrigin.file(file, entry.keyPosition)
+        if ConfigurationSchema.key(at: path) != nil {
+            settings[path] = Setting(text: .yaml(entry.value), origin: .file(file, entry.value.position))
+        } else if ConfigurationSchema.children(of: path).isEmpty {
+            report(origin, path.joined(separator: "."), ConfigurationSchema.refusal(unknown: path))
+        } else if section == ["apps"] && !ConfigurationSchema.isAppName(entry.key) {
+            report(origin, "apps", "expected an app's name of 1 to 64 letters, digits, dots, dashes and underscores")
+        } else {
+            read(section: entry.value, at: path, origin: origin, file: file)
+        }
+    }
+
+    /// Takes `DATABASE_URL` and all `FANFARE_…` variables.
+    ///
+    /// A variable that is empty counts as not set. One that has `__` in it but names no key is a problem; without `__`
+    /// it is left alone, because container platforms set variables such as `FANFARE_SERVICE_HOST` of their own.
+    ///
+    /// - Parameter environment: all variables of the process.
+    mutating func read(environment: [String: String]) {
+        if let url = environment["DATABASE_URL"], !url.isEmpty {
+            set(["database", "url"], to: url, from: .environment("DATABASE_URL"))
+        }
+        let prefix = "FANFARE_"
+        for (name, text) in environment.sorted(by: { $0.key < $1.key }) where name.hasPrefix(prefix) && !text.isEmpty {
+            let words = name.dropFirst(prefix.count).split(separator: "__", omittingEmptySubsequences: false)
+            let path = path(forWords: words.map(String.init))
+            if ConfigurationSchema.key(at: path) != nil {
+                set(path, to: text, from: .environment(name))
+            } else if words.count > 1 {
+                let reason = ConfigurationSchema.refusal(unknown: path)
+                report(.environment(name), path.joined(separator: "."), reason)
+            }
+        }
+    }
+
+    /// Takes the flags of the command line.
+    ///
+    /// - Parameter flags: values by dotted path; `log.level` is shown as `--log-level`.
+    mutating func read(flags: [String: String]) {
+        for (key, text) in flags.sorted(by: { $0.key < $1.key }) {
+            let path = key.split(separator: ".").map(String.init)
+            let dashed = String(key.map { $0 == "." || $0 == "_" ? "-" : $0 })
+            let flag = ConfigurationOrigin.flag("--\(dashed)")
+            if ConfigurationSchema.key(at: path) != nil {
+                set(path, to: text, from: flag)
+            } else {
+                report(flag, key, ConfigurationSchema.refusal(unknown: path))
+            }
+        }
+    }
+
+    private mutating func set(_ path: [String], to text: String, from origin: ConfigurationOrigin) {
+        settings[path] = Setting(text: .plain(text), origin: origin)
+        for length in 1..<max(path.count, 1) {
+            let section = Array(path.prefix(length))
+            if sections[section] == nil { sections[section] = origin }
+        }
+    }
+
+    /// Finds the path that an environment variable means: the file's own spelling of an app's name where it has one.
+    private func path(forWords words: [String]) -> [String] {
+        var path: [String] = []
+        for word in words {
+            let known = ConfigurationSchema.children(of: path)
+            let names = known == [ConfigurationKey.anyName] ? userNames(below: path) : known
+            path.append(names.first { Self.environmentWord($0) == word } ?? word.lowercased())
+        }
+        return path
+    }
+
+    private func userNames(below path: [String]) -> [String] {
+        sections.keys.filter { $0.count == path.count + 1 && $0.starts(with: path) }.compactMap(\.last).sorted()
+    }
+
+    private static func environmentWord(_ name: String) -> String {
+        String(name.uppercased().map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" })
+    }
+
+    /// Notes a problem.
+    mutating func report(_ origin: ConfigurationOrigin, _ key: String, _ reason: String) {
+        problems.append(ConfigurationProblem(origin: origin, key: key, reason: reason))
+    }
+}

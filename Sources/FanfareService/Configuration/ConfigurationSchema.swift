@@ -1,0 +1,51 @@
+/// Questions about the table of keys, by path.
+enum ConfigurationSchema {
+    /// The key at a path.
+    ///
+    /// - Parameter path: with the user's names in it.
+    /// - Returns: the key; nil if the path is a section or unknown.
+    static func key(at path: [String]) -> ConfigurationKey? {
+        Configuration.keys.first { $0.path.count == path.count && matches($0, path) }
+    }
+
+    /// The names that may stand below a path.
+    ///
+    /// - Parameter path: with the user's names in it.
+    /// - Returns: the names, ``ConfigurationKey/anyName`` for any; empty if the path is no section.
+    static func children(of path: [String]) -> [String] {
+        var names: [String] = []
+        for key in Configuration.keys where key.path.count > path.count && matches(key, path) {
+            let name = key.path[path.count]
+            if !names.contains(name) { names.append(name) }
+        }
+        return names
+    }
+
+    /// Why a path is unknown, with what was probably meant.
+    static func refusal(unknown path: [String]) -> String {
+        guard let name = path.last else { return "unknown key" }
+        let known = children(of: path.dropLast())
+        if let near = NearestName.suggestion(for: name, among: known) {
+            return "unknown key; did you mean `\(near)`?"
+        }
+        if let elsewhere = Configuration.keys.first(where: { $0.path.last == name || $0.path.contains(name) }) {
+            let place = elsewhere.path.prefix { $0 != name } + [name]
+            return "unknown key; did you mean `\(display(place))`?"
+        }
+        return "unknown key; known here: \(known.map { "`\($0)`" }.joined(separator: ", "))"
+    }
+
+    /// Whether an app's name keeps paths and environment variables readable.
+    static func isAppName(_ name: String) -> Bool {
+        (1...64).contains(name.count) && !name.hasPrefix("_") && !name.hasPrefix("-")
+            && name.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "._-".contains($0)) }
+    }
+
+    private static func display(_ path: some Sequence<String>) -> String {
+        path.map { $0 == ConfigurationKey.anyName ? "<name>" : $0 }.joined(separator: ".")
+    }
+
+    private static func matches(_ key: ConfigurationKey, _ path: [String]) -> Bool {
+        zip(key.path, path).allSatisfy { $0 == ConfigurationKey.anyName || $0 == $1 }
+    }
+}

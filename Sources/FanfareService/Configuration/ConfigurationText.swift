@@ -1,0 +1,104 @@
+/// A value as it was written, before anybody knows what it should be.
+enum ConfigurationText: Sendable {
+    case yaml(YAMLValue)
+    /// From an environment variable or a flag: text only, so a list is separated by commas.
+    case plain(String)
+
+    /// The value as text.
+    ///
+    /// In YAML numbers count too, as written: a key id may have digits only.
+    ///
+    /// - Parameter expected: how the message of a refusal begins.
+    /// - Returns: the text.
+    /// - Throws: when it is no text.
+    func string(expected: String) throws(ConfigurationRefusal) -> String {
+        guard case .yaml(let value) = self else { return plainText }
+        switch value.content {
+        case .string, .number: return value.text
+        case .bool: throw ConfigurationRefusal("\(expected), found a boolean; quote it if it is text")
+        case .null, .list, .map: throw ConfigurationRefusal("\(expected), found \(value.kind)")
+        }
+    }
+
+    /// The value as the text of a number; a quoted one is none.
+    ///
+    /// - Parameter expected: how the message of a refusal begins.
+    /// - Returns: the number as written.
+    /// - Throws: when it is no number.
+    func number(expected: String) throws(ConfigurationRefusal) -> String {
+        guard case .yaml(let value) = self else { return plainText }
+        guard case .number = value.content else { throw ConfigurationRefusal("\(expected), found \(value.kind)") }
+        return value.text
+    }
+
+    /// The value as a list of texts.
+    ///
+    /// - Parameter expected: how the message of a refusal begins.
+    /// - Returns: the texts.
+    /// - Throws: when it is no list, or has something else in it.
+    func list(expected: String) throws(ConfigurationRefusal) -> [String] {
+        guard case .yaml(let value) = self else {
+            return plainText.split(separator: ",").map { String($0.trimmingSpaces) }
+        }
+        guard case .list(let items) = value.content else {
+            throw ConfigurationRefusal("\(expected), found \(value.kind)")
+        }
+        var texts: [String] = []
+        for item in items { texts.append(try ConfigurationText.yaml(item).string(expected: expected)) }
+        return texts
+    }
+
+    private var plainText: String {
+        if case .plain(let text) = self { text } else { "" }
+    }
+}
+
+extension StringProtocol {
+    /// The text without spaces and tabs at both ends.
+    fileprivate var trimmingSpaces: SubSequence {
+        let start = drop { $0.isWhitespace }
+        guard let end = start.lastIndex(where: { !$0.isWhitespace }) else { return start.prefix(0) }
+        return start[...end]
+    }
+}
+
+extension String {
+    /// Refuses `${NAME}` where it is not expanded, instead of taking it for the value.
+    func withoutVariables() throws(ConfigurationRefusal) -> String {
+        guard !contains("${") else {
+            throw ConfigurationRefusal(
+                "${NAME} is expanded in keys that end in _file only; set the whole value by its environment variable"
+            )
+        }
+        return self
+    }
+}
+
+extension ConfigurationPlace {
+    /// Expands `${NAME}` and makes the path absolute.
+    ///
+    /// - Parameter text: as configured.
+    /// - Returns: an absolute path; whether there is such a file is not looked at.
+    /// - Throws: when a variable is not set.
+    func path(_ text: String) throws(ConfigurationRefusal) -> String {
+        let path = try expand(text)
+        return path.hasPrefix("/") ? path : "\(directory == "/" ? "" : directory)/\(path)"
+    }
+
+    private func expand(_ text: String) throws(ConfigurationRefusal) -> String {
+        var result = ""
+        var rest = text[...]
+        while let opening = rest.firstRange(of: "${") {
+            guard let closing = rest[opening.upperBound...].firstIndex(of: "}") else {
+                throw ConfigurationRefusal("has ${ without }")
+            }
+            let name = String(rest[opening.upperBound..<closing])
+            guard let value = environment[name], !value.isEmpty else {
+                throw ConfigurationRefusal("uses ${\(name)}, but that environment variable is not set")
+            }
+            result += rest[..<opening.lowerBound] + value
+            rest = rest[rest.index(after: closing)...]
+        }
+        return result + rest
+    }
+}

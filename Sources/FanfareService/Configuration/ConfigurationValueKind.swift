@@ -1,0 +1,205 @@
+internal import Logging
+
+/// What a value may look like: read from text, and written for the reference.
+struct ConfigurationValueKind<Value: Equatable & Sendable>: Sendable {
+    /// The name of the type in the reference.
+    let name: String
+    /// What is allowed, in the reference; nil where the type says it all.
+    let range: String?
+    /// Reads a value.
+    let parse: @Sendable (ConfigurationText, ConfigurationPlace) throws(ConfigurationRefusal) -> Value
+    /// Writes a value as one would in the file; nil if there is none.
+    let text: @Sendable (Value) -> String?
+
+    /// The same kind where there may be no value.
+    var optional: ConfigurationValueKind<Value?> {
+        let (parse, text) = (parse, text)
+        return .init(
+            name: name,
+            range: range,
+            parse: { (raw, place) throws(ConfigurationRefusal) in try parse(raw, place) },
+            text: { $0.flatMap(text) }
+        )
+    }
+}
+
+/// Why one value was refused, without its place.
+struct ConfigurationRefusal: Error {
+    let reason: String
+
+    init(_ reason: String) { self.reason = reason }
+}
+
+/// What the meaning of a path depends on.
+struct ConfigurationPlace: Sendable {
+    /// Absolute path that relative ones start from.
+    var directory: String
+    /// What `${NAME}` stands for.
+    var environment: [String: String]
+}
+
+extension ConfigurationValueKind<Int> {
+    /// A whole number within bounds.
+    static func integer(_ range: ClosedRange<Int>) -> Self {
+        let expected = "expected an integer from \(range.lowerBound) to \(range.upperBound)"
+        return .init(
+            name: "integer",
+            range: "\(range.lowerBound)–\(range.upperBound)",
+            parse: { (raw, _) throws(ConfigurationRefusal) in
+                let text = try raw.number(expected: expected)
+                guard let value = Int(text), range.contains(value) else {
+                    throw ConfigurationRefusal("\(expected), found \(text.prefix(24))")
+                }
+                return value
+            },
+            text: { String($0) }
+        )
+    }
+}
+
+extension ConfigurationValueKind<Duration> {
+    /// A time span within bounds, in whole multiples of a step.
+    static func duration(_ range: ClosedRange<Duration>, step: Duration = .seconds(1)) -> Self {
+        let (low, high) = (DurationText.format(range.lowerBound), DurationText.format(range.upperBound))
+        let unit = step == .seconds(1) ? "" : " in steps of \(DurationText.format(step))"
+        let expected = "expected a duration from \(low) to \(high)\(unit), such as 90s, 15m, 4h or 7d"
+        return .init(
+            name: "duration",
+            range: "\(low)–\(high)\(unit)",
+            parse: { (raw, _) throws(ConfigurationRefusal) in
+                let text = try raw.string(expected: expected)
+                guard let value = DurationText.parse(text), range.contains(value),
+                    value.components.seconds % step.components.seconds == 0
+                else { throw ConfigurationRefusal("\(expected), found \(text.prefix(24))") }
+                return value
+            },
+            text: { DurationText.format($0) }
+        )
+    }
+}
+
+extension ConfigurationValueKind<String> {
+    /// Text of limited length from a limited alphabet.
+    ///
+    /// - Parameters:
+    ///   - description: what is allowed, for the reference and the message: `10 capital letters and digits`.
+    ///   - length: in characters.
+    ///   - allowed: the alphabet.
+    /// - Returns: the kind.
+    static func text(
+        _ description: String,
+        length: ClosedRange<Int>,
+        allowed: @escaping @Sendable (Character) -> Bool
+    ) -> Self {
+        .init(
+            name: "string",
+            range: description,
+            parse: { (raw, _) throws(ConfigurationRefusal) in
+                let text = try raw.string(expected: "expected \(description)").withoutVariables()
+                guard length.contains(text.count), text.allSatisfy(allowed) else {
+                    throw ConfigurationRefusal("expected \(description), found “\(text.prefix(40))”")
+                }
+                return text
+            },
+            text: { $0 }
+        )
+    }
+
+    /// A file's path: `${NAME}` expanded, made absolute.
+    static var path: Self {
+        .init(
+            name: "path",
+            range: nil,
+            parse: { (raw, place) throws(ConfigurationRefusal) in
+                let text = try raw.string(expected: "expected the path of a file")
+                guard !text.isEmpty, !text.contains("-----BEGIN"), !text.contains(where: \.isNewline) else {
+                    throw ConfigurationRefusal("expected the path of a file, not its content")
+                }
+                return try place.path(text)
+            },
+            text: { $0 }
+        )
+    }
+}
+
+extension ConfigurationValueKind<[String]> {
+    /// A list of distinct names; in an environment variable separated by commas.
+    ///
+    /// - Parameters:
+    ///   - description: what one of them may be.
+    ///   - bytes: the length of one in UTF-8.
+    /// - Returns: the kind.
+    static func names(_ description: String, bytes: ClosedRange<Int>) -> Self {
+        .init(
+            name: "list of strings",
+            range: description,
+            parse: { (raw, _) throws(ConfigurationRefusal) in
+                let names = try raw.list(expected: "expected a list of strings")
+                for name in names where !bytes.contains(name.utf8.count) || name.contains("\0") {
+                    throw ConfigurationRefusal("expected \(description), found “\(name.prefix(80))”")
+                }
+                if let name = names.first(where: { name in names.count { $0 == name } > 1 }) {
+                    throw ConfigurationRefusal("“\(name)” is listed twice")
+                }
+                return names
+            },
+            text: { "[\($0.joined(separator: ", "))]" }
+        )
+    }
+}
+
+extension ConfigurationValueKind where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
+    /// One of the cases of an enumeration.
+    static var choice: Self {
+        let names = Value.allCases.map(\.rawValue)
+        return .init(
+            name: "string",
+            range: names.joined(separator: " | "),
+            parse: { (raw, _) throws(ConfigurationRefusal) in
+                let expected = "expected one of \(names.joined(separator: ", "))"
+                let text = try raw.string(expected: expected)
+                guard let value = Value(rawValue: text) else {
+                    let near = NearestName.suggestion(for: text, among: names).map { "; did you mean “\($0)”?" } ?? ""
+                    throw ConfigurationRefusal("\(expected), found “\(text.prefix(40))”\(near)")
+                }
+                return value
+            },
+            text: { $0.rawValue }
+        )
+    }
+}
+
+extension ConfigurationValueKind<Endpoint> {
+    /// An HTTPS origin.
+    static var endpoint: Self {
+        let expected = "expected https://HOST or https://HOST:PORT, without a path"
+        return .init(
+            name: "URL",
+            range: "https://HOST[:PORT]",
+            parse: { (raw, _) throws(ConfigurationRefusal) in
+                let text = try raw.string(expected: expected).withoutVariables()
+                guard let endpoint = Endpoint(text) else { throw ConfigurationRefusal(expected) }
+                return endpoint
+            },
+            text: { $0.description }
+        )
+    }
+}
+
+extension ConfigurationValueKind<DatabaseURL> {
+    /// A connection string of libpq; messages never quote it.
+    static var databaseURL: Self {
+        let expected = "expected postgres://USER@HOST/DATABASE or “host=… dbname=…”"
+        return .init(
+            name: "URL",
+            range: "postgres://… or keyword=value pairs",
+            parse: { (raw, _) throws(ConfigurationRefusal) in
+                let text = try raw.string(expected: expected).withoutVariables()
+                guard !text.contains("\0"), DatabaseURL.isURI(text) || text.contains("=") && !text.contains("://")
+                else { throw ConfigurationRefusal(expected) }
+                return DatabaseURL(text)
+            },
+            text: { $0.connectionString.isEmpty ? nil : $0.description }
+        )
+    }
+}
