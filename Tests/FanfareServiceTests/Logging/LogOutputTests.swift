@@ -1,0 +1,111 @@
+import Logging
+import Testing
+import Threading
+
+@testable import FanfareService
+
+/// Collects what a writer writes.
+private final class Sink: Sendable {
+    let writes = Locked<[[UInt8]]>([])
+
+    var lines: [Substring] {
+        let bytes = writes.withLock { $0 }.flatMap { $0 }
+        return String(decoding: bytes, as: UTF8.self)[...].split(separator: "\n")
+    }
+
+    func take(_ bytes: [UInt8]) { writes.withLock { $0.append(bytes) } }
+}
+
+private struct Refused: Error {}
+
+@Suite struct LogOutputTests {
+    private func output(_ settings: Configuration.Log, _ sink: Sink) -> LogOutput {
+        LogOutput(
+            settings,
+            colour: false,
+            now: { LogTimestamp(microsecondsSince1970: 0) },
+            writer: LogWriter { sink.take($0) }
+        )
+    }
+
+    @Test func loggersShareLevelAndFormAndAReloadReachesThem() {
+        let sink = Sink()
+        var settings = Configuration.Log()
+        let output = output(settings, sink)
+        let logger = output.logger().with(.app, "shop")
+        logger.debug("too fine")
+        logger.info("first", metadata: .init([.attempt: .stringConvertible(1)]))
+        settings.level = .debug
+        settings.format = .text
+        output.apply(settings)
+        logger.debug("second", metadata: ["app": "other"])
+        var quiet = logger
+        quiet.logLevel = .error
+        quiet.info("not this one")
+        #expect(output.close())
+        #expect(
+            sink.lines == [
+                #"{"ts":"1970-01-01T00:00:00.000000Z","level":"info","msg":"first","v":1,"app":"shop","attempt":1}"#,
+                "1970-01-01T00:00:00.000000Z DEBUG    second app=other",
+            ]
+        )
+    }
+
+    @Test func linesOfManyThreadsStayWholeAndWritesStaySmall() {
+        let sink = Sink()
+        let output = output(Configuration.Log(), sink)
+        let logger = output.logger()
+        let workers = (0..<4).map { worker in
+            WorkerThread.start(name: "test") {
+                for number in 0..<250 {
+                    logger.info("line", metadata: ["n": .stringConvertible(worker * 250 + number)])
+                }
+            }
+        }
+        for worker in workers { worker.join() }
+        #expect(output.close())
+        #expect(sink.lines.count == 1000)
+        #expect(Set(sink.lines).count == 1000)
+        #expect(sink.lines.allSatisfy { $0.hasPrefix("{") && $0.hasSuffix("}") })
+        for write in sink.writes.withLock({ $0 }) {
+            #expect(write.last == UInt8(ascii: "\n") && write.count <= LogWriter.chunk)
+        }
+    }
+
+    @Test func aReaderThatStoppedBlocksNobodyAndLossesAreCounted() {
+        let (entered, gate, sink) = (Mailbox<Void>(), Mailbox<Void>(), Sink())
+        let writer = LogWriter(limit: 100) { bytes in
+            entered.put(())
+            _ = gate.take()
+            sink.take(bytes)
+        }
+        let notice: (Int) -> String = { "dropped \($0)\n" }
+        writer.put("first\n", droppedNotice: notice)
+        _ = entered.take()
+        writer.put(String(repeating: "x", count: 200) + "\n", droppedNotice: notice)
+        writer.put(String(repeating: "y", count: 95) + "\n", droppedNotice: notice)
+        writer.put("last\n", droppedNotice: notice)
+        #expect(!writer.close(timeout: .zero))
+        gate.close()
+        #expect(writer.close(timeout: .seconds(60)))
+        #expect(sink.lines == ["first", "dropped 2", "last"])
+    }
+
+    @Test func failedWritesAreCountedToo() {
+        let (sink, fail, entered) = (Sink(), Locked(true), Mailbox<Void>())
+        let writer = LogWriter { bytes in
+            entered.put(())
+            if fail.withLock({ $0 }) { throw Refused() }
+            sink.take(bytes)
+        }
+        writer.put("lost\n", droppedNotice: { _ in "" })
+        _ = entered.take()
+        // The count is raised after the write: only the next write proves that it was.
+        writer.put("lost\n", droppedNotice: { _ in "" })
+        _ = entered.take()
+        fail.withLock { $0 = false }
+        writer.put("kept\n", droppedNotice: { "dropped \($0)\n" })
+        #expect(writer.close(timeout: .seconds(60)))
+        #expect(sink.lines.last == "kept")
+    }
+}
