@@ -907,7 +907,343 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.drop_rule IS 'Ends a rule; events not yet planned no longer go by it. What is planned is still sent.';
 
---@watch_table
+-- ---------------------------------------------------------------------------------------------------------------
+-- Watched tables: statement-level triggers that emit one event per inserted, changed or deleted row
+-- ---------------------------------------------------------------------------------------------------------------
+--
+-- Who runs what, and why. The application role that writes to a watched table has no rights here, so the trigger
+-- function must bring its own: it is SECURITY DEFINER. It must not belong to fanfare_owner, though: to_jsonb and the
+-- key's equality run code that comes with the column types (a cast to json, an operator), and the table's owner may
+-- change those types at any time. So each watch gets a function of its own that belongs to the table's owner and does
+-- what he could do himself, no more: he needs emit rights (fanfare_emitter), and losing them stops the watch loudly.
+-- * It is revoked from everybody else (default privileges too): whoever may execute a trigger function may put it on
+--   a temporary table of his own and emit through it.
+-- * fanfare_emitter may INSERT type and payload into the outbox, nothing else of a row: xid, id and time are never
+--   the caller's. That is no more than emit gives, and lets one INSERT … SELECT stream a statement's events: an array
+--   handed to a function of fanfare_owner would hold them all in memory, and end at 1 GB.
+-- * The function lives in the table's schema, not here: nobody needs CREATE in fanfare, and a dump of that schema
+--   alone restores.
+--
+-- What is told and what is not:
+-- * Changed means that the stored value differs (record_image_ne): NULL-safe, for every type, also json, and what
+--   differs only in spelling (citext, 1.0 and 1.00) counts, since the payload shows it. No user's operator is called.
+-- * columns NULL is all columns, those added later included. A list is fixed; so are the key's columns. Renaming or
+--   dropping one of them makes the next write fail, naming it: an event without it would be a wrong event. Run
+--   watch_table again in the transaction that renames. A renamed table needs nothing: "table" is its name at the time.
+-- * A changed key is a delete and an insert, each told if its operation is watched. TRUNCATE tells nothing.
+-- * A partitioned or inherited table tells what is written through it. What is written to a partition directly is
+--   told by a watch on that partition only, and such a watch tells nothing else.
+-- * Times with a zone are written with the offset of the writing session's TimeZone, as everywhere in PostgreSQL.
+-- * Replicated changes (session_replication_role = replica) fire no triggers. Row security does not filter payloads.
+-- * After ALTER TABLE … OWNER TO, run watch_table again: until then the trigger runs with the old owner's rights.
+
+-- md5 keeps a long event type within an identifier, and makes the names the same in every database.
+CREATE OR REPLACE FUNCTION fanfare.watch_trigger(event_type text, operation text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+    SELECT 'fanfare_watch_' || md5(event_type) || '_' || operation;
+END;
+COMMENT ON FUNCTION fanfare.watch_trigger IS 'The name of the trigger that tells one operation of a watched table as events of one type.';
+
+CREATE OR REPLACE FUNCTION fanfare.check_watchable(rel regclass, event_type text) RETURNS void
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    class pg_class;
+BEGIN
+    SELECT * INTO class FROM pg_class AS c WHERE c.oid = rel;
+    IF class.oid IS NULL THEN
+        RAISE EXCEPTION 'watch_table: there is no such table' USING ERRCODE = 'undefined_table', HINT = 'Name an existing table as rel.';
+    ELSIF class.relkind NOT IN ('r', 'p') THEN
+        RAISE EXCEPTION 'watch_table: % is no table', rel
+            USING ERRCODE = 'wrong_object_type', HINT = 'Views and foreign tables have no transition tables: watch the tables below.';
+    ELSIF class.relpersistence = 't' THEN
+        RAISE EXCEPTION 'watch_table: % is a temporary table', rel
+            USING ERRCODE = 'wrong_object_type', HINT = 'Call fanfare.emit instead.';
+    ELSIF class.relnamespace = 'fanfare'::regnamespace THEN
+        RAISE EXCEPTION 'watch_table: % belongs to Fanfare itself', rel
+            USING ERRCODE = 'wrong_object_type', HINT = 'Events about events would never end.';
+    ELSIF NOT pg_has_role(class.relowner, 'USAGE') THEN
+        RAISE EXCEPTION 'watch_table: must be owner of table %', rel
+            USING ERRCODE = 'insufficient_privilege', HINT = format('SET ROLE %I first.', class.relowner::regrole);
+    ELSIF NOT pg_has_role(class.relowner, 'fanfare_emitter', 'USAGE') THEN
+        RAISE EXCEPTION 'watch_table: %, the owner of %, may not emit events', class.relowner::regrole, rel
+            USING ERRCODE = 'insufficient_privilege', HINT = format('GRANT fanfare_emitter TO %s;', class.relowner::regrole);
+    ELSIF NOT has_schema_privilege(class.relowner, class.relnamespace, 'CREATE') THEN
+        RAISE EXCEPTION 'watch_table: %, the owner of %, may not create the trigger function beside it', class.relowner::regrole, rel
+            USING ERRCODE = 'insufficient_privilege',
+            HINT = format('GRANT CREATE ON SCHEMA %s TO %s;', class.relnamespace::regnamespace, class.relowner::regrole);
+    ELSIF event_type IS NULL OR event_type !~ '^[A-Za-z0-9_.:/~%-]{1,200}$' THEN
+        RAISE EXCEPTION 'watch_table: % is no event type', coalesce(quote_literal(left(event_type, 80)), 'NULL')
+            USING ERRCODE = 'invalid_parameter_value', HINT = 'An event type has 1 to 200 of A-Z a-z 0-9 _ . : / ~ % -, for example order.shipped.';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION fanfare.check_watchable IS 'Refuses what watch_table cannot watch, with the reason and how to mend it.';
+
+CREATE OR REPLACE FUNCTION fanfare.check_watch_lists(rel regclass, columns text[], operations text[]) RETURNS void
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    wrong text;
+BEGIN
+    SELECT string_agg(coalesce(quote_literal(o), 'NULL'), ', ') INTO wrong
+    FROM unnest(operations) AS o WHERE (o IN ('insert', 'update', 'delete')) IS NOT TRUE;
+    IF wrong IS NOT NULL OR coalesce(cardinality(operations), 0) = 0 THEN
+        RAISE EXCEPTION 'watch_table: cannot watch the operations %', coalesce(wrong, '{}')
+            USING ERRCODE = 'invalid_parameter_value', HINT = 'Choose from insert, update and delete, in lower case.';
+    END IF;
+
+    SELECT string_agg(coalesce(quote_ident(c), 'NULL'), ', ') INTO wrong FROM unnest(columns) AS c
+    WHERE NOT EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = rel AND a.attname = c AND a.attnum > 0 AND NOT a.attisdropped);
+    IF wrong IS NOT NULL THEN
+        RAISE EXCEPTION 'watch_table: % has no column %', rel, wrong
+            USING ERRCODE = 'undefined_column', HINT = 'Names are compared as they are stored: case matters, no quotes.';
+    ELSIF cardinality(columns) = 0 THEN
+        RAISE EXCEPTION 'watch_table: the list of columns is empty'
+            USING ERRCODE = 'invalid_parameter_value', HINT = 'Name the columns, or pass NULL for all of them.';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION fanfare.check_watch_lists IS 'Refuses unknown columns and operations, naming them.';
+
+-- The operator comes from the key's index and is written with its schema: the trigger's search_path holds only
+-- pg_catalog, where the equality of an extension's type is not found, or another one is.
+CREATE OR REPLACE FUNCTION fanfare.watch_key(rel regclass, OUT names text[], OUT matches text, OUT joinable boolean)
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+    SELECT array_agg(a.attname::text ORDER BY k.position),
+        string_agg(format('fanfare_new.%1$I OPERATOR(%2$I.%3$s) fanfare_old.%1$I', a.attname, n.nspname, o.oprname), ' AND ' ORDER BY k.position),
+        -- A deferred key may hold one value twice when the trigger runs. FULL JOIN needs operators it can merge or hash by.
+        bool_and(i.indimmediate) AND (bool_and(o.oprcanmerge) OR bool_and(o.oprcanhash))
+    FROM pg_index AS i
+    CROSS JOIN LATERAL unnest(i.indkey::int2[], i.indclass::oid[]) WITH ORDINALITY AS k (attnum, opclass, position)
+    JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = k.attnum
+    JOIN pg_opclass AS c ON c.oid = k.opclass
+    JOIN pg_amop AS m ON m.amopfamily = c.opcfamily AND m.amoplefttype = c.opcintype AND m.amoprighttype = c.opcintype
+        AND m.amopstrategy = 3 -- equality, in a btree
+    JOIN pg_operator AS o ON o.oid = m.amopopr
+    JOIN pg_namespace AS n ON n.oid = o.oprnamespace
+    WHERE i.indrelid = rel AND i.indisprimary AND k.position <= i.indnkeyatts;
+END;
+COMMENT ON FUNCTION fanfare.watch_key IS 'The primary key''s columns, and the condition that pairs a row before an update with the row after.';
+
+-- to_jsonb of one nested row builds the payload in a single pass: jsonb_build_object takes a fifth longer, and has
+-- room for 50 columns. The sub-selects only name columns; the planner flattens them.
+CREATE OR REPLACE FUNCTION fanfare.watch_query(event_type text, operation text, columns text[], operations text[], key_names text[], key_matches text)
+RETURNS text LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    new_row text := '(SELECT fanfare_new.*) AS fanfare_new_row';
+    old_row text := '(SELECT fanfare_old.*) AS fanfare_old_row';
+    changed text := 'record_image_ne(fanfare_new_row, fanfare_old_row)';
+BEGIN
+    IF columns IS NOT NULL THEN
+        SELECT format('(SELECT %s) AS fanfare_new_row', string_agg(format('fanfare_new.%I', name), ', ')),
+            format('(SELECT %s) AS fanfare_old_row', string_agg(format('fanfare_old.%I', name), ', '))
+        INTO new_row, old_row
+        FROM (SELECT unnest(key_names) AS name UNION SELECT unnest(columns) ORDER BY name) AS shown;
+        SELECT format('record_image_ne(ROW(%s), ROW(%s))', string_agg(format('fanfare_new.%I', name), ', '), string_agg(format('fanfare_old.%I', name), ', '))
+        INTO changed
+        FROM (SELECT DISTINCT unnest(columns) AS name ORDER BY name) AS compared;
+    END IF;
+    RETURN format(CASE operation WHEN 'insert' THEN $sql$
+        INSERT INTO fanfare.outbox (type, payload)
+        SELECT %1$L, to_jsonb(inserted)
+        FROM fanfare_new CROSS JOIN LATERAL %2$s
+        CROSS JOIN LATERAL (SELECT 'insert'::text AS op, fanfare_table AS "table", fanfare_new_row AS new) AS inserted;$sql$
+    WHEN 'delete' THEN $sql$
+        INSERT INTO fanfare.outbox (type, payload)
+        SELECT %1$L, to_jsonb(deleted)
+        FROM fanfare_old CROSS JOIN LATERAL %3$s
+        CROSS JOIN LATERAL (SELECT 'delete'::text AS op, fanfare_table AS "table", fanfare_old_row AS old) AS deleted;$sql$
+    ELSE $sql$
+        -- A FULL JOIN, and a condition that cannot reduce it: the plan is kept, and one made for a single row must not
+        -- be a nested loop, which would meet the next hundred thousand.
+        INSERT INTO fanfare.outbox (type, payload)
+        SELECT %1$L, CASE WHEN fanfare_new.%4$I IS NULL THEN to_jsonb(deleted)
+            WHEN fanfare_old.%4$I IS NULL THEN to_jsonb(inserted) ELSE to_jsonb(updated) END
+        FROM fanfare_new FULL JOIN fanfare_old ON %5$s CROSS JOIN LATERAL %2$s CROSS JOIN LATERAL %3$s
+        CROSS JOIN LATERAL (SELECT 'insert'::text AS op, fanfare_table AS "table", fanfare_new_row AS new) AS inserted
+        CROSS JOIN LATERAL (SELECT 'delete'::text AS op, fanfare_table AS "table", fanfare_old_row AS old) AS deleted
+        CROSS JOIN LATERAL (SELECT 'update'::text AS op, fanfare_table AS "table", fanfare_new_row AS new, fanfare_old_row AS old) AS updated
+        WHERE CASE WHEN fanfare_new.%4$I IS NULL THEN %7$L::boolean WHEN fanfare_old.%4$I IS NULL THEN %8$L::boolean ELSE %6$s END;$sql$
+    END, event_type, new_row, old_row, key_names[1], key_matches, changed, 'delete' = ANY (operations), 'insert' = ANY (operations));
+END
+$$;
+COMMENT ON FUNCTION fanfare.watch_query IS 'The INSERT … SELECT that tells what one statement did to a watched table.';
+
+CREATE OR REPLACE FUNCTION fanfare.watch_body(rel regclass, event_type text, columns text[], operations text[]) RETURNS text
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    key record;
+    branches text;
+BEGIN
+    SELECT * INTO key FROM fanfare.watch_key(rel);
+    IF 'update' = ANY (operations) AND key.joinable IS NOT TRUE THEN
+        RAISE EXCEPTION 'watch_table: UPDATE of % cannot be watched, because it has no %', rel,
+                CASE WHEN key.names IS NULL THEN 'primary key' ELSE 'primary key that is unique at once and can be joined by' END
+            USING ERRCODE = 'invalid_table_definition',
+            HINT = 'A row before and after is told apart by the primary key: add one (not DEFERRABLE), or pass operations => ''{insert,delete}''.';
+    END IF;
+    SELECT string_agg(format('IF TG_OP = %L THEN%s', upper(o), fanfare.watch_query(event_type, o, columns, operations, key.names, key.matches)), E'\n    ELS' ORDER BY o)
+    INTO branches
+    FROM (SELECT DISTINCT unnest(operations)) AS d (o);
+    RETURN format($body$
+-- Written by fanfare.watch_table for events of type %1$s. Change it there.
+#variable_conflict use_variable
+DECLARE
+    -- The name of today: a renamed table is told by its new one.
+    fanfare_table CONSTANT text := quote_ident(TG_TABLE_SCHEMA) || '.' || quote_ident(TG_TABLE_NAME);
+BEGIN
+    %2$s
+    END IF;
+    -- No EXCEPTION block: an event that cannot be stored aborts the statement, as any constraint would.
+    IF FOUND THEN
+        PERFORM fanfare.wake();
+    END IF;
+    RETURN NULL;
+END
+$body$, event_type, branches);
+END
+$$;
+COMMENT ON FUNCTION fanfare.watch_body IS 'The source of the trigger function of one watch.';
+
+-- Also finds what DROP TABLE left behind: a trigger function does not go with its table.
+CREATE OR REPLACE FUNCTION fanfare.drop_unused_watches() RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    unused regprocedure;
+BEGIN
+    FOR unused IN
+        SELECT p.oid FROM pg_proc AS p
+        WHERE p.proname ~ '^fanfare_watch_[0-9a-f]{32}(_[0-9]+)?$' AND p.prorettype = 'trigger'::regtype AND p.prosecdef
+            AND pg_has_role(p.proowner, 'USAGE') AND NOT EXISTS (SELECT FROM pg_trigger AS t WHERE t.tgfoid = p.oid)
+    LOOP
+        EXECUTE format('DROP FUNCTION %s', unused);
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION fanfare.drop_unused_watches IS 'Drops the caller''s watch functions that no trigger uses.';
+
+CREATE OR REPLACE FUNCTION fanfare.make_watch_function(rel regclass, event_type text, body text) RETURNS regprocedure
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    class pg_class;
+    made regprocedure;
+    made_name text;
+    grantee text;
+BEGIN
+    SELECT * INTO class FROM pg_class AS c WHERE c.oid = rel;
+    -- Never replaces: a function of that name may belong to another watch (of a table that had this name before).
+    SELECT name INTO made_name
+    FROM generate_series(1, 1000) AS n
+    CROSS JOIN LATERAL (SELECT 'fanfare_watch_' || md5(class.relname || ' ' || event_type) || coalesce('_' || nullif(n, 1), '') AS name) AS candidate
+    WHERE NOT EXISTS (SELECT FROM pg_proc AS p WHERE p.proname = name AND p.pronamespace = class.relnamespace)
+    ORDER BY n LIMIT 1;
+
+    -- The estimates of a FULL JOIN of transition tables make PostgreSQL compile it: 0.2 s, for nothing.
+    EXECUTE format('CREATE FUNCTION %s.%I() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS %L',
+        class.relnamespace::regnamespace, made_name, body);
+    made := format('%s.%I()', class.relnamespace::regnamespace, made_name)::regprocedure;
+    EXECUTE format('COMMENT ON FUNCTION %s IS %L', made, format('Tells changes of %s as events of type %s.', rel, event_type));
+    -- Whoever else may execute it, by PUBLIC or by default privileges, could emit through a table of his own.
+    FOR grantee IN
+        SELECT CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END
+        FROM pg_proc AS p CROSS JOIN LATERAL aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) AS a
+        WHERE p.oid = made AND a.grantee <> p.proowner
+    LOOP
+        EXECUTE format('REVOKE ALL ON FUNCTION %s FROM %s', made, grantee);
+    END LOOP;
+    -- A superuser, or a member of the owning role, must not lend his own rights to the owner's column types.
+    EXECUTE format('ALTER FUNCTION %s OWNER TO %s', made, class.relowner::regrole);
+    RETURN made;
+END
+$$;
+COMMENT ON FUNCTION fanfare.make_watch_function IS 'Creates the trigger function of one watch, owned by the table''s owner and executable by nobody else.';
+
+CREATE OR REPLACE FUNCTION fanfare.watch_table(rel regclass, event_type text, columns text[] DEFAULT NULL, operations text[] DEFAULT '{insert,update,delete}')
+RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    body text;
+    made regprocedure;
+    operation text;
+BEGIN
+    PERFORM fanfare.check_watchable(rel, event_type);
+    PERFORM fanfare.check_watch_lists(rel, columns, operations);
+    body := fanfare.watch_body(rel, event_type, columns, operations);
+    IF fanfare.is_watched_by(rel, event_type, operations, body) THEN
+        RETURN;
+    END IF;
+
+    -- What CREATE TRIGGER takes anyway, before the functions are touched: two callers go one after the other.
+    EXECUTE format('LOCK TABLE %s IN SHARE ROW EXCLUSIVE MODE', rel);
+    made := fanfare.make_watch_function(rel, event_type, body);
+    FOREACH operation IN ARRAY '{insert,update,delete}'::text[] LOOP
+        IF operation = ANY (operations) THEN
+            EXECUTE format('CREATE OR REPLACE TRIGGER %I AFTER %s ON %s REFERENCING %s FOR EACH STATEMENT EXECUTE FUNCTION %s',
+                fanfare.watch_trigger(event_type, operation), operation, rel,
+                CASE operation WHEN 'insert' THEN 'NEW TABLE AS fanfare_new' WHEN 'delete' THEN 'OLD TABLE AS fanfare_old'
+                    ELSE 'OLD TABLE AS fanfare_old NEW TABLE AS fanfare_new' END, made);
+            EXECUTE format('COMMENT ON TRIGGER %I ON %s IS %L', fanfare.watch_trigger(event_type, operation), rel,
+                'Emits events of type ' || event_type || ' (fanfare.watch_table).');
+        ELSIF EXISTS (SELECT FROM pg_trigger AS t WHERE t.tgrelid = rel AND t.tgname = fanfare.watch_trigger(event_type, operation)) THEN
+            EXECUTE format('DROP TRIGGER %I ON %s', fanfare.watch_trigger(event_type, operation), rel);
+        END IF;
+    END LOOP;
+    PERFORM fanfare.drop_unused_watches();
+    IF (SELECT c.relispartition FROM pg_class AS c WHERE c.oid = rel) THEN
+        RAISE WARNING 'watch_table: % is a partition; what is written through its parent will not be told', rel
+            USING HINT = 'Watch the partitioned table instead.';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION fanfare.watch_table IS
+    'Emits an event of this type for every row of the table that is inserted, deleted or changed in one of the columns (NULL: any). Again replaces the earlier watch.';
+
+-- Migrations call watch_table each time they run. The same watch again takes no lock.
+CREATE OR REPLACE FUNCTION fanfare.is_watched_by(rel regclass, event_type text, operations text[], body text) RETURNS boolean
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+    SELECT count(*) FILTER (WHERE p.prosrc = body AND p.proowner = c.relowner AND p.pronamespace = c.relnamespace AND o.name = ANY (operations))
+            = (SELECT count(DISTINCT name) FROM unnest(operations) AS name)
+        AND count(*) = count(*) FILTER (WHERE o.name = ANY (operations))
+    FROM unnest('{insert,update,delete}'::text[]) AS o (name)
+    JOIN pg_trigger AS t ON t.tgrelid = rel AND t.tgname = fanfare.watch_trigger(event_type, o.name)
+    JOIN pg_proc AS p ON p.oid = t.tgfoid
+    JOIN pg_class AS c ON c.oid = t.tgrelid;
+END;
+COMMENT ON FUNCTION fanfare.is_watched_by IS 'Whether exactly this watch is in place already.';
+
+CREATE OR REPLACE FUNCTION fanfare.unwatch_table(rel regclass, event_type text DEFAULT NULL) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    trigger_name name;
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_class AS c WHERE c.oid = rel AND pg_has_role(c.relowner, 'USAGE')) THEN
+        RAISE EXCEPTION 'unwatch_table: must be owner of table %', coalesce(rel::text, 'NULL')
+            USING ERRCODE = 'insufficient_privilege', HINT = 'SET ROLE to the owner of the table first.';
+    END IF;
+    FOR trigger_name IN
+        SELECT t.tgname FROM pg_trigger AS t
+        WHERE t.tgrelid = rel AND t.tgname ~ '^fanfare_watch_[0-9a-f]{32}_(insert|update|delete)$'
+            AND (event_type IS NULL OR starts_with(t.tgname, fanfare.watch_trigger(event_type, '')))
+        ORDER BY t.tgname
+    LOOP
+        EXECUTE format('DROP TRIGGER %I ON %s', trigger_name, rel);
+    END LOOP;
+    PERFORM fanfare.drop_unused_watches();
+END
+$$;
+COMMENT ON FUNCTION fanfare.unwatch_table IS 'Ends the table''s watch of this event type, or all of them (NULL). No error where there is none.';
+
+-- The functions run with their caller's rights; what he may not do to his table, they cannot do either.
+REVOKE ALL ON FUNCTION fanfare.watch_trigger, fanfare.check_watchable, fanfare.check_watch_lists, fanfare.watch_key, fanfare.watch_query, fanfare.watch_body,
+    fanfare.is_watched_by, fanfare.make_watch_function, fanfare.drop_unused_watches, fanfare.watch_table, fanfare.unwatch_table FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION fanfare.watch_trigger, fanfare.check_watchable, fanfare.check_watch_lists, fanfare.watch_key, fanfare.watch_query, fanfare.watch_body,
+    fanfare.is_watched_by, fanfare.make_watch_function, fanfare.drop_unused_watches, fanfare.watch_table, fanfare.unwatch_table TO fanfare_emitter;
+
+-- What the trigger functions do with their owners' rights: no more than emit gives. Defaults are evaluated as whoever inserts.
+GRANT INSERT (type, payload) ON fanfare.outbox TO fanfare_emitter;
+GRANT EXECUTE ON FUNCTION fanfare.wake, fanfare.new_event_id TO fanfare_emitter;
+GRANT USAGE ON SEQUENCE fanfare.event_sequence TO fanfare_emitter;
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- Views: queue and log as one

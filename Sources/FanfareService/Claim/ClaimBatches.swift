@@ -6,6 +6,8 @@ struct ClaimWish: Hashable {
     var target: Int16
     var lane: Int16
     var count: Int32
+    /// Nothing that was due before this is looked for: dead rows lie there (reference: the floor).
+    var floor: Timestamp
 }
 
 /// A batch as its row stands when it was claimed.
@@ -24,6 +26,7 @@ struct ClaimedBatch: Equatable {
     let deviceIDs: [Int64]
     /// What a daemon before us had recorded; empty if nothing.
     let outcomes: [UInt8]
+    let notBefore: Timestamp
 
     /// The event of one pair.
     func eventID(at position: Int) -> Int64 {
@@ -39,11 +42,11 @@ struct ClaimBatches: PostgresStatement {
     static let sql = """
         WITH picked AS MATERIALIZED (
             SELECT b.id
-            FROM unnest($1::smallint[], $2::smallint[], $3::int[]) AS w (target_id, lane, n)
+            FROM unnest($1::smallint[], $2::smallint[], $3::int[], $4::timestamptz[]) AS w (target_id, lane, n, floor)
             CROSS JOIN LATERAL (
                 SELECT x.id FROM fanfare.batches AS x
                 WHERE x.owner IS NULL AND x.target_id = w.target_id AND x.lane = w.lane
-                    AND x.not_before >= $4::timestamptz AND x.not_before <= statement_timestamp()
+                    AND x.not_before >= w.floor AND x.not_before <= statement_timestamp()
                 ORDER BY x.not_before, x.id LIMIT w.n
                 FOR UPDATE SKIP LOCKED
             ) AS b
@@ -52,12 +55,10 @@ struct ClaimBatches: PostgresStatement {
         FROM picked
         WHERE b.id = picked.id AND b.owner IS NULL
         RETURNING b.id, b.lease_token, b.target_id, b.lane, b.rule_version, b.attempt, b.history, b.event_id, b.event_ids,
-            b.device_ids, b.outcomes
+            b.device_ids, b.outcomes, b.not_before
         """
 
     let wishes: [ClaimWish]
-    /// Nothing that was due before this is looked for: dead rows lie there (reference: the floor).
-    let floor: Timestamp
     let owner: Int32
     let leaseToken: Int64
 
@@ -65,7 +66,7 @@ struct ClaimBatches: PostgresStatement {
         binds.append(wishes.map(\.target))
         binds.append(wishes.map(\.lane))
         binds.append(wishes.map(\.count))
-        binds.append(floor)
+        binds.append(wishes.map(\.floor))
         binds.append(owner)
         binds.append(leaseToken)
     }
@@ -82,7 +83,8 @@ struct ClaimBatches: PostgresStatement {
             eventID: try row.int64(orNil: 7),
             eventIDs: try row.int64s(orNil: 8) ?? [],
             deviceIDs: try row.int64s(9),
-            outcomes: try row.bytes(10)
+            outcomes: try row.bytes(10),
+            notBefore: try row.timestamp(11)
         )
     }
 }

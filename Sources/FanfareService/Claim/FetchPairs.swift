@@ -1,3 +1,4 @@
+internal import FanfareCore
 internal import PostgresClient
 
 /// A device as it stands right before its push.
@@ -49,14 +50,11 @@ struct FetchDevices: PostgresStatement {
     }
 }
 
-/// What templates may say of a device, for rules that do.
+/// What templates may say of devices, for rules that do.
 struct FetchDeviceFields: PostgresStatement {
     static let name = "fetch_device_fields"
     static let sql = """
-        SELECT d.id, jsonb_build_object(
-            'device', coalesce(d.attributes, '{}') || jsonb_strip_nulls(jsonb_build_object(
-                'id', d.id::text, 'locale', d.locale, 'time_zone', d.time_zone, 'kind', d.kind, 'platform', d.platform)),
-            'user', jsonb_strip_nulls(jsonb_build_object('id', d.user_id)))::text
+        SELECT d.id, d.user_id, d.locale, d.time_zone, d.attributes::text
         FROM fanfare.devices AS d WHERE d.id = ANY ($1::bigint[])
         """
 
@@ -66,8 +64,15 @@ struct FetchDeviceFields: PostgresStatement {
         binds.append(deviceIDs)
     }
 
-    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> (id: Int64, fields: String) {
-        (try row.int64(0), try row.string(1))
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> DeviceContext {
+        let attributes = try row.string(orNil: 4) ?? "{}"
+        return DeviceContext(
+            deviceID: try row.int64(0),
+            userID: try row.string(orNil: 1),
+            locale: try row.string(orNil: 2),
+            timeZone: try row.string(orNil: 3),
+            attributes: (try? JSONValue(parsing: attributes))?.objectValue ?? JSONObject()
+        )
     }
 }
 

@@ -61,17 +61,17 @@ struct AudiencePlanner {
     }
 
     private func openPlans(
-        _ wanted: [(match: DeferredMatch, clauses: [ConditionClause])],
+        _ wanted: [(match: DeferredMatch, clauses: [TopicClause])],
         on connection: PostgresConnection
     ) throws(PostgresError) -> Int {
-        let names = Set(wanted.flatMap { $0.clauses.flatMap { $0.required + $0.excluded } })
+        let names = Set(wanted.flatMap { $0.clauses.flatMap { $0.positive + $0.negative } })
         var ids: [String: Int32] = [:]
         for topic in try connection.run(TopicIDs(names: names.sorted())) { ids[topic.name] = topic.id }
         var opened = 0
         for (match, clauses) in wanted {
             // A topic that nobody ever subscribed to matches nobody where it is wanted, and excludes nobody elsewhere.
-            let known = clauses.filter { $0.required.allSatisfy { ids[$0] != nil } }.map { clause in
-                TopicClause(all: clause.required.compactMap { ids[$0] }, none: clause.excluded.compactMap { ids[$0] })
+            let known = clauses.filter { $0.positive.allSatisfy { ids[$0] != nil } }.map { clause in
+                PlannedClause(all: clause.positive.compactMap { ids[$0] }, none: clause.negative.compactMap { ids[$0] })
             }
             guard !known.isEmpty else { continue }
             opened += try connection.runReturningCount(
@@ -86,7 +86,7 @@ struct AudiencePlanner {
         var versions: [Int32] = []
         var devices: [Int64] = []
         for match in matches {
-            let held = try connection.run(RegisterTokens(ruleVersion: match.ruleVersion, payload: match.payload))
+            let held = try connection.run(RegisterTokens(ruleVersion: match.ruleVersion, event: match.event))
             events += Array(repeating: match.eventID, count: held.count)
             versions += Array(repeating: match.ruleVersion, count: held.count)
             devices += held
@@ -107,21 +107,34 @@ struct AudiencePlanner {
 private struct AudienceWork {
     var newest: [(key: Int64, eventID: Int64)] = []
     var topics: [(match: DeferredMatch, topic: String)] = []
-    var conditions: [(match: DeferredMatch, clauses: [ConditionClause])] = []
+    var conditions: [(match: DeferredMatch, clauses: [TopicClause])] = []
     var tokens: [DeferredMatch] = []
 
     mutating func add(_ match: DeferredMatch, rule: LoadedRule) throws(RenderProblem) {
-        let event = try RenderedEvent(id: match.eventID, payload: match.payload)
-        if let key = try rule.compiled.collapseKey(ruleID: Int64(rule.ruleID), event: event) {
+        let event = match.renderContext
+        if let key = try rule.compiled.collapseKey(ruleID: Int64(rule.ruleID), event) {
             newest.append((key.rawValue, match.eventID))
         }
-        switch try rule.compiled.audience(for: event) {
+        switch rule.compiled.audience {
         case .users: break
         case .tokens: tokens.append(match)
-        case .topic(let name): topics.append((match, name))
-        case .condition(let clauses): conditions.append((match, clauses))
-        case .everyone: conditions.append((match, [ConditionClause.everyone]))
+        case .topic: if let name = try rule.compiled.audience.topicName(event) { topics.append((match, name)) }
+        case .condition(let condition): conditions.append((match, try condition.clauses(event)))
+        case .everyone: conditions.append((match, [TopicClause(positive: [], negative: [])]))
         }
+    }
+}
+
+extension DeferredMatch {
+    /// What templates may name. A payload that is no object was refused before any rule saw it.
+    var renderContext: RenderContext {
+        let event = (try? JSONValue(parsing: event)) ?? .null
+        return RenderContext(
+            eventID: EventID(rawValue: eventID),
+            eventType: event["type"]?.stringValue ?? "",
+            eventKey: event["key"]?.stringValue,
+            payload: event["payload"]?.objectValue ?? JSONObject()
+        )
     }
 }
 

@@ -58,8 +58,8 @@ struct OutboxSnapshot: Equatable {
 struct DeferredMatch: Equatable {
     let eventID: Int64
     let ruleVersion: Int32
-    /// The event's payload as JSON text.
-    let payload: String
+    /// The event as JSON text: `type`, `key`, `payload`.
+    let event: String
 }
 
 /// What one round did.
@@ -107,7 +107,7 @@ enum PlanRoundPart {
                 DeferredMatch(
                     eventID: try row.int64(1),
                     ruleVersion: try row.int32(2),
-                    payload: try row.string(3)
+                    event: try row.string(3)
                 )
             )
         }
@@ -336,6 +336,6 @@ private func planRoundSQL(queue: String) -> String {
     UNION ALL
     SELECT 2::smallint, count(*), fate::int, NULL FROM logged GROUP BY fate
     UNION ALL
-    SELECT 3::smallint, id, rule_version, payload::text FROM matches WHERE is_live AND (audience <> 'users' OR supersede)
+    SELECT 3::smallint, id, rule_version, jsonb_build_object('type', type, 'key', key, 'payload', payload)::text FROM matches WHERE is_live AND (audience <> 'users' OR supersede)
     """
 }

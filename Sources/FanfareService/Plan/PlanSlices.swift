@@ -1,7 +1,7 @@
 internal import PostgresClient
 
 /// One clause of a condition, topics by id: all of some, none of others. No topics at all means every device.
-struct TopicClause: Equatable {
+struct PlannedClause: Equatable {
     var all: [Int32]
     var none: [Int32]
 }
@@ -17,7 +17,7 @@ struct OpenPlan: PostgresStatement {
 
     let eventID: Int64
     let ruleVersion: Int32
-    let clauses: [TopicClause]
+    let clauses: [PlannedClause]
 
     func bind(to binds: inout PostgresBinds) {
         binds.append(eventID)
@@ -49,7 +49,7 @@ struct OpenedPlan: Equatable {
     let ruleVersion: Int32
     let cursor: Int64
     let lastDevice: Int64
-    let clauses: [TopicClause]
+    let clauses: [PlannedClause]
     let isCancelled: Bool
 }
 
@@ -82,7 +82,7 @@ struct LockPlan: PostgresStatement {
             ruleVersion: try row.int32(1),
             cursor: try row.int64(2),
             lastDevice: try row.int64(3),
-            clauses: zip(alls, nones).map { TopicClause(all: topicIDs($0), none: topicIDs($1)) },
+            clauses: zip(alls, nones).map { PlannedClause(all: topicIDs($0), none: topicIDs($1)) },
             isCancelled: try row.bool(6)
         )
     }
@@ -165,7 +165,7 @@ struct SliceStatements {
             """
     }
 
-    private func clauseSQL(_ clause: TopicClause, firstParameter: Int) -> String {
+    private func clauseSQL(_ clause: PlannedClause, firstParameter: Int) -> String {
         guard !clause.all.isEmpty else {
             let excluded = clause.none.indices.map { without("$\(firstParameter + $0)", device: "a.id") }
             return "SELECT a.id AS device_id FROM fanfare.devices AS a WHERE a.id > $3 AND a.id <= $4" + excluded.joined()

@@ -141,7 +141,7 @@ struct RegisterTokens: PostgresStatement {
         JOIN fanfare.apps AS a ON a.id = v.app_id
         CROSS JOIN LATERAL (
             SELECT DISTINCT CASE v.platform WHEN 'apns' THEN lower(item #>> '{}') ELSE item #>> '{}' END AS token
-            FROM jsonb_path_query($2::jsonb, v.audience_path, '{}', true) AS item
+            FROM jsonb_path_query($2::jsonb -> 'payload', v.audience_path, '{}', true) AS item
             WHERE jsonb_typeof(item) = 'string'
         ) AS t
         LEFT JOIN LATERAL (SELECT fanfare.device_id(a.name, v.platform, t.token) AS id) AS held ON true
@@ -149,11 +149,12 @@ struct RegisterTokens: PostgresStatement {
         """
 
     let ruleVersion: Int32
-    let payload: String
+    /// As ``DeferredMatch/event``.
+    let event: String
 
     func bind(to binds: inout PostgresBinds) {
         binds.append(ruleVersion)
-        binds.append(payload)
+        binds.append(event)
     }
 
     static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int64 {

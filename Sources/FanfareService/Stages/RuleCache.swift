@@ -37,7 +37,6 @@ final class RuleCache: Sendable {
 
     private static func compile(_ definition: String) -> CompiledRule? {
         guard let json = try? JSONValue(parsing: definition) else { return nil }
-        guard let rule = try? RuleDefinition(json: json) else { return nil }
-        return try? CompiledRule(rule)
+        return try? CompiledRule(json: json)
     }
 }

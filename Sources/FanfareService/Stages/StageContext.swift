@@ -15,14 +15,14 @@ struct StageContext: Sendable {
     let counters: PipelineCounters
     let fuses = PruneFuses()
     /// W, shared by all senders.
-    let budget: Locked<UnrecordedBudget<ProviderKey>>
+    let budget: BudgetKeeper
 
     init(logger: Logger, settings: StageSettings, database: DatabaseSessions, counters: PipelineCounters) {
         self.logger = logger
         self.settings = settings
         self.database = database
         self.counters = counters
-        budget = Locked(UnrecordedBudget(capacity: settings.unrecorded))
+        budget = BudgetKeeper(capacity: settings.unrecorded)
     }
 
     /// Lets others work for a moment, on a stage's own thread.
@@ -49,6 +49,12 @@ struct StageSettings: Sendable {
     var listen: [String] = []
     var daemonName = ""
     var version = ""
+    var deliveryLogging = DeliveryLogging.failures
+}
+
+/// Which pushes are logged one by one.
+enum DeliveryLogging: Sendable {
+    case all, failures, none
 }
 
 /// The bells by which a stage tells the next one that there may be work.
@@ -215,4 +221,51 @@ final class PruneFuses: Sendable {
     var blown: [Int16] {
         fuses.withLock { fuses in fuses.filter { !$0.value.allowsPruning }.keys.sorted() }
     }
+}
+
+/// W, and who waits for a part of it.
+final class BudgetKeeper: Sendable {
+    private let budget: Locked<UnrecordedBudget<ProviderKey>>
+    private let waiting = Locked<[@Sendable () -> Void]>([])
+
+    init(capacity: Int) {
+        budget = Locked(UnrecordedBudget(capacity: capacity))
+    }
+
+    /// Takes up to `wanted` slots.
+    func acquire(_ wanted: Int, for key: ProviderKey, lane: Lane) -> Int {
+        budget.withLock { $0.acquire(wanted, for: key, lane: lane) }
+    }
+
+    /// Says whether a provider has work in a lane.
+    func setWork(_ hasWork: Bool, for key: ProviderKey, lane: Lane) {
+        budget.withLock { $0.setWork(hasWork, for: key, lane: lane) }
+    }
+
+    /// Gives slots back and wakes who waits for some.
+    func release(_ slots: [BudgetShare: Int]) {
+        guard !slots.isEmpty else { return }
+        budget.withLock { budget in
+            for (share, count) in slots { budget.release(count, for: share.key, lane: share.lane) }
+        }
+        let wakers = waiting.withLock { waiting in
+            defer { waiting = [] }
+            return waiting
+        }
+        for wake in wakers { wake() }
+    }
+
+    /// Runs a closure at the next release.
+    func whenReleased(_ wake: @escaping @Sendable () -> Void) {
+        waiting.withLock { $0.append(wake) }
+    }
+
+    /// Half of W: a quarter of it answered makes a checkpoint due.
+    var checkpointShare: Int { budget.withLock { $0.capacity / 2 } }
+}
+
+/// Who holds a part of W.
+struct BudgetShare: Hashable, Sendable {
+    let key: ProviderKey
+    let lane: Lane
 }

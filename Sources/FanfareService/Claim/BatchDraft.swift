@@ -1,0 +1,222 @@
+internal import FanfareCore
+internal import Logging
+internal import PostgresClient
+internal import PushTransport
+
+/// One batch while it is prepared: which pairs are sent, which are decided without a request.
+struct BatchDraft {
+    /// An event that waited longer than this before it was planned waited out an outage.
+    private static let backlogAge = Micros.minute
+
+    private struct VariantKey: Hashable {
+        let eventID: Int64
+        let locale: String?
+        let kind: String
+        /// 0 unless the message is rendered for each device.
+        let deviceID: Int64
+    }
+
+    private enum Rendered {
+        case variant(Int32)
+        case decided(Outcome)
+    }
+
+    private let context: StageContext
+    private let batch: ClaimedBatch
+    private let owner: Int32
+    private let rule: LoadedRule
+    private let target: Target
+    private let topic: String
+    private let events: [Int64: EventRow]
+    private let newest: [Int64: Int64]
+    private let fields: [Int64: DeviceContext]
+    private let now: Microseconds
+
+    private var rendered: [VariantKey: Rendered] = [:]
+    private var eventDecisions: [Int64: Outcome?] = [:]
+    private var variants: [PushVariant] = []
+    private var pairs: [PreparedPair] = []
+    private var decided: [PairResult] = []
+
+    init(
+        context: StageContext,
+        batch: ClaimedBatch,
+        owner: Int32,
+        rule: LoadedRule,
+        target: Target,
+        topic: String,
+        events: [Int64: EventRow],
+        newest: [Int64: Int64],
+        fields: [Int64: DeviceContext]
+    ) {
+        self.context = context
+        self.batch = batch
+        self.owner = owner
+        self.rule = rule
+        self.target = target
+        self.topic = topic
+        self.events = events
+        self.newest = newest
+        self.fields = fields
+        now = context.lease.databaseNow
+    }
+
+    /// Goes through the pairs.
+    ///
+    /// - Parameter devices: the batch's devices, in its order.
+    mutating func finish(_ devices: [DeviceRow]) -> BatchPreparer.Prepared {
+        pairs.reserveCapacity(devices.count)
+        for (position, device) in devices.enumerated() {
+            guard needsRequest(position) else { continue }
+            if let result = decide(position, device) {
+                decided.append(result)
+            }
+        }
+        let prepared = PreparedBatch(
+            claimed: batch,
+            owner: owner,
+            rule: rule,
+            lane: Lane(rawValue: batch.lane) ?? .normal,
+            target: target,
+            variants: variants,
+            pairs: pairs
+        )
+        return BatchPreparer.Prepared(batch: prepared, decided: decided)
+    }
+
+    /// Whether nothing was recorded for the pair by a daemon before us. What it may have sent for a rule that promises at
+    /// most once stays unknown.
+    private mutating func needsRequest(_ position: Int) -> Bool {
+        guard !batch.outcomes.isEmpty else { return true }
+        switch Outcome(rawValue: batch.outcomes[position]) {
+        case .pending: return true
+        case .attempted:
+            decided.append(PairResult(position: Int32(position), outcome: .unknown))
+            return false
+        default: return false
+        }
+    }
+
+    /// Decides a pair, or adds it to those that are sent.
+    private mutating func decide(_ position: Int, _ device: DeviceRow) -> PairResult? {
+        let eventID = batch.eventID(at: position)
+        if let outcome = decision(aboutEvent: eventID) {
+            return PairResult(position: Int32(position), outcome: outcome)
+        }
+        guard let token = device.token, device.isEnabled, let event = events[eventID] else {
+            return PairResult(position: Int32(position), outcome: .disabled)
+        }
+        if device.target != batch.target && !batch.history.marks.contains(.otherEnvironment) {
+            // Registered for the other environment since it was planned.
+            let again = FollowUp.again(at: now, history: batch.history, target: device.target)
+            return PairResult(position: Int32(position), outcome: .retryingOtherEnvironment, followUp: again)
+        }
+        switch render(event, for: device, id: batch.deviceIDs[position]) {
+        case .decided(let outcome): return PairResult(position: Int32(position), outcome: outcome)
+        case .variant(let variant):
+            pairs.append(pair(position, token: token, device: device, variant: variant, eventID: eventID))
+            return nil
+        }
+    }
+
+    private func pair(
+        _ position: Int,
+        token: String,
+        device: DeviceRow,
+        variant: Int32,
+        eventID: Int64
+    ) -> PreparedPair {
+        var id: [UInt8] = []
+        id.reserveCapacity(DeliveryID.textLength)
+        DeliveryID(event: EventID(rawValue: eventID), ruleID: Int64(rule.ruleID), deviceID: batch.deviceIDs[position])
+            .appendText(to: &id)
+        return PreparedPair(
+            position: Int32(position),
+            variant: variant,
+            path: Array("/3/device/".utf8) + Array(token.utf8),
+            deliveryID: id,
+            registeredAt: device.registeredAt.microseconds
+        )
+    }
+
+    /// What is decided for all of an event's pairs; nil if they are to be sent.
+    private mutating func decision(aboutEvent id: Int64) -> Outcome? {
+        if let known = eventDecisions[id] { return known }
+        let outcome = freshDecision(aboutEvent: id)
+        eventDecisions[id] = outcome
+        return outcome
+    }
+
+    private func freshDecision(aboutEvent id: Int64) -> Outcome? {
+        // The log's partition was reused: the event is more than a month old.
+        guard let event = events[id] else { return .expired }
+        let deadline = deadline(of: event)
+        if deadline.at <= now { return deadline.outcome }
+        if context.cancels.contains(event) { return .cancelled }
+        let waited = event.plannedAt.microseconds - event.createdAt.microseconds > Self.backlogAge
+        let isOutdated = newest[id].map { $0 > id } ?? false
+        if isOutdated && (rule.compiled.definition.supersede || waited) { return .superseded }
+        if waited && rule.compiled.definition.backlog == .drop { return .backlogDropped }
+        return nil
+    }
+
+    private func timeToLive(of event: EventRow) -> Microseconds? {
+        let ofEvent = event.ttlSeconds.map { Microseconds($0 * Double(Micros.second)) }
+        let ofRule = rule.compiled.definition.ttl.map { $0.seconds * Micros.second }
+        guard let ofEvent else { return ofRule }
+        return min(ofEvent, ofRule ?? ofEvent)
+    }
+
+    private func deadline(of event: EventRow) -> Deadline {
+        Deadline(createdAt: event.createdAt.microseconds, ttl: timeToLive(of: event))
+    }
+
+    private mutating func render(_ event: EventRow, for device: DeviceRow, id: Int64) -> Rendered {
+        let needsDevice = rule.compiled.needsDevice
+        let key = VariantKey(
+            eventID: event.id,
+            locale: rule.compiled.matchedLocale(for: device.locale),
+            kind: device.kind,
+            deviceID: needsDevice ? id : 0
+        )
+        if let known = rendered[key] { return known }
+        let result = freshRender(event, for: device, locale: key.locale, device: needsDevice ? fields[id] : nil)
+        rendered[key] = result
+        return result
+    }
+
+    private mutating func freshRender(
+        _ event: EventRow,
+        for device: DeviceRow,
+        locale: String?,
+        device fields: DeviceContext?
+    ) -> Rendered {
+        do throws(RenderProblem) {
+            let push = try rule.compiled.render(
+                event.renderContext(ttl: timeToLive(of: event)),
+                platform: .apns,
+                kind: DeviceKind(rawValue: device.kind) ?? .device,
+                locale: locale,
+                topic: topic,
+                device: fields
+            )
+            let variant = PushVariant(
+                event: event,
+                headers: push.headers,
+                body: PushBody(push.body),
+                deadline: deadline(of: event)
+            )
+            variants.append(variant)
+            return .variant(Int32(variants.count - 1))
+        } catch {
+            context.logger.notice(
+                "a message could not be rendered",
+                metadata: [
+                    LogKey.eventID: "\(event.id)", LogKey.ruleName: "\(rule.compiled.definition.name)",
+                    LogKey.ruleVersion: "\(rule.version)", LogKey.reason: "\(error)",
+                ]
+            )
+            return .decided(.refused)
+        }
+    }
+}

@@ -1,0 +1,92 @@
+internal import FanfareCore
+internal import Logging
+internal import PostgresClient
+internal import PushTransport
+
+/// Reads what claimed batches need, at send time, and renders them.
+struct BatchPreparer {
+    let context: StageContext
+    let targets: [Int16: Target]
+    /// The provider's topic of each app, without a push type's suffix.
+    let topics: [String: String]
+
+    /// A batch ready to be sent, and what is already decided about its pairs.
+    struct Prepared {
+        let batch: PreparedBatch
+        let decided: [PairResult]
+    }
+
+    /// Prepares batches.
+    ///
+    /// - Parameters:
+    ///   - claimed: as claimed, of targets this daemon serves.
+    ///   - owner: who claimed them.
+    ///   - connection: to read events, devices and rules.
+    /// - Returns: one for each.
+    func prepare(
+        _ claimed: [ClaimedBatch],
+        owner: Int32,
+        on connection: PostgresConnection
+    ) throws(PostgresError) -> [Prepared] {
+        let rules = try context.rules.load(Set(claimed.map(\.ruleVersion)), from: connection)
+        let wanted = Set(claimed.flatMap { $0.eventID.map { [$0] } ?? $0.eventIDs })
+        var events: [Int64: EventRow] = [:]
+        for event in try connection.run(FetchEvents(eventIDs: wanted.sorted())) { events[event.id] = event }
+        var prepared: [Prepared] = []
+        for batch in claimed {
+            guard let rule = rules[batch.ruleVersion], let target = targets[batch.target] else { continue }
+            let devices = try connection.run(FetchDevices(deviceIDs: batch.deviceIDs))
+            var fields: [Int64: DeviceContext] = [:]
+            if rule.compiled.needsDevice {
+                for row in try connection.run(FetchDeviceFields(deviceIDs: batch.deviceIDs)) { fields[row.deviceID] = row }
+            }
+            let newest = try newestEvents(rule, events: events, on: connection)
+            var drafting = BatchDraft(
+                context: context,
+                batch: batch,
+                owner: owner,
+                rule: rule,
+                target: target,
+                topic: topics[target.app] ?? "",
+                events: events,
+                newest: newest,
+                fields: fields
+            )
+            prepared.append(drafting.finish(devices))
+        }
+        return prepared
+    }
+
+    /// The newest event per collapse key of this rule's events; empty unless the rule drops older ones.
+    private func newestEvents(
+        _ rule: LoadedRule,
+        events: [Int64: EventRow],
+        on connection: PostgresConnection
+    ) throws(PostgresError) -> [Int64: Int64] {
+        let definition = rule.compiled.definition
+        guard definition.supersede || definition.backlog == .latestPerCollapse else { return [:] }
+        var keys: [Int64: Int64] = [:]
+        for event in events.values {
+            let key = try? rule.compiled.collapseKey(ruleID: Int64(rule.ruleID), event.renderContext(ttl: nil))
+            if let key { keys[event.id] = key.rawValue }
+        }
+        var newest: [Int64: Int64] = [:]
+        for row in try connection.run(NewestEvents(keys: Set(keys.values).sorted())) { newest[row.key] = row.eventID }
+        return keys.compactMapValues { newest[$0] }
+    }
+}
+
+extension EventRow {
+    /// What templates may name.
+    ///
+    /// - Parameter ttl: the time to live that counts; nil if there is none.
+    func renderContext(ttl: Microseconds?) -> RenderContext {
+        RenderContext(
+            eventID: EventID(rawValue: id),
+            eventType: type,
+            eventKey: key,
+            payload: (try? JSONValue(parsing: payload))?.objectValue ?? JSONObject(),
+            expiration: ttl.map { (createdAt.microseconds + $0) / Micros.second }
+        )
+    }
+}

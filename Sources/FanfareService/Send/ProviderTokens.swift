@@ -1,0 +1,74 @@
+internal import FanfareCore
+internal import PushCrypto
+internal import Threading
+
+/// The JSON web token of one APNs key, shared by all connections of the process that use it.
+///
+/// APNs accepts a token for an hour, and refuses one that changes within twenty minutes; so it is signed once and renewed
+/// at 45 to 50 minutes, never early (reference: Apple, "Establishing a token-based connection to APNs").
+final class ProviderTokens: Sendable {
+    /// One token, and which of its key's it is.
+    struct Token: Sendable {
+        let authorization: String
+        let generation: Int
+    }
+
+    private struct State {
+        var token: Token?
+        var signedAt: Microseconds = 0
+        var renewAfter: Microseconds = 0
+    }
+
+    private static let earliestRenewal = 20 * Micros.minute
+
+    private let key: SigningKey
+    private let keyID: String
+    private let teamID: String
+    private let state = Locked(State())
+
+    init(key: SigningKey, keyID: String, teamID: String) {
+        self.key = key
+        self.keyID = keyID
+        self.teamID = teamID
+    }
+
+    /// The token to use now; signs one when there is none or it is old.
+    ///
+    /// - Parameters:
+    ///   - now: steady time.
+    ///   - wall: wall clock, for `iat`.
+    /// - Throws: if OpenSSL cannot sign.
+    func current(at now: Microseconds, wall: Microseconds) throws(CryptoError) -> Token {
+        try state.withLock { state throws(CryptoError) in
+            if let token = state.token, now - state.signedAt < state.renewAfter { return token }
+            return try sign(&state, now, wall)
+        }
+    }
+
+    /// APNs called a token expired.
+    ///
+    /// - Parameter generation: which; a newer one may have been signed since.
+    /// - Returns: false if the token is too young for a new one: then a clock is wrong.
+    func renew(after generation: Int, at now: Microseconds, wall: Microseconds) throws(CryptoError) -> Bool {
+        try state.withLock { state throws(CryptoError) in
+            guard let token = state.token, token.generation == generation else { return true }
+            guard now - state.signedAt >= Self.earliestRenewal else { return false }
+            _ = try sign(&state, now, wall)
+            return true
+        }
+    }
+
+    private func sign(_ state: inout State, _ now: Microseconds, _ wall: Microseconds) throws(CryptoError) -> Token {
+        let jwt = try JSONWebToken.sign(
+            header: ["kid": .string(keyID)],
+            claims: ["iss": .string(teamID), "iat": .integer(wall / Micros.second)],
+            with: key
+        )
+        let token = Token(authorization: "bearer " + jwt, generation: (state.token?.generation ?? 0) + 1)
+        state.token = token
+        state.signedAt = now
+        // Not all keys of a daemon in the same minute.
+        state.renewAfter = 45 * Micros.minute + .random(in: 0..<5 * Micros.minute)
+        return token
+    }
+}

@@ -1,0 +1,64 @@
+internal import FanfareCore
+internal import Logging
+internal import PushTransport
+internal import Threading
+
+/// One sender thread: whole batches in, requests out, results to the recorder. No lock, task or continuation per push.
+final class Sender: Stage {
+    let name: String
+    private let shared: SenderShared
+    private let context: StageContext
+    private let recorder: Mailbox<RecorderMessage>
+    private let inbox = Mailbox<PreparedBatch>()
+    private let waker = Locked<(any TransportWaker)?>(nil)
+
+    init(index: Int, shared: SenderShared, context: StageContext, recorder: Mailbox<RecorderMessage>) {
+        name = "send-\(shared.settings.target.id)-\(index)"
+        self.shared = shared
+        self.context = context
+        self.recorder = recorder
+    }
+
+    /// Hands over a batch, from any thread.
+    func put(_ batch: PreparedBatch) {
+        guard inbox.put(batch) else {
+            recorder.put(.abandoned(batch.claimed.id, unsent: batch.pairs.map(\.position)))
+            return
+        }
+        wake()
+    }
+
+    func stop() {
+        inbox.close()
+        wake()
+    }
+
+    private func wake() {
+        waker.withLock { $0 }?.wake()
+    }
+
+    func run() {
+        let transport: any PushTransport
+        do {
+            transport = try shared.settings.makeTransport()
+        } catch {
+            context.logger.error("a sender could not start", metadata: [LogKey.error: "\(error)"])
+            while let batches = inbox.take() { giveBack(batches) }
+            return
+        }
+        waker.withLock { [wake = transport.waker] in $0 = wake }
+        var desk = SenderDesk(shared: shared, context: context, recorder: recorder, transport: transport)
+        desk.whenBlocked = { [weak self] in self?.wake() }
+        while let batches = inbox.take(timeout: .zero) {
+            desk.accept(batches)
+            desk.turn()
+        }
+        desk.drain()
+    }
+
+    private func giveBack(_ batches: [PreparedBatch]) {
+        for batch in batches {
+            recorder.put(.abandoned(batch.claimed.id, unsent: batch.pairs.map(\.position)))
+        }
+    }
+}

@@ -1,0 +1,289 @@
+internal import FanfareCore
+internal import Logging
+internal import PushCrypto
+internal import PushTransport
+internal import Threading
+
+/// A sender thread's state: queues by lane, what is in flight, and the transport. Used by that thread alone.
+struct SenderDesk {
+    /// Pairs that are admitted, paid for and submitted together.
+    private static let chunk = 64
+
+    private struct Slot {
+        var active: ActiveBatch
+        var pair: Int
+        var generation: Int
+    }
+
+    private let shared: SenderShared
+    private let context: StageContext
+    private let recorder: Mailbox<RecorderMessage>
+    private let transport: any PushTransport
+    private let schedule: RetrySchedule
+    private let key: ProviderKey
+
+    private var queues: [Lane: [ActiveBatch]] = [:]
+    private var slots: [Slot?] = []
+    private var freeSlots: [Int] = []
+    private var answers: [PushAnswer] = []
+    private var touched: [ActiveBatch] = []
+    private var failedConnects = 0
+    private var established: UInt64 = 0
+    private var isBlocked = false
+    /// Wakes this thread's poll; registered where W is used up.
+    var whenBlocked: @Sendable () -> Void = {}
+
+    init(
+        shared: SenderShared,
+        context: StageContext,
+        recorder: Mailbox<RecorderMessage>,
+        transport: any PushTransport
+    ) {
+        self.shared = shared
+        self.context = context
+        self.recorder = recorder
+        self.transport = transport
+        schedule = RetrySchedule(maximumAttempts: context.settings.maximumAttempts)
+        key = ProviderKey(app: shared.settings.target.app, provider: shared.settings.target.platform)
+    }
+
+    /// Takes in batches.
+    mutating func accept(_ batches: [PreparedBatch]) {
+        for batch in batches { queues[batch.lane, default: []].append(ActiveBatch(batch)) }
+    }
+
+    /// One turn: submit what may be submitted, wait for answers, pass them on.
+    mutating func turn() {
+        isBlocked = false
+        fill()
+        let hasWork = queues.values.contains { !$0.isEmpty }
+        let wait: Duration = transport.inFlight > 0 ? .milliseconds(50) : hasWork ? .milliseconds(20) : .seconds(1)
+        poll(wait)
+        report()
+    }
+
+    /// Submits nothing more, waits for what is in flight, and gives back the rest.
+    mutating func drain() {
+        for batches in queues.values {
+            for active in batches { leaveOver(active) }
+        }
+        queues = [:]
+        report()
+        while transport.inFlight > 0 {
+            poll(.milliseconds(100))
+            report()
+        }
+        transport.close(into: &answers)
+        takeAnswers()
+        report()
+    }
+
+    // MARK: Submitting
+
+    private mutating func fill() {
+        // A broadcast gives way, but never altogether: at least 5 % of the free streams are its own.
+        let bulk = queues[.bulk]?.isEmpty ?? true ? 0 : max(1, transport.freeSlots / 20)
+        fill(.transactional, leaving: bulk)
+        fill(.normal, leaving: bulk)
+        fill(.bulk, leaving: 0)
+    }
+
+    private mutating func fill(_ lane: Lane, leaving: Int) {
+        while let active = queues[lane]?.first, transport.freeSlots > leaving {
+            let room = min(transport.freeSlots - leaving, Self.chunk, active.remaining)
+            guard submit(from: active, lane: lane, upTo: room) else { break }
+            if active.remaining == 0 { finishSubmitting(lane) }
+        }
+        if queues[lane]?.isEmpty ?? true { context.budget.setWork(false, for: key, lane: lane) }
+    }
+
+    /// - Returns: false if nothing more of this lane can be sent now.
+    private mutating func submit(from active: ActiveBatch, lane: Lane, upTo room: Int) -> Bool {
+        guard room > 0 else { return true }
+        let now = Clocks.steady
+        let end = context.lease.submitsUntil(owner: active.batch.owner)
+        guard end > now else {
+            finishSubmitting(lane, isAbandoned: true)
+            return true
+        }
+        guard let token = currentToken(now) else { return false }
+        var wanted = room
+        switch shared.breaker.withLock({ $0.admit(at: now) }) {
+        case .all: break
+        case .probe: wanted = 1
+        case .nothing: return false
+        }
+        if active.batch.claimed.attempt > 1 {
+            wanted = shared.retries.withLock { $0.take(wanted, at: now) }
+        }
+        let granted = wanted > 0 ? context.budget.acquire(wanted, for: key, lane: lane) : 0
+        guard granted > 0 else {
+            if !isBlocked { context.budget.whenReleased(whenBlocked) }
+            isBlocked = true
+            return false
+        }
+        transport.sendUntil = Clocks.instant(ofSteady: end)
+        let used = submit(from: active, token: token, granted: granted)
+        if used < granted { context.budget.release([BudgetShare(key: key, lane: lane): granted - used]) }
+        return true
+    }
+
+    /// - Returns: how many of the granted requests were submitted.
+    private mutating func submit(from active: ActiveBatch, token: ProviderTokens.Token, granted: Int) -> Int {
+        active.refresh(context.cancels)
+        let databaseNow = context.lease.databaseNow
+        var requests: [PushRequest] = []
+        requests.reserveCapacity(granted)
+        while requests.count < granted && active.remaining > 0 {
+            let index = active.next
+            let pair = active.batch.pairs[index]
+            active.next += 1
+            if let outcome = active.decision(pair, now: databaseNow) {
+                note(active, PairResult(position: pair.position, outcome: outcome), slots: 0)
+                continue
+            }
+            do throws(HeaderError) {
+                let tag = takeSlot(Slot(active: active, pair: index, generation: token.generation))
+                requests.append(
+                    try PushRequest(
+                        tag: UInt64(tag),
+                        path: pair.path,
+                        head: active.head(pair.variant, token: token),
+                        varyingValue: pair.deliveryID,
+                        body: active.batch.variants[Int(pair.variant)].body
+                    )
+                )
+            } catch {
+                slots[slots.count - 1] = nil
+                note(active, PairResult(position: pair.position, outcome: .refused), slots: 0)
+            }
+        }
+        active.outstanding += requests.count
+        let taken = transport.submit(requests[...])
+        precondition(taken == requests.count, "a transport took fewer requests than it had slots")
+        context.counters.add { [count = Int64(taken)] in $0.requests += count }
+        return taken
+    }
+
+    private mutating func takeSlot(_ slot: Slot) -> Int {
+        if let free = freeSlots.popLast() {
+            slots[free] = slot
+            return free
+        }
+        slots.append(slot)
+        return slots.count - 1
+    }
+
+    private mutating func finishSubmitting(_ lane: Lane, isAbandoned: Bool = false) {
+        guard let active = queues[lane]?.removeFirst() else { return }
+        if isAbandoned { leaveOver(active) } else { leaveQueue(active) }
+    }
+
+    private func leaveQueue(_ active: ActiveBatch) {
+        shared.waiting.withLock { $0[Int(active.batch.lane.rawValue)] -= 1 }
+        context.bells.claim.ring()
+    }
+
+    /// Gives the pairs that were not submitted back to the queue; those in flight are still recorded.
+    private mutating func leaveOver(_ active: ActiveBatch) {
+        let unsent = active.batch.pairs[active.next...].map(\.position)
+        active.next = active.batch.pairs.count
+        leaveQueue(active)
+        recorder.put(.abandoned(active.batch.claimed.id, unsent: unsent))
+    }
+
+    private func currentToken(_ now: Microseconds) -> ProviderTokens.Token? {
+        do {
+            return try shared.settings.tokens.current(at: now, wall: Clocks.wall)
+        } catch {
+            context.logger.error("a provider token could not be signed", metadata: [LogKey.error: "\(error)"])
+            return nil
+        }
+    }
+
+    // MARK: Answers
+
+    private mutating func poll(_ timeout: Duration) {
+        transport.poll(timeout: timeout, into: &answers)
+        let state = transport.state
+        if state.established > established {
+            established = state.established
+            shared.breaker.withLock { $0.connected() }
+        }
+        if state.failedConnectsInARow > failedConnects {
+            let now = Clocks.steady
+            shared.breaker.withLock { $0.connectFailed(at: now) }
+            context.logger.warning(
+                "a provider could not be reached",
+                metadata: metadata([LogKey.error: "\(state.lastConnectFailure)"])
+            )
+        }
+        failedConnects = state.failedConnectsInARow
+        takeAnswers()
+    }
+
+    private mutating func takeAnswers() {
+        guard !answers.isEmpty else { return }
+        let judge = AnswerJudge(shared: shared, context: context, schedule: schedule)
+        var health = ProviderTally()
+        for answer in answers {
+            let index = Int(answer.tag)
+            guard let slot = slots[index] else { continue }
+            slots[index] = nil
+            freeSlots.append(index)
+            slot.active.outstanding -= 1
+            let pair = slot.active.batch.pairs[slot.pair]
+            let verdict = judge.verdict(answer, pair: pair, batch: slot.active.batch, generation: slot.generation)
+            health.count(verdict.health)
+            note(slot.active, judge.result(verdict, pair: pair, batch: slot.active.batch), slots: 1)
+        }
+        let now = Clocks.steady
+        let answered = answers.count
+        shared.breaker.withLock { [health] breaker in health.report(to: &breaker, at: now) }
+        shared.retries.withLock { $0.answered(answered, at: now) }
+        answers.removeAll(keepingCapacity: true)
+    }
+
+    private mutating func note(_ active: ActiveBatch, _ result: PairResult, slots: Int) {
+        if active.results.isEmpty { touched.append(active) }
+        active.results.append(result)
+        active.slots += slots
+    }
+
+    private mutating func report() {
+        for active in touched {
+            recorder.put(.results(active.batch.claimed.id, active.results, slots: active.slots))
+            active.results = []
+            active.slots = 0
+        }
+        touched.removeAll(keepingCapacity: true)
+    }
+
+    private func metadata(_ more: Logger.Metadata) -> Logger.Metadata {
+        let target = shared.settings.target
+        let own: Logger.Metadata = [
+            LogKey.app: "\(target.app)", LogKey.provider: "\(target.platform)",
+            LogKey.environment: "\(target.environment)",
+        ]
+        return own.merging(more) { $1 }
+    }
+}
+
+/// What a poll's answers said about the provider.
+private struct ProviderTally {
+    private var accepted = 0
+    private var failed = 0
+
+    mutating func count(_ health: ProviderHealth) {
+        switch health {
+        case .accepted: accepted += 1
+        case .failed: failed += 1
+        case .neutral: break
+        }
+    }
+
+    func report(to breaker: inout Breaker, at now: Microseconds) {
+        if accepted > 0 { breaker.record(.accepted, count: accepted, at: now) }
+        if failed > 0 { breaker.record(.failed, count: failed, at: now) }
+    }
+}

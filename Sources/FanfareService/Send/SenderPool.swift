@@ -1,0 +1,63 @@
+internal import FanfareCore
+internal import Logging
+internal import PushTransport
+internal import Threading
+
+/// How to reach one app's provider in one environment.
+struct PoolSettings: Sendable {
+    let target: Target
+    let tokens: ProviderTokens
+    let threads: Int
+    /// Makes one thread's transport, on that thread.
+    let makeTransport: @Sendable () throws -> any PushTransport
+}
+
+/// The sender threads of one target, the breaker they share, and how many batches wait for them.
+///
+/// Every target has threads of its own, so that a provider that never answers stops nobody else.
+final class SenderPool: Sendable {
+    /// Batches that may wait at each thread, per lane: enough to read the next while one is sent, little enough that
+    /// memory stays flat.
+    private static let depth = 4
+
+    let settings: PoolSettings
+    let breaker = Locked(Breaker())
+    let retries = Locked(RetryBudget())
+    private let waiting = Locked([0, 0, 0])
+    private let senders: [Sender]
+    private let turn = Locked(0)
+
+    init(settings: PoolSettings, context: StageContext, recorder: Mailbox<RecorderMessage>) {
+        self.settings = settings
+        let shared = SenderShared(settings: settings, breaker: breaker, retries: retries, waiting: waiting)
+        senders = (0..<max(1, settings.threads)).map { index in
+            Sender(index: index, shared: shared, context: context, recorder: recorder)
+        }
+    }
+
+    /// The pool's stages, one for each thread.
+    var stages: [any Stage] { senders }
+
+    /// How many more batches of a lane may be claimed.
+    func room(_ lane: Int16) -> Int {
+        max(0, Self.depth * senders.count - waiting.withLock { $0[Int(lane)] })
+    }
+
+    /// Hands a batch to a sender.
+    func send(_ batch: PreparedBatch) {
+        waiting.withLock { $0[Int(batch.lane.rawValue)] += 1 }
+        let index = turn.withLock { turn in
+            turn = (turn + 1) % senders.count
+            return turn
+        }
+        senders[index].put(batch)
+    }
+}
+
+/// What the threads of one pool share.
+struct SenderShared: Sendable {
+    let settings: PoolSettings
+    let breaker: Locked<Breaker>
+    let retries: Locked<RetryBudget>
+    let waiting: Locked<[Int]>
+}
