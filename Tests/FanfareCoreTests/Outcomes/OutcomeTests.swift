@@ -2,7 +2,7 @@ import FanfareCore
 import Testing
 
 struct OutcomeTests {
-    @Test func `Every outcome has a reason and a kind that its range allows`() {
+    @Test func everyOutcomeHasAReasonAndAFittingKind() {
         for outcome in Outcome.all {
             #expect(!outcome.reason.hasPrefix("code_"), "\(outcome)")
             switch outcome.range {
@@ -17,7 +17,7 @@ struct OutcomeTests {
         }
     }
 
-    @Test func `The codes of Fanfare's own outcomes are those of the contract`() {
+    @Test func ownCodesAreThoseOfTheContract() {
         let contract = [
             "pending", "accepted", "attempted", "unknown", "expired", "cancelled", "superseded", "disabled",
             "opted_out",
@@ -27,7 +27,7 @@ struct OutcomeTests {
         #expect(Outcome.all.prefix(12).map(\.rawValue) == Array(0...11))
     }
 
-    @Test func `Every byte has a meaning, also those of later versions`() {
+    @Test func everyByteHasAMeaningAlsoThoseOfLaterVersions() {
         let ranges = (UInt8.min...UInt8.max).map(OutcomeRange.init(code:))
         #expect(ranges[31] == .own && ranges[32] == .retrying && ranges[63] == .retrying)
         #expect(ranges[64] == .gone && ranges[95] == .gone && ranges[96] == .rejected && ranges[255] == .rejected)
@@ -35,12 +35,12 @@ struct OutcomeTests {
         #expect(ranges.enumerated().filter { !$0.element.isFinal }.map(\.offset) == [0, 2] + Array(32...63))
     }
 
-    @Test func `Rows tell outcomes apart`() {
+    @Test func rowsTellOutcomesApart() {
         let rows = Set(Outcome.all.map { "\($0.outcome)|\($0.reason)|\($0.provider?.rawValue ?? "")" })
         #expect(rows.count == Outcome.all.count)
     }
 
-    @Test func `A device kept against evidence is recorded as rejected for the same reason`() {
+    @Test func keepingTheDeviceKeepsTheReason() {
         for outcome in Outcome.all {
             let kept = outcome.keepingDevice
             if outcome.kind == .gone {
@@ -51,7 +51,7 @@ struct OutcomeTests {
         }
     }
 
-    @Test func `The rows for the schema are valid SQL values`() throws {
+    @Test func theRowsForTheSchemaAreValidSQLValues() throws {
         let lines = Outcome.sqlValues.split(separator: "\n")
         #expect(lines.count == Outcome.all.count)
         #expect(lines.first == "    (0, 'pending', 'not_attempted', NULL),")
@@ -60,7 +60,7 @@ struct OutcomeTests {
         #expect(lines.allSatisfy { $0.wholeMatch(of: row) != nil })
     }
 
-    @Test func `Fates have the names of the contract`() {
+    @Test func fatesHaveTheNamesOfTheContract() {
         let names = ["waiting", "planned", "duplicate", "unmatched", "cancelled", "expired", "refused"]
         #expect(Fate.allCases.map(\.name) == names)
         #expect(Fate.allCases.map(\.rawValue) == Array(0...6))

@@ -10,7 +10,7 @@ struct BreakerTests {
         return breaker
     }
 
-    @Test func `Nineteen failures are not enough, twenty are`() {
+    @Test func nineteenFailuresAreNotEnoughTwentyAre() {
         var breaker = Breaker()
         breaker.record(.failed, count: 19, at: 0)
         #expect(breaker.admit(at: 0) == .all)
@@ -18,7 +18,7 @@ struct BreakerTests {
         #expect(breaker.admit(at: 0) == .nothing(until: 5 * second))
     }
 
-    @Test func `Half of the answers must fail, refusals count as answers`() {
+    @Test func opensAtHalfOfTheAnswers() {
         var breaker = Breaker()
         breaker.record(.accepted, count: 30, at: 0)
         breaker.record(.neutral, count: 20, at: 0)
@@ -28,14 +28,14 @@ struct BreakerTests {
         #expect(breaker.state == .open(until: 5 * second, wait: 5 * second))
     }
 
-    @Test func `Failures older than ten seconds are forgotten`() {
+    @Test func failuresOlderThanTenSecondsAreForgotten() {
         var breaker = Breaker()
         breaker.record(.failed, count: 19, at: 0)
         breaker.record(.failed, count: 19, at: 10 * second)
         #expect(breaker.state == .closed)
     }
 
-    @Test func `Five failed connects in a row open it, a connection between them does not`() {
+    @Test func fiveFailedConnectsInARowOpenIt() {
         var breaker = Breaker()
         for _ in 0..<4 { breaker.connectFailed(at: 0) }
         breaker.connected()
@@ -45,7 +45,7 @@ struct BreakerTests {
         #expect(breaker.admit(at: 1) == .nothing(until: 5 * second))
     }
 
-    @Test func `One probe at a time, three accepted close it`() {
+    @Test func oneProbeAtATimeThreeAcceptedCloseIt() {
         var breaker = opened()
         for probe in 1...3 {
             let now = 5 * second + Int64(probe)
@@ -58,7 +58,7 @@ struct BreakerTests {
         #expect(breaker.state == .closed, "closing forgets what opened it")
     }
 
-    @Test func `A failed probe doubles the wait up to a minute`() {
+    @Test func aFailedProbeDoublesTheWaitUpToAMinute() {
         var breaker = opened()
         var now: Microseconds = 0
         for wait in [5, 10, 20, 40, 60, 60] {
@@ -69,7 +69,7 @@ struct BreakerTests {
         }
     }
 
-    @Test func `A probe that was refused or not used says nothing`() {
+    @Test func aProbeThatWasRefusedOrNotUsedSaysNothing() {
         var breaker = opened()
         for end in [ProviderHealth.neutral, .accepted, .neutral, .accepted, .neutral] {
             #expect(breaker.admit(at: 5 * second) == .probe)
@@ -78,13 +78,13 @@ struct BreakerTests {
         #expect(breaker.state == .probing(since: nil, accepted: 2, wait: 5 * second))
     }
 
-    @Test func `A probe that is never reported counts as failed`() {
+    @Test func aProbeThatIsNeverReportedCountsAsFailed() {
         var breaker = opened()
         #expect(breaker.admit(at: 5 * second) == .probe)
         #expect(breaker.admit(at: 25 * second) == .nothing(until: 35 * second))
     }
 
-    @Test func `A connect that fails while probing opens it again`() {
+    @Test func aConnectThatFailsWhileProbingOpensItAgain() {
         var breaker = opened()
         #expect(breaker.admit(at: 5 * second) == .probe)
         breaker.connectFailed(at: 6 * second)
@@ -93,7 +93,7 @@ struct BreakerTests {
         #expect(breaker.state == .open(until: 16 * second, wait: 10 * second), "a late result is ignored")
     }
 
-    @Test func `Late answers neither close nor reopen it`() {
+    @Test func lateAnswersNeitherCloseNorReopenIt() {
         var breaker = opened()
         breaker.record(.accepted, count: 1000, at: second)
         #expect(breaker.admit(at: 5 * second) == .probe)
@@ -103,7 +103,7 @@ struct BreakerTests {
     }
 
     @Test(arguments: 0..<10)
-    func `It never stays shut: from any state a healthy provider closes it within minutes`(seed: UInt64) {
+    func healthyProviderClosesItFromAnyState(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var breaker = Breaker()
         var now: Microseconds = 0

@@ -11,32 +11,32 @@ struct LeaseGuardTests {
         return lease
     }
 
-    @Test func `Without a lease nothing is submitted`() {
+    @Test func withoutALeaseNothingIsSubmitted() {
         var lease = LeaseGuard()
         #expect(!lease.maySubmit(at: 0) && lease.isRenewalDue(at: 0))
         lease.renewStarted(at: 0)
         #expect(!lease.maySubmit(at: 1))
     }
 
-    @Test func `The lease counts from before the renewal was sent, less a second`() {
+    @Test func countsFromBeforeTheRenewalLessASecond() {
         let lease = held(from: 100 * second)
         #expect(lease.maySubmit(at: 114 * second - 1))
         #expect(!lease.maySubmit(at: 114 * second))
         #expect(!lease.maySubmit(at: 3600 * second), "a machine that slept")
     }
 
-    @Test func `A renewal is due every five seconds`() {
+    @Test func aRenewalIsDueEveryFiveSeconds() {
         let lease = held(from: 0)
         #expect(!lease.isRenewalDue(at: 5 * second - 1) && lease.isRenewalDue(at: 5 * second))
     }
 
-    @Test func `An older renewal's answer does not shorten the lease`() {
+    @Test func anOlderRenewalsAnswerDoesNotShortenTheLease() {
         var lease = held(from: 10 * second)
         lease.renewSucceeded(startedAt: 5 * second)
         #expect(lease.submitsUntil == 24 * second)
     }
 
-    @Test func `A lost control connection ends it a second later, for good`() {
+    @Test func lostControlConnectionEndsItForGood() {
         var lease = held(from: 0)
         lease.controlLost(at: 3 * second)
         #expect(lease.maySubmit(at: 4 * second - 1) && !lease.maySubmit(at: 4 * second))
@@ -45,7 +45,7 @@ struct LeaseGuardTests {
         #expect(!lease.maySubmit(at: 4 * second) && !lease.isRenewalDue(at: 60 * second))
     }
 
-    @Test func `The grace does not outlive the lease`() {
+    @Test func theGraceDoesNotOutliveTheLease() {
         var lease = held(from: 0)
         lease.controlLost(at: 14 * second - 1)
         #expect(!lease.maySubmit(at: 14 * second))
@@ -55,7 +55,7 @@ struct LeaseGuardTests {
     }
 
     @Test(arguments: 0..<20)
-    func `It never submits past the lease the database knows`(seed: UInt64) {
+    func itNeverSubmitsPastTheLeaseTheDatabaseKnows(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var lease = LeaseGuard()
         var now: Microseconds = 0

@@ -2,7 +2,7 @@ import FanfareCore
 import Testing
 
 struct ConnectionPacerTests {
-    @Test func `A burst, then one an interval`() {
+    @Test func aBurstThenOneAnInterval() {
         var pacer = ConnectionPacer(burst: 3, interval: 2 * Micros.second)
         for _ in 0..<3 { #expect(pacer.take(at: 100) == nil) }
         #expect(pacer.take(at: 100) == 100 + 2 * Micros.second)
@@ -11,7 +11,7 @@ struct ConnectionPacerTests {
         #expect(pacer.take(at: 100 + 2 * Micros.second) == 100 + 4 * Micros.second)
     }
 
-    @Test func `A quiet while fills the bucket and no more`() {
+    @Test func aQuietWhileFillsTheBucketAndNoMore() {
         var pacer = ConnectionPacer(burst: 3, interval: Micros.second)
         for _ in 0..<3 { _ = pacer.take(at: 0) }
         let later = Micros.hour
@@ -19,7 +19,7 @@ struct ConnectionPacerTests {
     }
 
     @Test(arguments: 0..<10)
-    func `Over any span no more than the burst and its share of intervals`(seed: UInt64) {
+    func neverExceedsBurstAndRate(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var pacer = ConnectionPacer(burst: 4, interval: Micros.second)
         var now: Microseconds = 0
@@ -37,7 +37,7 @@ struct ConnectionPacerTests {
 }
 
 struct CheckpointPolicyTests {
-    @Test func `After 100 ms or a quarter of the share, whichever is first`() {
+    @Test func dueAfter100MsOrAQuarterOfTheShare() {
         var policy = CheckpointPolicy()
         #expect(!policy.isDue(share: 4096, at: Micros.hour) && policy.dueAt == nil)
         policy.answered(1, at: 1000)
@@ -48,7 +48,7 @@ struct CheckpointPolicyTests {
         #expect(policy.isDue(share: 4096, at: 50_001))
     }
 
-    @Test func `What is answered during a checkpoint belongs to the next`() {
+    @Test func answersDuringACheckpointBelongToTheNext() {
         var policy = CheckpointPolicy()
         policy.answered(2000, at: 0)
         policy.begun()
@@ -57,7 +57,7 @@ struct CheckpointPolicyTests {
         #expect(policy.answered == 3 && policy.dueAt == 100_500)
     }
 
-    @Test func `A tiny share is recorded answer by answer`() {
+    @Test func aTinyShareIsRecordedAnswerByAnswer() {
         var policy = CheckpointPolicy()
         policy.answered(1, at: 0)
         #expect(policy.isDue(share: 1, at: 0) && policy.isDue(share: 0, at: 0))
@@ -65,7 +65,7 @@ struct CheckpointPolicyTests {
 }
 
 struct ReconnectBackoffTests {
-    @Test func `It doubles to the longest wait and starts over when it served`() {
+    @Test func doublesToTheLongestWaitAndStartsOver() {
         var backoff = ReconnectBackoff(waits: 50_000...1_000_000)
         #expect((0..<7).map { _ in backoff.next(random: 1) } == [50, 100, 200, 400, 800, 1000, 1000].map { $0 * 1000 })
         backoff.reset()
@@ -73,7 +73,7 @@ struct ReconnectBackoffTests {
     }
 
     @Test(arguments: 0..<5)
-    func `Jitter takes at most half off`(seed: UInt64) {
+    func jitterTakesAtMostHalfOff(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var backoff = ReconnectBackoff()
         var ceiling: Microseconds = 50_000

@@ -12,14 +12,14 @@ struct PruneFuseTests {
         (PruneCounts(answers: .max, weak: .max, strong: .max), nil),
         (PruneCounts(), nil),
     ])
-    func `It blows beyond the share, with enough answers`(counts: PruneCounts, strength: PruneEvidence.Strength?) {
+    func itBlowsBeyondTheShareWithEnoughAnswers(counts: PruneCounts, strength: PruneEvidence.Strength?) {
         #expect(PruneFuse.judge(counts) == strength)
         var fuse = PruneFuse()
         #expect(fuse.observe(counts, at: 7) == (strength.map { .blown(by: $0, at: 7) } ?? .intact))
         #expect(fuse.allowsPruning == (strength == nil))
     }
 
-    @Test func `Counts older than ten minutes are forgotten`() {
+    @Test func countsOlderThanTenMinutesAreForgotten() {
         var fuse = PruneFuse()
         fuse.record(PruneCounts(answers: 600, weak: 15), at: 0)
         fuse.record(PruneCounts(answers: 600, weak: 15), at: 10 * Micros.minute)
@@ -28,7 +28,7 @@ struct PruneFuseTests {
         #expect(fuse.state == .blown(by: .weak, at: 19 * Micros.minute))
     }
 
-    @Test func `It stays blown until it is reset, and then counts anew`() {
+    @Test func itStaysBlownUntilItIsResetAndThenCountsAnew() {
         var fuse = PruneFuse()
         fuse.blow(by: .strong, at: 5)
         fuse.record(PruneCounts(answers: 1_000_000), at: 60 * Micros.minute)
@@ -38,7 +38,7 @@ struct PruneFuseTests {
         #expect(fuse == PruneFuse())
     }
 
-    @Test func `A wrong host stops pruning while few devices are lost`() {
+    @Test func aWrongHostStopsPruningWhileFewDevicesAreLost() {
         var fuse = PruneFuse()
         var pruned = 0
         for batch in 0..<100 {

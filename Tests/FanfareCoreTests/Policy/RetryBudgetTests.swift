@@ -2,7 +2,7 @@ import FanfareCore
 import Testing
 
 struct RetryBudgetTests {
-    @Test func `Ten a second are granted without any answers`() {
+    @Test func tenASecondAreGrantedWithoutAnyAnswers() {
         var budget = RetryBudget()
         for second in 0..<30 {
             let now = Int64(second) * Micros.second
@@ -12,7 +12,7 @@ struct RetryBudgetTests {
         }
     }
 
-    @Test func `A tenth of the answers of the last ten seconds, and no more`() {
+    @Test func grantsATenthOfTheAnswers() {
         var budget = RetryBudget()
         budget.answered(5000, at: 0)
         #expect(budget.take(300, at: 1) == 300)
@@ -22,7 +22,7 @@ struct RetryBudgetTests {
         #expect(budget.take(300, at: 10 * Micros.second) == 10)
     }
 
-    @Test func `Nothing and less than nothing take nothing`() {
+    @Test func nothingAndLessThanNothingTakeNothing() {
         var budget = RetryBudget()
         #expect(budget.take(0, at: 0) == 0 && budget.take(-5, at: 0) == 0)
         budget.answered(-100, at: 0)
@@ -30,7 +30,7 @@ struct RetryBudgetTests {
     }
 
     @Test(arguments: 0..<10)
-    func `Over any ten seconds the grants stay within a tenth and ten a second`(seed: UInt64) {
+    func grantsStayWithinBothShares(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var budget = RetryBudget()
         var now: Microseconds = 0

@@ -33,21 +33,21 @@ struct RetryScheduleTests {
         15 * minute,
     ]
 
-    @Test func `Ten attempts, nine waits, then exhausted`() {
+    @Test func tenAttemptsNineWaitsThenExhausted() {
         let run = waits(after: unavailable)
         #expect(run.waits == Self.backoff)
         #expect(run.end == .exhausted)
     }
 
     @Test(arguments: [UInt8(0), 1, 2, 255])
-    func `The number of attempts is retry.attempts, and one at least`(attempts: UInt8) {
+    func attemptsAreLimitedAndOneAtLeast(attempts: UInt8) {
         let run = waits(after: unavailable, schedule: RetrySchedule(maximumAttempts: attempts), limit: 300)
         #expect(run.waits.count == max(Int(attempts), 1) - 1)
         #expect(run.end == .exhausted)
     }
 
     @Test(arguments: 0..<20)
-    func `Jitter stays within half of the wait on either side`(seed: UInt64) {
+    func jitterStaysWithinHalfOfTheWaitOnEitherSide(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         for (step, wait) in Self.backoff.enumerated() {
             let history = RetryHistory(attempts: UInt8(step), waits: UInt8(step))
@@ -63,24 +63,24 @@ struct RetryScheduleTests {
     }
 
     @Test(arguments: [-1.0, 0, 1, 2, .infinity, -.infinity, .nan])
-    func `A random number out of bounds cannot break the bounds`(random: Double) {
+    func aRandomNumberOutOfBoundsCannotBreakTheBounds(random: Double) {
         #expect(
             waits(after: unavailable, random: random).waits.allSatisfy { $0 >= 500_000 && $0 <= 1350 * Micros.second }
         )
     }
 
-    @Test func `A lost answer is asked for once at once, then by the back-off`() {
+    @Test func lostAnswerIsResentOnceAtOnce() {
         #expect(waits(after: lost).waits == [0] + Self.backoff.dropLast())
         #expect(waits(after: lost).end == .exhausted)
     }
 
-    @Test func `What was not processed is free five times, then counts`() {
+    @Test func whatWasNotProcessedIsFreeFiveTimesThenCounts() {
         let run = waits(after: Verdict(fate: .notProcessed, atMostOnce: true))
         #expect(run.waits == Array(repeating: 0, count: 5) + Self.backoff)
         #expect(run.end == .exhausted)
     }
 
-    @Test func `What was not sent never counts, and ends by time alone`() {
+    @Test func whatWasNotSentNeverCountsAndEndsByTimeAlone() {
         let verdict = Verdict(fate: .notSent, atMostOnce: true)
         let run = waits(after: verdict, limit: 300)
         #expect(run.waits.prefix(7) == [0, 0, 0, 0, 0, 1_000_000, 4_000_000])
@@ -89,7 +89,7 @@ struct RetryScheduleTests {
         #expect(late == .final(.exhausted))
     }
 
-    @Test func `A floor holds and spreads by a tenth`() {
+    @Test func aFloorHoldsAndSpreadsByATenth() {
         for random in [0.0, 0.3, 0.999] {
             let verdict = Verdict(.retryingDeviceThrottled, .retry(Retry(floor: Self.minute)))
             let first = waits(after: verdict, random: random).waits[0]
@@ -98,7 +98,7 @@ struct RetryScheduleTests {
     }
 
     @Test(arguments: [Disposition.tryOtherEnvironment, .renewCredential])
-    func `A changed attempt follows at once, is remembered and counts`(disposition: Disposition) {
+    func changedAttemptFollowsAtOnceAndCounts(disposition: Disposition) {
         let outcome: Outcome =
             disposition == .renewCredential ? .retryingCredentialRenewed : .retryingOtherEnvironment
         let decision = RetrySchedule()
@@ -108,7 +108,7 @@ struct RetryScheduleTests {
         #expect(decision == .again(at: now, outcome: outcome, history: RetryHistory(attempts: 1, marks: mark)))
     }
 
-    @Test func `Nothing is planned at or after the deadline`() {
+    @Test func nothingIsPlannedAtOrAfterTheDeadline() {
         let short = Deadline(createdAt: now, ttl: Micros.second)
         let schedule = RetrySchedule()
         #expect(
@@ -129,14 +129,14 @@ struct RetryScheduleTests {
         )
     }
 
-    @Test func `Without a ttl a pair ends as exhausted after a day`() {
+    @Test func withoutATtlAPairEndsAsExhaustedAfterADay() {
         #expect(far == Deadline(createdAt: now, ttl: nil) && far.at == now + 24 * Micros.hour)
         #expect(far.outcome == .exhausted)
         #expect(Deadline(createdAt: now, ttl: Int64.max).at == .max)
     }
 
     @Test(arguments: 0..<30)
-    func `Whatever the answers, attempts are bounded and the end is a final outcome`(seed: UInt64) {
+    func anyAnswersEndInAFinalOutcome(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var history = RetryHistory.none
         var clock = now
@@ -181,18 +181,18 @@ struct RetryScheduleTests {
 }
 
 struct RetryHistoryTests {
-    @Test func `A pair that was never sent is encoded as zero`() {
+    @Test func aPairThatWasNeverSentIsEncodedAsZero() {
         #expect(RetryHistory.none.encoded == 0 && RetryHistory(encoded: 0) == .none)
     }
 
     @Test(arguments: 0..<20)
-    func `Any stored number is a history, and what is stored comes back`(seed: UInt64) {
+    func anyStoredNumberIsAHistory(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         let history = RetryHistory(encoded: Int32.random(in: .min ... .max, using: &random))
         #expect(RetryHistory(encoded: history.encoded) == history)
     }
 
-    @Test func `Counters saturate`() {
+    @Test func countersSaturate() {
         let history = RetryHistory(attempts: 255, waits: 200, freeRepeats: 200)
         #expect(history.waits == 15 && history.freeRepeats == 15 && RetryHistory(encoded: history.encoded) == history)
     }

@@ -10,7 +10,7 @@ private struct Tally: WindowTally {
 
 struct SlidingWindowTests {
     @Test(arguments: 0..<20)
-    func `The sum is that of the last buckets, however time passes`(seed: UInt64) {
+    func sumsTheLastBucketsHoweverTimePasses(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var window = SlidingWindow<Tally>(width: 100, buckets: 10)
         var added: [(bucket: Int64, count: Int)] = []
@@ -25,7 +25,7 @@ struct SlidingWindowTests {
         }
     }
 
-    @Test func `A clock that went back, or far ahead, does no harm`() {
+    @Test func aClockThatWentBackOrFarAheadDoesNoHarm() {
         var window = SlidingWindow<Tally>(width: 100, buckets: 10)
         window.add(Tally(count: 1), at: 1000)
         window.add(Tally(count: 1), at: -5)

@@ -6,14 +6,14 @@ private let ms = Micros.millisecond
 struct SweepScheduleTests {
     private let quiet = SweepSnapshot(xmin: 100, xmax: 100)
 
-    @Test func `Where no writer was open, once a second is enough`() {
+    @Test func whereNoWriterWasOpenOnceASecondIsEnough() {
         var schedule = SweepSchedule()
         #expect(schedule.fellAsleep(quiet, at: 0).sweepAt == Micros.second)
         let next = schedule.looked(quiet, found: 0, wasNotified: false, at: Micros.second)
         #expect(next.sweepAt == 2 * Micros.second && !next.warnsOfLostWakes)
     }
 
-    @Test func `While writers of the last sweep are open, 2 ms doubling to 50`() {
+    @Test func pollsFasterWhileWritersAreOpen() {
         var schedule = SweepSchedule()
         let busy = SweepSnapshot(xmin: 90, xmax: 100)
         var waits = [schedule.fellAsleep(busy, at: 0).sweepAt]
@@ -21,7 +21,7 @@ struct SweepScheduleTests {
         #expect(waits == [2, 4, 8, 16, 32, 50, 50].map { $0 * ms })
     }
 
-    @Test func `It settles when the snapshot's xmin reaches the sweep's xmax, whatever began later`() {
+    @Test func settlesWhenXminReachesTheSweepsXmax() {
         var schedule = SweepSchedule()
         _ = schedule.fellAsleep(SweepSnapshot(xmin: 90, xmax: 100), at: 0)
         let nearly = schedule.looked(SweepSnapshot(xmin: 99, xmax: 150), found: 0, wasNotified: false, at: 0)
@@ -30,13 +30,13 @@ struct SweepScheduleTests {
         #expect(reached.sweepAt == Micros.second && schedule.state == .idle)
     }
 
-    @Test func `What settling finds is no reason to warn`() {
+    @Test func whatSettlingFindsIsNoReasonToWarn() {
         var schedule = SweepSchedule()
         _ = schedule.fellAsleep(SweepSnapshot(xmin: 90, xmax: 100), at: 0)
         #expect(!schedule.looked(quiet, found: 3, wasNotified: false, at: 0).warnsOfLostWakes)
     }
 
-    @Test func `Events nobody announced make it look every 50 ms for a minute, and warn once`() {
+    @Test func unannouncedEventsPollFasterAndWarnOnce() {
         var schedule = SweepSchedule()
         _ = schedule.fellAsleep(quiet, at: 0)
         let found = schedule.looked(quiet, found: 1, wasNotified: false, at: 0)
@@ -48,7 +48,7 @@ struct SweepScheduleTests {
         #expect(calm.sweepAt == 91 * Micros.second)
     }
 
-    @Test func `A notification explains what is found`() {
+    @Test func aNotificationExplainsWhatIsFound() {
         var schedule = SweepSchedule()
         _ = schedule.fellAsleep(quiet, at: 0)
         let next = schedule.looked(quiet, found: 5, wasNotified: true, at: 0)
@@ -56,7 +56,7 @@ struct SweepScheduleTests {
     }
 
     @Test(arguments: 0..<20)
-    func `No look is further away than a second, and settling ends with the writers`(seed: UInt64) {
+    func looksAtLeastOnceASecond(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var schedule = SweepSchedule()
         var now: Microseconds = 0

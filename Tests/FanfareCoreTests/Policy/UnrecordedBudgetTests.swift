@@ -2,14 +2,14 @@ import FanfareCore
 import Testing
 
 struct UnrecordedBudgetTests {
-    @Test func `Who is alone may take W but for the newcomers' reserve`() {
+    @Test func whoIsAloneMayTakeWButForTheNewcomersReserve() {
         var budget = UnrecordedBudget<String>()
         #expect(budget.acquire(10_000, for: "a", lane: .transactional) == 3840)
         #expect(budget.share(of: "a") == 4096 && budget.held == 3840)
         #expect(budget.acquire(10, for: "b", lane: .transactional) == 10)
     }
 
-    @Test func `While another has work, half is the limit`() {
+    @Test func whileAnotherHasWorkHalfIsTheLimit() {
         var budget = UnrecordedBudget<String>()
         budget.setWork(true, for: "b", lane: .bulk)
         #expect(budget.acquire(10_000, for: "a", lane: .transactional) == 2048)
@@ -20,21 +20,21 @@ struct UnrecordedBudgetTests {
         #expect(budget.held(by: "a") == 3840, "and keeps what it has")
     }
 
-    @Test func `Normal and bulk leave a quarter to the transactional lane`() {
+    @Test func normalAndBulkLeaveAQuarterFree() {
         var budget = UnrecordedBudget<String>()
         let pooled = budget.acquire(2000, for: "a", lane: .normal) + budget.acquire(9999, for: "a", lane: .bulk)
         #expect(pooled <= 3072 && pooled >= 2800)
         #expect(budget.acquire(9999, for: "a", lane: .transactional) >= 960)
     }
 
-    @Test func `A broadcast of one key does not stop its own one-offs`() {
+    @Test func aBroadcastOfOneKeyDoesNotStopItsOwnOneOffs() {
         var budget = UnrecordedBudget<String>()
         budget.setWork(true, for: "b", lane: .normal)
         #expect(budget.acquire(9999, for: "a", lane: .bulk) == 1536)
         #expect(budget.acquire(9999, for: "a", lane: .transactional) == 512)
     }
 
-    @Test func `Bulk work keeps five per cent from the other lanes`() {
+    @Test func bulkWorkKeepsFivePerCentFromTheOtherLanes() {
         var budget = UnrecordedBudget<String>()
         budget.setWork(true, for: "a", lane: .bulk)
         _ = budget.acquire(9999, for: "a", lane: .transactional)
@@ -42,7 +42,7 @@ struct UnrecordedBudgetTests {
         #expect(budget.acquire(9999, for: "a", lane: .bulk) >= 4096 / 20)
     }
 
-    @Test func `A silent provider with all lanes full stops nobody else`() {
+    @Test func silentProviderStopsNobodyElse() {
         var budget = UnrecordedBudget<String>()
         for lane in Lane.allCases { _ = budget.acquire(9999, for: "silent", lane: lane) }
         for lane in Lane.allCases {
@@ -50,7 +50,7 @@ struct UnrecordedBudgetTests {
         }
     }
 
-    @Test func `A third key progresses while two silent ones hold what they can`() {
+    @Test func thirdKeyProgressesBesideTwoSilentOnes() {
         var budget = UnrecordedBudget<String>()
         for key in ["a", "b"] { budget.setWork(true, for: key, lane: .transactional) }
         for key in ["a", "b"] { _ = budget.acquire(9999, for: key, lane: .transactional) }
@@ -58,7 +58,7 @@ struct UnrecordedBudgetTests {
     }
 
     @Test(arguments: [1, 2, 3, 7, 20])
-    func `Also a tiny W lets every lane progress by itself`(capacity: Int) {
+    func alsoATinyWLetsEveryLaneProgressByItself(capacity: Int) {
         for lane in Lane.allCases {
             var budget = UnrecordedBudget<String>(capacity: capacity)
             for other in Lane.allCases { budget.setWork(true, for: "a", lane: other) }
@@ -67,7 +67,7 @@ struct UnrecordedBudgetTests {
         }
     }
 
-    @Test func `Who holds nothing and wants nothing is forgotten`() {
+    @Test func whoHoldsNothingAndWantsNothingIsForgotten() {
         var budget = UnrecordedBudget<Int>()
         for key in 0..<1000 {
             #expect(budget.acquire(1, for: key, lane: .normal) == 1)
@@ -77,13 +77,13 @@ struct UnrecordedBudgetTests {
         #expect(budget.share(of: 0) == 4096 && budget.held == 0)
     }
 
-    @Test func `Negative and zero wishes take nothing`() {
+    @Test func negativeAndZeroWishesTakeNothing() {
         var budget = UnrecordedBudget<Int>()
         #expect(budget.acquire(0, for: 1, lane: .bulk) == 0 && budget.acquire(-9, for: 1, lane: .bulk) == 0)
     }
 
     @Test(arguments: 0..<12)
-    func `Limits hold in any order of calls`(seed: UInt64) {
+    func limitsHoldInAnyOrderOfCalls(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         let capacity = [16, 100, 333, 4096][Int(seed % 4)]
         var budget = UnrecordedBudget<Int>(capacity: capacity)
@@ -118,7 +118,7 @@ struct UnrecordedBudgetTests {
 
     /// All lanes of two keys always have work; slots come back after a while, and who asks first is random.
     @Test(arguments: 0..<6)
-    func `Under full load every lane progresses, bulk by five per cent at least`(seed: UInt64) {
+    func everyLaneProgressesUnderFullLoad(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var budget = UnrecordedBudget<Int>()
         var flying: [(key: Int, lane: Lane, count: Int)] = []

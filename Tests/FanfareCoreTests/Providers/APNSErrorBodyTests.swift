@@ -4,7 +4,7 @@ import Testing
 struct APNSErrorBodyTests {
     private func parse(_ text: String) -> APNSErrorBody { APNSErrorBody(parsing: Array(text.utf8)) }
 
-    @Test func `Reason and timestamp are read`() {
+    @Test func reasonAndTimestampAreRead() {
         let body = parse(#"{"reason":"Unregistered","timestamp":1789999000123}"#)
         #expect(body == APNSErrorBody(reason: "Unregistered", timestampMilliseconds: 1_789_999_000_123))
     }
@@ -15,43 +15,43 @@ struct APNSErrorBodyTests {
         "{\"reason\":null}", "{\"reason\":7,\"timestamp\":\"x\"}", "{\"timestamp\":1e400}", "{\"reason\":\"\"}",
         String(repeating: "[", count: 4096), String(repeating: "{\"reason\":", count: 400),
     ])
-    func `A body that says nothing is empty`(text: String) {
+    func aBodyThatSaysNothingIsEmpty(text: String) {
         #expect(parse(text) == APNSErrorBody())
     }
 
-    @Test func `Bytes that are no UTF-8 are empty`() {
+    @Test func bytesThatAreNoUTF8AreEmpty() {
         #expect(APNSErrorBody(parsing: [0xff, 0xfe, 0x00]) == APNSErrorBody())
     }
 
-    @Test func `A field of an unexpected type does not hide the other`() {
+    @Test func aFieldOfAnUnexpectedTypeDoesNotHideTheOther() {
         #expect(parse(#"{"reason":["x"],"timestamp":5}"#) == APNSErrorBody(timestampMilliseconds: 5))
         let odd = parse(#"{"reason":"Unregistered","timestamp":"soon"}"#)
         #expect(odd == APNSErrorBody(reason: "Unregistered"))
     }
 
     @Test(arguments: [("1789999000123.0", 1_789_999_000_123), ("-1", -1), ("0.4", 0)])
-    func `Unusual numbers are read`(number: String, value: Int64) {
+    func unusualNumbersAreRead(number: String, value: Int64) {
         #expect(parse(#"{"timestamp":\#(number)}"#).timestampMilliseconds == value)
     }
 
     @Test(arguments: ["1e300", "99999999999999999999", "true"])
-    func `Numbers that are no time are left out`(number: String) {
+    func numbersThatAreNoTimeAreLeftOut(number: String) {
         #expect(parse(#"{"timestamp":\#(number)}"#).timestampMilliseconds == nil)
     }
 
-    @Test func `An oversized body is not looked at`() {
+    @Test func anOversizedBodyIsNotLookedAt() {
         let body = #"{"reason":"Shutdown","padding":"\#(String(repeating: "x", count: 5000))"}"#
         #expect(parse(body) == APNSErrorBody())
     }
 
-    @Test func `An unknown reason is cut and holds nothing that breaks a log`() {
+    @Test func unknownReasonIsCutAndLoggable() {
         let long = parse(#"{"reason":"\#(String(repeating: "A", count: 500))"}"#)
         #expect(long.reason?.count == APNSErrorBody.maximumReasonLength)
         #expect(parse(#"{"reason":"a\nb\u001b[31m\u202ec"}"#).reason == "ab[31mc")
     }
 
     @Test(arguments: 0..<50)
-    func `Garbage never crashes`(seed: UInt64) {
+    func garbageNeverCrashes(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var bytes = Array(#"{"reason":"Unregistered","timestamp":1789999000123}"#.utf8)
         for _ in 0..<Int.random(in: 1...8, using: &random) {

@@ -30,14 +30,14 @@ private func verdict(_ reason: APNSReason, in circumstances: AttemptContext = co
 struct APNSVerdictTests {
     private static let allMarks = (UInt8(0)...31).map(RetryHistory.Marks.init(rawValue:))
 
-    @Test func `Acceptance is final, and any 2xx is one`() {
+    @Test func acceptanceIsFinalAndAny2xxIsOne() {
         #expect(verdict(200) == .accepted)
         #expect(verdict(202).outcome == .accepted && verdict(202).isUnrecognized)
         #expect(verdict(200, "BadDeviceToken").outcome == .accepted)
     }
 
     @Test(arguments: APNSReason.allCases)
-    func `A documented reason is recognised and its outcome fits what follows`(reason: APNSReason) {
+    func documentedReasonsAreRecognised(reason: APNSReason) {
         for marks in Self.allMarks {
             let verdict = verdict(reason, in: context(marks))
             #expect(!verdict.isUnrecognized)
@@ -49,7 +49,7 @@ struct APNSVerdictTests {
     }
 
     @Test(arguments: [-1, 0, 99, 100, 101, 302, 399, 400, 403, 404, 410, 418, 429, 451, 500, 502, 503, 599, 600, 9999])
-    func `Every status is judged with every reason, known or not`(status: Int) {
+    func everyStatusIsJudgedWithEveryReasonKnownOrNot(status: Int) {
         let reasons = [nil, "Surprise"] + APNSReason.allCases.map(\.rawValue)
         for reason in reasons {
             for marks in Self.allMarks {
@@ -75,24 +75,24 @@ struct APNSVerdictTests {
     @Test(arguments: [
         (404, Outcome.apnsStatus4xx), (302, .apnsStatus3xx), (0, .apnsStatusOther), (700, .apnsStatusOther),
     ])
-    func `An unknown reason goes by its status class and is flagged`(status: Int, outcome: Outcome) {
+    func unknownReasonGoesByItsStatusClass(status: Int, outcome: Outcome) {
         #expect(verdict(status, "Surprise") == Verdict(outcome, .final, isUnrecognized: true))
     }
 
-    @Test func `An unknown 5xx or 429 is tried again`() {
+    @Test func anUnknown5xxOr429IsTriedAgain() {
         #expect(verdict(502) == Verdict(.retryingStatus5xx, .retry(Retry()), isUnrecognized: true))
         let throttled = verdict(429, "Slower")
         #expect(throttled.disposition == .retry(Retry(floor: Micros.minute)) && throttled.isUnrecognized)
     }
 
     @Test(arguments: [("BadEnvironmentKeyInToken", 403), ("BadEnvironmentKeyIdInToken", 403)])
-    func `Both spellings are one reason`(spelling: String, status: Int) {
+    func bothSpellingsAreOneReason(spelling: String, status: Int) {
         let verdict = verdict(status, spelling)
         #expect(verdict.outcome == .apnsBadEnvironmentKeyIdInToken)
         #expect(verdict.disposition == .pauseCredential(.credential) && !verdict.isUnrecognized)
     }
 
-    @Test func `A reason with the wrong status is believed, but never against the token`() {
+    @Test func misplacedReasonIsNoEvidenceAgainstTheToken() {
         #expect(verdict(400, "Unregistered").outcome == .apnsStatus4xx)
         #expect(verdict(503, "BadDeviceToken").outcome == .retryingStatus5xx)
         #expect(verdict(410, "BadDeviceToken") == Verdict(.apnsStatus410, .final, isUnrecognized: true))
@@ -108,7 +108,7 @@ struct APNSTokenVerdictTests {
     }
 
     @Test(arguments: ["Unregistered", "ExpiredToken"])
-    func `410 prunes registrations up to a millisecond after its timestamp`(reason: String) {
+    func prunesUpToAMillisecondAfterTheTimestamp(reason: String) {
         let timestamp: Int64 = 1_500_000
         let upTo = timestamp * 1000 + 1000
         let edge = verdict(410, reason, timestamp: timestamp, in: context(registeredAt: upTo))
@@ -119,12 +119,12 @@ struct APNSTokenVerdictTests {
         #expect(later.disposition == .retry(Retry(floor: Micros.minute)))
     }
 
-    @Test func `A registration younger than the evidence is tried once more and then kept`() {
+    @Test func youngerRegistrationIsTriedOnceMoreThenKept() {
         let again = context(.registeredLater, registeredAt: 1600 * Micros.second)
         #expect(verdict(410, "Unregistered", timestamp: 1_500_000, in: again) == Verdict(.apnsUnregistered, .final))
     }
 
-    @Test func `Without a timestamp the answer's time counts`() {
+    @Test func withoutATimestampTheAnswersTimeCounts() {
         let upTo = 2000 * Micros.second + 1000
         #expect(prunes(verdict(410, "Unregistered")) == PruneEvidence(strength: .strong, registeredUpTo: upTo))
         let bare = verdict(410)
@@ -133,16 +133,16 @@ struct APNSTokenVerdictTests {
     }
 
     @Test(arguments: [Int64.max, 9_999_999_999_999])
-    func `A timestamp still to come does not reach beyond the answer`(timestamp: Int64) {
+    func futureTimestampDoesNotReachBeyondTheAnswer(timestamp: Int64) {
         let evidence = prunes(verdict(410, "Unregistered", timestamp: timestamp))
         #expect(evidence?.registeredUpTo == 2000 * Micros.second + 1000)
     }
 
-    @Test func `An impossible timestamp keeps the device`() {
+    @Test func anImpossibleTimestampKeepsTheDevice() {
         #expect(verdict(410, "Unregistered", timestamp: .min).outcome == .retryingRegisteredLater)
     }
 
-    @Test func `BadDeviceToken asks the other environment before it is weak evidence`() {
+    @Test func badDeviceTokenTriesTheOtherEnvironmentFirst() {
         #expect(verdict(.badDeviceToken) == Verdict(.retryingOtherEnvironment, .tryOtherEnvironment))
         let second = verdict(.badDeviceToken, in: context(.otherEnvironment))
         #expect(second.outcome == .goneAPNSBadDeviceToken)
@@ -153,7 +153,7 @@ struct APNSTokenVerdictTests {
         APNSReason.badEnvironmentKeyIdInToken, .invalidProviderToken, .badCertificateEnvironment, .topicDisallowed,
         .forbidden, .missingProviderToken, .missingTopic,
     ])
-    func `A credential error in the other environment is no evidence and no alarm`(reason: APNSReason) {
+    func credentialErrorInTheOtherEnvironmentIsNoEvidence(reason: APNSReason) {
         let verdict = verdict(reason, in: context(.otherEnvironment))
         #expect(verdict == Verdict(.apnsBadDeviceToken, .final))
     }
@@ -161,7 +161,7 @@ struct APNSTokenVerdictTests {
 
 struct APNSSenderVerdictTests {
     @Test(arguments: [APNSReason.expiredProviderToken, .invalidProviderToken])
-    func `A stale credential is renewed once, on a new connection`(reason: APNSReason) {
+    func staleCredentialIsRenewedOnce(reason: APNSReason) {
         let first = verdict(reason)
         #expect(first == Verdict(.retryingCredentialRenewed, .renewCredential, replacesConnection: true))
         let second = verdict(reason, in: context(.credentialRenewed))
@@ -170,17 +170,17 @@ struct APNSSenderVerdictTests {
     }
 
     @Test(arguments: [APNSReason.badTopic, .missingTopic, .topicDisallowed])
-    func `A topic error pauses the topic, not the credential`(reason: APNSReason) {
+    func aTopicErrorPausesTheTopicNotTheCredential(reason: APNSReason) {
         #expect(verdict(reason).disposition == .pauseCredential(.topic))
     }
 
-    @Test func `429 waits a minute, in the scope it speaks of`() {
+    @Test func status429WaitsAMinuteInTheScopeItSpeaksOf() {
         #expect(verdict(.tooManyRequests).disposition == .retry(Retry(floor: Micros.minute)))
         let updates = verdict(.tooManyProviderTokenUpdates)
         #expect(updates.disposition == .retry(Retry(floor: Micros.minute, scope: .credential)))
     }
 
-    @Test func `Retry-After raises the floor and never lowers it`() {
+    @Test func retryAfterRaisesTheFloorAndNeverLowersIt() {
         let busy = verdict(503, "ServiceUnavailable", retryAfter: "90")
         #expect(busy.disposition == .retry(Retry(floor: 90 * Micros.second)))
         let device = verdict(429, "TooManyRequests", retryAfter: "5")
@@ -189,18 +189,18 @@ struct APNSSenderVerdictTests {
     }
 
     @Test(arguments: [APNSReason.shutdown, .idleTimeout, .unrelatedKeyIdInToken])
-    func `A used-up connection is replaced`(reason: APNSReason) {
+    func aUsedUpConnectionIsReplaced(reason: APNSReason) {
         let verdict = verdict(reason)
         #expect(verdict.replacesConnection && verdict.outcome.kind == .retrying)
         #expect(verdict.health == .neutral)
     }
 
-    @Test func `An unrelated key on a connection of its own is a configuration error`() {
+    @Test func unrelatedKeyOnItsOwnConnectionPauses() {
         let verdict = verdict(.unrelatedKeyIdInToken, in: context(.otherConnection))
         #expect(verdict.disposition == .pauseCredential(.credential))
     }
 
-    @Test func `Faults of the provider and lost answers count against it, refusals do not`() {
+    @Test func healthTellsFaultsFromRefusals() {
         #expect(verdict(200).health == .accepted)
         #expect(verdict(.internalServerError).health == .failed && verdict(.serviceUnavailable).health == .failed)
         #expect(verdict(502).health == .failed)
@@ -211,7 +211,7 @@ struct APNSSenderVerdictTests {
     }
 
     @Test(arguments: UnansweredFate.allCases)
-    func `At most once repeats only what certainly was not delivered`(fate: UnansweredFate) {
+    func atMostOnceNeverRepeatsTheAmbiguous(fate: UnansweredFate) {
         let once = Verdict(fate: fate, atMostOnce: true)
         if fate == .ambiguous {
             #expect(once == Verdict(.unknown, .final))
@@ -220,7 +220,7 @@ struct APNSSenderVerdictTests {
         }
     }
 
-    @Test func `GOAWAY debug data is read like a body`() {
+    @Test func goawayDebugDataIsReadLikeABody() {
         let debug = APNSErrorBody(parsing: Array(#"{"reason":"BadCertificateEnvironment"}"#.utf8))
         let reason = debug.reason.flatMap(APNSReason.init(text:))
         #expect(reason?.meaning == .badConfiguration(.credential))

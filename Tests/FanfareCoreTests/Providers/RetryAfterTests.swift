@@ -13,7 +13,7 @@ struct RetryAfterTests {
         ("Thu, 01 Jan 1970 00:00:00 GMT", 1), ("Fri, 31 Dec 9999 23:59:59 GMT", 3600),
         ("Sun, 06 Nov 1994 08:59:60 GMT", 623),
     ])
-    func `Seconds and dates are clamped to between 1 s and 1 h`(text: String, seconds: Int64) {
+    func secondsAndDatesAreClampedToBetween1SAnd1H(text: String, seconds: Int64) {
         #expect(RetryAfter.wait(text, now: now) == seconds * Micros.second)
     }
 
@@ -23,21 +23,21 @@ struct RetryAfterTests {
         "Sun, 06 nov 1994 08:49:37 GMT", "Sun, +6 Nov 1994 08:49:37 GMT", "Mon, 29 Feb 1900 00:00:00 GMT",
         String(repeating: "é", count: 29),
     ])
-    func `Junk is no wait`(text: String) {
+    func junkIsNoWait(text: String) {
         #expect(RetryAfter.wait(text, now: now) == nil)
     }
 
-    @Test func `A missing field is no wait`() {
+    @Test func aMissingFieldIsNoWait() {
         #expect(RetryAfter.wait(nil, now: now) == nil)
     }
 
-    @Test func `Extreme clocks do not trap`() {
+    @Test func extremeClocksDoNotTrap() {
         #expect(RetryAfter.wait("Sun, 06 Nov 1994 08:49:37 GMT", now: .min) == Micros.hour)
         #expect(RetryAfter.wait("Sun, 06 Nov 1994 08:49:37 GMT", now: .max) == Micros.second)
     }
 
     @Test(arguments: 0..<20)
-    func `Dates agree with Foundation's calendar`(seed: UInt64) throws {
+    func datesAgreeWithFoundationsCalendar(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         let formatter = DateFormatter()
         formatter.locale = Locale(identifier: "en_US_POSIX")
