@@ -28,9 +28,15 @@ public struct APNSErrorBody: Equatable, Sendable {
     ///
     /// - Parameter bytes: the body or the debug data, complete or cut.
     public init(parsing bytes: some Collection<UInt8>) {
-        guard !bytes.isEmpty, bytes.count <= Self.maximumBytes,
-            let fields = try? JSONDecoder().decode(Fields.self, from: Data(bytes))
-        else {
+        guard !bytes.isEmpty, bytes.count <= Self.maximumBytes else {
+            self.init()
+            return
+        }
+        if let canonical = APNSErrorBody(canonical: bytes) {
+            self = canonical
+            return
+        }
+        guard let fields = try? JSONDecoder().decode(Fields.self, from: Data(bytes)) else {
             self.init()
             return
         }

@@ -9,6 +9,20 @@ struct APNSErrorBodyTests {
         #expect(body == APNSErrorBody(reason: "Unregistered", timestampMilliseconds: 1_789_999_000_123))
     }
 
+    /// A space sends the same body past the fast path.
+    @Test(arguments: [
+        #"{"reason":"Unregistered"}"#, #"{"reason":"ExpiredToken","timestamp":1789999000123}"#,
+        #"{"reason":"Shutdown","timestamp":1}"#, #"{"reason":"X","timestamp":0}"#, #"{"reason":"X","timestamp":007}"#,
+        #"{"reason":"X","timestamp":999999999999999999}"#, #"{"reason":"X","timestamp":9999999999999999999}"#,
+        #"{"reason":"","timestamp":5}"#, #"{"reason":"X","timestamp":}"#, #"{"reason":"X","timestamp":5,"more":1}"#,
+        #"{"reason":"X"}}"#, #"{"reason":"X"#, #"{"reason":"X@y"}"#, #"{"reason":"X","timestamp":5e3}"#,
+        "{\"reason\":\"\(String(repeating: "A", count: 64))\"}",
+        "{\"reason\":\"\(String(repeating: "A", count: 65))\"}",
+    ])
+    func compactAndSpacedBodiesReadAlike(text: String) {
+        #expect(parse(text) == parse(" " + text))
+    }
+
     @Test(arguments: [
         "", " ", "{}", "[]", "null", "42", "\"Unregistered\"", "{\"reason\":",
         "<html><body>502 Bad Gateway</body></html>",
