@@ -37,11 +37,11 @@ public struct Configuration: Equatable, Sendable {
     /// The providers of one app.
     public struct App: Equatable, Sendable {
         /// Credentials for APNs; nil if the app does not send there.
-        public var apns: APNs?
+        public var apns: APNS?
     }
 
     /// Token-based credentials for APNs, and where its two environments are.
-    public struct APNs: Equatable, Sendable {
+    public struct APNS: Equatable, Sendable {
         /// Team id, the `iss` claim.
         public var teamID = ""
         /// Key id, the `kid` header.

@@ -55,7 +55,7 @@ struct ConfigurationKey: Sendable {
     /// A key of one app's APNs credentials, `apps.<name>.apns.…`.
     init<Value>(
         apns key: String,
-        _ property: any WritableKeyPath<Configuration.APNs, Value> & Sendable,
+        _ property: any WritableKeyPath<Configuration.APNS, Value> & Sendable,
         _ kind: ConfigurationValueKind<Value>,
         presence: Presence = .optional,
         _ meaning: String
@@ -64,7 +64,7 @@ struct ConfigurationKey: Sendable {
         (type, range) = (kind.name, kind.range)
         (self.presence, self.meaning) = (presence, meaning)
         change = .reload
-        standard = presence == .required ? nil : kind.text(Configuration.APNs()[keyPath: property])
+        standard = presence == .required ? nil : kind.text(Configuration.APNS()[keyPath: property])
         store = { (configuration, name, text, place) throws(ConfigurationRefusal) in
             let value = try kind.parse(text, place)
             configuration.apps[name, default: .init()].apns[default: .init()][keyPath: property] = value
