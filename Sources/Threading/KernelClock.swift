@@ -1,0 +1,30 @@
+import Glibc
+
+/// The kernel's clocks that no one can set.
+public enum KernelClock: Sendable {
+    /// Time since boot, suspended time included: what leases are compared with (CLOCK_BOOTTIME).
+    case bootTime
+    /// Time since boot without suspended time: what systemd and time-outs go by (CLOCK_MONOTONIC).
+    case monotonic
+    /// CPU time of the calling thread (CLOCK_THREAD_CPUTIME_ID).
+    case threadCPU
+    /// CPU time of all threads of the process (CLOCK_PROCESS_CPUTIME_ID).
+    case processCPU
+
+    /// The clock's reading in microseconds, rounded down; comparable with readings of the same clock only.
+    public var microseconds: Int64 {
+        var time = timespec()
+        let status = unsafe clock_gettime(id, &time)
+        precondition(status == 0, "clock_gettime failed: \(errno)")
+        return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
+    }
+
+    private var id: clockid_t {
+        switch self {
+        case .bootTime: CLOCK_BOOTTIME
+        case .monotonic: CLOCK_MONOTONIC
+        case .threadCPU: CLOCK_THREAD_CPUTIME_ID
+        case .processCPU: CLOCK_PROCESS_CPUTIME_ID
+        }
+    }
+}
