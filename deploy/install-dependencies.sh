@@ -1,0 +1,108 @@
+#!/usr/bin/env bash
+# Installs the Debian or Ubuntu packages that building, testing and the quick start need, if any is missing.
+#
+#   install-dependencies.sh           install what is missing, as root or through sudo
+#   install-dependencies.sh --check   only tell; exit 1 if something is missing
+#
+# Exit codes: 0 nothing is missing (any more), 1 something is missing, 64 usage, 69 it cannot be installed here.
+set -euo pipefail
+
+readonly minimum_postgres=15
+
+# Prints the packages that are missing. Looks for what is used, not for packages: other ways to install are fine.
+missing_packages() {
+    local have_pkg_config=true
+    if ! command -v pkg-config > /dev/null; then
+        have_pkg_config=false
+        echo pkg-config
+    fi
+    library libpq libpq-dev "$have_pkg_config"
+    library libcurl libcurl4-openssl-dev "$have_pkg_config"
+    library openssl libssl-dev "$have_pkg_config"
+    has_postgres || echo postgresql
+    command -v nghttpd > /dev/null || echo nghttp2-server
+}
+
+# library MODULE PACKAGE HAVE_PKG_CONFIG: prints the package unless the module's headers are there.
+library() {
+    local module=$1 package=$2 have_pkg_config=$3
+    if "$have_pkg_config" && pkg-config --exists "$module"; then return; fi
+    if ! "$have_pkg_config" && is_installed "$package"; then return; fi
+    echo "$package"
+}
+
+is_installed() {
+    command -v dpkg-query > /dev/null \
+        && [[ "$(dpkg-query --show --showformat '${db:Status-Status}' "$1" 2> /dev/null)" == installed ]]
+}
+
+# A server of a version that Fanfare supports; Debian keeps it out of PATH.
+has_postgres() {
+    local program version
+    for program in /usr/lib/postgresql/*/bin/postgres "$(command -v postgres || true)"; do
+        [[ -x "$program" ]] || continue
+        version=$("$program" --version | sed -E 's/^[^0-9]*([0-9]+).*/\1/')
+        if ((version >= minimum_postgres)); then return 0; fi
+    done
+    return 1
+}
+
+fail() {
+    echo "install-dependencies: $1" >&2
+    exit 69
+}
+
+# Runs a command as root, without ever waiting for a password where nobody can type one.
+as_root() {
+    if ((EUID == 0)); then
+        "$@"
+    elif [[ -t 0 ]]; then
+        sudo "$@"
+    else
+        sudo --non-interactive "$@"
+    fi
+}
+
+install_packages() {
+    command -v apt-get > /dev/null \
+        || fail "missing: $*. This is no Debian or Ubuntu: install what these packages hold by your system's own means."
+    if ((EUID != 0)) && ! command -v sudo > /dev/null; then
+        fail "missing: $*. Run as root: apt-get install $*"
+    fi
+    echo "install-dependencies: installing $*" >&2
+    as_root apt-get update --quiet=2 || echo "install-dependencies: package lists could not be refreshed" >&2
+    # The quick start and the tests make private clusters; an installed server must not start one of its own.
+    local keep_off=/etc/postgresql-common/createcluster.d/fanfare-no-main.conf
+    if [[ " $* " == *" postgresql "* ]] && ! [[ -e /etc/postgresql ]]; then
+        as_root mkdir -p "${keep_off%/*}"
+        echo "create_main_cluster = false" | as_root tee "$keep_off" > /dev/null
+        # shellcheck disable=SC2064 # the path is known now
+        trap "as_root rm -f '$keep_off'" EXIT
+    fi
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet=2 --no-install-recommends "$@" \
+        || fail "apt-get could not install: $*. See its message above."
+}
+
+main() {
+    local packages
+    case "${1:-}" in
+        "" | --check) ;;
+        *)
+            echo "usage: install-dependencies.sh [--check]" >&2
+            exit 64
+            ;;
+    esac
+    mapfile -t packages < <(missing_packages)
+    if ((${#packages[@]} == 0)); then return 0; fi
+    if [[ "${1:-}" == --check ]]; then
+        echo "install-dependencies: missing: ${packages[*]}" >&2
+        exit 1
+    fi
+    install_packages "${packages[@]}"
+    mapfile -t packages < <(missing_packages)
+    if ((${#packages[@]} > 0)); then
+        fail "still missing after the installation: ${packages[*]} (PostgreSQL has to be $minimum_postgres or newer)"
+    fi
+}
+
+main "$@"
