@@ -14,7 +14,7 @@ extension PostgresConnection {
         _ send: (OpaquePointer) -> Int32
     ) throws(PostgresError) -> PostgresResult {
         let handle = try unsafe requireHandle()
-        guard unsafe send(handle) == 1 else { throw unsafe lost(handle) }
+        guard unsafe send(handle) == 1 else { throw unsafe refusal(handle, statement: statement) }
         let deadline = options.responseTimeout.map { ContinuousClock.now + $0 }
         try unsafe flush(handle, deadline)
         var last: PostgresResult?
@@ -38,7 +38,7 @@ extension PostgresConnection {
             // A session that was ended answers with an error first; only now libpq has seen the end of the stream.
             throw unsafe PQstatus(handle) == CONNECTION_BAD ? failure.asConnectionLost : failure
         }
-        guard let last = last.take() else { throw unsafe lost(handle) }
+        guard let last = last.take() else { throw unsafe refusal(handle, statement: statement) }
         return last
     }
 
@@ -80,8 +80,9 @@ extension PostgresConnection {
 
     private func error(of result: borrowing PostgresResult, statement: String?) -> PostgresError {
         let sqlState = result.errorField(.sqlState)
-        return PostgresError(
-            sqlState == nil ? .connectionLost : sqlState == "57014" ? .cancelled : .server,
+        var error = PostgresError(
+            // Without an SQLSTATE libpq itself complains; if the connection broke, the caller says so.
+            sqlState == nil ? .protocolMismatch : sqlState == "57014" ? .cancelled : .server,
             sqlState: sqlState,
             message: result.errorField(.message) ?? result.errorMessage.singleLine,
             hint: result.errorField(.hint),
@@ -89,20 +90,23 @@ extension PostgresConnection {
             constraint: result.errorField(.constraint),
             statement: statement
         )
+        let position = result.errorField(.position).map { "at character \($0)" }
+        error.context = [position, result.errorField(.context)].compactMap(\.self).joined(separator: "; ").singleLine
+        return error
+    }
+
+    /// The error for a command that libpq did not send or to which it has no answer.
+    private func refusal(_ handle: OpaquePointer, statement: String?) -> PostgresError {
+        guard unsafe PQstatus(handle) != CONNECTION_BAD else { return unsafe lost(handle) }
+        let message = unsafe String(cString: PQerrorMessage(handle)).singleLine
+        return PostgresError(.protocolMismatch, message: "libpq: " + message, statement: statement)
     }
 }
 
 extension PostgresError {
-    var asConnectionLost: PostgresError {
-        PostgresError(
-            .connectionLost,
-            sqlState: sqlState,
-            message: message,
-            hint: hint,
-            detail: detail,
-            statement: statement,
-            fileID: fileID,
-            line: line
-        )
+    fileprivate var asConnectionLost: PostgresError {
+        var copy = self
+        copy.code = .connectionLost
+        return copy
     }
 }

@@ -82,17 +82,21 @@ extension PostgresConnection {
         let parsed = unsafe PQconninfoParse(url, &message)
         unsafe PQfreemem(message)
         unsafe PQconninfoFree(parsed)
-        let isURI = url.hasPrefix("postgres://") || url.hasPrefix("postgresql://")
-        let authority = url.dropFirst(isURI ? url.split(separator: "//").first.map { $0.count + 2 } ?? 0 : 0).prefix {
-            $0 != "/" && $0 != "?"
-        }
-        guard unsafe parsed != nil, !isURI || authority.count(where: { $0 == "@" }) <= 1 else {
+        guard unsafe parsed != nil, !hasBarePassword(url) else {
             throw PostgresError(
                 .connectionFailed,
                 message: "the database URL cannot be read",
                 hint: "Write postgres://user@host:port/database with special characters percent-encoded, or key=value."
             )
         }
+    }
+
+    /// Whether a URI's password holds `@` or `/` as they are: libpq takes the rest for a host, and would print it.
+    private static func hasBarePassword(_ url: String) -> Bool {
+        guard let scheme = url.firstMatch(of: /^postgres(ql)?:\/\//) else { return false }
+        let location = url[scheme.range.upperBound...].prefix { $0 != "?" }
+        guard let last = location.lastIndex(of: "@") else { return false }
+        return location[..<last].contains { $0 == "@" || $0 == "/" }
     }
 
     private func place(_ handle: OpaquePointer) -> String {

@@ -29,6 +29,8 @@ public final class PostgresConnection {
         unsafe self.handle = unsafe handle
         self.options = options
         canceller = unsafe PostgresCanceller(owning: nil, abandonment: abandonment)
+        // The sink lives as long as this object, and PQfinish runs before it goes. libpq's own receiver prints.
+        _ = unsafe PQsetNoticeReceiver(handle, receiveNotice, Unmanaged.passUnretained(notices).toOpaque())
     }
 
     deinit {
@@ -76,9 +78,6 @@ public final class PostgresConnection {
     func established() throws(PostgresError) {
         let handle = try unsafe requireHandle()
         canceller = unsafe PostgresCanceller(owning: PQgetCancel(handle), abandonment: abandonment)
-        // The sink lives as long as this object, and PQfinish runs before it goes.
-        let context = unsafe Unmanaged.passUnretained(notices).toOpaque()
-        _ = unsafe PQsetNoticeReceiver(handle, receiveNotice, context)
         // All waiting is done by `SocketWait`, which also minds signals and deadlines.
         guard unsafe PQsetnonblocking(handle, 1) == 0 else { throw unsafe lost(handle) }
     }

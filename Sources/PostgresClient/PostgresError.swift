@@ -3,7 +3,7 @@
 /// `description` is safe to log: it never holds a bind value, DETAIL, or a password. `debugDescription` is complete.
 public struct PostgresError: Error, Sendable {
     /// The kind of failure, to branch on.
-    public let code: Code
+    public internal(set) var code: Code
     /// The server's five-character SQLSTATE, nil when the server said nothing.
     public let sqlState: String?
     /// The primary message, in full; may quote data, so show it to the person who typed that data and log `description`.
@@ -16,6 +16,8 @@ public struct PostgresError: Error, Sendable {
     public let constraint: String?
     /// Name of the prepared statement that failed.
     public let statement: String?
+    /// Where in the SQL or in which function it happened, in the server's words; may quote data.
+    public internal(set) var context = ""
     /// Where in this module the error was made, as `Module/File.swift`.
     public let fileID: String
     /// The line in `fileID`.
@@ -124,6 +126,7 @@ extension PostgresError: CustomStringConvertible, CustomDebugStringConvertible {
         if let constraint { text += " [constraint \(constraint)]" }
         if let detail { text += " Detail: " + detail }
         if let hint { text += " Hint: " + hint }
+        if !context.isEmpty { text += " Context: " + context }
         return text + " (\(fileID):\(line))"
     }
 

@@ -16,6 +16,7 @@ public struct PostgresOptions: Sendable {
     public var tcpUserTimeout: Duration?
     /// How long a statement's answer may take before the connection counts as lost.
     ///
+    /// The connection is then closed; the server may still finish the statement.
     /// The last resort against a server that neither answers nor dies: above every `statement_timeout`. Nil: no limit.
     public var responseTimeout: Duration?
     /// Settings pinned after connecting.

@@ -59,4 +59,6 @@ enum DiagnosticField: UInt8 {
     case detail = 0x44  // D
     case hint = 0x48  // H
     case constraint = 0x6E  // n
+    case position = 0x50  // P
+    case context = 0x57  // W
 }

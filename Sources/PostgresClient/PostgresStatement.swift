@@ -6,7 +6,7 @@ public protocol PostgresStatement: Sendable {
     /// What one row becomes; `Void` for statements whose rows do not matter.
     associatedtype Row
 
-    /// Unique among all statements of the program, at most 50 bytes.
+    /// Unique among all statements of the program.
     static var name: String { get }
     /// One SQL command.
     static var sql: String { get }
