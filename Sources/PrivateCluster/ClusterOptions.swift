@@ -44,7 +44,8 @@ public struct ClusterOptions: Sendable {
         var all = [
             "listen_addresses": loopback ? "127.0.0.1" : "",
             "port": String(port),
-            "unix_socket_directories": socketDirectory,
+            // A list, in which quotes keep a comma in a path from parting it.
+            "unix_socket_directories": "\"\(socketDirectory)\"",
             "unix_socket_permissions": "0700",
             "timezone": "UTC",
             "log_timezone": "UTC",
@@ -57,10 +58,12 @@ public struct ClusterOptions: Sendable {
             all["full_page_writes"] = "off"
         }
         all.merge(settings) { $1 }
-        let lines = all.sorted { $0.key < $1.key }
-            .map {
-                "\($0.key) = '\($0.value.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''"))'"
-            }
+        let lines = all.sorted { $0.key < $1.key }.map { "\($0.key) = '\(Self.escaped($0.value))'" }
         return "# Written anew at each start.\n" + lines.joined(separator: "\n") + "\n"
+    }
+
+    /// As the server reads a value between single quotes: both `'` and `\` are doubled.
+    private static func escaped(_ value: String) -> String {
+        value.replacing("\\", with: "\\\\").replacing("'", with: "''")
     }
 }

@@ -13,36 +13,41 @@ final class Guardian: Sendable {
         set -eu
         umask 077
         bin=$1 home=$2 socket=$3 configuration=$4 ephemeral=$5
-        data=$home/data
-        trap '' HUP INT TERM
-        exec 9>"$home/lock"
+        # Nothing but its input ends it; PIPE, since we may be gone when it is ready.
+        trap '' HUP INT TERM PIPE
+        # pg_ctl hands paths to a shell between double quotes: it sees only these two, which need none.
+        cd "$home"
+        export PGDATA="$home/data"
+        exec 9>lock 8>>guardian.log
         if ! flock -n 9; then
             echo in-use
             exit 1
         fi
-        exec 8>>"$home/guardian.log"
-        if [ ! -s "$data/PG_VERSION" ]; then
+        if [ ! -s data/PG_VERSION ]; then
             # An initdb that was interrupted leaves nothing under the final name.
-            rm -rf "$home/data.new"
-            "$bin/initdb" -D "$home/data.new" -U postgres -A trust -E UTF8 --locale=C.UTF-8 -N >&8 2>&1 9>&-
-            mv "$home/data.new" "$data"
+            rm -rf data.new
+            "$bin/initdb" -D data.new -U postgres -A trust -E UTF8 --locale=C.UTF-8 -N >&8 2>&1 9>&-
+            mv data.new data
         fi
-        printf '%s' "$configuration" >"$data/postgresql.conf"
+        printf '%s' "$configuration" >data/postgresql.conf
         # Nobody holds the lock, so a server that still runs here has lost its guardian.
-        if "$bin/pg_ctl" -D "$data" status >&8 2>&1 9>&-; then
-            "$bin/pg_ctl" -D "$data" -w -m immediate stop >&8 2>&1 9>&-
+        if "$bin/pg_ctl" status >&8 2>&1 9>&-; then
+            "$bin/pg_ctl" -w -m immediate stop >&8 2>&1 9>&-
         fi
-        "$bin/pg_ctl" -D "$data" -w -t 60 -l "$home/server.log" start </dev/null >&8 2>&1 8>&- 9>&-
-        echo ready
+        "$bin/pg_ctl" -w -t 60 -l server.log start </dev/null >&8 2>&1 8>&- 9>&-
+        read -r server <data/postmaster.pid
+        echo ready || true
         if ! read -r mode end; then
             end=$ephemeral
             mode=fast
             [ "$ephemeral" = no ] || mode=immediate
         fi
-        "$bin/pg_ctl" -D "$data" -w -t 600 -m "$mode" stop </dev/null >&8 2>&1 9>&-
+        # Without its directory, which somebody may have deleted, the server is found by its process id.
+        "$bin/pg_ctl" -w -t 600 -m "$mode" stop </dev/null >&8 2>&1 9>&- || kill -QUIT "$server" || true
         if [ "$end" = yes ]; then
             cd /
-            rm -rf "$socket" "$home" 2>/dev/null || rm -rf "$home"/* 2>/dev/null || true
+            # Where the parent directory is not ours to change, an empty directory stays.
+            rm -rf "$socket" "$home" 2>/dev/null || true
         fi
         """#
 
