@@ -14,20 +14,21 @@ enum NameSuggestion {
         return "known are \(known.joined(separator: ", "))"
     }
 
-    /// Levenshtein distance, over at most 40 characters of each name.
+    /// How many letters were added, left out, replaced or swapped with their neighbour (optimal string alignment), over
+    /// at most 40 characters of each name.
     private static func distance(_ left: String, _ right: String) -> Int {
         let left = Array(left.prefix(40))
         let right = Array(right.prefix(40))
-        var row = Array(0...right.count)
+        var rows = [Array(0...right.count)]
         for (i, a) in left.enumerated() {
-            var diagonal = row[0]
-            row[0] = i + 1
+            var row = [i + 1]
             for (j, b) in right.enumerated() {
-                let substituted = diagonal + (a == b ? 0 : 1)
-                diagonal = row[j + 1]
-                row[j + 1] = min(substituted, row[j] + 1, row[j + 1] + 1)
+                var best = min(rows[i][j] + (a == b ? 0 : 1), rows[i][j + 1] + 1, row[j] + 1)
+                if i > 0, j > 0, a == right[j - 1], b == left[i - 1] { best = min(best, rows[i - 1][j - 1] + 1) }
+                row.append(best)
             }
+            rows.append(row)
         }
-        return row[right.count]
+        return rows[left.count][right.count]
     }
 }
