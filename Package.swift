@@ -39,11 +39,16 @@ let package = Package(
             dependencies: [.product(name: "Mustache", package: "swift-mustache")],
             swiftSettings: sources
         ),
+        .target(name: "PushTransport", swiftSettings: sources),
+        .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+        .target(name: "PushCrypto", dependencies: ["COpenSSL"], swiftSettings: sources),
+        .target(name: "PrivateCluster", dependencies: ["PostgresClient", "Threading"], swiftSettings: sources),
         .target(
             name: "FanfareService",
             dependencies: [
-                "FanfareCore", "PostgresClient", "Threading",
+                "FanfareCore", "PostgresClient", "PushCrypto", "PushTransport", "Threading",
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),

@@ -657,8 +657,10 @@ BEGIN
             RAISE EXCEPTION 'unknown environment %', quote_nullable(target_id_for.environment)
                 USING ERRCODE = '22023', HINT = 'Use production or sandbox.';
         END IF;
+        -- Both environments at once: a token that turns out to belong to the other one must have somewhere to go.
         INSERT INTO fanfare.targets (app_id, platform, environment)
-        VALUES (target_id_for.app_id, target_id_for.platform, target_id_for.environment)
+        SELECT target_id_for.app_id, target_id_for.platform, e
+        FROM unnest(CASE target_id_for.platform WHEN 'apns' THEN '{production,sandbox}' ELSE ARRAY[target_id_for.environment] END) AS e
         ON CONFLICT DO NOTHING;
         SELECT t.id INTO STRICT found FROM fanfare.targets AS t
         WHERE t.app_id = target_id_for.app_id AND t.platform = target_id_for.platform AND t.environment = target_id_for.environment;

@@ -78,6 +78,7 @@ struct BatchDraft {
             rule: rule,
             lane: Lane(rawValue: batch.lane) ?? .normal,
             target: target,
+            otherTarget: context.directory.otherEnvironment(of: target),
             variants: variants,
             pairs: pairs
         )
@@ -133,6 +134,7 @@ struct BatchDraft {
         return PreparedPair(
             position: Int32(position),
             variant: variant,
+            token: token,
             path: Array("/3/device/".utf8) + Array(token.utf8),
             deliveryID: id,
             registeredAt: device.registeredAt.microseconds
@@ -211,10 +213,10 @@ struct BatchDraft {
         } catch {
             context.logger.notice(
                 "a message could not be rendered",
-                metadata: [
-                    LogKey.eventID: "\(event.id)", LogKey.ruleName: "\(rule.compiled.definition.name)",
-                    LogKey.ruleVersion: "\(rule.version)", LogKey.reason: "\(error)",
-                ]
+                metadata: .init([
+                    .eventID: "\(event.id)", .ruleName: "\(rule.compiled.definition.name)",
+                    .ruleVersion: "\(rule.version)", .reason: "\(error)",
+                ])
             )
             return .decided(.refused)
         }

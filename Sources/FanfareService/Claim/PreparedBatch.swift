@@ -16,6 +16,8 @@ struct PreparedPair: Sendable {
     /// Where it stands in the batch.
     let position: Int32
     let variant: Int32
+    /// Kept for evidence and log hashes; never logged itself.
+    let token: String
     /// The request path; holds the token.
     let path: [UInt8]
     /// `apns-id`, equal on every retry.
@@ -31,6 +33,8 @@ final class PreparedBatch: Sendable {
     let rule: LoadedRule
     let lane: Lane
     let target: Target
+    /// The same app's target in the other environment.
+    let otherTarget: Int16?
     let variants: [PushVariant]
     let pairs: [PreparedPair]
 
@@ -40,6 +44,7 @@ final class PreparedBatch: Sendable {
         rule: LoadedRule,
         lane: Lane,
         target: Target,
+        otherTarget: Int16?,
         variants: [PushVariant],
         pairs: [PreparedPair]
     ) {
@@ -48,6 +53,7 @@ final class PreparedBatch: Sendable {
         self.rule = rule
         self.lane = lane
         self.target = target
+        self.otherTarget = otherTarget
         self.variants = variants
         self.pairs = pairs
     }

@@ -12,7 +12,7 @@ final class Controller: Stage {
     private static let interval = Duration.milliseconds(500)
 
     private let context: StageContext
-    private let stop = StopSignal()
+    private let stopping = StopSignal()
 
     /// Makes the stage.
     init(context: StageContext) {
@@ -20,14 +20,14 @@ final class Controller: Stage {
     }
 
     func stop() {
-        stop.stop()
+        stopping.stop()
         context.bells.control.ring()
     }
 
     func run() {
-        let session = Session(options: context.database.control(name), stop: stop, logger: context.logger)
+        let session = Session(options: context.database.control(name), stop: stopping, logger: context.logger)
         var tenure: Tenure?
-        while !stop.isStopped {
+        while !stopping.isStopped {
             let done: Void? = session.attempt { connection throws(PostgresError) in
                 if var current = tenure {
                     try current.tick(on: connection)
@@ -82,7 +82,7 @@ private struct Tenure {
         context.lease.begin(owner: owner, startedAt: start)
         try renew(on: connection)
         try readCancels(on: connection)
-        context.logger.notice("lease taken", metadata: [LogKey.instanceID: "\(owner)"])
+        context.logger.notice("lease taken", metadata: .init([.instanceID: "\(owner)"]))
     }
 
     mutating func tick(on connection: PostgresConnection) throws(PostgresError) {
@@ -101,7 +101,7 @@ private struct Tenure {
     /// Leaves the list, so that nobody has to wait for the lease's end.
     func leave(on connection: PostgresConnection) throws(PostgresError) {
         let freed = try connection.run(Rescue(dead: owner)).first ?? 0
-        if freed > 0 { context.logger.notice("batches given back", metadata: [LogKey.batches: "\(freed)"]) }
+        if freed > 0 { context.logger.notice("batches given back", metadata: .init([.count: "\(freed)"])) }
     }
 
     private mutating func renew(on connection: PostgresConnection) throws(PostgresError) {
@@ -154,7 +154,7 @@ private struct Tenure {
             let freed = try connection.run(Rescue(dead: other.id)).first ?? 0
             context.logger.notice(
                 "batches of a dead daemon rescued",
-                metadata: [LogKey.instanceID: "\(other.id)", LogKey.batches: "\(freed)"]
+                metadata: .init([.instanceID: "\(other.id)", .count: "\(freed)"])
             )
             if freed > 0 { context.bells.claim.ring() }
         }

@@ -29,10 +29,10 @@ struct AudiencePlanner {
                 _ = try connection.runReturningCount(NotePlanProblem(eventID: match.eventID, problem: problem))
                 context.logger.notice(
                     "an event's audience could not be rendered",
-                    metadata: [
-                        LogKey.eventID: "\(match.eventID)", LogKey.ruleName: "\(rule.compiled.definition.name)",
-                        LogKey.reason: "\(error)",
-                    ]
+                    metadata: .init([
+                        .eventID: "\(match.eventID)", .ruleName: "\(rule.compiled.definition.name)",
+                        .reason: "\(error)",
+                    ])
                 )
             }
         }

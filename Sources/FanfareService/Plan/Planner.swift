@@ -9,7 +9,7 @@ internal import PostgresClient
 final class Planner: Stage {
     let name = "planner"
     private let context: StageContext
-    private let stop = StopSignal()
+    private let stopping = StopSignal()
     private let wake: Bell
 
     /// Makes a planner.
@@ -23,23 +23,23 @@ final class Planner: Stage {
     }
 
     func stop() {
-        stop.stop()
+        stopping.stop()
         wake.ring()
     }
 
     func run() {
-        let session = Session(options: context.database.queue(name), stop: stop, logger: context.logger)
+        let session = Session(options: context.database.queue(name), stop: stopping, logger: context.logger)
         var loop = PlannerLoop(context: context)
-        while !stop.isStopped {
+        while !stopping.isStopped {
             let wait = session.attempt { connection throws(PostgresError) in
                 loop = PlannerLoop(context: context)
                 return try loop.begin(on: connection)
             }
             guard var wait else { continue }
             // One session's life: its floor and its locks go with it.
-            while !stop.isStopped {
+            while !stopping.isStopped {
                 let rang = wake.wait(timeout: wait)
-                guard !stop.isStopped else { break }
+                guard !stopping.isStopped else { break }
                 let next = session.attempt { connection throws(PostgresError) in
                     try loop.wakeUp(wasNotified: rang, on: connection)
                 }
@@ -137,7 +137,7 @@ struct PlannerLoop {
             let size = try connection.run(SetAside(floor: floor, limit: Self.roundSize)).first ?? 0
             context.logger.warning(
                 "a set of events could not be planned; each is planned alone",
-                metadata: [LogKey.error: "\(error)", LogKey.events: "\(size)"]
+                metadata: .init([.error: "\(error)", .count: "\(size)"])
             )
             context.bells.maintain.ring()
             var summary = PlanRoundSummary([])

@@ -7,7 +7,7 @@ internal import PostgresClient
 final class Slicer: Stage {
     let name = "slicer"
     private let context: StageContext
-    private let stop = StopSignal()
+    private let stopping = StopSignal()
     private let wake: Bell
 
     /// Makes a slicer.
@@ -21,13 +21,13 @@ final class Slicer: Stage {
     }
 
     func stop() {
-        stop.stop()
+        stopping.stop()
         wake.ring()
     }
 
     func run() {
-        let session = Session(options: context.database.slices(name), stop: stop, logger: context.logger)
-        while !stop.isStopped {
+        let session = Session(options: context.database.slices(name), stop: stopping, logger: context.logger)
+        while !stopping.isStopped {
             let didWork = session.attempt { connection throws(PostgresError) in
                 try connection.transaction { connection throws(PostgresError) in
                     try advance(on: connection)

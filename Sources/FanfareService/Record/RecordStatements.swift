@@ -44,7 +44,7 @@ struct RetryBatch: Equatable {
     let deviceIDs: [Int64]
     /// Parallel to the devices; nil where the parent has one event for all.
     let eventIDs: [Int64]?
-    let collapseKeys: [Int64]?}
+}
 
 /// Evidence that a token is dead. The device is disabled only if it still holds that token, registered no later.
 struct Prune: Equatable {

@@ -42,7 +42,7 @@ final class Sender: Stage {
         do {
             transport = try shared.settings.makeTransport()
         } catch {
-            context.logger.error("a sender could not start", metadata: [LogKey.error: "\(error)"])
+            context.logger.error("a sender could not start", metadata: .init([.error: "\(error)"]))
             while let batches = inbox.take() { giveBack(batches) }
             return
         }

@@ -13,6 +13,7 @@ struct SenderDesk {
         var active: ActiveBatch
         var pair: Int
         var generation: Int
+        var isProbe: Bool
     }
 
     private let shared: SenderShared
@@ -108,11 +109,28 @@ struct SenderDesk {
         }
         guard let token = currentToken(now) else { return false }
         var wanted = room
+        var isProbe = false
         switch shared.breaker.withLock({ $0.admit(at: now) }) {
         case .all: break
-        case .probe: wanted = 1
+        case .probe: (wanted, isProbe) = (1, true)
         case .nothing: return false
         }
+        let used = pay(for: wanted, from: active, lane: lane, token: token, isProbe: isProbe, end: end)
+        if isProbe && used ?? 0 == 0 { shared.breaker.withLock { $0.probeEnded(.neutral, at: now) } }
+        return used != nil
+    }
+
+    /// - Returns: how many requests were submitted; nil if W or the retry budget has nothing left.
+    private mutating func pay(
+        for room: Int,
+        from active: ActiveBatch,
+        lane: Lane,
+        token: ProviderTokens.Token,
+        isProbe: Bool,
+        end: Microseconds
+    ) -> Int? {
+        var wanted = room
+        let now = Clocks.steady
         if active.batch.claimed.attempt > 1 {
             wanted = shared.retries.withLock { $0.take(wanted, at: now) }
         }
@@ -120,16 +138,21 @@ struct SenderDesk {
         guard granted > 0 else {
             if !isBlocked { context.budget.whenReleased(whenBlocked) }
             isBlocked = true
-            return false
+            return nil
         }
         transport.sendUntil = Clocks.instant(ofSteady: end)
-        let used = submit(from: active, token: token, granted: granted)
+        let used = submit(from: active, token: token, granted: granted, isProbe: isProbe)
         if used < granted { context.budget.release([BudgetShare(key: key, lane: lane): granted - used]) }
-        return true
+        return used
     }
 
     /// - Returns: how many of the granted requests were submitted.
-    private mutating func submit(from active: ActiveBatch, token: ProviderTokens.Token, granted: Int) -> Int {
+    private mutating func submit(
+        from active: ActiveBatch,
+        token: ProviderTokens.Token,
+        granted: Int,
+        isProbe: Bool
+    ) -> Int {
         active.refresh(context.cancels)
         let databaseNow = context.lease.databaseNow
         var requests: [PushRequest] = []
@@ -142,8 +165,9 @@ struct SenderDesk {
                 note(active, PairResult(position: pair.position, outcome: outcome), slots: 0)
                 continue
             }
+            let slot = Slot(active: active, pair: index, generation: token.generation, isProbe: isProbe)
+            let tag = takeSlot(slot)
             do throws(HeaderError) {
-                let tag = takeSlot(Slot(active: active, pair: index, generation: token.generation))
                 requests.append(
                     try PushRequest(
                         tag: UInt64(tag),
@@ -154,7 +178,8 @@ struct SenderDesk {
                     )
                 )
             } catch {
-                slots[slots.count - 1] = nil
+                slots[tag] = nil
+                freeSlots.append(tag)
                 note(active, PairResult(position: pair.position, outcome: .refused), slots: 0)
             }
         }
@@ -196,7 +221,7 @@ struct SenderDesk {
         do {
             return try shared.settings.tokens.current(at: now, wall: Clocks.wall)
         } catch {
-            context.logger.error("a provider token could not be signed", metadata: [LogKey.error: "\(error)"])
+            context.logger.error("a provider token could not be signed", metadata: .init([.error: "\(error)"]))
             return nil
         }
     }
@@ -215,7 +240,7 @@ struct SenderDesk {
             shared.breaker.withLock { $0.connectFailed(at: now) }
             context.logger.warning(
                 "a provider could not be reached",
-                metadata: metadata([LogKey.error: "\(state.lastConnectFailure)"])
+                metadata: metadata(.init([.error: "\(state.lastConnectFailure)"]))
             )
         }
         failedConnects = state.failedConnectsInARow
@@ -234,7 +259,11 @@ struct SenderDesk {
             slot.active.outstanding -= 1
             let pair = slot.active.batch.pairs[slot.pair]
             let verdict = judge.verdict(answer, pair: pair, batch: slot.active.batch, generation: slot.generation)
-            health.count(verdict.health)
+            if slot.isProbe {
+                shared.breaker.withLock { $0.probeEnded(verdict.health, at: Clocks.steady) }
+            } else {
+                health.count(verdict.health)
+            }
             note(slot.active, judge.result(verdict, pair: pair, batch: slot.active.batch), slots: 1)
         }
         let now = Clocks.steady
@@ -261,10 +290,10 @@ struct SenderDesk {
 
     private func metadata(_ more: Logger.Metadata) -> Logger.Metadata {
         let target = shared.settings.target
-        let own: Logger.Metadata = [
-            LogKey.app: "\(target.app)", LogKey.provider: "\(target.platform)",
-            LogKey.environment: "\(target.environment)",
-        ]
+        let own = Logger.Metadata([
+            .app: "\(target.app)", .provider: "\(target.platform)",
+            .environment: "\(target.environment)",
+        ])
         return own.merging(more) { $1 }
     }
 }

@@ -1,4 +1,5 @@
 internal import FanfareCore
+internal import Glibc
 internal import Threading
 
 /// One stage of the pipeline: a loop on a thread of its own, since it blocks in libpq or libcurl.

@@ -14,6 +14,8 @@ struct StageContext: Sendable {
     let cancels = CancelIndex()
     let counters: PipelineCounters
     let fuses = PruneFuses()
+    let directory = TargetDirectory()
+    let status = StatusBoard()
     /// W, shared by all senders.
     let budget: BudgetKeeper
 
@@ -268,4 +270,28 @@ final class BudgetKeeper: Sendable {
 struct BudgetShare: Hashable, Sendable {
     let key: ProviderKey
     let lane: Lane
+}
+
+/// The targets there are, by id.
+final class TargetDirectory: Sendable {
+    private let targets = Locked<[Int16: Target]>([:])
+
+    /// All targets known.
+    var all: [Int16: Target] { targets.withLock { $0 } }
+
+    /// Takes in what the database has.
+    func replace(_ all: [Target]) {
+        targets.withLock { targets in
+            targets = Dictionary(uniqueKeysWithValues: all.map { ($0.id, $0) })
+        }
+    }
+
+    /// The target of the same app and platform in the other environment.
+    func otherEnvironment(of target: Target) -> Int16? {
+        targets.withLock { targets in
+            targets.values.first {
+                $0.app == target.app && $0.platform == target.platform && $0.environment != target.environment
+            }?.id
+        }
+    }
 }

@@ -1,0 +1,154 @@
+internal import FanfareCore
+internal import Logging
+internal import PostgresClient
+internal import Threading
+
+/// Claims batches that are due, prepares them, and hands them to the senders: a little more than they can send, so that
+/// the next batch is read while one is sent.
+final class Claimer: Stage {
+    let name = "claimer"
+    /// How often batches are looked for from the beginning, for those that committed late.
+    private static let sweepInterval = 5 * Micros.second
+
+    private let context: StageContext
+    private let pools: SenderPools
+    private let recorder: Mailbox<RecorderMessage>
+    private let stopping = StopSignal()
+
+    init(context: StageContext, pools: SenderPools, recorder: Mailbox<RecorderMessage>) {
+        self.context = context
+        self.pools = pools
+        self.recorder = recorder
+    }
+
+    func stop() {
+        stopping.stop()
+        context.bells.claim.ring()
+    }
+
+    func run() {
+        let session = Session(options: context.database.queue(name), stop: stopping, logger: context.logger)
+        var floors = ClaimFloors()
+        var leaseToken = Int64.random(in: 1..<Int64.max / 2)
+        while !stopping.isStopped {
+            guard let owner = context.lease.owner else {
+                context.bells.claim.wait(timeout: .milliseconds(200))
+                continue
+            }
+            leaseToken += 1
+            let wait = session.attempt(opened: { _ throws(PostgresError) in floors = ClaimFloors() }) {
+                connection throws(PostgresError) in
+                try claim(owner: owner, leaseToken: leaseToken, floors: &floors, on: connection)
+            }
+            if let wait, wait > .zero { context.bells.claim.wait(timeout: wait) }
+        }
+        session.close()
+    }
+
+    /// Claims and passes on once.
+    ///
+    /// - Returns: how long to wait before the next look.
+    private func claim(
+        owner: Int32,
+        leaseToken: Int64,
+        floors: inout ClaimFloors,
+        on connection: PostgresConnection
+    ) throws(PostgresError) -> Duration {
+        let now = context.lease.databaseNow
+        if floors.isSweepDue(at: Clocks.steady, every: Self.sweepInterval) || context.directory.all.isEmpty {
+            context.directory.replace(try connection.run(AllTargets()))
+            floors.sweep(at: Clocks.steady)
+        }
+        let served = context.directory.all.values.filter(pools.serves)
+        let wishes = wishes(for: served, floors: floors, now: now)
+        let claimed =
+            wishes.isEmpty
+            ? [] : try connection.run(ClaimBatches(wishes: wishes, owner: owner, leaseToken: leaseToken))
+        guard !claimed.isEmpty else { return try nextLook(served.map(\.id), on: connection) }
+        for batch in claimed { floors.saw(batch) }
+        context.counters.add { [count = Int64(claimed.count)] in $0.batchesClaimed += count }
+        let preparer = BatchPreparer(context: context, targets: context.directory.all, topics: pools.topics)
+        // Most urgent first: a one-off must not wait while a broadcast's tokens are read.
+        for batch in claimed.sorted(by: { ($0.lane, $0.id) < ($1.lane, $1.id) }) {
+            for prepared in try preparer.prepare([batch], owner: owner, on: connection) {
+                try passOn(prepared, on: connection)
+            }
+        }
+        return .zero
+    }
+
+    private func passOn(
+        _ prepared: BatchPreparer.Prepared,
+        on connection: PostgresConnection
+    ) throws(PostgresError) {
+        let batch = prepared.batch
+        if batch.isAtMostOnce && !batch.pairs.isEmpty {
+            // Committed before the first request: after a crash these pairs are unknown, never repeated.
+            let record = OpenBatch(batch, decided: prepared.decided).record
+            let mine = try connection.run(Checkpoint(owner: batch.owner, batches: [record]))
+            guard !mine.isEmpty else { return }
+        }
+        recorder.put(.opened(batch, decided: prepared.decided))
+        if !batch.pairs.isEmpty { pools.send(batch) }
+    }
+
+    private func wishes(for targets: [Target], floors: ClaimFloors, now: Microseconds) -> [ClaimWish] {
+        targets.flatMap { target in
+            Lane.allCases.compactMap { lane in
+                let room = pools.room(target, lane: lane.rawValue)
+                guard room > 0 else { return nil }
+                return ClaimWish(
+                    target: target.id,
+                    lane: lane.rawValue,
+                    count: Int32(room),
+                    floor: floors.floor(target: target.id, lane: lane.rawValue, now: now)
+                )
+            }
+        }
+    }
+
+    private func nextLook(_ targets: [Int16], on connection: PostgresConnection) throws(PostgresError) -> Duration {
+        guard let next = try connection.run(NextDue(targets: targets)).first, let due = next.due else {
+            return .seconds(1)
+        }
+        let wait = due.microseconds - next.now.microseconds
+        // Due already, and yet not claimed: there is no room, or another daemon has it.
+        return wait <= 0 ? .milliseconds(50) : .microseconds(min(wait, Micros.second))
+    }
+}
+
+/// Below which `not_before` nothing is left to claim, by target and lane: dead rows under an old snapshot lie there.
+struct ClaimFloors {
+    private struct Queue: Hashable {
+        let target: Int16
+        let lane: Int16
+    }
+
+    private static let margin = 5 * Micros.second
+
+    private var largest: [Queue: Timestamp] = [:]
+    private var sweptAt: Microseconds?
+
+    /// Whether it is time to look from the beginning again.
+    func isSweepDue(at now: Microseconds, every interval: Microseconds) -> Bool {
+        sweptAt.map { now - $0 >= interval } ?? true
+    }
+
+    /// Looks from the beginning next time.
+    mutating func sweep(at now: Microseconds) {
+        sweptAt = now
+        largest = [:]
+    }
+
+    /// Notes a claimed batch.
+    mutating func saw(_ batch: ClaimedBatch) {
+        let queue = Queue(target: batch.target, lane: batch.lane)
+        largest[queue] = max(largest[queue] ?? batch.notBefore, batch.notBefore)
+    }
+
+    /// Where to look from: a little before the last that was seen, since transactions commit out of order.
+    func floor(target: Int16, lane: Int16, now: Microseconds) -> Timestamp {
+        guard let seen = largest[Queue(target: target, lane: lane)] else { return .minusInfinity }
+        return Timestamp(microseconds: min(seen.microseconds, now - Self.margin) - Self.margin)
+    }
+}

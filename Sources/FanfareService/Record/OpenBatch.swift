@@ -1,0 +1,163 @@
+internal import FanfareCore
+internal import PostgresClient
+
+/// A batch between its claim and its close: outcomes so far, and what its close will do. Used by the recorder alone.
+struct OpenBatch {
+    let batch: PreparedBatch
+    private(set) var outcomes: [UInt8]
+    private(set) var followUps: [Int32: FollowUp] = [:]
+    private(set) var undecided: Int
+    /// Slots of W that are given back when the outcomes are in the database.
+    var slots = 0
+    var isDirty = false
+    /// Pairs that were never submitted and belong to the queue again.
+    private(set) var unsent: Int?
+
+    init(_ batch: PreparedBatch, decided: [PairResult]) {
+        self.batch = batch
+        let count = batch.claimed.deviceIDs.count
+        outcomes = batch.claimed.outcomes.isEmpty ? Array(repeating: 0, count: count) : batch.claimed.outcomes
+        undecided = batch.pairs.count
+        if batch.isAtMostOnce {
+            for pair in batch.pairs { outcomes[Int(pair.position)] = Outcome.attempted.rawValue }
+        }
+        for result in decided { set(result) }
+    }
+
+    var id: Int64 { batch.claimed.id }
+    var record: BatchRecord { BatchRecord(id: id, leaseToken: batch.claimed.leaseToken, outcomes: outcomes) }
+
+    /// All pairs have a result.
+    var isComplete: Bool { undecided == 0 }
+    /// Every pair that was submitted has a result, the others go back to the queue.
+    var isLeftOver: Bool { unsent.map { $0 == undecided } ?? false }
+
+    mutating func add(_ results: [PairResult]) {
+        undecided -= results.count
+        isDirty = true
+        for result in results { set(result) }
+    }
+
+    mutating func leaveOver(_ positions: [Int32]) {
+        unsent = positions.count
+        isDirty = true
+        for position in positions { outcomes[Int(position)] = Outcome.pending.rawValue }
+    }
+
+    private mutating func set(_ result: PairResult) {
+        outcomes[Int(result.position)] = result.outcome.rawValue
+        followUps[result.position] = result.followUp
+    }
+
+    /// A retry that a daemon before us had recorded, without its details: as late as its outcome asks.
+    private func recovered(_ position: Int32, now: Microseconds) -> FollowUp? {
+        guard let outcome = Outcome(rawValue: outcomes[Int(position)]), outcome.kind == .retrying else { return nil }
+        let floor: Microseconds = outcome == .retryingDeviceThrottled ? Micros.minute : 0
+        let decision = RetrySchedule(maximumAttempts: .max).decide(
+            Verdict(outcome, .retry(Retry(floor: floor))),
+            history: batch.claimed.history,
+            deadline: Deadline(createdAt: now, ttl: nil),
+            now: now,
+            random: 0.5
+        )
+        guard case .again(let at, _, let history) = decision else { return nil }
+        return .again(at: at, history: history, target: batch.target.id)
+    }
+
+    // MARK: Closing
+
+    /// Changes outcomes that say "device disabled" where the fuse keeps devices.
+    mutating func keepDevices() {
+        for (position, followUp) in followUps {
+            guard case .prune = followUp, let outcome = Outcome(rawValue: outcomes[Int(position)]) else { continue }
+            outcomes[Int(position)] = outcome.keepingDevice.rawValue
+            followUps[position] = nil
+        }
+    }
+
+    /// What this batch's answers say about tokens, for the fuse.
+    var pruneCounts: PruneCounts {
+        var counts = PruneCounts(answers: 0)
+        for pair in batch.pairs {
+            let code = outcomes[Int(pair.position)]
+            if code == Outcome.accepted.rawValue || code >= 64 { counts.answers += 1 }
+            guard case .prune(let evidence)? = followUps[pair.position] else { continue }
+            if evidence.strength == .weak { counts.weak += 1 } else { counts.strong += 1 }
+        }
+        return counts
+    }
+
+    /// How often each outcome came.
+    var tallies: [OutcomeTally] {
+        var counts = [Int64](repeating: 0, count: 256)
+        for code in outcomes { counts[Int(code)] += 1 }
+        return counts.indices.filter { counts[$0] > 0 }.map {
+            OutcomeTally(batchID: id, outcome: UInt8($0), pairs: counts[$0])
+        }
+    }
+
+    /// The batches that hold the next attempts: one for each target, history and moment.
+    func retries(now: Microseconds) -> [RetryBatch] {
+        struct Group: Hashable {
+            let target: Int16
+            let history: RetryHistory
+            let delay: Microseconds
+        }
+        var groups: [Group: [Int]] = [:]
+        for position in outcomes.indices where (32..<64).contains(outcomes[position]) {
+            let followUp = followUps[Int32(position)] ?? recovered(Int32(position), now: now)
+            guard case .again(let at, let history, let target)? = followUp else { continue }
+            let delay = Self.bucket(max(0, at - now))
+            groups[Group(target: target, history: history, delay: delay), default: []].append(position)
+        }
+        return groups.map { group, positions in
+            RetryBatch(
+                parentID: id,
+                target: group.target,
+                history: group.history,
+                delayMicroseconds: group.delay,
+                deviceIDs: positions.map { batch.claimed.deviceIDs[$0] },
+                eventIDs: batch.claimed.eventID == nil ? positions.map { batch.claimed.eventIDs[$0] } : nil
+            )
+        }
+    }
+
+    /// Rounds a wait up so that few batches hold many retries.
+    private static func bucket(_ delay: Microseconds) -> Microseconds {
+        guard delay > 0 else { return 0 }
+        let grain = delay < 2 * Micros.second ? Micros.second / 4 : delay < Micros.minute ? Micros.second : 5 * Micros.second
+        return (delay + grain - 1) / grain * grain
+    }
+
+    var prunes: [Prune] {
+        pairsWithFollowUp.compactMap { pair, followUp in
+            guard case .prune(let evidence) = followUp else { return nil }
+            return Prune(
+                batchID: id,
+                deviceID: batch.claimed.deviceIDs[Int(pair.position)],
+                token: pair.token,
+                registeredBefore: Timestamp(microseconds: evidence.registeredUpTo),
+                reason: Outcome(rawValue: outcomes[Int(pair.position)])?.reason ?? "gone"
+            )
+        }
+    }
+
+    var corrections: [EnvironmentCorrection] {
+        guard let from = batch.otherTarget else { return [] }
+        return pairsWithFollowUp.compactMap { pair, followUp in
+            guard case .moved = followUp else { return nil }
+            return EnvironmentCorrection(
+                batchID: id,
+                deviceID: batch.claimed.deviceIDs[Int(pair.position)],
+                token: pair.token,
+                from: from,
+                to: batch.target.id
+            )
+        }
+    }
+
+    private var pairsWithFollowUp: [(PreparedPair, FollowUp)] {
+        guard !followUps.isEmpty else { return [] }
+        return batch.pairs.compactMap { pair in followUps[pair.position].map { (pair, $0) } }
+    }
+}

@@ -1,0 +1,140 @@
+internal import FanfareCore
+internal import Logging
+internal import PostgresClient
+internal import PushCrypto
+internal import PushTransport
+internal import Threading
+
+/// Turns what the transport says of a request into a recorded outcome and what follows from it.
+struct AnswerJudge {
+    let shared: SenderShared
+    let context: StageContext
+    let schedule: RetrySchedule
+
+    /// Judges an answer, and logs it where it was not taken.
+    func verdict(_ answer: PushAnswer, pair: PreparedPair, batch: PreparedBatch, generation: Int) -> Verdict {
+        let verdict = judge(answer, pair: pair, batch: batch)
+        switch verdict.disposition {
+        case .renewCredential: renew(generation)
+        case .pauseCredential:
+            // A credential that is wrong is wrong for the next push too: let probes find out when it is mended.
+            let now = Clocks.steady
+            shared.breaker.withLock { $0.record(.failed, count: Breaker.leastAnswers, at: now) }
+            context.logger.error(
+                "the provider refuses this configuration",
+                metadata: metadata(answer, verdict, pair: pair, batch: batch)
+            )
+            return verdict
+        default: break
+        }
+        log(answer, verdict, pair: pair, batch: batch)
+        return verdict
+    }
+
+    /// What is recorded, and what the close of the batch does.
+    func result(_ verdict: Verdict, pair: PreparedPair, batch: PreparedBatch) -> PairResult {
+        let decision = schedule.decide(
+            verdict,
+            history: batch.claimed.history,
+            deadline: batch.variants[Int(pair.variant)].deadline,
+            now: context.lease.databaseNow,
+            random: .random(in: 0..<1)
+        )
+        switch decision {
+        case .again(let at, let outcome, let history):
+            let target = verdict.disposition == .tryOtherEnvironment
+                ? context.directory.otherEnvironment(of: batch.target) : batch.target.id
+            guard let target else { return PairResult(position: pair.position, outcome: .apnsBadDeviceToken) }
+            return PairResult(
+                position: pair.position,
+                outcome: outcome,
+                followUp: .again(at: at, history: history, target: target)
+            )
+        case .final(let outcome):
+            if case .prune(let evidence) = verdict.disposition {
+                return PairResult(position: pair.position, outcome: outcome, followUp: .prune(evidence))
+            }
+            let isMove = outcome == .accepted && batch.claimed.history.marks.contains(.otherEnvironment)
+            return PairResult(position: pair.position, outcome: outcome, followUp: isMove ? .moved : nil)
+        }
+    }
+
+    private func judge(_ answer: PushAnswer, pair: PreparedPair, batch: PreparedBatch) -> Verdict {
+        let fate: UnansweredFate
+        switch answer.fate {
+        case .answered:
+            guard answer.status != 200 else { return .accepted }
+            let said = APNSAnswer(
+                status: Int(answer.status),
+                body: answer.body,
+                retryAfter: answer.header("retry-after")
+            )
+            return said.verdict(
+                in: AttemptContext(
+                    history: batch.claimed.history,
+                    registeredAt: pair.registeredAt,
+                    answeredAt: context.lease.databaseNow
+                )
+            )
+        case .notSent: fate = .notSent
+        case .notProcessed: fate = .notProcessed
+        case .ambiguous: fate = .ambiguous
+        }
+        return Verdict(fate: fate, atMostOnce: batch.isAtMostOnce)
+    }
+
+    private func renew(_ generation: Int) {
+        do throws(CryptoError) {
+            let isRenewed = try shared.settings.tokens.renew(
+                after: generation,
+                at: Clocks.steady,
+                wall: Clocks.wall
+            )
+            guard !isRenewed else { return }
+            context.logger.error("a fresh provider token was called expired; is the clock right?")
+            shared.breaker.withLock { $0.record(.failed, count: Breaker.leastAnswers, at: Clocks.steady) }
+        } catch {
+            context.logger.error("a provider token could not be signed", metadata: .init([.error: "\(error)"]))
+        }
+    }
+
+    private func log(_ answer: PushAnswer, _ verdict: Verdict, pair: PreparedPair, batch: PreparedBatch) {
+        if verdict.isUnrecognized {
+            context.logger.warning(
+                "an answer is in no table; it was judged by its status",
+                metadata: metadata(answer, verdict, pair: pair, batch: batch)
+            )
+        }
+        switch context.settings.deliveryLogging {
+        case .none: return
+        case .failures where verdict.outcome == .accepted: return
+        case .failures, .all:
+            context.logger.info(
+                verdict.outcome == .accepted ? "push accepted" : "push not accepted",
+                metadata: metadata(answer, verdict, pair: pair, batch: batch)
+            )
+        }
+    }
+
+    private func metadata(
+        _ answer: PushAnswer,
+        _ verdict: Verdict,
+        pair: PreparedPair,
+        batch: PreparedBatch
+    ) -> Logger.Metadata {
+        let event = batch.variants[Int(pair.variant)].event
+        var metadata = Logger.Metadata([
+            .app: "\(batch.target.app)", .provider: "\(batch.target.platform)",
+            .environment: "\(batch.target.environment)", .eventID: "\(event.id)",
+            .eventType: "\(event.type)", .ruleName: "\(batch.rule.compiled.definition.name)",
+            .batchID: "\(batch.claimed.id)", .attempt: "\(batch.claimed.attempt)",
+            .deviceID: "\(batch.claimed.deviceIDs[Int(pair.position)])",
+            .tokenHash: "\(tokenHash(pair.token))", .outcome: "\(verdict.outcome.outcome)",
+            .reason: "\(verdict.outcome.reason)",
+            .lagMilliseconds: "\((context.lease.databaseNow - event.createdAt.microseconds) / Micros.millisecond)",
+        ])
+        if answer.status != 0 { metadata[.status] = "\(answer.status)" }
+        if !answer.detail.isEmpty { metadata[.error] = "\(answer.detail)" }
+        return metadata
+    }
+}

@@ -1,0 +1,57 @@
+internal import FanfareCore
+internal import Threading
+
+/// What this daemon leads, and what it tells `fanfare status` about itself with every renewal of its lease.
+final class StatusBoard: Sendable {
+    private struct State {
+        var leads: Set<String> = []
+        var isListening = false
+        var breakers: [String: String] = [:]
+    }
+
+    private let state = Locked(State())
+
+    /// The tasks that only one daemon does, and this one has.
+    var leads: [String] { state.withLock { $0.leads.sorted() } }
+
+    /// Notes that a task was taken or lost.
+    func lead(_ task: String, _ isLeader: Bool) {
+        state.withLock { state in
+            if isLeader { state.leads.insert(task) } else { state.leads.remove(task) }
+        }
+    }
+
+    /// Notes whether LISTEN is known to work.
+    func listening(_ isListening: Bool) {
+        state.withLock { $0.isListening = isListening }
+    }
+
+    /// Whether LISTEN is known to work.
+    var isListening: Bool { state.withLock { $0.isListening } }
+
+    /// Notes a provider's breaker.
+    func breaker(_ name: String, _ word: String) {
+        state.withLock { $0.breakers[name] = word }
+    }
+
+    /// The report as JSON: counts since the start, LISTEN, breakers, fuses.
+    func report(_ context: StageContext) -> String {
+        let counts = context.counters.snapshot
+        let state = state.withLock { $0 }
+        var report = JSONObject()
+        report["listening"] = .bool(state.isListening)
+        report["requests"] = .number(JSONNumber(counts.requests))
+        report["batches_closed"] = .number(JSONNumber(counts.batchesClosed))
+        report["devices_pruned"] = .number(JSONNumber(counts.devicesPruned))
+        var events = JSONObject()
+        for (fate, count) in counts.eventsByFate.sorted(by: { $0.key < $1.key }) {
+            events[Fate(rawValue: Int16(fate))?.name ?? "\(fate)"] = .number(JSONNumber(count))
+        }
+        report["events"] = .object(events)
+        var breakers = JSONObject()
+        for (name, word) in state.breakers.sorted(by: { $0.key < $1.key }) { breakers[name] = .string(word) }
+        report["breakers"] = .object(breakers)
+        report["fuses_blown"] = .array(context.fuses.blown.map { .number(JSONNumber(Int64($0))) })
+        return String(decoding: JSONValue.object(report).encoded, as: UTF8.self)
+    }
+}
