@@ -53,8 +53,8 @@ struct RingDayState: PostgresStatement {
             OR EXISTS (SELECT FROM fanfare.plans WHERE fanfare.ring_day(event_id) = $1)
             OR EXISTS (SELECT FROM fanfare.batches WHERE fanfare.ring_day(event_id) = $1
                 OR EXISTS (SELECT FROM unnest(event_ids) AS e (id) WHERE fanfare.ring_day(e.id) = $1)),
-            (SELECT max(id >> 32)::int FROM fanfare.event_log WHERE day = $1),
-            (SELECT max(id >> 32)::int FROM fanfare.batch_log WHERE day = $1)
+            (SELECT (max(id) >> 32)::int FROM fanfare.event_log WHERE day = $1),
+            (SELECT (max(id) >> 32)::int FROM fanfare.batch_log WHERE day = $1)
         """
 
     let day: Int16
