@@ -96,8 +96,12 @@ extension ConfigurationValueKind<String> {
             range: description,
             parse: { (raw, _) throws(ConfigurationRefusal) in
                 let text = try raw.string(expected: "expected \(description)").withoutVariables()
-                guard length.contains(text.count), text.allSatisfy(allowed) else {
-                    throw ConfigurationRefusal("expected \(description), found “\(text.prefix(40))”")
+                // Not the text itself: a secret may have got here by mistake.
+                guard length.contains(text.count) else {
+                    throw ConfigurationRefusal("expected \(description), found \(text.count) characters")
+                }
+                if let other = text.first(where: { !allowed($0) }) {
+                    throw ConfigurationRefusal("expected \(description), found “\(other)” in it")
                 }
                 return text
             },

@@ -48,6 +48,14 @@ public struct RuleSource: Sendable {
         RulesFileProblem(file: file, line: line(of: path), path: path, reason: reason).description
     }
 
+    /// A message about what the rule checker found, with its place.
+    ///
+    /// - Parameter problem: what it found.
+    /// - Returns: `rules.yaml:12: message.apns.headers: reason; hint`.
+    public func message(for problem: RuleProblem) -> String {
+        message(at: problem.path, problem.hint.isEmpty ? problem.reason : "\(problem.reason); \(problem.hint)")
+    }
+
     private static func json(of value: YAMLValue, path: String, lines: inout [String: Int]) -> JSONValue {
         switch value.content {
         case .null: return .null

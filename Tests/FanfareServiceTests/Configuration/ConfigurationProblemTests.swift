@@ -70,6 +70,10 @@ import Testing
                     + "found a boolean; quote it if it is text"
             ),
             (
+                "apps: { a: { apns: { team_id: MIGTAgEAMBMG, key_id: ABC1123DEF, key_file: a, topic: a.b } } }",
+                "1:31: apps.a.apns.team_id: expected 10 capital letters and digits, found 12 characters"
+            ),
+            (
                 "retention: { log: 36h }",
                 "1:19: retention.log: expected a duration from 1d to 30d in steps of 1d, "
                     + "such as 90s, 15m, 4h or 7d, found 36h"
@@ -86,6 +90,15 @@ import Testing
         ]
     ) func wrongValuesAreNamedWithWhatWasExpected(yaml: String, message: String) {
         #expect(problems(yaml) == ["fanfare.yaml:" + message])
+    }
+
+    @Test func charactersThatAreNotAllowedAreNamed() {
+        #expect(
+            problems("installation: pro duction") == [
+                "fanfare.yaml:1:15: installation: expected 1 to 64 letters, digits, dots, dashes and underscores, "
+                    + "found “ ” in it"
+            ]
+        )
     }
 
     @Test func environmentAndFlagsAreNamedAsSuch() {

@@ -1,3 +1,4 @@
+import FanfareCore
 import FanfareService
 import Foundation
 import Testing
@@ -24,6 +25,7 @@ import Testing
         let file = try RulesFile.load(Self.root.appending(path: "deploy/rules.yaml").path)
         #expect(file.rules.map(\.name) == ["order-shipped", "sale-started"])
         #expect(file.rules.allSatisfy { $0.app == "shop" })
+        for rule in file.rules { _ = try RuleDefinition(json: rule.json) }
     }
 
     @Test func theUnitGivesTheDaemonTimeToDrainAndReloadsByHUP() throws {

@@ -1,3 +1,4 @@
+import Glibc
 import Logging
 import ServiceLifecycle
 import Testing
@@ -126,6 +127,21 @@ private struct Failing: Service {
         #expect(told.first == "RELOADING=1\nMONOTONIC_USEC=5")
         #expect(told.contains("READY=1"))
         #expect(told.count == 3)
+    }
+
+    @Test func realSignalsOfTheProcessArrive() async throws {
+        let signals = await UnixSignalsSequence(trapping: ServiceGroup.daemonSignals)
+        let (started, starting) = AsyncStream<Void>.makeStream()
+        let (reloads, reloaded) = AsyncStream<Void>.makeStream()
+        let endings = Locked<[String]>([])
+        let group = group(Worker(started: starting, endings: endings))
+        async let ending = group.run(signals: signals, notifier: notifier(), logger: logger) { reloaded.yield() }
+        for await _ in started { break }
+        kill(getpid(), SIGHUP)
+        for await _ in reloads { break }
+        kill(getpid(), SIGTERM)
+        #expect(try await ending == .finished)
+        #expect(endings.withLock { $0 } == ["drained"])
     }
 
     @Test func aFailingServiceEndsTheRunWithItsError() async throws {

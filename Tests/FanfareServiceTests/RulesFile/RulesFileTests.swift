@@ -63,6 +63,15 @@ import Testing
                 == "rules.yaml:9: message.apns.headers: unknown header"
         )
         #expect(rule.message(at: "", "is empty") == "rules.yaml:1: is empty")
+        let unknown = try #require(
+            try RulesFile(yaml: "- name: a\n  app: shop\n  event: e\n  whenn: $.a == 1", named: "rules.yaml").rules
+                .first
+        )
+        #expect {
+            try RuleDefinition(json: unknown.json)
+        } throws: {
+            ($0 as? RuleProblem).map { unknown.message(for: $0).hasPrefix("rules.yaml:4: whenn: ") } ?? false
+        }
     }
 
     @Test func wordsOfYAML11StayText() throws {
