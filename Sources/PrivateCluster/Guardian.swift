@@ -1,4 +1,5 @@
 import Foundation
+import Threading
 
 /// A shell that starts the server, waits on its own standard input, and stops the server.
 ///
@@ -8,6 +9,7 @@ import Foundation
 final class Guardian: Sendable {
     private let process: Process
     private let input: FileHandle
+    private let directories: ClusterDirectories
 
     private static let script = #"""
         set -eu
@@ -61,6 +63,7 @@ final class Guardian: Sendable {
         configuration: String,
         ephemeral: Bool
     ) throws(ClusterError) {
+        self.directories = directories
         process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         process.arguments =
@@ -96,9 +99,25 @@ final class Guardian: Sendable {
     ///   - mode: how.
     ///   - deleting: whether the cluster's files go too.
     func stop(_ mode: PrivateCluster.StopMode, deleting: Bool) {
-        try? input.write(contentsOf: Data("\(mode.rawValue) \(deleting ? "yes" : "no")\n".utf8))
-        try? input.close()
-        process.waitUntilExit()
+        // On such a thread SIGPIPE is blocked: if the guardian was killed, the write shall only fail.
+        WorkerThread.start(name: "stop cluster") { [self] in
+            do {
+                try input.write(contentsOf: Data("\(mode.rawValue) \(deleting ? "yes" : "no")\n".utf8))
+            } catch {
+                signalServer(mode)
+            }
+            try? input.close()
+            process.waitUntilExit()
+        }.join()
+    }
+
+    /// Does the guardian's work when it was killed and left the server behind.
+    private func signalServer(_ mode: PrivateCluster.StopMode) {
+        guard let file = try? String(contentsOfFile: directories.data + "/postmaster.pid", encoding: .utf8),
+            let server = file.split(separator: "\n").first.flatMap({ Int32($0) }), server > 1
+        else { return }
+        let signals: [PrivateCluster.StopMode: Int32] = [.smart: SIGTERM, .fast: SIGINT, .immediate: SIGQUIT]
+        kill(server, signals[mode] ?? SIGINT)
     }
 
     /// The first line, or everything up to the end if there is none.
