@@ -42,11 +42,13 @@ let package = Package(
         .target(name: "PushTransport", swiftSettings: sources),
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
         .target(name: "PushCrypto", dependencies: ["COpenSSL"], swiftSettings: sources),
+        .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .target(name: "HTTP2Client", dependencies: ["CCurl", "PushTransport"], swiftSettings: sources),
         .target(name: "PrivateCluster", dependencies: ["PostgresClient", "Threading"], swiftSettings: sources),
         .target(
             name: "FanfareService",
             dependencies: [
-                "FanfareCore", "PostgresClient", "PushCrypto", "PushTransport", "Threading",
+                "FanfareCore", "HTTP2Client", "PostgresClient", "PushCrypto", "PushTransport", "Threading",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "Metrics", package: "swift-metrics"),

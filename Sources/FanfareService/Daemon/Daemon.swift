@@ -1,0 +1,151 @@
+internal import FanfareCore
+internal import Foundation
+internal import HTTP2Client
+public import Logging
+internal import PostgresClient
+internal import PushCrypto
+internal import PushTransport
+public import ServiceLifecycle
+
+/// A Fanfare daemon, put together from its configuration.
+public struct Daemon: Sendable {
+    /// The schema versions this daemon works with.
+    public static let schemaVersions = 1...1
+
+    private let configuration: Configuration
+    private let logger: Logger
+    private let database: DatabaseSessions
+    private let pipeline: Pipeline
+    private let context: StageContext
+
+    /// Reads keys and puts the stages together; nothing is connected yet.
+    ///
+    /// - Parameters:
+    ///   - configuration: checked values.
+    ///   - environment: variables of the process, for `CREDENTIALS_DIRECTORY`.
+    ///   - version: this program's version.
+    ///   - logger: for all stages.
+    /// - Throws: ``DaemonError`` for a key or password file that cannot be used.
+    public init(
+        configuration: Configuration,
+        environment: [String: String],
+        version: String,
+        logger: Logger
+    ) throws(DaemonError) {
+        self.configuration = configuration
+        self.logger = logger
+        database = DatabaseSessions(base: try configuration.postgresOptions(environment: environment))
+        context = StageContext(
+            logger: logger,
+            settings: StageSettings(configuration, version: version),
+            database: database,
+            counters: PipelineCounters()
+        )
+        var pools: [PoolSettings] = []
+        var topics: [String: String] = [:]
+        for (name, app) in configuration.apps.sorted(by: { $0.key < $1.key }) {
+            guard let apns = app.apns else { continue }
+            topics[name] = apns.topic
+            pools += try APNSPools.settings(app: name, apns, send: configuration.send, environment: environment)
+        }
+        pipeline = Pipeline(context: context, pools: pools, topics: topics)
+    }
+
+    /// The services, in the order of dependency.
+    public var services: [any Service] {
+        pipeline.stages.map(StageService.init)
+    }
+
+    /// Checks that this database is ours to send from: reachable, no replica, of a version we know, adopted by this
+    /// installation.
+    ///
+    /// - Throws: ``DaemonError``.
+    public func checkDatabase() throws(DaemonError) {
+        let installation: Installation
+        do throws(PostgresError) {
+            let connection = try PostgresConnection.open(database.control("start"))
+            defer { connection.close() }
+            guard let read = try connection.run(ReadInstallation()).first else {
+                throw PostgresError(.protocolMismatch, message: "the schema has no version")
+            }
+            installation = read
+        } catch {
+            throw DaemonError(databaseError: error)
+        }
+        try installation.check(name: configuration.installation)
+        if configuration.installation == nil {
+            logger.warning("no installation is named; a physical copy of this database could push to real users")
+        }
+    }
+
+    /// Waits until LISTEN is known to work.
+    ///
+    /// - Returns: false after ten seconds; the daemon works by polling then.
+    public func waitUntilListening() async -> Bool {
+        for _ in 0..<200 {
+            if context.status.isListening { return true }
+            try? await Task.sleep(for: .milliseconds(50))
+        }
+        return false
+    }
+}
+
+extension DaemonError {
+    /// Says what a failed start means.
+    init(databaseError error: PostgresError) {
+        switch error.sqlState {
+        case "42P01", "3F000":
+            self.init(
+                .configuration,
+                "this database has no Fanfare schema",
+                hint: "Run `fanfare migrate`, then `fanfare adopt`."
+            )
+        case "42501":
+            self.init(
+                .configuration,
+                "\(error)",
+                hint: "GRANT fanfare_daemon to the role that Fanfare connects as."
+            )
+        case let state? where state.hasPrefix("28") || state.hasPrefix("3D"):
+            self.init(.configuration, "\(error)", hint: "Look at database.url and database.password_file.")
+        default:
+            self.init(.unavailable, "\(error)", hint: "Is PostgreSQL running, and database.url right?")
+        }
+    }
+}
+
+extension Installation {
+    /// Refuses a database that is not the one this daemon was made for.
+    ///
+    /// - Parameter expected: the configuration's `installation`; nil checks no name.
+    func check(name expected: String?) throws(DaemonError) {
+        if isReplica {
+            throw DaemonError(.configuration, "this database is a replica", hint: "Connect to its primary.")
+        }
+        guard schemaVersion >= Daemon.schemaVersions.lowerBound, oldestDaemon <= Daemon.schemaVersions.upperBound else {
+            let command = schemaVersion < Daemon.schemaVersions.lowerBound ? "Run `fanfare migrate`." : "Upgrade Fanfare."
+            throw DaemonError(
+                .configuration,
+                "the database has schema version \(schemaVersion), this daemon works with \(Daemon.schemaVersions)",
+                hint: command
+            )
+        }
+        guard isAdopted else {
+            throw DaemonError(.configuration, "nobody has adopted this database", hint: "Run `fanfare adopt`.")
+        }
+        guard isSameDatabase else {
+            throw DaemonError(
+                .configuration,
+                "this database is a copy of the one that was adopted; nothing is sent from it",
+                hint: "If it shall send from now on, run `fanfare adopt`; the original should then be stopped."
+            )
+        }
+        guard name == expected || expected == nil && name == nil else {
+            throw DaemonError(
+                .configuration,
+                "this database belongs to installation \(name ?? "(unnamed)"), the configuration says \(expected ?? "(none)")",
+                hint: "Look at `installation:` and `database.url`, or run `fanfare adopt`."
+            )
+        }
+    }
+}

@@ -1,0 +1,42 @@
+internal import Threading
+
+/// The flow, in one direction: emit ▶ outbox ▶ plan ▶ batches ▶ claim ▶ render ▶ send ▶ record ▶ batch_log.
+///
+/// Emit happens in the users' transactions. A later stage never calls an earlier one: what follows from an answer (a retry,
+/// a dead token) goes through the database, and a bell only says that it is worth looking.
+struct Pipeline {
+    /// The lease: without it nothing is claimed or sent.
+    let control: any Stage
+    /// Writes down what became of each pair, and closes batches.
+    let record: any Stage
+    /// Sends; one thread for each connection pool.
+    let send: [any Stage]
+    /// Claims batches, reads tokens, renders.
+    let claim: any Stage
+    /// Walks large audiences.
+    let slice: any Stage
+    /// Takes events out of the outbox, finds rules and small audiences.
+    let plan: any Stage
+    /// Rules, retention, the side queue.
+    let maintain: any Stage
+    /// Hears notifications.
+    let listen: any Stage
+
+    init(context: StageContext, pools settings: [PoolSettings], topics: [String: String]) {
+        let mailbox = Mailbox<RecorderMessage>()
+        let pools = SenderPools(settings, topics: topics, context: context, recorder: mailbox)
+        control = Controller(context: context)
+        record = Recorder(context: context, mailbox: mailbox)
+        send = pools.stages
+        claim = Claimer(context: context, pools: pools, recorder: mailbox)
+        slice = Slicer(context: context, wake: context.bells.slice)
+        plan = Planner(context: context, wake: context.bells.plan)
+        maintain = Maintainer(context: context)
+        listen = Listener(context: context)
+    }
+
+    /// In the order of dependency: shut down in reverse, intake stops first, and every finished send is recorded.
+    var stages: [any Stage] {
+        [control, record] + send + [claim, slice, plan, maintain, listen]
+    }
+}

@@ -1,0 +1,23 @@
+internal import ServiceLifecycle
+internal import Threading
+
+/// Runs a stage on a thread of its own, as a service.
+struct StageService: Service, CustomStringConvertible {
+    let stage: any Stage
+
+    var description: String { stage.name }
+
+    func run() async throws {
+        let stage = stage
+        let thread = WorkerThread.start(name: stage.name) { stage.run() }
+        await withGracefulShutdownHandler {
+            await withTaskCancellationHandler {
+                await thread.value()
+            } onCancel: {
+                stage.stop()
+            }
+        } onGracefulShutdown: {
+            stage.stop()
+        }
+    }
+}
