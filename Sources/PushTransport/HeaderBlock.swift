@@ -75,7 +75,7 @@ public struct HeaderError: Error, Equatable, CustomStringConvertible {
         self.reason = reason
     }
 
-    /// One line for the operator. Holds no header value, which may be a credential.
+    /// One line for the operator, without header values, which may be credentials.
     public var description: String {
         switch reason {
         case .name: "header \"\(field)\": the name must be a lower-case token"

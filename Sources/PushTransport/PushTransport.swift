@@ -66,8 +66,8 @@ public struct TransportState: Equatable, Sendable {
     /// Connections that were established, in all.
     public var established: UInt64 = 0
 
-    /// Established connections that ended before they were drained on purpose, in all. GOAWAY is among them where the
-    /// transport cannot tell it apart.
+    /// Established connections that ended before they were drained on purpose, in all; by GOAWAY too, where the transport
+    /// cannot tell it apart.
     public var lost: UInt64 = 0
 
     /// Why the last attempt to connect failed, safe to log; empty if it did not.

@@ -1,0 +1,102 @@
+/* libcurl for Swift: setopt and getinfo are variadic (and macros with type checks), which Swift cannot call. One wrapper
+   stands here for each type of argument. Also eventfd, memfd and TCP_USER_TIMEOUT, which Swift's
+   Glibc module leaves out. */
+#ifndef FANFARE_CCURL_SHIM_H
+#define FANFARE_CCURL_SHIM_H
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
+#include <curl/curl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+
+#define CCURL_SETOPT(suffix, type)                                                              \
+    static inline CURLcode ccurl_setopt_##suffix(CURL *easy, CURLoption option, type value) {   \
+        return curl_easy_setopt(easy, option, value);                                           \
+    }
+
+CCURL_SETOPT(long, long)
+CCURL_SETOPT(offset, curl_off_t)
+CCURL_SETOPT(string, const char *)
+CCURL_SETOPT(pointer, void *)
+
+static inline CURLcode ccurl_setopt_headers(CURL *easy, struct curl_slist *list) {
+    return curl_easy_setopt(easy, CURLOPT_HTTPHEADER, list);
+}
+
+static inline CURLcode ccurl_setopt_read(CURL *easy, size_t (*callback)(char *, size_t, size_t, void *)) {
+    return curl_easy_setopt(easy, CURLOPT_READFUNCTION, callback);
+}
+
+static inline CURLcode ccurl_setopt_write(CURL *easy, size_t (*callback)(char *, size_t, size_t, void *)) {
+    return curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, callback);
+}
+
+static inline CURLcode ccurl_setopt_seek(CURL *easy, int (*callback)(void *, curl_off_t, int)) {
+    return curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, callback);
+}
+
+static inline CURLcode ccurl_setopt_prerequest(CURL *easy, int (*callback)(void *, char *, char *, int, int)) {
+    return curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, callback);
+}
+
+static inline CURLcode ccurl_setopt_opensocket(
+    CURL *easy, curl_socket_t (*callback)(void *, curlsocktype, struct curl_sockaddr *)) {
+    return curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, callback);
+}
+
+static inline CURLcode ccurl_getinfo_long(CURL *easy, CURLINFO info, long *value) {
+    return curl_easy_getinfo(easy, info, value);
+}
+
+static inline CURLcode ccurl_getinfo_string(CURL *easy, CURLINFO info, const char **value) {
+    return curl_easy_getinfo(easy, info, (char **)value);
+}
+
+static inline CURLcode ccurl_getinfo_private(CURL *easy, void **value) {
+    return curl_easy_getinfo(easy, CURLINFO_PRIVATE, value);
+}
+
+static inline CURLMcode ccurl_multi_setopt_long(CURLM *multi, CURLMoption option, long value) {
+    return curl_multi_setopt(multi, option, value);
+}
+
+static inline CURLMcode ccurl_multi_setopt_socket(
+    CURLM *multi, int (*callback)(CURL *, curl_socket_t, int, void *, void *), void *context) {
+    CURLMcode code = curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, callback);
+    return code ? code : curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, context);
+}
+
+static inline CURLMcode ccurl_multi_setopt_timer(
+    CURLM *multi, int (*callback)(CURLM *, long, void *), void *context) {
+    CURLMcode code = curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, callback);
+    return code ? code : curl_multi_setopt(multi, CURLMOPT_TIMERDATA, context);
+}
+
+static inline CURLSHcode ccurl_share_sessions(CURLSH *share) {
+    return curl_share_setopt(share, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION);
+}
+
+/* The union in CURLMsg has no name that Swift could use. */
+static inline CURLcode ccurl_message_result(const CURLMsg *message) {
+    return message->data.result;
+}
+
+static inline int ccurl_set_user_timeout(int socket, unsigned int milliseconds) {
+    return setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &milliseconds, sizeof milliseconds);
+}
+
+static inline int ccurl_memory_file(const char *name) {
+    return memfd_create(name, MFD_CLOEXEC);
+}
+
+static inline int ccurl_eventfd(void) {
+    return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+}
+
+#endif

@@ -1,0 +1,157 @@
+#include "CurlBaseline.h"
+
+#include <curl/curl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+/* As long as a usual APNs payload. */
+static const char body[] =
+    "{\"aps\":{\"alert\":{\"title\":\"Order 4711\",\"body\":\"On its way, and with you tomorrow between nine and eleven\"},"
+    "\"sound\":\"default\",\"thread-id\":\"orders\",\"badge\":3},\"order\":{\"id\":4711}}";
+
+static const char *const header_lines[] = {
+    "accept:",
+    "content-type: application/json",
+    "authorization: bearer eyJhbGciOiJFUzI1NiIsImtpZCI6IkFCQzEyM0RFRkcifQ"
+    ".eyJpc3MiOiJERUYxMjNHSElKIiwiaWF0IjoxNzAwMDAwMDAwfQ"
+    ".MEUCIQDZ4mP0Yw1Yk5oQyYh0p3kqk1x0T0r5o0m8v0Xx7wIgJxX9h2mQ0vQ5oQyYh0p3kqk1x0T0r5o0m8v0Xx7w",
+    "apns-topic: com.example.shop",
+    "apns-push-type: alert",
+    "apns-priority: 10",
+    "apns-expiration: 1700003600",
+    "apns-id: 123e4567-e89b-12d3-a456-426614174000",
+};
+
+struct connection {
+    const char *url;
+    const char *ca;
+    struct curl_slist *headers;
+    CURLM *multi;
+    CURL **handles;
+    int streams;
+    int unsent;
+    int in_flight;
+    int succeeded;
+    double cpu_seconds;
+};
+
+static double seconds(clockid_t clock) {
+    struct timespec time;
+    clock_gettime(clock, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+static size_t discard(char *bytes, size_t size, size_t count, void *context) {
+    (void)bytes;
+    (void)context;
+    return size * count;
+}
+
+static CURL *make_handle(const struct connection *connection) {
+    CURL *easy = curl_easy_init();
+    if (!easy) return NULL;
+    curl_easy_setopt(easy, CURLOPT_URL, connection->url);
+    if (connection->ca) curl_easy_setopt(easy, CURLOPT_CAINFO, connection->ca);
+    curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
+    curl_easy_setopt(easy, CURLOPT_PIPEWAIT, 1L);
+    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(easy, CURLOPT_HTTPHEADER, connection->headers);
+    curl_easy_setopt(easy, CURLOPT_POSTFIELDS, body);
+    curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE, (long)(sizeof body - 1));
+    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, discard);
+    return easy;
+}
+
+static int start(struct connection *connection, CURL *easy) {
+    if (connection->unsent == 0) return 0;
+    /* A real sender has another token each time. */
+    curl_easy_setopt(easy, CURLOPT_URL, connection->url);
+    if (curl_multi_add_handle(connection->multi, easy) != CURLM_OK) return 0;
+    connection->unsent--;
+    connection->in_flight++;
+    return 1;
+}
+
+static void harvest(struct connection *connection) {
+    CURLMsg *message;
+    int left;
+    while ((message = curl_multi_info_read(connection->multi, &left))) {
+        CURL *easy = message->easy_handle;
+        CURLcode result = message->data.result;
+        long status = 0;
+        curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
+        if (result == CURLE_OK && status == 200) connection->succeeded++;
+        curl_multi_remove_handle(connection->multi, easy);
+        connection->in_flight--;
+        start(connection, easy);
+    }
+}
+
+static void *run_connection(void *context) {
+    struct connection *connection = context;
+    double before = seconds(CLOCK_THREAD_CPUTIME_ID);
+    for (int i = 0; i < connection->streams; i++) {
+        connection->handles[i] = make_handle(connection);
+        if (!connection->handles[i] || !start(connection, connection->handles[i])) break;
+    }
+    while (connection->in_flight > 0) {
+        int running;
+        if (curl_multi_perform(connection->multi, &running) != CURLM_OK) break;
+        harvest(connection);
+        if (connection->in_flight > 0) curl_multi_poll(connection->multi, NULL, 0, 1000, NULL);
+    }
+    connection->cpu_seconds = seconds(CLOCK_THREAD_CPUTIME_ID) - before;
+    for (int i = 0; i < connection->streams; i++) {
+        if (!connection->handles[i]) continue;
+        curl_multi_remove_handle(connection->multi, connection->handles[i]);
+        curl_easy_cleanup(connection->handles[i]);
+    }
+    return NULL;
+}
+
+static int prepare(struct connection *connection) {
+    connection->multi = curl_multi_init();
+    connection->handles = calloc((size_t)connection->streams, sizeof *connection->handles);
+    if (!connection->multi || !connection->handles) return 0;
+    curl_multi_setopt(connection->multi, CURLMOPT_PIPELINING, (long)CURLPIPE_MULTIPLEX);
+    curl_multi_setopt(connection->multi, CURLMOPT_MAX_HOST_CONNECTIONS, 1L);
+    curl_multi_setopt(connection->multi, CURLMOPT_MAX_CONCURRENT_STREAMS, (long)connection->streams);
+    return 1;
+}
+
+int curl_baseline_run(const char *url, const char *ca, int requests, int connections, int streams,
+                      double *cpu_seconds, double *wall_seconds) {
+    if (requests < 1 || connections < 1 || streams < 1) return -1;
+    if (curl_global_init(CURL_GLOBAL_ALL) != CURLE_OK) return -1;
+    struct curl_slist *headers = NULL;
+    for (size_t i = 0; i < sizeof header_lines / sizeof *header_lines; i++)
+        headers = curl_slist_append(headers, header_lines[i]);
+    struct connection *all = calloc((size_t)connections, sizeof *all);
+    pthread_t *threads = calloc((size_t)connections, sizeof *threads);
+    double before = seconds(CLOCK_MONOTONIC);
+    int succeeded = 0;
+    int started = 0;
+    *cpu_seconds = 0;
+    for (; all && threads && started < connections; started++) {
+        struct connection *connection = &all[started];
+        *connection = (struct connection){.url = url, .ca = ca, .headers = headers, .streams = streams};
+        connection->unsent = requests / connections + (started < requests % connections);
+        if (!prepare(connection)) break;
+        if (pthread_create(&threads[started], NULL, run_connection, connection)) break;
+    }
+    for (int i = 0; i < started; i++) {
+        pthread_join(threads[i], NULL);
+        succeeded += all[i].succeeded;
+        *cpu_seconds += all[i].cpu_seconds;
+    }
+    *wall_seconds = seconds(CLOCK_MONOTONIC) - before;
+    for (int i = 0; all && i < connections; i++) {
+        free(all[i].handles);
+        curl_multi_cleanup(all[i].multi);
+    }
+    free(threads);
+    free(all);
+    curl_slist_free_all(headers);
+    return started == connections ? succeeded : -1;
+}

@@ -1,0 +1,173 @@
+internal import CCurl
+import Glibc
+internal import PushTransport
+
+/// One HTTP/2 connection: a libcurl multi handle that is allowed a single connection in its life.
+///
+/// A multi handle of its own for each, because CPU per request grows with the handles in one, and because the window of
+/// a new connection must be narrow while an old one's is wide. libcurl finds it through raw pointers, so it must be
+/// closed before it is let go.
+@safe
+final class Connection {
+    /// The life of the connection.
+    var machine: ConnectionStateMachine
+    /// When libcurl wants to be called although no socket is ready.
+    var timerAt = MonotonicTime.max
+    /// The sockets libcurl waits for.
+    private(set) var watched: [pollfd] = []
+    private let multi: UnsafeMutableRawPointer
+    private let context: TransferContext
+    private var isClosed = false
+
+    private init(owning multi: UnsafeMutableRawPointer, machine: ConnectionStateMachine, context: TransferContext) {
+        unsafe self.multi = multi
+        self.machine = machine
+        self.context = context
+    }
+
+    deinit { precondition(isClosed, "a Connection was let go before close()") }
+
+    /// Makes a connection; it connects when it gets its first transfer.
+    static func open(streams: Int, context: TransferContext) throws(TransportError) -> Connection {
+        guard let multi = unsafe curl_multi_init() else {
+            throw TransportError(reason: .call("curl_multi_init", problem: "out of memory"))
+        }
+        let connection = unsafe Connection(
+            owning: multi,
+            machine: ConnectionStateMachine(streams: streams),
+            context: context
+        )
+        do throws(TransportError) {
+            try connection.configure(streams: streams)
+        } catch {
+            connection.close()
+            throw error
+        }
+        return connection
+    }
+
+    private func configure(streams: Int) throws(TransportError) {
+        let me = unsafe Unmanaged.passUnretained(self).toOpaque()
+        let multiplex = Int(CURLPIPE_MULTIPLEX)
+        try check("PIPELINING", unsafe ccurl_multi_setopt_long(multi, CURLMOPT_PIPELINING, multiplex))
+        // Requests above the peer's limit then wait inside libcurl instead of opening a second connection.
+        try check("MAX_HOST_CONNECTIONS", unsafe ccurl_multi_setopt_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, 1))
+        try check(
+            "MAX_CONCURRENT_STREAMS",
+            unsafe ccurl_multi_setopt_long(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, streams)
+        )
+        try check("SOCKETFUNCTION", unsafe ccurl_multi_setopt_socket(multi, socketChanged, me))
+        try check("TIMERFUNCTION", unsafe ccurl_multi_setopt_timer(multi, timerChanged, me))
+    }
+
+    /// Hands a transfer to libcurl, which begins with it in the next ``act(ready:)``.
+    func add(_ transfer: Transfer) throws(TransportError) {
+        transfer.connection = self
+        transfer.attachedAt = context.now
+        do throws(TransportError) {
+            try check("curl_multi_add_handle", unsafe curl_multi_add_handle(multi, transfer.easy))
+        } catch {
+            transfer.connection = nil
+            throw error
+        }
+        machine.attach()
+    }
+
+    /// Takes a transfer back; if it is not finished its stream is reset.
+    func remove(_ transfer: Transfer) {
+        let code = unsafe curl_multi_remove_handle(multi, transfer.easy)
+        assert(code == CURLM_OK, "curl_multi_remove_handle: \(code)")
+        transfer.connection = nil
+    }
+
+    /// Whether libcurl may open a socket; see ``ConnectionStateMachine/permitSocket()``.
+    func permitSocket() -> Bool {
+        let wasEstablished = machine.phase == .established
+        guard !machine.permitSocket() else { return true }
+        if wasEstablished { context.state.lost += 1 }
+        return false
+    }
+
+    /// Takes no more requests, since it is broken.
+    func lose() {
+        if machine.phase == .established { context.state.lost += 1 }
+        machine.retire()
+    }
+
+    /// Lets libcurl work on one socket.
+    func act(on ready: pollfd) {
+        var events: Int32 = 0
+        if ready.revents & Int16(POLLIN | POLLHUP | POLLERR) != 0 { events |= CURL_CSELECT_IN }
+        if ready.revents & Int16(POLLOUT) != 0 { events |= CURL_CSELECT_OUT }
+        if ready.revents & Int16(POLLERR | POLLNVAL) != 0 { events |= CURL_CSELECT_ERR }
+        var running: Int32 = 0
+        _ = unsafe curl_multi_socket_action(multi, ready.fd, events, &running)
+    }
+
+    /// Lets libcurl do what is due.
+    func actOnTimer() {
+        guard timerAt <= context.now else { return }
+        timerAt = .max
+        var running: Int32 = 0
+        _ = unsafe curl_multi_socket_action(multi, CURL_SOCKET_TIMEOUT, 0, &running)
+    }
+
+    /// The next transfer that libcurl is done with, and how it went; it is no longer in the multi handle then.
+    func nextFinished() -> (transfer: Transfer, code: CURLcode)? {
+        var left: Int32 = 0
+        while let message = unsafe curl_multi_info_read(multi, &left) {
+            guard unsafe message.pointee.msg == CURLMSG_DONE else { continue }
+            let code = unsafe ccurl_message_result(message)
+            guard let transfer = unsafe Transfer.behind(message.pointee.easy_handle) else { continue }
+            remove(transfer)
+            return (transfer, code)
+        }
+        return nil
+    }
+
+    /// Ends the connection. All transfers must have been removed: libcurl frees in the wrong order otherwise.
+    func close() {
+        guard !isClosed else { return }
+        precondition(machine.attached == 0, "a Connection was closed with transfers in it")
+        isClosed = true
+        _ = unsafe curl_multi_cleanup(multi)
+        watched = []
+        context.socketsChanged = true
+    }
+
+    fileprivate func watch(_ socket: curl_socket_t, _ what: Int32) {
+        context.socketsChanged = true
+        watched.removeAll { $0.fd == socket }
+        guard what != CURL_POLL_REMOVE else { return }
+        var events = Int16(0)
+        if what & CURL_POLL_IN != 0 { events |= Int16(POLLIN) }
+        if what & CURL_POLL_OUT != 0 { events |= Int16(POLLOUT) }
+        watched.append(pollfd(fd: socket, events: events, revents: 0))
+    }
+
+    fileprivate func setTimer(milliseconds: Int) {
+        timerAt = milliseconds < 0 ? .max : context.now + Int64(milliseconds) * 1_000_000
+    }
+}
+
+private func socketChanged(
+    _ easy: UnsafeMutableRawPointer?,
+    _ socket: curl_socket_t,
+    _ what: Int32,
+    _ context: UnsafeMutableRawPointer?,
+    _ socketContext: UnsafeMutableRawPointer?
+) -> Int32 {
+    guard let context = unsafe context else { return 0 }
+    unsafe Unmanaged<Connection>.fromOpaque(context).takeUnretainedValue().watch(socket, what)
+    return 0
+}
+
+private func timerChanged(
+    _ multi: UnsafeMutableRawPointer?,
+    _ milliseconds: Int,
+    _ context: UnsafeMutableRawPointer?
+) -> Int32 {
+    guard let context = unsafe context else { return 0 }
+    unsafe Unmanaged<Connection>.fromOpaque(context).takeUnretainedValue().setTimer(milliseconds: milliseconds)
+    return 0
+}

@@ -1,0 +1,21 @@
+internal import CCurl
+
+/// The installed libcurl.
+enum CurlLibrary {
+    /// Initialises libcurl once for the process; it is never torn down, since another thread may still use it.
+    private static let initialised: CURLcode = curl_global_init(Int(CURL_GLOBAL_ALL))
+
+    /// Makes libcurl ready and looks whether it can do what is needed.
+    static func prepare() throws(TransportError) {
+        try check("curl_global_init", initialised)
+        guard let version = unsafe curl_version_info(CURLVERSION_TENTH) else { return }
+        let name = unsafe String(cString: version.pointee.version)
+        let features = unsafe version.pointee.features
+        if features & CURL_VERSION_HTTP2 == 0 { throw TransportError(reason: .libcurl(version: name, lacks: "HTTP/2")) }
+        if features & CURL_VERSION_SSL == 0 { throw TransportError(reason: .libcurl(version: name, lacks: "TLS")) }
+        // PREREQFUNCTION is from 7.80, the header API from 7.83, PROTOCOLS_STR from 7.85.
+        if unsafe version.pointee.version_num < 0x075500 {
+            throw TransportError(reason: .libcurl(version: name, lacks: "CURLOPT_PROTOCOLS_STR (7.85)"))
+        }
+    }
+}

@@ -1,0 +1,59 @@
+internal import CCurl
+public import PushTransport
+
+extension HTTP2Client {
+    /// Sends, receives, and waits until there is an answer, a slot came free, or somebody woke it.
+    ///
+    /// - Parameters:
+    ///   - timeout: how long to wait at most; zero only does what can be done at once.
+    ///   - answers: answers are appended here.
+    public func poll(timeout: Duration, into answers: inout [PushAnswer]) {
+        context.now = monotonicNow()
+        let end = context.now + timeout.nanoseconds
+        let hadSlots = freeSlots > 0
+        let before = answers.count
+        answers += early
+        early = []
+        while true {
+            placeQueued()
+            let hasNews = answers.count > before || (!hadSlots && freeSlots > 0)
+            let woken = wait(until: hasNews ? context.now : min(end, nextEvent(wantsSlot: !hadSlots)))
+            work(into: &answers)
+            if woken || answers.count > before || context.now >= end || (!hadSlots && freeSlots > 0) { return }
+        }
+    }
+
+    /// When something has to be done even if no socket becomes ready.
+    private func nextEvent(wantsSlot: Bool) -> MonotonicTime {
+        let timers = connections.reduce(context.nextCheck) { min($0, $1.timerAt) }
+        return wantsSlot || !queue.isEmpty ? min(timers, nextPermittedConnect()) : timers
+    }
+
+    /// Waits for sockets.
+    ///
+    /// - Returns: whether somebody woke it.
+    private func wait(until moment: MonotonicTime) -> Bool {
+        if context.socketsChanged {
+            context.socketsChanged = false
+            watchList.rebuild(waker: eventWaker.descriptor, connections: connections)
+        }
+        watchList.wait(nanoseconds: moment == .max ? .max - 1_000_000 : moment - context.now)
+        context.now = monotonicNow()
+        guard watchList.isWoken else { return false }
+        eventWaker.reset()
+        return true
+    }
+
+    /// One round: lets libcurl work, then takes what it is done with and what is overdue.
+    private func work(into answers: inout [PushAnswer]) {
+        for (connection, socket) in watchList.ready { connection.act(on: socket) }
+        for connection in connections {
+            connection.actOnTimer()
+            while let (transfer, code) = connection.nextFinished() {
+                conclude(transfer, code, on: connection, into: &answers)
+            }
+        }
+        if context.now >= context.nextCheck { expire(into: &answers) }
+        tendConnections()
+    }
+}

@@ -1,0 +1,22 @@
+internal import CCurl
+internal import PushTransport
+
+/// What libcurl knows about a finished transfer.
+extension Transfer {
+    /// Whether the answer came over HTTP/2.
+    func isHTTP2() -> Bool {
+        var version = 0
+        guard unsafe ccurl_getinfo_long(easy, CURLINFO_HTTP_VERSION, &version) == CURLE_OK else { return false }
+        return version == CURL_HTTP_VERSION_2_0
+    }
+
+    /// Those of the answer's header fields that have the given names.
+    func headers(_ names: [String]) -> [HeaderField] {
+        names.compactMap { name in
+            var header: UnsafeMutablePointer<curl_header>?
+            let code = unsafe curl_easy_header(easy, name, 0, UInt32(CURLH_HEADER), -1, &header)
+            guard code == CURLHE_OK, let value = unsafe header?.pointee.value else { return nil }
+            return try? HeaderField(name, unsafe String(cString: value))
+        }
+    }
+}

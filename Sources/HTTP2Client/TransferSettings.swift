@@ -1,0 +1,162 @@
+internal import CCurl
+import Glibc
+internal import PushTransport
+
+/// What is the same for all requests to an endpoint, in libcurl's terms.
+@safe
+final class TransferSettings {
+    private let url: String
+    private let options: TransportOptions
+    private let trustStore: TrustStore?
+    /// Keeps TLS sessions for quick reconnects across the multi handles of one transport, all on one thread.
+    private let sessions: UnsafeMutableRawPointer?
+
+    init(_ endpoint: Endpoint, _ options: TransportOptions) throws(TransportError) {
+        url = "\(endpoint)/"
+        self.options = options
+        var trustStore: TrustStore?
+        if let caFile = options.caFile { trustStore = try TrustStore.joining(caFile: caFile) }
+        self.trustStore = trustStore
+        let share = unsafe curl_share_init()
+        unsafe sessions = share
+        if let share = unsafe share, unsafe ccurl_share_sessions(share) != CURLSHE_OK {
+            throw TransportError(reason: .call("curl_share_setopt", problem: "cannot share TLS sessions"))
+        }
+    }
+
+    deinit { _ = unsafe curl_share_cleanup(sessions) }
+
+    /// Prepares an easy handle.
+    func apply(to transfer: Transfer) throws(TransportError) {
+        try setNetwork(transfer)
+        try setTLS(transfer)
+        try setRequest(transfer)
+        try setCallbacks(transfer)
+    }
+
+    private func setNetwork(_ transfer: Transfer) throws(TransportError) {
+        try set(transfer, CURLOPT_URL, url)
+        try set(transfer, CURLOPT_PROTOCOLS_STR, "https")
+        try set(transfer, CURLOPT_FOLLOWLOCATION, 0)
+        // An empty name means no proxy, whatever the environment says.
+        try set(transfer, CURLOPT_PROXY, "")
+        try set(transfer, CURLOPT_NETRC, 0)
+        try set(transfer, CURLOPT_NOSIGNAL, 1)
+        // Resolved afresh for each connection, as Apple asks.
+        try set(transfer, CURLOPT_DNS_CACHE_TIMEOUT, 0)
+        try set(transfer, CURLOPT_CONNECTTIMEOUT_MS, milliseconds(options.connectTimeout))
+        try set(transfer, CURLOPT_TCP_NODELAY, 1)
+        try set(transfer, CURLOPT_TCP_KEEPALIVE, 1)
+        try set(transfer, CURLOPT_TCP_KEEPIDLE, 60)
+        try set(transfer, CURLOPT_TCP_KEEPINTVL, 10)
+        // Age is watched by the transport, which warms a successor first; these are only the last resort.
+        let age = max(milliseconds(options.maxConnectionAge) / 1000, 1)
+        try set(transfer, CURLOPT_MAXAGE_CONN, age * 2)
+        try set(transfer, CURLOPT_MAXLIFETIME_CONN, age * 2)
+    }
+
+    private func setTLS(_ transfer: Transfer) throws(TransportError) {
+        try set(transfer, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS)
+        try set(transfer, CURLOPT_PIPEWAIT, 1)
+        try set(transfer, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2)
+        try set(transfer, CURLOPT_SSL_VERIFYPEER, 1)
+        try set(transfer, CURLOPT_SSL_VERIFYHOST, 2)
+        if let trustStore { try set(transfer, CURLOPT_CAINFO, trustStore.path) }
+        try check("CURLOPT_SHARE", unsafe ccurl_setopt_pointer(transfer.easy, CURLOPT_SHARE, sessions))
+    }
+
+    private func setRequest(_ transfer: Transfer) throws(TransportError) {
+        try set(transfer, CURLOPT_POST, 1)
+        try set(transfer, CURLOPT_PATH_AS_IS, 1)
+        // Small buffers: there is one of each for every request in flight, and pushes are short.
+        try set(transfer, CURLOPT_BUFFERSIZE, 4096)
+        try set(transfer, CURLOPT_UPLOAD_BUFFERSIZE, 16 * 1024)
+    }
+
+    private func setCallbacks(_ transfer: Transfer) throws(TransportError) {
+        let context = unsafe Unmanaged.passUnretained(transfer).toOpaque()
+        let contexts = [
+            CURLOPT_PRIVATE, CURLOPT_READDATA, CURLOPT_WRITEDATA, CURLOPT_PREREQDATA, CURLOPT_OPENSOCKETDATA,
+        ]
+        for option in contexts {
+            try check("callback context", unsafe ccurl_setopt_pointer(transfer.easy, option, context))
+        }
+        try check("READFUNCTION", unsafe ccurl_setopt_read(transfer.easy, readBody))
+        try check("SEEKFUNCTION", unsafe ccurl_setopt_seek(transfer.easy, refuseToRewind))
+        try check("WRITEFUNCTION", unsafe ccurl_setopt_write(transfer.easy, receiveBody))
+        try check("PREREQFUNCTION", unsafe ccurl_setopt_prerequest(transfer.easy, permitRequest))
+        try check("OPENSOCKETFUNCTION", unsafe ccurl_setopt_opensocket(transfer.easy, openSocket))
+    }
+
+    private func set(_ transfer: Transfer, _ option: CURLoption, _ value: Int) throws(TransportError) {
+        let code = unsafe ccurl_setopt_long(transfer.easy, option, value)
+        guard code != CURLE_OK else { return }
+        throw TransportError(reason: .call("option \(option.rawValue)", problem: describe(code)))
+    }
+
+    private func set(_ transfer: Transfer, _ option: CURLoption, _ value: String) throws(TransportError) {
+        let code = unsafe ccurl_setopt_string(transfer.easy, option, value)
+        guard code != CURLE_OK else { return }
+        throw TransportError(reason: .call("option \(option.rawValue)", problem: describe(code)))
+    }
+
+    private func milliseconds(_ duration: Duration) -> Int {
+        Int(max(duration.nanoseconds / 1_000_000, 1))
+    }
+}
+
+private func readBody(
+    _ buffer: UnsafeMutablePointer<CChar>?,
+    _ size: Int,
+    _ count: Int,
+    _ context: UnsafeMutableRawPointer?
+) -> Int {
+    guard let transfer = unsafe transferBehind(context) else { return 0 }
+    return unsafe transfer.readBody(into: UnsafeMutableRawBufferPointer(start: buffer, count: size * count))
+}
+
+/// A body that cannot be read a second time keeps libcurl from sending it a second time.
+private func refuseToRewind(_ context: UnsafeMutableRawPointer?, _ offset: curl_off_t, _ origin: Int32) -> Int32 {
+    CURL_SEEKFUNC_FAIL
+}
+
+private func receiveBody(
+    _ buffer: UnsafeMutablePointer<CChar>?,
+    _ size: Int,
+    _ count: Int,
+    _ context: UnsafeMutableRawPointer?
+) -> Int {
+    unsafe transferBehind(context)?.receive(UnsafeRawBufferPointer(start: buffer, count: size * count))
+    return size * count
+}
+
+private func permitRequest(
+    _ context: UnsafeMutableRawPointer?,
+    _ peer: UnsafeMutablePointer<CChar>?,
+    _ local: UnsafeMutablePointer<CChar>?,
+    _ peerPort: Int32,
+    _ localPort: Int32
+) -> Int32 {
+    guard let transfer = unsafe transferBehind(context), transfer.mayStart() else { return CURL_PREREQFUNC_ABORT }
+    return CURL_PREREQFUNC_OK
+}
+
+private func openSocket(
+    _ context: UnsafeMutableRawPointer?,
+    _ purpose: curlsocktype,
+    _ address: UnsafeMutablePointer<curl_sockaddr>?
+) -> curl_socket_t {
+    guard let transfer = unsafe transferBehind(context), let address = unsafe address else { return CURL_SOCKET_BAD }
+    guard transfer.connection?.permitSocket() == true else { return CURL_SOCKET_BAD }
+    let type = unsafe address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue)
+    let handle = unsafe socket(address.pointee.family, type, address.pointee.protocol)
+    guard handle >= 0 else { return CURL_SOCKET_BAD }
+    // A peer that vanished is noticed by the kernel, since libcurl 7.88 sends no PING.
+    _ = ccurl_set_user_timeout(handle, transfer.context.tcpUserTimeout)
+    return handle
+}
+
+private func transferBehind(_ context: UnsafeMutableRawPointer?) -> Transfer? {
+    guard let context = unsafe context else { return nil }
+    return unsafe Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
+}

@@ -1,0 +1,81 @@
+internal import CCurl
+import Glibc
+
+/// The certificates a connection may be signed by, where they are not just the system's.
+///
+/// Kept in a file in memory, not in CURLOPT_CAINFO_BLOB: libcurl copies and compares a blob for every request, which
+/// doubles the CPU of a push.
+final class TrustStore {
+    private static let sizeLimit = 8 * 1024 * 1024
+    private let file: Int32
+
+    /// What libcurl reads it by, as long as this object lives.
+    var path: String { "/proc/self/fd/\(file)" }
+
+    private init(owning file: Int32) { self.file = file }
+
+    deinit { close(file) }
+
+    /// Joins a CA file with the system's bundle.
+    ///
+    /// libcurl takes either its default bundle or ours, so ours has to hold both. A system that keeps its certificates
+    /// in a hashed folder instead is served too: libcurl goes on looking there.
+    ///
+    /// - Parameter caFile: a PEM file.
+    /// - Returns: the certificates of both.
+    /// - Throws: ``TransportError`` if the file is of no use.
+    static func joining(caFile: String) throws(TransportError) -> TrustStore {
+        guard let added = read(caFile) else { throw .caFile(caFile, unsafe String(cString: strerror(errno))) }
+        guard contains(added, "-----BEGIN CERTIFICATE-----") || contains(added, "-----BEGIN TRUSTED CERTIFICATE-----")
+        else { throw .caFile(caFile, "holds no PEM certificate") }
+        let file = unsafe ccurl_memory_file("fanfare-ca")
+        guard file >= 0 else { throw .caFile(caFile, unsafe String(cString: strerror(errno))) }
+        let store = TrustStore(owning: file)
+        guard store.append(added + [UInt8(ascii: "\n")] + (systemBundle() ?? [])) else {
+            throw .caFile(caFile, unsafe String(cString: strerror(errno)))
+        }
+        return store
+    }
+
+    private func append(_ bytes: [UInt8]) -> Bool {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let written = unsafe rest.withUnsafeBytes { unsafe write(file, $0.baseAddress, $0.count) }
+            if written < 0 && errno == EINTR { continue }
+            guard written > 0 else { return false }
+            rest = rest.dropFirst(written)
+        }
+        return true
+    }
+
+    private static func systemBundle() -> [UInt8]? {
+        guard let easy = unsafe curl_easy_init() else { return nil }
+        defer { unsafe curl_easy_cleanup(easy) }
+        var path: UnsafePointer<CChar>?
+        guard unsafe ccurl_getinfo_string(easy, CURLINFO_CAINFO, &path) == CURLE_OK, let path = unsafe path else {
+            return nil
+        }
+        return read(unsafe String(cString: path))
+    }
+
+    private static func read(_ path: String) -> [UInt8]? {
+        let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { return nil }
+        defer { close(file) }
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 64 * 1024)
+        while bytes.count < sizeLimit {
+            let got = unsafe Glibc.read(file, &chunk, chunk.count)
+            if got < 0 && errno == EINTR { continue }
+            guard got >= 0 else { return nil }
+            if got == 0 { break }
+            bytes += chunk[..<got]
+        }
+        return bytes
+    }
+
+    private static func contains(_ bytes: [UInt8], _ text: StaticString) -> Bool {
+        let marker = unsafe Array(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+        return bytes.indices.contains { bytes[$0] == marker[0] && bytes[$0...].starts(with: marker) }
+    }
+}
