@@ -26,6 +26,18 @@ public struct Endpoint: Hashable, Sendable, CustomStringConvertible {
         self.port = number
     }
 
+    /// Where Apple serves devices of App Store, TestFlight, Ad Hoc and Enterprise builds (reference: Apple, "Sending
+    /// notification requests to APNs").
+    public static let apnsProduction = Endpoint(host: "api.push.apple.com", port: 443)
+
+    /// Where Apple serves devices of development-signed builds.
+    public static let apnsSandbox = Endpoint(host: "api.sandbox.push.apple.com", port: 443)
+
+    private init(host: String, port: UInt16) {
+        self.host = host
+        self.port = port
+    }
+
     /// The origin again, as it goes into a URL.
     public var description: String {
         "https://" + authority

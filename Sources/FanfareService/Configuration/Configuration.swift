@@ -1,4 +1,5 @@
 public import Logging
+public import PushTransport
 
 /// Everything that can be configured, checked, with all defaults filled in.
 ///
@@ -51,9 +52,9 @@ public struct Configuration: Equatable, Sendable {
         /// Bundle id, the `apns-topic` without a push type's suffix.
         public var topic = ""
         /// Where devices of the production environment are reached.
-        public var endpoint = Endpoint(host: "api.push.apple.com", port: 443)
+        public var endpoint = Endpoint.apnsProduction
         /// Where devices of the sandbox environment are reached.
-        public var sandboxEndpoint = Endpoint(host: "api.sandbox.push.apple.com", port: 443)
+        public var sandboxEndpoint = Endpoint.apnsSandbox
         /// Absolute path of a PEM file with the only CAs to trust; nil for the system's.
         public var caFile: String?
     }

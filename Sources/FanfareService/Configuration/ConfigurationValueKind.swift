@@ -1,4 +1,5 @@
 internal import Logging
+internal import PushTransport
 
 /// What a value may look like: read from text, and written for the reference.
 struct ConfigurationValueKind<Value: Equatable & Sendable>: Sendable {
@@ -182,7 +183,7 @@ extension ConfigurationValueKind<Endpoint> {
             range: "https://HOST[:PORT]",
             parse: { (raw, _) throws(ConfigurationRefusal) in
                 let text = try raw.string(expected: expected).withoutVariables()
-                guard let endpoint = Endpoint(text) else { throw ConfigurationRefusal(expected) }
+                guard let endpoint = try? Endpoint(text) else { throw ConfigurationRefusal(expected) }
                 return endpoint
             },
             text: { $0.description }

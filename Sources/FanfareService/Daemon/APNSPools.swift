@@ -15,7 +15,7 @@ enum APNSPools {
     /// - Throws: ``DaemonError`` for a key that cannot be used.
     static func settings(
         app: String,
-        _ credentials: Configuration.APNs,
+        _ credentials: Configuration.APNS,
         send: Configuration.Send,
         environment: [String: String]
     ) throws(DaemonError) -> [PoolSettings] {
@@ -25,9 +25,8 @@ enum APNSPools {
             teamID: credentials.teamID
         )
         let threads = min(send.threads, send.connections)
-        return try [("production", credentials.endpoint), ("sandbox", credentials.sandboxEndpoint)].map {
-            name, place throws(DaemonError) in
-            let endpoint = try endpoint(place.description, app: app)
+        return [("production", credentials.endpoint), ("sandbox", credentials.sandboxEndpoint)].map {
+            name, endpoint in
             var options = TransportOptions()
             options.connections = max(1, send.connections / threads)
             options.streams = send.streams
@@ -43,7 +42,7 @@ enum APNSPools {
 
     /// Reads an app's signing key.
     static func key(
-        of credentials: Configuration.APNs,
+        of credentials: Configuration.APNS,
         app: String,
         environment: [String: String]
     ) throws(DaemonError) -> SigningKey {
@@ -52,14 +51,6 @@ enum APNSPools {
             return try SigningKey.load(pemFile: credentials.keyFile, expecting: .es256, guardedFolders: guarded)
         } catch {
             throw DaemonError(.configuration, "apps.\(app).apns.key_file: \(error)", hint: "Apple's developer site makes the .p8 file.")
-        }
-    }
-
-    private static func endpoint(_ text: String, app: String) throws(DaemonError) -> PushTransport.Endpoint {
-        do throws(EndpointError) {
-            return try PushTransport.Endpoint(text)
-        } catch {
-            throw DaemonError(.configuration, "apps.\(app).apns.endpoint: \(error)", hint: "Write https://host:port.")
         }
     }
 }
