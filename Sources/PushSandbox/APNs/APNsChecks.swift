@@ -1,0 +1,110 @@
+import NIOCore
+
+/// The checks of a request to APNs, each of which finds one kind of mistake.
+enum APNsCheck: CaseIterable {
+    case duplicateHeaders
+    case messageID
+    case method
+    case topicPresent
+    case collapseID
+    case priority
+    case pushType
+    case expiration
+    case path
+    case deviceToken
+    case credential
+    case topicCovered
+    case payload
+
+    /// The checks in the order in which they are made; Apple does not publish its own.
+    static func inOrder(_ order: SandboxOptions.ValidationOrder) -> [APNsCheck] {
+        switch order {
+        case .pushy: allCases
+        case .service:
+            [
+                .duplicateHeaders, .method, .path, .credential, .messageID, .topicPresent, .collapseID, .priority,
+                .pushType, .expiration, .topicCovered, .deviceToken, .payload,
+            ]
+        }
+    }
+}
+
+/// One request taken apart for the checks.
+struct APNsRequest {
+    private static let pathPrefix = "/3/device/"
+
+    let request: PushRequest
+    let headers: APNsHeaders
+    /// What follows `/3/device/`; nil for any other path.
+    let deviceToken: String?
+    let type: APNsPushType?
+
+    init(_ request: PushRequest) {
+        self.request = request
+        headers = APNsHeaders(request.head.fields)
+        deviceToken = Self.deviceToken(in: request.head.path)
+        type = headers.pushType.flatMap(APNsPushType.init(rawValue:))
+    }
+
+    /// What follows `/3/device/`, empty if nothing does; nil for any other path.
+    static func deviceToken(in path: String) -> String? {
+        guard path.hasPrefix(pathPrefix) else { return path == "/3/device" ? "" : nil }
+        return String(path.dropFirst(pathPrefix.utf8.count))
+    }
+
+    /// Makes one of the checks that need nothing but the request; the other two are the session's.
+    func failure(of check: APNsCheck) -> APNsRejection? {
+        switch check {
+        case .duplicateHeaders: headers.hasDuplicates ? .duplicateHeaders : nil
+        case .messageID: headers.id.map(CanonicalUUID.isValid) == false ? .badMessageID : nil
+        case .method: request.head.method == "POST" ? nil : .methodNotAllowed
+        case .topicPresent: headers.topic?.isEmpty ?? true ? .missingTopic : nil
+        case .collapseID: headers.collapseID.map { $0.utf8.count > 64 } == true ? .badCollapseID : nil
+        case .priority: priorityFailure
+        case .pushType: headers.pushType != nil && type == nil ? .invalidPushType : nil
+        case .expiration: headers.expiration.map { UInt64($0) == nil } == true ? .badExpirationDate : nil
+        case .path: pathFailure
+        case .deviceToken: deviceToken.map(Self.isHex) == true ? nil : .badDeviceToken
+        case .payload: payloadFailure
+        case .credential, .topicCovered: nil
+        }
+    }
+
+    private var priorityFailure: APNsRejection? {
+        switch headers.priority {
+        case nil, "5", "1": nil
+        case "10": type == .background ? .badPriority : nil
+        default: .badPriority
+        }
+    }
+
+    private var pathFailure: APNsRejection? {
+        switch deviceToken {
+        case nil: .badPath
+        case "": .missingDeviceToken
+        default: nil
+        }
+    }
+
+    private var payloadFailure: APNsRejection? {
+        let limit = type?.payloadLimit ?? APNsPushType.alert.payloadLimit
+        return switch request.body.readableBytes {
+        case 0: .payloadEmpty
+        case ...limit: nil
+        default: .payloadTooLarge
+        }
+    }
+
+    /// Whole bytes in hexadecimal, of any length: Apple warns against assuming one.
+    private static func isHex(_ text: String) -> Bool {
+        text.utf8.count.isMultiple(of: 2)
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
+                    UInt8(ascii: "A")...UInt8(ascii: "F"):
+                    true
+                default: false
+                }
+            }
+    }
+}

@@ -1,0 +1,77 @@
+import Crypto
+import Foundation
+
+/// A provider authentication token whose signature, key and team are right; its age is judged at each use.
+struct ProviderToken {
+    /// `iat`, in seconds since 1970.
+    let issuedAt: Int64
+}
+
+/// Verifies provider authentication tokens: JWS compact serialization, ES256 (RFC 7515, RFC 7518 section 3.4).
+struct ProviderTokenVerifier: Sendable {
+    let teamID: String
+    let keyID: String
+    let publicKey: P256.Signing.PublicKey
+
+    /// Checks everything but the age.
+    ///
+    /// - Parameter text: the token without the scheme.
+    /// - Returns: the token, or nil if it is malformed, signed by another key or issued by another team.
+    func verify(_ text: Substring) -> ProviderToken? {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 3,
+            let header = decode(Header.self, parts[0]), header.alg == "ES256", header.kid == keyID,
+            let claims = decode(Claims.self, parts[1]), claims.iss == teamID,
+            let rawSignature = Data(base64URL: parts[2]),
+            // Raw r and s, 32 bytes each; a DER signature is the commonest mistake and must not pass.
+            rawSignature.count == 64,
+            let signature = try? P256.Signing.ECDSASignature(rawRepresentation: rawSignature),
+            publicKey.isValidSignature(signature, for: Data((parts[0] + "." + parts[1]).utf8))
+        else { return nil }
+        return ProviderToken(issuedAt: claims.iat)
+    }
+
+    private func decode<Part: Decodable>(_ type: Part.Type, _ text: Substring) -> Part? {
+        guard let data = Data(base64URL: text) else { return nil }
+        return try? JSONDecoder().decode(type, from: data)
+    }
+
+    private struct Header: Decodable {
+        let alg: String
+        let kid: String
+    }
+
+    private struct Claims: Decodable {
+        let iss: String
+        let iat: Int64
+
+        enum CodingKeys: CodingKey {
+            case iss, iat
+        }
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            iss = try container.decode(String.self, forKey: .iss)
+            // The real service takes a number in quotes, too.
+            if let text = try? container.decode(String.self, forKey: .iat) {
+                guard let seconds = Int64(text) else {
+                    throw DecodingError.dataCorruptedError(forKey: .iat, in: container, debugDescription: "no number")
+                }
+                iat = seconds
+            } else {
+                iat = try container.decode(Int64.self, forKey: .iat)
+            }
+        }
+    }
+}
+
+extension Data {
+    /// Decodes base64url without padding (RFC 4648 section 5, RFC 7515 section 2); padding is refused.
+    init?(base64URL text: Substring) {
+        guard !text.utf8.contains(where: { $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "=") })
+        else { return nil }
+        var base64 = text.replacing("-", with: "+").replacing("_", with: "/")
+        base64.append(contentsOf: repeatElement("=", count: (4 - base64.utf8.count % 4) % 4))
+        self.init(base64Encoded: String(base64))
+    }
+}

@@ -1,0 +1,160 @@
+import NIOCore
+import NIOHPACK
+import NIOHTTP2
+
+extension ProviderConnection {
+    /// Answers a complete request, or does what a fault wants instead.
+    func perform(
+        _ request: PushRequest,
+        _ judgement: Judgement,
+        _ session: any ProviderSession,
+        provider: String,
+        on id: HTTP2StreamID
+    ) {
+        let atNanoseconds = NIODeadline.now().uptimeNanoseconds
+        let decision =
+            state.faults.isEmpty
+            ? FaultDecision()
+            : state.faults.decide(
+                provider: provider,
+                environment: environment,
+                target: judgement.target,
+                accepted: judgement.answer.isAccepted
+            )
+        let outcome = Outcome(decision, judgement, session, unixMicroseconds: request.unixMicroseconds)
+        state.ledger.append(
+            Reception(
+                request: request,
+                atNanoseconds: atNanoseconds,
+                connection: number,
+                stream: Int(id),
+                provider: provider,
+                target: judgement.target,
+                identity: judgement.identity,
+                status: outcome.answer?.status ?? 0,
+                reason: outcome.answer?.reason,
+                fault: decision.label,
+                isAmbiguous: outcome.isAmbiguous
+            )
+        )
+        guard decision.delayMilliseconds > 0 else { return carryOut(outcome, on: id) }
+        context?.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(decision.delayMilliseconds)) {
+            // The client may have reset the stream, or the connection ended, meanwhile.
+            guard self.streams[id] != nil else { return }
+            self.carryOut(outcome, on: id)
+            self.flush()
+        }
+    }
+
+    private func carryOut(_ outcome: Outcome, on id: HTTP2StreamID) {
+        if let answer = outcome.answer {
+            send(answer, on: id)
+        }
+        switch outcome.action {
+        case .goAway(let fault)?: goAway(fault, at: id)
+        case .refuse?: reset(id, with: .refusedStream)
+        case .reset(let code?)?: reset(id, with: HTTP2ErrorCode(networkCode: code))
+        case .reset(nil)?: vanish { $0.cut(reset: true) }
+        case .silence?: vanish { $0.silence() }
+        case .close?: end()
+        case .status?, .slow?, .streamLimit?, nil: endIfDrained()
+        }
+    }
+
+    private func send(_ answer: ProviderAnswer, on id: HTTP2StreamID) {
+        guard streams.removeValue(forKey: id) != nil else { return }
+        var headers = HPACKHeaders()
+        headers.reserveCapacity(answer.headers.count + 1)
+        headers.add(name: ":status", value: answer.status == 200 ? "200" : String(answer.status))
+        for (name, value) in answer.headers {
+            headers.add(name: name, value: value)
+        }
+        let body = answer.body ?? ""
+        write(.headers(.init(headers: headers, endStream: body.isEmpty)), on: id)
+        if !body.isEmpty {
+            write(.data(.init(data: .byteBuffer(ByteBuffer(string: body)), endStream: true)), on: id)
+        }
+    }
+
+    private func reset(_ id: HTTP2StreamID, with code: HTTP2ErrorCode) {
+        guard streams.removeValue(forKey: id) != nil else { return }
+        write(.rstStream(code), on: id)
+        endIfDrained()
+    }
+
+    private func goAway(_ fault: GoAwayFault, at id: HTTP2StreamID) {
+        let last: HTTP2StreamID =
+            switch fault.lastStream {
+            // Client streams have odd numbers; 0 says that none was processed.
+            case .below: HTTP2StreamID(max(Int(id) - 2, 0))
+            case .at: id
+            case .above: .maxID
+            }
+        flush()
+        tap.sendGoAway(lastStream: Int32(Int(last)), debug: fault.debug)
+        lastStream = last
+        streams = streams.filter { $0.key <= last }
+        if !fault.answers {
+            streams[id] = nil
+        }
+        context?.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(fault.closeAfterMilliseconds)) {
+            self.isDraining = true
+            self.endIfDrained()
+        }
+    }
+
+    /// Closes after a GOAWAY, once what it promised to process is answered.
+    func endIfDrained() {
+        guard isDraining, streams.isEmpty else { return }
+        end()
+    }
+
+    /// Says goodbye by TLS and closes.
+    func end() {
+        guard !isEnding else { return }
+        flush()
+        isEnding = true
+        streams = [:]
+        context?.close(promise: nil)
+    }
+
+    /// Stops taking part in the connection without a word to the client.
+    private func vanish(_ how: (TransportHandler) -> Void) {
+        isEnding = true
+        streams = [:]
+        how(transport)
+    }
+}
+
+/// What a request is going to get.
+private struct Outcome {
+    /// Nil if the client gets no answer.
+    let answer: ProviderAnswer?
+    let action: FaultAction?
+    /// Whether the client, getting no answer, has to suppose that the request may have been processed.
+    let isAmbiguous: Bool
+
+    init(_ decision: FaultDecision, _ judgement: Judgement, _ session: any ProviderSession, unixMicroseconds: Int64) {
+        action = decision.action
+        switch decision.action {
+        case nil, .slow?, .streamLimit?:
+            answer = judgement.answer
+            isAmbiguous = false
+        case .status(let fault)?:
+            answer = session.answer(fault, to: judgement, unixMicroseconds: unixMicroseconds)
+            isAmbiguous = false
+        case .goAway(let fault)?:
+            answer = fault.answers ? judgement.answer : nil
+            isAmbiguous = !fault.answers && fault.lastStream != .below
+        case .refuse?:
+            answer = nil
+            isAmbiguous = false
+        case .reset(let code)?:
+            answer = nil
+            isAmbiguous = code != HTTP2ErrorCode.refusedStream.networkCode
+        case .silence?, .close?:
+            answer = nil
+            isAmbiguous = true
+        }
+    }
+}

@@ -1,0 +1,226 @@
+import NIOCore
+import NIOHPACK
+import NIOHTTP2
+import NIOTLS
+
+/// One HTTP/2 connection to the simulated services.
+///
+/// Works on frames, without a channel per stream: that costs half, and faults need the frames anyway.
+final class ProviderConnection: ChannelInboundHandler {
+    typealias InboundIn = HTTP2Frame
+    typealias OutboundOut = HTTP2Frame
+
+    /// A request that has not been answered.
+    struct OpenStream {
+        let head: RequestHead
+        var body: ByteBuffer
+        var isComplete = false
+    }
+
+    /// No service takes bodies this large; what exceeds it is answered without reading on.
+    private static let largestBody = 65_536
+    /// How far the connection's flow-control window is opened beyond the 65,535 bytes of the protocol.
+    private static let windowIncrement = 16 << 20
+
+    let state: SandboxState
+    let environment: Environment
+    let transport: TransportHandler
+    let tap: FrameTap
+    var context: ChannelHandlerContext?
+    var streams: [HTTP2StreamID: OpenStream] = [:]
+    /// The last stream that a GOAWAY promised to process.
+    var lastStream: HTTP2StreamID?
+    /// Whether the connection closes as soon as nothing is open.
+    var isDraining = false
+    var isEnding = false
+    private(set) var number = 0
+    private var sessions: [(any ProviderSession)?]
+    private var streamLimit: Int
+    private var isTrusted = false
+    private var isOpen = false
+    private var maxStreams = 0
+    private var unacknowledgedBytes = 0
+    private var needsFlush = false
+
+    init(state: SandboxState, environment: Environment, transport: TransportHandler, tap: FrameTap) {
+        self.state = state
+        self.environment = environment
+        self.transport = transport
+        self.tap = tap
+        sessions = Array(repeating: nil, count: state.router.simulators.count)
+        streamLimit = state.options.firstStreamLimit
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        number = state.register(context.channel)
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        self.context = nil
+        streams = [:]
+        state.unregister(number)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        streams = [:]
+        isEnding = true
+        if isOpen {
+            let maxStreams = maxStreams
+            state.ledger.update { $0.connectionClosed(maxStreams: maxStreams) }
+        }
+        context.fireChannelInactive()
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        switch event {
+        case TLSUserEvent.handshakeCompleted:
+            isOpen = true
+            state.ledger.update { $0.connectionOpened() }
+            write(.windowUpdate(windowSizeIncrement: Self.windowIncrement), on: .rootStream)
+            flush()
+        case is StreamLimitChanged:
+            guard isTrusted else { return }
+            announce(state.streamLimit)
+            flush()
+        default:
+            context.fireUserInboundEventTriggered(event)
+        }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        // A stream's mistake has been answered with RST_STREAM; anything else has made the connection useless.
+        guard !(error is NIOHTTP2Errors.StreamError) else { return }
+        transport.cut(reset: false)
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !isEnding else { return }
+        let frame = unwrapInboundIn(data)
+        switch frame.payload {
+        case .headers(let headers): receive(headers, on: frame.streamID)
+        case .data(let data): receive(data, on: frame.streamID)
+        case .rstStream:
+            if streams.removeValue(forKey: frame.streamID) != nil {
+                state.ledger.update { $0.streamCancelled() }
+                endIfDrained()
+            }
+        default: break
+        }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        flush()
+        context.fireChannelReadComplete()
+    }
+
+    // MARK: - Requests
+
+    private func receive(_ payload: HTTP2Frame.FramePayload.Headers, on id: HTTP2StreamID) {
+        if let lastStream, id > lastStream { return }
+        if streams[id] == nil {
+            guard streams.count < streamLimit else {
+                state.ledger.update { $0.streamRefused() }
+                write(.rstStream(.refusedStream), on: id)
+                return
+            }
+            streams[id] = OpenStream(head: RequestHead(payload.headers), body: ByteBuffer())
+            if streams.count > maxStreams {
+                maxStreams = streams.count
+                state.ledger.update { [maxStreams] in $0.raise(maxStreams: maxStreams) }
+            }
+            closeAtHeaders(id)
+        }
+        if payload.endStream {
+            complete(id)
+        }
+    }
+
+    private func receive(_ payload: HTTP2Frame.FramePayload.Data, on id: HTTP2StreamID) {
+        guard case .byteBuffer(var bytes) = payload.data else { return }
+        replenish(bytes.readableBytes, on: payload.endStream ? nil : id)
+        guard var stream = streams.removeValue(forKey: id) else { return }
+        if stream.body.readableBytes == 0 {
+            stream.body = bytes
+        } else {
+            stream.body.writeBuffer(&bytes)
+        }
+        let isTooLarge = stream.body.readableBytes > Self.largestBody
+        let wasComplete = stream.isComplete
+        streams[id] = stream
+        if (payload.endStream || isTooLarge) && !wasComplete {
+            complete(id)
+        }
+        if isTooLarge && !payload.endStream {
+            // RFC 9113 section 8.1: the answer is complete, the rest of the request is not wanted.
+            write(.rstStream(.noError), on: id)
+        }
+    }
+
+    /// Gives flow-control credit back: for the stream at once, for the connection when half of it is used up.
+    private func replenish(_ count: Int, on id: HTTP2StreamID?) {
+        guard count > 0 else { return }
+        if let id {
+            write(.windowUpdate(windowSizeIncrement: count), on: id)
+        }
+        unacknowledgedBytes += count
+        if unacknowledgedBytes >= Self.windowIncrement / 2 {
+            write(.windowUpdate(windowSizeIncrement: unacknowledgedBytes), on: .rootStream)
+            unacknowledgedBytes = 0
+        }
+    }
+
+    private func closeAtHeaders(_ id: HTTP2StreamID) {
+        guard !state.faults.isEmpty, let head = streams[id]?.head else { return }
+        let index = state.router.index(for: head)
+        let provider = state.router.simulators[index]
+        let target = provider.target(of: head)
+        if state.faults.closesAtHeaders(provider: provider.name, environment: environment, target: target) {
+            end()
+        }
+    }
+
+    private func complete(_ id: HTTP2StreamID) {
+        guard !isEnding, let stream = streams[id] else { return }
+        streams[id]?.isComplete = true
+        let index = state.router.index(for: stream.head)
+        let session = sessions[index] ?? state.router.simulators[index].makeSession()
+        sessions[index] = session
+        let request = PushRequest(
+            head: stream.head,
+            environment: environment,
+            body: stream.body,
+            unixMicroseconds: state.options.unixMicroseconds()
+        )
+        let judgement = session.judge(request)
+        if judgement.trusted && !isTrusted {
+            isTrusted = true
+            announce(state.streamLimit)
+        }
+        perform(request, judgement, session, provider: state.router.simulators[index].name, on: id)
+    }
+
+    /// Changes the stream limit by a SETTINGS frame; it is enforced at once, as a server may refuse any stream.
+    private func announce(_ limit: Int) {
+        guard limit != streamLimit, !isEnding else { return }
+        streamLimit = limit
+        flush()
+        tap.expectSettings()
+        let setting = HTTP2Setting(parameter: .maxConcurrentStreams, value: limit + FrameTap.limitOffset)
+        write(.settings(.settings([setting])), on: .rootStream)
+        needsFlush = true
+    }
+
+    // MARK: - Sending
+
+    func write(_ payload: HTTP2Frame.FramePayload, on id: HTTP2StreamID) {
+        context?.write(wrapOutboundOut(HTTP2Frame(streamID: id, payload: payload)), promise: nil)
+        needsFlush = true
+    }
+
+    func flush() {
+        guard needsFlush else { return }
+        needsFlush = false
+        context?.flush()
+    }
+}

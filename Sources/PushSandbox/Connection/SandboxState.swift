@@ -1,0 +1,58 @@
+import NIOCore
+import Threading
+
+/// What all connections of a sandbox share.
+final class SandboxState: Sendable {
+    let router: Router
+    let faults: FaultPlan
+    let ledger: Ledger
+    let options: SandboxOptions
+    private let connections = Locked<(next: Int, open: [Int: any Channel])>((next: 1, open: [:]))
+
+    init(router: Router, faults: FaultPlan, ledger: Ledger, options: SandboxOptions) {
+        self.router = router
+        self.faults = faults
+        self.ledger = ledger
+        self.options = options
+    }
+
+    /// The stream limit of a connection that has shown a credential.
+    var streamLimit: Int {
+        faults.streamLimit ?? options.streamLimit
+    }
+
+    /// Gives a new connection its number.
+    func register(_ channel: any Channel) -> Int {
+        connections.withLock { connections in
+            defer { connections.next += 1 }
+            connections.open[connections.next] = channel
+            return connections.next
+        }
+    }
+
+    func unregister(_ number: Int) {
+        connections.withLock { $0.open[number] = nil }
+    }
+
+    /// Tells every open connection.
+    func broadcast(_ event: some Sendable) {
+        let open = connections.withLock { Array($0.open.values) }
+        for channel in open {
+            channel.pipeline.fireUserInboundEventTriggered(event)
+        }
+    }
+
+    /// Replaces the faults and lets a changed stream limit take effect.
+    func replaceFaults(_ json: [UInt8]) throws(SandboxError) {
+        try faults.replace(json)
+        broadcast(StreamLimitChanged())
+    }
+
+    func clearFaults() {
+        faults.clear()
+        broadcast(StreamLimitChanged())
+    }
+}
+
+/// Tells connections to compare the limit they announced with the one in force.
+struct StreamLimitChanged: Sendable {}

@@ -1,0 +1,74 @@
+import Foundation
+import NIOCore
+import NIOHTTP1
+
+/// The control interface: plain HTTP/1.1 on loopback.
+///
+/// | request | answer |
+/// |---|---|
+/// | `GET /` | ports and files, as `SandboxReady` |
+/// | `GET /received?after=N[&limit=M][&wait=SECONDS]` | JSON lines of `ReceivedPush` after the N-th. With `wait` it answers as soon as there is one, empty when the time is over |
+/// | `GET /counts[?at_least=N&wait=SECONDS]` | `SandboxCounts`, with `wait` as soon as N requests were received |
+/// | `GET /faults` | the faults in force |
+/// | `POST /faults` | puts a list of faults in their place; 400 names index and field of a mistake |
+/// | `DELETE /faults` | ends all faults |
+struct ControlRoutes: Sendable {
+    let state: SandboxState
+    let readiness: Readiness
+
+    /// Answers one request.
+    func answer(_ request: ControlRequest, on eventLoop: any EventLoop) async -> ControlAnswer {
+        do {
+            switch (request.method, request.path) {
+            case (.GET, "/"): return try .json(readiness.ready)
+            case (.GET, "/counts"):
+                try await wait(request, forReceived: request.integer("at_least"), on: eventLoop)
+                return try .json(state.ledger.counts)
+            case (.GET, "/received"): return try await received(request, on: eventLoop)
+            case (.GET, "/faults"): return ControlAnswer(status: .ok, body: .bytes(state.faults.source))
+            case (.POST, "/faults"):
+                try state.replaceFaults(request.body)
+                return ControlAnswer(status: .noContent)
+            case (.DELETE, "/faults"):
+                state.clearFaults()
+                return ControlAnswer(status: .noContent)
+            case (_, "/"), (_, "/counts"), (_, "/received"), (_, "/faults"):
+                return .failure(.methodNotAllowed, "\(request.path) does not take \(request.method.rawValue)")
+            default:
+                return .failure(.notFound, "nothing here; there are /, /received, /counts and /faults")
+            }
+        } catch let error as SandboxError {
+            let status: HTTPResponseStatus =
+                switch error.code {
+                case .malformedFaults, .invalidOption: .badRequest
+                case .noLedger: .conflict
+                case .folder, .listen: .internalServerError
+                }
+            return .failure(status, error.description)
+        } catch {
+            return .failure(.internalServerError, "\(error)")
+        }
+    }
+
+    private func received(_ request: ControlRequest, on eventLoop: any EventLoop) async throws -> ControlAnswer {
+        let after = try request.integer("after") ?? 0
+        let limit = try request.integer("limit") ?? .max
+        // Before the wait: a sink is refused at once.
+        _ = try state.ledger.extent(after: after)
+        try await wait(request, forReceived: after + 1, on: eventLoop)
+        return ControlAnswer(
+            status: .ok,
+            contentType: "application/jsonl",
+            body: .lines(try state.ledger.extent(after: after), limit: limit)
+        )
+    }
+
+    private func wait(_ request: ControlRequest, forReceived number: Int?, on eventLoop: any EventLoop) async throws {
+        guard let number, let seconds = try request.seconds("wait") else { return }
+        await state.ledger.wait(
+            forReceived: number,
+            atMost: .milliseconds(Int64(seconds * 1000)),
+            on: eventLoop
+        )
+    }
+}

@@ -1,0 +1,5 @@
+/// Which of APNs' two worlds a request is for; a device token belongs to exactly one.
+enum Environment: String, Sendable, CaseIterable {
+    case production
+    case sandbox
+}

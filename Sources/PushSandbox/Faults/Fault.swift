@@ -1,0 +1,112 @@
+import Foundation
+
+/// One thing that is to go wrong, and for which requests.
+///
+/// Faults are a JSON list. The first entry that matches a request is applied; `slow` adds its delay and lets later
+/// entries match as well. Common keys, all but `do` optional:
+///
+/// | key | value |
+/// |---|---|
+/// | `match` | object; both may be given, absent means every request |
+/// | `match.token` | regular expression, searched in the device token |
+/// | `match.share`, `match.salt` | 0…1: this share of tokens, stable by a hash of salt and token |
+/// | `provider` | `"apns"` |
+/// | `environment` | `"production"` or `"sandbox"` |
+/// | `skip` | matching requests that are left alone first |
+/// | `times` | how often it is applied to one token |
+/// | `total` | how often it is applied in all |
+/// | `do` | one of the table below |
+///
+/// | `do` | what happens | further keys |
+/// |---|---|---|
+/// | `status` | an answer | `status`, `reason` (one of the two), `body` (raw text instead of the provider's JSON), `timestamp_ms` (null: none), `timestamp_age_ms`, `retry_after` (seconds, or a date as text). A 410 has the present as time stamp unless told otherwise |
+/// | `goaway` | GOAWAY, then the connection is closed | `last_stream`: `below` this request's stream (default: it was not processed), `at` it, or `above` (2^31−1); `answer`: whether the request is answered (default: not for `below`); `debug`: JSON object or text; `close_after_ms` |
+/// | `refuse` | RST_STREAM with REFUSED_STREAM | |
+/// | `reset` | TCP reset, or RST_STREAM if `code` is given | `code`: number or name (`"INTERNAL_ERROR"`) of RFC 9113 section 7 |
+/// | `silence` | nothing is read or answered on the connection any more, PING neither; TCP stays open | |
+/// | `slow` | a delay before what else is to happen | `ms` |
+/// | `close` | the connection is closed without an answer | `at`: `body` (default: the request was read) or `headers` |
+/// | `stream_limit` | SETTINGS_MAX_CONCURRENT_STREAMS, at once on all connections that have shown a credential | `value`; nothing but `do` beside it |
+///
+/// A `status` fault applies to requests that would have been accepted: a malformed request gets the answer it
+/// deserves. The others apply to every request they match.
+struct Fault: Sendable {
+    var token: NSRegularExpression?
+    var share: Double?
+    var salt = ""
+    var provider: String?
+    var environment: Environment?
+    var skip = 0
+    var timesPerToken: Int?
+    var total: Int?
+    var action: FaultAction
+}
+
+/// What a fault does.
+enum FaultAction: Sendable {
+    case status(StatusFault)
+    case goAway(GoAwayFault)
+    case refuse
+    case reset(code: Int?)
+    case silence
+    case slow(milliseconds: Int64)
+    case close(atHeaders: Bool)
+    case streamLimit(Int)
+
+    /// How the ledger names it.
+    var label: String {
+        switch self {
+        case .status: "status"
+        case .goAway: "goaway"
+        case .refuse: "refuse"
+        case .reset: "reset"
+        case .silence: "silence"
+        case .slow: "slow"
+        case .close: "close"
+        case .streamLimit: "stream_limit"
+        }
+    }
+}
+
+/// The answer of a `status` fault.
+struct StatusFault: Sendable {
+    /// The time stamp in the answer's body.
+    enum Timestamp: Sendable {
+        /// The present for a 410, none otherwise.
+        case byStatus
+        case none
+        case fixed(milliseconds: Int64)
+        case age(milliseconds: Int64)
+
+        /// Milliseconds since 1970, or nil for none.
+        func milliseconds(status: Int, now: Int64) -> Int64? {
+            switch self {
+            case .byStatus: status == 410 ? now : nil
+            case .none: nil
+            case .fixed(let milliseconds): milliseconds
+            case .age(let milliseconds): now - milliseconds
+            }
+        }
+    }
+
+    var status: Int?
+    var reason: String?
+    var body: String?
+    var timestamp = Timestamp.byStatus
+    /// The value of a `Retry-After` header.
+    var retryAfter: String?
+}
+
+/// How a `goaway` fault ends the connection.
+struct GoAwayFault: Sendable {
+    enum LastStream: String, Sendable, CaseIterable {
+        case below
+        case at
+        case above
+    }
+
+    var lastStream = LastStream.below
+    var answers = false
+    var debug = ""
+    var closeAfterMilliseconds: Int64 = 0
+}

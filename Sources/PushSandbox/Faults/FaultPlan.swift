@@ -1,0 +1,143 @@
+import Foundation
+import Threading
+
+/// What is to go wrong with one request.
+struct FaultDecision {
+    var delayMilliseconds: Int64 = 0
+    var action: FaultAction?
+
+    /// How the ledger names it; nil if nothing goes wrong.
+    var label: String? {
+        action?.label ?? (delayMilliseconds > 0 ? "slow" : nil)
+    }
+}
+
+/// The faults in force, and how often each was applied.
+final class FaultPlan: Sendable {
+    private struct Entry {
+        let fault: Fault
+        var skipped = 0
+        var applied = 0
+        var appliedPerToken: [String: Int] = [:]
+    }
+
+    private struct State {
+        var entries: [Entry] = []
+        /// The JSON the faults came from, for `GET /faults`.
+        var source: [UInt8] = Array("[]".utf8)
+        var streamLimit: Int?
+    }
+
+    private let state = Locked(State())
+
+    /// Puts a list of faults in the place of those in force; their counts begin anew.
+    ///
+    /// - Parameter json: the list, in the format described at `Fault`.
+    /// - Throws: `SandboxError` naming index and field; the old faults then stay.
+    func replace(_ json: [UInt8]) throws(SandboxError) {
+        let faults = try FaultParser.parse(json)
+        var fresh = State(source: json)
+        for fault in faults {
+            if case .streamLimit(let limit) = fault.action {
+                fresh.streamLimit = limit
+            } else {
+                fresh.entries.append(Entry(fault: fault))
+            }
+        }
+        let replacement = fresh
+        state.withLock { $0 = replacement }
+    }
+
+    /// Ends all faults.
+    func clear() {
+        state.withLock { $0 = State() }
+    }
+
+    /// The faults in force, as the JSON they came as.
+    var source: [UInt8] {
+        state.withLock { $0.source }
+    }
+
+    /// Whether no request can be affected.
+    var isEmpty: Bool {
+        state.withLock { $0.entries.isEmpty }
+    }
+
+    /// The limit a `stream_limit` fault sets, if one is in force.
+    var streamLimit: Int? {
+        state.withLock { $0.streamLimit }
+    }
+
+    /// Decides about a request whose headers arrived, before its body is read: only `close` at `headers` applies.
+    func closesAtHeaders(provider: String, environment: Environment, target: String) -> Bool {
+        state.withLock { state in
+            for index in state.entries.indices {
+                guard case .close(atHeaders: true) = state.entries[index].fault.action else { continue }
+                if Self.applies(&state.entries[index], provider, environment, target) { return true }
+            }
+            return false
+        }
+    }
+
+    /// Decides about a complete request.
+    ///
+    /// - Parameter accepted: whether the provider would accept it; otherwise `status` faults leave it alone.
+    func decide(provider: String, environment: Environment, target: String, accepted: Bool) -> FaultDecision {
+        state.withLock { state in
+            var decision = FaultDecision()
+            for index in state.entries.indices {
+                switch state.entries[index].fault.action {
+                case .close(atHeaders: true): continue
+                case .status where !accepted: continue
+                default: break
+                }
+                guard Self.applies(&state.entries[index], provider, environment, target) else { continue }
+                let action = state.entries[index].fault.action
+                guard case .slow(let milliseconds) = action else {
+                    decision.action = action
+                    break
+                }
+                decision.delayMilliseconds += milliseconds
+            }
+            return decision
+        }
+    }
+
+    /// Whether an entry is for this request and not used up; counts it if so.
+    private static func applies(
+        _ entry: inout Entry,
+        _ provider: String,
+        _ environment: Environment,
+        _ target: String
+    ) -> Bool {
+        let fault = entry.fault
+        guard fault.provider == nil || fault.provider == provider,
+            fault.environment == nil || fault.environment == environment,
+            fault.total.map({ entry.applied < $0 }) ?? true,
+            matches(fault, target)
+        else { return false }
+        if let times = fault.timesPerToken {
+            guard entry.appliedPerToken[target, default: 0] < times else { return false }
+        }
+        guard entry.skipped >= fault.skip else {
+            entry.skipped += 1
+            return false
+        }
+        if fault.timesPerToken != nil {
+            entry.appliedPerToken[target, default: 0] += 1
+        }
+        entry.applied += 1
+        return true
+    }
+
+    private static func matches(_ fault: Fault, _ target: String) -> Bool {
+        if let share = fault.share {
+            var hash = StableHash()
+            hash.combine(fault.salt)
+            hash.combine(target)
+            guard hash.fraction < share else { return false }
+        }
+        guard let token = fault.token else { return true }
+        return token.firstMatch(in: target, range: NSRange(location: 0, length: target.utf16.count)) != nil
+    }
+}

@@ -1,0 +1,135 @@
+import Foundation
+import NIOCore
+import Threading
+
+/// Everything the sandbox remembers: counts always, lines unless it is a sink.
+final class Ledger: Sendable {
+    private struct Waiter {
+        let threshold: Int
+        let continuation: CheckedContinuation<Void, Never>
+    }
+
+    private struct State {
+        var tally = Tally()
+        var file: LedgerFile?
+        var waiters: [Int: Waiter] = [:]
+        var nextWaiter = 0
+        var isClosed = false
+    }
+
+    private let state: Locked<State>
+    /// Nil in sink mode.
+    let path: String?
+
+    /// - Parameter path: file for the lines; nil keeps counts only.
+    init(path: String?) throws(SandboxError) {
+        self.path = path
+        var initial = State()
+        if let path {
+            initial.file = try LedgerFile(path: path)
+        }
+        state = Locked(initial)
+    }
+
+    /// Takes a complete request down; called before its answer is sent.
+    func append(_ reception: Reception) {
+        let reached = state.withLock { state -> [CheckedContinuation<Void, Never>] in
+            state.tally.count(reception)
+            state.file?.append(reception, n: state.tally.received)
+            guard !state.waiters.isEmpty else { return [] }
+            return Self.takeReached(&state)
+        }
+        for continuation in reached {
+            continuation.resume()
+        }
+    }
+
+    private static func takeReached(_ state: inout State) -> [CheckedContinuation<Void, Never>] {
+        let received = state.tally.received
+        let reached = state.waiters.filter { $0.value.threshold <= received || state.isClosed }
+        for id in reached.keys {
+            state.waiters[id] = nil
+        }
+        return reached.values.map(\.continuation)
+    }
+
+    func update(_ change: @Sendable (inout Tally) -> Void) {
+        state.withLock { change(&$0.tally) }
+    }
+
+    var counts: SandboxCounts {
+        state.withLock { $0.tally.snapshot }
+    }
+
+    /// Waits until so many requests were received, the time is over or the sandbox stops.
+    ///
+    /// - Parameters:
+    ///   - threshold: number of complete requests since the start.
+    ///   - time: how long to wait at most.
+    ///   - eventLoop: whose timer is used.
+    func wait(forReceived threshold: Int, atMost time: TimeAmount, on eventLoop: any EventLoop) async {
+        guard time > .zero else { return }
+        let id = state.withLock { state in
+            state.nextWaiter += 1
+            return state.nextWaiter
+        }
+        let timer = eventLoop.scheduleTask(in: time) { self.release(id) }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isDue = state.withLock { state in
+                    guard state.tally.received < threshold, !state.isClosed, !Task.isCancelled else { return true }
+                    state.waiters[id] = Waiter(threshold: threshold, continuation: continuation)
+                    return false
+                }
+                if isDue { continuation.resume() }
+            }
+        } onCancel: {
+            release(id)
+        }
+        timer.cancel()
+    }
+
+    private func release(_ id: Int) {
+        let waiter = state.withLock { $0.waiters.removeValue(forKey: id) }
+        waiter?.continuation.resume()
+    }
+
+    /// Writes out what has gathered.
+    func flush() {
+        state.withLock { $0.file?.flush() }
+    }
+
+    /// Where to read the lines after the n-th from.
+    ///
+    /// - Throws: `SandboxError` for a sink, and if lines were lost because the file could not be written.
+    func extent(after n: Int) throws(SandboxError) -> LedgerExtent {
+        let found = state.withLock { state -> Result<LedgerExtent, SandboxError> in
+            guard state.file != nil else {
+                return .failure(SandboxError(.noLedger, "this sandbox is a sink: it keeps counts only, see /counts"))
+            }
+            state.file?.flush()
+            guard let file = state.file else { return .success(LedgerExtent(path: "", offset: 0, end: 0, skip: 0)) }
+            if let failure = file.failure {
+                return .failure(SandboxError(.folder, failure))
+            }
+            let position = file.position(after: min(max(n, 0), state.tally.received))
+            return .success(
+                LedgerExtent(path: file.path, offset: position.offset, end: file.size, skip: position.skip)
+            )
+        }
+        return try found.get()
+    }
+
+    /// Flushes, closes the file and lets everybody who waits go.
+    func close() {
+        let waiting = state.withLock { state -> [CheckedContinuation<Void, Never>] in
+            state.isClosed = true
+            state.file?.flush()
+            state.file?.close()
+            return Self.takeReached(&state)
+        }
+        for continuation in waiting {
+            continuation.resume()
+        }
+    }
+}

@@ -1,0 +1,70 @@
+import Foundation
+import NIOPosix
+
+/// A stretch of the ledger file that is complete and will not change any more.
+struct LedgerExtent: Sendable {
+    let path: String
+    let offset: Int
+    let end: Int
+    /// Lines at the beginning that are not wanted.
+    let skip: Int
+
+    private static let blockSize = 256 * 1024
+
+    /// Reads whole lines, block by block.
+    ///
+    /// - Parameters:
+    ///   - limit: most lines to hand out.
+    ///   - body: gets one or more lines at a time.
+    func forEachBlock(limit: Int, _ body: (Data) async throws -> Void) async throws {
+        var reader = LedgerReader(skip: skip, limit: limit)
+        var position = offset
+        while position < end, !reader.isFinished {
+            let (from, count) = (position, min(Self.blockSize, end - position))
+            let block = try await NIOThreadPool.singleton.runIfActive {
+                let handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
+                defer { try? handle.close() }
+                try handle.seek(toOffset: UInt64(from))
+                return try handle.read(upToCount: count) ?? Data()
+            }
+            guard !block.isEmpty else { break }
+            position += block.count
+            let lines = reader.take(block)
+            if !lines.isEmpty {
+                try await body(lines)
+            }
+        }
+    }
+}
+
+/// Cuts blocks into lines, dropping the first few and stopping after a number of them.
+struct LedgerReader {
+    private var skip: Int
+    private var limit: Int
+    private var rest = Data()
+
+    var isFinished: Bool { limit == 0 }
+
+    init(skip: Int, limit: Int) {
+        self.skip = skip
+        self.limit = limit
+    }
+
+    /// - Returns: the wanted whole lines that this block completes.
+    mutating func take(_ block: Data) -> Data {
+        let text = rest + block
+        var start = text.startIndex
+        var wanted = text.startIndex
+        while limit > 0, let end = text[start...].firstIndex(of: UInt8(ascii: "\n")) {
+            start = end + 1
+            if skip > 0 {
+                skip -= 1
+                wanted = start
+            } else {
+                limit -= 1
+            }
+        }
+        rest = Data(text[start...])
+        return Data(text[wanted..<start])
+    }
+}

@@ -1,0 +1,86 @@
+import Foundation
+import NIOCore
+import NIOHPACK
+
+/// One complete request with what became of it, on its way into the ledger.
+struct Reception {
+    let request: PushRequest
+    let atNanoseconds: UInt64
+    let connection: Int
+    let stream: Int
+    let provider: String
+    let target: String
+    let identity: String?
+    /// Status of the answer, 0 if there is none.
+    let status: Int
+    let reason: String?
+    let fault: String?
+    /// Whether the request counts as processed though it is not answered: the client cannot know.
+    let isAmbiguous: Bool
+}
+
+extension JSONLine {
+    /// Appends a line of `received.jsonl`; `ReceivedPush` describes the keys.
+    mutating func append(_ reception: Reception, n: Int, authorization: String?) {
+        let head = reception.request.head
+        append(raw: #"{"n":"#)
+        append(integer: n)
+        append(raw: #","at_ns":"#)
+        append(integer: reception.atNanoseconds)
+        append(raw: #","at_unix_us":"#)
+        append(integer: reception.request.unixMicroseconds)
+        append(raw: #","connection":"#)
+        append(integer: reception.connection)
+        append(raw: #","stream":"#)
+        append(integer: reception.stream)
+        append(raw: #","provider":"#)
+        append(string: reception.provider)
+        append(raw: #","environment":"#)
+        append(string: reception.request.environment.rawValue)
+        append(raw: #","method":"#)
+        append(string: head.method)
+        append(raw: #","path":"#)
+        append(string: head.path)
+        append(raw: #","headers":{":authority":"#)
+        append(string: head.authority)
+        appendFields(of: head, authorization: authorization)
+        append(raw: "}")
+        appendBody(of: reception.request)
+        append(raw: #","status":"#)
+        if reception.status == 0 { append(raw: "null") } else { append(integer: reception.status) }
+        append(raw: #","reason":"#)
+        if let reason = reception.reason { append(string: reason) } else { append(raw: "null") }
+        if let fault = reception.fault {
+            append(raw: #","fault":"#)
+            append(string: fault)
+        }
+        append(raw: "}\n")
+    }
+
+    private mutating func appendFields(of head: RequestHead, authorization: String?) {
+        var written: [String] = []
+        for (name, value, _) in head.fields where name.utf8.first != UInt8(ascii: ":") {
+            guard !written.contains(name) else { continue }
+            written.append(name)
+            append(raw: ",")
+            append(string: name)
+            append(raw: ":")
+            let values = head.fields[name]
+            switch name {
+            case "authorization": append(string: authorization ?? "")
+            default: append(string: values.count > 1 ? values.joined(separator: ", ") : value)
+            }
+        }
+    }
+
+    private mutating func appendBody(of request: PushRequest) {
+        let bytes = request.body.readableBytesView
+        if String(validating: bytes, as: UTF8.self) != nil {
+            append(raw: #","body":"#)
+            append(escaping: bytes)
+        } else {
+            append(raw: #","body_base64":"#)
+            append(string: Data(bytes).base64EncodedString())
+        }
+    }
+}

@@ -1,0 +1,72 @@
+/// Keeps the counts of a sandbox up to date, one request at a time.
+struct Tally {
+    private struct Answer: Hashable {
+        let provider: String
+        let status: Int
+        let reason: String?
+    }
+
+    private(set) var received = 0
+    private var counts = SandboxCounts()
+    private var answers: [Answer: Int] = [:]
+    /// Hashes instead of texts: 8 bytes for each of millions of devices. A collision in ten million has odds of 1 : 10⁵.
+    private var tokens: Set<UInt64> = []
+    private var delivered: Set<UInt64> = []
+
+    mutating func count(_ reception: Reception) {
+        received += 1
+        let key = Answer(provider: reception.provider, status: reception.status, reason: reception.reason)
+        answers[key, default: 0] += 1
+        let isAccepted = (200..<300).contains(reception.status)
+        if isAccepted {
+            counts.accepted += 1
+        } else if reception.status == 0 {
+            counts.unanswered += 1
+        }
+        guard isAccepted || reception.isAmbiguous else { return }
+        var hash = StableHash()
+        hash.combine(reception.target)
+        if isAccepted {
+            tokens.insert(hash.value)
+        }
+        guard let identity = reception.identity else { return }
+        hash.combine(identity)
+        if !delivered.insert(hash.value).inserted {
+            counts.duplicates += 1
+        }
+    }
+
+    mutating func connectionOpened() {
+        counts.connections += 1
+        counts.openConnections += 1
+    }
+
+    mutating func connectionClosed(maxStreams: Int) {
+        counts.openConnections -= 1
+        raise(maxStreams: maxStreams)
+    }
+
+    mutating func raise(maxStreams: Int) {
+        counts.maxStreams = max(counts.maxStreams, maxStreams)
+    }
+
+    mutating func streamRefused() {
+        counts.refusedStreams += 1
+    }
+
+    mutating func streamCancelled() {
+        counts.cancelledStreams += 1
+    }
+
+    var snapshot: SandboxCounts {
+        var snapshot = counts
+        snapshot.received = received
+        snapshot.distinctTokens = tokens.count
+        for (answer, count) in answers {
+            let status = answer.status == 0 ? "none" : String(answer.status)
+            let label = answer.reason.map { status + " " + $0 } ?? status
+            snapshot.byProvider[answer.provider, default: [:]][label, default: 0] += count
+        }
+        return snapshot
+    }
+}

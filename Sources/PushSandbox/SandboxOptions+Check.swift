@@ -1,0 +1,33 @@
+extension SandboxOptions {
+    /// Refuses values that cannot work.
+    func check() throws(SandboxError) {
+        for (name, value) in [("team id", teamID), ("key id", keyID)] {
+            // Also keeps the key's file name inside the folder.
+            let isWellFormed =
+                value.utf8.count == 10 && value.unicodeScalars.allSatisfy { $0.isASCII && $0.properties.isAlphabetic || ("0"..."9").contains($0) }
+            guard isWellFormed else {
+                throw SandboxError(.invalidOption, "\(name): must be 10 letters and digits, like ABC123DEFG")
+            }
+        }
+        guard !topics.isEmpty, !topics.contains("") else {
+            throw SandboxError(.invalidOption, "topics: at least one bundle id is needed, like com.example.demo")
+        }
+        guard !appName.isEmpty else {
+            throw SandboxError(.invalidOption, "app name: must not be empty")
+        }
+        for (name, port) in [("TLS port", tlsPort), ("sandbox TLS port", sandboxTLSPort), ("control port", controlPort)] {
+            guard (0...65_535).contains(port) else {
+                throw SandboxError(.invalidOption, "\(name): must be from 0 to 65535, 0 for a free one")
+            }
+        }
+        guard (1...100_000).contains(streamLimit), (1...100_000).contains(firstStreamLimit) else {
+            throw SandboxError(.invalidOption, "stream limit: must be from 1 to 100000")
+        }
+        guard (1...Int(Int32.max)).contains(initialWindow) else {
+            throw SandboxError(.invalidOption, "initial window: must be from 1 to 2147483647 bytes")
+        }
+        guard (1...64).contains(threads) else {
+            throw SandboxError(.invalidOption, "threads: must be from 1 to 64")
+        }
+    }
+}
