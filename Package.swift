@@ -3,7 +3,7 @@ import Foundation
 import PackageDescription
 
 // SwiftNIO is most of a build, so the sanitizer runs leave it out: the sandbox runs beside them as a process.
-let withoutSandbox = ProcessInfo.processInfo.environment["FANFARE_WITHOUT_SANDBOX"] == "1"
+let withSandbox = ProcessInfo.processInfo.environment["FANFARE_WITHOUT_SANDBOX"] != "1"
 
 let shared: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
@@ -14,6 +14,11 @@ let shared: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 let sources: [SwiftSetting] = shared + [.strictMemorySafety()]  // SE-0458
+
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let coreMetrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
+let serviceLifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
 
 let package = Package(
     name: "fanfare",
@@ -26,7 +31,17 @@ let package = Package(
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
     ],
     targets: [
+        // What everybody may use.
         .target(name: "Threading", swiftSettings: sources),
+
+        // Pure values: rules, content, outcomes, policies.
+        .target(
+            name: "FanfareCore",
+            dependencies: [.product(name: "Mustache", package: "swift-mustache")],
+            swiftSettings: sources
+        ),
+
+        // One C library each, behind one Swift target each.
         .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .target(
             name: "PostgresClient",
@@ -34,30 +49,91 @@ let package = Package(
             resources: [.embedInCode("schema.sql")],
             swiftSettings: sources
         ),
-        .target(
-            name: "FanfareCore",
-            dependencies: [.product(name: "Mustache", package: "swift-mustache")],
-            swiftSettings: sources
-        ),
         .target(name: "PushTransport", swiftSettings: sources),
-        .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
-        .target(name: "PushCrypto", dependencies: ["COpenSSL"], swiftSettings: sources),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .target(name: "HTTP2Client", dependencies: ["CCurl", "PushTransport"], swiftSettings: sources),
-        .target(name: "PrivateCluster", dependencies: ["PostgresClient", "Threading"], swiftSettings: sources),
+        .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+        .target(name: "PushCrypto", dependencies: ["COpenSSL"], swiftSettings: sources),
+
+        // The daemon.
         .target(
             name: "FanfareService",
             dependencies: [
                 "FanfareCore", "HTTP2Client", "PostgresClient", "PushCrypto", "PushTransport", "Threading",
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "CoreMetrics", package: "swift-metrics"),
-                .product(name: "Metrics", package: "swift-metrics"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
-                "Yams",
+                logging, coreMetrics, serviceLifecycle, unixSignals, "Yams",
             ],
             swiftSettings: sources
         ),
+
+        // A PostgreSQL of our own, for development and tests.
+        .target(name: "PrivateCluster", dependencies: ["PostgresClient", "Threading"], swiftSettings: sources),
+
+        // Tests.
+        .target(
+            name: "TestKit",
+            dependencies: ["PostgresClient", "PrivateCluster", "Threading"],
+            path: "Tests/TestKit",
+            swiftSettings: shared
+        ),
         .testTarget(name: "ThreadingTests", dependencies: ["Threading"], swiftSettings: shared),
+        .testTarget(name: "FanfareCoreTests", dependencies: ["FanfareCore"], swiftSettings: shared),
+        .testTarget(
+            name: "PostgresClientTests",
+            dependencies: ["PostgresClient", "PrivateCluster", "TestKit", "Threading"],
+            swiftSettings: shared
+        ),
+        .testTarget(name: "PushCryptoTests", dependencies: ["PushCrypto"], swiftSettings: shared),
+        .testTarget(
+            name: "FanfareServiceTests",
+            dependencies: [
+                "FanfareCore", "FanfareService", "PostgresClient", "PushTransport", "TestKit", "Threading",
+                logging, coreMetrics, serviceLifecycle, unixSignals,
+            ],
+            swiftSettings: shared
+        ),
     ]
 )
+
+if withSandbox {
+    package.dependencies += [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+        .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
+        .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
+    ]
+    let nio: [Target.Dependency] = [
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "NIOTLS", package: "swift-nio"),
+        .product(name: "NIOSSL", package: "swift-nio-ssl"),
+        .product(name: "NIOHTTP2", package: "swift-nio-http2"),
+        .product(name: "NIOHPACK", package: "swift-nio-http2"),
+        .product(name: "Crypto", package: "swift-crypto"),
+    ]
+    package.targets += [
+        // The simulated providers. Shares no code with the senders it checks.
+        .target(
+            name: "PushSandbox",
+            dependencies: [
+                "Threading",
+                .product(name: "X509", package: "swift-certificates"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
+            ] + nio,
+            swiftSettings: sources
+        ),
+        // The command line.
+        .executableTarget(
+            name: "fanfare",
+            dependencies: [
+                "FanfareCore", "FanfareService", "PostgresClient", "PrivateCluster", "PushSandbox", "Threading",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                logging, serviceLifecycle, unixSignals,
+            ],
+            swiftSettings: sources
+        ),
+    ]
+}

@@ -1,0 +1,14 @@
+import ArgumentParser
+
+/// The command `fanfare`.
+@main
+struct Fanfare: AsyncParsableCommand {
+    static let version = "0.1.0"
+
+    static let configuration = CommandConfiguration(
+        commandName: "fanfare",
+        abstract: "Push-notification fan-out from PostgreSQL.",
+        version: version,
+        subcommands: [Serve.self, Migrate.self, Adopt.self, SandboxCommand.self]
+    )
+}

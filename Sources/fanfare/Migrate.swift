@@ -1,0 +1,28 @@
+import ArgumentParser
+import FanfareService
+
+/// `fanfare migrate`: loads the schema.
+struct Migrate: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Load or upgrade the schema.")
+
+    @OptionGroup var options: GlobalOptions
+
+    func run() async throws {
+        try DatabaseSetup(options.load()).migrate()
+        print("schema version \(Daemon.schemaVersions.upperBound) is in place")
+    }
+}
+
+/// `fanfare adopt`: says whose database this is.
+struct Adopt: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Make this database the one that this installation sends from."
+    )
+
+    @OptionGroup var options: GlobalOptions
+
+    func run() async throws {
+        try DatabaseSetup(options.load()).adopt()
+        print("adopted")
+    }
+}
