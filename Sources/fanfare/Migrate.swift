@@ -1,5 +1,6 @@
 import ArgumentParser
 import FanfareService
+import Foundation
 
 /// `fanfare migrate`: loads the schema.
 struct Migrate: AsyncParsableCommand {
@@ -8,7 +9,7 @@ struct Migrate: AsyncParsableCommand {
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        try DatabaseSetup(options.load()).migrate()
+        try DatabaseSetup(options.load(), environment: ProcessInfo.processInfo.environment).migrate()
         print("schema version \(Daemon.schemaVersions.upperBound) is in place")
     }
 }
@@ -22,7 +23,7 @@ struct Adopt: AsyncParsableCommand {
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        try DatabaseSetup(options.load()).adopt()
+        try DatabaseSetup(options.load(), environment: ProcessInfo.processInfo.environment).adopt()
         print("adopted")
     }
 }

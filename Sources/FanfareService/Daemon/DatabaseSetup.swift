@@ -1,4 +1,3 @@
-internal import Foundation
 internal import PostgresClient
 
 /// What is done to a database before a daemon can work on it.
@@ -14,7 +13,7 @@ public struct DatabaseSetup: Sendable {
     /// - Throws: ``DaemonError`` for a password file that cannot be read.
     public init(
         _ configuration: Configuration,
-        environment: [String: String] = ProcessInfo.processInfo.environment
+        environment: [String: String]
     ) throws(DaemonError) {
         options = try configuration.postgresOptions(environment: environment)
         installation = configuration.installation
