@@ -115,9 +115,9 @@ struct ConditionParser {
         } catch {
             throw ConditionProblem(column: start + 2, reason: "\(error.tag) \(error.reason)", hint: error.hint)
         }
-        if let literal = template.literal, !TopicName.isValid(literal) {
+        guard TopicName.isPossible(template) else {
             throw problem(
-                "'\(literal.prefix(80))' is no topic name",
+                "'\(name.prefix(80))' is no topic name",
                 "use 1 to \(TopicName.lengthLimit) of a-z A-Z 0-9 - _ . ~ %",
                 at: start
             )

@@ -12,7 +12,14 @@ public enum TopicName {
         return !bytes.isEmpty && bytes.count <= lengthLimit && bytes.allSatisfy(isAllowed)
     }
 
-    static func isAllowed(_ byte: UInt8) -> Bool {
+    /// Whether a template can give a name at all, judged by what is fixed in it.
+    static func isPossible(_ template: TextTemplate) -> Bool {
+        if let literal = template.literal { return isValid(literal) }
+        let fixed = template.fixedText.utf8
+        return fixed.count <= lengthLimit && fixed.allSatisfy(isAllowed)
+    }
+
+    private static func isAllowed(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
             UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."),

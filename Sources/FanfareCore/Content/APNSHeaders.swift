@@ -58,6 +58,9 @@ struct APNSHeaders: Sendable {
             if name == pushType || name == priority {
                 throw RuleProblem(path: value.path, reason: "is a template", hint: "it must be known at save")
             }
+            if let reason = fault(inPart: value.template.fixedText, of: name) {
+                throw RuleProblem(path: value.path, reason: reason, hint: "shorten or change the value")
+            }
             return
         }
         switch name {
@@ -81,12 +84,18 @@ struct APNSHeaders: Sendable {
     /// - Returns: a reason without the value; nil if it can be sent.
     static func fault(in value: String, of name: String) -> String? {
         if value.isEmpty { return "is empty" }
-        if value.utf8.contains(where: { $0 < 0x20 || $0 > 0x7E }) { return "has other than printable ASCII characters" }
+        if let reason = fault(inPart: value, of: name) { return reason }
         if value.utf8.first == 0x20 || value.utf8.last == 0x20 { return "begins or ends with a space" }
-        if name == collapseID, value.utf8.count > collapseLimit { return "has more than \(collapseLimit) bytes" }
         if name == expiration, value.utf8.count > 18 || !value.utf8.allSatisfy({ (48...57).contains($0) }) {
             return "is no time in whole seconds since 1970"
         }
+        return nil
+    }
+
+    /// What keeps a part of a value from being sent in a header, whatever stands around it.
+    static func fault(inPart part: String, of name: String) -> String? {
+        if part.utf8.contains(where: { $0 < 0x20 || $0 > 0x7E }) { return "has other than printable ASCII characters" }
+        if name == collapseID, part.utf8.count > collapseLimit { return "has more than \(collapseLimit) bytes" }
         return nil
     }
 }

@@ -76,7 +76,7 @@ public enum AudiencePlan: Sendable {
         guard !template.usesDevice else {
             throw RuleProblem(path: path, reason: "depends on a device", hint: "use names of the payload only")
         }
-        if let literal = template.literal, !TopicName.isValid(literal) {
+        guard TopicName.isPossible(template) else {
             throw RuleProblem(
                 path: path,
                 reason: "is no topic name",

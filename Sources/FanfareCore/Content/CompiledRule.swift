@@ -94,7 +94,9 @@ public struct CompiledRule: Sendable {
         guard !template.usesDevice else {
             throw RuleProblem(path: "collapse", reason: "depends on a device", hint: "use names of the payload only")
         }
-        if let literal = template.literal, let reason = APNSHeaders.fault(in: literal, of: APNSHeaders.collapseID) {
+        let name = APNSHeaders.collapseID
+        let fault = template.literal.map { APNSHeaders.fault(in: $0, of: name) }
+        if let reason = fault ?? APNSHeaders.fault(inPart: template.fixedText, of: name) {
             throw RuleProblem(path: "collapse", reason: reason, hint: "use up to 64 printable ASCII characters")
         }
         return template

@@ -33,7 +33,10 @@ public struct DeliveryID: Hashable, Sendable {
     ///
     /// - Parameter output: takes the text.
     public func appendText(to output: inout [UInt8]) {
-        for index in 0..<Self.textLength { output.append(character(at: index)) }
+        let start = output.count
+        output.append(contentsOf: repeatElement(UInt8(ascii: "-"), count: Self.textLength))
+        var span = output.mutableSpan
+        writeText(into: &span, at: start)
     }
 
     /// Writes the id as a UUID (RFC 9562, version 8) into 36 bytes of the caller's.
@@ -42,7 +45,24 @@ public struct DeliveryID: Hashable, Sendable {
     ///   - output: takes the text; traps if it has fewer than 36 bytes after `offset`.
     ///   - offset: where the text begins.
     public func writeText(into output: inout MutableSpan<UInt8>, at offset: Int = 0) {
-        for index in 0..<Self.textLength { output[offset + index] = character(at: index) }
+        let words: [4 of UInt64] = [
+            Self.hexadecimal(UInt32(truncatingIfNeeded: high >> 32)),
+            Self.hexadecimal(UInt32(truncatingIfNeeded: high)),
+            Self.hexadecimal(UInt32(truncatingIfNeeded: low >> 32)), Self.hexadecimal(UInt32(truncatingIfNeeded: low)),
+        ]
+        // 8-4-4-4-12: the dashes stand in the middle of the second and third word, and around each.
+        for index in 0..<8 {
+            let shift = UInt64(56 - 8 * index)
+            let late = index < 4 ? 0 : 1
+            output[offset + index] = UInt8(truncatingIfNeeded: words[0] >> shift)
+            output[offset + 9 + index + late] = UInt8(truncatingIfNeeded: words[1] >> shift)
+            output[offset + 19 + index + late] = UInt8(truncatingIfNeeded: words[2] >> shift)
+            output[offset + 28 + index] = UInt8(truncatingIfNeeded: words[3] >> shift)
+        }
+        output[offset + 8] = UInt8(ascii: "-")
+        output[offset + 13] = UInt8(ascii: "-")
+        output[offset + 18] = UInt8(ascii: "-")
+        output[offset + 23] = UInt8(ascii: "-")
     }
 
     /// The id as a UUID, in lower case.
@@ -53,19 +73,15 @@ public struct DeliveryID: Hashable, Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    private func character(at index: Int) -> UInt8 {
-        let digit: Int
-        switch index {
-        case 8, 13, 18, 23: return UInt8(ascii: "-")
-        case ..<8: digit = index
-        case ..<13: digit = index - 1
-        case ..<18: digit = index - 2
-        case ..<23: digit = index - 3
-        default: digit = index - 4
-        }
-        let word = digit < 16 ? high : low
-        let nibble = UInt8(word >> UInt64(60 - (digit & 15) * 4) & 0xF)
-        return nibble < 10 ? UInt8(ascii: "0") + nibble : UInt8(ascii: "a") + nibble - 10
+    /// The eight hexadecimal digits of a word, first digit in the highest byte.
+    private static func hexadecimal(_ word: UInt32) -> UInt64 {
+        var digits = UInt64(word)
+        digits = (digits | digits << 16) & 0x0000_FFFF_0000_FFFF
+        digits = (digits | digits << 8) & 0x00FF_00FF_00FF_00FF
+        digits = (digits | digits << 4) & 0x0F0F_0F0F_0F0F_0F0F
+        // Adding 6 carries into the high half of a byte from 10 on; letters lie 0x27 beyond where ten would be.
+        let letters = (digits + 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
+        return digits + 0x3030_3030_3030_3030 + letters * 0x27
     }
 }
 

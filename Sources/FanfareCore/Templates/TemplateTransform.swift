@@ -1,4 +1,3 @@
-import Foundation
 import Mustache
 
 /// What `{{transform(name)}}` can do to a value: swift-mustache's transforms, as far as JSON has use for them.

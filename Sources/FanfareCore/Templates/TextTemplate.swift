@@ -1,5 +1,3 @@
-import Mustache
-
 /// A Mustache template for one string, compiled once and rendered any number of times, from any thread.
 ///
 /// Names used as a section or inverted section in it are optional. Any other name that is missing or null refuses the
@@ -54,6 +52,16 @@ public struct TextTemplate: Sendable {
     /// The text itself, if it has no tags.
     public var literal: String? {
         if case .literal(let text) = program { text } else { nil }
+    }
+
+    /// What stands between the tags; empty if sections decide what of it is shown.
+    var fixedText: String {
+        switch program {
+        case .literal(let text): return text
+        case .sections: return ""
+        case .segments(let segments):
+            return segments.reduce(into: "") { if case .text(let text) = $1 { $0 += text } }
+        }
     }
 
     /// The variable, if the template is exactly one tag such as `{{x}}`.

@@ -31,7 +31,9 @@ struct TopicConditionTests {
             ("('a' in topics", 15, "the parenthesis of column 1 is not closed"),
             ("'a' in topics)", 14, "unexpected ')'"),
             ("'a' in topics 'b' in topics", 15, "unexpected '''"), ("'' in topics", 1, "'' is no topic name"),
-            ("'a b' in topics", 1, "'a b' is no topic name"), ("'{{>x}}' in topics", 2, "{{>x}} is a partial"),
+            ("'a b' in topics", 1, "'a b' is no topic name"),
+            ("'a b{{x}}' in topics", 1, "'a b{{x}}' is no topic name"),
+            ("'{{>x}}' in topics", 2, "{{>x}} is a partial"),
             ("'{{device.id}}' in topics", 1, "a topic cannot depend on a device"),
             ("'a' in topics && !('a' in topics)", 1, "no device can ever meet it"),
         ]

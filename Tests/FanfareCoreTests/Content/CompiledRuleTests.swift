@@ -27,6 +27,20 @@ struct CompiledRuleTests {
         #expect(push[header: "apns-topic"] == "com.example.shop")
     }
 
+    @Test func silentMessageWithData() throws {
+        let message: JSONValue = [
+            "data": ["key1": "some_value"], "android": ["priority": "HIGH"],
+            "apns": [
+                "headers": ["apns-priority": "5", "apns-push-type": "background"],
+                "payload": ["aps": ["content-available": 1]],
+            ],
+        ]
+        let push = try push(rule(message: message))
+        #expect(try body(push) == ["key1": "some_value", "aps": ["content-available": 1]])
+        #expect(push[header: "apns-push-type"] == "background")
+        #expect(push[header: "apns-priority"] == "5")
+    }
+
     @Test func nullsInALonePayloadStay() throws {
         let payload = try json(#"{"z":null,"aps":{"alert":null,"volume":1.0}}"#)
         #expect(try push(rule(message: ["apns": ["payload": payload]])).body == payload.encoded)

@@ -178,6 +178,10 @@ struct MessageProblemTests {
         #expect(
             problem(rule(["collapse": .string(String(repeating: "x", count: 65))]))?.reason == "has more than 64 bytes"
         )
+        #expect(problem(rule(["collapse": "número-{{id}}"]))?.reason == "has other than printable ASCII characters")
+        let long = JSONValue.string(String(repeating: "x", count: 65) + "{{id}}")
+        #expect(problem(rule(["collapse": long]))?.reason == "has more than 64 bytes")
+        #expect(problem(rule(["collapse": ""]))?.reason == "is empty")
         #expect(problem(rule(["collapse": "a\nb"]))?.reason == "has other than printable ASCII characters")
     }
 }
