@@ -14,8 +14,6 @@ struct ClauseMask: Hashable, Sendable {
     static func & (left: ClauseMask, right: ClauseMask) -> ClauseMask {
         ClauseMask(positive: left.positive | right.positive, negative: left.negative | right.negative)
     }
-
-    func isSatisfied(by topics: UInt64) -> Bool { positive & ~topics == 0 && negative & topics == 0 }
 }
 
 /// Disjunctive normal form, small enough to become one scan per clause.

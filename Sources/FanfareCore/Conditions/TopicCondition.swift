@@ -38,7 +38,6 @@ public struct TopicCondition: Sendable {
     public let source: String
     /// The distinct topic names, in order of appearance.
     public let names: [TextTemplate]
-    let expression: ConditionExpression
     private let clauses: [ClauseMask]
 
     /// Parses a condition.
@@ -48,7 +47,7 @@ public struct TopicCondition: Sendable {
     ///   condition that no device can meet.
     public init(_ source: String) throws(ConditionProblem) {
         var parser = ConditionParser(source)
-        expression = try parser.parse()
+        let expression = try parser.parse()
         names = parser.names
         self.source = source
         do {

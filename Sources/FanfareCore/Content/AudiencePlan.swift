@@ -54,16 +54,17 @@ public enum AudiencePlan: Sendable {
         return try TopicName.render(name, in: TemplateScope(context: context, device: nil))
     }
 
-    /// The audience as an event renders it: for one rule, equal texts mean the same.
+    /// The audience as an event renders it: for one rule, equal texts mean the same audience.
     ///
-    /// For jsonpaths it is the path.
-    ///
-    /// - Parameter context: the event.
+    /// - Parameters:
+    ///   - context: the event.
+    ///   - recipients: what the jsonpath of `users` or `tokens` found, in any order; unused for other audiences.
     /// - Returns: the text, for ``CollapseKey``.
     /// - Throws: `RenderProblem` if a value is missing or gives no topic name.
-    public func renderedText(_ context: RenderContext) throws(RenderProblem) -> String {
+    func renderedText(_ context: RenderContext, recipients: [String]) throws(RenderProblem) -> String {
         switch self {
-        case .users(let path), .tokens(let path, _): return path
+        // Each with its length, so that two names cannot look like one.
+        case .users, .tokens: return recipients.sorted().map { "\($0.utf8.count):\($0)" }.joined()
         case .everyone: return "everyone"
         case .condition(let condition): return try condition.renderedText(context)
         case .topic(let name): return try TopicName.render(name, in: TemplateScope(context: context, device: nil))

@@ -28,6 +28,13 @@ public struct CompiledRule: Sendable {
             let overlay = try MessagePart(reader, isOverlay: true)
             contents.append(try APNSContent.compile([message, overlay], rule: definition))
         }
+        guard contents.contains(where: { $0 != nil }) else {
+            throw RuleProblem(
+                path: "message",
+                reason: "has nothing for apns, the only platform of this version",
+                hint: "add notification, data or apns.payload"
+            )
+        }
         apns = contents
         needsDevice = contents.contains { $0?.usesDevice ?? false }
     }
@@ -80,11 +87,17 @@ public struct CompiledRule: Sendable {
     /// - Parameters:
     ///   - ruleID: the rule's id in the database.
     ///   - context: the event.
+    ///   - recipients: what the jsonpath of `users` or `tokens` found: events to different users never supersede each
+    ///     other. Unused for other audiences.
     /// - Returns: nil unless the rule supersedes or keeps only the latest per collapse id after an outage.
     /// - Throws: `RenderProblem` if a value for `to` or `collapse` is missing.
-    public func collapseKey(ruleID: Int64, _ context: RenderContext) throws(RenderProblem) -> CollapseKey? {
+    public func collapseKey(
+        ruleID: Int64,
+        _ context: RenderContext,
+        recipients: [String] = []
+    ) throws(RenderProblem) -> CollapseKey? {
         guard definition.supersede || definition.backlog == .latestPerCollapse, let collapse else { return nil }
-        let audience = try audience.renderedText(context)
+        let audience = try audience.renderedText(context, recipients: recipients)
         return CollapseKey(ruleID: ruleID, audience: audience, collapse: try collapse.text(context))
     }
 

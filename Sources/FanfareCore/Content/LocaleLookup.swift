@@ -33,6 +33,7 @@ struct LocaleLookup: Sendable {
     /// - Returns: the index of the tag; nil if none matches.
     func index(for locale: String?) -> Int? {
         guard let locale, !tags.isEmpty else { return nil }
+        if let exact = tags.firstIndex(of: locale) { return exact }
         var range = Self.normalize(locale)[...]
         while !range.isEmpty {
             if let index = normalized.firstIndex(where: { $0 == range }) { return index }

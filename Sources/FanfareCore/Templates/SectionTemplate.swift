@@ -12,10 +12,18 @@ struct SectionTemplate: Sendable {
     let template: MustacheTemplate
     let tags: [TemplateTag]
     let optionalNames: Set<String>
+    /// What follows the rendered text.
+    let suffix: String
 
     init(_ source: String, _ tags: [TemplateTag]) throws(TemplateProblem) {
         // The newline makes the pragma a line of its own, which Mustache drops.
-        let text = "{{% CONTENT_TYPE:TEXT}}\n" + Self.renamed(source, tags)
+        var text = "{{% CONTENT_TYPE:TEXT}}\n" + Self.renamed(source, tags)
+        // swift-mustache 2.1.1 fails on a brace at the very end, and drops spaces there unless a tag follows; a name
+        // that nobody knows renders as nothing.
+        var braces = ""
+        while text.last == "{" { braces.append(text.removeLast()) }
+        if !braces.isEmpty || text.last == " " || text.last == "\t" { text += "{{end}}" }
+        suffix = braces
         do {
             template = try MustacheTemplate(string: text)
         } catch {
@@ -34,7 +42,7 @@ struct SectionTemplate: Sendable {
         let rendering = SectionRendering(tags: tags, optionalNames: optionalNames, scope: scope)
         let text = template.render(SectionFrame(rendering, .object(scope.context.payload), isRoot: true))
         if let problem = rendering.problem { throw problem }
-        return text
+        return text + suffix
     }
 
     /// Writes the tag's own name into each tag; a closing tag gets that of the one it closes.

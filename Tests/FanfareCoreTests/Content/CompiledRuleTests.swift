@@ -222,7 +222,8 @@ struct CompiledRuleTests {
     }
 
     @Test func otherPlatforms() throws {
-        let compiled = try CompiledRule(json: rule(message: ["android": ["priority": "HIGH"]]))
+        let locales: JSONValue = ["locales": ["es": ["notification": ["title": "x"]]]]
+        let compiled = try CompiledRule(json: rule(message: ["android": ["priority": "HIGH"]], locales))
         #expect(throws: RenderProblem.noContent(.apns)) {
             try compiled.render(event(), platform: .apns, kind: .device, locale: nil, topic: "t")
         }
@@ -234,6 +235,10 @@ struct CompiledRuleTests {
     @Test func collapseKeys() throws {
         let plain = try CompiledRule(json: rule(["collapse": "{{id}}"]))
         #expect(try plain.collapseKey(ruleID: 1, event(["id": 1])) == nil)
+        let users = try CompiledRule(json: rule(["collapse": "{{id}}", "supersede": true]))
+        let toAna = try users.collapseKey(ruleID: 1, event(["id": 1]), recipients: ["ana", "bob"])
+        #expect(try toAna == users.collapseKey(ruleID: 1, event(["id": 1]), recipients: ["bob", "ana"]))
+        #expect(try toAna != users.collapseKey(ruleID: 1, event(["id": 1]), recipients: ["bob"]))
         let source = rule(["collapse": "{{id}}", "supersede": true, "to": ["users": nil, "topic": "t-{{team}}"]])
         let rule = try CompiledRule(json: source)
         let key = try rule.collapseKey(ruleID: 1, event(["id": 1, "team": 2]))

@@ -83,6 +83,22 @@ struct TextTemplateTests {
         #expect(problem?.hint.isEmpty == false)
     }
 
+    /// A section sends a template through swift-mustache; without it text and variables are put together here.
+    @Test(arguments: 0..<100 as Range<UInt64>)
+    func bothWaysOfRenderingAgree(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        let pieces = [
+            "{{order_id}}", "{{{name}}}", "{{& vip}}", "{{new.status}}", "{{gone}}", "{{items}}", "{{none}}", "}} {",
+            "ñ🦊", "x\n x",
+        ]
+        let chosen =
+            (0..<5).map { _ in pieces.randomElement(using: &generator) ?? "" }.joined(separator: "·")
+            + ["", " ", " {", "\n  "][Int(seed % 4)]
+        let quick = try TextTemplate(chosen)
+        let thorough = try TextTemplate("{{#vip}}{{/vip}}" + chosen)
+        #expect(rendering(of: quick) == rendering(of: thorough))
+    }
+
     @Test func suggestsTheTransformThatWasMeant() {
         let problem = #expect(throws: TemplateProblem.self) { try TextTemplate("{{upercased(x)}}") }
         #expect(problem?.hint == "did you mean 'uppercased'?")
@@ -150,6 +166,14 @@ struct TextTemplateTests {
         for source in ["{{secret}}", "{{plusone(word)}}", "{{word.x}}"] {
             let problem = #expect(throws: RenderProblem.self) { try TextTemplate(source).text(event(payload)) }
             #expect(problem.map { "\($0)".contains("s3cret") } == false)
+        }
+    }
+
+    private func rendering(of template: TextTemplate) -> Result<String, RenderProblem> {
+        do throws(RenderProblem) {
+            return .success(try template.text(event(Self.payload)))
+        } catch {
+            return .failure(error)
         }
     }
 }
