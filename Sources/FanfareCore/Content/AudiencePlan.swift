@@ -56,15 +56,15 @@ public enum AudiencePlan: Sendable {
 
     /// The audience as an event renders it: for one rule, equal texts mean the same audience.
     ///
-    /// - Parameters:
-    ///   - context: the event.
-    ///   - recipients: what the jsonpath of `users` or `tokens` found, in any order; unused for other audiences.
-    /// - Returns: the text, for ``CollapseKey``.
+    /// - Parameter context: the event.
+    /// - Returns: the text, for ``CollapseKey``; nil for a jsonpath that only PostgreSQL can follow.
     /// - Throws: `RenderProblem` if a value is missing or gives no topic name.
-    func renderedText(_ context: RenderContext, recipients: [String]) throws(RenderProblem) -> String {
+    func renderedText(_ context: RenderContext) throws(RenderProblem) -> String? {
         switch self {
-        // Each with its length, so that two names cannot look like one.
-        case .users, .tokens: return recipients.sorted().map { "\($0.utf8.count):\($0)" }.joined()
+        case .users(let path), .tokens(let path, _):
+            guard let path = MemberPath(path) else { return nil }
+            let found = path.values(in: .object(context.payload)).map { String(decoding: $0.encoded, as: UTF8.self) }
+            return found.sorted().joined(separator: ",")
         case .everyone: return "everyone"
         case .condition(let condition): return try condition.renderedText(context)
         case .topic(let name): return try TopicName.render(name, in: TemplateScope(context: context, device: nil))

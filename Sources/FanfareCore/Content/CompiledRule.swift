@@ -84,20 +84,15 @@ public struct CompiledRule: Sendable {
 
     /// The key under which newer events supersede older ones.
     ///
+    /// Events for different users or topics never share one.
+    ///
     /// - Parameters:
     ///   - ruleID: the rule's id in the database.
     ///   - context: the event.
-    ///   - recipients: what the jsonpath of `users` or `tokens` found: events to different users never supersede each
-    ///     other. Unused for other audiences.
     /// - Returns: nil unless the rule supersedes or keeps only the latest per collapse id after an outage.
     /// - Throws: `RenderProblem` if a value for `to` or `collapse` is missing.
-    public func collapseKey(
-        ruleID: Int64,
-        _ context: RenderContext,
-        recipients: [String] = []
-    ) throws(RenderProblem) -> CollapseKey? {
-        guard definition.supersede || definition.backlog == .latestPerCollapse, let collapse else { return nil }
-        let audience = try audience.renderedText(context, recipients: recipients)
+    public func collapseKey(ruleID: Int64, _ context: RenderContext) throws(RenderProblem) -> CollapseKey? {
+        guard definition.dropsOlder, let collapse, let audience = try audience.renderedText(context) else { return nil }
         return CollapseKey(ruleID: ruleID, audience: audience, collapse: try collapse.text(context))
     }
 

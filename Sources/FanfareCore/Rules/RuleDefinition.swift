@@ -93,13 +93,27 @@ public struct RuleDefinition: Equatable, Sendable {
         return .object(object)
     }
 
+    /// Whether a newer event can drop older ones: `supersede`, or `backlog: latest_per_collapse`.
+    public var dropsOlder: Bool { supersede || backlog == .latestPerCollapse }
+
     private func checkCollapse() throws(RuleProblem) {
-        guard collapse == nil else { return }
-        if supersede {
-            throw RuleProblem(path: "supersede", reason: "needs collapse", hint: "say which events replace each other")
+        guard dropsOlder else { return }
+        guard collapse != nil else {
+            throw RuleProblem(
+                path: supersede ? "supersede" : "backlog",
+                reason: "needs collapse",
+                hint: "say which events replace each other"
+            )
         }
-        if backlog == .latestPerCollapse {
-            throw RuleProblem(path: "backlog", reason: "needs collapse", hint: "say which events replace each other")
+        switch audience.selection {
+        case .users(let path), .tokens(let path):
+            guard MemberPath(path) == nil else { return }
+            throw RuleProblem(
+                path: supersede ? "supersede" : "backlog",
+                reason: "needs a plain path in to, to tell whom events are for",
+                hint: "write to as $.customer_id or $.teams[*].lead"
+            )
+        case .topic, .condition, .everyone: return
         }
     }
 

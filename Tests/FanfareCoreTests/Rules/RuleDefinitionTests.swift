@@ -1,5 +1,6 @@
-import FanfareCore
 import Testing
+
+@testable import FanfareCore
 
 struct RuleDefinitionTests {
     @Test func readsEveryField() throws {
@@ -171,5 +172,30 @@ struct RuleDefinitionTests {
         let deep = try? JSONValue(parsing: text, limits: JSONLimits(bytes: 1000, levels: 100))
         #expect(deep.flatMap { problem($0) }?.reason == "has more than 64 levels")
         #expect(problem("x")?.reason == "is a string")
+    }
+
+    @Test func supersedingNeedsAPathThatCanBeFollowed() {
+        let source = rule(["to": ["users": "$.a ? (@.b == 1)"], "collapse": "x"])
+        #expect(problem(source.setting("supersede", to: true))?.path == "supersede")
+        #expect(problem(source.setting("backlog", to: "latest_per_collapse"))?.path == "backlog")
+        let reason = problem(source.setting("supersede", to: true))?.reason
+        #expect(reason == "needs a plain path in to, to tell whom events are for")
+    }
+
+    @Test(arguments: [
+        ("$.a", #"["x"]"#), (" $.b.c ", "[1]"), (#"$."d e""#, "[2]"), ("$.l", "[[3,4]]"), ("$.l[*]", "[3,4]"),
+        ("$.o.p", "[5,6]"), ("$.o[*].p", "[5,6]"), ("$.a[*]", #"["x"]"#), ("$.z", "[]"), ("$.a.z", "[]"),
+        ("$.ñ_1", "[7]"),
+    ])
+    func followsPlainPaths(path: String, expected: String) throws {
+        let payload = try json(#"{"a":"x","b":{"c":1},"d e":2,"l":[3,4],"o":[{"p":5},{"p":6}],"ñ_1":7}"#)
+        #expect(try MemberPath(path).map { JSONValue.array($0.values(in: payload)) } == json(expected))
+    }
+
+    @Test(arguments: [
+        "", "a", "$a", "$.a + 1", "$.a[0]", "$.*", "$.**", "strict $.a", "$.a()", "$.", "$ .a", #"$."a\n""#, #"$."a"#,
+    ])
+    func doesNotFollowOthers(path: String) {
+        #expect(MemberPath(path) == nil)
     }
 }
