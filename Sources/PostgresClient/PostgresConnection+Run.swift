@@ -10,7 +10,6 @@ extension PostgresConnection {
     /// - Parameter statement: what to run.
     /// - Returns: the decoded rows, in order.
     /// - Throws: what the server or the decoder says.
-    @inlinable
     public func run<Statement: PostgresStatement>(
         _ statement: Statement
     ) throws(PostgresError) -> [Statement.Row] {
@@ -43,7 +42,6 @@ extension PostgresConnection {
     }
 
     /// Binds, prepares where needed, and executes.
-    @usableFromInline
     func perform<Statement: PostgresStatement>(_ statement: Statement) throws(PostgresError) -> PostgresResult {
         binds.removeAll()
         statement.bind(to: &binds)

@@ -2,7 +2,6 @@ internal import CPostgres
 
 /// A `PGresult` with exactly one owner; `PQclear` runs once, when it goes away.
 @safe
-@usableFromInline
 struct PostgresResult: ~Copyable {
     private let pointer: OpaquePointer
 
@@ -14,7 +13,7 @@ struct PostgresResult: ~Copyable {
         unsafe PQclear(pointer)
     }
 
-    @usableFromInline var rowCount: Int { unsafe Int(PQntuples(pointer)) }
+    var rowCount: Int { unsafe Int(PQntuples(pointer)) }
 
     var columnCount: Int { unsafe Int(PQnfields(pointer)) }
 
@@ -27,7 +26,6 @@ struct PostgresResult: ~Copyable {
     var commandTag: String { unsafe String(cString: PQcmdStatus(pointer)) }
 
     /// Row `index` for a decoder; usable only while the result is borrowed.
-    @usableFromInline
     borrowing func row(_ index: Int) -> PostgresRow {
         unsafe PostgresRow(result: pointer, index: Int32(index))
     }

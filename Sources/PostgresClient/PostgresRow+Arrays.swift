@@ -45,6 +45,29 @@ extension PostgresRow {
 }
 
 extension PostgresRow {
+    /// Reads the elements of a `text[]` or `bytea[]` in place: no string or array is made of them.
+    ///
+    /// - Parameters:
+    ///   - column: its position.
+    ///   - body: gets each element's bytes in order, UTF-8 for text, valid during the call only; nil where NULL.
+    /// - Returns: the number of elements; nil for NULL.
+    /// - Throws: `protocolMismatch`, possibly after some calls if the array is malformed.
+    @discardableResult
+    public func forEachElement(_ column: Int, _ body: (RawSpan?) -> Void) throws(PostgresError) -> Int? {
+        func accepts(_ type: PostgresType) -> Bool { type == .textArray || type == .byteaArray }
+        return try unsafe read(column, expected: "text[] or bytea[]", accepts: accepts) { bytes, _ in
+            guard var reader = unsafe ArrayReader(binary: bytes) else { return nil }
+            for _ in 0..<reader.count {
+                switch reader.next() {
+                case .null: body(nil)
+                case .malformed: return nil
+                case .bytes(let element): unsafe body(element.bytes)
+                }
+            }
+            return reader.count
+        }
+    }
+
     /// Reads a `bigint[]` (or `xid8[]`, `oid[]`) without NULLs in it.
     ///
     /// - Parameter column: its position.

@@ -9,7 +9,7 @@ public struct PostgresRow: ~Copyable {
     private let result: OpaquePointer
     private let index: Int32
 
-    /// Points into `result`, which the caller keeps alive.
+    /// Points into `result`, which is in binary form and which the caller keeps alive.
     init(result: OpaquePointer, index: Int32) {
         unsafe self.result = unsafe result
         self.index = index
@@ -30,7 +30,7 @@ public struct PostgresRow: ~Copyable {
         }
         let position = Int32(column)
         let type = PostgresType(rawValue: unsafe PQftype(result, position))
-        guard unsafe accepts(type) && PQfformat(result, position) == 1 else {
+        guard accepts(type) else {
             throw mismatch(column, "type \(type.rawValue) came where \(expected()) was expected")
         }
         let length = unsafe Int(PQgetlength(result, index, position))
