@@ -152,7 +152,9 @@ final class ProviderConnection: ChannelInboundHandler {
             complete(id)
         }
         if isTooLarge && !payload.endStream {
-            // RFC 9113 section 8.1: the answer is complete, the rest of the request is not wanted.
+            // RFC 9113 section 8.1: the answer is complete, the rest of the request is not wanted. Flushed before,
+            // since a reset takes back what is still queued on its stream.
+            flush()
             write(.rstStream(.noError), on: id)
         }
     }

@@ -1,0 +1,66 @@
+import Foundation
+import Testing
+
+@testable import PushSandbox
+
+struct ReceivedPushTests {
+    @Test func itReadsLikeAPhone() throws {
+        let push = try Self.push(
+            body: #"{"aps":{"alert":{"title":"Order 7","subtitle":"Soon","body":"Shipped"},"badge":3,"sound":"default"}}"#
+        )
+        #expect(
+            push.describe() == """
+                #4 the simulated iPhone got a push (apns production)
+                  │ Order 7
+                  │ Soon
+                  │ Shipped
+                  │ badge 3
+                  │ sound default
+                  token  0a1b2c3d…e8f9
+                  apns-topic  com.example.demo
+                  apns-push-type  alert
+                  payload  \(push.body ?? "")
+                """
+        )
+    }
+
+    @Test func alertsHaveSeveralShapes() throws {
+        #expect(try Self.push(body: #"{"aps":{"alert":"Just text"}}"#).describe().contains("│ Just text\n"))
+        #expect(try Self.push(body: #"{"aps":{"content-available":1}}"#).describe().contains("nothing to see"))
+        #expect(try Self.push(body: #"{"aps":{"alert":{"title-loc-key":"T","loc-key":"B"}}}"#).describe().contains("│ (T)\n  │ (B)\n"))
+        #expect(try Self.push(body: "no json").describe().contains("no aps dictionary"))
+    }
+
+    @Test func refusalsAndSilenceAreTold() throws {
+        var push = try Self.push(body: "{}")
+        push.status = 410
+        push.reason = "Unregistered"
+        #expect(push.describe().hasPrefix("#4 apns production refused a push: 410 Unregistered\n  token"))
+        push.status = nil
+        push.fault = "silence"
+        #expect(push.describe().hasPrefix("#4 apns production gave no answer (fault: silence)\n"))
+    }
+
+    @Test func aPushCannotSteerTheTerminal() throws {
+        let push = try Self.push(body: #"{"aps":{"alert":"\u001b[2Jgone\nline"}}"#)
+        #expect(!push.describe().contains("\u{1b}"))
+        #expect(push.describe().contains("│ \u{FFFD}[2Jgone\u{FFFD}line\n"))
+    }
+
+    private static func push(body: String) throws -> ReceivedPush {
+        ReceivedPush(
+            n: 4,
+            atNanoseconds: 1,
+            atUnixMicroseconds: 2,
+            connection: 1,
+            stream: 1,
+            provider: "apns",
+            environment: "production",
+            method: "POST",
+            path: "/3/device/\(TestRequest.token)",
+            headers: ["apns-topic": "com.example.demo", "apns-push-type": "alert"],
+            body: body,
+            status: 200
+        )
+    }
+}

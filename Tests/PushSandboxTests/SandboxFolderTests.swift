@@ -1,0 +1,134 @@
+import Foundation
+import Testing
+
+@testable import PushSandbox
+
+@Suite(.timeLimit(.minutes(1)))
+struct SandboxFolderTests {
+    @Test func theFolderHoldsAllThatFanfareNeeds() async throws {
+        try await withSandbox {
+            $0.databaseURL = "postgres:///demo?x=\"y\""
+            $0.topics = ["org.example.one", "org.example.two"]
+        } _: { fixture in
+            let ready = fixture.sandbox.ready
+            let configuration = try String(contentsOfFile: ready.configFile, encoding: .utf8)
+            let expected = """
+                database:
+                  url: "postgres:///demo?x=\\"y\\""
+                apps:
+                  "demo":
+                    apns:
+                      team_id: "SIMTEAM001"
+                      key_id: "SIMKEY0001"
+                      key_file: "AuthKey_SIMKEY0001.p8"
+                      topic: "org.example.one"
+                      endpoint: https://localhost:\(ready.tlsPort)
+                      sandbox_endpoint: https://localhost:\(ready.sandboxTLSPort)
+                      ca_file: ca.pem
+
+                """
+            #expect(configuration.hasSuffix(expected))
+            for secret in ["AuthKey_SIMKEY0001.p8", "ca-key.pem", "server-key.pem", "fanfare.yaml", "received.jsonl"] {
+                let attributes = try FileManager.default.attributesOfItem(atPath: ready.dir + "/" + secret)
+                #expect(attributes[.posixPermissions] as? Int == 0o600, "\(secret)")
+            }
+            let key = try String(contentsOfFile: ready.dir + "/AuthKey_SIMKEY0001.p8", encoding: .utf8)
+            #expect(key.hasPrefix("-----BEGIN PRIVATE KEY-----\n"), "PKCS#8, as Apple's are")
+        }
+    }
+
+    @Test func aSecondStartKeepsCAAndKeys() async throws {
+        try await withTemporaryFolder { folder in
+            let names = ["ca.pem", "ca-key.pem", "server.pem", "server-key.pem", "AuthKey_SIMKEY0001.p8"]
+            func contents() throws -> [String] {
+                try names.map { try String(contentsOfFile: "\(folder)/\($0)", encoding: .utf8) }
+            }
+            let clock = TestClock()
+            var options = SandboxOptions(directory: folder)
+            options.unixMicroseconds = { clock.microseconds }
+            let first = try await PushSandbox.start(options)
+            let before = try contents()
+            let request = try SandboxFixture(sandbox: first, clock: clock).request()
+            let client = try await SandboxFixture(sandbox: first, clock: clock).connect()
+            #expect(try await client.push(request).status == 200)
+            await first.stop()
+            let second = try await PushSandbox.start(options)
+            #expect(try contents() == before)
+            #expect(second.counts.received == 0)
+            let again = try await SandboxFixture(sandbox: second, clock: clock).connect()
+            #expect(try await again.push(request).status == 200)
+            let previous = try String(contentsOfFile: folder + "/received.previous.jsonl", encoding: .utf8)
+            #expect(previous.split(separator: "\n").count == 1)
+            await second.stop()
+        }
+    }
+
+    @Test func aServerCertificateOfAnotherCAIsReplaced() async throws {
+        let authority = try CertificateAuthority.makeAuthority()
+        let stranger = try CertificateAuthority.makeAuthority()
+        let server = try CertificateAuthority.makeServer(signedBy: authority)
+        #expect(CertificateAuthority.isUsable(server, signedBy: authority))
+        #expect(!CertificateAuthority.isUsable(server, signedBy: stranger))
+    }
+
+    @Test(arguments: [
+        ("team id", { @Sendable options in options.teamID = "SHORT" }),
+        ("key id", { @Sendable options in options.keyID = "../../evil" }),
+        ("topics", { @Sendable options in options.topics = [] }),
+        ("TLS port", { @Sendable options in options.tlsPort = 70_000 }),
+        ("stream limit", { @Sendable options in options.streamLimit = 0 }),
+        ("threads", { @Sendable options in options.threads = 0 }),
+    ] as [(String, @Sendable (inout SandboxOptions) -> Void)])
+    func optionsThatCannotWorkAreRefused(name: String, change: @Sendable (inout SandboxOptions) -> Void) async throws {
+        try await withTemporaryFolder { folder in
+            var options = SandboxOptions(directory: folder)
+            change(&options)
+            let error = await #expect(throws: SandboxError.self) { try await PushSandbox.start(options) }
+            #expect(error?.code == .invalidOption)
+            #expect(error?.description.hasPrefix(name) == true)
+        }
+    }
+
+    @Test func aPortInUseIsNamed() async throws {
+        try await withSandbox { fixture in
+            try await withTemporaryFolder { folder in
+                var options = SandboxOptions(directory: folder)
+                options.controlPort = fixture.sandbox.controlPort
+                let error = await #expect(throws: SandboxError.self) { try await PushSandbox.start(options) }
+                #expect(error?.code == .listen)
+                #expect(error?.description.contains(":\(options.controlPort)") == true)
+            }
+        }
+    }
+
+    @Test func runEndsWhenItsTaskIsCancelled() async throws {
+        try await withSandbox { fixture in
+            let run = Task { await fixture.sandbox.run() }
+            run.cancel()
+            await run.value
+            await #expect(throws: (any Error).self) { try await fixture.connect() }
+        }
+    }
+
+    @Test func curlIsContentWithTheCertificate() async throws {
+        try await withSandbox { fixture in
+            let authorization = try fixture.credential().authorization(at: fixture.clock.seconds)
+            for host in ["localhost", "127.0.0.1"] {
+                let curl = Process()
+                curl.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+                curl.arguments = [
+                    "curl", "-sS", "--http2", "--cacert", fixture.sandbox.ready.caFile, "-o", "/dev/null",
+                    "-w", "%{http_code} %{http_version}", "-H", "authorization: \(authorization)",
+                    "-H", "apns-topic: com.example.demo", "-d", "{}",
+                    "https://\(host):\(fixture.sandbox.tlsPort)/3/device/00aa",
+                ]
+                let output = Pipe()
+                curl.standardOutput = output
+                try curl.run()
+                let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+                curl.waitUntilExit()
+                #expect(text == "200 2", "\(host)")
+            }
+        }
+    }
+}

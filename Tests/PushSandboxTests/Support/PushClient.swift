@@ -1,0 +1,218 @@
+import NIOCore
+import NIOHPACK
+import NIOHTTP2
+import NIOPosix
+import NIOSSL
+import Threading
+
+/// A client that works on HTTP/2 frames and remembers everything the server sent.
+final class PushClient: Sendable {
+    struct Response: Sendable {
+        var headers = HPACKHeaders()
+        var body = ""
+        var isComplete = false
+        var reset: HTTP2ErrorCode?
+
+        var status: Int? { headers.first(name: ":status").flatMap { Int($0) } }
+        /// The reason in APNs' error body, empty if there is none.
+        var reason: String {
+            body.split(separator: "\"").dropFirst(3).first.map(String.init) ?? ""
+        }
+    }
+
+    struct GoAway: Sendable, Equatable {
+        let lastStream: Int
+        let debug: String
+    }
+
+    /// All that came so far.
+    struct Seen: Sendable {
+        var responses: [Int: Response] = [:]
+        /// Values of SETTINGS_MAX_CONCURRENT_STREAMS in their order.
+        var streamLimits: [Int] = []
+        /// Stream limits seen before the first answer.
+        var goAways: [GoAway] = []
+        var pingAcks = 0
+        var isClosed = false
+        var failure: String?
+    }
+
+    private struct State {
+        var seen = Seen()
+        var waiters: [(@Sendable (Seen) -> Bool, CheckedContinuation<Seen, Never>)] = []
+        var nextStream = 1
+    }
+
+    private let state = Locked(State())
+    private let channelBox = Locked<(any Channel)?>(nil)
+
+    /// Opens a connection; `first` is sent before anything can have come from the server.
+    static func connect(port: Int, caFile: String, alpn: String = "h2", first: [TestRequest]) async throws -> PushClient {
+        let client = PushClient()
+        var configuration = TLSConfiguration.makeClientConfiguration()
+        configuration.trustRoots = .file(caFile)
+        configuration.applicationProtocols = [alpn]
+        let tls = try NIOSSLContext(configuration: configuration)
+        let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandlers([
+                        NIOSSLClientHandler(context: tls, serverHostname: "localhost"),
+                        NIOHTTP2Handler(mode: .client),
+                        FrameRecorder(client: client, first: first),
+                    ])
+                }
+            }
+            .connect(host: "127.0.0.1", port: port).get()
+        client.channelBox.withLock { $0 = channel }
+        return client
+    }
+
+    var seen: Seen { state.withLock { $0.seen } }
+
+    /// Waits until what came fulfils a condition.
+    func wait(_ condition: @escaping @Sendable (Seen) -> Bool) async -> Seen {
+        await withCheckedContinuation { continuation in
+            let now = state.withLock { state -> Seen? in
+                if condition(state.seen) { return state.seen }
+                state.waiters.append((condition, continuation))
+                return nil
+            }
+            if let now { continuation.resume(returning: now) }
+        }
+    }
+
+    func update(_ change: (inout Seen) -> Void) {
+        let fulfilled = state.withLock { state -> [(CheckedContinuation<Seen, Never>, Seen)] in
+            change(&state.seen)
+            let due = state.waiters.filter { $0.0(state.seen) }
+            state.waiters.removeAll { $0.0(state.seen) }
+            return due.map { ($0.1, state.seen) }
+        }
+        for (continuation, seen) in fulfilled {
+            continuation.resume(returning: seen)
+        }
+    }
+
+    func takeStream() -> Int {
+        state.withLock { state in
+            defer { state.nextStream += 2 }
+            return state.nextStream
+        }
+    }
+
+    /// Sends a request and waits for its end: an answer, a reset or the end of the connection.
+    func push(_ request: TestRequest) async throws -> Response {
+        let stream = try await begin(request)
+        return await response(on: stream)
+    }
+
+    func response(on stream: Int) async -> Response {
+        let seen = await wait { seen in
+            let response = seen.responses[stream]
+            return response?.isComplete == true || response?.reset != nil || seen.isClosed
+        }
+        return seen.responses[stream] ?? Response()
+    }
+
+    /// Sends a request without waiting for anything.
+    func begin(_ request: TestRequest) async throws -> Int {
+        let stream = takeStream()
+        for frame in Self.frames(request, on: stream) {
+            try await write(frame)
+        }
+        return stream
+    }
+
+    /// Sends only the headers of a request with a body.
+    func beginHeaders(_ request: TestRequest) async throws -> Int {
+        let stream = takeStream()
+        try await write(Self.frames(request.with(body: "x"), on: stream)[0])
+        return stream
+    }
+
+    func ping() async throws {
+        try await write(HTTP2Frame(streamID: .rootStream, payload: .ping(HTTP2PingData(withInteger: 7), ack: false)))
+    }
+
+    func cancel(_ stream: Int) async throws {
+        try await write(HTTP2Frame(streamID: HTTP2StreamID(stream), payload: .rstStream(.cancel)))
+    }
+
+    func close() async {
+        try? await channelBox.withLock { $0 }?.close()
+    }
+
+    private func write(_ frame: HTTP2Frame) async throws {
+        // Frames that exceed the stream limit stay in the client until there is room; nobody waits for that here.
+        channelBox.withLock { $0 }?.writeAndFlush(frame, promise: nil)
+    }
+
+    static func frames(_ request: TestRequest, on stream: Int) -> [HTTP2Frame] {
+        let id = HTTP2StreamID(stream)
+        var frames = [
+            HTTP2Frame(streamID: id, payload: .headers(.init(headers: request.head, endStream: request.body.isEmpty)))
+        ]
+        if !request.body.isEmpty {
+            let data = IOData.byteBuffer(ByteBuffer(string: request.body))
+            frames.append(HTTP2Frame(streamID: id, payload: .data(.init(data: data, endStream: true))))
+        }
+        return frames
+    }
+}
+
+/// Puts the frames a client gets into its memory.
+private final class FrameRecorder: ChannelInboundHandler {
+    typealias InboundIn = HTTP2Frame
+    typealias OutboundOut = HTTP2Frame
+
+    private let client: PushClient
+    private let first: [TestRequest]
+
+    init(client: PushClient, first: [TestRequest]) {
+        self.client = client
+        self.first = first
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        for request in first {
+            for frame in PushClient.frames(request, on: client.takeStream()) {
+                context.write(wrapOutboundOut(frame), promise: nil)
+            }
+        }
+        context.flush()
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let frame = unwrapInboundIn(data)
+        let stream = Int(frame.streamID)
+        client.update { seen in
+            switch frame.payload {
+            case .headers(let payload):
+                seen.responses[stream, default: .init()].headers = payload.headers
+                seen.responses[stream]?.isComplete = payload.endStream
+            case .data(let payload):
+                if case .byteBuffer(let bytes) = payload.data {
+                    seen.responses[stream, default: .init()].body += String(buffer: bytes)
+                }
+                seen.responses[stream]?.isComplete = payload.endStream
+            case .rstStream(let code): seen.responses[stream, default: .init()].reset = code
+            case .settings(.settings(let settings)):
+                seen.streamLimits += settings.filter { $0.parameter == .maxConcurrentStreams }.map(\.value)
+            case .goAway(let last, _, let debug):
+                seen.goAways.append(.init(lastStream: Int(last), debug: debug.map { String(buffer: $0) } ?? ""))
+            case .ping(_, ack: true): seen.pingAcks += 1
+            default: break
+            }
+        }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        client.update { $0.failure = "\(error)" }
+        context.close(promise: nil)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        client.update { $0.isClosed = true }
+    }
+}
