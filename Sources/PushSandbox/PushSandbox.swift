@@ -1,6 +1,5 @@
 import Foundation
 import NIOCore
-import NIOPosix
 import Threading
 
 /// Simulated push services on loopback: what `fanfare sandbox` and `fanfare dev` push to.
@@ -12,20 +11,15 @@ public final class PushSandbox: Sendable {
     public let ready: SandboxReady
 
     private let state: SandboxState
-    private let groups: [MultiThreadedEventLoopGroup]
-    private let listeners: [any Channel]
+    private let listeners: Listeners
+    private let lock: FolderLock
     private let stopping = Locked<Task<Void, Never>?>(nil)
 
-    private init(
-        ready: SandboxReady,
-        state: SandboxState,
-        groups: [MultiThreadedEventLoopGroup],
-        listeners: [any Channel]
-    ) {
+    private init(ready: SandboxReady, state: SandboxState, listeners: Listeners, lock: FolderLock) {
         self.ready = ready
         self.state = state
-        self.groups = groups
         self.listeners = listeners
+        self.lock = lock
     }
 
     /// Port of the production environment.
@@ -61,8 +55,12 @@ public final class PushSandbox: Sendable {
             ledger: try Ledger(path: options.sink ? nil : folder.ledgerFile),
             options: options
         )
-        return try await Listeners.open(state: state, folder: folder) { ready, groups, listeners in
-            PushSandbox(ready: ready, state: state, groups: groups, listeners: listeners)
+        do {
+            let (listeners, ready) = try await Listeners.open(state: state, folder: folder)
+            return PushSandbox(ready: ready, state: state, listeners: listeners, lock: folder.lock)
+        } catch {
+            state.ledger.close()
+            throw error
         }
     }
 
@@ -89,14 +87,11 @@ public final class PushSandbox: Sendable {
     }
 
     private func shutDown() async {
-        for listener in listeners {
-            try? await listener.close()
-        }
+        await listeners.stopListening()
         state.broadcast(CutNow())
         state.ledger.close()
-        for group in groups {
-            try? await group.shutdownGracefully()
-        }
+        await listeners.shutDown()
+        lock.release()
     }
 
     /// What was counted since the start.
@@ -111,7 +106,7 @@ public final class PushSandbox: Sendable {
     ///   - time: how long to wait at most.
     /// - Returns: the counts, which fall short of the number after the time-out.
     public func counts(atLeast number: Int, within time: Duration) async -> SandboxCounts {
-        await state.ledger.wait(forReceived: number, atMost: TimeAmount(time), on: groups[0].next())
+        await state.ledger.wait(forReceived: number, atMost: TimeAmount(time))
         return counts
     }
 
@@ -123,8 +118,9 @@ public final class PushSandbox: Sendable {
     ///   - time: how long to wait while there is nothing newer.
     /// - Returns: what came after the n-th, in order; empty after the time-out or when the sandbox stops.
     /// - Throws: `SandboxError` if the sandbox is a sink or its ledger could not be written.
-    public func received(after n: Int, limit: Int = .max, within time: Duration = .zero) async throws -> [ReceivedPush] {
-        await state.ledger.wait(forReceived: n + 1, atMost: TimeAmount(time), on: groups[0].next())
+    public func received(after n: Int, limit: Int = .max, within time: Duration = .zero) async throws -> [ReceivedPush]
+    {
+        await state.ledger.wait(forReceived: n + 1, atMost: TimeAmount(time))
         var pushes: [ReceivedPush] = []
         try await state.ledger.extent(after: n).forEachBlock(limit: limit) { lines in
             let decoder = JSONDecoder()

@@ -4,7 +4,10 @@ extension SandboxOptions {
         for (name, value) in [("team id", teamID), ("key id", keyID)] {
             // Also keeps the key's file name inside the folder.
             let isWellFormed =
-                value.utf8.count == 10 && value.unicodeScalars.allSatisfy { $0.isASCII && $0.properties.isAlphabetic || ("0"..."9").contains($0) }
+                value.utf8.count == 10
+                && value.unicodeScalars.allSatisfy {
+                    $0.isASCII && $0.properties.isAlphabetic || ("0"..."9").contains($0)
+                }
             guard isWellFormed else {
                 throw SandboxError(.invalidOption, "\(name): must be 10 letters and digits, like ABC123DEFG")
             }
@@ -15,7 +18,9 @@ extension SandboxOptions {
         guard !appName.isEmpty else {
             throw SandboxError(.invalidOption, "app name: must not be empty")
         }
-        for (name, port) in [("TLS port", tlsPort), ("sandbox TLS port", sandboxTLSPort), ("control port", controlPort)] {
+        for (name, port) in [
+            ("TLS port", tlsPort), ("sandbox TLS port", sandboxTLSPort), ("control port", controlPort),
+        ] {
             guard (0...65_535).contains(port) else {
                 throw SandboxError(.invalidOption, "\(name): must be from 0 to 65535, 0 for a free one")
             }

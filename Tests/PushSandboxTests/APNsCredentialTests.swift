@@ -15,8 +15,14 @@ struct APNsCredentialTests {
             let cases: [(String, String)] = [
                 ("garbage", "bearer a.b.c"),
                 ("two parts", "bearer a.b"),
-                ("other key id", try credential.authorization(header: #"{"alg":"ES256","kid":"OTHERKEY01"}"#, claims: claims)),
-                ("other algorithm", try credential.authorization(header: #"{"alg":"HS256","kid":"SIMKEY0001"}"#, claims: claims)),
+                (
+                    "other key id",
+                    try credential.authorization(header: #"{"alg":"ES256","kid":"OTHERKEY01"}"#, claims: claims)
+                ),
+                (
+                    "other algorithm",
+                    try credential.authorization(header: #"{"alg":"HS256","kid":"SIMKEY0001"}"#, claims: claims)
+                ),
                 ("no key id", try credential.authorization(header: #"{"alg":"ES256"}"#, claims: claims)),
                 ("other team", try credential.authorization(claims: #"{"iss":"OTHERTEAM1","iat":\#(now)}"#)),
                 ("no time", try credential.authorization(claims: #"{"iss":"SIMTEAM001"}"#)),

@@ -14,7 +14,9 @@ struct ControlTests {
                 #expect(try await client.push(fixture.request(token: token)).status == 200)
             }
             #expect(try await client.push(fixture.request(token: "zz")).status == 400)
-            #expect(try await control.received("after=1").map(\.path) == ["/3/device/bb", "/3/device/cc", "/3/device/zz"])
+            #expect(
+                try await control.received("after=1").map(\.path) == ["/3/device/bb", "/3/device/cc", "/3/device/zz"]
+            )
             #expect(try await control.received("after=1&limit=1").map(\.n) == [2])
             #expect(try await control.received("after=0") == fixture.sandbox.received(after: 0))
             let counts = try await control.counts()
@@ -70,7 +72,8 @@ struct ControlTests {
 
     @Test(arguments: [
         ("GET", "/nothing", 404), ("PUT", "/faults", 405), ("POST", "/counts", 405), ("GET", "/received?after=x", 400),
-        ("GET", "/received?after=-1", 400), ("GET", "/received?wait=-1", 400), ("GET", "/counts?at_least=1&wait=x", 400),
+        ("GET", "/received?after=-1", 400), ("GET", "/received?wait=-1", 400),
+        ("GET", "/counts?at_least=1&wait=x", 400),
     ])
     func otherRequestsAreRefused(method: String, path: String, status: Int) async throws {
         try await withSandbox { fixture in

@@ -24,7 +24,10 @@ struct FaultParserTests {
         (#"[{"do": "status"}]"#, "faults[0].status: is missing"),
         (#"[{"do": "status", "reason": "Teapot"}]"#, "faults[0].status: is missing"),
         (#"[{"do": "status", "status": 99}]"#, "faults[0].status: must be an integer from 200 to 599"),
-        (#"[{"do": "status", "status": 410, "timestamp_ms": 1, "timestamp_age_ms": 1}]"#, "faults[0].timestamp_ms: excludes"),
+        (
+            #"[{"do": "status", "status": 410, "timestamp_ms": 1, "timestamp_age_ms": 1}]"#,
+            "faults[0].timestamp_ms: excludes"
+        ),
         (#"[{"do": "status", "status": 429, "retry_after": true}]"#, "faults[0].retry_after: must be"),
         (#"[{"do": "status", "status": 500, "ms": 4}]"#, "faults[0].ms: is unknown"),
         (#"[{"do": "goaway", "last_stream": "beside"}]"#, "faults[0].last_stream: must be one of below, at, above"),

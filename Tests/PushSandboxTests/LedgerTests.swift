@@ -123,9 +123,9 @@ struct LedgerTests {
                 head: RequestHead(TestRequest(authorization: nil).head),
                 environment: .production,
                 body: body,
+                atNanoseconds: 1,
                 unixMicroseconds: 0
             ),
-            atNanoseconds: 1,
             connection: 1,
             stream: 1,
             provider: "apns",

@@ -6,7 +6,8 @@ import Testing
 struct ReceivedPushTests {
     @Test func itReadsLikeAPhone() throws {
         let push = try Self.push(
-            body: #"{"aps":{"alert":{"title":"Order 7","subtitle":"Soon","body":"Shipped"},"badge":3,"sound":"default"}}"#
+            body:
+                #"{"aps":{"alert":{"title":"Order 7","subtitle":"Soon","body":"Shipped"},"badge":3,"sound":"default"}}"#
         )
         #expect(
             push.describe() == """
@@ -27,7 +28,11 @@ struct ReceivedPushTests {
     @Test func alertsHaveSeveralShapes() throws {
         #expect(try Self.push(body: #"{"aps":{"alert":"Just text"}}"#).describe().contains("│ Just text\n"))
         #expect(try Self.push(body: #"{"aps":{"content-available":1}}"#).describe().contains("nothing to see"))
-        #expect(try Self.push(body: #"{"aps":{"alert":{"title-loc-key":"T","loc-key":"B"}}}"#).describe().contains("│ (T)\n  │ (B)\n"))
+        #expect(
+            try Self.push(body: #"{"aps":{"alert":{"title-loc-key":"T","loc-key":"B"}}}"#).describe().contains(
+                "│ (T)\n  │ (B)\n"
+            )
+        )
         #expect(try Self.push(body: "no json").describe().contains("no aps dictionary"))
     }
 

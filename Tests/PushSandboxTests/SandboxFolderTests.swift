@@ -71,14 +71,16 @@ struct SandboxFolderTests {
         #expect(!CertificateAuthority.isUsable(server, signedBy: stranger))
     }
 
-    @Test(arguments: [
-        ("team id", { @Sendable options in options.teamID = "SHORT" }),
-        ("key id", { @Sendable options in options.keyID = "../../evil" }),
-        ("topics", { @Sendable options in options.topics = [] }),
-        ("TLS port", { @Sendable options in options.tlsPort = 70_000 }),
-        ("stream limit", { @Sendable options in options.streamLimit = 0 }),
-        ("threads", { @Sendable options in options.threads = 0 }),
-    ] as [(String, @Sendable (inout SandboxOptions) -> Void)])
+    @Test(
+        arguments: [
+            ("team id", { @Sendable options in options.teamID = "SHORT" }),
+            ("key id", { @Sendable options in options.keyID = "../../evil" }),
+            ("topics", { @Sendable options in options.topics = [] }),
+            ("TLS port", { @Sendable options in options.tlsPort = 70_000 }),
+            ("stream limit", { @Sendable options in options.streamLimit = 0 }),
+            ("threads", { @Sendable options in options.threads = 0 }),
+        ] as [(String, @Sendable (inout SandboxOptions) -> Void)]
+    )
     func optionsThatCannotWorkAreRefused(name: String, change: @Sendable (inout SandboxOptions) -> Void) async throws {
         try await withTemporaryFolder { folder in
             var options = SandboxOptions(directory: folder)
@@ -86,6 +88,18 @@ struct SandboxFolderTests {
             let error = await #expect(throws: SandboxError.self) { try await PushSandbox.start(options) }
             #expect(error?.code == .invalidOption)
             #expect(error?.description.hasPrefix(name) == true)
+        }
+    }
+
+    @Test func aFolderIsForOneSandbox() async throws {
+        try await withSandbox { fixture in
+            let client = try await fixture.connect()
+            #expect(try await client.push(fixture.request()).status == 200)
+            let options = SandboxOptions(directory: fixture.sandbox.ready.dir)
+            let error = await #expect(throws: SandboxError.self) { try await PushSandbox.start(options) }
+            #expect(error?.description.hasPrefix("another sandbox is using") == true)
+            #expect(try await fixture.sandbox.received(after: 0).count == 1)
+            await client.close()
         }
     }
 
@@ -112,22 +126,9 @@ struct SandboxFolderTests {
 
     @Test func curlIsContentWithTheCertificate() async throws {
         try await withSandbox { fixture in
-            let authorization = try fixture.credential().authorization(at: fixture.clock.seconds)
             for host in ["localhost", "127.0.0.1"] {
-                let curl = Process()
-                curl.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-                curl.arguments = [
-                    "curl", "-sS", "--http2", "--cacert", fixture.sandbox.ready.caFile, "-o", "/dev/null",
-                    "-w", "%{http_code} %{http_version}", "-H", "authorization: \(authorization)",
-                    "-H", "apns-topic: com.example.demo", "-d", "{}",
-                    "https://\(host):\(fixture.sandbox.tlsPort)/3/device/00aa",
-                ]
-                let output = Pipe()
-                curl.standardOutput = output
-                try curl.run()
-                let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-                curl.waitUntilExit()
-                #expect(text == "200 2", "\(host)")
+                let curl = try Curl.push(fixture.request(), to: fixture.sandbox, host: host)
+                #expect(curl.output == "200 2", "\(host): \(curl.errors)")
             }
         }
     }

@@ -4,60 +4,97 @@ import NIOHTTP2
 import NIOPosix
 import NIOSSL
 
-/// Opens the ports of a sandbox.
-enum Listeners {
+/// The open ports of a sandbox and the threads that serve them.
+struct Listeners {
+    private let pushGroup: MultiThreadedEventLoopGroup
+    /// A loop of its own: somebody who reads a million lines must not delay pushes.
+    private let controlGroup = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+    private var channels: [any Channel] = []
+
+    private init(threads: Int) {
+        pushGroup = MultiThreadedEventLoopGroup(numberOfThreads: threads)
+    }
+
+    /// The channel whose closing tells that the sandbox stops.
+    var first: (any Channel)? { channels.first }
+
     /// Opens production, sandbox and control port and writes the configuration that names them.
     ///
-    /// - Parameter make: wraps up what was opened.
+    /// - Parameters:
+    ///   - state: what the connections are to share.
+    ///   - folder: server certificate, and where the configuration goes.
+    /// - Returns: the listeners, and where they are.
     /// - Throws: `SandboxError`; everything is then closed again.
-    static func open<Result>(
+    static func open(
         state: SandboxState,
-        folder: SandboxFolder,
-        make: (SandboxReady, [MultiThreadedEventLoopGroup], [any Channel]) -> Result
-    ) async throws -> Result {
-        let options = state.options
-        let pushGroup = MultiThreadedEventLoopGroup(numberOfThreads: options.threads)
-        // A loop of its own: somebody who reads a million lines must not delay pushes.
-        let controlGroup = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-        var channels: [any Channel] = []
+        folder: SandboxFolder
+    ) async throws -> (listeners: Listeners, ready: SandboxReady) {
+        var listeners = Listeners(threads: state.options.threads)
         do {
-            let tls = try tlsContext(folder)
-            var ports: [Int] = []
-            for (wanted, environment) in [
-                (options.tlsPort, Environment.production), (options.sandboxTLSPort, Environment.sandbox),
-            ] {
-                let bootstrap = pushBootstrap(pushGroup, state, environment, tls)
-                let listener = try await bind(bootstrap, port: wanted)
-                channels.append(listener)
-                ports.append(listener.localAddress?.port ?? 0)
-                // Clients that resolve `localhost` to ::1 first need not fall back. A host may lack IPv6.
-                if let second = try? await bootstrap.bind(host: "::1", port: ports[ports.count - 1]).get() {
-                    channels.append(second)
-                }
-            }
-            try folder.writeConfiguration(options, ports: (ports[0], ports[1]))
-            let readiness = Readiness()
-            let control = try await bind(controlBootstrap(controlGroup, state, readiness), port: options.controlPort)
-            channels.append(control)
-            let ready = SandboxReady(
-                tlsPort: ports[0],
-                sandboxTLSPort: ports[1],
-                controlPort: control.localAddress?.port ?? 0,
-                dir: folder.path,
-                caFile: folder.caFile,
-                configFile: folder.configFile
-            )
-            readiness.set(ready)
-            return make(ready, [pushGroup, controlGroup], channels)
+            let ready = try await listeners.open(state, folder)
+            return (listeners, ready)
         } catch {
-            for channel in channels {
-                try? await channel.close()
-            }
-            state.ledger.close()
-            try? await pushGroup.shutdownGracefully()
-            try? await controlGroup.shutdownGracefully()
+            await listeners.stopListening()
+            await listeners.shutDown()
             throw error
         }
+    }
+
+    /// Takes no further connections.
+    func stopListening() async {
+        for channel in channels {
+            try? await channel.close()
+        }
+    }
+
+    /// Ends the threads, and with them whatever is still open.
+    func shutDown() async {
+        try? await pushGroup.shutdownGracefully()
+        try? await controlGroup.shutdownGracefully()
+    }
+
+    private mutating func open(_ state: SandboxState, _ folder: SandboxFolder) async throws -> SandboxReady {
+        let options = state.options
+        let tls = try Self.tlsContext(folder)
+        let production = try await openPushPort(options.tlsPort, .production, state, tls)
+        let sandbox = try await openPushPort(options.sandboxTLSPort, .sandbox, state, tls)
+        try folder.writeConfiguration(options, ports: (production, sandbox))
+        let readiness = Readiness()
+        let bootstrap = Self.controlBootstrap(controlGroup, state, readiness)
+        let control = try await Self.bind(bootstrap, port: options.controlPort)
+        channels.append(control)
+        // For those who read the file itself; the control interface writes out before it answers.
+        controlGroup.next().scheduleRepeatedTask(initialDelay: .milliseconds(200), delay: .milliseconds(200)) { _ in
+            state.ledger.flush()
+        }
+        let ready = SandboxReady(
+            tlsPort: production,
+            sandboxTLSPort: sandbox,
+            controlPort: control.localAddress?.port ?? 0,
+            dir: folder.path,
+            caFile: folder.caFile,
+            configFile: folder.configFile
+        )
+        readiness.set(ready)
+        return ready
+    }
+
+    /// Opens a port for pushes on 127.0.0.1 and, where the host has it, on ::1.
+    private mutating func openPushPort(
+        _ wanted: Int,
+        _ environment: Environment,
+        _ state: SandboxState,
+        _ tls: NIOSSLContext
+    ) async throws -> Int {
+        let bootstrap = Self.pushBootstrap(pushGroup, state, environment, tls)
+        let listener = try await Self.bind(bootstrap, port: wanted)
+        channels.append(listener)
+        let port = listener.localAddress?.port ?? 0
+        // Clients that resolve `localhost` to ::1 first need not fall back.
+        if let second = try? await bootstrap.bind(host: "::1", port: port).get() {
+            channels.append(second)
+        }
+        return port
     }
 
     private static func bind(_ bootstrap: ServerBootstrap, port: Int) async throws -> any Channel {
@@ -90,7 +127,10 @@ enum Listeners {
             .serverChannelOption(.backlog, value: 1024)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
-            .childChannelOption(.recvAllocator, value: AdaptiveRecvByteBufferAllocator(minimum: 2048, initial: 16_384, maximum: 262_144))
+            .childChannelOption(
+                .recvAllocator,
+                value: AdaptiveRecvByteBufferAllocator(minimum: 2048, initial: 16_384, maximum: 262_144)
+            )
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     let transport = TransportHandler()

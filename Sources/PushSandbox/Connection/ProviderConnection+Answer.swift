@@ -11,7 +11,6 @@ extension ProviderConnection {
         provider: String,
         on id: HTTP2StreamID
     ) {
-        let atNanoseconds = NIODeadline.now().uptimeNanoseconds
         let decision =
             state.faults.isEmpty
             ? FaultDecision()
@@ -25,7 +24,6 @@ extension ProviderConnection {
         state.ledger.append(
             Reception(
                 request: request,
-                atNanoseconds: atNanoseconds,
                 connection: number,
                 stream: Int(id),
                 provider: provider,

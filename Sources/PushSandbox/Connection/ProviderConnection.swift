@@ -192,6 +192,7 @@ final class ProviderConnection: ChannelInboundHandler {
             head: stream.head,
             environment: environment,
             body: stream.body,
+            atNanoseconds: NIODeadline.now().uptimeNanoseconds,
             unixMicroseconds: state.options.unixMicroseconds()
         )
         let judgement = session.judge(request)

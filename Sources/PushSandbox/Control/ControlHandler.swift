@@ -40,7 +40,7 @@ final class ControlHandler: ChannelInboundHandler {
                 let answer =
                     isTooLarge
                     ? .failure(.payloadTooLarge, "the body must not exceed 4 MiB")
-                    : await routes.answer(request, on: writer.channel.eventLoop)
+                    : await routes.answer(request)
                 await writer.send(answer)
             }
         }

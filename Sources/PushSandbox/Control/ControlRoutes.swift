@@ -17,14 +17,14 @@ struct ControlRoutes: Sendable {
     let readiness: Readiness
 
     /// Answers one request.
-    func answer(_ request: ControlRequest, on eventLoop: any EventLoop) async -> ControlAnswer {
+    func answer(_ request: ControlRequest) async -> ControlAnswer {
         do {
             switch (request.method, request.path) {
             case (.GET, "/"): return try .json(readiness.ready)
             case (.GET, "/counts"):
-                try await wait(request, forReceived: request.integer("at_least"), on: eventLoop)
+                try await wait(request, forReceived: request.integer("at_least"))
                 return try .json(state.ledger.counts)
-            case (.GET, "/received"): return try await received(request, on: eventLoop)
+            case (.GET, "/received"): return try await received(request)
             case (.GET, "/faults"): return ControlAnswer(status: .ok, body: .bytes(state.faults.source))
             case (.POST, "/faults"):
                 try state.replaceFaults(request.body)
@@ -50,12 +50,12 @@ struct ControlRoutes: Sendable {
         }
     }
 
-    private func received(_ request: ControlRequest, on eventLoop: any EventLoop) async throws -> ControlAnswer {
+    private func received(_ request: ControlRequest) async throws -> ControlAnswer {
         let after = try request.integer("after") ?? 0
         let limit = try request.integer("limit") ?? .max
         // Before the wait: a sink is refused at once.
         _ = try state.ledger.extent(after: after)
-        try await wait(request, forReceived: after + 1, on: eventLoop)
+        try await wait(request, forReceived: after + 1)
         return ControlAnswer(
             status: .ok,
             contentType: "application/jsonl",
@@ -63,12 +63,11 @@ struct ControlRoutes: Sendable {
         )
     }
 
-    private func wait(_ request: ControlRequest, forReceived number: Int?, on eventLoop: any EventLoop) async throws {
+    private func wait(_ request: ControlRequest, forReceived number: Int?) async throws {
         guard let number, let seconds = try request.seconds("wait") else { return }
         await state.ledger.wait(
             forReceived: number,
-            atMost: .milliseconds(Int64(seconds * 1000)),
-            on: eventLoop
+            atMost: .milliseconds(Int64(seconds * 1000))
         )
     }
 }

@@ -2,6 +2,8 @@ import Foundation
 
 /// Reads a JSON list of faults; the format is described at `Fault`.
 enum FaultParser {
+    /// Reads a whole list, or refuses it.
+    ///
     /// - Parameter json: the list.
     /// - Returns: the faults in their order.
     /// - Throws: `SandboxError` naming index and field of the first mistake.

@@ -79,9 +79,9 @@ final class FaultPlan: Sendable {
         }
     }
 
-    /// Decides about a complete request.
+    /// Decides about a complete request, and counts the faults that apply.
     ///
-    /// - Parameter accepted: whether the provider would accept it; otherwise `status` faults leave it alone.
+    /// Where the provider would not accept the request, `status` faults leave it alone.
     func decide(provider: String, environment: Environment, target: String, accepted: Bool) -> FaultDecision {
         state.withLock { state in
             var decision = FaultDecision()

@@ -32,9 +32,7 @@ struct FolderFiles {
         }
     }
 
-    /// Replaces a file as a whole, so that a reader never sees half of it.
-    ///
-    /// - Parameter secret: readable by the owner only.
+    /// Replaces a file as a whole, so that a reader never sees half of it; a secret is readable by its owner only.
     func write(_ text: String, to name: String, secret: Bool = false) throws {
         let file = path + "/" + name
         let fresh = file + ".new"

@@ -5,6 +5,7 @@ import Foundation
 struct SandboxFolder {
     /// Absolute path.
     let path: String
+    let lock: FolderLock
     let server: CertificateAuthority.Identity
     /// What provider tokens are verified with.
     let apnsKey: P256.Signing.PublicKey
@@ -13,7 +14,7 @@ struct SandboxFolder {
     var configFile: String { path + "/fanfare.yaml" }
     var ledgerFile: String { path + "/received.jsonl" }
 
-    /// Opens the folder, making what is missing: CA, server certificate and APNs key.
+    /// Takes the folder for itself, making what is missing: CA, server certificate and APNs key.
     ///
     /// - Parameter options: where it is and what the APNs key is called.
     /// - Returns: the folder, complete but for the configuration.
@@ -22,6 +23,7 @@ struct SandboxFolder {
         let path = URL(fileURLWithPath: options.directory, isDirectory: true).standardizedFileURL.path
         let files = FolderFiles(path: path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path)
         try files.makeDirectory()
+        let lock = try FolderLock(files.path)
         let authority = try files.identity(certificate: "ca.pem", key: "ca-key.pem") {
             try CertificateAuthority.makeAuthority()
         }
@@ -33,7 +35,7 @@ struct SandboxFolder {
             try files.write(server, certificate: "server.pem", key: "server-key.pem")
         }
         let key = try apnsKey(in: files, keyID: options.keyID)
-        return SandboxFolder(path: files.path, server: server, apnsKey: key.publicKey)
+        return SandboxFolder(path: files.path, lock: lock, server: server, apnsKey: key.publicKey)
     }
 
     /// The PKCS#8 key of the APNs credential.
@@ -58,6 +60,7 @@ struct SandboxFolder {
     /// - Parameters:
     ///   - options: app name, credential and database.
     ///   - ports: the production and the sandbox environment's.
+    /// - Throws: `SandboxError` naming the file.
     func writeConfiguration(_ options: SandboxOptions, ports: (production: Int, sandbox: Int)) throws {
         var lines = ["# Written by the Fanfare sandbox at each start: ports change, edits are lost."]
         if let url = options.databaseURL {

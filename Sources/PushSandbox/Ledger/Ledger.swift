@@ -1,5 +1,6 @@
 import Foundation
 import NIOCore
+import NIOPosix
 import Threading
 
 /// Everything the sandbox remembers: counts always, lines unless it is a sink.
@@ -21,7 +22,10 @@ final class Ledger: Sendable {
     /// Nil in sink mode.
     let path: String?
 
+    /// Begins an empty ledger.
+    ///
     /// - Parameter path: file for the lines; nil keeps counts only.
+    /// - Throws: `SandboxError` if the file cannot be made.
     init(path: String?) throws(SandboxError) {
         self.path = path
         var initial = State()
@@ -66,14 +70,14 @@ final class Ledger: Sendable {
     /// - Parameters:
     ///   - threshold: number of complete requests since the start.
     ///   - time: how long to wait at most.
-    ///   - eventLoop: whose timer is used.
-    func wait(forReceived threshold: Int, atMost time: TimeAmount, on eventLoop: any EventLoop) async {
+    func wait(forReceived threshold: Int, atMost time: TimeAmount) async {
         guard time > .zero else { return }
         let id = state.withLock { state in
             state.nextWaiter += 1
             return state.nextWaiter
         }
-        let timer = eventLoop.scheduleTask(in: time) { self.release(id) }
+        // Not on a loop of the sandbox: who waits may come when those have been shut down.
+        let timer = MultiThreadedEventLoopGroup.singleton.any().scheduleTask(in: time) { self.release(id) }
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let isDue = state.withLock { state in
@@ -99,8 +103,10 @@ final class Ledger: Sendable {
         state.withLock { $0.file?.flush() }
     }
 
-    /// Where to read the lines after the n-th from.
+    /// Where to read the lines after the n-th from, once they are all in the file.
     ///
+    /// - Parameter n: number of the last line that is not wanted.
+    /// - Returns: the stretch up to the last request received.
     /// - Throws: `SandboxError` for a sink, and if lines were lost because the file could not be written.
     func extent(after n: Int) throws(SandboxError) -> LedgerExtent {
         let found = state.withLock { state -> Result<LedgerExtent, SandboxError> in

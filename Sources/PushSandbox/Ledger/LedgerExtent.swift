@@ -16,6 +16,7 @@ struct LedgerExtent: Sendable {
     /// - Parameters:
     ///   - limit: most lines to hand out.
     ///   - body: gets one or more lines at a time.
+    /// - Throws: what reading the file or `body` throws.
     func forEachBlock(limit: Int, _ body: (Data) async throws -> Void) async throws {
         var reader = LedgerReader(skip: skip, limit: limit)
         var position = offset

@@ -13,7 +13,7 @@ struct LedgerFile {
     private let handle: FileHandle
     private var pending = JSONLine(reservingCapacity: blockSize + 16 * 1024)
     private var written = 0
-    /// Offsets of lines 1, 1 + stride, 1 + 2 × stride …
+    /// Offsets of line 1 and every further one at a distance of `stride`.
     private var offsets: [Int] = []
     private(set) var failure: String?
     /// The last `authorization` header and what the file says instead.

@@ -12,7 +12,8 @@ extension ReceivedPush {
             lines += shown.map { "  │ " + $0 }
         }
         lines.append("  token  " + shortToken)
-        for name in ["apns-topic", "apns-push-type", "apns-priority", "apns-collapse-id", "apns-expiration", "apns-id"] {
+        for name in ["apns-topic", "apns-push-type", "apns-priority", "apns-collapse-id", "apns-expiration", "apns-id"]
+        {
             if let value = headers[name] {
                 lines.append("  \(name)  \(value)")
             }

@@ -5,7 +5,6 @@ import NIOHPACK
 /// One complete request with what became of it, on its way into the ledger.
 struct Reception {
     let request: PushRequest
-    let atNanoseconds: UInt64
     let connection: Int
     let stream: Int
     let provider: String
@@ -26,7 +25,7 @@ extension JSONLine {
         append(raw: #"{"n":"#)
         append(integer: n)
         append(raw: #","at_ns":"#)
-        append(integer: reception.atNanoseconds)
+        append(integer: reception.request.atNanoseconds)
         append(raw: #","at_unix_us":"#)
         append(integer: reception.request.unixMicroseconds)
         append(raw: #","connection":"#)

@@ -9,7 +9,9 @@ struct Tally {
     private(set) var received = 0
     private var counts = SandboxCounts()
     private var answers: [Answer: Int] = [:]
-    /// Hashes instead of texts: 8 bytes for each of millions of devices. A collision in ten million has odds of 1 : 10⁵.
+    /// Hashes instead of texts, 8 bytes for each of millions of devices.
+    ///
+    /// Among ten million the odds of any collision are one in 400,000.
     private var tokens: Set<UInt64> = []
     private var delivered: Set<UInt64> = []
 

@@ -5,9 +5,7 @@ protocol ProviderSimulator: Sendable {
     /// Name in ledger, counts and faults.
     var name: String { get }
 
-    /// Whether a request is for this service.
-    ///
-    /// - Parameter head: the request's head; host and path decide.
+    /// Whether a request is for this service; host and path decide.
     func serves(_ head: RequestHead) -> Bool
 
     /// The device a request names, as far as the head tells; empty if it names none.
@@ -30,6 +28,7 @@ protocol ProviderSession: AnyObject {
     ///   - fault: status and reason, body or time stamp wanted.
     ///   - judgement: what the request would have been answered without the fault.
     ///   - unixMicroseconds: wall clock of the request.
+    /// - Returns: the answer to send.
     func answer(_ fault: StatusFault, to judgement: Judgement, unixMicroseconds: Int64) -> ProviderAnswer
 }
 

@@ -27,6 +27,8 @@ struct PushRequest {
     let head: RequestHead
     let environment: Environment
     let body: ByteBuffer
+    /// CLOCK_MONOTONIC at the complete request, in nanoseconds.
+    let atNanoseconds: UInt64
     /// Wall clock at the complete request, in microseconds since 1970.
     let unixMicroseconds: Int64
 }

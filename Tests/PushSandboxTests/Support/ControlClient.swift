@@ -7,7 +7,8 @@ import FoundationNetworking
 struct ControlClient {
     let port: Int
 
-    func send(_ method: String = "GET", _ path: String, body: String? = nil) async throws -> (status: Int, text: String) {
+    func send(_ method: String = "GET", _ path: String, body: String? = nil) async throws -> (status: Int, text: String)
+    {
         guard let url = URL(string: "http://127.0.0.1:\(port)\(path)") else { throw URLError(.badURL) }
         var request = URLRequest(url: url)
         request.httpMethod = method

@@ -47,7 +47,8 @@ final class PushClient: Sendable {
     private let channelBox = Locked<(any Channel)?>(nil)
 
     /// Opens a connection; `first` is sent before anything can have come from the server.
-    static func connect(port: Int, caFile: String, alpn: String = "h2", first: [TestRequest]) async throws -> PushClient {
+    static func connect(port: Int, caFile: String, alpn: String = "h2", first: [TestRequest]) async throws -> PushClient
+    {
         let client = PushClient()
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.trustRoots = .file(caFile)
