@@ -125,11 +125,12 @@ struct SliceStatements {
 
     let plan: OpenedPlan
 
-    /// Where the slice ends: the least end of its clauses' scans, or the plan's end.
+    /// Where the slice ends: the least end of its clauses' scans, or the plan's end. Binds: cursor, last device, the
+    /// first topic of each clause that has one.
     var boundSQL: String {
-        var parameter = 3
+        var parameter = 2
         let ends = plan.clauses.map { clause in
-            defer { parameter += clause.all.count + clause.none.count }
+            if !clause.all.isEmpty { parameter += 1 }
             let table =
                 clause.all.isEmpty
                 ? "SELECT id AS device_id FROM fanfare.devices WHERE id > $1"
@@ -139,7 +140,18 @@ struct SliceStatements {
         return "SELECT least($2::bigint, \(ends.joined(separator: ", ")))"
     }
 
-    /// Turns the slice into batches.
+    /// The values of ``boundSQL``.
+    var boundBinds: [String] {
+        [plan.cursor, plan.lastDevice].map { String($0) } + plan.clauses.compactMap { $0.all.first.map(String.init) }
+    }
+
+    /// The values of ``sliceSQL``.
+    func sliceBinds(upTo end: Int64, batchSize: Int) -> [String] {
+        let head = [plan.eventID, Int64(plan.ruleVersion), plan.cursor, end, Int64(batchSize)]
+        return head.map { String($0) } + plan.clauses.flatMap { $0.all + $0.none }.map(String.init)
+    }
+
+    /// Turns the slice into batches. Binds: event, rule version, both ends, the batch size, all topics.
     var sliceSQL: String {
         var parameter = 6
         let clauses = plan.clauses.map { clause in

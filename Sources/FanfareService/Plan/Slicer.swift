@@ -52,14 +52,10 @@ final class Slicer: Stage {
             return true
         }
         let statements = SliceStatements(plan: plan)
-        let topics = plan.clauses.flatMap { $0.all + $0.none }.map(String.init)
-        let bound = try connection.query(
-            statements.boundSQL,
-            binds: [String(plan.cursor), String(plan.lastDevice)] + topics
-        )
+        let bound = try connection.query(statements.boundSQL, binds: statements.boundBinds)
         let upper = bound.rows.first?.first.flatMap { $0 }.flatMap { Int64($0) } ?? plan.lastDevice
-        let head = [plan.eventID, Int64(plan.ruleVersion), plan.cursor, upper, Int64(context.settings.batchSize)]
-        _ = try connection.query(statements.sliceSQL, binds: head.map(String.init) + topics)
+        let binds = statements.sliceBinds(upTo: upper, batchSize: context.settings.batchSize)
+        _ = try connection.query(statements.sliceSQL, binds: binds)
         _ = try connection.runReturningCount(AdvancePlan(plan: plan, cursor: upper))
         return true
     }
