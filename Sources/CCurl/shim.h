@@ -4,15 +4,11 @@
 #ifndef FANFARE_CCURL_SHIM_H
 #define FANFARE_CCURL_SHIM_H
 
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-
 #include <curl/curl.h>
+#include <linux/memfd.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/eventfd.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 
 #define CCURL_SETOPT(suffix, type)                                                              \
@@ -90,6 +86,9 @@ static inline CURLcode ccurl_message_result(const CURLMsg *message) {
 static inline int ccurl_set_user_timeout(int socket, unsigned int milliseconds) {
     return setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &milliseconds, sizeof milliseconds);
 }
+
+/* glibc declares it under _GNU_SOURCE only, which would give fd_set another shape than Swift's Glibc module knows. */
+extern int memfd_create(const char *name, unsigned int flags);
 
 static inline int ccurl_memory_file(const char *name) {
     return memfd_create(name, MFD_CLOEXEC);
