@@ -104,6 +104,17 @@ final class Connection {
         _ = unsafe curl_multi_socket_action(multi, ready.fd, events, &running)
     }
 
+    /// Lets every transfer look at the connection, readable or not.
+    ///
+    /// libcurl 7.88 tells only one of them when the peer says goodbye by TLS; the others would learn it when the peer
+    /// closes the socket, which may be much later.
+    func actOnAll() {
+        for socket in watched {
+            var running: Int32 = 0
+            _ = unsafe curl_multi_socket_action(multi, socket.fd, CURL_CSELECT_IN, &running)
+        }
+    }
+
     /// Lets libcurl do what is due.
     func actOnTimer() {
         guard timerAt <= context.now else { return }

@@ -44,14 +44,24 @@ extension HTTP2Client {
         return true
     }
 
+    /// Reports what libcurl is done with.
+    ///
+    /// - Returns: whether a request got lost, so that the others on the connection should be looked at as well.
+    private func takeFinished(on connection: Connection, into answers: inout [PushAnswer]) -> Bool {
+        var gotLost = false
+        while let (transfer, code) = connection.nextFinished() {
+            if transfer.hasStarted && code != CURLE_OK { gotLost = true }
+            conclude(transfer, code, on: connection, into: &answers)
+        }
+        return gotLost && connection.machine.started > 0
+    }
+
     /// One round: lets libcurl work, then takes what it is done with and what is overdue.
     private func work(into answers: inout [PushAnswer]) {
         for (connection, socket) in watchList.ready { connection.act(on: socket) }
         for connection in connections {
             connection.actOnTimer()
-            while let (transfer, code) = connection.nextFinished() {
-                conclude(transfer, code, on: connection, into: &answers)
-            }
+            while takeFinished(on: connection, into: &answers) { connection.actOnAll() }
         }
         if context.now >= context.nextCheck { expire(into: &answers) }
         tendConnections()

@@ -97,7 +97,7 @@ public final class HTTP2Client: PushTransport {
                 do throws(TransportError) {
                     try transfer.prepare(request, headers: headerList(of: request.head), now: context.now)
                 } catch {
-                    recycle(transfer)
+                    discard(transfer)
                     throw error
                 }
                 place(transfer)
@@ -131,7 +131,7 @@ public final class HTTP2Client: PushTransport {
         watchList = WatchList()
     }
 
-    /// Reports a request without a status and puts its transfer back into the pool.
+    /// Reports a request without a status.
     func finish(
         _ transfer: Transfer,
         _ fate: Fate,
@@ -142,13 +142,21 @@ public final class HTTP2Client: PushTransport {
         if let request = transfer.request {
             answers.append(PushAnswer(tag: request.tag, without: fate, cause: cause, detail: detail))
         }
-        recycle(transfer)
+        discard(transfer)
     }
 
-    /// Puts a transfer whose answer was reported back into the pool.
+    /// Puts a transfer that went well back into the pool.
     func recycle(_ transfer: Transfer) {
         transfer.clear()
         pool.append(transfer)
+        inFlight -= 1
+    }
+
+    /// Lets go of a transfer that did not go well: libcurl 7.88 remembers in the easy handle that it wanted to rewind a
+    /// body, and would fail the next request for it.
+    private func discard(_ transfer: Transfer) {
+        transfer.clear()
+        transfers.removeAll { $0 === transfer }
         inFlight -= 1
     }
 

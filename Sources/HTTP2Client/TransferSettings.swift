@@ -69,7 +69,6 @@ final class TransferSettings {
         try set(transfer, CURLOPT_POST, 1)
         try set(transfer, CURLOPT_PATH_AS_IS, 1)
         // Small buffers: there is one of each for every request in flight, and pushes are short.
-        try set(transfer, CURLOPT_BUFFERSIZE, 4096)
         try set(transfer, CURLOPT_UPLOAD_BUFFERSIZE, 16 * 1024)
     }
 

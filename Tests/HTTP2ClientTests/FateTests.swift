@@ -1,0 +1,185 @@
+import HTTP2Client
+import PushTransport
+import TestKit
+import Testing
+import Threading
+
+@Suite(.serialized, .timeLimit(.minutes(2)))
+struct FateTests {
+    @Test func silenceIsAmbiguousAfterTheDeadline() async throws {
+        try await APNsPeer.with("[{\"match\":{\"token\":\"\(tokens(5..<6))\"},\"do\":\"silence\"}]") { peer in
+            var options = peer.options
+            options.connections = 1
+            let clock = ContinuousClock()
+            let begin = clock.now
+            let delivery = try await deliver(
+                peer.requests(0..<40, deadline: .milliseconds(700)),
+                to: peer.endpoint,
+                options
+            )
+            #expect(clock.now - begin > .milliseconds(700))
+            #expect(delivery.byTag.count == 40 && delivery.answers.count == 40)
+            let struck = try #require(delivery.byTag[5]?.first)
+            #expect(struck.fate == .ambiguous && struck.cause == .deadline)
+            // Its connection is given up, and the rest goes over another.
+            #expect(delivery.count(.answered) > 20)
+            #expect(delivery.state.established == 2)
+            #expect(try await peer.arrivals().values.allSatisfy { $0 == 1 })
+        }
+    }
+
+    @Test func aSlowAnswerLeavesTheOthersAlone() async throws {
+        let fault = "[{\"match\":{\"token\":\"\(tokens(5..<6))\"},\"do\":\"slow\",\"ms\":3000}]"
+        try await APNsPeer.with(fault) { peer in
+            var options = peer.options
+            options.connections = 1
+            let requests = try peer.requests(0..<20) + peer.requests(20..<21, deadline: .milliseconds(200))
+            var impatient = requests
+            impatient[5] = try peer.requests(5..<6, deadline: .milliseconds(200))[0]
+            let delivery = try await deliver(impatient, to: peer.endpoint, options)
+            #expect(delivery.byTag[5]?.first?.cause == .deadline)
+            #expect(delivery.count(.answered) == 20)
+        }
+    }
+
+    @Test func unknownAuthorityIsNotSent() async throws {
+        try await APNsPeer.with { peer in
+            let delivery = try await deliver(peer.requests(0..<2), to: peer.endpoint, TransportOptions())
+            for answer in delivery.answers {
+                #expect(answer.fate == .notSent && answer.cause == .tls)
+                #expect(answer.detail.contains("certificate"))
+            }
+            #expect(delivery.answers.count == 2)
+            #expect(delivery.state.failedConnectsInARow == 2)
+            #expect(delivery.state.lastConnectFailure.contains("certificate"))
+            #expect(try await peer.arrivals().isEmpty)
+        }
+    }
+
+    @Test func wrongHostNameIsNotSent() async throws {
+        let server = try await TLSServer.start(host: "push.example.com")
+        let delivery = try await deliver(
+            someRequests(1),
+            to: Endpoint("https://localhost:\(server.port)"),
+            server.options
+        )
+        await server.stop()
+        #expect(delivery.answers.map(\.fate) == [.notSent])
+        #expect(delivery.answers.map(\.cause) == [.tls])
+        #expect(delivery.answers.first?.detail.contains("localhost") == true)
+    }
+
+    @Test func onlyGivenAuthoritiesAreAdded() async throws {
+        let server = try await TLSServer.start(host: "localhost")
+        let other = try await TLSServer.start(host: "localhost")
+        let requests = try someRequests(1, deadline: .milliseconds(300))
+        let trusting = try await deliver(requests, to: server.endpoint, server.options)
+        let mistrusting = try await deliver(requests, to: server.endpoint, other.options)
+        await server.stop()
+        await other.stop()
+        // The server does not understand the request; what counts is that the handshake went through, or did not.
+        #expect(trusting.answers.map(\.fate) == [.ambiguous])
+        #expect(mistrusting.answers.map(\.cause) == [.tls])
+    }
+
+    @Test func nobodyListensIsNotSentAndPaced() async throws {
+        var options = TransportOptions()
+        options.connectBurst = 3
+        options.connectInterval = .seconds(3600)
+        options.connections = 2
+        let endpoint = try Endpoint("https://localhost:1")
+        let requests = try someRequests(10)
+        let finalOptions = options
+        let (answers, free, state) = try await onThread("sender") {
+            let client = try HTTP2Client(endpoint: endpoint, options: finalOptions)
+            var answers: [PushAnswer] = []
+            var rest = requests[...]
+            while answers.count < 3 {
+                rest = rest.dropFirst(client.submit(rest))
+                client.poll(timeout: .milliseconds(100), into: &answers)
+            }
+            defer { client.close(into: &answers) }
+            return (answers, client.freeSlots, client.state)
+        }
+        #expect(answers.allSatisfy { $0.fate == .notSent && $0.cause == .connect && !$0.detail.isEmpty })
+        #expect(answers.count == 3)
+        #expect(free == 0, "after the burst no further connect is allowed")
+        #expect(state.failedConnectsInARow == 3)
+    }
+
+    @Test func nothingIsSentAfterTheLease() async throws {
+        try await APNsPeer.with { peer in
+            let endpoint = try peer.endpoint
+            let options = peer.options
+            let requests = try peer.requests(0..<2)
+            let answers = try await onThread("sender") {
+                let client = try HTTP2Client(endpoint: endpoint, options: options)
+                var answers: [PushAnswer] = []
+                client.sendUntil = .now
+                _ = client.submit(requests[..<1])
+                while answers.isEmpty { client.poll(timeout: .seconds(5), into: &answers) }
+                client.sendUntil = .now.advanced(by: .seconds(60))
+                _ = client.submit(requests[1...])
+                while answers.count < 2 { client.poll(timeout: .seconds(5), into: &answers) }
+                client.close(into: &answers)
+                return answers
+            }
+            #expect(answers.map(\.fate) == [.notSent, .answered])
+            #expect(answers.map(\.cause) == [.sendUntil, .none])
+            #expect(try await peer.arrivals() == [APNsPeer.apnsID(1): 1])
+        }
+    }
+
+    @Test func closingAnswersWhatIsInFlight() async throws {
+        try await APNsPeer.with(#"[{"do":"slow","ms":60000}]"#) { peer in
+            let delivery = try await deliver(
+                peer.requests(0..<3),
+                to: peer.endpoint,
+                peer.options,
+                within: .milliseconds(500)
+            )
+            #expect(delivery.answers.allSatisfy { $0.cause == .closed && $0.fate == .ambiguous })
+            #expect(delivery.answers.count == 2, "one on each cold connection; the third was not taken")
+        }
+    }
+
+    @Test func aWakeEndsThePoll() async throws {
+        let endpoint = try Endpoint("https://localhost:1")
+        let wakers = Mailbox<any TransportWaker>()
+        let sender = WorkerThread.start(name: "sender") {
+            guard let client = try? HTTP2Client(endpoint: endpoint) else { return }
+            wakers.put(client.waker)
+            var answers: [PushAnswer] = []
+            client.poll(timeout: .seconds(3600), into: &answers)
+        }
+        let waker = try #require(wakers.take()?.first)
+        waker.wake()
+        await sender.value()
+        // The transport is gone; its waker does no harm.
+        waker.wake()
+    }
+
+    @Test func aUselessAuthorityFileIsRefused() throws {
+        var options = TransportOptions()
+        options.caFile = "/nonexistent/ca.pem"
+        let endpoint = try Endpoint("https://localhost:1")
+        #expect(throws: TransportError.self) { try HTTP2Client(endpoint: endpoint, options: options) }
+        options.caFile = "/dev/null"
+        let error = #expect(throws: TransportError.self) { try HTTP2Client(endpoint: endpoint, options: options) }
+        #expect(error?.description.contains("holds no PEM certificate") == true)
+    }
+}
+
+/// Requests for a peer that looks at nothing.
+func someRequests(_ count: Int, deadline: Duration = .seconds(15)) throws -> [PushRequest] {
+    let head = try HeaderBlock([HeaderField("content-type", "application/json")])
+    return try (0..<count).map { number in
+        try PushRequest(
+            tag: UInt64(number),
+            path: Array("/x".utf8),
+            head: head,
+            body: PushBody([1, 2, 3]),
+            deadline: deadline
+        )
+    }
+}
