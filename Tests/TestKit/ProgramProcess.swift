@@ -22,11 +22,11 @@ public final class ProgramProcess: Sendable {
     private static let script = #"""
         trap '' INT TERM HUP
         exec 3<&0
-        (trap - INT TERM HUP; exec "$@" </dev/null 3<&-) &
+        # Says its process id before it becomes the program, so that this is the first line in any case.
+        (trap - INT TERM HUP; exec sh -c 'echo "$$"; exec "$@"' sh "$@" </dev/null 3<&-) &
         program=$!
-        echo "$program"
-        # Ends the program when the other end of the pipe is closed.
-        (cat <&3 >/dev/null; kill -KILL "$program") >/dev/null 2>&1 &
+        # Ends the program when the other end of the pipe is closed. No child of its own: none must outlive the shell.
+        (read -r line <&3; kill -KILL "$program") >/dev/null 2>&1 &
         watch=$!
         exec >/dev/null 2>&1 3<&-
         wait "$program"
@@ -49,7 +49,8 @@ public final class ProgramProcess: Sendable {
         environment: [String: String] = [:],
         directory: String? = nil
     ) throws {
-        shell = Process()
+        let shell = Process()
+        self.shell = shell
         shell.executableURL = URL(fileURLWithPath: "/bin/sh")
         shell.arguments = ["-c", Self.script, "sh", executable] + arguments
         shell.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
@@ -62,7 +63,7 @@ public final class ProgramProcess: Sendable {
         _ = fcntl(input.fileDescriptor, F_SETFD, FD_CLOEXEC)
         let finished = finished
         shell.terminationHandler = { _ in finished.close() }
-        try shell.run()
+        try withNoSignalBlocked { try shell.run() }
         var reader = LineReader(outputPipe.fileHandleForReading)
         guard let first = reader.next(), let processID = Int32(first) else {
             throw ProgramError(message: "\(executable) did not start")
@@ -107,6 +108,19 @@ public final class ProgramProcess: Sendable {
         }
         return stream
     }
+}
+
+/// Runs `body` with the calling thread's signal mask empty.
+///
+/// Threads that come from Dispatch's pool block nearly all signals, and a child inherits that: SIGTERM would not
+/// reach the program, nor SIGCHLD the shell.
+private func withNoSignalBlocked<Result>(_ body: () throws -> Result) rethrows -> Result {
+    var none = sigset_t()
+    var before = sigset_t()
+    sigemptyset(&none)
+    pthread_sigmask(SIG_SETMASK, &none, &before)
+    defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+    return try body()
 }
 
 /// Why a program under test is of no use.

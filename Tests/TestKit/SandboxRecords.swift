@@ -1,0 +1,80 @@
+/// What the sandbox prints when it is ready.
+public struct SandboxReady: Decodable, Sendable {
+    /// Port of TLS and HTTP/2, for all providers.
+    public let tlsPort: Int
+    /// Port of the APNs sandbox environment.
+    public let sandboxTLSPort: Int
+    /// Port of the control interface, plain HTTP/1.1.
+    public let controlPort: Int
+    /// Where it keeps its files.
+    public let directory: String
+    /// The certificate authority to trust, PEM.
+    public let caFile: String
+    /// A configuration for `fanfare` that uses it all.
+    public let configFile: String
+
+    enum CodingKeys: String, CodingKey {
+        case tlsPort = "tls_port"
+        case sandboxTLSPort = "sandbox_tls_port"
+        case controlPort = "control_port"
+        case directory = "dir"
+        case caFile = "ca_file"
+        case configFile = "config_file"
+    }
+}
+
+/// One request that the sandbox received: a line of `GET /received`.
+public struct ReceivedPush: Decodable, Sendable {
+    /// Its number, from 1, in order of arrival.
+    public let number: Int
+    /// When it was complete, in nanoseconds of CLOCK_MONOTONIC.
+    public let nanoseconds: Int
+    /// Number of its TLS connection, from 1.
+    public let connection: Int
+    /// Its HTTP/2 stream.
+    public let stream: Int
+    /// `apns`, `fcm` or `webpush`.
+    public let provider: String
+    /// `production` or `sandbox`.
+    public let environment: String
+    /// Path of the request; for APNs it ends in the token.
+    public let path: String
+    /// Header fields, lower case.
+    public let headers: [String: String]
+    /// The body, if it is UTF-8.
+    public let body: String?
+    /// Status it was answered with; nil if it got no answer.
+    public let status: Int?
+    /// Reason in the answer, if any.
+    public let reason: String?
+    /// The fault that was applied, if any.
+    public let fault: String?
+
+    enum CodingKeys: String, CodingKey {
+        case number = "n"
+        case nanoseconds = "at_ns"
+        case connection, stream, provider, environment, path, headers, body, status, reason, fault
+    }
+}
+
+/// What the sandbox has counted: `GET /counts`.
+public struct SandboxCounts: Decodable, Sendable {
+    /// Complete requests, however they were answered.
+    public let received: Int
+    /// Those answered with 2xx.
+    public let accepted: Int
+    /// Devices that had at least one push accepted.
+    public let distinctTokens: Int
+    /// Pushes that a device got, or may have got, again.
+    public let duplicates: Int
+    /// Connections that agreed on HTTP/2.
+    public let connections: Int
+    /// Requests by provider, then by status and reason.
+    public let byProvider: [String: [String: Int]]
+
+    enum CodingKeys: String, CodingKey {
+        case received, accepted, duplicates, connections
+        case distinctTokens = "distinct_tokens"
+        case byProvider = "by_provider"
+    }
+}
