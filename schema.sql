@@ -909,6 +909,16 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.drop_rule IS 'Ends a rule; events not yet planned no longer go by it. What is planned is still sent.';
 
+CREATE OR REPLACE FUNCTION fanfare.rule_from_file(app text, name text) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    UPDATE fanfare.rules AS r SET from_file = true FROM fanfare.apps AS a
+    WHERE a.name = rule_from_file.app AND r.app_id = a.id AND r.name = rule_from_file.name AND r.dropped_at IS NULL AND NOT r.from_file;
+    RETURN FOUND;
+END
+$$;
+COMMENT ON FUNCTION fanfare.rule_from_file IS 'Notes that a rule comes from a file, so that `rules apply --prune` may drop it once it is gone there; true if that was not known.';
+
 -- ---------------------------------------------------------------------------------------------------------------
 -- Watched tables: statement-level triggers that emit one event per inserted, changed or deleted row
 -- ---------------------------------------------------------------------------------------------------------------
@@ -1342,9 +1352,14 @@ GRANT EXECUTE ON FUNCTION fanfare.register_device, fanfare.unregister_device, fa
     fanfare.subscribe(bigint, text), fanfare.subscribe(bigint[], text),
     fanfare.unsubscribe(bigint, text), fanfare.unsubscribe(bigint[], text) TO fanfare_registrar;
 
-GRANT EXECUTE ON FUNCTION fanfare.put_rule, fanfare.drop_rule TO fanfare_author;
+GRANT EXECUTE ON FUNCTION fanfare.put_rule, fanfare.drop_rule, fanfare.rule_from_file TO fanfare_author;
+-- To compare what is there with what a file says, and to see whether a daemon will check it.
+GRANT SELECT ON fanfare.apps, fanfare.rules, fanfare.rule_versions, fanfare.health TO fanfare_author;
 
 GRANT SELECT ON fanfare.events, fanfare.deliveries, fanfare.queue, fanfare.health, fanfare.stats, fanfare.outcome_codes TO fanfare_reader;
+-- For `fanfare status` and `fanfare rules list`; none of it holds tokens.
+GRANT SELECT ON fanfare.instances, fanfare.installation, fanfare.schema_version, fanfare.targets,
+    fanfare.apps, fanfare.rules, fanfare.rule_versions TO fanfare_reader;
 
 -- The daemon works on every table, but owns none and cannot change their shape.
 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA fanfare TO fanfare_daemon;

@@ -1,7 +1,6 @@
 import ArgumentParser
 
 /// The command `fanfare`.
-@main
 struct Fanfare: AsyncParsableCommand {
     static let version = "0.1.0"
 
@@ -9,6 +8,9 @@ struct Fanfare: AsyncParsableCommand {
         commandName: "fanfare",
         abstract: "Push-notification fan-out from PostgreSQL.",
         version: version,
-        subcommands: [Serve.self, Migrate.self, Adopt.self, SandboxCommand.self]
+        subcommands: [
+            Serve.self, Migrate.self, Adopt.self, Check.self, Status.self, Emit.self, Devices.self, Rules.self,
+            SandboxCommand.self, Version.self,
+        ]
     )
 }

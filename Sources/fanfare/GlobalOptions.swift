@@ -1,4 +1,5 @@
 import ArgumentParser
+import FanfareCore
 import FanfareService
 import Foundation
 
@@ -16,12 +17,36 @@ struct GlobalOptions: ParsableArguments {
     @Option(help: "json or text.")
     var logFormat: String?
 
+    @Flag(help: "Print JSON.")
+    var json = false
+
+    /// The variables of the process.
+    var environment: [String: String] { ProcessInfo.processInfo.environment }
+
+    /// Whether anything says which database to use.
+    var namesDatabase: Bool {
+        let names = ["DATABASE_URL", "FANFARE_DATABASE__URL"]
+        return config != nil || databaseUrl != nil || names.contains { environment[$0] != nil }
+    }
+
     /// Reads the configuration: flags over environment over file.
-    func load() throws -> Configuration {
+    ///
+    /// - Throws: `ConfigurationError`, exit code 78.
+    func load() throws(ConfigurationError) -> Configuration {
         var flags: [String: String] = [:]
         flags["database.url"] = databaseUrl
         flags["log.level"] = logLevel
         flags["log.format"] = logFormat
-        return try Configuration.load(file: config, environment: ProcessInfo.processInfo.environment, flags: flags)
+        return try Configuration.load(file: config, environment: environment, flags: flags)
+    }
+
+    /// The database that the configuration names.
+    func database() throws -> ToolDatabase {
+        try ToolDatabase(load(), environment: environment)
+    }
+
+    /// Prints a result: as JSON if that was asked for, else as text.
+    func show(_ value: JSONValue, _ text: @autoclosure () -> String) {
+        print(json ? String(decoding: value.encoded, as: UTF8.self) : text())
     }
 }

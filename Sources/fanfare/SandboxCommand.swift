@@ -10,6 +10,8 @@ struct SandboxCommand: AsyncParsableCommand {
         abstract: "Simulate the push providers on loopback."
     )
 
+    @OptionGroup var options: GlobalOptions
+
     @Option(help: "The folder for keys, certificates and what was received.")
     var dir: String
 

@@ -1,42 +1,52 @@
 import ArgumentParser
+import FanfareCore
 import FanfareService
 import Foundation
-import Logging
 import ServiceLifecycle
 import UnixSignals
 
 /// `fanfare serve`: the daemon.
 struct Serve: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Run the daemon.")
+    static let configuration = CommandConfiguration(
+        abstract: "Run the daemon.",
+        discussion: """
+            TERM drains for at most 25 s; INT or a second TERM stops at once. HUP reads the configuration again.
+            --json is short for --log-format json.
+            """
+    )
 
     @OptionGroup var options: GlobalOptions
 
+    @Option(help: "How long an unreachable database is waited for at the start.")
+    var waitForDatabase = TimeSpan(seconds: 30)
+
     func run() async throws {
+        var options = options
+        if options.json { options.logFormat = "json" }
         let configuration = try options.load()
         let output = LogOutput(configuration.log)
-        defer { _ = output.close() }
-        let logger = output.logger()
-        let environment = ProcessInfo.processInfo.environment
-        let daemon = try Daemon(
+        defer { output.close() }
+        let run = try DaemonRun(
             configuration: configuration,
-            environment: environment,
+            environment: options.environment,
             version: Fanfare.version,
-            logger: logger
+            output: output,
+            notifier: SystemdNotifier(
+                environment: options.environment,
+                processID: getpid(),
+                logger: output.logger()
+            ),
+            load: { [options] () throws(ConfigurationError) in try options.load() }
         )
-        try daemon.checkDatabase()
-        let group = ServiceGroup(
-            configuration: .init(services: daemon.services.map { .init(service: $0) }, logger: logger)
-        )
-        let notifier = SystemdNotifier(environment: environment, processID: getpid(), logger: logger)
-        async let listening: Void = {
-            if await daemon.waitUntilListening() { notifier.ready(status: "listening") }
-        }()
-        _ = try await group.run(
-            signals: UnixSignalsSequence(trapping: ServiceGroup.daemonSignals),
-            notifier: notifier,
-            logger: logger,
-            reload: {}
-        )
-        await listening
+        // Its default would end a daemon that still waits for its database; TERM and INT may.
+        let reloads = await UnixSignalsSequence(trapping: .sighup)
+        try await run.checkDatabase(patience: .seconds(waitForDatabase.seconds))
+        let signals = await UnixSignalsSequence(trapping: ServiceGroup.daemonSignals)
+        withExtendedLifetime(reloads) {}
+        _ = try await run.run(signals: signals) {
+            output.close(timeout: .seconds(1))
+            // No exit handlers: the services' threads are still running.
+            _exit(1)
+        }
     }
 }

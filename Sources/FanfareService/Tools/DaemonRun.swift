@@ -1,0 +1,136 @@
+internal import Logging
+public import ServiceLifecycle
+public import UnixSignals
+
+/// A daemon's life: waits for its database, runs the services under signals, reloads, drains within a bound.
+public struct DaemonRun: Sendable {
+    /// How long in-flight work may take to end after TERM; below systemd's `TimeoutStopSec`.
+    public static let drainLimit = Duration.seconds(25)
+
+    private let configuration: Configuration
+    private let environment: [String: String]
+    private let output: LogOutput
+    private let logger: Logger
+    private let daemon: Daemon
+    private let notifier: SystemdNotifier
+    private let reloader: ConfigurationReloader
+
+    /// Reads the keys and puts the services together; nothing is connected yet.
+    ///
+    /// - Parameters:
+    ///   - configuration: checked values; its warnings are logged.
+    ///   - environment: variables of the process.
+    ///   - version: this program's version.
+    ///   - output: where log lines go; a reload changes its level and form.
+    ///   - notifier: told when the daemon is ready, reloads or drains.
+    ///   - load: reads the configuration again, with the same flags and environment as at the start.
+    /// - Throws: ``ToolError`` for a key or password file that cannot be used.
+    public init(
+        configuration: Configuration,
+        environment: [String: String],
+        version: String,
+        output: LogOutput,
+        notifier: SystemdNotifier,
+        load: @escaping @Sendable () throws(ConfigurationError) -> Configuration
+    ) throws(ToolError) {
+        let logger = output.logger()
+        self.configuration = configuration
+        self.environment = environment
+        self.output = output
+        self.logger = logger
+        self.notifier = notifier
+        do throws(DaemonError) {
+            daemon = try Daemon(
+                configuration: configuration,
+                environment: environment,
+                version: version,
+                logger: logger
+            )
+        } catch {
+            throw ToolError(error)
+        }
+        reloader = ConfigurationReloader(
+            configuration,
+            environment: environment,
+            output: output,
+            logger: logger,
+            load: load
+        )
+        for warning in configuration.warnings {
+            logger.warning("configuration warning", metadata: .init([.reason: "\(warning)"]))
+        }
+    }
+
+    /// Waits until the database is there, and checks that it is ours to send from.
+    ///
+    /// - Parameter patience: how long an unreachable database is waited for; one that is not ours fails at once.
+    /// - Throws: ``ToolError``, or `CancellationError`.
+    public func checkDatabase(patience: Duration) async throws {
+        let deadline = ContinuousClock.now + patience
+        let pause = Duration.seconds(1)
+        while true {
+            do throws(DaemonError) {
+                return try daemon.checkDatabase()
+            } catch {
+                guard error.kind == .unavailable, ContinuousClock.now + pause < deadline else {
+                    throw ToolError(error, at: configuration.database.url.description)
+                }
+                logger.warning(
+                    "database not reachable yet",
+                    metadata: .init([.error: "\(error.reason)", .retryMilliseconds: "\(pause.inMicroseconds / 1000)"])
+                )
+                try await Task.sleep(for: pause)
+            }
+        }
+    }
+
+    /// Runs the services until they end.
+    ///
+    /// - Parameters:
+    ///   - signals: what arrives; a `UnixSignalsSequence(trapping: ServiceGroup.daemonSignals)`.
+    ///   - abandon: ends the process; called when a signal demands to stop at once, and when draining takes longer than
+    ///     ``drainLimit``. What was in flight is then unrecorded and may be sent again.
+    /// - Returns: how the run ended.
+    /// - Throws: what a service throws.
+    public func run(
+        signals: some AsyncSequence<UnixSignal, Never> & Sendable,
+        abandon: @escaping @Sendable () -> Void
+    ) async throws -> ServiceGroup.Ending {
+        let group = ServiceGroup(
+            configuration: .init(services: daemon.services.map { .init(service: $0) }, logger: logger)
+        )
+        let (forwarded, forward) = AsyncStream.makeStream(of: UnixSignal.self)
+        let guardian = DrainGuard(limit: Self.drainLimit, logger: logger, abandon: abandon)
+        return try await withThrowingTaskGroup(of: ServiceGroup.Ending?.self) { tasks in
+            tasks.addTask {
+                try await group.run(signals: forwarded, notifier: notifier, logger: logger) { reloader.reload() }
+            }
+            tasks.addTask {
+                await guardian.watch(signals, forwardingTo: forward)
+                return nil
+            }
+            tasks.addTask {
+                await announce()
+                return nil
+            }
+            defer { tasks.cancelAll() }
+            while let event = try await tasks.next() {
+                if let ending = event { return ending }
+            }
+            return .finished
+        }
+    }
+
+    /// Says that the daemon is ready once LISTEN is known to work; without LISTEN it works too, by polling.
+    private func announce() async {
+        let isListening = await daemon.waitUntilListening()
+        guard !Task.isCancelled else { return }
+        if isListening {
+            logger.notice("ready", metadata: .init([.installation: "\(configuration.installation ?? "")"]))
+            notifier.ready(status: "listening")
+        } else {
+            logger.warning("ready, but LISTEN does not work: events are found by polling")
+            notifier.ready(status: "polling, because LISTEN does not work")
+        }
+    }
+}

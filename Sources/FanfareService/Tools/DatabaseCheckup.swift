@@ -1,0 +1,156 @@
+internal import FanfareCore
+internal import PostgresClient
+
+/// Looks over a database that could be reached.
+struct DatabaseCheckup {
+    let connection: PostgresConnection
+    let configuration: Configuration
+
+    /// All items; the later ones only where the schema is there.
+    func items() throws(PostgresError) -> [CheckItem] {
+        let version = connection.serverVersion
+        var items = [serverItem(version), try listenItem()] + (try settingItems())
+        guard try connection.run(HasRelation(relation: "fanfare.schema_version")).first ?? false else {
+            let advice = "Run `fanfare migrate`."
+            return items + [CheckItem(.fail, "schema", "this database has no Fanfare schema", advice: advice)]
+        }
+        let missing = try connection.run(MissingPrivileges())
+        items.append(privilegeItem(missing))
+        guard missing.isEmpty else { return items }
+        items.append(contentsOf: try installationItems())
+        items += try appItems() + ruleItems() + healthItems()
+        return items
+    }
+
+    private func serverItem(_ version: Int) -> CheckItem {
+        let text = "PostgreSQL \(version / 10_000).\(version % 10_000)"
+        guard version >= 150_000 else {
+            return CheckItem(.fail, "database", text, advice: "Fanfare needs PostgreSQL 15 or newer.")
+        }
+        guard !connection.isPooled else {
+            return CheckItem(
+                .fail,
+                "database",
+                "\(text), behind a pool in transaction mode: neither LISTEN nor session locks work",
+                advice: "Connect Fanfare to PostgreSQL itself, or to a pool in session mode."
+            )
+        }
+        return CheckItem(.ok, "database", text)
+    }
+
+    /// Notifies itself.
+    private func listenItem() throws(PostgresError) -> CheckItem {
+        let channel = "fanfare_check_\(connection.backendPID)"
+        try connection.listen(to: channel)
+        _ = try connection.query("SELECT pg_notify($1, '')", channel)
+        let heard = try connection.notifications(timeout: .seconds(3)).contains { $0.channel == channel }
+        try connection.execute("UNLISTEN *")
+        return heard
+            ? CheckItem(.ok, "LISTEN", "a notification came back")
+            : CheckItem(
+                .fail,
+                "LISTEN",
+                "a notification to ourselves did not come back",
+                advice: "Connect to PostgreSQL itself, not through a pool in transaction mode."
+            )
+    }
+
+    private func settingItems() throws(PostgresError) -> [CheckItem] {
+        guard let settings = try connection.run(ServerSettings()).first else { return [] }
+        // LISTEN and control come on top (CONTRACTS: connections).
+        let needed = Int64(configuration.database.connections) + 2
+        let room = settings.maxConnections - settings.reserved - settings.used
+        let connections =
+            room >= needed
+            ? CheckItem(.ok, "connections", "\(room) of \(settings.maxConnections) are free, a daemon takes \(needed)")
+            : CheckItem(
+                room > 0 ? .warn : .fail,
+                "connections",
+                "\(room) of \(settings.maxConnections) are free, a daemon takes \(needed)",
+                advice: "Raise max_connections, or lower database.connections."
+            )
+        let vacuum =
+            settings.autovacuum
+            ? CheckItem(.ok, "autovacuum", "on")
+            : CheckItem(
+                .fail,
+                "autovacuum",
+                "off: the queues would grow for ever",
+                advice: "Set autovacuum = on and track_counts = on."
+            )
+        return [connections, vacuum]
+    }
+
+    private func privilegeItem(_ missing: [String]) -> CheckItem {
+        guard !missing.isEmpty else { return CheckItem(.ok, "privileges", "all that a daemon needs") }
+        let shown = missing.prefix(5).joined(separator: ", ")
+        let more = missing.count > 5 ? " and \(missing.count - 5) more" : ""
+        return CheckItem(
+            .fail,
+            "privileges",
+            "missing: \(shown)\(more)",
+            advice: "GRANT fanfare_daemon TO the role that Fanfare connects as."
+        )
+    }
+
+    private func installationItems() throws(PostgresError) -> [CheckItem] {
+        guard let installation = try connection.run(ReadInstallation()).first else { return [] }
+        var items: [CheckItem] = []
+        do throws(DaemonError) {
+            try installation.check(name: configuration.installation)
+            items.append(CheckItem(.ok, "installation", installation.name ?? "unnamed, and adopted so"))
+        } catch {
+            items.append(CheckItem("installation", ToolError(error)))
+        }
+        let newest = Daemon.schemaVersions.upperBound
+        let text = "version \(installation.schemaVersion)"
+        items.append(
+            installation.schemaVersion < newest
+                ? CheckItem(.warn, "schema", "\(text), this program brings \(newest)", advice: "Run `fanfare migrate`.")
+                : CheckItem(.ok, "schema", text)
+        )
+        return items
+    }
+
+    private func appItems() throws(PostgresError) -> [CheckItem] {
+        let stored = try connection.run(AppUse())
+        let names = Set(stored.map(\.name))
+        let unable = stored.filter { configuration.apps[$0.name] == nil && $0.hasUse }.map { app in
+            CheckItem(
+                .warn,
+                "app \(app.name)",
+                "has \(app.hasDevices ? "devices" : "rules") in the database, and no credentials",
+                advice: "Add apps.\(app.name) to the configuration, unless another daemon sends for it."
+            )
+        }
+        let unused = configuration.apps.keys.sorted().filter { !names.contains($0) }.map { name in
+            CheckItem(
+                .warn,
+                "app \(name)",
+                "has credentials, and neither devices nor rules",
+                advice: "Is the name spelled as in register_device and in the rules?"
+            )
+        }
+        return unable + unused
+    }
+
+    private func ruleItems() throws(PostgresError) -> [CheckItem] {
+        let rules = try connection.run(StoredRules(apps: nil))
+        let refused = rules.filter { $0.state == "refused" }.map { rule in
+            CheckItem(
+                rule.versionInForce == nil ? .fail : .warn,
+                "rule \(rule.app)/\(rule.name)",
+                "version \(rule.version) is refused: \(rule.reason ?? "")"
+                    + (rule.versionInForce.map { "; version \($0) stays in force" } ?? ""),
+                advice: "Mend it and apply it again."
+            )
+        }
+        return refused.isEmpty ? [CheckItem(.ok, "rules", "\(rules.count), none refused")] : refused
+    }
+
+    /// What the daemons themselves found; that none runs yet is no fault here.
+    private func healthItems() throws(PostgresError) -> [CheckItem] {
+        try connection.run(ListHealth()).filter { !$0.isOK && $0.name != "rules" && $0.name != "daemons" }
+            .map { CheckItem(.warn, $0.name, $0.detail, advice: "`fanfare status` shows more.") }
+    }
+}

@@ -1,0 +1,49 @@
+internal import Logging
+internal import UnixSignals
+
+/// Keeps the end of a daemon bounded: services that do not answer to being cancelled are left behind with the process.
+struct DrainGuard: Sendable {
+    let limit: Duration
+    let logger: Logger
+    /// Ends the process.
+    let abandon: @Sendable () -> Void
+
+    /// Passes signals on, and ends the process where they, or time, demand it.
+    ///
+    /// - Parameters:
+    ///   - signals: what arrives.
+    ///   - forward: gets all of it; finished with `signals`.
+    func watch(
+        _ signals: some AsyncSequence<UnixSignal, Never> & Sendable,
+        forwardingTo forward: AsyncStream<UnixSignal>.Continuation
+    ) async {
+        await withTaskGroup(of: Void.self) { timers in
+            var machine = SignalStateMachine()
+            for await signal in signals {
+                forward.yield(signal)
+                switch machine.received(signal) {
+                case .drain: timers.addTask { await abandonAtLimit() }
+                case .stopAtOnce:
+                    logger.warning("stopped at once; what was in flight may be sent again")
+                    abandon()
+                case .reload:
+                    // Whether reloads follow each other is the group's own machine's business.
+                    _ = machine.reloadFinished()
+                case nil: break
+                }
+            }
+            forward.finish()
+            timers.cancelAll()
+        }
+    }
+
+    private func abandonAtLimit() async {
+        do {
+            try await Task.sleep(for: limit)
+        } catch {
+            return
+        }
+        logger.error("draining took too long; what was in flight may be sent again")
+        abandon()
+    }
+}

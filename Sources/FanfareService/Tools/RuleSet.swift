@@ -1,0 +1,73 @@
+internal import FanfareCore
+
+/// Rules from files, each of them found to make sense as far as that can be seen without a database.
+public struct RuleSet: Sendable {
+    struct Entry: Sendable {
+        let source: RuleSource
+        let compiled: CompiledRule
+
+        var id: RuleID { RuleID(app: compiled.definition.app, name: compiled.definition.name) }
+    }
+
+    let entries: [Entry]
+
+    /// The apps that the files name.
+    public var apps: [String] { Set(entries.map(\.id.app)).sorted() }
+
+    /// Reads files and checks every rule in them.
+    ///
+    /// - Parameter files: paths of YAML files.
+    /// - Throws: ``ToolError`` with all problems of all files, one per line: `rules.yaml:12: path: reason`.
+    public init(files: [String]) throws(ToolError) {
+        var sources: [RuleSource] = []
+        var problems: [String] = []
+        for file in files {
+            do throws(RulesFileError) {
+                sources += try RulesFile.load(file).rules
+            } catch {
+                problems.append(error.description)
+            }
+        }
+        try self.init(sources, problems: problems)
+    }
+
+    init(_ sources: [RuleSource], problems: [String] = []) throws(ToolError) {
+        var problems = problems
+        var entries: [Entry] = []
+        var seen: [RuleID: RuleSource] = [:]
+        for source in sources {
+            do throws(RuleProblem) {
+                let entry = Entry(source: source, compiled: try CompiledRule(json: source.json))
+                if let first = seen.updateValue(source, forKey: entry.id) {
+                    problems.append(source.message(at: "name", "is in \(first.file):\(first.line(of: "name")) already"))
+                }
+                if let reason = Self.fault(in: entry.id) { problems.append(source.message(at: "name", reason)) }
+                entries.append(entry)
+            } catch {
+                problems.append(source.message(for: error))
+            }
+        }
+        guard problems.isEmpty else { throw Self.refused(problems) }
+        self.entries = entries
+    }
+
+    static func refused(_ problems: [String]) -> ToolError {
+        ToolError(.failed, problems.joined(separator: "\n"), hint: "Nothing was changed; mend the lines above and try again.")
+    }
+
+    /// What `put_rule` would refuse in a name.
+    private static func fault(in id: RuleID) -> String? {
+        id.name.wholeMatch(of: /[a-zA-Z0-9][a-zA-Z0-9_.\-]{0,99}/) == nil
+            ? "has to be 1 to 100 letters, digits, “_”, “.” and “-”, beginning with a letter or digit" : nil
+    }
+}
+
+/// Names a rule.
+struct RuleID: Hashable, Sendable, Comparable {
+    let app: String
+    let name: String
+
+    static func < (left: RuleID, right: RuleID) -> Bool {
+        (left.app, left.name) < (right.app, right.name)
+    }
+}

@@ -1,0 +1,100 @@
+public import FanfareCore
+internal import PostgresClient
+
+/// What the daemons of one database do, as the database knows it.
+public struct StatusReport: Sendable {
+    let installation: Installation
+    let now: Timestamp
+    let daemons: [DaemonRow]
+    let queues: [QueueRow]
+    let health: [HealthRow]
+    /// Names of targets by id, for fuses.
+    let targets: [Int16: String]
+
+    /// Whether at least one daemon lives.
+    public var hasDaemon: Bool { daemons.contains(where: \.isAlive) }
+
+    /// All of it as JSON.
+    public var json: JSONValue {
+        [
+            "installation": JSONValue(orNull: installation.name),
+            "schema_version": JSONValue(Int64(installation.schemaVersion)),
+            "adopted": .bool(installation.isAdopted && installation.isSameDatabase),
+            "at": JSONValue(now),
+            "daemons": .array(daemons.map { $0.json(at: now, targets: targets) }),
+            "queues": .array(queues.map { $0.json(at: now) }),
+            "health": .array(health.map(\.json)),
+        ]
+    }
+
+    /// Three tables for people.
+    public var text: String {
+        let name = installation.name ?? "(unnamed)"
+        let adopted = installation.isAdopted && installation.isSameDatabase ? "" : ", not adopted as this database"
+        let head = "installation \(name)\(adopted), schema version \(installation.schemaVersion)"
+        return [head, daemonText, queueText, healthText].joined(separator: "\n\n")
+    }
+
+    private var daemonText: String {
+        guard !daemons.isEmpty else { return "no daemon runs; events wait until one does" }
+        var table = TextTable(["daemon", "host", "pid", "version", "state", "seen", "listen", "leads", "breakers", "fuse"])
+        for daemon in daemons { table.append(daemon.cells(at: now, targets: targets)) }
+        return table.text
+    }
+
+    private var queueText: String {
+        guard !queues.isEmpty else { return "nothing is waiting to be sent" }
+        var table = TextTable(["app", "platform", "environment", "lane", "ready", "in flight", "waiting", "oldest"])
+        for queue in queues { table.append(queue.cells(at: now)) }
+        return table.text
+    }
+
+    private var healthText: String {
+        var table = TextTable(["health", "", "detail"])
+        for row in health { table.append([row.name, row.isOK ? "ok" : "look", row.detail]) }
+        return table.text
+    }
+}
+
+extension ToolDatabase {
+    /// Reads what the daemons do.
+    ///
+    /// - Returns: the report.
+    /// - Throws: ``ToolError``.
+    public func status() throws(ToolError) -> StatusReport {
+        try run { connection throws(PostgresError) in
+            guard let installation = try connection.run(ReadInstallation()).first,
+                let now = try connection.run(DatabaseNow()).first
+            else { throw PostgresError(.protocolMismatch, message: "the schema has no version") }
+            let targets = try connection.run(TargetNames())
+            return StatusReport(
+                installation: installation,
+                now: now,
+                daemons: try connection.run(ListDaemons()),
+                queues: try connection.run(ListQueues()),
+                health: try connection.run(ListHealth()),
+                targets: Dictionary(targets.map { ($0.id, $0.name) }) { first, _ in first }
+            )
+        }
+    }
+}
+
+extension Timestamp {
+    /// How long ago this was: `3s`, `5m`, `2h`, `4d`.
+    ///
+    /// - Parameter now: the time by the same clock.
+    func age(at now: Timestamp) -> String {
+        let seconds = max(0, now.microseconds - microseconds) / 1_000_000
+        switch seconds {
+        case ..<120: return "\(seconds)s"
+        case ..<7_200: return "\(seconds / 60)m"
+        case ..<172_800: return "\(seconds / 3_600)h"
+        default: return "\(seconds / 86_400)d"
+        }
+    }
+
+    /// How long ago this was, in seconds.
+    func secondsAgo(at now: Timestamp) -> JSONValue {
+        JSONValue(max(0, now.microseconds - microseconds) / 1_000_000)
+    }
+}

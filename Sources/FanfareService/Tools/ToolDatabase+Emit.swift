@@ -1,0 +1,46 @@
+public import FanfareCore
+internal import PostgresClient
+
+extension ToolDatabase {
+    /// Emits an event.
+    ///
+    /// - Parameters:
+    ///   - type: such as `order.shipped`.
+    ///   - payload: a JSON object as text.
+    ///   - key: the idempotency key, if any.
+    ///   - ttl: how long it may be delivered, if less than the rules say.
+    /// - Returns: the event's id.
+    /// - Throws: ``ToolError``; of kind `usage` if the payload is no JSON object.
+    public func emit(type: String, payload: String, key: String?, ttl: TimeSpan?) throws(ToolError) -> Int64 {
+        let payload = try ToolJSON.object(payload, named: "the payload")
+        let event = EmitEvent(
+            type: type,
+            payload: JSONValue.object(payload).text,
+            key: key,
+            ttlSeconds: ttl?.seconds
+        )
+        return try run { connection throws(PostgresError) in try connection.run(event).first ?? 0 }
+    }
+}
+
+/// Calls `fanfare.emit`.
+struct EmitEvent: PostgresStatement {
+    static let name = "emit_event"
+    static let sql = "SELECT fanfare.emit($1, $2::jsonb, $3, make_interval(secs => $4::float8))"
+
+    let type: String
+    let payload: String
+    let key: String?
+    let ttlSeconds: Int64?
+
+    func bind(to binds: inout PostgresBinds) {
+        binds.append(type)
+        binds.append(payload)
+        binds.append(key)
+        binds.append(ttlSeconds)
+    }
+
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int64 {
+        try row.int64(0)
+    }
+}

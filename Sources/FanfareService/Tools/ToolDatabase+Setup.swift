@@ -1,0 +1,209 @@
+public import FanfareCore
+internal import PostgresClient
+
+/// What `fanfare migrate` does to a database.
+public struct MigrationPlan: Sendable {
+    /// The version there is; nil for none.
+    public let from: Int?
+    /// The version this program brings.
+    public let to: Int
+    /// Roles that are created, cluster-wide.
+    public let roles: [String]
+    /// Whether the database is adopted too, because nobody has yet.
+    public let adopts: Bool
+    /// The installation it is adopted as.
+    public let installation: String?
+
+    /// The plan as JSON.
+    ///
+    /// - Parameter isDone: whether it was carried out.
+    /// - Returns: an object.
+    public func json(isDone: Bool) -> JSONValue {
+        [
+            "from": JSONValue(orNull: from.map(Int64.init)), "to": JSONValue(Int64(to)),
+            "roles": .array(roles.map(JSONValue.string)), "adopts": .bool(adopts),
+            "installation": JSONValue(orNull: installation), "done": .bool(isDone),
+        ]
+    }
+
+    /// The plan for people.
+    ///
+    /// - Parameter isDone: whether it was carried out.
+    /// - Returns: one line per step.
+    public func text(isDone: Bool) -> String {
+        var lines: [String] = []
+        if !roles.isEmpty { lines.append("\(isDone ? "created" : "would create") the roles \(roles.joined(separator: ", "))") }
+        let versions = "schema version \(from.map(String.init) ?? "none") → \(to)"
+        lines.append(isDone ? versions : "would load schema.sql: \(versions)")
+        if adopts {
+            lines.append("\(isDone ? "adopted" : "would adopt") the database as \(installation ?? "an unnamed installation")")
+        }
+        return lines.joined(separator: "\n")
+    }
+}
+
+/// What `fanfare adopt` changes.
+public struct AdoptionChange: Sendable {
+    /// Whom the database belongs to, and whether it is still the one that was adopted.
+    public struct Identity: Sendable {
+        /// The installation's name; nil if it has none.
+        public let name: String?
+        /// The cluster's system identifier.
+        public let systemIdentifier: Int64
+        /// The database's oid.
+        public let databaseOID: Int64
+
+        var text: String { "\(name ?? "(unnamed)"), cluster \(systemIdentifier), database \(databaseOID)" }
+
+        var json: JSONValue {
+            [
+                "installation": JSONValue(orNull: name), "system_identifier": .string(String(systemIdentifier)),
+                "database_oid": JSONValue(databaseOID),
+            ]
+        }
+    }
+
+    /// What is recorded; nil if nobody has adopted the database.
+    public let old: Identity?
+    /// What is recorded afterwards.
+    public let new: Identity
+
+    /// The change as JSON.
+    ///
+    /// - Parameter isDone: whether it was carried out.
+    /// - Returns: an object.
+    public func json(isDone: Bool) -> JSONValue {
+        ["old": old?.json ?? .null, "new": new.json, "done": .bool(isDone)]
+    }
+
+    /// The change for people.
+    ///
+    /// - Parameter isDone: whether it was carried out.
+    /// - Returns: the old identity and the new one.
+    public func text(isDone: Bool) -> String {
+        "was:     \(old?.text ?? "adopted by nobody")\n\(isDone ? "is now" : "would be"): \(new.text)"
+    }
+}
+
+extension ToolDatabase {
+    /// Looks what loading the schema would change; changes nothing.
+    ///
+    /// - Parameter configuration: names the installation.
+    /// - Returns: the plan.
+    /// - Throws: ``ToolError``.
+    public func migrationPlan(_ configuration: Configuration) throws(ToolError) -> MigrationPlan {
+        try run { connection throws(PostgresError) in
+            let roles = try connection.run(MissingRoles())
+            guard try connection.run(HasRelation(relation: "fanfare.schema_version")).first ?? false else {
+                return plan(nil, roles, adopts: true, configuration)
+            }
+            let version = try connection.run(SchemaVersion()).first
+            let identity = try connection.run(RecordedIdentity()).first
+            return plan(version, roles, adopts: identity == nil, configuration)
+        }
+    }
+
+    /// Looks what adopting the database would change; changes nothing.
+    ///
+    /// - Parameter name: the installation's name.
+    /// - Returns: the change.
+    /// - Throws: ``ToolError``.
+    public func adoption(as name: String?) throws(ToolError) -> AdoptionChange {
+        try run { connection throws(PostgresError) in
+            let old = try connection.run(RecordedIdentity()).first
+            guard let here = try connection.run(ActualIdentity()).first else {
+                throw PostgresError(.protocolMismatch, message: "the server does not say which database this is")
+            }
+            let new = AdoptionChange.Identity(
+                name: name,
+                systemIdentifier: here.systemIdentifier,
+                databaseOID: here.databaseOID
+            )
+            return AdoptionChange(old: old, new: new)
+        }
+    }
+
+    private func plan(
+        _ version: Int?,
+        _ roles: [String],
+        adopts: Bool,
+        _ configuration: Configuration
+    ) -> MigrationPlan {
+        MigrationPlan(
+            from: version,
+            to: Daemon.schemaVersions.upperBound,
+            roles: roles,
+            adopts: adopts,
+            installation: configuration.installation
+        )
+    }
+}
+
+/// Fanfare's roles that the cluster does not have.
+struct MissingRoles: PostgresStatement {
+    static let name = "missing_roles"
+    static let sql = """
+        SELECT wanted.name
+        FROM unnest('{fanfare_owner,fanfare_daemon,fanfare_emitter,fanfare_registrar,fanfare_author,fanfare_reader}'::text[])
+            AS wanted (name)
+        WHERE NOT EXISTS (SELECT FROM pg_roles AS r WHERE r.rolname = wanted.name)
+        """
+
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> String {
+        try row.string(0)
+    }
+}
+
+/// Whether there is a table of that name.
+struct HasRelation: PostgresStatement {
+    static let name = "has_relation"
+    static let sql = "SELECT to_regclass($1) IS NOT NULL"
+
+    let relation: String
+
+    func bind(to binds: inout PostgresBinds) {
+        binds.append(relation)
+    }
+
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Bool {
+        try row.bool(0)
+    }
+}
+
+/// The version of the schema that was loaded.
+struct SchemaVersion: PostgresStatement {
+    static let name = "schema_version"
+    static let sql = "SELECT version FROM fanfare.schema_version"
+
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int {
+        Int(try row.int32(0))
+    }
+}
+
+/// Whom the database was adopted by, and which it was then.
+struct RecordedIdentity: PostgresStatement {
+    static let name = "recorded_identity"
+    static let sql = "SELECT name, system_identifier, database_oid::bigint FROM fanfare.installation"
+
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> AdoptionChange.Identity {
+        AdoptionChange.Identity(
+            name: try row.string(orNil: 0),
+            systemIdentifier: try row.int64(1),
+            databaseOID: try row.int64(2)
+        )
+    }
+}
+
+/// Which database this is.
+struct ActualIdentity: PostgresStatement {
+    static let name = "actual_identity"
+    static let sql = """
+        SELECT NULL::text, c.system_identifier, d.oid::bigint
+        FROM pg_control_system() AS c, pg_database AS d
+        WHERE d.datname = current_database()
+        """
+
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> AdoptionChange.Identity {
+        try RecordedIdentity.decode(row)
+    }
+}

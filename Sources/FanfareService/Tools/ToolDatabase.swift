@@ -1,0 +1,38 @@
+internal import PostgresClient
+
+/// The database as the commands use it: one session per task, opened for it and closed after it.
+///
+/// What can be done stands in extensions, one file for each command. Blocks the calling thread.
+public struct ToolDatabase: Sendable {
+    let options: PostgresOptions
+    /// What errors call the database; holds no password.
+    let place: String
+
+    /// Takes the place from a configuration; nothing is connected yet.
+    ///
+    /// - Parameters:
+    ///   - configuration: checked values.
+    ///   - environment: variables of the process, for `CREDENTIALS_DIRECTORY`.
+    /// - Throws: ``ToolError`` for a password file that cannot be read.
+    public init(_ configuration: Configuration, environment: [String: String]) throws(ToolError) {
+        do throws(DaemonError) {
+            options = try configuration.postgresOptions(environment: environment)
+        } catch {
+            throw ToolError(error)
+        }
+        place = configuration.database.url.description
+    }
+
+    /// Opens a session, works, and closes it.
+    func run<Result>(
+        _ work: (PostgresConnection) throws(PostgresError) -> Result
+    ) throws(ToolError) -> Result {
+        do throws(PostgresError) {
+            let connection = try PostgresConnection.open(options)
+            defer { connection.close() }
+            return try work(connection)
+        } catch {
+            throw ToolError(error, at: place)
+        }
+    }
+}

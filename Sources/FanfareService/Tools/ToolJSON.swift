@@ -1,0 +1,46 @@
+internal import FanfareCore
+internal import PostgresClient
+
+/// Reads JSON that somebody typed.
+enum ToolJSON {
+    /// Reads an object.
+    ///
+    /// - Parameters:
+    ///   - text: the JSON.
+    ///   - name: what messages call it.
+    /// - Throws: ``ToolError`` of kind `usage`, without the text.
+    static func object(_ text: String, named name: String) throws(ToolError) -> JSONObject {
+        let value: JSONValue
+        do {
+            value = try JSONValue(parsing: text)
+        } catch {
+            throw ToolError(.usage, "\(name) is no JSON: \(error)", hint: "Quote it for the shell: '{\"id\": 7}'.")
+        }
+        guard let object = value.objectValue else {
+            throw ToolError(.usage, "\(name) is \(value.kindName), not an object", hint: "Write {\"id\": 7}.")
+        }
+        return object
+    }
+}
+
+extension JSONValue {
+    /// The compact text.
+    var text: String { String(decoding: encoded, as: UTF8.self) }
+
+    /// A string, or null.
+    init(orNull text: String?) { self = text.map(JSONValue.string) ?? .null }
+
+    /// A number, or null.
+    init(orNull number: Int64?) { self = number.map { .number(JSONNumber($0)) } ?? .null }
+
+    /// A number.
+    init(_ number: Int64) { self = .number(JSONNumber(number)) }
+
+    /// A time as RFC 3339 text in UTC.
+    init(_ time: Timestamp) { self = .string(time.rfc3339) }
+}
+
+extension Timestamp {
+    /// The time as RFC 3339 text in UTC.
+    var rfc3339: String { LogTimestamp(microsecondsSince1970: microseconds).description }
+}

@@ -1,0 +1,14 @@
+public import ArgumentParser
+public import FanfareCore
+
+extension TimeSpan: ExpressibleByArgument {
+    /// Reads `90s`, `15m`, `4h` or `7d` from the command line.
+    ///
+    /// - Parameter argument: what was typed.
+    public init?(argument: String) {
+        self.init(argument)
+    }
+
+    /// How help shows a default.
+    public var defaultValueDescription: String { description }
+}

@@ -1,0 +1,33 @@
+import ArgumentParser
+import FanfareCore
+import FanfareService
+
+/// `fanfare check`: looks over everything that a daemon needs.
+struct Check: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Check configuration, keys, database and rules; exit code 1 if anything fails."
+    )
+
+    @OptionGroup var options: GlobalOptions
+
+    @Flag(help: "Ask each provider too, by one request that no device can get.")
+    var online = false
+
+    func run() throws {
+        let items = items()
+        let failures = items.count { $0.level == .fail }
+        options.show(
+            ["ok": .bool(failures == 0), "items": .array(items.map(\.json))],
+            items.map(\.text).joined(separator: "\n")
+        )
+        if failures > 0 { throw ExitCode.failure }
+    }
+
+    private func items() -> [CheckItem] {
+        do {
+            return Checkup(try options.load(), environment: options.environment).items(online: online)
+        } catch {
+            return [Checkup.unreadable(error)]
+        }
+    }
+}

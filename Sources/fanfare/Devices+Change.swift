@@ -1,0 +1,83 @@
+import ArgumentParser
+import FanfareCore
+import FanfareService
+
+extension Devices {
+    /// `fanfare devices subscribe`.
+    struct Subscribe: ParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Subscribe devices to a topic.")
+
+        @OptionGroup var options: GlobalOptions
+
+        @Argument(help: "The topic.")
+        var topic: String
+
+        @Argument(help: "The devices' ids.")
+        var ids: [Int64]
+
+        func run() throws {
+            let changed = try options.database().setSubscribed(ids, to: topic, true)
+            options.show(["subscribed": .number(JSONNumber(changed))], "\(changed) subscribed")
+        }
+    }
+
+    /// `fanfare devices unsubscribe`.
+    struct Unsubscribe: ParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "End devices' subscriptions to a topic.")
+
+        @OptionGroup var options: GlobalOptions
+
+        @Argument(help: "The topic.")
+        var topic: String
+
+        @Argument(help: "The devices' ids.")
+        var ids: [Int64]
+
+        func run() throws {
+            let changed = try options.database().setSubscribed(ids, to: topic, false)
+            options.show(["unsubscribed": .number(JSONNumber(changed))], "\(changed) unsubscribed")
+        }
+    }
+
+    /// `fanfare devices restore`.
+    struct Restore: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Enable devices again that pruning had disabled.",
+            discussion: """
+                For the hour after a provider, or a wrong key, called living tokens dead. What users and apps unregistered \
+                themselves stays disabled.
+                """
+        )
+
+        @OptionGroup var options: GlobalOptions
+
+        @Option(help: "Of this app.")
+        var app: String
+
+        @Option(help: "Pruned since then: 2h, or a time such as 2026-11-21T13:00:00Z.")
+        var since: String
+
+        @Option(help: "Pruned for this reason only, such as BadDeviceToken.")
+        var reason: String?
+
+        @Option(help: "Of this environment only: production or sandbox.")
+        var environment: String?
+
+        @Flag(help: "Only count them.")
+        var dryRun = false
+
+        func run() throws {
+            let request = RestoreRequest(app: app, since: Since(since), reason: reason, environment: environment)
+            let counts = try options.database().restore(request, isDryRun: dryRun)
+            var reasons = JSONObject()
+            for count in counts { reasons[count.reason] = .number(JSONNumber(count.devices)) }
+            let total = counts.reduce(0) { $0 + $1.devices }
+            let lines = counts.map { "  \($0.reason): \($0.devices)" }
+            let summary = dryRun ? "\(total) would be restored" : "\(total) restored"
+            options.show(
+                ["restored": .number(JSONNumber(total)), "by_reason": .object(reasons), "done": .bool(!dryRun)],
+                ([summary] + lines).joined(separator: "\n")
+            )
+        }
+    }
+}

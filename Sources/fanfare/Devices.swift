@@ -1,0 +1,148 @@
+import ArgumentParser
+import FanfareCore
+import FanfareService
+
+/// `fanfare devices`: what is registered.
+struct Devices: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Register, list and subscribe devices; restore pruned ones.",
+        subcommands: [Register.self, Unregister.self, List.self, Show.self, Subscribe.self, Unsubscribe.self, Restore.self]
+    )
+}
+
+/// Which token of which app.
+struct TokenOptions: ParsableArguments {
+    @Option(help: "The app.")
+    var app: String
+
+    @Option(help: "apns, fcm or webpush.")
+    var platform: String
+
+    @Argument(help: "The token, or the endpoint of a Web Push subscription.")
+    var token: String
+}
+
+extension Devices {
+    /// `fanfare devices register`.
+    struct Register: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Register a token, or renew its registration, and print the device's id."
+        )
+
+        @OptionGroup var options: GlobalOptions
+        @OptionGroup var token: TokenOptions
+
+        @Option(help: "The user; another one than before ends the old registration with its subscriptions.")
+        var user: String?
+
+        @Option(help: "What the token is for: device, voip, live_activity …")
+        var kind = "device"
+
+        @Option(help: "production or sandbox.")
+        var environment = "production"
+
+        @Option(help: "A language tag, such as es-MX.")
+        var locale: String?
+
+        @Option(help: "A time zone, such as Europe/Madrid.")
+        var timeZone: String?
+
+        @Option(help: "A JSON object for the rules' devices filter.")
+        var attributes: String?
+
+        @Option(help: "Web Push: keys.p256dh of the subscription.")
+        var p256dh: String?
+
+        @Option(help: "Web Push: keys.auth of the subscription.")
+        var auth: String?
+
+        @Option(help: "The token that this one takes the place of; the device keeps its id.")
+        var replaces: String?
+
+        func run() throws {
+            var registration = DeviceRegistration(app: token.app, platform: token.platform, token: token.token)
+            registration.userID = user
+            registration.kind = kind
+            registration.environment = environment
+            registration.locale = locale
+            registration.timeZone = timeZone
+            registration.attributes = attributes
+            registration.p256dh = p256dh
+            registration.auth = auth
+            registration.replaces = replaces
+            let id = try options.database().register(registration)
+            options.show(["device_id": .number(JSONNumber(id))], "\(id)")
+        }
+    }
+
+    /// `fanfare devices unregister`.
+    struct Unregister: ParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Disable the device that holds a token.")
+
+        @OptionGroup var options: GlobalOptions
+        @OptionGroup var token: TokenOptions
+
+        func run() throws {
+            let isChanged = try options.database()
+                .unregister(app: token.app, platform: token.platform, token: token.token)
+            options.show(["unregistered": .bool(isChanged)], isChanged ? "unregistered" : "no such device is enabled")
+        }
+    }
+
+    /// `fanfare devices list`.
+    struct List: ParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "List devices, the newest first.")
+
+        @OptionGroup var options: GlobalOptions
+
+        @Option(help: "Of this app only.")
+        var app: String?
+
+        @Option(help: "Of this user only.")
+        var user: String?
+
+        @Option(help: "Of this platform only.")
+        var platform: String?
+
+        @Option(help: "Subscribed to this topic only.")
+        var topic: String?
+
+        @Flag(help: "Only those that get something, or only those that do not.")
+        var state: EnabledState?
+
+        @Option(help: "How many at most.")
+        var limit: Int64 = 100
+
+        func run() throws {
+            var filter = DeviceFilter()
+            filter.app = app
+            filter.user = user
+            filter.platform = platform
+            filter.topic = topic
+            filter.isDisabled = state.map { $0 == .disabled }
+            filter.limit = limit
+            let devices = try options.database().devices(filter)
+            options.show(.array(devices.map(\.json)), RegisteredDevice.table(devices))
+        }
+    }
+
+    /// `fanfare devices show`.
+    struct Show: ParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Show one device with its topics.")
+
+        @OptionGroup var options: GlobalOptions
+
+        @Argument(help: "The device's id.")
+        var id: Int64
+
+        func run() throws {
+            let device = try options.database().device(id)
+            options.show(device.json, device.text)
+        }
+    }
+}
+
+/// `--enabled` or `--disabled`.
+enum EnabledState: String, EnumerableFlag {
+    case enabled, disabled
+}

@@ -1,0 +1,27 @@
+import ArgumentParser
+import FanfareCore
+import FanfareService
+
+/// `fanfare emit`: emits one event.
+struct Emit: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Emit an event and print its id.")
+
+    @OptionGroup var options: GlobalOptions
+
+    @Argument(help: "The event's type, such as order.shipped.")
+    var type: String
+
+    @Argument(help: "The payload, a JSON object.")
+    var payload = "{}"
+
+    @Option(help: "The idempotency key: the same type and key again is not sent again.")
+    var key: String?
+
+    @Option(help: "How long it may be delivered: 90s, 15m, 4h, 7d.")
+    var ttl: TimeSpan?
+
+    func run() throws {
+        let id = try options.database().emit(type: type, payload: payload, key: key, ttl: ttl)
+        options.show(["event_id": .number(JSONNumber(id))], "\(id)")
+    }
+}

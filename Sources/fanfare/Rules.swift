@@ -1,0 +1,69 @@
+import ArgumentParser
+import FanfareCore
+import FanfareService
+
+/// `fanfare rules`: rules from YAML files.
+struct Rules: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Plan, apply and list rules.",
+        subcommands: [Plan.self, Apply.self, List.self]
+    )
+}
+
+/// Which files, and whether what is gone from them goes.
+struct RuleFileOptions: ParsableArguments {
+    @Argument(help: "YAML files with rules.")
+    var files: [String]
+
+    @Flag(help: "Drop rules of the same apps that once came from files and are gone from these.")
+    var prune = false
+}
+
+extension Rules {
+    /// `fanfare rules plan`.
+    struct Plan: ParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Check rules and show what applying would change.")
+
+        @OptionGroup var options: GlobalOptions
+        @OptionGroup var files: RuleFileOptions
+
+        func run() throws {
+            let set = try RuleSet(files: files.files)
+            let plan = try options.database().planRules(set, prune: files.prune)
+            options.show(plan.json, plan.text)
+        }
+    }
+
+    /// `fanfare rules apply`.
+    struct Apply: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Check and store rules, all of them or none.",
+            discussion: "A daemon checks each new version within a second; until then the version in force stays."
+        )
+
+        @OptionGroup var options: GlobalOptions
+        @OptionGroup var files: RuleFileOptions
+
+        func run() throws {
+            let set = try RuleSet(files: files.files)
+            let applied = try options.database().applyRules(set, prune: files.prune)
+            options.show(applied.json, applied.text)
+            if applied.hasRefused { throw ExitCode.failure }
+        }
+    }
+
+    /// `fanfare rules list`.
+    struct List: ParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "List rules, each with its newest version.")
+
+        @OptionGroup var options: GlobalOptions
+
+        @Option(help: "Of this app only.")
+        var app: String?
+
+        func run() throws {
+            let rules = try options.database().rules(app: app)
+            options.show(.array(rules.map(\.json)), RuleRow.table(rules))
+        }
+    }
+}

@@ -1,0 +1,61 @@
+import ArgumentParser
+import FanfareCore
+import FanfareService
+
+/// `fanfare migrate`: loads the schema.
+struct Migrate: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Load or upgrade the schema; a database that nobody adopted yet is adopted."
+    )
+
+    @OptionGroup var options: GlobalOptions
+
+    @Flag(help: "Only say what would be done.")
+    var dryRun = false
+
+    func run() throws {
+        let configuration = try options.load()
+        let plan = try ToolDatabase(configuration, environment: options.environment).migrationPlan(configuration)
+        if !dryRun { try DatabaseSetup(configuration, environment: options.environment).migrate() }
+        options.show(plan.json(isDone: !dryRun), plan.text(isDone: !dryRun))
+    }
+}
+
+/// `fanfare adopt`: says whose database this is.
+struct Adopt: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Make this database the one that this installation sends from.",
+        discussion: "Stop the daemons of the database that this one is a copy of first: both would send."
+    )
+
+    @OptionGroup var options: GlobalOptions
+
+    @Flag(help: "Only say what would change.")
+    var dryRun = false
+
+    func run() throws {
+        let configuration = try options.load()
+        let database = try ToolDatabase(configuration, environment: options.environment)
+        let change = try database.adoption(as: configuration.installation)
+        if !dryRun { try DatabaseSetup(configuration, environment: options.environment).adopt() }
+        options.show(change.json(isDone: !dryRun), change.text(isDone: !dryRun))
+    }
+}
+
+/// `fanfare version`: which program this is, and which schema it works with.
+struct Version: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Print the version.")
+
+    @OptionGroup var options: GlobalOptions
+
+    func run() throws {
+        let schema = Daemon.schemaVersions
+        options.show(
+            [
+                "version": .string(Fanfare.version),
+                "schema": ["oldest": .number(.init(schema.lowerBound)), "newest": .number(.init(schema.upperBound))],
+            ],
+            "fanfare \(Fanfare.version), schema \(schema.lowerBound) to \(schema.upperBound)"
+        )
+    }
+}
