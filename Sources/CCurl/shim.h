@@ -4,12 +4,15 @@
 #ifndef FANFARE_CCURL_SHIM_H
 #define FANFARE_CCURL_SHIM_H
 
+/* No feature macro such as _GNU_SOURCE here: it changes system types, which must be those of Swift's Glibc module. */
 #include <curl/curl.h>
 #include <linux/memfd.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #define CCURL_SETOPT(suffix, type)                                                              \
     static inline CURLcode ccurl_setopt_##suffix(CURL *easy, CURLoption option, type value) {   \
@@ -91,7 +94,7 @@ static inline int ccurl_set_user_timeout(int socket, unsigned int milliseconds) 
 extern int memfd_create(const char *name, unsigned int flags);
 
 static inline int ccurl_memory_file(const char *name) {
-    return memfd_create(name, MFD_CLOEXEC);
+    return (int)syscall(SYS_memfd_create, name, MFD_CLOEXEC);
 }
 
 static inline int ccurl_eventfd(void) {
