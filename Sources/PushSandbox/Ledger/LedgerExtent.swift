@@ -53,7 +53,16 @@ struct LedgerReader {
 
     /// - Returns: the wanted whole lines that this block completes.
     mutating func take(_ block: Data) -> Data {
-        let text = rest + block
+        let text = rest.isEmpty ? block : rest + block
+        if skip == 0, limit == .max {
+            // Everything is wanted, so only the last line break matters.
+            guard let end = text.lastIndex(of: UInt8(ascii: "\n")) else {
+                rest = text
+                return Data()
+            }
+            rest = Data(text[(end + 1)...])
+            return Data(text[...end])
+        }
         var start = text.startIndex
         var wanted = text.startIndex
         while limit > 0, let end = text[start...].firstIndex(of: UInt8(ascii: "\n")) {
