@@ -91,9 +91,18 @@ struct SenderDesk {
 
     private mutating func fill(_ lane: Lane, leaving: Int) {
         while let active = queues[lane]?.first, transport.freeSlots > leaving {
+            guard context.lease.submitsUntil(owner: active.batch.owner) > Clocks.steady else {
+                // No longer ours to send: whoever claims it next goes on.
+                leaveOver(active)
+                queues[lane]?.removeFirst()
+                continue
+            }
             let room = min(transport.freeSlots - leaving, Self.chunk, active.remaining)
             guard submit(from: active, lane: lane, upTo: room) else { break }
-            if active.remaining == 0 { finishSubmitting(lane) }
+            if active.remaining == 0 {
+                leaveQueue(active)
+                queues[lane]?.removeFirst()
+            }
         }
         if queues[lane]?.isEmpty ?? true { context.budget.setWork(false, for: key, lane: lane) }
     }
@@ -103,10 +112,6 @@ struct SenderDesk {
         guard room > 0 else { return true }
         let now = Clocks.steady
         let end = context.lease.submitsUntil(owner: active.batch.owner)
-        guard end > now else {
-            finishSubmitting(lane, isAbandoned: true)
-            return true
-        }
         guard let token = currentToken(now) else { return false }
         var wanted = room
         var isProbe = false
@@ -197,11 +202,6 @@ struct SenderDesk {
         }
         slots.append(slot)
         return slots.count - 1
-    }
-
-    private mutating func finishSubmitting(_ lane: Lane, isAbandoned: Bool = false) {
-        guard let active = queues[lane]?.removeFirst() else { return }
-        if isAbandoned { leaveOver(active) } else { leaveQueue(active) }
     }
 
     private func leaveQueue(_ active: ActiveBatch) {
