@@ -1,11 +1,13 @@
 import Glibc
 
-/// The kernel's clocks that no one can set.
+/// The kernel's clocks.
 public enum KernelClock: Sendable {
     /// Time since boot, suspended time included: what leases are compared with (CLOCK_BOOTTIME).
     case bootTime
     /// Time since boot without suspended time: what systemd and time-outs go by (CLOCK_MONOTONIC).
     case monotonic
+    /// Time since 1970, which somebody may set (CLOCK_REALTIME).
+    case realTime
     /// CPU time of the calling thread (CLOCK_THREAD_CPUTIME_ID).
     case threadCPU
     /// CPU time of all threads of the process (CLOCK_PROCESS_CPUTIME_ID).
@@ -23,6 +25,7 @@ public enum KernelClock: Sendable {
         switch self {
         case .bootTime: CLOCK_BOOTTIME
         case .monotonic: CLOCK_MONOTONIC
+        case .realTime: CLOCK_REALTIME
         case .threadCPU: CLOCK_THREAD_CPUTIME_ID
         case .processCPU: CLOCK_PROCESS_CPUTIME_ID
         }

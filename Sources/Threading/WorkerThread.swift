@@ -64,10 +64,12 @@ private final class Start {
 private func threadMain(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
     guard let context = unsafe context else { return nil }
     let start = unsafe Unmanaged<Start>.fromOpaque(context).takeRetainedValue()
+    // Set, not added: started from Dispatch's pool, a thread would inherit a mask that blocks nearly everything, and
+    // hand it on to processes it spawns.
     var signals = sigset_t()
     unsafe sigemptyset(&signals)
     unsafe sigaddset(&signals, SIGPIPE)
-    unsafe pthread_sigmask(SIG_BLOCK, &signals, nil)
+    unsafe pthread_sigmask(SIG_SETMASK, &signals, nil)
     nameThread(start.name)
     start.body()
     return nil

@@ -9,6 +9,8 @@ final class Claimer: Stage {
     let name = "claimer"
     /// How often batches are looked for from the beginning, for those that committed late.
     private static let sweepInterval = 5 * Micros.second
+    /// How long a batch that could not be prepared is left alone.
+    private static let returnDelay = 5 * Micros.second
 
     private let context: StageContext
     private let pools: SenderPools
@@ -29,6 +31,7 @@ final class Claimer: Stage {
     func run() {
         let session = Session(options: context.database.queue(name), stop: stopping, logger: context.logger)
         var floors = ClaimFloors()
+        var left: [ClaimedBatch] = []
         var leaseToken = Int64.random(in: 1..<Int64.max / 2)
         while !stopping.isStopped {
             guard let owner = context.lease.owner else {
@@ -38,7 +41,8 @@ final class Claimer: Stage {
             leaseToken += 1
             let wait = session.attempt(opened: { _ throws(PostgresError) in floors = ClaimFloors() }) {
                 connection throws(PostgresError) in
-                try claim(owner: owner, leaseToken: leaseToken, floors: &floors, on: connection)
+                try giveBack(&left, owner: owner, on: connection)
+                return try claim(owner: owner, leaseToken: leaseToken, floors: &floors, left: &left, on: connection)
             }
             if let wait, wait > .zero { context.bells.claim.wait(timeout: wait) }
         }
@@ -52,6 +56,7 @@ final class Claimer: Stage {
         owner: Int32,
         leaseToken: Int64,
         floors: inout ClaimFloors,
+        left: inout [ClaimedBatch],
         on connection: PostgresConnection
     ) throws(PostgresError) -> Duration {
         let now = context.lease.databaseNow
@@ -66,15 +71,34 @@ final class Claimer: Stage {
             ? [] : try connection.run(ClaimBatches(wishes: wishes, owner: owner, leaseToken: leaseToken))
         guard !claimed.isEmpty else { return try nextLook(served.map(\.id), on: connection) }
         for batch in claimed { floors.saw(batch) }
+        left = claimed
         context.counters.add { [count = Int64(claimed.count)] in $0.batchesClaimed += count }
         let preparer = BatchPreparer(context: context, targets: context.directory.all, topics: pools.topics)
         // Most urgent first: a one-off must not wait while a broadcast's tokens are read.
         for batch in claimed.sorted(by: { ($0.lane, $0.id) < ($1.lane, $1.id) }) {
             for prepared in try preparer.prepare([batch], owner: owner, on: connection) {
                 try passOn(prepared, on: connection)
+                left.removeAll { $0.id == batch.id }
             }
         }
         return .zero
+    }
+
+    /// Gives back what was claimed and not passed on: an error came in between, or a rule that only a newer daemon
+    /// understands. Otherwise it would be ours as long as we live.
+    private func giveBack(
+        _ left: inout [ClaimedBatch],
+        owner: Int32,
+        on connection: PostgresConnection
+    ) throws(PostgresError) {
+        guard !left.isEmpty else { return }
+        let records = left.map { BatchRecord(id: $0.id, leaseToken: $0.leaseToken, outcomes: []) }
+        let statement = ReleaseBatches(owner: owner, batches: records, delay: Self.returnDelay)
+        let count = try connection.runReturningCount(statement)
+        if count > 0 {
+            context.logger.warning("batches that could not be prepared were given back", metadata: .init([.count: "\(count)"]))
+        }
+        left = []
     }
 
     private func passOn(

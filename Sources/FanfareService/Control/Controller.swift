@@ -1,5 +1,5 @@
 internal import FanfareCore
-internal import Glibc
+internal import Foundation
 internal import Logging
 internal import PostgresClient
 
@@ -69,7 +69,7 @@ private struct Tenure {
             EnterInstance(
                 daemon: context.settings.daemonName,
                 host: hostName(),
-                pid: getpid(),
+                pid: ProcessInfo.processInfo.processIdentifier,
                 version: context.settings.version,
                 leaseMicroseconds: LeaseGuard.length
             )
@@ -166,7 +166,6 @@ private struct Tenure {
 }
 
 private func hostName() -> String {
-    var buffer = [CChar](repeating: 0, count: 256)
-    guard unsafe gethostname(&buffer, buffer.count - 1) == 0 else { return "unknown" }
-    return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    let name = try? String(contentsOfFile: "/proc/sys/kernel/hostname", encoding: .utf8)
+    return name?.trimmingCharacters(in: .whitespacesAndNewlines) ?? "unknown"
 }

@@ -187,23 +187,26 @@ struct CloseBatches: PostgresStatement {
     }
 }
 
-/// Gives a daemon's batches back, for example those it had not begun when it was told to stop.
+/// Gives a daemon's batches back: those it had not begun when it was told to stop, or could not prepare.
 struct ReleaseBatches: PostgresStatement {
     static let name = "release_batches"
     static let sql = """
-        UPDATE fanfare.batches AS b SET owner = NULL, lease_token = NULL, not_before = clock_timestamp(),
-            outcomes = coalesce(nullif(r.outcomes, ''), b.outcomes)
+        UPDATE fanfare.batches AS b SET owner = NULL, lease_token = NULL,
+            not_before = clock_timestamp() + $5 * interval '1 microsecond', outcomes = coalesce(nullif(r.outcomes, ''), b.outcomes)
         FROM unnest($2::bigint[], $3::bigint[], $4::bytea[]) AS r (id, lease_token, outcomes)
         WHERE b.id = r.id AND b.owner = $1 AND b.lease_token = r.lease_token
         """
 
     let owner: Int32
     let batches: [BatchRecord]
+    /// How long nobody is to claim them.
+    var delay: Microseconds = 0
 
     func bind(to binds: inout PostgresBinds) {
         binds.append(owner)
         binds.append(batches.map(\.id))
         binds.append(batches.map(\.leaseToken))
         binds.append(batches.map(\.outcomes))
+        binds.append(delay)
     }
 }

@@ -1,5 +1,4 @@
 internal import FanfareCore
-internal import Glibc
 internal import Threading
 
 /// One stage of the pipeline: a loop on a thread of its own, since it blocks in libpq or libcurl.
@@ -80,11 +79,7 @@ enum Clocks {
     }
 
     /// The wall clock of this machine, microseconds since 1970.
-    static var wall: Microseconds {
-        var time = timespec()
-        unsafe clock_gettime(CLOCK_REALTIME, &time)
-        return Int64(time.tv_sec) * Micros.second + Int64(time.tv_nsec) / 1000
-    }
+    static var wall: Microseconds { KernelClock.realTime.microseconds }
 }
 
 extension Duration {
