@@ -81,7 +81,7 @@ public struct AdoptionChange: Sendable {
     /// - Parameter isDone: whether it was carried out.
     /// - Returns: the old identity and the new one.
     public func text(isDone: Bool) -> String {
-        "was:     \(old?.text ?? "adopted by nobody")\n\(isDone ? "is now" : "would be"): \(new.text)"
+        "was: \(old?.text ?? "adopted by nobody")\n\(isDone ? "is:  " : "will be: ")\(new.text)"
     }
 }
 

@@ -1,0 +1,146 @@
+import Foundation
+import TestKit
+import Testing
+
+/// Runs the program to its end.
+private func fanfare(
+    _ arguments: String...,
+    environment: [String: String] = [:]
+) async throws -> (status: Int32, output: [String], errors: [String]) {
+    var environment = environment
+    if environment["DATABASE_URL"] == nil { environment["DATABASE_URL"] = "postgres://127.0.0.1:1/app" }
+    let program = try FanfareBinary.path()
+    let process = try await onThread("fanfare") { [environment] in
+        try ProgramProcess(program, arguments, environment: environment)
+    }
+    var (output, errors): ([String], [String]) = ([], [])
+    for await line in process.output { output.append(line) }
+    for await line in process.errors { errors.append(line) }
+    return (await process.exitStatus(), output, errors)
+}
+
+/// Waits for a line with a word in it.
+private func line(with word: String, in lines: AsyncStream<String>) async -> String? {
+    for await line in lines where line.contains(word) { return line }
+    return nil
+}
+
+@Suite struct CommandLineTests {
+    @Test(arguments: [["--bogus"], ["emit"], ["emit", "t", "[1]"], ["emit", "t", "{}", "--ttl", "soon"], ["nonsense"]])
+    func mistakesOfUsageEndWith64(arguments: [String]) async throws {
+        let program = try FanfareBinary.path()
+        let process = try await onThread("fanfare") {
+            try ProgramProcess(program, arguments, environment: ["DATABASE_URL": "postgres://127.0.0.1:1/app"])
+        }
+        var errors: [String] = []
+        for await line in process.errors { errors.append(line) }
+        #expect(await process.exitStatus() == 64)
+        #expect(errors.first?.isEmpty == false)
+        #expect(!errors.joined().contains("Error("))
+    }
+
+    @Test func anUnreachableDatabaseEndsWith69() async throws {
+        let result = try await fanfare("status")
+        #expect(result.status == 69)
+        #expect(result.output.isEmpty)
+        #expect(result.errors.first?.hasPrefix("fanfare: ") == true)
+        #expect(result.errors.contains("  where: postgres://127.0.0.1:1/app"))
+        #expect(result.errors.last == "  to mend it: Is PostgreSQL running, and database.url right?")
+    }
+
+    @Test func aDaemonWaitsForItsDatabaseAndThenEndsWith69() async throws {
+        let result = try await fanfare("serve", "--wait-for-database", "2s", "--json")
+        #expect(result.status == 69)
+        #expect(result.errors.contains { $0.contains(#""msg":"database not reachable yet""#) })
+    }
+
+    @Test func aWrongConfigurationEndsWith78() async throws {
+        let file = NSTemporaryDirectory() + "fanfare-cli-\(UUID().uuidString).yaml"
+        try "log: { levl: debug }\n".write(toFile: file, atomically: true, encoding: .utf8)
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        let result = try await fanfare("serve", "--config", file)
+        #expect(result.status == 78)
+        #expect(result.errors.first?.contains("\(file):1:8: log.levl: unknown key; did you mean `level`?") == true)
+        let missing = try await fanfare("rules", "list", "--config", "/nowhere/fanfare.yaml")
+        #expect(missing.status == 78)
+        #expect(missing.errors == ["fanfare: /nowhere/fanfare.yaml: there is no such file"])
+    }
+
+    @Test func checkEndsWith1AndSaysWhy() async throws {
+        let result = try await fanfare("check")
+        #expect(result.status == 1)
+        #expect(result.output.contains { $0.hasPrefix("fail  database: ") })
+    }
+
+    @Test func theVersionIsPrinted() async throws {
+        #expect(try await fanfare("version").output.first?.hasPrefix("fanfare ") == true)
+        #expect(try await fanfare("version", "--json").output.first?.hasPrefix("{\"version\":") == true)
+    }
+}
+
+@Suite(.database) struct CommandLineDatabaseTests {
+    private var environment: [String: String] { ["DATABASE_URL": TestDatabase.current.url] }
+
+    @Test func emitPrintsTheIDAlone() async throws {
+        let result = try await fanfare("emit", "order.shipped", "{\"id\": 1}", environment: environment)
+        #expect(result.status == 0 && result.errors.isEmpty)
+        #expect(try sql("SELECT id FROM fanfare.outbox") == result.output)
+    }
+
+    @Test func aDatabaseThatIsNotOursEndsWith78() async throws {
+        let nobody = try await fanfare("serve", environment: environment)
+        #expect(nobody.status == 78)
+        #expect(nobody.errors.suffix(3).first?.contains("nobody has adopted this database") == true)
+        try sql("SELECT fanfare.adopt()")
+        try sql("UPDATE fanfare.installation SET database_oid = 1")
+        let copy = try await fanfare("serve", environment: environment)
+        #expect(copy.status == 78)
+        #expect(copy.errors.contains { $0.contains("a copy of the one that was adopted") })
+        try sql("UPDATE fanfare.schema_version SET version = 9, oldest_daemon = 9")
+        let newer = try await fanfare("serve", environment: environment)
+        #expect(newer.status == 78)
+        #expect(newer.errors.contains { $0.contains("Upgrade Fanfare") })
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aDaemonReloadsAndDrains() async throws {
+        try sql("SELECT fanfare.adopt()")
+        let file = NSTemporaryDirectory() + "fanfare-cli-\(UUID().uuidString).yaml"
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        try "log: { format: json }\n".write(toFile: file, atomically: true, encoding: .utf8)
+        let program = try FanfareBinary.path()
+        let environment = environment
+        let process = try await onThread("fanfare") {
+            try ProgramProcess(program, ["serve", "--config", file], environment: environment)
+        }
+        #expect(await line(with: #""msg":"ready""#, in: process.errors) != nil)
+
+        try "log: { format: json, level: debug }\nsend: { streams: 7 }\n"
+            .write(toFile: file, atomically: true, encoding: .utf8)
+        process.signal(SIGHUP)
+        let restart = await line(with: "needs a restart", in: process.errors)
+        #expect(restart?.contains("send.streams") == true)
+        #expect(await line(with: "configuration reloaded", in: process.errors) != nil)
+
+        try "log: { levl: debug }\n".write(toFile: file, atomically: true, encoding: .utf8)
+        process.signal(SIGHUP)
+        let refused = await line(with: "configuration not reloaded", in: process.errors)
+        #expect(refused?.contains("log.levl") == true)
+
+        process.signal(SIGTERM)
+        #expect(await process.exitStatus() == 0)
+        #expect(try sql("SELECT count(*) FROM fanfare.instances") == ["0"])
+    }
+
+    @Test(.timeLimit(.minutes(1))) func anInterruptStopsAtOnce() async throws {
+        try sql("SELECT fanfare.adopt()")
+        let program = try FanfareBinary.path()
+        let environment = environment
+        let process = try await onThread("fanfare") {
+            try ProgramProcess(program, ["serve", "--json"], environment: environment)
+        }
+        #expect(await line(with: #""msg":"ready""#, in: process.errors) != nil)
+        process.signal(SIGINT)
+        #expect(await line(with: "stopped at once", in: process.errors) != nil)
+        #expect(await process.exitStatus() == 1)
+    }
+}

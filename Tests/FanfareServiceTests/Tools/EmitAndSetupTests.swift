@@ -1,0 +1,95 @@
+import PostgresClient
+import TestKit
+import Testing
+
+@testable import FanfareCore
+@testable import FanfareService
+
+@Suite(.database) struct EmitToolTests {
+    @Test func anEventIsStoredWithKeyAndTTL() throws {
+        let id = try toolDatabase()
+            .emit(type: "order.shipped", payload: #"{"id": 7, "note": "é"}"#, key: "k1", ttl: TimeSpan("4h"))
+        let rows = try sql(
+            "SELECT type || ' ' || key || ' ' || ttl || ' ' || payload FROM fanfare.outbox WHERE id = $1",
+            "\(id)"
+        )
+        #expect(rows == [#"order.shipped k1 PT4H {"id": 7, "note": "é"}"#])
+    }
+
+    @Test(arguments: ["[1]", "7", "{", ""])
+    func whatIsNoObjectIsAMistakeOfUsage(payload: String) throws {
+        let error = #expect(throws: ToolError.self) {
+            try toolDatabase().emit(type: "t", payload: payload, key: nil, ttl: nil)
+        }
+        #expect(error?.kind == .usage)
+        #expect(try sql("SELECT count(*) FROM fanfare.outbox") == ["0"])
+    }
+
+    @Test func aMissingRoleIsNamed() throws {
+        try withRole(in: nil) { role in
+            let error = #expect(throws: ToolError.self) {
+                try toolDatabase(user: role).emit(type: "t", payload: "{}", key: nil, ttl: nil)
+            }
+            #expect(error?.kind == .configuration)
+            #expect(error?.hint.contains("fanfare_emitter") == true)
+        }
+    }
+}
+
+@Suite(.database) struct SetupToolTests {
+    @Test func aPlanSaysWhatIsThereAndWhatComes() throws {
+        let configuration = try toolConfiguration("installation: production")
+        let plan = try ToolDatabase(configuration, environment: [:]).migrationPlan(configuration)
+        #expect(plan.from == 1 && plan.to == 1 && plan.adopts)
+        #expect(plan.text(isDone: false).contains("would adopt the database as production"))
+        try DatabaseSetup(configuration, environment: [:]).migrate()
+        let again = try ToolDatabase(configuration, environment: [:]).migrationPlan(configuration)
+        #expect(!again.adopts)
+    }
+
+    @Test func aDatabaseWithoutSchemaIsPlannedAndRefusedByOthers() throws {
+        try sql("DROP SCHEMA fanfare CASCADE")
+        let configuration = try toolConfiguration()
+        let database = try ToolDatabase(configuration, environment: [:])
+        let plan = try database.migrationPlan(configuration)
+        #expect(plan.from == nil && plan.adopts)
+        let error = #expect(throws: ToolError.self) { try database.status() }
+        #expect(error?.kind == .configuration)
+        #expect(error?.hint == "Run `fanfare migrate`.")
+    }
+
+    @Test func adoptionShowsBothIdentities() throws {
+        let database = try toolDatabase()
+        #expect(try database.adoption(as: "one").old == nil)
+        try sql("SELECT fanfare.adopt('one')")
+        try sql("UPDATE fanfare.installation SET database_oid = 1")
+        let change = try database.adoption(as: "two")
+        #expect(change.old?.name == "one" && change.old?.databaseOID == 1)
+        #expect(change.new.name == "two")
+        #expect(change.new.databaseOID != 1)
+        #expect(change.new.systemIdentifier == change.old?.systemIdentifier)
+    }
+}
+
+@Suite struct ToolErrorTests {
+    @Test(arguments: [
+        ("42P01", ToolError.Kind.configuration), ("42501", .configuration), ("28P01", .configuration),
+        ("3D000", .configuration), ("22P02", .failed), ("23505", .failed), ("42601", .failed), ("53300", .unavailable),
+        ("57P03", .unavailable),
+    ])
+    func theServersWordDecidesTheExitCode(state: String, kind: ToolError.Kind) {
+        let error = ToolError(PostgresError(.server, sqlState: state, message: "no"), at: "postgres:///app")
+        #expect(error.kind == kind)
+    }
+
+    @Test func aServerThatDoesNotAnswerIsUnavailable() {
+        let error = ToolError(PostgresError(.connectionFailed, message: "refused"), at: "postgres://user:***@host/app")
+        #expect(error.exitCode == 69)
+        #expect(error.description.contains("  where: postgres://user:***@host/app\n  to mend it: "))
+    }
+
+    @Test func theServersDetailIsNotShown() {
+        let error = PostgresError(.server, sqlState: "23505", message: "twice", detail: "Key (token)=(secret)")
+        #expect(!ToolError(error, at: "here").description.contains("secret"))
+    }
+}

@@ -1,0 +1,117 @@
+import TestKit
+import Testing
+
+@testable import FanfareCore
+@testable import FanfareService
+
+@Suite(.database) struct RuleToolTests {
+    private static let shipped = """
+        - name: shipped
+          app: shop
+          event: order.shipped
+          when: $.total > 10
+          to: { users: $.customer }
+          message: { notification: { title: "Order {{id}}", body: "On its way" } }
+          ttl: 4h
+        """
+
+    private func set(_ yaml: String, _ file: String = "rules.yaml") throws -> RuleSet {
+        try RuleSet(RulesFile(yaml: yaml, named: file).rules)
+    }
+
+    @Test func rulesAreAddedOnceAndMarkedAsFromAFile() throws {
+        let database = try toolDatabase()
+        let set = try set(Self.shipped)
+        #expect(try database.planRules(set, prune: false).items.map(\.change) == [.added])
+        #expect(try database.rules(app: nil).isEmpty)
+        let applied = try database.applyRules(set, prune: false)
+        #expect(applied.rules.map(\.state) == ["unchecked"])
+        #expect(applied.text.contains("no daemon runs"))
+        let stored = try database.rules(app: "shop")
+        #expect(stored.map(\.name) == ["shipped"])
+        #expect(stored.map(\.isFromFile) == [true])
+        #expect(stored.map(\.event) == ["order.shipped"])
+        #expect(try database.applyRules(set, prune: false).plan.isEmpty)
+        #expect(try database.rules(app: "shop").map(\.version) == [1])
+    }
+
+    @Test func aChangeIsShownByItsPath() throws {
+        let database = try toolDatabase()
+        _ = try database.applyRules(set(Self.shipped), prune: false)
+        let changed = Self.shipped.replacing("ttl: 4h", with: "lane: bulk").replacing("On its", with: "Out its")
+        let plan = try database.planRules(set(changed), prune: false)
+        #expect(plan.items.map(\.change) == [.changed])
+        #expect(
+            plan.items.flatMap(\.differences).map(\.text).sorted() == [
+                "lane: (none) → \"bulk\"", "message.notification.body: \"On its way\" → \"Out its way\"",
+                "ttl: \"4h\" → (none)",
+            ]
+        )
+        #expect(plan.json["rules"]?.arrayValue?.first?["change"] == "changed")
+        _ = try database.applyRules(set(changed), prune: false)
+        #expect(try database.rules(app: nil).map(\.version) == [2])
+    }
+
+    @Test func pruningDropsOnlyWhatCameFromFilesOfTheSameApps() throws {
+        let database = try toolDatabase()
+        let other = Self.shipped.replacing("name: shipped", with: "name: second")
+        let foreign = Self.shipped.replacing("app: shop", with: "app: other")
+        _ = try database.applyRules(set([Self.shipped, other, foreign].joined(separator: "\n")), prune: false)
+        try sql(
+            """
+            SELECT fanfare.put_rule('{"app": "shop", "name": "by-sql", "event": "e", "to": {"everyone": true},
+                "message": {"notification": {"title": "t"}}}')
+            """
+        )
+        let kept = try database.applyRules(set(Self.shipped), prune: false)
+        #expect(kept.plan.items.map(\.change) == [.dropped, .unchanged])
+        #expect(kept.plan.isEmpty)
+        #expect(try database.rules(app: nil).count == 4)
+        _ = try database.applyRules(set(Self.shipped), prune: true)
+        #expect(try database.rules(app: nil).map { "\($0.app)/\($0.name)" } == ["other/shipped", "shop/by-sql", "shop/shipped"])
+    }
+
+    @Test func oneBadRuleStopsAllAndIsFoundByItsLine() throws {
+        let bad = Self.shipped.replacing("name: shipped", with: "name: bad").replacing("$.total > 10", with: "$.total")
+        let error = try #require(
+            throws: ToolError.self,
+            performing: {
+                try toolDatabase().applyRules(set(Self.shipped + "\n" + bad), prune: false)
+            }
+        )
+        #expect(error.kind == .failed)
+        #expect(error.reason.hasPrefix("rules.yaml:11: when: is no predicate"))
+        #expect(try toolDatabase().rules(app: nil).isEmpty)
+    }
+
+    @Test func allProblemsOfAllRulesAreTold() throws {
+        let typo = Self.shipped.replacing("ttl: 4h", with: "tll: 4h")
+        let name = Self.shipped.replacing("name: shipped", with: "name: has blanks in it")
+        let error = try #require(throws: ToolError.self) { try set(typo + "\n" + name) }
+        let lines = error.reason.split(separator: "\n")
+        #expect(lines.count == 2)
+        #expect(lines[0].hasPrefix("rules.yaml:7: tll: "))
+        #expect(lines[1].hasPrefix("rules.yaml:8: name: has to be 1 to 100 letters"))
+    }
+
+    @Test func aRuleInTwoFilesIsFound() throws {
+        let first = try RulesFile(yaml: Self.shipped, named: "a.yaml").rules
+        let second = try RulesFile(yaml: Self.shipped, named: "b.yaml").rules
+        let error = #expect(throws: ToolError.self) { try RuleSet(first + second) }
+        #expect(error?.reason == "b.yaml:1: name: is in a.yaml:1 already")
+    }
+
+    @Test func anAuthorNeedsNoOtherRole() throws {
+        try withRole(in: "fanfare_author") { role in
+            let database = try toolDatabase(user: role)
+            #expect(try database.applyRules(set(Self.shipped), prune: true).rules.count == 1)
+        }
+    }
+
+    @Test func valuesAreComparedAsJSON() throws {
+        let old = try JSONValue(parsing: #"{"a": 1.0, "b": [1, {"c": 2}], "d": null, "e": [1]}"#)
+        let new = try JSONValue(parsing: #"{"b": [1, {"c": 3}], "a": 1, "e": [1, 2], "f": {}}"#)
+        #expect(JSONDifference.between(old, new).map(\.path) == ["b[1].c", "e", "f", "d"])
+        #expect(JSONDifference.between(old, old).isEmpty)
+    }
+}

@@ -1,0 +1,135 @@
+import TestKit
+import Testing
+
+@testable import FanfareCore
+@testable import FanfareService
+
+@Suite(.database) struct StatusToolTests {
+    @Test func daemonsQueuesAndHealthAreShown() throws {
+        try sql("SELECT fanfare.register_device('shop', 'apns', 'aa01')")
+        try sql(
+            """
+            INSERT INTO fanfare.instances (name, host, pid, version, lease_until, leads, report)
+            SELECT 'production', 'host' || n, n, '1.0', clock_timestamp() + (5 - n) * interval '1 hour',
+                CASE n WHEN 1 THEN '{maintenance}'::text[] ELSE '{}' END,
+                jsonb_build_object('listening', n = 1, 'breakers', jsonb_build_object('shop/apns/production', 'open'),
+                    'fuses_blown', (SELECT jsonb_agg(t.id) FROM fanfare.targets AS t WHERE t.environment = 'production'))
+            FROM generate_series(1, 6, 5) AS n
+            """
+        )
+        try sql(
+            """
+            INSERT INTO fanfare.batches (event_id, rule_version, target_id, lane, device_ids)
+            SELECT 1, 1, id, 2, '{1,2,3}' FROM fanfare.targets WHERE environment = 'production'
+            """
+        )
+        let report = try toolDatabase().status()
+        #expect(report.hasDaemon)
+        #expect(report.daemons.map(\.isAlive) == [true, false])
+        #expect(report.daemons.first?.leads == ["maintenance"])
+        #expect(report.queues.map(\.lane) == ["bulk"])
+        #expect(report.queues.map(\.ready) == [3])
+        let daemon = report.json["daemons"]?.arrayValue?.first
+        #expect(daemon?["alive"] == true)
+        #expect(daemon?["fuses_blown"] == ["shop/apns/production"])
+        for word in ["alive for", "lease over", "shop/apns/production open", "blown: shop/apns/production", "bulk", "outbox"] {
+            #expect(report.text.contains(word))
+        }
+    }
+
+    @Test func aReaderMaySeeIt() throws {
+        try withRole(in: "fanfare_reader") { role in
+            #expect(try !toolDatabase(user: role).status().hasDaemon)
+            #expect(try toolDatabase(user: role).rules(app: nil).isEmpty)
+        }
+    }
+}
+
+@Suite(.database) struct CheckupTests {
+    private func items(_ yaml: String? = nil, user: String? = nil) throws -> [CheckItem] {
+        Checkup(try toolConfiguration(yaml, user: user), environment: [:]).items(online: false)
+    }
+
+    private func item(_ name: String, in items: [CheckItem]) -> CheckItem? {
+        items.first { $0.name == name }
+    }
+
+    @Test func anAdoptedDatabaseIsFine() throws {
+        try sql("SELECT fanfare.adopt('production')")
+        let items = try items("installation: production")
+        #expect(items.filter { $0.level == .fail } == [])
+        for name in ["database", "LISTEN", "connections", "autovacuum", "privileges", "installation", "schema", "rules"] {
+            #expect(item(name, in: items)?.level == .ok, "\(name)")
+        }
+    }
+
+    @Test func whatIsMissingIsNamed() throws {
+        try withRole(in: "fanfare_daemon") { role in
+            try sql("SELECT fanfare.adopt()")
+            #expect(try item("privileges", in: items(user: role))?.level == .ok)
+            try sql("REVOKE DELETE ON fanfare.outbox FROM fanfare_daemon")
+            let privileges = try item("privileges", in: items(user: role))
+            #expect(privileges?.level == .fail)
+            #expect(privileges?.detail == "missing: DELETE on fanfare.outbox")
+            #expect(privileges?.advice.contains("GRANT fanfare_daemon") == true)
+        }
+    }
+
+    @Test func copiesAndForeignDatabasesFail() throws {
+        #expect(try item("installation", in: items("installation: a"))?.detail == "nobody has adopted this database")
+        try sql("SELECT fanfare.adopt('b')")
+        let foreign = try items("installation: a").filter { $0.name == "installation" && $0.level == .fail }
+        #expect(foreign.first?.detail.contains("belongs to installation b") == true)
+        try sql("UPDATE fanfare.installation SET database_oid = 1")
+        let copy = try items("installation: b").filter { $0.name == "installation" && $0.level == .fail }
+        #expect(copy.first?.detail.contains("copy") == true)
+    }
+
+    @Test func appsAreComparedWithCredentials() throws {
+        try sql("SELECT fanfare.adopt()")
+        try sql("SELECT fanfare.register_device('shop', 'apns', 'aa01')")
+        let yaml = """
+            apps: { store: { apns: { team_id: ABCDEFGHIJ, key_id: ABCDEFGHIJ, key_file: nowhere.p8, topic: com.example } } }
+            """
+        let items = try items(yaml)
+        #expect(item("app shop", in: items)?.detail == "has devices in the database, and no credentials")
+        #expect(item("app store", in: items)?.detail == "has credentials, and neither devices nor rules")
+        #expect(item("key of store", in: items)?.level == .fail)
+        #expect(item("key of store", in: items)?.detail.contains("/etc/fanfare/nowhere.p8") == true)
+    }
+
+    @Test func refusedRulesFailUnlessAnOlderVersionIsInForce() throws {
+        try sql("SELECT fanfare.adopt()")
+        try sql("SELECT fanfare.put_rule('{\"app\": \"shop\", \"name\": \"bad\"}')")
+        try sql("UPDATE fanfare.rule_versions SET state = 'refused', reason = 'event: is missing'")
+        let refused = try item("rule shop/bad", in: items())
+        #expect(refused?.level == .fail)
+        #expect(refused?.detail == "version 1 is refused: event: is missing")
+        try sql(
+            """
+            INSERT INTO fanfare.rule_versions (rule_id, version, definition, state, app_id, event_type, rule_created_at,
+                audience, kind, lane)
+            SELECT rule_id, 0, '{}', 'active', 1, 'e', clock_timestamp(), 'everyone', 'device', 1
+            FROM fanfare.rule_versions
+            """
+        )
+        #expect(try item("rule shop/bad", in: items())?.level == .warn)
+    }
+
+    @Test func alarmsAreWarnings() throws {
+        try sql("SELECT fanfare.adopt()")
+        try sql("INSERT INTO fanfare.alarms (name, detail) VALUES ('prune_fuse/shop', 'too many')")
+        #expect(try item("alarm: prune_fuse/shop", in: items())?.level == .warn)
+    }
+
+    @Test func anUnreachableDatabaseIsOneItem() throws {
+        let configuration = try Configuration.parse(
+            nil,
+            named: "",
+            directory: "/",
+            environment: ["DATABASE_URL": "postgres://127.0.0.1:1/app"]
+        )
+        let items = Checkup(configuration, environment: [:]).items(online: false)
+        #expect(items.last?.name == "database" && items.last?.level == .fail)
+    }
+}

@@ -1,0 +1,43 @@
+import FanfareService
+import TestKit
+
+/// The commands' view of the running test's database.
+func toolDatabase(user: String? = nil, environment: [String: String] = [:]) throws -> ToolDatabase {
+    try ToolDatabase(toolConfiguration(user: user), environment: environment)
+}
+
+/// A configuration that names the running test's database.
+///
+/// - Parameters:
+///   - yaml: the rest of it.
+///   - user: who connects; nil for the superuser.
+func toolConfiguration(_ yaml: String? = nil, user: String? = nil) throws -> Configuration {
+    var url = TestDatabase.current.url
+    if let user { url = url.replacing("user=postgres", with: "user=\(user)") }
+    return try Configuration.parse(
+        yaml,
+        named: "fanfare.yaml",
+        directory: "/etc/fanfare",
+        environment: ["DATABASE_URL": url]
+    )
+}
+
+/// Runs SQL in the running test's database and gives the first column back.
+@discardableResult
+func sql(_ text: String, _ binds: String?...) throws -> [String?] {
+    let connection = try TestDatabase.current.connect()
+    defer { connection.close() }
+    return try connection.query(text, binds: binds).rows.map { $0.first ?? nil }
+}
+
+/// Runs a body with a role that may log in and has nothing but the rights of another one.
+///
+/// - Parameters:
+///   - parent: the role it is a member of; nil for none.
+///   - body: gets its name.
+func withRole(in parent: String?, _ body: (String) throws -> Void) throws {
+    let role = TestDatabase.current.name.replacing("test_", with: "role_").replacing("-", with: "_")
+    try sql("CREATE ROLE \(role) LOGIN" + (parent.map { " IN ROLE \($0)" } ?? ""))
+    defer { _ = try? sql("DROP ROLE \(role)") }
+    try body(role)
+}
