@@ -1,4 +1,5 @@
 import FanfareService
+import PostgresClient
 import TestKit
 
 /// The commands' view of the running test's database.

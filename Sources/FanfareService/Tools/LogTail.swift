@@ -1,0 +1,165 @@
+internal import FanfareCore
+internal import PostgresClient
+
+/// Follows the logs of a database: which events were planned, and what became of each pair.
+///
+/// Reads only what was appended since the last look, by its place in the partitions: an index on the time of closing
+/// would cost every batch something, for a command that is seldom run. Nothing is notified. A row is missed if its
+/// transaction stays open while more than ``slack`` pages are filled behind it. Used by one thread.
+public final class LogTail {
+    /// Which events to follow.
+    public struct Filter: Sendable {
+        /// Of this event only.
+        public var eventID: Int64?
+        /// Of this type only.
+        public var eventType: String?
+        /// From then on; nil for now.
+        public var since: Since?
+
+        /// Makes a filter that lets everything pass.
+        public init() {}
+    }
+
+    /// Pages that are read again each time, since sessions that append at once fill different pages.
+    static let slack: Int64 = 64
+
+    /// Where a partition was read to, and which rows of its last pages.
+    private struct Place {
+        var page: Int64
+        var seen: [Int64: Int64] = [:]
+    }
+
+    private let connection: PostgresConnection
+    private let database: String
+    private let filter: Filter
+    private let start: TailStart.Row
+    private var places: [String: Place] = [:]
+
+    init(_ connection: PostgresConnection, database: String, filter: Filter) throws(PostgresError) {
+        self.connection = connection
+        self.database = database
+        self.filter = filter
+        guard let start = try connection.run(TailStart(since: filter.since)).first else {
+            throw PostgresError(.protocolMismatch, message: "the server does not say what time it is")
+        }
+        self.start = start
+    }
+
+    /// What came since the last look, in the order of time.
+    ///
+    /// - Returns: events and outcomes; a part of them if there are many, the rest with the next call.
+    /// - Throws: ``ToolError``.
+    public func next() throws(ToolError) -> [TailLine] {
+        do throws(PostgresError) {
+            var lines: [TailLine] = []
+            for partition in try connection.run(LogPartitions()) where partition.pages > 0 {
+                lines += try read(partition)
+            }
+            return lines.sorted { ($0.at, $0.eventID) < ($1.at, $1.eventID) }
+        } catch {
+            throw ToolError(error, at: database)
+        }
+    }
+
+    private func read(_ partition: LogPartitions.Row) throws(PostgresError) -> [TailLine] {
+        guard let reader = TailReader.allCases.first(where: { partition.name.hasPrefix($0.rawValue) }) else { return [] }
+        var place = places[partition.name] ?? Place(page: firstPage(partition))
+        // Retention empties partitions; then all that is in them is new.
+        if partition.pages <= place.page { place = Place(page: 0, seen: place.seen) }
+        let from = max(0, place.page - Self.slack)
+        place.seen = place.seen.filter { $0.value >= from }
+        let seen = "{" + place.seen.keys.map(String.init).joined(separator: ",") + "}"
+        let rows = try connection.query(
+            reader.sql(partition: partition.name),
+            "(\(from),0)",
+            start.since,
+            filter.eventID.map { "\($0)" },
+            filter.eventType,
+            seen
+        ).rows
+        for row in rows {
+            guard let id = row[0].flatMap({ Int64($0) }), let page = row[1].flatMap({ Int64($0) }) else { continue }
+            place.seen[id] = page
+            place.page = max(place.page, page)
+        }
+        // What the filter left out was read too.
+        if Set(rows.map { $0[0] }).count < reader.limit { place.page = max(place.page, partition.pages - 1) }
+        places[partition.name] = place
+        return rows.compactMap(reader.line)
+    }
+
+    /// Where to begin: at the front of the partitions whose days are asked for, near the end of the others, in which only
+    /// what is closed late comes in.
+    private func firstPage(_ partition: LogPartitions.Row) -> Int64 {
+        guard let ring = partition.name.split(separator: "_").last.flatMap({ Int64($0) }) else { return 0 }
+        let day = start.today - (start.today - ring + 32) % 32
+        return day >= start.sinceDay - 1 && filter.since != nil ? 0 : max(0, partition.pages - 1)
+    }
+}
+
+extension ToolDatabase {
+    /// Follows the logs.
+    ///
+    /// - Parameter filter: which events.
+    /// - Returns: reads on with each call of `next()`; its session lasts as long as it does.
+    /// - Throws: ``ToolError``.
+    public func tail(_ filter: LogTail.Filter) throws(ToolError) -> LogTail {
+        do throws(PostgresError) {
+            return try LogTail(PostgresConnection.open(options), database: place, filter: filter)
+        } catch {
+            throw ToolError(error, at: place)
+        }
+    }
+}
+
+/// When and on which day of the ids a tail begins.
+struct TailStart: PostgresStatement {
+    static let name = "tail_start"
+    static let sql = """
+        SELECT s.at::text, (clock_timestamp() AT TIME ZONE 'UTC')::date - DATE '2020-01-01',
+            (s.at AT TIME ZONE 'UTC')::date - DATE '2020-01-01'
+        FROM (
+            SELECT coalesce($2::timestamptz, clock_timestamp() - make_interval(secs => coalesce($1, 0)::float8)) AS at
+        ) AS s
+        """
+
+    let since: Since?
+
+    /// A beginning.
+    struct Row {
+        /// The time as PostgreSQL writes it.
+        let since: String
+        /// Days since 2020-01-01, as ids have them.
+        let today: Int64
+        let sinceDay: Int64
+    }
+
+    func bind(to binds: inout PostgresBinds) {
+        binds.append(since?.seconds)
+        binds.append(since?.text)
+    }
+
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Row {
+        Row(since: try row.string(0), today: Int64(try row.int32(1)), sinceDay: Int64(try row.int32(2)))
+    }
+}
+
+/// The partitions of both logs.
+struct LogPartitions: PostgresStatement {
+    static let name = "log_partitions"
+    static let sql = """
+        SELECT c.relname::text, pg_relation_size(c.oid) / current_setting('block_size')::bigint
+        FROM pg_inherits AS i JOIN pg_class AS c ON c.oid = i.inhrelid
+        WHERE i.inhparent IN ('fanfare.event_log'::regclass, 'fanfare.batch_log'::regclass)
+        """
+
+    /// One partition.
+    struct Row {
+        let name: String
+        let pages: Int64
+    }
+
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Row {
+        Row(name: try row.string(0), pages: try row.int64(1))
+    }
+}

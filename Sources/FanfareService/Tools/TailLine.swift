@@ -1,0 +1,103 @@
+public import FanfareCore
+internal import PostgresClient
+
+/// One line of `fanfare tail`: the fate of an event, or the outcome of one attempt for one pair.
+public struct TailLine: Sendable {
+    /// What a pair's attempt came to.
+    struct Push: Sendable {
+        let rule: String
+        let app: String
+        let platform: String
+        let environment: String
+        let deviceID: Int64
+        let userID: String?
+        let attempt: Int64
+        let outcome: String
+        let reason: String
+        let batchID: Int64
+    }
+
+    /// What a line is about.
+    enum Subject: Sendable {
+        case event(fate: String, key: String?, detail: String?)
+        case push(Push)
+    }
+
+    let at: Timestamp
+    let eventID: Int64
+    let eventType: String
+    /// When the event was emitted; nil if its log row is gone.
+    let emittedAt: Timestamp?
+    let subject: Subject
+
+    private var lagMilliseconds: Int64? {
+        emittedAt.map { (at.microseconds - $0.microseconds) / 1000 }
+    }
+
+    /// The line as JSON, with the keys of log lines.
+    public var json: JSONValue {
+        var object = JSONObject()
+        object["at"] = JSONValue(at)
+        object[LogKey.eventID.rawValue] = JSONValue(eventID)
+        object[LogKey.eventType.rawValue] = .string(eventType)
+        switch subject {
+        case .event(let fate, let key, let detail):
+            object[LogKey.eventFate.rawValue] = .string(fate)
+            object["event.key"] = key.map(JSONValue.string)
+            object["detail"] = detail.map(JSONValue.string)
+        case .push(let push):
+            object[LogKey.ruleName.rawValue] = .string(push.rule)
+            object[LogKey.app.rawValue] = .string(push.app)
+            object[LogKey.provider.rawValue] = .string(push.platform)
+            object[LogKey.environment.rawValue] = .string(push.environment)
+            object[LogKey.deviceID.rawValue] = JSONValue(push.deviceID)
+            object["user.id"] = push.userID.map(JSONValue.string)
+            object[LogKey.attempt.rawValue] = JSONValue(push.attempt)
+            object[LogKey.outcome.rawValue] = .string(push.outcome)
+            object[LogKey.reason.rawValue] = .string(push.reason)
+            object[LogKey.batchID.rawValue] = JSONValue(push.batchID)
+        }
+        object[LogKey.lagMilliseconds.rawValue] = lagMilliseconds.map { JSONValue($0) }
+        return .object(object)
+    }
+
+    /// The line for people.
+    ///
+    /// - Parameter colour: whether a terminal shows it.
+    /// - Returns: one line.
+    public func text(colour: Bool) -> String {
+        let time = String(at.rfc3339.dropFirst(11).prefix(12))
+        let lag = lagMilliseconds.map { "\($0) ms" } ?? ""
+        var cells: [String]
+        let word: String
+        switch subject {
+        case .event(let fate, let key, let detail):
+            word = fate
+            cells = ["event", eventType, "\(eventID)", key.map { "key \($0)" }, detail].compactMap { $0 }
+        case .push(let push):
+            word = push.outcome
+            let user = push.userID.map { " of \($0)" } ?? ""
+            cells = [
+                "push", eventType, "\(eventID)", "\(push.app)/\(push.rule)",
+                "\(push.platform) device \(push.deviceID)\(user)",
+            ]
+            if push.reason != push.outcome { cells.append(push.reason) }
+            if push.attempt > 1 { cells.append("attempt \(push.attempt)") }
+        }
+        cells = ([time] + cells + [lag]).filter { !$0.isEmpty }.map(TextTable.printable)
+        cells.insert(colour ? Self.coloured(word) : word, at: 2)
+        return cells.joined(separator: "  ")
+    }
+
+    /// Green for what went well, yellow for what waits, red for what needs a look, dim for the rest.
+    private static func coloured(_ word: String) -> String {
+        let code =
+            switch word {
+            case "accepted", "planned": "32"
+            case "retrying", "waiting", "attempted", "pending": "33"
+            case "gone", "rejected", "refused", "exhausted", "unknown": "31"
+            default: "2"
+            }
+        return "\u{1B}[\(code)m\(word)\u{1B}[0m"
+    }
+}
