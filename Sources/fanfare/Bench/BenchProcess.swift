@@ -1,0 +1,84 @@
+import Foundation
+import Threading
+
+/// A program that a bench runs beside itself; it ends with the bench, however that ends.
+///
+/// A shell stands between: its standard input is a pipe from the bench, and when that closes the program is killed.
+final class BenchProcess: Sendable {
+    /// The program's own process id.
+    let processID: Int32
+    private let shell: Process
+    private let input: FileHandle
+    private let log: String
+    private let finished = Mailbox<Never>()
+
+    private static let script = #"""
+        trap '' INT TERM HUP
+        exec 3<&0
+        log=$1
+        shift
+        (trap - INT TERM HUP; exec "$@" </dev/null >"$log" 2>&1 3<&-) &
+        program=$!
+        echo "$program"
+        (cat <&3 >/dev/null; kill -KILL "$program") >/dev/null 2>&1 &
+        watch=$!
+        exec >/dev/null 2>&1 3<&-
+        wait "$program"
+        status=$?
+        kill -KILL "$watch"
+        exit "$status"
+        """#
+
+    /// Starts a program.
+    ///
+    /// It inherits no setting of Fanfare or libpq: the environment wins over the configuration file, and a bench must
+    /// not end in somebody's database.
+    init(_ executable: String, _ arguments: [String], log: String) throws {
+        self.log = log
+        shell = Process()
+        shell.executableURL = URL(fileURLWithPath: "/bin/sh")
+        shell.arguments = ["-c", Self.script, "sh", log, executable] + arguments
+        shell.environment = ProcessInfo.processInfo.environment.filter { name, _ in
+            !name.hasPrefix("FANFARE_") && !name.hasPrefix("PG") && name != "DATABASE_URL" && name != "NOTIFY_SOCKET"
+        }
+        let (inputPipe, outputPipe) = (Pipe(), Pipe())
+        shell.standardInput = inputPipe
+        shell.standardOutput = outputPipe
+        input = inputPipe.fileHandleForWriting
+        let finished = finished
+        shell.terminationHandler = { _ in finished.close() }
+        try shell.run()
+        guard let processID = Int32(Self.firstLine(of: outputPipe.fileHandleForReading)) else {
+            throw BenchError("\(executable) could not be started")
+        }
+        self.processID = processID
+    }
+
+    /// Whether it is gone.
+    var hasEnded: Bool { finished.take(timeout: .zero) == nil }
+
+    /// Ends it with SIGTERM, with SIGKILL if it does not go within 40 seconds; harmless again.
+    func stop() {
+        guard !hasEnded else { return }
+        kill(processID, SIGTERM)
+        guard finished.take(timeout: .seconds(40)) != nil else { return }
+        kill(processID, SIGKILL)
+        while finished.take() != nil {}
+    }
+
+    /// The end of what it printed.
+    var lastWords: String {
+        let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
+        return text.split(separator: "\n").suffix(5).joined(separator: "\n")
+    }
+
+    private static func firstLine(of handle: FileHandle) -> String {
+        var line = Data()
+        while !line.contains(UInt8(ascii: "\n")) {
+            let more = handle.availableData
+            guard !more.isEmpty else { break }
+            line += more
+        }
+        return String(decoding: line, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+}

@@ -1,0 +1,119 @@
+import ArgumentParser
+import Foundation
+import PushSandbox
+import PushTransport
+
+/// What the daemon pushes to.
+enum SinkKind: String, ExpressibleByArgument, CaseIterable {
+    /// The simulated provider, which checks every request and keeps counts only.
+    case sandbox
+    /// `nghttpd --echo-upload`, which answers 200 to anything.
+    case nghttpd
+}
+
+/// A place to push to, and the credentials for it.
+struct BenchSink: Sendable {
+    let endpoint: String
+    let caFile: String?
+    let keyFile: String
+    let teamID: String
+    let keyID: String
+    let topic: String
+
+    /// Writes a daemon's configuration.
+    ///
+    /// - Returns: its path.
+    func writeConfiguration(named name: String, database: BenchDatabase, in place: BenchPlace) throws -> String {
+        var lines = [
+            "database:",
+            "  url: \"\(database.url)\"",
+            "apps:",
+            "  bench:",
+            "    apns:",
+            "      team_id: \"\(teamID)\"",
+            "      key_id: \"\(keyID)\"",
+            "      key_file: \"\(keyFile)\"",
+            "      topic: \"\(topic)\"",
+            "      endpoint: \(endpoint)",
+            "      sandbox_endpoint: \(endpoint)",
+        ]
+        if let caFile { lines.append("      ca_file: \"\(caFile)\"") }
+        lines += ["log:", "  level: warning"]
+        let path = place.directory + "/\(name).yaml"
+        try (lines.joined(separator: "\n") + "\n").write(toFile: path, atomically: true, encoding: .utf8)
+        return path
+    }
+
+    /// The same credentials for another endpoint.
+    func at(_ endpoint: String, caFile: String?) -> BenchSink {
+        BenchSink(endpoint: endpoint, caFile: caFile, keyFile: keyFile, teamID: teamID, keyID: keyID, topic: topic)
+    }
+}
+
+extension BenchPlace {
+    /// Starts a simulated provider in this process.
+    ///
+    /// - Parameters:
+    ///   - name: of its folder.
+    ///   - keepsLedger: whether it writes down what it gets, with times, or counts only.
+    /// - Returns: the provider, and how to push to it.
+    /// - Throws: if it cannot start.
+    func startSandbox(named name: String, keepsLedger: Bool) async throws -> (sandbox: PushSandbox, sink: BenchSink) {
+        var options = SandboxOptions(directory: directory + "/" + name)
+        options.sink = !keepsLedger
+        let sandbox = try await PushSandbox.start(options)
+        let sink = BenchSink(
+            endpoint: "https://localhost:\(sandbox.tlsPort)",
+            caFile: sandbox.ready.caFile,
+            keyFile: sandbox.ready.dir + "/AuthKey_\(options.keyID).p8",
+            teamID: options.teamID,
+            keyID: options.keyID,
+            topic: options.topics.first ?? ""
+        )
+        return (sandbox, sink)
+    }
+
+    /// Starts nghttpd on a free port of 127.0.0.1.
+    ///
+    /// - Parameters:
+    ///   - certificates: a folder with `server.pem` and `server-key.pem`.
+    ///   - threads: its threads.
+    /// - Returns: its origin.
+    /// - Throws: if it is not installed or does not start.
+    func startNghttpd(certificates: String, threads: Int = 1) throws -> String {
+        guard let program = Self.program("nghttpd") else {
+            throw BenchError("nghttpd is not installed; on Debian: apt install nghttp2-server")
+        }
+        for _ in 0..<8 {
+            // Nothing reserves a port for another process: pick one and see.
+            let port = Int.random(in: 20_000..<60_000)
+            let server = try BenchProcess(
+                program,
+                ["--echo-upload", "-n\(threads)", "-a", "127.0.0.1", "\(port)"]
+                    + ["server-key.pem", "server.pem"].map { certificates + "/" + $0 },
+                log: directory + "/nghttpd.log"
+            )
+            atEnd { server.stop() }
+            while !server.hasEnded {
+                if ProcessFiles.isListening(port: port) { return "https://localhost:\(port)" }
+                Thread.sleep(forTimeInterval: 0.02)
+            }
+        }
+        throw BenchError("nghttpd did not start; its log: " + directory + "/nghttpd.log")
+    }
+
+    /// Finds a program in PATH.
+    static func program(_ name: String) -> String? {
+        let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
+        return (path.split(separator: ":").map(String.init) + ["/usr/sbin"])
+            .map { $0 + "/" + name }
+            .first { FileManager.default.isExecutableFile(atPath: $0) }
+    }
+}
+
+extension Endpoint {
+    /// Whether nobody but this machine can be behind it.
+    var isLoopback: Bool {
+        host == "localhost" || host == "::1" || host.hasPrefix("127.") && host.allSatisfy { $0.isNumber || $0 == "." }
+    }
+}

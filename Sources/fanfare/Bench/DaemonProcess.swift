@@ -1,0 +1,114 @@
+import Foundation
+import PostgresClient
+
+/// `fanfare serve` in a process of its own, so that its CPU and memory are the sender's alone.
+struct DaemonProcess: Sendable {
+    let process: BenchProcess
+
+    /// Starts the daemon and waits until it has sent something: rules are checked, connections stand.
+    static func start(
+        named name: String,
+        configuration: String,
+        database: BenchDatabase,
+        in place: BenchPlace
+    ) throws -> DaemonProcess {
+        let program = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().path
+        let log = place.directory + "/\(name).log"
+        let daemon = DaemonProcess(process: try BenchProcess(program, ["serve", "-c", configuration], log: log))
+        place.atEnd { daemon.process.stop() }
+        let connection = try database.connect()
+        defer { connection.close() }
+        try daemon.wait(on: connection, seconds: 30, for: "check the rules") {
+            try connection.number("SELECT count(*) FROM fanfare.rule_versions WHERE state <> 'active'") == 0
+        }
+        _ = try connection.query("SELECT fanfare.emit('bench.one', '{\"user\": \"u1\", \"n\": 0}')")
+        try daemon.waitUntilIdle(on: connection)
+        return daemon
+    }
+
+    /// Waits until everything that was emitted is sent and recorded, calling `step` at every look, 40 times a second.
+    func waitUntilIdle(on connection: PostgresConnection, step: () -> Void = {}) throws {
+        try wait(on: connection, seconds: 3600, for: "finish") {
+            step()
+            return try !connection.hasWork()
+        }
+    }
+
+    private func wait(
+        on connection: PostgresConnection,
+        seconds: Double,
+        for what: String,
+        until isDone: () throws -> Bool
+    ) throws {
+        let end = Date().addingTimeInterval(seconds)
+        while try !isDone() {
+            guard !process.hasEnded else { throw BenchError("the daemon ended:\n" + process.lastWords) }
+            guard Date() < end else { throw BenchError("the daemon did not \(what) in time:\n" + process.lastWords) }
+            Thread.sleep(forTimeInterval: 0.025)
+        }
+    }
+}
+
+/// The stages whose CPU is told apart, by the names of their threads.
+enum BenchStage: String, CaseIterable {
+    case plan, slice
+    case claim = "claim, render"
+    case send, record, other
+
+    init(thread: String) {
+        switch thread {
+        case "planner": self = .plan
+        case "slicer": self = .slice
+        case "claimer": self = .claim
+        case "recorder": self = .record
+        case let name where name.hasPrefix("send-"): self = .send
+        default: self = .other
+        }
+    }
+}
+
+/// What was used up to a moment.
+struct Usage {
+    /// CPU microseconds of the daemon by stage.
+    var daemon: [BenchStage: Double] = [:]
+    /// CPU microseconds of all of PostgreSQL.
+    var postgres = 0.0
+    /// Bytes of write-ahead log.
+    var wal = 0.0
+    /// Bytes of all tables and indexes of Fanfare.
+    var tables = 0.0
+
+    /// The use between two moments.
+    static func - (later: Usage, earlier: Usage) -> Usage {
+        Usage(
+            daemon: later.daemon.merging(earlier.daemon) { $0 - $1 },
+            postgres: later.postgres - earlier.postgres,
+            wal: later.wal - earlier.wal,
+            tables: later.tables - earlier.tables
+        )
+    }
+
+    /// CPU microseconds of the daemon, all stages.
+    var total: Double { daemon.values.reduce(0, +) }
+
+    /// Reads all counters.
+    static func read(
+        _ daemon: DaemonProcess,
+        _ database: BenchDatabase,
+        _ connection: PostgresConnection
+    ) throws -> Usage {
+        var usage = Usage()
+        for (name, nanoseconds) in ProcessFiles.threadCPU(of: daemon.process.processID) {
+            usage.daemon[BenchStage(thread: name), default: 0] += Double(nanoseconds) / 1000
+        }
+        usage.postgres = ProcessFiles.familyCPU(of: database.server) * 1_000_000
+        usage.wal = try connection.number("SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')")
+        usage.tables = try connection.number(
+            """
+            SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class AS c
+            WHERE c.relnamespace = 'fanfare'::regnamespace AND c.relkind = 'r'
+            """
+        )
+        return usage
+    }
+}

@@ -1,0 +1,83 @@
+import Foundation
+import PostgresClient
+import PushSandbox
+import Threading
+
+/// How long it takes from sending COMMIT to the complete request at the provider, on one clock (CLOCK_MONOTONIC).
+///
+/// Events are emitted by the clock, whether the one before has arrived or not: a slow one delays no sample.
+struct LatencyBench: Sendable {
+    let daemon: DaemonProcess
+    let database: BenchDatabase
+    let samples: Int
+
+    /// Microseconds on CLOCK_MONOTONIC before COMMIT, by the sample's number.
+    typealias Commits = [Int: Int64]
+
+    /// Emits all samples, idle and beside a broadcast.
+    func run() throws -> (idle: Commits, busy: Commits) {
+        note("latency of \(samples) events on an idle daemon")
+        let idle = try idle()
+        note("latency of \(samples) events while a broadcast runs")
+        return (idle, try duringBroadcast())
+    }
+
+    /// Emits to a daemon that has nothing else to do.
+    private func idle() throws -> Commits {
+        let connection = try database.connect()
+        defer { connection.close() }
+        let commits = try emit(from: 0, on: connection)
+        try daemon.waitUntilIdle(on: connection)
+        return commits
+    }
+
+    /// Emits while broadcasts run in the bulk lane; what is left of them is cancelled in the end.
+    private func duringBroadcast() throws -> Commits {
+        let connection = try database.connect()
+        defer { connection.close() }
+        var events: [String] = []
+        let commits = try emit(from: samples, on: connection) {
+            let left = try connection.number(
+                "SELECT (SELECT count(*) FROM fanfare.batches WHERE lane = 2) + (SELECT count(*) FROM fanfare.plans)"
+            )
+            guard left < 8 else { return }
+            let event = try connection.query("SELECT fanfare.emit('bench.broadcast', '{\"title\": \"News\"}')")
+            events += event.rows.compactMap { $0.first.flatMap { $0 } }
+        }
+        for event in events { _ = try connection.query("SELECT fanfare.cancel($1::bigint)", event) }
+        try daemon.waitUntilIdle(on: connection)
+        return commits
+    }
+
+    private func emit(
+        from first: Int,
+        on connection: PostgresConnection,
+        before prepare: () throws -> Void = {}
+    ) throws -> Commits {
+        var commits: Commits = [:]
+        for sample in first..<first + samples {
+            try prepare()
+            Thread.sleep(forTimeInterval: .random(in: 0.02..<0.06))
+            try connection.execute("BEGIN")
+            try connection.run(EmitSample(user: "u\(1 + sample % database.devices)", number: Int64(sample)))
+            commits[sample] = KernelClock.monotonic.microseconds
+            try connection.execute("COMMIT")
+        }
+        return commits
+    }
+}
+
+/// Emits an event that is recognised at the provider.
+struct EmitSample: PostgresStatement {
+    typealias Row = Void
+    static let name = "bench_emit_sample"
+    static let sql = "SELECT fanfare.emit('bench.sample', jsonb_build_object('user', $1::text, 'n', $2::bigint))"
+
+    let user: String
+    let number: Int64
+
+    func bind(to binds: inout PostgresBinds) {
+        binds.append(user)
+        binds.append(number)
+    }
+}

@@ -1,0 +1,75 @@
+import Foundation
+import PushSandbox
+
+/// Milliseconds from commit to arrival, in rising order.
+struct LatencyResults: Sendable {
+    let idle: [Double]
+    let busy: [Double]
+
+    /// Looks up in a stopped sandbox's ledger when the events arrived.
+    init(_ commits: (idle: LatencyBench.Commits, busy: LatencyBench.Commits), ledger: String) throws {
+        let arrivals = try Self.arrivals(ledger: ledger)
+        idle = try Self.latencies(commits.idle, arrivals)
+        busy = try Self.latencies(commits.busy, arrivals)
+    }
+
+    /// Milliseconds from commit to arrival, in rising order.
+    ///
+    /// - Parameters:
+    ///   - commits: what was emitted.
+    ///   - arrivals: when each arrived, in microseconds.
+    /// - Returns: one for each event.
+    /// - Throws: if some did not arrive.
+    private static func latencies(_ commits: LatencyBench.Commits, _ arrivals: [Int: Int64]) throws -> [Double] {
+        let found = commits.compactMap { sample, commit in arrivals[sample].map { Double($0 - commit) / 1000 } }
+        guard found.count == commits.count else {
+            throw BenchError("\(commits.count - found.count) of \(commits.count) samples never reached the provider")
+        }
+        return found.sorted()
+    }
+
+    /// When samples arrived, in microseconds on CLOCK_MONOTONIC, by their number.
+    ///
+    /// - Parameter ledger: path of a stopped sandbox's ledger.
+    /// - Returns: the first arrival of each.
+    /// - Throws: if it cannot be read.
+    private static func arrivals(ledger: String) throws -> [Int: Int64] {
+        let decoder = JSONDecoder()
+        let marker = Data(#""apns-collapse-id":"sample-"#.utf8)
+        var arrivals: [Int: Int64] = [:]
+        // Broadcasts are most of it: only lines of samples are decoded.
+        for line in try Data(contentsOf: URL(fileURLWithPath: ledger), options: .mappedIfSafe).split(separator: 10) {
+            guard line.range(of: marker) != nil else { continue }
+            let push = try decoder.decode(ReceivedPush.self, from: line)
+            guard let sample = push.headers["apns-collapse-id"]?.split(separator: "-").last.flatMap({ Int($0) }) else {
+                continue
+            }
+            let at = Int64(push.atNanoseconds / 1000)
+            arrivals[sample] = min(at, arrivals[sample] ?? at)
+        }
+        return arrivals
+    }
+}
+
+extension BenchReport {
+    /// Adds percentiles.
+    mutating func add(_ results: LatencyResults) {
+        add("idle", "idle", results.idle, p50: .atMost(3), p99: .atMost(15))
+        add("broadcast", "beside a broadcast", results.busy, p50: nil, p99: .atMost(50))
+    }
+
+    private mutating func add(_ id: String, _ what: String, _ latencies: [Double], p50: Bar?, p99: Bar) {
+        let title = "commit to request, \(what)"
+        add("latency.\(id).p50", title + ", p50", "ms", [latencies.percentile(50)], bar: p50)
+        add("latency.\(id).p90", title + ", p90", "ms", [latencies.percentile(90)])
+        add("latency.\(id).p99", title + ", p99", "ms", [latencies.percentile(99)], bar: p99)
+    }
+}
+
+extension [Double] {
+    /// The nearest-rank percentile of values in rising order.
+    fileprivate func percentile(_ percent: Double) -> Double {
+        guard !isEmpty else { return .nan }
+        return self[Swift.min(count - 1, Swift.max(0, Int((percent / 100 * Double(count)).rounded(.up)) - 1))]
+    }
+}

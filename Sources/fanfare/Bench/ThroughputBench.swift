@@ -1,0 +1,127 @@
+import FanfareCore
+import Foundation
+import PostgresClient
+import Threading
+
+/// How fast the daemon works off what is emitted, and what that costs.
+struct ThroughputBench: Sendable {
+    /// What one load took.
+    struct Result: Sendable {
+        let pushes: Double
+        let seconds: Double
+        let usage: Usage
+        /// Bytes resident: the most, and the median over the load.
+        let peak: Double
+        let steady: Double
+
+        var rate: Double { pushes / seconds }
+    }
+
+    let daemon: DaemonProcess
+    let database: BenchDatabase
+
+    /// Events of one recipient each, all visible at once.
+    func backlog(_ events: Int) throws -> Result {
+        let connection = try database.connect()
+        defer { connection.close() }
+        try connection.execute("BEGIN")
+        _ = try connection.query(
+            """
+            SELECT count(fanfare.emit('bench.one', jsonb_build_object('user', 'u' || 1 + n * 7919 % $2::bigint, 'n', n)))
+            FROM generate_series(1, $1::bigint) AS n
+            """,
+            String(events),
+            String(database.devices)
+        )
+        return try measure(on: connection, pushes: events) { try connection.execute("COMMIT") }
+    }
+
+    /// Events of one recipient each, one to a transaction, by several writers beside the daemon.
+    func stream(_ events: Int, writers: Int) throws -> Result {
+        let connection = try database.connect()
+        defer { connection.close() }
+        let each = events / writers
+        return try measure(on: connection, pushes: each * writers) {
+            let failures = Locked<[String]>([])
+            let threads = (0..<writers).map { writer in
+                WorkerThread.start(name: "writer") {
+                    do {
+                        try write(each, writer: writer)
+                    } catch {
+                        failures.withLock { $0.append("\(error)") }
+                    }
+                }
+            }
+            for thread in threads { thread.join() }
+            if let failure = failures.withLock({ $0.first }) { throw BenchError("a writer failed: \(failure)") }
+        }
+    }
+
+    /// One event to all devices, in the bulk lane.
+    func broadcast() throws -> Result {
+        let connection = try database.connect()
+        defer { connection.close() }
+        return try measure(on: connection, pushes: database.devices) {
+            _ = try connection.query("SELECT fanfare.emit('bench.broadcast', '{\"title\": \"News\"}')")
+        }
+    }
+
+    private func write(_ events: Int, writer: Int) throws {
+        let connection = try database.connect()
+        defer { connection.close() }
+        for event in 0..<events {
+            let number = writer * events + event
+            try connection.run(EmitOne(user: "u\(1 + number * 7919 % database.devices)", number: Int64(number)))
+        }
+    }
+
+    /// Lets loose a load and waits until the last outcome is recorded.
+    private func measure(on connection: PostgresConnection, pushes: Int, load: () throws -> Void) throws -> Result {
+        // On a connection of its own: `connection` may be inside the transaction that is the load.
+        let watcher = try database.connect()
+        defer { watcher.close() }
+        let acceptedBefore = try watcher.number(Self.accepted)
+        ProcessFiles.resetPeak(of: daemon.process.processID)
+        let before = try Usage.read(daemon, database, watcher)
+        let start = try watcher.clock()
+        try load()
+        var resident: [Double] = []
+        try daemon.waitUntilIdle(on: watcher) {
+            resident.append(ProcessFiles.memory(of: daemon.process.processID).now)
+        }
+        let end = try watcher.number("SELECT extract(epoch FROM max(closed_at)) FROM fanfare.batch_log")
+        let usage = try Usage.read(daemon, database, watcher) - before
+        let accepted = try watcher.number(Self.accepted) - acceptedBefore
+        guard Int(accepted) == pushes else {
+            throw BenchError("of \(pushes) pushes \(Int(accepted)) were accepted; figures of failures mean nothing")
+        }
+        return Result(
+            pushes: Double(pushes),
+            seconds: end - start,
+            usage: usage,
+            peak: ProcessFiles.memory(of: daemon.process.processID).peak,
+            steady: resident.sorted()[resident.count / 2]
+        )
+    }
+
+    private static let accepted = """
+        SELECT coalesce(sum(pairs), 0)
+        FROM (SELECT pairs, outcome FROM fanfare.stats_pending UNION ALL SELECT pairs, outcome FROM fanfare.stats) AS s
+        WHERE outcome = \(Outcome.accepted.rawValue)
+        """
+}
+
+/// Emits an event for one user.
+struct EmitOne: PostgresStatement {
+    typealias Row = Void
+    static let name = "bench_emit_one"
+    static let sql = "SELECT fanfare.emit('bench.one', jsonb_build_object('user', $1::text, 'n', $2::bigint))"
+
+    let user: String
+    let number: Int64
+
+    func bind(to binds: inout PostgresBinds) {
+        binds.append(user)
+        binds.append(number)
+    }
+}

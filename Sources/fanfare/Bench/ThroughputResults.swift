@@ -1,0 +1,69 @@
+import Foundation
+
+/// The results of all runs.
+struct ThroughputResults: Sendable {
+    private(set) var broadcasts: [ThroughputBench.Result] = []
+    private(set) var backlogs: [ThroughputBench.Result] = []
+    private(set) var streams: [ThroughputBench.Result] = []
+    /// CPU microseconds per request of bare libcurl against the same sink.
+    private(set) var bare: [Double] = []
+
+    /// Runs each load as often as asked, taking turns, so that a slow minute of the machine falls on all alike.
+    init(_ bench: ThroughputBench, events: Int, writers: Int, runs: Int, baseline: BenchSink?) throws {
+        for run in 1...runs {
+            note("run \(run) of \(runs): broadcast to \(bench.database.devices)")
+            broadcasts.append(try bench.broadcast())
+            if let baseline {
+                let load = TransportLoad(sink: baseline, requests: max(20_000, bench.database.devices / 2))
+                bare.append(try load.bareCurl().microseconds)
+            }
+            note("run \(run) of \(runs): backlog of \(events) events")
+            backlogs.append(try bench.backlog(events))
+            note("run \(run) of \(runs): \(events) events by \(writers) writers")
+            streams.append(try bench.stream(events, writers: writers))
+        }
+    }
+}
+
+extension BenchReport {
+    /// Adds the figures of the loads.
+    mutating func add(_ results: ThroughputResults) {
+        let (broadcasts, backlogs, streams) = (results.broadcasts, results.backlogs, results.streams)
+        add("backlog.rate", "events, backlog drained", "/s", backlogs.map(\.rate), bar: .atLeast(20_000))
+        add("stream.rate", "events, emitted to recorded at once", "/s", streams.map(\.rate), bar: .atLeast(8000))
+        add("broadcast.rate", "pushes, broadcast", "/s", broadcasts.map(\.rate))
+        addCPU("broadcast", "push of a broadcast", broadcasts)
+        addCPU("backlog", "event of a backlog", backlogs)
+        addCPU("stream", "event emitted at once", streams)
+        let ratios = zip(broadcasts, results.bare).map { $0.usage.total / $0.pushes / $1 }
+        add("bare.cpu", "bare libcurl in C, CPU per request", "µs", results.bare)
+        add("broadcast.ratio", "daemon over bare libcurl, CPU per push", "×", ratios, bar: .atMost(1.15))
+        addMemory(broadcasts)
+        addDatabase(broadcasts)
+    }
+
+    private mutating func addCPU(_ id: String, _ what: String, _ results: [ThroughputBench.Result]) {
+        add("\(id).cpu", "daemon's CPU per \(what)", "µs", results.map { $0.usage.total / $0.pushes })
+        for stage in BenchStage.allCases {
+            let values = results.map { ($0.usage.daemon[stage] ?? 0) / $0.pushes }
+            add("\(id).cpu.\(stage)", "    \(stage.rawValue)", "µs", values)
+        }
+        add("\(id).postgres", "PostgreSQL's CPU per \(what)", "µs", results.map { $0.usage.postgres / $0.pushes })
+    }
+
+    private mutating func addMemory(_ broadcasts: [ThroughputBench.Result]) {
+        let mebibyte = 1_048_576.0
+        let (peaks, medians) = (broadcasts.map { $0.peak / mebibyte }, broadcasts.map { $0.steady / mebibyte })
+        add("memory.peak", "resident memory in a broadcast, peak", "MiB", peaks, bar: .atMost(96))
+        add("memory.median", "resident memory in a broadcast, median", "MiB", medians)
+    }
+
+    private mutating func addDatabase(_ broadcasts: [ThroughputBench.Result]) {
+        // Later broadcasts find the queue's pages empty; the first one is what an empty database pays.
+        let bytes = broadcasts.map { $0.usage.tables / $0.pushes }
+        add("database.first", "database per recipient, first broadcast", "B", Array(bytes.prefix(1)), bar: .atMost(12))
+        let later = Array(bytes.dropFirst())
+        add("database.later", "database per recipient, later broadcasts", "B", later, bar: .atMost(12))
+        add("database.wal", "write-ahead log per recipient", "B", broadcasts.map { $0.usage.wal / $0.pushes })
+    }
+}

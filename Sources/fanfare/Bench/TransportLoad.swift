@@ -1,0 +1,151 @@
+import CurlBaseline
+import Foundation
+import HTTP2Client
+import PushTransport
+import Threading
+
+/// The same pushes again and again, as fast as they are answered, sent by one sender or another.
+struct TransportLoad: Sendable {
+    /// What one run took.
+    struct Result: Sendable {
+        let requests: Int
+        let seconds: Double
+        let cpuSeconds: Double
+
+        /// CPU microseconds per request, user and system.
+        var microseconds: Double { cpuSeconds * 1_000_000 / Double(requests) }
+        var rate: Double { Double(requests) / seconds }
+    }
+
+    let sink: BenchSink
+    var requests: Int
+    var connections = 2
+    var streams = 100
+
+    /// The same load with another number of requests.
+    func with(requests: Int) -> TransportLoad {
+        var load = self
+        load.requests = requests
+        return load
+    }
+
+    /// libcurl's multi interface in C, with nothing around it.
+    func bareCurl() throws -> Result {
+        var (cpu, wall) = (0.0, 0.0)
+        let url = "\(sink.endpoint)/3/device/" + String(repeating: "a", count: 64)
+        let answered = unsafe curl_baseline_run(
+            url,
+            sink.caFile,
+            Int32(clamping: requests),
+            Int32(clamping: connections),
+            Int32(clamping: streams),
+            &cpu,
+            &wall
+        )
+        guard answered == requests else { throw BenchError("bare libcurl had \(answered) of \(requests) answers") }
+        return Result(requests: requests, seconds: wall, cpuSeconds: cpu)
+    }
+
+    /// The daemon's transport, one thread for each connection, as the daemon uses it.
+    func ownTransport() throws -> Result {
+        let lanes = Locked<[Lane]>([])
+        let failures = Locked<[String]>([])
+        let start = KernelClock.monotonic.microseconds
+        let threads = (0..<connections).map { index in
+            let share = requests / connections + (index < requests % connections ? 1 : 0)
+            return WorkerThread.start(name: "transport") {
+                do {
+                    let lane = try run(share)
+                    lanes.withLock { $0.append(lane) }
+                } catch {
+                    failures.withLock { $0.append("\(error)") }
+                }
+            }
+        }
+        for thread in threads { thread.join() }
+        let seconds = Double(KernelClock.monotonic.microseconds - start) / 1_000_000
+        if let failure = failures.withLock({ $0.first }) { throw BenchError("the transport failed: \(failure)") }
+        let (answered, cpu) = lanes.withLock { lanes in
+            (lanes.reduce(0) { $0 + $1.accepted }, lanes.reduce(0) { $0 + $1.cpuMicroseconds })
+        }
+        guard answered == requests else { throw BenchError("the transport had \(answered) of \(requests) answers") }
+        return Result(requests: requests, seconds: seconds, cpuSeconds: Double(cpu) / 1_000_000)
+    }
+
+    /// h2load, what nghttp2 does at best; nil where it is not installed.
+    func h2load() throws -> Result? {
+        guard let program = BenchPlace.program("h2load") else { return nil }
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: program)
+        let body = NSTemporaryDirectory() + "fanfare-bench-" + UUID().uuidString
+        try Data(Self.body).write(to: URL(fileURLWithPath: body))
+        defer { try? FileManager.default.removeItem(atPath: body) }
+        process.arguments = ["-n\(requests)", "-c\(connections)", "-m\(streams)", "-t\(connections)", "-d", body]
+        for (name, value) in Self.fields + [("apns-id", Self.deliveryID)] {
+            process.arguments? += ["-H", "\(name): \(value)"]
+        }
+        process.arguments?.append(sink.endpoint + "/3/device/" + String(repeating: "a", count: 64))
+        process.standardOutput = FileHandle.nullDevice
+        let cpu = ProcessFiles.endedChildrenCPU
+        let start = KernelClock.monotonic.microseconds
+        try process.run()
+        process.waitUntilExit()
+        let seconds = Double(KernelClock.monotonic.microseconds - start) / 1_000_000
+        guard process.terminationStatus == 0 else { throw BenchError("h2load ended with \(process.terminationStatus)") }
+        return Result(requests: requests, seconds: seconds, cpuSeconds: ProcessFiles.endedChildrenCPU - cpu)
+    }
+
+    /// One thread's part.
+    private struct Lane: Sendable {
+        let accepted: Int
+        let cpuMicroseconds: Int64
+    }
+
+    private func run(_ count: Int) throws -> Lane {
+        let start = KernelClock.threadCPU.microseconds
+        var options = TransportOptions()
+        options.connections = 1
+        options.streams = streams
+        options.caFile = sink.caFile
+        let client = try HTTP2Client(endpoint: Endpoint(sink.endpoint), options: options)
+        let head = try HeaderBlock(Self.fields.map { try HeaderField($0.0, $0.1) }, varyingName: "apns-id")
+        let body = PushBody(Self.body)
+        let (path, id) = (Array("/3/device/".utf8) + Array(repeating: 97, count: 64), Array(Self.deliveryID.utf8))
+        var (submitted, answered, accepted) = (0, 0, 0)
+        var answers: [PushAnswer] = []
+        var requests: [PushRequest] = []
+        while answered < count {
+            let free = min(client.freeSlots, count - submitted)
+            for offset in 0..<free {
+                let tag = UInt64(submitted + offset)
+                requests.append(try PushRequest(tag: tag, path: path, head: head, varyingValue: id, body: body))
+            }
+            submitted += client.submit(requests[...])
+            requests.removeAll(keepingCapacity: true)
+            client.poll(timeout: .seconds(1), into: &answers)
+            answered += answers.count
+            accepted += answers.count { $0.status == 200 }
+            answers.removeAll(keepingCapacity: true)
+        }
+        client.close(into: &answers)
+        return Lane(accepted: accepted, cpuMicroseconds: KernelClock.threadCPU.microseconds - start)
+    }
+
+    // The same as CurlBaseline sends.
+    private static let body = Array(
+        (#"{"aps":{"alert":{"title":"Order 4711","body":"On its way, and with you tomorrow between nine and eleven"},"#
+            + #""sound":"default","thread-id":"orders","badge":3},"order":{"id":4711}}"#).utf8
+    )
+    private static let deliveryID = "123e4567-e89b-12d3-a456-426614174000"
+    private static let fields = [
+        ("content-type", "application/json"),
+        (
+            "authorization",
+            "bearer eyJhbGciOiJFUzI1NiIsImtpZCI6IkFCQzEyM0RFRkcifQ"
+                + ".eyJpc3MiOiJERUYxMjNHSElKIiwiaWF0IjoxNzAwMDAwMDAwfQ"
+                + ".MEUCIQDZ4mP0Yw1Yk5oQyYh0p3kqk1x0T0r5o0m8v0Xx7wIgJxX9h2mQ0vQ5oQyYh0p3kqk1x0T0r5o0m8v0Xx7w"
+        ),
+        ("apns-topic", "com.example.shop"), ("apns-push-type", "alert"), ("apns-priority", "10"),
+        ("apns-expiration", "1700003600"),
+    ]
+}
