@@ -13,6 +13,8 @@ final class Connection {
     var machine: ConnectionStateMachine
     /// When libcurl wants to be called although no socket is ready.
     var timerAt = MonotonicTime.max
+    /// A request was taken back from it because nothing happened.
+    var isSuspect = false
     /// The sockets libcurl waits for.
     private(set) var watched: [pollfd] = []
     private let multi: UnsafeMutableRawPointer

@@ -97,6 +97,7 @@ extension HTTP2Client {
             return
         }
         connection.remove(transfer)
+        connection.isSuspect = true
         if transfer.hasStarted {
             // Silence since it was sent, for every request: the connection is not to be trusted.
             if connection.machine.lastAnswerAt <= transfer.startedAt { connection.lose() }

@@ -44,16 +44,25 @@ extension HTTP2Client {
         return true
     }
 
+    /// Gives the requests of connections that somebody gave up a last look, so that those whose connection ended do not
+    /// wait for their own deadlines.
+    private func lookAtSuspects(into answers: inout [PushAnswer]) {
+        for connection in connections where connection.isSuspect {
+            connection.isSuspect = false
+            repeat { connection.actOnAll() } while takeFinished(on: connection, into: &answers)
+        }
+    }
+
     /// Reports what libcurl is done with.
     ///
-    /// - Returns: whether a request got lost, so that the others on the connection should be looked at as well.
+    /// - Returns: whether one failed, so that the others on the connection should be looked at as well.
     private func takeFinished(on connection: Connection, into answers: inout [PushAnswer]) -> Bool {
-        var gotLost = false
+        var oneFailed = false
         while let (transfer, code) = connection.nextFinished() {
-            if transfer.hasStarted && code != CURLE_OK { gotLost = true }
+            if code != CURLE_OK { oneFailed = true }
             conclude(transfer, code, on: connection, into: &answers)
         }
-        return gotLost && connection.machine.started > 0
+        return oneFailed && connection.machine.started > 0
     }
 
     /// One round: lets libcurl work, then takes what it is done with and what is overdue.
@@ -63,7 +72,10 @@ extension HTTP2Client {
             connection.actOnTimer()
             while takeFinished(on: connection, into: &answers) { connection.actOnAll() }
         }
-        if context.now >= context.nextCheck { expire(into: &answers) }
+        if context.now >= context.nextCheck {
+            expire(into: &answers)
+            lookAtSuspects(into: &answers)
+        }
         tendConnections()
     }
 }
