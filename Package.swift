@@ -84,6 +84,11 @@ let package = Package(
         ),
         .testTarget(name: "PushCryptoTests", dependencies: ["PushCrypto"], swiftSettings: shared),
         .testTarget(
+            name: "HTTP2ClientTests",
+            dependencies: ["HTTP2Client", "PushCrypto", "PushTransport", "TestKit", "Threading"],
+            swiftSettings: shared
+        ),
+        .testTarget(
             name: "FanfareServiceTests",
             dependencies: [
                 "FanfareCore", "FanfareService", "PostgresClient", "PushTransport", "TestKit", "Threading",
@@ -125,11 +130,19 @@ if withSandbox {
             ] + nio,
             swiftSettings: sources
         ),
+        .testTarget(
+            name: "PushSandboxTests",
+            dependencies: ["PushSandbox", "Threading"] + nio,
+            swiftSettings: shared
+        ),
+        // The yardstick of `fanfare bench`: a bare libcurl client in C.
+        .target(name: "CurlBaseline", linkerSettings: [.linkedLibrary("curl")]),
         // The command line.
         .executableTarget(
             name: "fanfare",
             dependencies: [
-                "FanfareCore", "FanfareService", "PostgresClient", "PrivateCluster", "PushSandbox", "Threading",
+                "CurlBaseline", "FanfareCore", "FanfareService", "HTTP2Client", "PostgresClient", "PrivateCluster",
+                "PushSandbox", "PushTransport", "Threading",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 logging, serviceLifecycle, unixSignals,
             ],

@@ -138,7 +138,9 @@ final class Connection {
         return nil
     }
 
-    /// Ends the connection. All transfers must have been removed: libcurl frees in the wrong order otherwise.
+    /// Ends the connection.
+    ///
+    /// All transfers must have been removed: libcurl frees in the wrong order otherwise.
     func close() {
         guard !isClosed else { return }
         precondition(machine.attached == 0, "a Connection was closed with transfers in it")

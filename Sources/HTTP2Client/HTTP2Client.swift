@@ -108,7 +108,9 @@ public final class HTTP2Client: PushTransport {
         return taken.count
     }
 
-    /// Ends all connections at once. What is in flight is answered as ambiguous, or not sent.
+    /// Ends all connections at once.
+    ///
+    /// What is in flight is answered as ambiguous, or not sent.
     ///
     /// - Parameter answers: the last answers are appended here.
     public func close(into answers: inout [PushAnswer]) {

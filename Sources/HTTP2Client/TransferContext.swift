@@ -8,7 +8,9 @@ final class TransferContext {
     /// The time at the start of the current round; good enough for deadlines, and not read again for every request.
     var now = monotonicNow()
 
-    /// When something may be overdue next. Never later than the truth.
+    /// When something may be overdue next.
+    ///
+    /// Never later than the truth.
     var nextCheck = MonotonicTime.max
 
     /// The counters of ``TransportState``; the current connections are counted when asked for.

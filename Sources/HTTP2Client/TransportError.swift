@@ -1,6 +1,8 @@
 internal import CCurl
 
-/// Why a transport cannot be made. What happens to requests later is a fate, not an error.
+/// Why a transport cannot be made.
+///
+/// What happens to requests later is a fate, not an error.
 public struct TransportError: Error, Equatable, CustomStringConvertible {
     /// What is wrong.
     public enum Reason: Equatable, Sendable {

@@ -1,4 +1,6 @@
-/// Why a key file cannot be used. Names the file and the mend; never holds key material.
+/// Why a key file cannot be used.
+///
+/// Names the file and the mend; never holds key material.
 public struct KeyError: Error, Equatable, CustomStringConvertible {
     /// What is wrong.
     public enum Reason: Equatable, Sendable {

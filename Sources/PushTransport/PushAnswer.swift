@@ -47,13 +47,17 @@ public struct PushAnswer: Sendable {
     /// The HTTP status; 0 unless ``fate`` is ``Fate/answered``.
     public let status: UInt16
 
-    /// The answer's body up to the transport's limit. Empty for status 200, whose body nobody needs.
+    /// The answer's body up to the transport's limit.
+    ///
+    /// Empty for status 200, whose body nobody needs.
     public let body: [UInt8]
 
     /// Those of the answer's fields that were asked for, except for status 200.
     public let headers: [HeaderField]
 
-    /// What went wrong, for logs: holds no token, payload or credential. Empty if ``fate`` is ``Fate/answered``.
+    /// What went wrong, for logs: holds no token, payload or credential.
+    ///
+    /// Empty if ``fate`` is ``Fate/answered``.
     public let detail: String
 
     /// An answer with a status.

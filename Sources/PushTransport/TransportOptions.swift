@@ -6,11 +6,14 @@ public struct TransportOptions: Sendable {
     /// Requests at once on one connection, at most; the peer's own limit counts too.
     public var streams = 100
 
-    /// How long resolving, connecting and the TLS handshake may take together. A request that waits for a connection
-    /// longer than this is given back as not sent.
+    /// How long resolving, connecting and the TLS handshake may take together.
+    ///
+    /// A request that waits for a connection longer than this is given back as not sent.
     public var connectTimeout = Duration.seconds(10)
 
-    /// A PEM file whose certificates are trusted in addition to the system's. Nothing turns verification off.
+    /// A PEM file whose certificates are trusted in addition to the system's.
+    ///
+    /// Nothing turns verification off.
     public var caFile: String?
 
     /// After this a connection is drained while a new one opens.

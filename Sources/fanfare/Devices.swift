@@ -6,7 +6,9 @@ import FanfareService
 struct Devices: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Register, list and subscribe devices; restore pruned ones.",
-        subcommands: [Register.self, Unregister.self, List.self, Show.self, Subscribe.self, Unsubscribe.self, Restore.self]
+        subcommands: [
+            Register.self, Unregister.self, List.self, Show.self, Subscribe.self, Unsubscribe.self, Restore.self,
+        ]
     )
 }
 

@@ -6,7 +6,9 @@ import Testing
 /// Whatever the connection does, each request is on the wire at most once and gets exactly one answer.
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct AtMostOnceTests {
-    /// A fault, and the numbers it strikes. Each is a way to make libcurl send again by itself.
+    /// A fault, and the numbers it strikes.
+    ///
+    /// Each is a way to make libcurl send again by itself.
     static let faults: [(name: String, fault: String)] = [
         ("reset of the connection", #""do":"reset""#),
         ("reset of the stream", #""do":"reset","code":"INTERNAL_ERROR""#),

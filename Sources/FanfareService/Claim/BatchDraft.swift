@@ -64,6 +64,7 @@ struct BatchDraft {
     /// Goes through the pairs.
     ///
     /// - Parameter devices: the batch's devices, in its order.
+    /// - Returns: what is to be sent, and what is decided.
     mutating func finish(_ devices: [DeviceRow]) -> BatchPreparer.Prepared {
         pairs.reserveCapacity(devices.count)
         for (position, device) in devices.enumerated() {
@@ -85,8 +86,9 @@ struct BatchDraft {
         return BatchPreparer.Prepared(batch: prepared, decided: decided)
     }
 
-    /// Whether nothing was recorded for the pair by a daemon before us. What it may have sent for a rule that promises at
-    /// most once stays unknown.
+    /// Whether nothing was recorded for the pair by a daemon before us.
+    ///
+    /// What it may have sent for a rule that promises at most once stays unknown.
     private mutating func needsRequest(_ position: Int) -> Bool {
         guard !batch.outcomes.isEmpty else { return true }
         switch Outcome(rawValue: batch.outcomes[position]) {

@@ -23,6 +23,7 @@ struct BatchPreparer {
     ///   - owner: who claimed them.
     ///   - connection: to read events, devices and rules.
     /// - Returns: one for each.
+    /// - Throws: what the database says.
     func prepare(
         _ claimed: [ClaimedBatch],
         owner: Int32,
@@ -38,7 +39,9 @@ struct BatchPreparer {
             let devices = try connection.run(FetchDevices(deviceIDs: batch.deviceIDs))
             var fields: [Int64: DeviceContext] = [:]
             if rule.compiled.needsDevice {
-                for row in try connection.run(FetchDeviceFields(deviceIDs: batch.deviceIDs)) { fields[row.deviceID] = row }
+                for row in try connection.run(FetchDeviceFields(deviceIDs: batch.deviceIDs)) {
+                    fields[row.deviceID] = row
+                }
             }
             let newest = try newestEvents(rule, events: events, on: connection)
             var drafting = BatchDraft(
@@ -80,6 +83,7 @@ extension EventRow {
     /// What templates may name.
     ///
     /// - Parameter ttl: the time to live that counts; nil if there is none.
+    /// - Returns: the context, with an empty payload where it is no object.
     func renderContext(ttl: Microseconds?) -> RenderContext {
         RenderContext(
             eventID: EventID(rawValue: id),

@@ -85,7 +85,9 @@ final class Claimer: Stage {
     }
 
     /// Gives back what was claimed and not passed on: an error came in between, or a rule that only a newer daemon
-    /// understands. Otherwise it would be ours as long as we live.
+    /// understands.
+    ///
+    /// Otherwise it would be ours as long as we live.
     private func giveBack(
         _ left: inout [ClaimedBatch],
         owner: Int32,
@@ -96,7 +98,10 @@ final class Claimer: Stage {
         let statement = ReleaseBatches(owner: owner, batches: records, delay: Self.returnDelay)
         let count = try connection.runReturningCount(statement)
         if count > 0 {
-            context.logger.warning("batches that could not be prepared were given back", metadata: .init([.count: "\(count)"]))
+            context.logger.warning(
+                "batches that could not be prepared were given back",
+                metadata: .init([.count: "\(count)"])
+            )
         }
         left = []
     }

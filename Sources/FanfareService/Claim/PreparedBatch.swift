@@ -25,8 +25,9 @@ struct PreparedPair: Sendable {
     let registeredAt: Microseconds
 }
 
-/// A claimed batch, rendered and with tokens: all that sending needs. Never changes; what becomes of its pairs is kept by
-/// the recorder.
+/// A claimed batch, rendered and with tokens: all that sending needs.
+///
+/// Never changes; what becomes of its pairs is kept by the recorder.
 final class PreparedBatch: Sendable {
     let claimed: ClaimedBatch
     let owner: Int32

@@ -158,7 +158,8 @@ private struct Tenure {
             )
             if freed > 0 { context.bells.claim.ring() }
         }
-        for id in suspects.keys where !others.contains(where: { $0.id == id }) || others.contains(where: { $0.id == id && $0.isLeaseOver }) {
+        for id in suspects.keys
+        where !others.contains(where: { $0.id == id }) || others.contains(where: { $0.id == id && $0.isLeaseOver }) {
             _ = try connection.run(Unlock(family: AdvisoryLock.instances, key: id))
             suspects[id] = nil
         }

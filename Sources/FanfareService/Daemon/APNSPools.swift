@@ -12,6 +12,7 @@ enum APNSPools {
     ///   - credentials: from the configuration.
     ///   - send: threads, connections and streams.
     ///   - environment: variables of the process.
+    /// - Returns: production first, then the sandbox environment.
     /// - Throws: ``DaemonError`` for a key that cannot be used.
     static func settings(
         app: String,
@@ -26,7 +27,8 @@ enum APNSPools {
         )
         let threads = min(send.threads, send.connections)
         return [("production", credentials.endpoint), ("sandbox", credentials.sandboxEndpoint)].map {
-            name, endpoint in
+            name,
+            endpoint in
             var options = TransportOptions()
             options.connections = max(1, send.connections / threads)
             options.streams = send.streams
@@ -50,7 +52,11 @@ enum APNSPools {
         do throws(KeyError) {
             return try SigningKey.load(pemFile: credentials.keyFile, expecting: .es256, guardedFolders: guarded)
         } catch {
-            throw DaemonError(.configuration, "apps.\(app).apns.key_file: \(error)", hint: "Apple's developer site makes the .p8 file.")
+            throw DaemonError(
+                .configuration,
+                "apps.\(app).apns.key_file: \(error)",
+                hint: "Apple's developer site makes the .p8 file."
+            )
         }
     }
 }

@@ -118,12 +118,14 @@ extension Installation {
     /// Refuses a database that is not the one this daemon was made for.
     ///
     /// - Parameter expected: the configuration's `installation`; nil checks no name.
+    /// - Throws: what the database says.
     func check(name expected: String?) throws(DaemonError) {
         if isReplica {
             throw DaemonError(.configuration, "this database is a replica", hint: "Connect to its primary.")
         }
         guard schemaVersion >= Daemon.schemaVersions.lowerBound, oldestDaemon <= Daemon.schemaVersions.upperBound else {
-            let command = schemaVersion < Daemon.schemaVersions.lowerBound ? "Run `fanfare migrate`." : "Upgrade Fanfare."
+            let command =
+                schemaVersion < Daemon.schemaVersions.lowerBound ? "Run `fanfare migrate`." : "Upgrade Fanfare."
             throw DaemonError(
                 .configuration,
                 "the database has schema version \(schemaVersion), this daemon works with \(Daemon.schemaVersions)",

@@ -94,7 +94,8 @@ final class Listener: Stage {
                 throw PostgresError(
                     .connectionLost,
                     message: "a notification to ourselves did not come back",
-                    hint: "Is there a connection pool in transaction mode in between? LISTEN needs a session of its own."
+                    hint:
+                        "Is there a connection pool in transaction mode in between? LISTEN needs a session of its own."
                 )
             }
             guard !isAwaitingProbe && now - probedAt > Listener.probeInterval else { return }
@@ -116,7 +117,9 @@ final class Listener: Stage {
             context.logger.notice("listening to foreign channels")
         }
 
-        private func store(_ notification: PostgresNotification, on connection: PostgresConnection) throws(PostgresError) {
+        private func store(_ notification: PostgresNotification, on connection: PostgresConnection)
+            throws(PostgresError)
+        {
             let isObject = (try? JSONValue(parsing: notification.payload))?.objectValue != nil
             if isObject {
                 do throws(PostgresError) {

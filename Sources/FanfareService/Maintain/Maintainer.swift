@@ -3,7 +3,9 @@ internal import Logging
 internal import PostgresClient
 
 /// What one daemon does for all: checks rules, plans the events whose set failed, keeps the logs within their ring,
-/// folds counters. Led by whoever holds the advisory lock.
+/// folds counters.
+///
+/// Led by whoever holds the advisory lock.
 final class Maintainer: Stage {
     let name = "maintenance"
     private static let choreInterval = Micros.minute
@@ -98,7 +100,9 @@ struct Chores {
         try raiseAlarms(on: connection)
     }
 
-    /// Empties a partition whose days are over. A reader in the way costs 200 ms and is tried again in a minute.
+    /// Empties a partition whose days are over.
+    ///
+    /// A reader in the way costs 200 ms and is tried again in a minute.
     private func keepWithinRetention(_ day: Int16, on connection: PostgresConnection) throws(PostgresError) {
         guard let seen = try connection.run(RingDayState(day: day)).first, isOver(seen) else { return }
         let suffix = (day < 10 ? "0" : "") + String(day)

@@ -2,14 +2,16 @@ internal import FanfareCore
 internal import Logging
 internal import PostgresClient
 
-/// Checks rule versions that came through SQL, and puts the good ones into force. A bad one is refused with its reason and
-/// stops nobody else.
+/// Checks rule versions that came through SQL, and puts the good ones into force.
+///
+/// A bad one is refused with its reason and stops nobody else.
 struct RuleChecker {
     let logger: Logger
 
     /// Checks what waits.
     ///
     /// - Parameter connection: outside a transaction.
+    /// - Throws: what the database says.
     func check(on connection: PostgresConnection) throws(PostgresError) {
         for row in try connection.run(UncheckedRules()) {
             let name = "\(row.app)/\(row.id)"
@@ -69,7 +71,9 @@ struct RuleChecker {
         case .everyone: break
         }
         if let text = path {
-            if let problem = try probe(text, "to.\(audience)", isPredicate: false, connection) { return .failure(problem) }
+            if let problem = try probe(text, "to.\(audience)", isPredicate: false, connection) {
+                return .failure(problem)
+            }
             // A path that finds an array means its elements; in lax mode [*] also takes a single value.
             let elements = text + "[*]"
             if try probe(elements, "", isPredicate: false, connection) == nil { path = elements }
@@ -105,7 +109,11 @@ struct RuleChecker {
         } catch {
             guard error.isDataError else { throw error }
             if error.sqlState == "22038" {
-                return RuleProblem(path: place, reason: "is no predicate", hint: "compare something, as in $.total > 10")
+                return RuleProblem(
+                    path: place,
+                    reason: "is no predicate",
+                    hint: "compare something, as in $.total > 10"
+                )
             }
             return RuleProblem(path: place, reason: "is no jsonpath: \(error.message)", hint: error.hint ?? "")
         }

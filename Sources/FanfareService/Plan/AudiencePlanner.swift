@@ -2,8 +2,10 @@ internal import FanfareCore
 internal import Logging
 internal import PostgresClient
 
-/// Plans what a round could not: audiences that are rendered, walked slice by slice, or made of tokens, and the newest
-/// event of rules that supersede. Runs in the round's transaction.
+/// Plans what a round could not: audiences that are rendered, walked slice by slice, or made of tokens, and the
+/// newest event of rules that supersede.
+///
+/// Runs in the round's transaction.
 struct AudiencePlanner {
     /// Subscriptions of a topic that are planned with the round; larger topics go on in slices.
     private static let firstSlice = 1000
@@ -16,6 +18,7 @@ struct AudiencePlanner {
     ///   - matches: rules that took events, as the round gave them.
     ///   - connection: in the round's transaction.
     /// - Returns: batches made and plans opened.
+    /// - Throws: what the database says.
     func plan(_ matches: [DeferredMatch], on connection: PostgresConnection) throws(PostgresError) -> PlannedCounts {
         guard !matches.isEmpty else { return PlannedCounts() }
         let rules = try context.rules.load(Set(matches.map(\.ruleVersion)), from: connection)
@@ -39,7 +42,9 @@ struct AudiencePlanner {
         return try carryOut(work, on: connection)
     }
 
-    private func carryOut(_ work: AudienceWork, on connection: PostgresConnection) throws(PostgresError) -> PlannedCounts {
+    private func carryOut(_ work: AudienceWork, on connection: PostgresConnection) throws(PostgresError)
+        -> PlannedCounts
+    {
         var counts = PlannedCounts()
         if !work.newest.isEmpty {
             let statement = NoteNewest(keys: work.newest.map(\.key), eventIDs: work.newest.map(\.eventID))
@@ -81,7 +86,9 @@ struct AudiencePlanner {
         return opened
     }
 
-    private func planTokens(_ matches: [DeferredMatch], on connection: PostgresConnection) throws(PostgresError) -> PlannedCounts {
+    private func planTokens(_ matches: [DeferredMatch], on connection: PostgresConnection) throws(PostgresError)
+        -> PlannedCounts
+    {
         var events: [Int64] = []
         var versions: [Int32] = []
         var devices: [Int64] = []
@@ -126,7 +133,9 @@ private struct AudienceWork {
 }
 
 extension DeferredMatch {
-    /// What templates may name. A payload that is no object was refused before any rule saw it.
+    /// What templates may name.
+    ///
+    /// A payload that is no object was refused before any rule saw it.
     var renderContext: RenderContext {
         let event = (try? JSONValue(parsing: event)) ?? .null
         return RenderContext(

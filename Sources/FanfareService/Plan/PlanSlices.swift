@@ -1,6 +1,8 @@
 internal import PostgresClient
 
-/// One clause of a condition, topics by id: all of some, none of others. No topics at all means every device.
+/// One clause of a condition, topics by id: all of some, none of others.
+///
+/// No topics at all means every device.
 struct PlannedClause: Equatable {
     var all: [Int32]
     var none: [Int32]
@@ -114,8 +116,10 @@ struct AdvancePlan: PostgresStatement {
     }
 }
 
-/// The statements that walk one slice. Their text depends on the shape of the condition only: how many clauses, how many
-/// topics in each. The topics are parameters.
+/// The statements that walk one slice.
+///
+/// Their text depends on the shape of the condition only: how many clauses, how many topics in each. The topics are
+/// parameters.
 ///
 /// They run on a session with the normal planner and custom plans: with the range's ends in sight it takes merge joins
 /// for dense slices and nested loops for sparse ones, as measured.
@@ -125,8 +129,9 @@ struct SliceStatements {
 
     let plan: OpenedPlan
 
-    /// Where the slice ends: the least end of its clauses' scans, or the plan's end. Binds: cursor, last device, the
-    /// first topic of each clause that has one.
+    /// Where the slice ends: the least end of its clauses' scans, or the plan's end.
+    ///
+    /// Binds: cursor, last device, the first topic of each clause that has one.
     var boundSQL: String {
         var parameter = 2
         let ends = plan.clauses.map { clause in
@@ -151,7 +156,9 @@ struct SliceStatements {
         return head.map { String($0) } + plan.clauses.flatMap { $0.all + $0.none }.map(String.init)
     }
 
-    /// Turns the slice into batches. Binds: event, rule version, both ends, the batch size, all topics.
+    /// Turns the slice into batches.
+    ///
+    /// Binds: event, rule version, both ends, the batch size, all topics.
     var sliceSQL: String {
         var parameter = 6
         let clauses = plan.clauses.map { clause in
@@ -180,7 +187,8 @@ struct SliceStatements {
     private func clauseSQL(_ clause: PlannedClause, firstParameter: Int) -> String {
         guard !clause.all.isEmpty else {
             let excluded = clause.none.indices.map { without("$\(firstParameter + $0)", device: "a.id") }
-            return "SELECT a.id AS device_id FROM fanfare.devices AS a WHERE a.id > $3 AND a.id <= $4" + excluded.joined()
+            return "SELECT a.id AS device_id FROM fanfare.devices AS a WHERE a.id > $3 AND a.id <= $4"
+                + excluded.joined()
         }
         let others = clause.all.indices.dropFirst().map { index in
             """

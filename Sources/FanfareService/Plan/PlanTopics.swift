@@ -73,6 +73,7 @@ struct PlannedCounts {
 /// The CTE `queued`: cuts the CTE `pairs` into batches of one rule version and one target.
 ///
 /// - Parameter batchSize: the SQL for the most pairs of one batch.
+/// - Returns: the CTE's text, without a comma behind it.
 func queuePairsSQL(batchSize: String) -> String {
     """
     queued AS (

@@ -91,7 +91,9 @@ struct PlannerLoop {
             at: Clocks.steady
         )
         if next.warnsOfLostWakes {
-            context.logger.warning("events were found that nobody announced; does somebody hold Fanfare's advisory locks?")
+            context.logger.warning(
+                "events were found that nobody announced; does somebody hold Fanfare's advisory locks?"
+            )
         }
         guard round.taken > 1 else { return next.wait }
         _ = try connection.run(EndSleep())
@@ -124,7 +126,9 @@ struct PlannerLoop {
         return schedule.fellAsleep(snapshot, at: Clocks.steady).wait
     }
 
-    /// One round in one transaction. A set that fails goes to the side queue, unevaluated.
+    /// One round in one transaction.
+    ///
+    /// A set that fails goes to the side queue, unevaluated.
     private mutating func plan(on connection: PostgresConnection) throws(PostgresError) -> PlanRoundSummary {
         do throws(PostgresError) {
             return try planSet(on: connection)

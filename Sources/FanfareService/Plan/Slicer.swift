@@ -2,8 +2,10 @@ internal import FanfareCore
 internal import Logging
 internal import PostgresClient
 
-/// Walks large audiences, slice by slice. Batches and cursor move in one transaction: whatever happens in between, the
-/// expansion goes on where it was, and nothing is planned twice.
+/// Walks large audiences, slice by slice.
+///
+/// Batches and cursor move in one transaction: whatever happens in between, the expansion goes on where it was, and
+/// nothing is planned twice.
 final class Slicer: Stage {
     let name = "slicer"
     private let context: StageContext

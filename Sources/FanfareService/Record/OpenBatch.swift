@@ -1,7 +1,9 @@
 internal import FanfareCore
 internal import PostgresClient
 
-/// A batch between its claim and its close: outcomes so far, and what its close will do. Used by the recorder alone.
+/// A batch between its claim and its close: outcomes so far, and what its close will do.
+///
+/// Used by the recorder alone.
 struct OpenBatch {
     let batch: PreparedBatch
     private(set) var outcomes: [UInt8]
@@ -125,7 +127,8 @@ struct OpenBatch {
     /// Rounds a wait up so that few batches hold many retries.
     private static func bucket(_ delay: Microseconds) -> Microseconds {
         guard delay > 0 else { return 0 }
-        let grain = delay < 2 * Micros.second ? Micros.second / 4 : delay < Micros.minute ? Micros.second : 5 * Micros.second
+        let grain =
+            delay < 2 * Micros.second ? Micros.second / 4 : delay < Micros.minute ? Micros.second : 5 * Micros.second
         return (delay + grain - 1) / grain * grain
     }
 

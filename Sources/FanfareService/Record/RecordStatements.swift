@@ -8,7 +8,9 @@ struct BatchRecord {
     let outcomes: [UInt8]
 }
 
-/// Saves the outcomes so far of batches in flight. Batches that are no longer ours are left alone.
+/// Saves the outcomes so far of batches in flight.
+///
+/// Batches that are no longer ours are left alone.
 struct Checkpoint: PostgresStatement {
     static let name = "checkpoint"
     static let sql = """
@@ -46,7 +48,9 @@ struct RetryBatch: Equatable {
     let eventIDs: [Int64]?
 }
 
-/// Evidence that a token is dead. The device is disabled only if it still holds that token, registered no later.
+/// Evidence that a token is dead.
+///
+/// The device is disabled only if it still holds that token, registered no later.
 struct Prune: Equatable {
     let batchID: Int64
     let deviceID: Int64
@@ -72,7 +76,9 @@ struct OutcomeTally: Equatable {
 }
 
 /// Closes batches in one statement: out of the queue, into the log, retries into new batches, dead tokens disabled,
-/// counters counted. Whatever belongs to a batch that is no longer ours does not happen.
+/// counters counted.
+///
+/// Whatever belongs to a batch that is no longer ours does not happen.
 struct CloseBatches: PostgresStatement {
     static let name = "close_batches"
     static let sql = """

@@ -56,7 +56,8 @@ final class Recorder: Stage {
         session.close()
     }
 
-    private func take(_ message: RecorderMessage, into open: inout [Int64: OpenBatch], _ policy: inout CheckpointPolicy) {
+    private func take(_ message: RecorderMessage, into open: inout [Int64: OpenBatch], _ policy: inout CheckpointPolicy)
+    {
         switch message {
         case .opened(let batch, let decided):
             open[batch.claimed.id] = OpenBatch(batch, decided: decided)
@@ -74,7 +75,9 @@ final class Recorder: Stage {
         }
     }
 
-    /// Writes everything that changed. What could not be written stays and is written next time.
+    /// Writes everything that changed.
+    ///
+    /// What could not be written stays and is written next time.
     private func record(_ open: inout [Int64: OpenBatch], _ session: Session, _ policy: inout CheckpointPolicy) {
         let dirty = open.values.filter(\.isDirty).sorted { $0.id < $1.id }
         for (owner, batches) in Dictionary(grouping: dirty, by: \.batch.owner) {
@@ -141,7 +144,12 @@ final class Recorder: Stage {
         if done != nil { finish(batches, &open) }
     }
 
-    private func checkpoint(_ batches: [OpenBatch], _ owner: Int32, _ open: inout [Int64: OpenBatch], _ session: Session) {
+    private func checkpoint(
+        _ batches: [OpenBatch],
+        _ owner: Int32,
+        _ open: inout [Int64: OpenBatch],
+        _ session: Session
+    ) {
         guard !batches.isEmpty else { return }
         let statement = Checkpoint(owner: owner, batches: batches.map(\.record))
         let done = session.attempt { connection throws(PostgresError) in try connection.run(statement) }

@@ -42,7 +42,8 @@ struct AnswerJudge {
         )
         switch decision {
         case .again(let at, let outcome, let history):
-            let target = verdict.disposition == .tryOtherEnvironment
+            let target =
+                verdict.disposition == .tryOtherEnvironment
                 ? context.directory.otherEnvironment(of: batch.target) : batch.target.id
             guard let target else { return PairResult(position: pair.position, outcome: .apnsBadDeviceToken) }
             return PairResult(

@@ -37,6 +37,7 @@ final class ProviderTokens: Sendable {
     /// - Parameters:
     ///   - now: steady time.
     ///   - wall: wall clock, for `iat`.
+    /// - Returns: the header's value, shared by all connections.
     /// - Throws: if OpenSSL cannot sign.
     func current(at now: Microseconds, wall: Microseconds) throws(CryptoError) -> Token {
         try state.withLock { state throws(CryptoError) in
@@ -47,8 +48,12 @@ final class ProviderTokens: Sendable {
 
     /// APNs called a token expired.
     ///
-    /// - Parameter generation: which; a newer one may have been signed since.
+    /// - Parameters:
+    ///   - generation: which; a newer one may have been signed since.
+    ///   - now: steady time.
+    ///   - wall: wall clock, for `iat`.
     /// - Returns: false if the token is too young for a new one: then a clock is wrong.
+    /// - Throws: if OpenSSL cannot sign.
     func renew(after generation: Int, at now: Microseconds, wall: Microseconds) throws(CryptoError) -> Bool {
         try state.withLock { state throws(CryptoError) in
             guard let token = state.token, token.generation == generation else { return true }

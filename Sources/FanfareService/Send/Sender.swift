@@ -3,7 +3,9 @@ internal import Logging
 internal import PushTransport
 internal import Threading
 
-/// One sender thread: whole batches in, requests out, results to the recorder. No lock, task or continuation per push.
+/// One sender thread: whole batches in, requests out, results to the recorder.
+///
+/// No lock, task or continuation per push.
 final class Sender: Stage {
     let name: String
     private let shared: SenderShared

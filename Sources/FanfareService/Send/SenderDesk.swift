@@ -4,7 +4,9 @@ internal import PushCrypto
 internal import PushTransport
 internal import Threading
 
-/// A sender thread's state: queues by lane, what is in flight, and the transport. Used by that thread alone.
+/// A sender thread's state: queues by lane, what is in flight, and the transport.
+///
+/// Used by that thread alone.
 struct SenderDesk {
     /// Pairs that are admitted, paid for and submitted together.
     private static let chunk = 64

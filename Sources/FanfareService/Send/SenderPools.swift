@@ -19,7 +19,12 @@ final class SenderPools: Sendable {
     let topics: [String: String]
     private let pools: [Place: SenderPool]
 
-    init(_ settings: [PoolSettings], topics: [String: String], context: StageContext, recorder: Mailbox<RecorderMessage>) {
+    init(
+        _ settings: [PoolSettings],
+        topics: [String: String],
+        context: StageContext,
+        recorder: Mailbox<RecorderMessage>
+    ) {
         self.topics = topics
         var pools: [Place: SenderPool] = [:]
         for setting in settings {

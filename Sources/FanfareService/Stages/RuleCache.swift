@@ -20,6 +20,7 @@ final class RuleCache: Sendable {
     ///   - ids: which.
     ///   - connection: to read from.
     /// - Returns: by id; one that no longer compiles (it was checked by a newer daemon) is missing.
+    /// - Throws: what the database says.
     func load(_ ids: Set<Int32>, from connection: PostgresConnection) throws(PostgresError) -> [Int32: LoadedRule] {
         let known = rules.withLock { rules in rules }
         let missing = ids.filter { known[$0] == nil }

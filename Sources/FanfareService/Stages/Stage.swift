@@ -68,7 +68,9 @@ final class Bell: Sendable {
 enum Clocks {
     private static let start = ContinuousClock.now
 
-    /// CLOCK_BOOTTIME: goes on while the machine sleeps. Counted from the process's start.
+    /// CLOCK_BOOTTIME: goes on while the machine sleeps.
+    ///
+    /// Counted from the process's start.
     static var steady: Microseconds {
         (ContinuousClock.now - start).inMicroseconds
     }

@@ -3,7 +3,9 @@ internal import Logging
 internal import PostgresClient
 internal import Threading
 
-/// What all stages share. Values, and a few objects that lock themselves.
+/// What all stages share.
+///
+/// Values, and a few objects that lock themselves.
 struct StageContext: Sendable {
     let logger: Logger
     let settings: StageSettings
@@ -79,8 +81,9 @@ struct DatabaseSessions: Sendable {
     /// For slices of large audiences: the normal planner.
     func slices(_ stage: String) -> PostgresOptions { options(stage, .slices) }
 
-    /// For LISTEN, the lease and maintenance. The server probes a silent peer after 10 s, not after hours: a host without
-    /// power must not keep its lock.
+    /// For LISTEN, the lease and maintenance.
+    ///
+    /// The server probes a silent peer after 10 s, not after hours: a host without power must not keep its lock.
     func control(_ stage: String) -> PostgresOptions {
         let settings = SessionSettings.slices
             .setting("tcp_keepalives_idle", to: "10")
@@ -190,7 +193,9 @@ final class CancelIndex: Sendable {
     func contains(_ event: EventRow) -> Bool {
         state.withLock { state in
             if state.events.contains(event.id) { return true }
-            guard let key = event.key, let since = state.keys[TypeAndKey(type: event.type, key: key)] else { return false }
+            guard let key = event.key, let since = state.keys[TypeAndKey(type: event.type, key: key)] else {
+                return false
+            }
             return since >= event.createdAt
         }
     }

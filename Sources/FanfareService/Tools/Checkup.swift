@@ -26,7 +26,9 @@ public struct Checkup: Sendable {
         CheckItem(.fail, "configuration", error.description, advice: "README lists every key.")
     }
 
-    /// Looks at configuration, key files and database. Blocks; takes a few seconds at most.
+    /// Looks at configuration, key files and database.
+    ///
+    /// Blocks; takes a few seconds at most.
     ///
     /// - Parameter online: whether each provider is asked too, by one request that no device can get.
     /// - Returns: the items, in the order in which they depend on each other.
@@ -49,7 +51,12 @@ public struct Checkup: Sendable {
         }
         if configuration.apps.isEmpty {
             items.append(
-                CheckItem(.warn, "apps", "no app has credentials: nothing can be sent", advice: "Add one below `apps:`.")
+                CheckItem(
+                    .warn,
+                    "apps",
+                    "no app has credentials: nothing can be sent",
+                    advice: "Add one below `apps:`."
+                )
             )
         }
         return items

@@ -62,7 +62,9 @@ public final class LogTail {
     }
 
     private func read(_ partition: LogPartitions.Row) throws(PostgresError) -> [TailLine] {
-        guard let reader = TailReader.allCases.first(where: { partition.name.hasPrefix($0.rawValue) }) else { return [] }
+        guard let reader = TailReader.allCases.first(where: { partition.name.hasPrefix($0.rawValue) }) else {
+            return []
+        }
         var place = places[partition.name] ?? Place(page: firstPage(partition))
         // Retention empties partitions; then all that is in them is new.
         if partition.pages <= place.page { place = Place(page: 0, seen: place.seen) }

@@ -19,6 +19,7 @@ struct ProviderProbe {
     /// Asks and judges.
     ///
     /// - Parameter environment: variables of the process.
+    /// - Returns: one line of the check.
     func item(environment: [String: String]) -> CheckItem {
         do {
             return judge(try ask(environment))

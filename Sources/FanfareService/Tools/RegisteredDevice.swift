@@ -64,7 +64,9 @@ public struct RegisteredDevice: Sendable {
     /// - Parameter devices: the rows.
     /// - Returns: the text.
     public static func table(_ devices: [RegisteredDevice]) -> String {
-        var table = TextTable(["id", "app", "platform", "environment", "kind", "user", "locale", "registered", "disabled"])
+        var table = TextTable([
+            "id", "app", "platform", "environment", "kind", "user", "locale", "registered", "disabled",
+        ])
         for device in devices {
             table.append([
                 "\(device.id)", device.app, device.platform, device.environment, device.kind, device.userID ?? "-",

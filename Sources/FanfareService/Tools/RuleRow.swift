@@ -48,7 +48,8 @@ public struct RuleRow: Sendable {
         var table = TextTable(["app", "name", "event", "version", "in force", "state", "reason"])
         for rule in rules {
             table.append([
-                rule.app, rule.name, rule.event, "\(rule.version)", rule.versionInForce.map { "\($0)" } ?? "-", rule.state,
+                rule.app, rule.name, rule.event, "\(rule.version)", rule.versionInForce.map { "\($0)" } ?? "-",
+                rule.state,
                 rule.reason ?? "-",
             ])
         }

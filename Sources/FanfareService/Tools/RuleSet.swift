@@ -52,7 +52,11 @@ public struct RuleSet: Sendable {
     }
 
     static func refused(_ problems: [String]) -> ToolError {
-        ToolError(.failed, problems.joined(separator: "\n"), hint: "Nothing was changed; mend the lines above and try again.")
+        ToolError(
+            .failed,
+            problems.joined(separator: "\n"),
+            hint: "Nothing was changed; mend the lines above and try again."
+        )
     }
 
     /// What `put_rule` would refuse in a name.

@@ -37,7 +37,9 @@ public struct StatusReport: Sendable {
 
     private var daemonText: String {
         guard !daemons.isEmpty else { return "no daemon runs; events wait until one does" }
-        var table = TextTable(["daemon", "host", "pid", "version", "state", "seen", "listen", "leads", "breakers", "fuse"])
+        var table = TextTable([
+            "daemon", "host", "pid", "version", "state", "seen", "listen", "leads", "breakers", "fuse",
+        ])
         for daemon in daemons { table.append(daemon.cells(at: now, targets: targets)) }
         return table.text
     }
@@ -83,6 +85,7 @@ extension Timestamp {
     /// How long ago this was: `3s`, `5m`, `2h`, `4d`.
     ///
     /// - Parameter now: the time by the same clock.
+    /// - Returns: a short text such as `5 s`.
     func age(at now: Timestamp) -> String {
         let seconds = max(0, now.microseconds - microseconds) / 1_000_000
         switch seconds {

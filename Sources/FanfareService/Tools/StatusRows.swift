@@ -39,7 +39,8 @@ struct DaemonRow: Sendable {
         let fuses = fuses(targets)
         return [
             "\(id) \(name)", host, "\(pid)", version, isAlive ? "alive for \(startedAt.age(at: now))" : "lease over",
-            heartbeatAt.age(at: now), listening == true ? "ok" : "down", leads.isEmpty ? "-" : leads.joined(separator: ", "),
+            heartbeatAt.age(at: now), listening == true ? "ok" : "down",
+            leads.isEmpty ? "-" : leads.joined(separator: ", "),
             breakers.isEmpty ? "-" : breakers.joined(separator: ", "),
             fuses.isEmpty ? "ok" : "blown: \(fuses.joined(separator: ", "))",
         ]

@@ -35,6 +35,8 @@ public struct TextTable: Sendable {
     /// - Parameter text: any text.
     /// - Returns: the text on one line.
     public static func printable(_ text: String) -> String {
-        String(String.UnicodeScalarView(text.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : $0 }))
+        String(
+            String.UnicodeScalarView(text.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : $0 })
+        )
     }
 }

@@ -61,7 +61,9 @@ extension ToolDatabase {
     ///   - isDryRun: whether to count only.
     /// - Returns: how many, by reason.
     /// - Throws: ``ToolError``; of kind `usage` for a reason that is none.
-    public func restore(_ request: RestoreRequest, isDryRun: Bool) throws(ToolError) -> [(reason: String, devices: Int64)] {
+    public func restore(_ request: RestoreRequest, isDryRun: Bool) throws(ToolError) -> [(
+        reason: String, devices: Int64
+    )] {
         let known = try run { connection throws(PostgresError) in try connection.run(PruneReasons()) }
         if let reason = request.reason, !known.contains(reason) {
             throw ToolError(

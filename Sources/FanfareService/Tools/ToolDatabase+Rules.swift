@@ -85,7 +85,9 @@ extension ToolDatabase {
     private func probe(_ set: RuleSet, on connection: PostgresConnection) throws(PostgresError) -> [String] {
         var problems: [String] = []
         for entry in set.entries {
-            guard case .failure(let problem) = try RuleChecker.columns(of: entry.compiled, on: connection) else { continue }
+            guard case .failure(let problem) = try RuleChecker.columns(of: entry.compiled, on: connection) else {
+                continue
+            }
             problems.append(entry.source.message(for: problem))
         }
         return problems
@@ -100,7 +102,9 @@ extension ToolDatabase {
     }
 
     private func carryOut(_ plan: RulesPlan, _ set: RuleSet, on connection: PostgresConnection) throws(PostgresError) {
-        let changes = Dictionary(uniqueKeysWithValues: plan.items.map { (RuleID(app: $0.app, name: $0.name), $0.change) })
+        let changes = Dictionary(
+            uniqueKeysWithValues: plan.items.map { (RuleID(app: $0.app, name: $0.name), $0.change) }
+        )
         for entry in set.entries {
             if changes[entry.id] != .unchanged {
                 _ = try connection.run(PutRule(rule: entry.compiled.definition.json.text))

@@ -32,11 +32,15 @@ public struct MigrationPlan: Sendable {
     /// - Returns: one line per step.
     public func text(isDone: Bool) -> String {
         var lines: [String] = []
-        if !roles.isEmpty { lines.append("\(isDone ? "created" : "would create") the roles \(roles.joined(separator: ", "))") }
+        if !roles.isEmpty {
+            lines.append("\(isDone ? "created" : "would create") the roles \(roles.joined(separator: ", "))")
+        }
         let versions = "schema version \(from.map(String.init) ?? "none") → \(to)"
         lines.append(isDone ? versions : "would load schema.sql: \(versions)")
         if adopts {
-            lines.append("\(isDone ? "adopted" : "would adopt") the database as \(installation ?? "an unnamed installation")")
+            lines.append(
+                "\(isDone ? "adopted" : "would adopt") the database as \(installation ?? "an unnamed installation")"
+            )
         }
         return lines.joined(separator: "\n")
     }

@@ -8,6 +8,7 @@ enum ToolJSON {
     /// - Parameters:
     ///   - text: the JSON.
     ///   - name: what messages call it.
+    /// - Returns: an object with the members in order.
     /// - Throws: ``ToolError`` of kind `usage`, without the text.
     static func object(_ text: String, named name: String) throws(ToolError) -> JSONObject {
         let value: JSONValue

@@ -1,6 +1,7 @@
 import FanfareService
 import Foundation
 import Logging
+import PushTransport
 import Testing
 
 /// Reads a configuration of `/etc/fanfare/fanfare.yaml` without touching the disk.
@@ -66,8 +67,8 @@ func problems(
         #expect(apns.keyID == "1234567890")
         #expect(apns.keyFile == "/etc/fanfare/keys/AuthKey.p8")
         #expect(apns.topic == "com.example.shop")
-        #expect(apns.endpoint == try Endpoint("https://127.0.0.1:8443"))
-        #expect(apns.sandboxEndpoint == try Endpoint("https://[::1]:8443"))
+        #expect(try apns.endpoint == Endpoint("https://127.0.0.1:8443"))
+        #expect(try apns.sandboxEndpoint == Endpoint("https://[::1]:8443"))
         #expect(apns.caFile == "/tmp/ca.pem")
         #expect(loaded.send.threads == 3)
         #expect(loaded.send.connections == 4)

@@ -26,7 +26,9 @@ private func line(with word: String, in lines: AsyncStream<String>) async -> Str
 }
 
 @Suite struct CommandLineTests {
-    @Test(arguments: [["--bogus"], ["emit"], ["emit", "t", "[1]"], ["emit", "t", "{}", "--ttl", "soon"], ["nonsense"]])
+    @Test(arguments: [
+        ["--bogus"], ["emit"], ["emit", "t", "[1]"], ["emit", "t", "{}", "--ttl", "soon"], ["nonsense"],
+    ])
     func mistakesOfUsageEndWith64(arguments: [String]) async throws {
         let program = try FanfareBinary.path()
         let process = try await onThread("fanfare") {

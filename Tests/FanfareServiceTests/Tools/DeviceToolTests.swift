@@ -67,7 +67,9 @@ import Testing
                 UPDATE fanfare.devices SET disabled_reason = $2,
                     disabled_at = clock_timestamp() - $3::int * interval '1 minute' WHERE id = $1
                 """,
-                "\(id)", reason, "\(minutes)"
+                "\(id)",
+                reason,
+                "\(minutes)"
             )
         }
         try disable(pruned, "Unregistered", minutes: 30)
@@ -80,7 +82,12 @@ import Testing
         #expect(counted.map(\.reason) == ["BadDeviceToken", "Unregistered"])
         #expect(try database.device(pruned).disabledReason == "Unregistered")
 
-        let onlyWeak = RestoreRequest(app: "shop", since: Since("1h"), reason: "BadDeviceToken", environment: "production")
+        let onlyWeak = RestoreRequest(
+            app: "shop",
+            since: Since("1h"),
+            reason: "BadDeviceToken",
+            environment: "production"
+        )
         #expect(try database.restore(onlyWeak, isDryRun: false).map(\.devices) == [1])
         #expect(try database.restore(hour, isDryRun: false).map(\.reason) == ["Unregistered"])
         #expect(try database.device(pruned).disabledReason == nil)

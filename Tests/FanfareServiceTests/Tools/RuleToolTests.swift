@@ -68,7 +68,11 @@ import Testing
         #expect(kept.plan.isEmpty)
         #expect(try database.rules(app: nil).count == 4)
         _ = try database.applyRules(set(Self.shipped), prune: true)
-        #expect(try database.rules(app: nil).map { "\($0.app)/\($0.name)" } == ["other/shipped", "shop/by-sql", "shop/shipped"])
+        #expect(
+            try database.rules(app: nil).map { "\($0.app)/\($0.name)" } == [
+                "other/shipped", "shop/by-sql", "shop/shipped",
+            ]
+        )
     }
 
     @Test func oneBadRuleStopsAllAndIsFoundByItsLine() throws {

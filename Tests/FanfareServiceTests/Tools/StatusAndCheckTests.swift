@@ -32,7 +32,9 @@ import Testing
         let daemon = report.json["daemons"]?.arrayValue?.first
         #expect(daemon?["alive"] == true)
         #expect(daemon?["fuses_blown"] == ["shop/apns/production"])
-        for word in ["alive for", "lease over", "shop/apns/production open", "blown: shop/apns/production", "bulk", "outbox"] {
+        for word in [
+            "alive for", "lease over", "shop/apns/production open", "blown: shop/apns/production", "bulk", "outbox",
+        ] {
             #expect(report.text.contains(word))
         }
     }
@@ -58,7 +60,9 @@ import Testing
         try sql("SELECT fanfare.adopt('production')")
         let items = try items("installation: production")
         #expect(items.filter { $0.level == .fail } == [])
-        for name in ["database", "LISTEN", "connections", "autovacuum", "privileges", "installation", "schema", "rules"] {
+        for name in [
+            "database", "LISTEN", "connections", "autovacuum", "privileges", "installation", "schema", "rules",
+        ] {
             #expect(item(name, in: items)?.level == .ok, "\(name)")
         }
     }
