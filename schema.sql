@@ -56,6 +56,16 @@ SET LOCAL ROLE fanfare_owner;
 
 COMMENT ON SCHEMA fanfare IS 'Push-notification fan-out: events, rules, devices, queues and logs.';
 
+-- CREATE INDEX IF NOT EXISTS locks out writers before it looks whether the index is there.
+CREATE OR REPLACE FUNCTION fanfare.create_index(name text, statement text) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF to_regclass('fanfare.' || name) IS NULL THEN
+        EXECUTE statement;
+    END IF;
+END
+$$;
+
 -- ---------------------------------------------------------------------------------------------------------------
 -- Version and installation
 -- ---------------------------------------------------------------------------------------------------------------
@@ -246,10 +256,10 @@ CREATE TABLE IF NOT EXISTS fanfare.devices (
 
 -- Web Push endpoints are long, hence the hash. A row whose token went to another user stays for the logs, but
 -- no longer holds the token.
-CREATE UNIQUE INDEX IF NOT EXISTS devices_token ON fanfare.devices (app_id, platform, token_hash)
-    WHERE disabled_reason IS DISTINCT FROM 'reassigned';
+SELECT fanfare.create_index('devices_token', $$CREATE UNIQUE INDEX devices_token ON fanfare.devices (app_id, platform, token_hash)
+    WHERE disabled_reason IS DISTINCT FROM 'reassigned'$$);
 -- Not partial: "why did this user not get it?" asks about disabled devices above all.
-CREATE INDEX IF NOT EXISTS devices_user ON fanfare.devices (app_id, user_id);
+SELECT fanfare.create_index('devices_user', $$CREATE INDEX devices_user ON fanfare.devices (app_id, user_id)$$);
 
 CREATE TABLE IF NOT EXISTS fanfare.topics (
     id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -262,7 +272,7 @@ CREATE TABLE IF NOT EXISTS fanfare.subscriptions (
     device_id bigint NOT NULL REFERENCES fanfare.devices ON DELETE CASCADE,
     PRIMARY KEY (topic_id, device_id)
 );
-CREATE INDEX IF NOT EXISTS subscriptions_device ON fanfare.subscriptions (device_id);
+SELECT fanfare.create_index('subscriptions_device', $$CREATE INDEX subscriptions_device ON fanfare.subscriptions (device_id)$$);
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- Rules. A version is immutable: an edit makes a new one. Queues and logs name the version they went by.
@@ -277,7 +287,7 @@ CREATE TABLE IF NOT EXISTS fanfare.rules (
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     dropped_at timestamptz
 );
-CREATE UNIQUE INDEX IF NOT EXISTS rules_name ON fanfare.rules (app_id, name) WHERE dropped_at IS NULL;
+SELECT fanfare.create_index('rules_name', $$CREATE UNIQUE INDEX rules_name ON fanfare.rules (app_id, name) WHERE dropped_at IS NULL$$);
 
 CREATE TABLE IF NOT EXISTS fanfare.rule_versions (
     id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -309,8 +319,8 @@ CREATE TABLE IF NOT EXISTS fanfare.rule_versions (
     CONSTRAINT rule_versions_checked CHECK (state <> 'active' OR (app_id IS NOT NULL AND event_type IS NOT NULL
         AND rule_created_at IS NOT NULL AND audience IS NOT NULL AND kind IS NOT NULL AND lane IS NOT NULL))
 );
-CREATE INDEX IF NOT EXISTS rule_versions_in_force ON fanfare.rule_versions (event_type) WHERE state = 'active' AND retired_at IS NULL AND enabled;
-CREATE INDEX IF NOT EXISTS rule_versions_unchecked ON fanfare.rule_versions (id) WHERE state = 'unchecked';
+SELECT fanfare.create_index('rule_versions_in_force', $$CREATE INDEX rule_versions_in_force ON fanfare.rule_versions (event_type) WHERE state = 'active' AND retired_at IS NULL AND enabled$$);
+SELECT fanfare.create_index('rule_versions_unchecked', $$CREATE INDEX rule_versions_unchecked ON fanfare.rule_versions (id) WHERE state = 'unchecked'$$);
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- Events: the queue and its log
@@ -337,8 +347,14 @@ BEGIN
         USING ERRCODE = '42501', HINT = 'Cancel the event with fanfare.cancel and emit another.';
 END
 $$;
-CREATE OR REPLACE TRIGGER outbox_is_never_updated BEFORE UPDATE ON fanfare.outbox
-    FOR EACH STATEMENT EXECUTE FUNCTION fanfare.refuse_update();
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_trigger WHERE tgrelid = 'fanfare.outbox'::regclass AND tgname = 'outbox_is_never_updated') THEN
+        CREATE TRIGGER outbox_is_never_updated BEFORE UPDATE ON fanfare.outbox
+            FOR EACH STATEMENT EXECUTE FUNCTION fanfare.refuse_update();
+    END IF;
+END
+$$;
 
 -- Events whose set failed while being planned. One session plans them one by one, so that the culprit stops nobody.
 CREATE TABLE IF NOT EXISTS fanfare.outbox_slow (
@@ -359,7 +375,7 @@ CREATE TABLE IF NOT EXISTS fanfare.event_keys (
     created_at timestamptz NOT NULL,
     PRIMARY KEY (type, key)
 );
-CREATE INDEX IF NOT EXISTS event_keys_age ON fanfare.event_keys USING brin (created_at);
+SELECT fanfare.create_index('event_keys_age', $$CREATE INDEX event_keys_age ON fanfare.event_keys USING brin (created_at)$$);
 
 CREATE TABLE IF NOT EXISTS fanfare.event_fates (
     fate smallint PRIMARY KEY,
@@ -412,9 +428,9 @@ CREATE TABLE IF NOT EXISTS fanfare.cancels (
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     CONSTRAINT cancels_what CHECK (num_nonnulls(event_id, type) = 1 AND (type IS NULL) = (key IS NULL))
 );
-CREATE INDEX IF NOT EXISTS cancels_event ON fanfare.cancels (event_id) WHERE event_id IS NOT NULL;
-CREATE INDEX IF NOT EXISTS cancels_key ON fanfare.cancels (type, key) WHERE type IS NOT NULL;
-CREATE INDEX IF NOT EXISTS cancels_xid ON fanfare.cancels (xid);
+SELECT fanfare.create_index('cancels_event', $$CREATE INDEX cancels_event ON fanfare.cancels (event_id) WHERE event_id IS NOT NULL$$);
+SELECT fanfare.create_index('cancels_key', $$CREATE INDEX cancels_key ON fanfare.cancels (type, key) WHERE type IS NOT NULL$$);
+SELECT fanfare.create_index('cancels_xid', $$CREATE INDEX cancels_xid ON fanfare.cancels (xid)$$);
 
 -- The newest event of each (rule, rendered audience, rendered collapse id), for rules that supersede.
 CREATE TABLE IF NOT EXISTS fanfare.collapse_latest (
@@ -456,10 +472,9 @@ CREATE TABLE IF NOT EXISTS fanfare.batches (
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500,
         autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 1000000,
         toast.autovacuum_vacuum_scale_factor = 0, toast.autovacuum_vacuum_threshold = 2000);
-ALTER TABLE fanfare.batches ALTER COLUMN outcomes SET STORAGE MAIN;
 
-CREATE INDEX IF NOT EXISTS batches_ready ON fanfare.batches (target_id, lane, not_before, id) WHERE owner IS NULL;
-CREATE INDEX IF NOT EXISTS batches_owner ON fanfare.batches (owner) WHERE owner IS NOT NULL;
+SELECT fanfare.create_index('batches_ready', $$CREATE INDEX batches_ready ON fanfare.batches (target_id, lane, not_before, id) WHERE owner IS NULL$$);
+SELECT fanfare.create_index('batches_owner', $$CREATE INDEX batches_owner ON fanfare.batches (owner) WHERE owner IS NOT NULL$$);
 
 CREATE TABLE IF NOT EXISTS fanfare.batch_log (
     day smallint NOT NULL,
@@ -481,10 +496,9 @@ CREATE TABLE IF NOT EXISTS fanfare.batch_log (
     PRIMARY KEY (day, id),
     CONSTRAINT batch_log_day CHECK (day = ((id >> 32) % 32))
 ) PARTITION BY LIST (day);
-ALTER TABLE fanfare.batch_log ALTER COLUMN outcomes SET STORAGE MAIN;
 
-CREATE INDEX IF NOT EXISTS batch_log_event ON fanfare.batch_log (event_id) WHERE event_id IS NOT NULL;
-CREATE INDEX IF NOT EXISTS batch_log_events ON fanfare.batch_log USING gin (event_ids) WITH (fastupdate = on);
+SELECT fanfare.create_index('batch_log_event', $$CREATE INDEX batch_log_event ON fanfare.batch_log (event_id) WHERE event_id IS NOT NULL$$);
+SELECT fanfare.create_index('batch_log_events', $$CREATE INDEX batch_log_events ON fanfare.batch_log USING gin (event_ids) WITH (fastupdate = on)$$);
 
 DO $$
 BEGIN
@@ -493,7 +507,22 @@ BEGIN
                        to_char(day, 'FM00'), day);
         EXECUTE format('CREATE TABLE IF NOT EXISTS fanfare.batch_log_%s PARTITION OF fanfare.batch_log FOR VALUES IN (%s)',
                        to_char(day, 'FM00'), day);
-        EXECUTE format('ALTER TABLE fanfare.batch_log_%s ALTER COLUMN outcomes SET STORAGE MAIN', to_char(day, 'FM00'));
+    END LOOP;
+END
+$$;
+
+-- Outcomes stay in their row, compressed: every checkpoint writes them. (Not a clause of CREATE TABLE before PostgreSQL 16;
+-- and only where it is not so yet, since ALTER TABLE would wait for every open reader.)
+DO $$
+DECLARE
+    relation regclass;
+BEGIN
+    FOR relation IN
+        SELECT a.attrelid::regclass FROM pg_attribute AS a JOIN pg_class AS c ON c.oid = a.attrelid
+        WHERE c.relnamespace = 'fanfare'::regnamespace AND c.relkind IN ('r', 'p') AND c.relname ~ '^batch(es|_log)'
+            AND a.attname = 'outcomes' AND a.attstorage <> 'm'
+    LOOP
+        EXECUTE format('ALTER TABLE ONLY %s ALTER COLUMN outcomes SET STORAGE MAIN', relation);
     END LOOP;
 END
 $$;
@@ -506,7 +535,7 @@ CREATE TABLE IF NOT EXISTS fanfare.stats_pending (
     outcome smallint NOT NULL,
     pairs bigint NOT NULL
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000);
-CREATE INDEX IF NOT EXISTS stats_pending_at ON fanfare.stats_pending (at);
+SELECT fanfare.create_index('stats_pending_at', $$CREATE INDEX stats_pending_at ON fanfare.stats_pending (at)$$);
 
 -- Kept for ever.
 CREATE TABLE IF NOT EXISTS fanfare.stats (
@@ -718,6 +747,12 @@ DECLARE
     device bigint;
 BEGIN
     PERFORM fanfare.check_token(register_device.platform, canonical);
+    IF register_device.kind NOT IN ('device', 'voip', 'live_activity', 'live_activity_start', 'complication', 'file_provider', 'location',
+        'push_to_talk', 'widget', 'control', 'mdm')
+    THEN
+        RAISE EXCEPTION 'unknown kind of token %', quote_literal(left(register_device.kind, 40)) USING ERRCODE = '22023',
+            HINT = 'Use device, voip, live_activity, live_activity_start, complication, file_provider, location, push_to_talk, widget, control or mdm.';
+    END IF;
     IF jsonb_typeof(register_device.attributes) <> 'object' THEN
         RAISE EXCEPTION 'attributes must be a JSON object' USING ERRCODE = '22023', HINT = 'For example {"tier": "gold"}.';
     END IF;
@@ -808,6 +843,10 @@ BEGIN
         END IF;
         INSERT INTO fanfare.topics (name) VALUES (subscribe.topic) ON CONFLICT (name) DO NOTHING;
         SELECT id INTO STRICT the_topic FROM fanfare.topics WHERE name = subscribe.topic;
+    END IF;
+    IF EXISTS (SELECT FROM unnest(subscribe.device_ids) AS d WHERE NOT EXISTS (SELECT FROM fanfare.devices AS x WHERE x.id = d)) THEN
+        RAISE EXCEPTION 'there is no such device'
+            USING ERRCODE = '22023', HINT = 'Pass ids that register_device or device_id returned.';
     END IF;
     INSERT INTO fanfare.subscriptions (topic_id, device_id)
     SELECT the_topic, d FROM unnest(subscribe.device_ids) AS d WHERE d IS NOT NULL ORDER BY d
@@ -1261,7 +1300,20 @@ GRANT USAGE ON SEQUENCE fanfare.event_sequence TO fanfare_emitter;
 -- Views: queue and log as one
 -- ---------------------------------------------------------------------------------------------------------------
 
-CREATE OR REPLACE VIEW fanfare.events AS
+-- Replaced only where the text changed, which the comment remembers: replacing a view waits for every open reader.
+CREATE OR REPLACE FUNCTION fanfare.create_view(name text, comment text, query text) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    mark text := create_view.comment || ' [' || md5(query) || ']';
+BEGIN
+    IF obj_description(to_regclass('fanfare.' || name), 'pg_class') IS DISTINCT FROM mark THEN
+        EXECUTE format('CREATE OR REPLACE VIEW fanfare.%I AS %s', name, query);
+        EXECUTE format('COMMENT ON VIEW fanfare.%I IS %L', name, mark);
+    END IF;
+END
+$$;
+
+SELECT fanfare.create_view('events', 'Every event, waiting or done, and what became of it.', $view$
 SELECT e.id, e.type, e.key, e.created_at, f.name AS fate, e.detail, e.payload
 FROM (
     SELECT id, type, key, created_at, 0::smallint AS fate, NULL::text AS detail, payload FROM fanfare.outbox
@@ -1270,10 +1322,10 @@ FROM (
     UNION ALL
     SELECT id, type, key, created_at, fate, detail, payload FROM fanfare.event_log
 ) AS e
-JOIN fanfare.event_fates AS f ON f.fate = e.fate;
-COMMENT ON VIEW fanfare.events IS 'Every event, waiting or done, and what became of it.';
+JOIN fanfare.event_fates AS f ON f.fate = e.fate
+$view$);
 
-CREATE OR REPLACE VIEW fanfare.deliveries AS
+SELECT fanfare.create_view('deliveries', 'One row per pair of event and device and attempt, in flight ones included.', $view$
 WITH pairs AS (
     SELECT b.event_id, b.rule_version, b.target_id, u.device_id, b.attempt,
         CASE WHEN octet_length(b.outcomes) = 0 THEN 0 ELSE get_byte(b.outcomes, (u.position - 1)::int) END AS code, b.at, b.id AS batch_id
@@ -1301,10 +1353,10 @@ JOIN fanfare.rules AS r ON r.id = v.rule_id
 JOIN fanfare.targets AS t ON t.id = p.target_id
 JOIN fanfare.apps AS a ON a.id = t.app_id
 JOIN fanfare.outcome_codes AS c ON c.code = p.code
-LEFT JOIN fanfare.devices AS d ON d.id = p.device_id;
-COMMENT ON VIEW fanfare.deliveries IS 'One row per pair of event and device and attempt, in flight ones included.';
+LEFT JOIN fanfare.devices AS d ON d.id = p.device_id
+$view$);
 
-CREATE OR REPLACE VIEW fanfare.queue AS
+SELECT fanfare.create_view('queue', 'What is still to send, in pairs of event and device; waiting is what has its time in the future.', $view$
 SELECT a.name AS app, t.platform, t.environment, (ARRAY['transactional', 'normal', 'bulk'])[b.lane + 1] AS lane,
     coalesce(sum(cardinality(b.device_ids)) FILTER (WHERE b.owner IS NULL AND b.not_before <= now()), 0) AS ready,
     coalesce(sum(cardinality(b.device_ids)) FILTER (WHERE b.owner IS NOT NULL), 0) AS in_flight,
@@ -1313,10 +1365,10 @@ SELECT a.name AS app, t.platform, t.environment, (ARRAY['transactional', 'normal
 FROM fanfare.batches AS b
 JOIN fanfare.targets AS t ON t.id = b.target_id
 JOIN fanfare.apps AS a ON a.id = t.app_id
-GROUP BY a.name, t.platform, t.environment, b.lane;
-COMMENT ON VIEW fanfare.queue IS 'What is still to send, in pairs of event and device; waiting is what has its time in the future.';
+GROUP BY a.name, t.platform, t.environment, b.lane
+$view$);
 
-CREATE OR REPLACE VIEW fanfare.health AS
+SELECT fanfare.create_view('health', 'What an operator should look at; ok is false where something needs a hand.', $view$
 SELECT 'daemons' AS name, count(*) FILTER (WHERE lease_until > now()) > 0 AS ok,
     count(*) FILTER (WHERE lease_until > now()) || ' alive' AS detail, max(heartbeat_at) AS since
 FROM fanfare.instances
@@ -1332,8 +1384,8 @@ FROM fanfare.rules AS r
 CROSS JOIN LATERAL (SELECT * FROM fanfare.rule_versions WHERE rule_id = r.id ORDER BY version DESC LIMIT 1) AS v
 WHERE r.dropped_at IS NULL AND v.state = 'refused'
 UNION ALL
-SELECT 'alarm: ' || name, false, detail, since FROM fanfare.alarms;
-COMMENT ON VIEW fanfare.health IS 'What an operator should look at; ok is false where something needs a hand.';
+SELECT 'alarm: ' || name, false, detail, since FROM fanfare.alarms
+$view$);
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- Rights. PUBLIC has nothing.

@@ -33,6 +33,7 @@ struct SenderDesk {
     private var failedConnects = 0
     private var established: UInt64 = 0
     private var isBlocked = false
+    private var breakerWord = "closed"
     /// Wakes this thread's poll; registered where W is used up.
     var whenBlocked: @Sendable () -> Void = {}
 
@@ -63,6 +64,7 @@ struct SenderDesk {
         let wait: Duration = transport.inFlight > 0 ? .milliseconds(50) : hasWork ? .milliseconds(20) : .seconds(1)
         poll(wait)
         report()
+        watchBreaker()
     }
 
     /// Submits nothing more, waits for what is in flight, and gives back the rest.
@@ -79,6 +81,24 @@ struct SenderDesk {
         transport.close(into: &answers)
         takeAnswers()
         report()
+    }
+
+    /// Logs when the breaker opens or closes, and tells `fanfare status`.
+    private mutating func watchBreaker() {
+        let word =
+            switch shared.breaker.withLock({ $0.state }) {
+            case .closed: "closed"
+            case .open, .probing: "open"
+            }
+        guard word != breakerWord else { return }
+        breakerWord = word
+        let target = shared.settings.target
+        context.status.breaker("\(target.app)/\(target.platform)/\(target.environment)", word)
+        if word == "open" {
+            context.logger.warning("a provider fails; only probes are sent", metadata: metadata([:]))
+        } else {
+            context.logger.notice("a provider works again", metadata: metadata([:]))
+        }
     }
 
     // MARK: Submitting
