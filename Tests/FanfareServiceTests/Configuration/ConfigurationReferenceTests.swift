@@ -1,3 +1,4 @@
+import PushTransport
 import Testing
 
 @testable import FanfareService
@@ -87,6 +88,6 @@ import Testing
             "https://host:0", "https://host:70000",
         ]
     ) func otherURLsAreNoEndpoints(text: String) {
-        #expect(Endpoint(text) == nil)
+        #expect(throws: EndpointError.self) { try Endpoint(text) }
     }
 }
