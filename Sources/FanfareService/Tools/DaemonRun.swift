@@ -73,7 +73,7 @@ public struct DaemonRun: Sendable {
                 return try daemon.checkDatabase()
             } catch {
                 guard error.kind == .unavailable, ContinuousClock.now + pause < deadline else {
-                    throw ToolError(error, at: configuration.database.url.description)
+                    throw ToolError(daemon: error, at: configuration.database.url.description)
                 }
                 logger.warning(
                     "database not reachable yet",

@@ -3,7 +3,8 @@ internal import FanfareCore
 /// Rules from files, each of them found to make sense as far as that can be seen without a database.
 public struct RuleSet: Sendable {
     struct Entry: Sendable {
-        let source: RuleSource
+        /// Where it stands in a file; nil if it is stored already.
+        let source: RuleSource?
         let compiled: CompiledRule
 
         var id: RuleID { RuleID(app: compiled.definition.app, name: compiled.definition.name) }
@@ -29,6 +30,10 @@ public struct RuleSet: Sendable {
             }
         }
         try self.init(sources, problems: problems)
+    }
+
+    init(entries: [Entry]) {
+        self.entries = entries
     }
 
     init(_ sources: [RuleSource], problems: [String] = []) throws(ToolError) {

@@ -44,7 +44,7 @@ public struct ToolError: Error, Sendable, CustomStringConvertible {
     public init(_ error: any Error) {
         switch error {
         case let error as ToolError: self = error
-        case let error as DaemonError: self.init(error)
+        case let error as DaemonError: self.init(daemon: error)
         case let error as ConfigurationError: self.init(.configuration, error.description)
         case let error as RulesFileError: self.init(.failed, error.description)
         case let error as any CustomStringConvertible: self.init(.failed, error.description)
@@ -57,7 +57,7 @@ public struct ToolError: Error, Sendable, CustomStringConvertible {
     /// - Parameters:
     ///   - error: the daemon's.
     ///   - place: where, if its reason does not say it.
-    public init(_ error: DaemonError, at place: String? = nil) {
+    public init(daemon error: DaemonError, at place: String? = nil) {
         let kind: Kind =
             switch error.kind {
             case .configuration: .configuration
@@ -96,10 +96,10 @@ extension ToolError {
             self.init(.configuration, error.message, at: place, hint: error.hint ?? Self.roles)
         case let state? where state.hasPrefix("22") || state.hasPrefix("23"):
             self.init(.failed, error.message, hint: error.hint ?? "")
-        case .some where !error.isTransient && !error.isConnectionLost:
+        case let state? where !error.isTransient && !state.hasPrefix("28") && !state.hasPrefix("3D"):
             self.init(.failed, error.message, at: place, hint: error.hint ?? "")
         default:
-            self.init(DaemonError(databaseError: error), at: place)
+            self.init(daemon: DaemonError(databaseError: error), at: place)
         }
     }
 

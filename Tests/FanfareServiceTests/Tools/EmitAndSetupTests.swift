@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test func aMissingRoleIsNamed() throws {
-        try withRole(in: nil) { role in
+        try withRole(in: nil) { role throws in
             let error = #expect(throws: ToolError.self) {
                 try toolDatabase(user: role).emit(type: "t", payload: "{}", key: nil, ttl: nil)
             }

@@ -106,7 +106,7 @@ import Testing
     }
 
     @Test func anAuthorNeedsNoOtherRole() throws {
-        try withRole(in: "fanfare_author") { role in
+        try withRole(in: "fanfare_author") { role throws in
             let database = try toolDatabase(user: role)
             #expect(try database.applyRules(set(Self.shipped), prune: true).rules.count == 1)
         }

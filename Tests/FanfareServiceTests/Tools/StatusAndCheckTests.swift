@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test func aReaderMaySeeIt() throws {
-        try withRole(in: "fanfare_reader") { role in
+        try withRole(in: "fanfare_reader") { role throws in
             #expect(try !toolDatabase(user: role).status().hasDaemon)
             #expect(try toolDatabase(user: role).rules(app: nil).isEmpty)
         }
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test func whatIsMissingIsNamed() throws {
-        try withRole(in: "fanfare_daemon") { role in
+        try withRole(in: "fanfare_daemon") { role throws in
             try sql("SELECT fanfare.adopt()")
             #expect(try item("privileges", in: items(user: role))?.level == .ok)
             try sql("REVOKE DELETE ON fanfare.outbox FROM fanfare_daemon")

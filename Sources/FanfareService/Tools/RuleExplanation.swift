@@ -1,0 +1,162 @@
+public import FanfareCore
+internal import Foundation
+internal import PostgresClient
+
+/// An event that was never emitted, and a device that may not exist.
+public struct ExampleEvent: Sendable {
+    /// The payload, a JSON object as text.
+    public var payload: String
+    /// Its key.
+    public var key: String?
+    /// The device's locale.
+    public var locale: String?
+    /// What the device's token is for.
+    public var kind = DeviceKind.device
+    /// The device's user.
+    public var userID: String?
+
+    /// Makes an event.
+    ///
+    /// - Parameter payload: a JSON object as text.
+    public init(payload: String) {
+        self.payload = payload
+    }
+}
+
+/// What one rule would send to one device through APNs.
+public struct RuleExplanation: Sendable {
+    /// The rule's app.
+    public let app: String
+    /// The rule's name.
+    public let rule: String
+    /// The rule's tag that serves the locale; nil for the message without one.
+    public let matchedLocale: String?
+    /// The request's headers, but for `authorization` and `apns-id`, which differ by request.
+    public let headers: [(name: String, value: String)]
+    /// The request's body, compact JSON.
+    public let body: String
+    /// Why nothing would be sent; nil if it would.
+    public let problem: String?
+
+    /// The bytes of names and values of the headers.
+    public var headerBytes: Int { headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count } }
+
+    /// All of it as JSON.
+    public var json: JSONValue {
+        var headerObject = JSONObject()
+        for header in headers { headerObject[header.name] = .string(header.value) }
+        return [
+            "app": .string(app), "rule": .string(rule), "provider": "apns", "locale": JSONValue(orNull: matchedLocale),
+            "headers": .object(headerObject), "header_bytes": JSONValue(Int64(headerBytes)),
+            "body": (try? JSONValue(parsing: body)) ?? .null, "body_bytes": JSONValue(Int64(body.utf8.count)),
+            "problem": JSONValue(orNull: problem),
+        ]
+    }
+
+    /// The request for people.
+    public var text: String {
+        let variant = matchedLocale.map { "locale \($0)" } ?? "no locale's own text"
+        var lines = ["\(app)/\(rule)  apns  \(variant)"]
+        if let problem { return (lines + ["  nothing is sent: \(problem)"]).joined(separator: "\n") }
+        lines += headers.map { "  \($0.name): \($0.value)" }
+        lines.append("  (\(headerBytes) bytes of headers; authorization and apns-id are added to each request)")
+        lines.append("")
+        lines += Self.indented(body).split(separator: "\n").map { "  " + $0 }
+        lines.append("  (\(body.utf8.count) bytes of body)")
+        return lines.joined(separator: "\n")
+    }
+
+    private static func indented(_ body: String) -> String {
+        let options: JSONSerialization.WritingOptions = [.prettyPrinted, .withoutEscapingSlashes]
+        guard let value = try? JSONSerialization.jsonObject(with: Data(body.utf8)),
+            let data = try? JSONSerialization.data(withJSONObject: value, options: options)
+        else { return body }
+        return String(decoding: data, as: UTF8.self)
+    }
+}
+
+extension RuleSet {
+    /// The rules of one name or app.
+    ///
+    /// - Parameters:
+    ///   - rule: the name; nil for all.
+    ///   - app: the app; nil for all.
+    /// - Returns: at least one rule.
+    /// - Throws: ``ToolError`` if there is none.
+    public func only(rule: String?, app: String?) throws(ToolError) -> RuleSet {
+        let found = entries.filter { (rule == nil || $0.id.name == rule) && (app == nil || $0.id.app == app) }
+        guard !found.isEmpty else {
+            let known = entries.map { "\($0.id.app)/\($0.id.name)" }.joined(separator: ", ")
+            throw ToolError(.failed, "there is no such rule", hint: known.isEmpty ? "" : "There are: \(known).")
+        }
+        return RuleSet(entries: found)
+    }
+
+    /// Renders what every rule would send; nothing is sent, no database is asked.
+    ///
+    /// - Parameters:
+    ///   - example: the event and the device.
+    ///   - topic: the APNs topic of an app; nil if it is not known.
+    /// - Returns: one explanation per rule.
+    /// - Throws: ``ToolError`` of kind `usage` if the payload is no JSON object.
+    public func explain(
+        _ example: ExampleEvent,
+        topic: (String) -> String?
+    ) throws(ToolError) -> [RuleExplanation] {
+        let payload = try ToolJSON.object(example.payload, named: "--event")
+        let now = Clocks.wall / Micros.second
+        return entries.map { entry in
+            let rule = entry.compiled
+            let context = RenderContext(
+                eventID: EventID(rawValue: 1),
+                eventType: rule.definition.event,
+                eventKey: example.key,
+                payload: payload,
+                expiration: rule.definition.ttl.map { now + $0.seconds }
+            )
+            let device = DeviceContext(deviceID: 1, userID: example.userID, locale: example.locale)
+            let rendered = Result { () throws(RenderProblem) in
+                try rule.render(
+                    context,
+                    platform: .apns,
+                    kind: example.kind,
+                    locale: example.locale,
+                    topic: topic(entry.id.app) ?? "(topic of \(entry.id.app))",
+                    device: device
+                )
+            }
+            return RuleExplanation(entry, locale: rule.matchedLocale(for: example.locale), rendered)
+        }
+    }
+}
+
+extension RuleExplanation {
+    fileprivate init(_ entry: RuleSet.Entry, locale: String?, _ rendered: Result<RenderedPush, RenderProblem>) {
+        let push = try? rendered.get()
+        var problem: String?
+        if case .failure(let reason) = rendered { problem = reason.description }
+        self.init(
+            app: entry.id.app,
+            rule: entry.id.name,
+            matchedLocale: locale,
+            headers: push?.headers ?? [],
+            body: push.map { String(decoding: $0.body, as: UTF8.self) } ?? "",
+            problem: problem
+        )
+    }
+}
+
+extension ToolDatabase {
+    /// The rules that are stored, each in its newest version.
+    ///
+    /// - Parameter app: of this app; nil for all.
+    /// - Returns: those that make sense.
+    /// - Throws: ``ToolError``.
+    public func ruleSet(app: String?) throws(ToolError) -> RuleSet {
+        let entries = try rules(app: app).compactMap { row -> RuleSet.Entry? in
+            guard let compiled = try? CompiledRule(json: row.definition) else { return nil }
+            return RuleSet.Entry(source: nil, compiled: compiled)
+        }
+        return RuleSet(entries: entries)
+    }
+}

@@ -1,0 +1,70 @@
+public import ArgumentParser
+public import FanfareCore
+import FanfareService
+
+/// `fanfare explain`: what a rule would send for an event.
+struct Explain: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Show what rules would send for an event; nothing is sent.",
+        discussion: """
+            Takes rules from files, or with --rule and --app from the database. The rule's `when` and its audience are not \
+            looked at: they need the database's data.
+            """
+    )
+
+    @OptionGroup var options: GlobalOptions
+
+    @Argument(help: "YAML files with rules.")
+    var files: [String] = []
+
+    @Option(help: "Only this rule.")
+    var rule: String?
+
+    @Option(help: "Only of this app.")
+    var app: String?
+
+    @Option(help: "The event's payload, a JSON object.")
+    var event = "{}"
+
+    @Option(help: "The event's key.")
+    var key: String?
+
+    @Option(help: "The device's locale, such as es-MX.")
+    var locale: String?
+
+    @Option(help: "What the token is for: device, voip, live_activity …")
+    var kind: DeviceKind = .device
+
+    @Option(help: "The device's user.")
+    var user: String?
+
+    @Option(help: "The app's APNs topic, its bundle id; by default the configuration's.")
+    var topic: String?
+
+    func validate() throws {
+        if files.isEmpty && rule == nil { throw ValidationError("Give a file with rules, or --rule and --app.") }
+    }
+
+    func run() throws {
+        var example = ExampleEvent(payload: event)
+        example.key = key
+        example.locale = locale
+        example.kind = kind
+        example.userID = user
+        let configuration = options.namesDatabase ? try options.load() : nil
+        let rules = try explainable(configuration)
+        let explanations = try rules.explain(example) { app in
+            topic ?? configuration?.apps[app]?.apns?.topic
+        }
+        options.show(.array(explanations.map(\.json)), explanations.map(\.text).joined(separator: "\n\n"))
+        if explanations.contains(where: { $0.problem != nil }) { throw ExitCode.failure }
+    }
+
+    private func explainable(_ configuration: Configuration?) throws -> RuleSet {
+        guard files.isEmpty else { return try RuleSet(files: files).only(rule: rule, app: app) }
+        let database = try ToolDatabase(configuration ?? options.load(), environment: options.environment)
+        return try database.ruleSet(app: app).only(rule: rule, app: app)
+    }
+}
+
+extension DeviceKind: ExpressibleByArgument {}

@@ -1,0 +1,180 @@
+import PostgresClient
+import TestKit
+import Testing
+
+@testable import FanfareCore
+@testable import FanfareService
+
+@Suite(.database) struct LogTailTests {
+    /// Makes one planned event with one closed batch.
+    private func deliver(_ type: String, outcomes: String = "\\x0141", devices: String = "{1,2}") throws -> Int64 {
+        try sql("SELECT fanfare.register_device('shop', 'apns', 'aa01', 'ann')")
+        try sql("SELECT fanfare.put_rule(jsonb_build_object('app', 'shop', 'name', 'r-' || $1::text, 'event', $1))", type)
+        try sql("UPDATE fanfare.rule_versions SET event_type = definition ->> 'event'")
+        return try closeBatch(type, outcomes, devices)
+    }
+
+    private func closeBatch(_ type: String, _ outcomes: String, _ devices: String) throws -> Int64 {
+        let id = try sql(
+            """
+            WITH e AS (
+                INSERT INTO fanfare.event_log (day, fate, id, created_at, type)
+                SELECT fanfare.ring_day(id), 1, id, clock_timestamp(), $1 FROM fanfare.new_event_id() AS id
+                RETURNING id
+            ), b AS (
+                INSERT INTO fanfare.batch_log (day, lane, target_id, attempt, id, event_id, created_at, first_device,
+                    last_device, rule_version, device_ids, outcomes)
+                SELECT fanfare.ring_day(b), 1, (SELECT min(id) FROM fanfare.targets), 1, b, e.id, clock_timestamp(), 1, 2,
+                    (SELECT v.id FROM fanfare.rule_versions AS v WHERE v.event_type = $1), $3::bigint[], $2::bytea
+                FROM e, fanfare.new_batch_id() AS b
+            )
+            SELECT id FROM e
+            """,
+            type, outcomes, devices
+        )
+        return try #require(id.first?.flatMap { Int64($0) })
+    }
+
+    @Test func whatComesIsToldOnce() throws {
+        let tail = try toolDatabase().tail(LogTail.Filter())
+        #expect(try tail.next().isEmpty)
+        let event = try deliver("order.shipped")
+        let lines = try tail.next()
+        #expect(lines.map(\.eventID) == [event, event, event])
+        #expect(lines.first?.json["event.fate"] == "planned")
+        let pushes = lines.compactMap { line -> TailLine.Push? in
+            if case .push(let push) = line.subject { push } else { nil }
+        }
+        #expect(pushes.map(\.deviceID).sorted() == [1, 2])
+        #expect(pushes.first { $0.deviceID == 1 }?.userID == "ann")
+        #expect(pushes.first { $0.deviceID == 1 }?.outcome == "accepted")
+        #expect(pushes.first { $0.deviceID == 2 }?.reason == "ExpiredToken")
+        #expect(try tail.next().isEmpty)
+        _ = try closeBatch("order.shipped", "\\x01", "{1}")
+        #expect(try tail.next().count == 2)
+        #expect(try tail.next().isEmpty)
+    }
+
+    @Test func filtersLeaveOthersOut() throws {
+        let wanted = try deliver("a")
+        _ = try deliver("b")
+        var byType = LogTail.Filter()
+        byType.eventType = "a"
+        byType.since = Since("1h")
+        let typed = try toolDatabase().tail(byType)
+        #expect(Set(try typed.next().map(\.eventType)) == ["a"])
+        #expect(try typed.next().isEmpty)
+        var byID = LogTail.Filter()
+        byID.eventID = wanted
+        byID.since = Since("1h")
+        #expect(Set(try toolDatabase().tail(byID).next().map(\.eventID)) == [wanted])
+        var later = LogTail.Filter()
+        later.since = Since("2999-01-01T00:00:00Z")
+        #expect(try toolDatabase().tail(later).next().isEmpty)
+    }
+
+    @Test func emptiedPartitionsAreReadAgain() throws {
+        let tail = try toolDatabase().tail(LogTail.Filter())
+        _ = try deliver("a")
+        #expect(try tail.next().count == 3)
+        try sql("TRUNCATE fanfare.event_log, fanfare.batch_log")
+        #expect(try tail.next().isEmpty)
+        _ = try closeBatch("a", "\\x01", "{1}")
+        #expect(try tail.next().count == 2)
+    }
+
+    @Test func manyBatchesComeInParts() throws {
+        let tail = try toolDatabase().tail(LogTail.Filter())
+        _ = try deliver("a")
+        for _ in 0..<120 { _ = try closeBatch("a", "\\x01", "{1}") }
+        var counts: [Int] = []
+        while true {
+            let lines = try tail.next()
+            guard !lines.isEmpty else { break }
+            counts.append(lines.count)
+        }
+        #expect(counts.reduce(0, +) == 3 + 240)
+        #expect(counts.count > 1)
+    }
+}
+
+@Suite struct TailLineTests {
+    private let push = TailLine(
+        at: Timestamp(microseconds: 1_789_999_000_123_000),
+        eventID: 7,
+        eventType: "order\u{1B}[2J",
+        emittedAt: Timestamp(microseconds: 1_789_999_000_100_000),
+        subject: .push(
+            .init(
+                rule: "r",
+                app: "shop",
+                platform: "apns",
+                environment: "production",
+                deviceID: 3,
+                userID: "ann",
+                attempt: 2,
+                outcome: "rejected",
+                reason: "BadTopic",
+                batchID: 9
+            )
+        )
+    )
+
+    @Test func aTerminalGetsColourAndNoEscapesOfOthers() {
+        #expect(
+            push.text(colour: false)
+                == "13:56:40.123  push  rejected  order [2J  7  shop/r  apns device 3 of ann  BadTopic  attempt 2  23 ms"
+        )
+        #expect(push.text(colour: true).contains("\u{1B}[31mrejected\u{1B}[0m"))
+        #expect(!push.text(colour: true).contains("\u{1B}[2J"))
+    }
+
+    @Test func jsonHasTheKeysOfLogLines() {
+        #expect(push.json["event.id"] == 7 && push.json["lag_ms"] == 23 && push.json["outcome"] == "rejected")
+    }
+}
+
+@Suite struct ExplainTests {
+    private static let yaml = """
+        - name: shipped
+          app: shop
+          event: order.shipped
+          to: { users: $.customer }
+          message: { notification: { title: "Order {{id}}", body: "For {{user.id}}" } }
+          locales: { es: { notification: { title: "Pedido {{id}}" } } }
+          collapse: "order-{{id}}"
+        """
+
+    private func explain(_ change: (inout ExampleEvent) -> Void) throws -> RuleExplanation {
+        let set = try RuleSet(RulesFile(yaml: Self.yaml, named: "rules.yaml").rules)
+        var example = ExampleEvent(payload: #"{"id": 7}"#)
+        example.userID = "ann"
+        change(&example)
+        return try #require(try set.explain(example) { _ in "com.example.shop" }.first)
+    }
+
+    @Test func headersAndBodyAreThoseThatWouldBeSent() throws {
+        let explanation = try explain { $0.locale = "es-MX" }
+        #expect(explanation.matchedLocale == "es")
+        #expect(explanation.headers.first { $0.name == "apns-topic" }?.value == "com.example.shop")
+        #expect(explanation.headers.first { $0.name == "apns-collapse-id" }?.value == "order-7")
+        let body = try JSONValue(parsing: explanation.body)
+        #expect(body["aps"]?["alert"]?["title"] == "Pedido 7")
+        #expect(body["aps"]?["alert"]?["body"] == "For ann")
+        #expect(explanation.text.contains("(\(explanation.body.utf8.count) bytes of body)"))
+        #expect(explanation.json["body"]?["aps"]?["alert"]?["title"] == "Pedido 7")
+    }
+
+    @Test func whatIsMissingIsNamed() throws {
+        let explanation = try explain { $0.payload = "{}" }
+        #expect(explanation.problem == "'id' is missing or null")
+        #expect(explanation.text.contains("nothing is sent: 'id' is missing or null"))
+    }
+
+    @Test func rulesAreChosenByName() throws {
+        let set = try RuleSet(RulesFile(yaml: Self.yaml, named: "rules.yaml").rules)
+        #expect(throws: Never.self) { try set.only(rule: "shipped", app: "shop") }
+        let error = #expect(throws: ToolError.self) { try set.only(rule: "other", app: nil) }
+        #expect(error?.hint == "There are: shop/shipped.")
+    }
+}
