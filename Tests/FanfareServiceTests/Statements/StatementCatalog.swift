@@ -1,0 +1,214 @@
+import FanfareCore
+import PostgresClient
+
+@testable import FanfareService
+
+/// Every statement of FanfareService, with binds that make it do something in a world that ``populate(_:)`` made.
+struct StatementCatalog {
+    let all: [any PostgresStatement]
+
+    init(_ world: World) throws {
+        let parts = try Self.populate(world)
+        all =
+            Self.planning(parts) + Self.claiming(parts) + Self.recording(parts) + Self.control(parts)
+            + Self.maintenance(parts)
+    }
+
+    private struct Parts {
+        let event: Int64
+        let keyed: Int64
+        let version: Int32
+        let tokensVersion: Int32
+        let unchecked: Int32
+        let device: Int64
+        let token: String
+        let target: Int16
+        let otherTarget: Int16
+        let batch: ClaimedBatch
+        let plan: OpenedPlan
+    }
+
+    private static let owner: Int32 = 7
+
+    /// One row for each statement to find: planned, claimed, waiting, side-lined, half expanded, unchecked …
+    private static func populate(_ world: World) throws -> Parts {
+        let token = String(repeating: "ab", count: 32)
+        let device = try world.device(token, user: "u", #"attributes => '{"tier": "gold"}'"#)
+        _ = try world.connection.query("SELECT fanfare.subscribe($1::bigint, 'news')", String(device))
+        let version = try world.rule("users", event: "order", to: #"{"users": "$.user"}"#)
+        let tokens = try world.rule("tokens", event: "token", to: #"{"tokens": "$.token", "platform": "apns"}"#)
+        let everyone = try world.rule("all", event: "all", to: #"{"everyone": true}"#)
+        let event = try world.emit("order", #"{"user": "u"}"#)
+        let keyed = try world.emit("order", #"{"user": "u"}"#, key: "k")
+        try world.plan()
+        let batches = try world.claim(owner: owner, leaseToken: 70)
+        try world.emit("order", #"{"user": "u"}"#)
+        try world.plan()
+        _ = try world.connection.runReturningCount(
+            OpenPlan(eventID: keyed, ruleVersion: Int32(everyone), clauses: [PlannedClause(all: [1], none: [2])])
+        )
+        let plan = try world.connection.run(LockPlan())[0]
+        try world.connection.execute(
+            """
+            SELECT fanfare.emit('order', '{"user": "u"}'), fanfare.cancel('order', 'k');
+            INSERT INTO fanfare.outbox_slow (xid, id, created_at, type, payload)
+            VALUES ('1', fanfare.new_event_id(), now(), 'order', '{"user": "u"}');
+            INSERT INTO fanfare.collapse_latest (key, event_id) VALUES (5, 6);
+            INSERT INTO fanfare.instances (name, host, pid, version, lease_until) VALUES ('d', 'h', 1, 'v', now());
+            INSERT INTO fanfare.stats_pending (rule_version, target_id, outcome, pairs) VALUES (1, 1, 1, 1);
+            SELECT fanfare.put_rule('{"app": "shop", "name": "new"}');
+            """
+        )
+        let targets = try world.connection.run(AllTargets()).sorted { $0.id < $1.id }
+        return Parts(
+            event: event,
+            keyed: keyed,
+            version: Int32(version),
+            tokensVersion: Int32(tokens),
+            unchecked: try world.connection.run(UncheckedRules())[0].id,
+            device: device,
+            token: token,
+            target: batches[0].target,
+            otherTarget: targets.first { $0.id != batches[0].target }!.id,
+            batch: batches[0],
+            plan: plan
+        )
+    }
+
+    private static func planning(_ parts: Parts) -> [any PostgresStatement] {
+        [
+            PlanRound(floor: OutboxFloor(), limit: 10, batchSize: 1000),
+            PlanSlowEvent(batchSize: 1000),
+            SetAside(floor: OutboxFloor(), limit: 10),
+            RefuseSlowEvent(detail: "d"),
+            NoteNewest(keys: [1], eventIDs: [parts.event]),
+            NewestEvents(keys: [5]),
+            NotePlanProblem(eventID: parts.event, problem: "p"),
+            PlanTopics(
+                eventIDs: [parts.event],
+                ruleVersions: [parts.version],
+                topics: ["news"],
+                firstSlice: 1000,
+                batchSize: 1000
+            ),
+            PlanDevices(
+                eventIDs: [parts.event],
+                ruleVersions: [parts.version],
+                deviceIDs: [parts.device],
+                batchSize: 1000
+            ),
+            RegisterTokens(ruleVersion: parts.tokensVersion, event: #"{"payload": {"token": "\#(parts.token)"}}"#),
+            OpenPlan(eventID: parts.event, ruleVersion: parts.version, clauses: [PlannedClause(all: [], none: [])]),
+            TopicIDs(names: ["news"]),
+            LockPlan(),
+            AdvancePlan(plan: parts.plan, cursor: parts.plan.lastDevice),
+        ]
+    }
+
+    private static func claiming(_ parts: Parts) -> [any PostgresStatement] {
+        [
+            AllTargets(),
+            ClaimBatches(
+                wishes: [ClaimWish(target: parts.target, lane: 1, count: 5, floor: .minusInfinity)],
+                owner: owner,
+                leaseToken: 71
+            ),
+            NextDue(targets: [parts.target]),
+            FetchDevices(deviceIDs: [parts.device]),
+            FetchDeviceFields(deviceIDs: [parts.device]),
+            FetchEvents(eventIDs: [parts.event]),
+            FetchRuleVersions(ids: [parts.version]),
+        ]
+    }
+
+    private static func recording(_ parts: Parts) -> [any PostgresStatement] {
+        let batch = parts.batch
+        let outcomes = [UInt8](repeating: Outcome.retryingServerError.rawValue, count: batch.deviceIDs.count)
+        let record = BatchRecord(id: batch.id, leaseToken: batch.leaseToken, outcomes: outcomes)
+        return [
+            Checkpoint(owner: owner, batches: [record]),
+            ReleaseBatches(owner: owner, batches: [record]),
+            CloseBatches(
+                owner: owner,
+                batches: [record],
+                retries: [
+                    RetryBatch(
+                        parentID: batch.id,
+                        target: parts.target,
+                        history: .none,
+                        delayMicroseconds: 1,
+                        deviceIDs: batch.deviceIDs,
+                        eventIDs: batch.eventID == nil ? batch.eventIDs : nil
+                    )
+                ],
+                prunes: [
+                    Prune(
+                        batchID: batch.id,
+                        deviceID: parts.device,
+                        token: parts.token,
+                        registeredBefore: .infinity,
+                        reason: "r"
+                    )
+                ],
+                corrections: [
+                    EnvironmentCorrection(
+                        batchID: batch.id,
+                        deviceID: parts.device,
+                        token: parts.token,
+                        from: parts.otherTarget,
+                        to: parts.target
+                    )
+                ],
+                tallies: [OutcomeTally(batchID: batch.id, outcome: 35, pairs: 1)]
+            ),
+        ]
+    }
+
+    private static func control(_ parts: Parts) -> [any PostgresStatement] {
+        [
+            TryLock(key: 99),
+            Unlock(key: 99),
+            BeginSleep(),
+            EndSleep(),
+            EnterInstance(daemon: "d", host: "h", pid: 1, version: "v", leaseMicroseconds: 1),
+            RenewLease(owner: 1, leaseMicroseconds: 1, leads: ["x"], report: "{}"),
+            OtherInstances(owner: 99),
+            Rescue(dead: owner),
+            NewCancels(since: "0"),
+            RecentAnswers(weak: 66),
+            ReadInstallation(),
+        ]
+    }
+
+    private static func maintenance(_ parts: Parts) -> [any PostgresStatement] {
+        [
+            FoldStats(),
+            ForgetKeys(retentionSeconds: 0),
+            ForgetFacts(),
+            RingDayState(day: 3),
+            RaiseAlarm(alarm: "a", detail: "d"),
+            ClearAlarm(alarm: "a"),
+            UncheckedRules(),
+            ActivateRule(
+                id: parts.unchecked,
+                columns: RuleColumns(
+                    eventType: "e",
+                    whenPath: "$.a == 1",
+                    audience: "users",
+                    audiencePath: "$.u",
+                    devicesPath: "$.b == 2",
+                    kind: "device",
+                    platform: "apns",
+                    lane: 1,
+                    ttlSeconds: 60,
+                    supersede: false,
+                    enabled: true
+                )
+            ),
+            RefuseRule(id: parts.unchecked, reason: "r"),
+            ProbePath(path: "$.a == 1", isPredicate: true),
+            StoreForeignEvent(channel: "c", payload: "{}"),
+            StoreMalformedEvent(channel: "c", payload: "x"),
+        ]
+    }
+}

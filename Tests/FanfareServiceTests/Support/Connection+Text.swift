@@ -1,0 +1,50 @@
+import PostgresClient
+
+extension PostgresConnection {
+    /// The first column of the first row.
+    func text(_ sql: String, _ binds: String?...) throws -> String? {
+        try query(sql, binds: binds).rows.first?.first ?? nil
+    }
+
+    /// The first column of the first row as a number.
+    func number(_ sql: String, _ binds: String?...) throws -> Int64 {
+        let text = try query(sql, binds: binds).rows.first?.first ?? nil
+        guard let number = text.flatMap({ Int64($0) }) else { throw NoNumber(sql: sql, text: text) }
+        return number
+    }
+
+    /// The first column of all rows; NULL reads `NULL`.
+    func column(_ sql: String, _ binds: String?...) throws -> [String] {
+        try query(sql, binds: binds).rows.map { $0[0] ?? "NULL" }
+    }
+
+    /// The error that SQL fails with; nil if it succeeds.
+    func refusal(_ sql: String) -> PostgresError? {
+        do throws(PostgresError) {
+            try execute(sql)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// Blocks until the query's answer is `t`; the server does the waiting, 5 ms at a time.
+    ///
+    /// - Throws: after 20 s.
+    func waitUntil(_ sql: String, _ binds: String?...) throws {
+        let patience = ContinuousClock.now + .seconds(20)
+        while try query(sql, binds: binds).rows != [["t"]] {
+            guard ContinuousClock.now < patience else { throw NeverTrue(sql: sql) }
+            try execute("SELECT pg_catalog.pg_sleep(0.005)")
+        }
+    }
+}
+
+private struct NoNumber: Error {
+    let sql: String
+    let text: String?
+}
+
+private struct NeverTrue: Error {
+    let sql: String
+}

@@ -1,0 +1,130 @@
+import Logging
+import PostgresClient
+import TestKit
+import Threading
+
+@testable import FanfareService
+
+/// A database with an app, and a planner that works when it is told to. One thread.
+final class World {
+    /// A session as the queue stages have it.
+    let connection: PostgresConnection
+    let context: StageContext
+
+    /// Opens a session on a test's database.
+    init(_ database: TestDatabase = .current, settings: StageSettings = StageSettings()) throws {
+        context = StageContext(
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            settings: settings,
+            database: DatabaseSessions(base: PostgresOptions(url: database.url)),
+            counters: PipelineCounters()
+        )
+        connection = try .open(context.database.queue("test"))
+    }
+
+    /// Puts a rule of app `shop` into force: `event`, `to` and what else is given, as JSON members.
+    @discardableResult
+    func rule(_ name: String, event: String, to: String, _ more: String = "") throws -> Int64 {
+        let message = more.contains(#""message""#) ? "" : #", "message": {"notification": {"title": "T"}}"#
+        let rest = more.isEmpty ? "" : ", " + more
+        let json = #"{"app": "shop", "name": "\#(name)", "event": "\#(event)", "to": \#(to)\#(message)\#(rest)}"#
+        _ = try connection.query("SELECT fanfare.put_rule($1::jsonb)", json)
+        try RuleChecker(logger: context.logger).check(on: connection)
+        let newest = try connection.query(
+            """
+            SELECT v.id, v.state, v.reason FROM fanfare.rule_versions AS v JOIN fanfare.rules AS r ON r.id = v.rule_id
+            WHERE r.name = $1 ORDER BY v.id DESC LIMIT 1
+            """,
+            name
+        ).rows[0]
+        guard newest[1] == "active", let id = newest[0].flatMap({ Int64($0) }) else {
+            throw RuleRefused(reason: newest[2] ?? "no reason")
+        }
+        return id
+    }
+
+    /// Registers a device of app `shop`.
+    ///
+    /// - Parameter more: named arguments of `register_device`, as SQL.
+    @discardableResult
+    func device(_ token: String, user: String? = nil, platform: String = "apns", _ more: String = "") throws -> Int64 {
+        try connection.number(
+            "SELECT fanfare.register_device('shop', $1, $2, $3\(more.isEmpty ? "" : ", " + more))",
+            platform,
+            token,
+            user
+        )
+    }
+
+    /// Registers a user's devices in bulk, with tokens that nobody else uses.
+    ///
+    /// - Returns: the first and the last id.
+    @discardableResult
+    func devices(_ count: Int, user: String? = nil) throws -> ClosedRange<Int64> {
+        let row = try connection.query(
+            """
+            SELECT min(id), max(id) FROM (
+                SELECT fanfare.register_device('shop', 'apns', encode(sha256((g || gen_random_uuid()::text)::bytea), 'hex'), $2) AS id
+                FROM generate_series(1, $1::int) AS g) AS made
+            """,
+            String(count),
+            user
+        ).rows[0].compactMap { $0.flatMap { Int64($0) } }
+        return row[0]...row[1]
+    }
+
+    /// Emits an event and returns its id.
+    @discardableResult
+    func emit(_ type: String, _ payload: String = "{}", key: String? = nil, ttl: String? = nil) throws -> Int64 {
+        try connection.number("SELECT fanfare.emit($1, $2::jsonb, $3, $4::interval)", type, payload, key, ttl)
+    }
+
+    /// Plans until nothing is left in the outbox or the side queue, slices of large audiences included.
+    func plan() throws {
+        var loop = PlannerLoop(context: context)
+        _ = try loop.begin(on: connection)
+        try SlowLane(context: context).plan(on: connection)
+        if try connection.number("SELECT count(*) FROM fanfare.plans") > 0 { try slice() }
+    }
+
+    /// Runs the slicer's stage until no plan is left.
+    func slice() throws {
+        let slicer = Slicer(context: context, wake: Bell())
+        let thread = WorkerThread.start(name: "slicer") { slicer.run() }
+        defer {
+            slicer.stop()
+            thread.join()
+        }
+        try connection.waitUntil("SELECT NOT EXISTS (SELECT FROM fanfare.plans)")
+    }
+
+    /// What became of an event.
+    func fate(_ event: Int64) throws -> String? {
+        try connection.text("SELECT fate FROM fanfare.events WHERE id = $1", String(event))
+    }
+
+    /// Why.
+    func detail(_ event: Int64) throws -> String? {
+        try connection.text("SELECT detail FROM fanfare.events WHERE id = $1", String(event))
+    }
+
+    /// The devices an event was planned for, sorted, repetitions kept.
+    func recipients(_ event: Int64) throws -> [Int64] {
+        try connection.column(
+            "SELECT device_id FROM fanfare.deliveries WHERE event_id = $1 ORDER BY device_id",
+            String(event)
+        ).compactMap { Int64($0) }
+    }
+
+    /// Claims everything that is due, for an owner.
+    func claim(owner: Int32 = 1, leaseToken: Int64 = 1) throws -> [ClaimedBatch] {
+        let wishes = try connection.run(AllTargets()).flatMap { target in
+            (Int16(0)...2).map { ClaimWish(target: target.id, lane: $0, count: 1000, floor: .minusInfinity) }
+        }
+        return try connection.run(ClaimBatches(wishes: wishes, owner: owner, leaseToken: leaseToken))
+    }
+}
+
+private struct RuleRefused: Error {
+    let reason: String
+}
