@@ -1,0 +1,104 @@
+import PostgresClient
+import TestKit
+import Testing
+
+/// Who may do what; `nobody` is a role without any of Fanfare's.
+@Suite(.database)
+struct RoleTests {
+    static let actions: [(sql: String, roles: Set<String>)] = [
+        ("SELECT fanfare.emit('x', '{}', 'k', '1 h')", ["fanfare_emitter", "fanfare_daemon"]),
+        ("SELECT fanfare.cancel(1)", ["fanfare_emitter", "fanfare_daemon"]),
+        ("SELECT fanfare.cancel('x', 'k')", ["fanfare_emitter", "fanfare_daemon"]),
+        ("SELECT fanfare.register_device('a', 'apns', 'ab')", ["fanfare_registrar", "fanfare_daemon"]),
+        ("SELECT fanfare.device_id('a', 'apns', 'ab')", ["fanfare_registrar", "fanfare_daemon"]),
+        ("SELECT fanfare.unregister_device('a', 'apns', 'ab')", ["fanfare_registrar", "fanfare_daemon"]),
+        ("SELECT fanfare.subscribe('{}'::bigint[], 't')", ["fanfare_registrar", "fanfare_daemon"]),
+        ("SELECT fanfare.unsubscribe(1, 't')", ["fanfare_registrar", "fanfare_daemon"]),
+        ("SELECT fanfare.forget_user('a', 'u')", ["fanfare_registrar", "fanfare_daemon"]),
+        (#"SELECT fanfare.put_rule('{"app": "a", "name": "r"}')"#, ["fanfare_author", "fanfare_daemon"]),
+        ("SELECT fanfare.drop_rule('a', 'r')", ["fanfare_author", "fanfare_daemon"]),
+        ("SELECT * FROM fanfare.events", ["fanfare_reader", "fanfare_daemon"]),
+        ("SELECT * FROM fanfare.deliveries", ["fanfare_reader", "fanfare_daemon"]),
+        ("SELECT * FROM fanfare.queue", ["fanfare_reader", "fanfare_daemon"]),
+        ("SELECT * FROM fanfare.health", ["fanfare_reader", "fanfare_daemon"]),
+        ("SELECT * FROM fanfare.stats, fanfare.outcome_codes", ["fanfare_reader", "fanfare_daemon"]),
+        ("SELECT token FROM fanfare.devices", ["fanfare_daemon"]),
+        ("SELECT * FROM fanfare.outbox", ["fanfare_daemon"]),
+        ("DELETE FROM fanfare.outbox", ["fanfare_daemon"]),
+        ("INSERT INTO fanfare.outbox (id, type, payload) VALUES (1, 'x', '{}')", ["fanfare_daemon"]),
+        ("INSERT INTO fanfare.cancels (event_id) VALUES (1)", ["fanfare_daemon"]),
+        ("TRUNCATE fanfare.event_log_07, fanfare.batch_log_07", ["fanfare_daemon"]),
+        ("SELECT setval('fanfare.event_sequence', 1)", []),
+        ("SELECT fanfare.adopt('theirs')", []),
+        ("ALTER TABLE fanfare.devices ADD x int", []),
+        ("CREATE TABLE fanfare.mine ()", []),
+    ]
+
+    @Test(arguments: [
+        "fanfare_emitter", "fanfare_registrar", "fanfare_author", "fanfare_reader", "fanfare_daemon", "nobody",
+    ])
+    func mayDoItsOwnThingsOnly(_ name: String) throws {
+        let connection = try TestDatabase.current.connect()
+        let role = name == "nobody" ? "\(TestDatabase.current.name)_nobody" : name
+        if name == "nobody" { try connection.execute("CREATE ROLE \"\(role)\"") }
+        for (sql, roles) in Self.actions {
+            try connection.execute("BEGIN; SET LOCAL ROLE \"\(role)\"")
+            let error = connection.refusal(sql)
+            try connection.execute("ROLLBACK")
+            #expect(
+                error?.sqlState == (roles.contains(name) ? nil : "42501"),
+                "\(name): \(sql): \(error?.message ?? "allowed")"
+            )
+        }
+        if name == "nobody" { try connection.execute("DROP ROLE \"\(role)\"") }
+    }
+
+    @Test func publicHasNothing() throws {
+        let connection = try TestDatabase.current.connect()
+        let granted = try connection.column(
+            """
+            SELECT 'schema' FROM pg_namespace CROSS JOIN aclexplode(nspacl) AS a
+            WHERE nspname = 'fanfare' AND a.grantee = 0
+            UNION ALL SELECT c.oid::regclass::text FROM pg_class AS c CROSS JOIN aclexplode(c.relacl) AS a
+            WHERE c.relnamespace = 'fanfare'::regnamespace AND a.grantee = 0
+            UNION ALL SELECT p.oid::regprocedure::text
+            FROM pg_proc AS p CROSS JOIN aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) AS a
+            WHERE p.pronamespace = 'fanfare'::regnamespace AND a.grantee = 0
+            """
+        )
+        #expect(granted.isEmpty)
+    }
+
+    @Test func everythingBelongsToTheOwner() throws {
+        let connection = try TestDatabase.current.connect()
+        let others = try connection.column(
+            """
+            SELECT c.oid::regclass::text FROM pg_class AS c
+            WHERE c.relnamespace = 'fanfare'::regnamespace AND c.relowner <> 'fanfare_owner'::regrole
+            UNION ALL SELECT p.oid::regprocedure::text FROM pg_proc AS p
+            WHERE p.pronamespace = 'fanfare'::regnamespace AND p.proowner <> 'fanfare_owner'::regrole
+            """
+        )
+        #expect(others.isEmpty)
+        #expect(
+            try connection.text("SELECT rolcanlogin OR rolsuper FROM pg_roles WHERE rolname = 'fanfare_owner'") == "f"
+        )
+    }
+
+    @Test func aCallerCannotShadowWhatEmitUses() throws {
+        let connection = try TestDatabase.current.connect()
+        try connection.execute(
+            """
+            SET ROLE fanfare_emitter;
+            CREATE TEMP TABLE outbox (type text, payload jsonb, key text, ttl interval, id bigint);
+            CREATE DOMAIN pg_temp.text AS pg_catalog.text CHECK (false);
+            CREATE FUNCTION pg_temp.clock_timestamp() RETURNS timestamptz LANGUAGE sql AS 'SELECT NULL::timestamptz';
+            SET search_path = pg_temp, fanfare, pg_catalog;
+            SELECT fanfare.emit('real', '{"a": 1}');
+            RESET ROLE;
+            """
+        )
+        #expect(try connection.column("SELECT type FROM fanfare.outbox WHERE created_at IS NOT NULL") == ["real"])
+        #expect(try connection.number("SELECT count(*) FROM pg_temp.outbox") == 0)
+    }
+}
