@@ -8,6 +8,9 @@ struct Fanfare: AsyncParsableCommand {
         commandName: "fanfare",
         abstract: "Push-notification fan-out from PostgreSQL.",
         version: version,
-        subcommands: [Serve.self, Migrate.self, Adopt.self, SandboxCommand.self, BenchCommand.self]
+        subcommands: [
+            Serve.self, Migrate.self, Adopt.self, Check.self, Status.self, Emit.self, Devices.self, Rules.self,
+            Tail.self, Explain.self, SandboxCommand.self, BenchCommand.self, Version.self,
+        ]
     )
 }

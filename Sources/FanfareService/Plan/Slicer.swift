@@ -29,26 +29,35 @@ final class Slicer: Stage {
 
     func run() {
         let session = Session(options: context.database.slices(name), stop: stopping, logger: context.logger)
+        var current: OpenedPlan?
         while !stopping.isStopped {
             let didWork = session.attempt { connection throws(PostgresError) in
-                try connection.transaction { connection throws(PostgresError) in
-                    try advance(on: connection)
+                if let failed = current { _ = try connection.runReturningCount(PostponePlan(plan: failed)) }
+                current = nil
+                return try connection.transaction { connection throws(PostgresError) in
+                    try advance(&current, on: connection)
                 }
             }
-            switch didWork {
-            case true?: context.bells.claim.ring()
-            case false?: wake.wait(timeout: .seconds(1))
-            case nil: continue
-            }
+            guard let didWork else { continue }
+            current = nil
+            if didWork { context.bells.claim.ring() } else { wake.wait(timeout: .seconds(1)) }
         }
         session.close()
     }
 
     /// Plans one slice of the plan whose turn it is.
     ///
+    /// - Parameters:
+    ///   - current: takes the plan, so that a failure can put it behind the others.
+    ///   - connection: in a transaction.
     /// - Returns: false if there is no plan.
-    private func advance(on connection: PostgresConnection) throws(PostgresError) -> Bool {
+    /// - Throws: what the database says.
+    private func advance(
+        _ current: inout OpenedPlan?,
+        on connection: PostgresConnection
+    ) throws(PostgresError) -> Bool {
         guard let plan = try connection.run(LockPlan()).first else { return false }
+        current = plan
         guard !plan.isCancelled else {
             _ = try connection.runReturningCount(AdvancePlan(plan: plan, cursor: plan.lastDevice))
             return true
