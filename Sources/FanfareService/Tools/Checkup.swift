@@ -28,7 +28,7 @@ public struct Checkup: Sendable {
 
     /// Looks at configuration, key files and database.
     ///
-    /// Blocks; takes a few seconds at most.
+    /// Blocks; takes a few seconds at most, with `online` up to 20 more for each provider.
     ///
     /// - Parameter online: whether each provider is asked too, by one request that no device can get.
     /// - Returns: the items, in the order in which they depend on each other.
@@ -50,14 +50,8 @@ public struct Checkup: Sendable {
             )
         }
         if configuration.apps.isEmpty {
-            items.append(
-                CheckItem(
-                    .warn,
-                    "apps",
-                    "no app has credentials: nothing can be sent",
-                    advice: "Add one below `apps:`."
-                )
-            )
+            let advice = "Add one below `apps:`."
+            items.append(CheckItem(.warn, "apps", "no app has credentials: nothing can be sent", advice: advice))
         }
         return items
     }
@@ -75,7 +69,7 @@ public struct Checkup: Sendable {
     private func keyItem(_ app: String, _ apns: Configuration.APNS) -> CheckItem {
         do throws(DaemonError) {
             _ = try APNSPools.key(of: apns, app: app, environment: environment)
-            return CheckItem(.ok, "key of \(app)", "\(apns.keyFile) is an EC P-256 key that nobody else may read")
+            return CheckItem(.ok, "key of \(app)", "\(apns.keyFile) is an EC P-256 key, and guarded")
         } catch {
             return CheckItem(.fail, "key of \(app)", error.reason, advice: error.hint)
         }

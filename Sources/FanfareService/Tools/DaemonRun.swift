@@ -126,7 +126,8 @@ public struct DaemonRun: Sendable {
         let isListening = await daemon.waitUntilListening()
         guard !Task.isCancelled else { return }
         if isListening {
-            logger.notice("ready", metadata: .init([.installation: "\(configuration.installation ?? "")"]))
+            let name = configuration.installation.map { Logger.Metadata([.installation: "\($0)"]) }
+            logger.notice("ready", metadata: name)
             notifier.ready(status: "listening")
         } else {
             logger.warning("ready, but LISTEN does not work: events are found by polling")

@@ -3,6 +3,9 @@ internal import PostgresClient
 
 /// Looks over a database that could be reached.
 struct DatabaseCheckup {
+    /// Stages with a session of their own: control, recorder, claimer, slicer, planner, maintenance, listener.
+    private static let stages: Int64 = 7
+
     let connection: PostgresConnection
     let configuration: Configuration
 
@@ -57,8 +60,7 @@ struct DatabaseCheckup {
 
     private func settingItems() throws(PostgresError) -> [CheckItem] {
         guard let settings = try connection.run(ServerSettings()).first else { return [] }
-        // LISTEN and control come on top (CONTRACTS: connections).
-        let needed = Int64(configuration.database.connections) + 2
+        let needed = max(Int64(configuration.database.connections) + 2, Self.stages)
         let room = settings.maxConnections - settings.reserved - settings.used
         let connections =
             room >= needed

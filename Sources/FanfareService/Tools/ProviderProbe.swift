@@ -19,7 +19,7 @@ struct ProviderProbe {
     /// Asks and judges.
     ///
     /// - Parameter environment: variables of the process.
-    /// - Returns: one line of the check.
+    /// - Returns: what it said.
     func item(environment: [String: String]) -> CheckItem {
         do {
             return judge(try ask(environment))

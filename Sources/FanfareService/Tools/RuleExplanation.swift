@@ -1,5 +1,4 @@
 public import FanfareCore
-internal import Foundation
 internal import PostgresClient
 
 /// An event that was never emitted, and a device that may not exist.
@@ -58,20 +57,16 @@ public struct RuleExplanation: Sendable {
         let variant = matchedLocale.map { "locale \($0)" } ?? "no locale's own text"
         var lines = ["\(app)/\(rule)  apns  \(variant)"]
         if let problem { return (lines + ["  nothing is sent: \(problem)"]).joined(separator: "\n") }
-        lines += headers.map { "  \($0.name): \($0.value)" }
+        lines += headers.map { "  \($0.name): \(TextTable.printable($0.value))" }
         lines.append("  (\(headerBytes) bytes of headers; authorization and apns-id are added to each request)")
         lines.append("")
-        lines += Self.indented(body).split(separator: "\n").map { "  " + $0 }
+        lines += Self.indented(body).split(separator: "\n").map { "  " + TextTable.printable(String($0)) }
         lines.append("  (\(body.utf8.count) bytes of body)")
         return lines.joined(separator: "\n")
     }
 
     private static func indented(_ body: String) -> String {
-        let options: JSONSerialization.WritingOptions = [.prettyPrinted, .withoutEscapingSlashes]
-        guard let value = try? JSONSerialization.jsonObject(with: Data(body.utf8)),
-            let data = try? JSONSerialization.data(withJSONObject: value, options: options)
-        else { return body }
-        return String(decoding: data, as: UTF8.self)
+        (try? JSONValue(parsing: body))?.indented() ?? body
     }
 }
 

@@ -57,11 +57,8 @@ public struct RuleSet: Sendable {
     }
 
     static func refused(_ problems: [String]) -> ToolError {
-        ToolError(
-            .failed,
-            problems.joined(separator: "\n"),
-            hint: "Nothing was changed; mend the lines above and try again."
-        )
+        let hint = "Nothing was changed; mend the lines above and try again."
+        return ToolError(.failed, problems.joined(separator: "\n"), hint: hint)
     }
 
     /// What `put_rule` would refuse in a name.

@@ -85,7 +85,7 @@ extension Timestamp {
     /// How long ago this was: `3s`, `5m`, `2h`, `4d`.
     ///
     /// - Parameter now: the time by the same clock.
-    /// - Returns: a short text such as `5 s`.
+    /// - Returns: a whole number of the largest unit that says enough.
     func age(at now: Timestamp) -> String {
         let seconds = max(0, now.microseconds - microseconds) / 1_000_000
         switch seconds {

@@ -85,7 +85,9 @@ extension ToolDatabase {
     private func probe(_ set: RuleSet, on connection: PostgresConnection) throws(PostgresError) -> [String] {
         var problems: [String] = []
         for entry in set.entries {
-            guard case .failure(let problem) = try RuleChecker.columns(of: entry.compiled, on: connection) else { continue }
+            guard case .failure(let problem) = try RuleChecker.columns(of: entry.compiled, on: connection) else {
+                continue
+            }
             problems.append(entry.source?.message(for: problem) ?? problem.description)
         }
         return problems

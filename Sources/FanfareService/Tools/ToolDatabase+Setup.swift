@@ -38,9 +38,8 @@ public struct MigrationPlan: Sendable {
         let versions = "schema version \(from.map(String.init) ?? "none") → \(to)"
         lines.append(isDone ? versions : "would load schema.sql: \(versions)")
         if adopts {
-            lines.append(
-                "\(isDone ? "adopted" : "would adopt") the database as \(installation ?? "an unnamed installation")"
-            )
+            let owner = installation ?? "an unnamed installation"
+            lines.append("\(isDone ? "adopted" : "would adopt") the database as \(owner)")
         }
         return lines.joined(separator: "\n")
     }

@@ -8,7 +8,7 @@ enum ToolJSON {
     /// - Parameters:
     ///   - text: the JSON.
     ///   - name: what messages call it.
-    /// - Returns: an object with the members in order.
+    /// - Returns: the object.
     /// - Throws: ``ToolError`` of kind `usage`, without the text.
     static func object(_ text: String, named name: String) throws(ToolError) -> JSONObject {
         let value: JSONValue
@@ -27,6 +27,24 @@ enum ToolJSON {
 extension JSONValue {
     /// The compact text.
     var text: String { String(decoding: encoded, as: UTF8.self) }
+
+    /// The text on lines of its own for each member and element, keys in order, numbers as they were written.
+    ///
+    /// - Parameter margin: white space before all lines but the first.
+    /// - Returns: the text.
+    func indented(_ margin: String = "") -> String {
+        let inner = margin + "  "
+        switch self {
+        case .object(let object) where !object.isEmpty:
+            let members = object.members.map { member in
+                "\(inner)\(JSONValue.string(member.key).text): \(member.value.indented(inner))"
+            }
+            return "{\n\(members.joined(separator: ",\n"))\n\(margin)}"
+        case .array(let elements) where !elements.isEmpty:
+            return "[\n\(elements.map { inner + $0.indented(inner) }.joined(separator: ",\n"))\n\(margin)]"
+        default: return text
+        }
+    }
 
     /// A string, or null.
     init(orNull text: String?) { self = text.map(JSONValue.string) ?? .null }

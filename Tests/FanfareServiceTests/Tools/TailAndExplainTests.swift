@@ -9,7 +9,10 @@ import Testing
     /// Makes one planned event with one closed batch.
     private func deliver(_ type: String, outcomes: String = "\\x0141", devices: String = "{1,2}") throws -> Int64 {
         try sql("SELECT fanfare.register_device('shop', 'apns', 'aa01', 'ann')")
-        try sql("SELECT fanfare.put_rule(jsonb_build_object('app', 'shop', 'name', 'r-' || $1::text, 'event', $1))", type)
+        try sql(
+            "SELECT fanfare.put_rule(jsonb_build_object('app', 'shop', 'name', 'r-' || $1::text, 'event', $1))",
+            type
+        )
         try sql("UPDATE fanfare.rule_versions SET event_type = definition ->> 'event'")
         return try closeBatch(type, outcomes, devices)
     }
@@ -30,7 +33,9 @@ import Testing
             )
             SELECT id FROM e
             """,
-            type, outcomes, devices
+            type,
+            outcomes,
+            devices
         )
         return try #require(id.first?.flatMap { Int64($0) })
     }
