@@ -1,0 +1,82 @@
+import FanfareCore
+import PostgresClient
+import TestKit
+import Testing
+
+@testable import FanfareService
+
+@Suite(.database)
+struct ClaimTests {
+    /// A world with `count` batches of one pair each.
+    private func world(batches count: Int) throws -> World {
+        let world = try World(settings: StageSettings(batchSize: 1))
+        for n in 0..<count { try world.device("aa\(10 + n)", user: "u") }
+        try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
+        try world.emit("e", #"{"u": "u"}"#)
+        try world.plan()
+        return world
+    }
+
+    private func claim(_ world: World, lane: Int16 = 1, count: Int32 = 100, floor: Timestamp = .minusInfinity) throws
+        -> [ClaimedBatch]
+    {
+        let target = try world.connection.run(AllTargets()).first { $0.environment == "production" }!
+        let wish = ClaimWish(target: target.id, lane: lane, count: count, floor: floor)
+        return try world.connection.run(ClaimBatches(wishes: [wish], owner: 1, leaseToken: 9))
+    }
+
+    @Test func oldestFirstAndNoMoreThanAsked() throws {
+        let world = try world(batches: 5)
+        let ids = try world.connection.column("SELECT id FROM fanfare.batches ORDER BY not_before, id").compactMap {
+            Int64($0)
+        }
+        #expect(try Set(claim(world, count: 2).map(\.id)) == Set(ids.prefix(2)))
+        #expect(try Set(claim(world).map(\.id)) == Set(ids.dropFirst(2)))
+        #expect(try claim(world).isEmpty, "what is owned is nobody's to claim")
+    }
+
+    @Test func onlyWhatIsDueAndOfTheLane() throws {
+        let world = try world(batches: 2)
+        #expect(try claim(world, lane: 0).isEmpty)
+        #expect(try claim(world, lane: 2).isEmpty)
+        try world.connection.execute("UPDATE fanfare.batches SET not_before = now() + interval '1 hour'")
+        #expect(try claim(world).isEmpty)
+        let target = try world.connection.run(AllTargets()).map(\.id)
+        let next = try #require(try world.connection.run(NextDue(targets: target)).first)
+        let due = try #require(next.due)
+        #expect((3500...3700).contains((due.microseconds - next.now.microseconds) / 1_000_000))
+        try world.connection.execute("UPDATE fanfare.batches SET not_before = now() - interval '1 hour'")
+        #expect(try claim(world, floor: next.now).isEmpty, "below the floor nobody looks")
+        #expect(try claim(world).count == 2)
+    }
+
+    @Test func twoSessionsNeverTakeTheSameBatch() throws {
+        let world = try world(batches: 6)
+        let other = try World()
+        try world.connection.execute("BEGIN")
+        let mine = try claim(world, count: 2)
+        let theirs = try other.claim(owner: 2)
+        try world.connection.execute("COMMIT")
+        #expect(mine.count == 2)
+        #expect(theirs.count == 4)
+        #expect(Set(mine.map(\.id)).isDisjoint(with: theirs.map(\.id)))
+    }
+
+    @Test func aDeadDaemonsBatchesGoOnBehindTheirCheckpoint() throws {
+        let world = try World()
+        for n in 0..<3 { try world.device("aa\(10 + n)", user: "u") }
+        try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
+        let event = try world.emit("e", #"{"u": "u"}"#)
+        try world.plan()
+        let first = try #require(try world.claim(owner: 1).first)
+        let record = BatchRecord(id: first.id, leaseToken: first.leaseToken, outcomes: [1, 0, 2])
+        #expect(try world.connection.run(Checkpoint(owner: 1, batches: [record])) == [first.id])
+        #expect(try world.connection.run(Rescue(dead: 1)) == [1])
+        let again = try world.claim(owner: 2, leaseToken: 5)
+        #expect(again.map(\.outcomes) == [[1, 0, 2]])
+        let prepared = try #require(try world.prepare(again, owner: 2).first)
+        #expect(prepared.batch.pairs.map(\.position) == [1], "accepted is not sent again")
+        #expect(prepared.decided.map(\.outcome) == [.unknown], "what was attempted stays unknown")
+        #expect(try world.outcomes(event).first == "accepted/accepted")
+    }
+}

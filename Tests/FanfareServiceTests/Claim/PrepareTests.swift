@@ -1,0 +1,163 @@
+import FanfareCore
+import PostgresClient
+import PushTransport
+import TestKit
+import Testing
+
+@testable import FanfareService
+
+/// What is decided about pairs right before they are sent.
+@Suite(.database)
+struct PrepareTests {
+    let world: World
+
+    init() throws {
+        world = try World()
+    }
+
+    private func prepared() throws -> (batch: PreparedBatch, decided: [Outcome]) {
+        let one = try #require(try world.prepare(try world.claim()).first)
+        return (one.batch, one.decided.map(\.outcome))
+    }
+
+    @Test func devicesAreLookedAtWhenTheyAreSentTo() throws {
+        let ids = try (0..<4).map { try world.device("aa\(10 + $0)", user: "u") }
+        try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
+        let event = try world.emit("e", #"{"u": "u"}"#)
+        try world.plan()
+        try world.connection.execute(
+            """
+            SELECT fanfare.unregister_device('shop', 'apns', 'aa10');
+            DELETE FROM fanfare.devices WHERE token = 'aa11';
+            SELECT fanfare.register_device('shop', 'apns', 'aa12', 'someone else');
+            SELECT fanfare.register_device('shop', 'apns', 'ccdd', 'u', replaces => 'aa13');
+            """
+        )
+        let (batch, decided) = try prepared()
+        #expect(decided == [.disabled, .disabled, .disabled])
+        #expect(batch.pairs.map(\.token) == ["ccdd"], "a rotated token is the new one")
+        #expect(batch.pairs.map { String(decoding: $0.path, as: UTF8.self) } == ["/3/device/ccdd"])
+        #expect(batch.claimed.eventID == event)
+        #expect(batch.claimed.deviceIDs == ids)
+    }
+
+    @Test func aDeviceThatMovedGoesToItsOwnEnvironment() throws {
+        try world.device("aa10", user: "u")
+        try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
+        try world.emit("e", #"{"u": "u"}"#)
+        try world.plan()
+        try world.device("aa10", user: "u", "environment => 'sandbox'")
+        let one = try #require(try world.prepare(try world.claim()).first)
+        let result = try #require(one.decided.first)
+        #expect(result.outcome == .retryingOtherEnvironment)
+        guard case .again(_, _, let target)? = result.followUp else {
+            Issue.record("no second attempt")
+            return
+        }
+        #expect(world.context.directory.all[target]?.environment == "sandbox")
+        #expect(one.batch.pairs.isEmpty)
+    }
+
+    @Test func anEventPastItsTimeIsNotSent() throws {
+        try world.device("aa10", user: "u")
+        try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
+        try world.rule("short", event: "short", to: #"{"users": "$.u"}"#, #""ttl": "1h""#)
+        let events = try [("e", nil), ("e", "1 h"), ("short", nil), ("e", "3 h")].map {
+            try world.emit($0.0, #"{"u": "u"}"#, ttl: $0.1)
+        }
+        try world.plan()
+        let past = "UPDATE fanfare.event_log SET created_at = created_at - $2::interval WHERE id = $1"
+        for (event, age) in zip(events, ["25 h", "2 h", "2 h", "2 h"]) {
+            _ = try world.connection.query(past, "\(event)", age)
+        }
+        var outcomes: [Int64: Outcome] = [:]
+        for one in try world.prepare(try world.claim()) {
+            for result in one.decided { outcomes[one.batch.claimed.eventID(at: Int(result.position))] = result.outcome }
+        }
+        #expect(outcomes == [events[0]: .exhausted, events[1]: .expired, events[2]: .expired])
+    }
+
+    @Test func whatIsCancelledIsNotSent() throws {
+        try world.device("aa10", user: "u")
+        try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
+        let byID = try world.emit("e", #"{"u": "u"}"#)
+        try world.emit("e", #"{"u": "u"}"#, key: "k")
+        let kept = try world.emit("e", #"{"u": "u"}"#, key: "other")
+        try world.plan()
+        _ = try world.connection.query("SELECT fanfare.cancel($1::bigint), fanfare.cancel('e', 'k')", "\(byID)")
+        world.context.cancels.add(try world.connection.run(NewCancels(since: "0")).compactMap(\.fact))
+        let (batch, decided) = try prepared()
+        #expect(decided == [.cancelled, .cancelled])
+        #expect(batch.pairs.map { batch.claimed.eventID(at: Int($0.position)) } == [kept])
+    }
+
+    @Test func anEventIsSupersededByANewerOneWithTheSameCollapseAndUserOnly() throws {
+        for user in ["ann", "bob"] { try world.device(user == "ann" ? "aa10" : "bb10", user: user) }
+        let more = #""supersede": true, "collapse": "order-{{id}}""#
+        try world.rule("r", event: "e", to: #"{"users": "$.u"}"#, more)
+        let old = try world.emit("e", #"{"u": "ann", "id": 1}"#)
+        let others = try [
+            world.emit("e", #"{"u": "ann", "id": 2}"#), world.emit("e", #"{"u": "bob", "id": 1}"#),
+            world.emit("e", #"{"u": "ann", "id": 1}"#),
+        ]
+        try world.plan()
+        let (batch, decided) = try prepared()
+        #expect(decided == [.superseded])
+        #expect(batch.pairs.map { batch.claimed.eventID(at: Int($0.position)) }.sorted() == others)
+        #expect(!others.contains(old))
+    }
+
+    @Test func oneVariantForEachLocale() throws {
+        for (n, locale) in ["NULL", "'es-MX'", "'es'", "'fr'", "'ES'"].enumerated() {
+            try world.device("aa\(10 + n)", user: "u", "locale => \(locale)")
+        }
+        let more = #""locales": {"es": {"notification": {"title": "Pedido"}}}"#
+        try world.rule("r", event: "e", to: #"{"users": "$.u"}"#, more)
+        try world.emit("e", #"{"u": "u"}"#)
+        try world.plan()
+        let batch = try prepared().batch
+        let titles = batch.pairs.map { pair in
+            String(decoding: batch.variants[Int(pair.variant)].body.prefix, as: UTF8.self).contains("Pedido")
+        }
+        #expect(titles == [false, true, true, false, true])
+        #expect(batch.variants.count == 2)
+    }
+
+    @Test func devicesAndUsersInTemplatesAreRenderedEach() throws {
+        for user in ["ann", "bob"] { try world.device(user == "ann" ? "aa10" : "bb10", user: user) }
+        let message = #""message": {"notification": {"title": "Hi {{user.id}}"}}"#
+        try world.rule("r", event: "e", to: #"{"users": "$.u"}"#, message)
+        try world.emit("e", #"{"u": ["ann", "bob"]}"#)
+        try world.plan()
+        let batch = try prepared().batch
+        let bodies = batch.variants.map { String(decoding: $0.body.prefix, as: UTF8.self) }
+        #expect(bodies.count == 2)
+        #expect(bodies.contains { $0.contains("Hi ann") })
+        #expect(bodies.contains { $0.contains("Hi bob") })
+    }
+
+    @Test func aMissingNameRefusesThePairsOfThatEventOnly() throws {
+        try world.device("aa10", user: "u")
+        let message = #""message": {"notification": {"title": "Order {{order}}"}}"#
+        try world.rule("r", event: "e", to: #"{"users": "$.u"}"#, message)
+        try world.emit("e", #"{"u": "u"}"#)
+        let good = try world.emit("e", #"{"u": "u", "order": 7}"#)
+        try world.plan()
+        let (batch, decided) = try prepared()
+        #expect(decided == [.refused])
+        #expect(batch.pairs.map { batch.claimed.eventID(at: Int($0.position)) } == [good])
+    }
+
+    @Test func aRepeatedPairKeepsItsIdentity() throws {
+        let device = try world.device("aa10", user: "u")
+        try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
+        try world.emit("e", #"{"u": "u"}"#)
+        try world.plan()
+        let first = try prepared().batch
+        _ = try world.connection.run(Rescue(dead: 1))
+        let second = try prepared().batch
+        #expect(first.claimed.deviceIDs == [device])
+        #expect(first.pairs[0].deliveryID == second.pairs[0].deliveryID)
+        #expect(first.pairs[0].deliveryID.count == 36)
+    }
+}
