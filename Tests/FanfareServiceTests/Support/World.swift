@@ -125,6 +125,33 @@ final class World {
     }
 }
 
+extension World {
+    /// Reads and renders claimed batches as the claimer does.
+    func prepare(_ claimed: [ClaimedBatch], owner: Int32 = 1) throws -> [BatchPreparer.Prepared] {
+        context.directory.replace(try connection.run(AllTargets()))
+        let topics = ["shop": "com.example.shop"]
+        return try BatchPreparer(context: context, targets: context.directory.all, topics: topics)
+            .prepare(claimed, owner: owner, on: connection)
+    }
+
+    /// Tells a recorder what became of batches, lets it write all down, and ends it.
+    func record(_ messages: [RecorderMessage]) {
+        let mailbox = Mailbox<RecorderMessage>()
+        let recorder = Recorder(context: context, mailbox: mailbox)
+        for message in messages { _ = mailbox.put(message) }
+        recorder.stop()
+        recorder.run()
+    }
+
+    /// The outcomes of an event's deliveries in order of device and attempt, as `outcome/reason`.
+    func outcomes(_ event: Int64) throws -> [String] {
+        try connection.column(
+            "SELECT outcome || '/' || reason FROM fanfare.deliveries WHERE event_id = $1 ORDER BY device_id, attempt",
+            String(event)
+        )
+    }
+}
+
 private struct RuleRefused: Error {
     let reason: String
 }

@@ -1,0 +1,56 @@
+import PostgresClient
+import TestKit
+import Testing
+
+@testable import FanfareService
+
+/// Events that make planning fail stop nobody else.
+@Suite(.database)
+struct PoisonTests {
+    @Test(arguments: ["a key beyond what an index holds", "a time to live beyond the calendar", "a jsonpath bomb"])
+    func onlyTheCulpritIsRefused(_ poison: String) throws {
+        let world = try World()
+        let device = try world.device("aa", user: "u")
+        try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
+        // Within all limits, and yet 18,000 × 18,000 comparisons.
+        try world.rule("bomb", event: "bomb", to: #"{"users": "$.u"}"#, #""when": "exists($.a[*] ? ($.a[*] < @))""#)
+        try world.connection.execute("SET statement_timeout = '500ms'")
+        let before = try (0..<5).map { try world.emit("e", #"{"u": "u", "n": \#($0)}"#) }
+        let culprit: Int64
+        switch poison {
+        case "a key beyond what an index holds":
+            let key = "SELECT string_agg(md5(g::text), '') FROM generate_series(1, 300) AS g"
+            culprit = try world.emit("e", #"{"u": "u"}"#, key: world.connection.text(key))
+        case "a time to live beyond the calendar": culprit = try world.emit("e", #"{"u": "u"}"#, ttl: "170000000 years")
+        default: culprit = try world.emit("bomb", #"{"u": "u", "a": [1\#(String(repeating: ",1", count: 18_000))]}"#)
+        }
+        let after = try (0..<5).map { try world.emit("e", #"{"u": "u", "n": \#($0)}"#, key: "k\($0)") }
+
+        try world.plan()
+        for event in before + after {
+            #expect(try world.fate(event) == "planned")
+            #expect(try world.recipients(event) == [device])
+        }
+        #expect(try world.fate(culprit) == "refused")
+        let detail = try #require(try world.detail(culprit))
+        #expect(detail.contains("SQLSTATE"), "\(detail)")
+        #expect(try world.recipients(culprit).isEmpty)
+        #expect(try world.connection.number("SELECT count(*) FROM fanfare.outbox_slow") == 0)
+    }
+
+    @Test func aTimeoutForALockMarksNobody() throws {
+        let world = try World()
+        try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
+        let event = try world.emit("e", #"{"u": "u"}"#, key: "k")
+        let other = try TestDatabase.current.connect()
+        try other.execute("BEGIN; INSERT INTO fanfare.event_keys VALUES ('e', 'k', 1, now())")
+        try world.connection.execute("SET lock_timeout = '50ms'")
+        let error = #expect(throws: PostgresError.self) { try world.plan() }
+        #expect(error?.sqlState == "55P03")
+        #expect(try world.fate(event) == "waiting")
+        #expect(try world.connection.number("SELECT count(*) FROM fanfare.outbox_slow") == 0)
+        try other.execute("ROLLBACK")
+        try world.plan()
+        #expect(try world.fate(event) == "planned")
+    }
+}
