@@ -50,9 +50,9 @@ final class TransferSettings {
         try set(transfer, CURLOPT_TCP_KEEPIDLE, 60)
         try set(transfer, CURLOPT_TCP_KEEPINTVL, 10)
         // Age is watched by the transport, which warms a successor first; these are only the last resort.
-        let age = max(milliseconds(options.maxConnectionAge) / 1000, 1)
-        try set(transfer, CURLOPT_MAXAGE_CONN, age * 2)
-        try set(transfer, CURLOPT_MAXLIFETIME_CONN, age * 2)
+        let seconds = max(milliseconds(options.maxConnectionAge) / 1000 * 2, 600)
+        try set(transfer, CURLOPT_MAXAGE_CONN, seconds)
+        try set(transfer, CURLOPT_MAXLIFETIME_CONN, seconds)
     }
 
     private func setTLS(_ transfer: Transfer) throws(TransportError) {

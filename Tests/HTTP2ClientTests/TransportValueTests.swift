@@ -1,0 +1,96 @@
+import PushTransport
+import Testing
+
+struct TransportValueTests {
+    @Test(arguments: [
+        ("https://api.push.apple.com", "api.push.apple.com", 443, "api.push.apple.com"),
+        ("https://api.push.apple.com:2197/", "api.push.apple.com", 2197, "api.push.apple.com:2197"),
+        ("HTTPS://LOCALHOST:8443", "localhost", 8443, "localhost:8443"),
+        ("https://127.0.0.1", "127.0.0.1", 443, "127.0.0.1"),
+        ("https://[::1]:8443", "::1", 8443, "[::1]:8443"),
+    ])
+    func endpointsAreParsed(_ text: String, _ host: String, _ port: UInt16, _ authority: String) throws {
+        let endpoint = try Endpoint(text)
+        #expect(endpoint.host == host)
+        #expect(endpoint.port == port)
+        #expect(endpoint.authority == authority)
+        #expect(try Endpoint(endpoint.description) == endpoint)
+    }
+
+    @Test(arguments: [
+        ("http://api.push.apple.com", EndpointError.Reason.scheme),
+        ("api.push.apple.com", .scheme),
+        ("https://", .host),
+        ("https://a..b", .host),
+        ("https://-a", .host),
+        ("https://a b", .host),
+        ("https://[::1", .host),
+        ("https://[a]", .host),
+        ("https://::1", .port),
+        ("https://a:", .port),
+        ("https://a:0", .port),
+        ("https://a:65536", .port),
+        ("https://a:+1", .port),
+        ("https://a/path", .notAnOrigin),
+        ("https://a?x=1", .notAnOrigin),
+        ("https://user:marked@a", .userInformation),
+    ])
+    func otherTextIsRefusedWithTheReason(_ text: String, _ reason: EndpointError.Reason) {
+        let error = #expect(throws: EndpointError.self) { try Endpoint(text) }
+        #expect(error?.reason == reason)
+        #expect(error?.description.contains("marked") == false)
+    }
+
+    /// A line break in a rendered value would be another header, or another request.
+    @Test(arguments: ["marked\r\nb: c", "marked\nb", "marked\u{0}", " marked", "marked\t", "marked\u{7F}"])
+    func valuesThatBreakOutAreRefused(_ value: String) throws {
+        let error = #expect(throws: HeaderError.self) { try HeaderField("apns-collapse-id", value) }
+        #expect(error?.description.contains("marked") == false)
+        let head = try HeaderBlock([], varyingName: "apns-id")
+        #expect(throws: HeaderError.self) { try request(head: head, varyingValue: Array(value.utf8)) }
+    }
+
+    @Test(arguments: ["Apns-Id", "", "a b", "a:", ":path", "ä"])
+    func namesThatAreNoTokensAreRefused(_ name: String) {
+        #expect(throws: HeaderError.self) { try HeaderField(name, "x") }
+        #expect(throws: HeaderError.self) { try HeaderBlock([], varyingName: name) }
+    }
+
+    @Test func aNameMayAppearOnce() throws {
+        let field = try HeaderField("apns-topic", "x")
+        #expect(throws: HeaderError.self) { try HeaderBlock([field, field]) }
+        #expect(throws: HeaderError.self) { try HeaderBlock([field], varyingName: "apns-topic") }
+        #expect(throws: HeaderError.self) { try HeaderBlock([HeaderField("content-length", "1")]) }
+    }
+
+    @Test(arguments: ["", "x", "/a b", "/a\r\nb", "/ä"])
+    func pathsThatBreakOutAreRefused(_ path: String) throws {
+        let head = try HeaderBlock([])
+        let error = #expect(throws: HeaderError.self) { try request(path: path, head: head) }
+        #expect(error?.reason == .path)
+    }
+
+    @Test func varyingNameAndValueComeTogether() throws {
+        let without = try HeaderBlock([])
+        let with = try HeaderBlock([], varyingName: "topic")
+        #expect(throws: HeaderError.self) { try request(head: without, varyingValue: [65]) }
+        #expect(throws: HeaderError.self) { try request(head: with) }
+        #expect(try request(head: with, varyingValue: [65]).contentLength == 3)
+    }
+
+    private func request(
+        path: String = "/",
+        head: HeaderBlock,
+        varyingValue: [UInt8] = []
+    ) throws -> PushRequest {
+        let body = PushBody([1], suffix: [3])
+        return try PushRequest(
+            tag: 0,
+            path: Array(path.utf8),
+            head: head,
+            varyingValue: varyingValue,
+            body: body,
+            insertion: [2]
+        )
+    }
+}
