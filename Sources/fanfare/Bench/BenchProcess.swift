@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Threading
 
 /// A program that a bench runs beside itself; it ends with the bench, however that ends.
@@ -20,7 +21,7 @@ final class BenchProcess: Sendable {
         (trap - INT TERM HUP; exec "$@" </dev/null >"$log" 2>&1 3<&-) &
         program=$!
         echo "$program"
-        (cat <&3 >/dev/null; kill -KILL "$program") >/dev/null 2>&1 &
+        (read -r line <&3; kill -KILL "$program") >/dev/null 2>&1 &
         watch=$!
         exec >/dev/null 2>&1 3<&-
         wait "$program"
@@ -35,7 +36,8 @@ final class BenchProcess: Sendable {
     /// not end in somebody's database.
     init(_ executable: String, _ arguments: [String], log: String) throws {
         self.log = log
-        shell = Process()
+        let shell = Process()
+        self.shell = shell
         shell.executableURL = URL(fileURLWithPath: "/bin/sh")
         shell.arguments = ["-c", Self.script, "sh", log, executable] + arguments
         shell.environment = ProcessInfo.processInfo.environment.filter { name, _ in
@@ -47,7 +49,7 @@ final class BenchProcess: Sendable {
         input = inputPipe.fileHandleForWriting
         let finished = finished
         shell.terminationHandler = { _ in finished.close() }
-        try shell.run()
+        try SignalMask.withNothingBlocked { try shell.run() }
         guard let processID = Int32(Self.firstLine(of: outputPipe.fileHandleForReading)) else {
             throw BenchError("\(executable) could not be started")
         }
@@ -60,9 +62,15 @@ final class BenchProcess: Sendable {
     /// Ends it with SIGTERM, with SIGKILL if it does not go within 40 seconds; harmless again.
     func stop() {
         guard !hasEnded else { return }
-        kill(processID, SIGTERM)
+        Glibc.kill(processID, SIGTERM)
         guard finished.take(timeout: .seconds(40)) != nil else { return }
-        kill(processID, SIGKILL)
+        kill()
+    }
+
+    /// Ends it at once, with nothing saved; harmless again.
+    func kill() {
+        guard !hasEnded else { return }
+        Glibc.kill(processID, SIGKILL)
         while finished.take() != nil {}
     }
 

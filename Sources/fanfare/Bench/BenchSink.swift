@@ -25,6 +25,7 @@ struct BenchSink: Sendable {
     /// - Returns: its path.
     func writeConfiguration(named name: String, database: BenchDatabase, in place: BenchPlace) throws -> String {
         var lines = [
+            "installation: bench",
             "database:",
             "  url: \"\(database.url)\"",
             "apps:",
@@ -93,7 +94,7 @@ extension BenchPlace {
                     + ["server-key.pem", "server.pem"].map { certificates + "/" + $0 },
                 log: directory + "/nghttpd.log"
             )
-            atEnd { server.stop() }
+            atEnd { server.kill() }
             while !server.hasEnded {
                 if ProcessFiles.isListening(port: port) { return "https://localhost:\(port)" }
                 Thread.sleep(forTimeInterval: 0.02)

@@ -15,7 +15,7 @@ struct DaemonProcess: Sendable {
         let program = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().path
         let log = place.directory + "/\(name).log"
         let daemon = DaemonProcess(process: try BenchProcess(program, ["serve", "-c", configuration], log: log))
-        place.atEnd { daemon.process.stop() }
+        place.atEnd { daemon.process.kill() }
         let connection = try database.connect()
         defer { connection.close() }
         try daemon.wait(on: connection, seconds: 30, for: "check the rules") {
