@@ -4,26 +4,28 @@ internal import PostgresClient
 struct MissingPrivileges: PostgresStatement {
     static let name = "missing_privileges"
     static let sql = """
-        SELECT 'USAGE on schema fanfare' WHERE NOT has_schema_privilege('fanfare', 'USAGE')
-        UNION ALL
-        -- CASE, because a filter may run after the function, which refuses what is no table or no sequence.
-        SELECT wanted.privilege || ' on fanfare.' || c.relname
-        FROM pg_class AS c
-        CROSS JOIN unnest('{SELECT,INSERT,UPDATE,DELETE,TRUNCATE,USAGE}'::text[]) AS wanted (privilege)
-        WHERE c.relnamespace = 'fanfare'::regnamespace AND NOT CASE
-            WHEN c.relkind = 'S' THEN wanted.privilege <> 'USAGE' OR has_sequence_privilege(c.oid, 'USAGE')
-            WHEN c.relkind NOT IN ('r', 'p') OR wanted.privilege = 'USAGE' THEN true
-            WHEN c.relispartition THEN wanted.privilege <> 'TRUNCATE' OR has_table_privilege(c.oid, 'TRUNCATE')
-            ELSE wanted.privilege = 'TRUNCATE' OR has_table_privilege(c.oid, wanted.privilege) END
-        UNION ALL
-        SELECT 'EXECUTE on fanfare.' || p.proname
-        FROM pg_proc AS p
-        WHERE p.pronamespace = 'fanfare'::regnamespace AND p.proname IN ('emit', 'wake', 'new_event_id', 'new_batch_id', 'ring_day')
-            AND NOT has_function_privilege(p.oid, 'EXECUTE')
+        SELECT ARRAY(
+            SELECT 'USAGE on schema fanfare' WHERE NOT has_schema_privilege('fanfare', 'USAGE')
+            UNION ALL
+            -- CASE, because a filter may run after the function, which refuses what is no table or no sequence.
+            SELECT wanted.privilege || ' on fanfare.' || c.relname
+            FROM pg_class AS c
+            CROSS JOIN unnest('{SELECT,INSERT,UPDATE,DELETE,TRUNCATE,USAGE}'::text[]) AS wanted (privilege)
+            WHERE c.relnamespace = 'fanfare'::regnamespace AND NOT CASE
+                WHEN c.relkind = 'S' THEN wanted.privilege <> 'USAGE' OR has_sequence_privilege(c.oid, 'USAGE')
+                WHEN c.relkind NOT IN ('r', 'p') OR wanted.privilege = 'USAGE' THEN true
+                WHEN c.relispartition THEN wanted.privilege <> 'TRUNCATE' OR has_table_privilege(c.oid, 'TRUNCATE')
+                ELSE wanted.privilege = 'TRUNCATE' OR has_table_privilege(c.oid, wanted.privilege) END
+            UNION ALL
+            SELECT 'EXECUTE on fanfare.' || p.proname
+            FROM pg_proc AS p
+            WHERE p.pronamespace = 'fanfare'::regnamespace AND p.proname IN ('emit', 'wake', 'new_event_id', 'new_batch_id', 'ring_day')
+                AND NOT has_function_privilege(p.oid, 'EXECUTE')
+        )
         """
 
-    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> String {
-        try row.string(0)
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> [String] {
+        try row.strings(0)
     }
 }
 

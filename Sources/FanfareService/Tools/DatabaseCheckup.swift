@@ -17,7 +17,7 @@ struct DatabaseCheckup {
             let advice = "Run `fanfare migrate`."
             return items + [CheckItem(.fail, "schema", "this database has no Fanfare schema", advice: advice)]
         }
-        let missing = try connection.run(MissingPrivileges())
+        let missing = try connection.run(MissingPrivileges()).first ?? []
         items.append(privilegeItem(missing))
         guard missing.isEmpty else { return items }
         items.append(contentsOf: try installationItems())

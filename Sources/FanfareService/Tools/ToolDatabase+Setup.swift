@@ -96,7 +96,7 @@ extension ToolDatabase {
     /// - Throws: ``ToolError``.
     public func migrationPlan(_ configuration: Configuration) throws(ToolError) -> MigrationPlan {
         try run { connection throws(PostgresError) in
-            let roles = try connection.run(MissingRoles())
+            let roles = try connection.run(MissingRoles()).first ?? []
             guard try connection.run(HasRelation(relation: "fanfare.schema_version")).first ?? false else {
                 return plan(nil, roles, adopts: true, configuration)
             }
@@ -146,14 +146,14 @@ extension ToolDatabase {
 struct MissingRoles: PostgresStatement {
     static let name = "missing_roles"
     static let sql = """
-        SELECT wanted.name
+        SELECT ARRAY(SELECT wanted.name
         FROM unnest('{fanfare_owner,fanfare_daemon,fanfare_emitter,fanfare_registrar,fanfare_author,fanfare_reader}'::text[])
             AS wanted (name)
-        WHERE NOT EXISTS (SELECT FROM pg_roles AS r WHERE r.rolname = wanted.name)
+        WHERE NOT EXISTS (SELECT FROM pg_roles AS r WHERE r.rolname = wanted.name))
         """
 
-    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> String {
-        try row.string(0)
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> [String] {
+        try row.strings(0)
     }
 }
 

@@ -11,7 +11,7 @@ struct StatementCatalog {
         let parts = try Self.populate(world)
         all =
             Self.planning(parts) + Self.claiming(parts) + Self.recording(parts) + Self.control(parts)
-            + Self.maintenance(parts)
+            + Self.maintenance(parts) + Self.tools(try Self.populateForTools(world, token: parts.token))
     }
 
     private struct Parts {
