@@ -9,8 +9,8 @@ struct Fanfare: AsyncParsableCommand {
         abstract: "Push-notification fan-out from PostgreSQL.",
         version: version,
         subcommands: [
-            Serve.self, Migrate.self, Adopt.self, Check.self, Status.self, Emit.self, Devices.self, Rules.self,
-            Tail.self, Explain.self, SandboxCommand.self, BenchCommand.self, Version.self,
+            Serve.self, Dev.self, Migrate.self, Adopt.self, Check.self, Status.self, Emit.self, Devices.self,
+            Rules.self, Tail.self, Explain.self, SandboxCommand.self, BenchCommand.self, Version.self,
         ]
     )
 }

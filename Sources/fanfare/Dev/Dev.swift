@@ -1,0 +1,87 @@
+import ArgumentParser
+import Foundation
+import PushSandbox
+import UnixSignals
+
+/// `fanfare dev`: everything at once, with nothing configured.
+struct Dev: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Run everything with nothing configured: PostgreSQL, simulated APNs, the daemon and a demo.",
+        discussion: """
+            Shows a push that an UPDATE causes, then waits for yours until Ctrl-C. All files are kept in one folder; \
+            delete it to begin anew. Nothing leaves this machine: the devices and the push service are simulated.
+            """
+    )
+
+    @Flag(help: "Show one push, then end.")
+    var once = false
+
+    @Option(help: "The folder for the database, keys and logs.")
+    var dir = ".fanfare"
+
+    @Option(help: "The TLS port of the simulated APNs; 0 takes a free one.")
+    var port = 0
+
+    @Option(help: "The port of the sandbox's control interface; 0 takes a free one.")
+    var controlPort = 0
+
+    func run() async throws {
+        let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm, .sighup)
+        // Awaited below; a task of its own, so that the first signal can end it and a second one need not wait.
+        let session = Task { try await show() }
+        // Ended below; it waits for nothing but signals.
+        let watcher = Task {
+            for await _ in signals {
+                // The database server ends with us, whichever way. No exit handlers: threads are still running.
+                if session.isCancelled { _exit(130) }
+                session.cancel()
+            }
+        }
+        defer { watcher.cancel() }
+        do {
+            try await session.value
+        } catch is CancellationError {
+            throw ExitCode(130)
+        }
+    }
+
+    /// Starts everything, shows the demo's push and, unless it is to be the only one, those that come after it.
+    private func show() async throws {
+        let console = DevConsole()
+        console.line("Fanfare \(Fanfare.version), everything at once in \(dir)")
+        console.line()
+        let stack = try await DevStack.start(in: dir, ports: (port, controlPort), console: console)
+        do {
+            try await tour(stack, console)
+        } catch {
+            await stack.stop()
+            throw error
+        }
+        await stack.stop()
+        console.line()
+        console.line("Stopped. \(dir) holds the database and the logs; delete it to begin anew.")
+    }
+
+    private func tour(_ stack: DevStack, _ console: DevConsole) async throws {
+        let demo = DevDemo(databaseURL: stack.databaseURL)
+        let began = ContinuousClock.now
+        try await onThread { try demo.prepare() }
+        console.step("demo", "table orders is watched, two rules are in force, three devices", since: began)
+        console.line()
+
+        let tour = DevTour(demo: demo, sandbox: stack.sandbox, console: console)
+        let last = try await tour.showFirstPush()
+        guard !once else { return }
+        console.hints(stack, dir)
+        do {
+            try await tour.showPushes(after: last) { try stack.checkDaemon() }
+        } catch is CancellationError {
+            // Ctrl-C is how it is meant to end.
+        }
+    }
+}
+
+/// Why `fanfare dev` cannot go on.
+struct DevError: Error, CustomStringConvertible {
+    let description: String
+}

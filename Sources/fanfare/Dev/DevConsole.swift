@@ -1,0 +1,61 @@
+import Foundation
+import PushSandbox
+
+/// What `fanfare dev` shows on standard output, written at once, also into a pipe.
+struct DevConsole: Sendable {
+    private let isColoured: Bool
+
+    /// Colours are for terminals, unless `NO_COLOR` is set.
+    init() {
+        let noColour = ProcessInfo.processInfo.environment["NO_COLOR"] ?? ""
+        isColoured = isatty(STDOUT_FILENO) == 1 && noColour.isEmpty
+    }
+
+    /// Writes a line.
+    func line(_ text: String = "") {
+        // Nobody is left to be told if the terminal is gone.
+        try? FileHandle.standardOutput.write(contentsOf: Data((text + "\n").utf8))
+    }
+
+    /// Tells that a part is up.
+    func step(_ name: String, _ detail: String, since began: ContinuousClock.Instant) {
+        let seconds = (ContinuousClock.now - began) / .seconds(1)
+        let padded = name + String(repeating: " ", count: max(1, 16 - name.count))
+        line("  \(colour("32", "✓")) \(padded)\(detail)  \(colour("2", String(format: "%.1f s", seconds)))")
+    }
+
+    /// Shows a statement that is run.
+    func sql(_ statement: String) {
+        line("  \(colour("36", statement))")
+    }
+
+    /// Shows a push.
+    func push(_ push: ReceivedPush) {
+        for text in push.describe().split(separator: "\n", omittingEmptySubsequences: false) {
+            line("  \(text)")
+        }
+    }
+
+    /// Says what to try next.
+    func hints(_ stack: DevStack, _ directory: String) {
+        line()
+        line("Yours now, in another terminal:")
+        line("  psql '\(stack.databaseURL)'")
+        line()
+        line("1. Pushes, once it is committed:")
+        sql("UPDATE orders SET status = 'shipped' WHERE customer_id = 'bob';")
+        line("2. Pushes nothing, since it is rolled back:")
+        sql("BEGIN; UPDATE orders SET status = 'new'; UPDATE orders SET status = 'shipped'; ROLLBACK;")
+        line("3. To everybody with topic 'news' but not 'muted', which is alice and carol:")
+        sql(#"SELECT fanfare.emit('sale.started', '{"name": "Spring sale"}');"#)
+        line()
+        line("What became of each push:  SELECT * FROM fanfare.deliveries ORDER BY at DESC;")
+        line("The configuration in use:  \(directory)/sandbox/fanfare.yaml")
+        line()
+        line("Further pushes appear here. Ctrl-C ends it all.")
+    }
+
+    private func colour(_ code: String, _ text: String) -> String {
+        isColoured ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text
+    }
+}

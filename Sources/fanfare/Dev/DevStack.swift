@@ -1,0 +1,120 @@
+import FanfareService
+import Foundation
+import Logging
+import PostgresClient
+import PrivateCluster
+import PushSandbox
+import ServiceLifecycle
+import Threading
+
+/// What `fanfare dev` runs: a PostgreSQL of its own, the simulated push services, a daemon.
+struct DevStack: Sendable {
+    /// How to connect to the demo's database; holds no secret.
+    let databaseURL: String
+    /// The simulated push services.
+    let sandbox: PushSandbox
+
+    private let cluster: PrivateCluster
+    private let daemon: DevDaemon
+
+    /// Name of the demo's database.
+    static let database = "demo"
+
+    /// Starts everything; what an earlier run left in the folder is used again.
+    ///
+    /// - Parameters:
+    ///   - directory: for all files.
+    ///   - ports: of the simulated APNs and its control interface; 0 for free ones.
+    ///   - console: told about each step.
+    /// - Returns: the running parts; `stop()` must be called on it.
+    /// - Throws: why one of them does not run; the others are stopped then.
+    static func start(
+        in directory: String,
+        ports: (push: Int, control: Int),
+        console: DevConsole
+    ) async throws -> DevStack {
+        var began = ContinuousClock.now
+        let cluster = try await onThread { try PrivateCluster.start(at: directory, options: .development) }
+        console.step("PostgreSQL", cluster.directory, since: began)
+        do {
+            try Task.checkCancellation()
+            began = .now
+            let url = readable(cluster.connectionURL(database: database))
+            try await onThread { try createDatabase(on: cluster) }
+            let sandbox = try await startSandbox(in: directory, ports: ports, databaseURL: url)
+            do {
+                console.step("simulated APNs", "https://localhost:\(sandbox.tlsPort)", since: began)
+                let daemon = try await DevDaemon.start(sandbox.ready.configFile, in: directory, console: console)
+                return DevStack(databaseURL: url, sandbox: sandbox, cluster: cluster, daemon: daemon)
+            } catch {
+                await sandbox.stop()
+                throw error
+            }
+        } catch {
+            await stop(cluster)
+            throw error
+        }
+    }
+
+    /// Drains the daemon and ends everything.
+    func stop() async {
+        await daemon.stop()
+        await sandbox.stop()
+        await Self.stop(cluster)
+    }
+
+    /// Throws once the daemon is no longer there.
+    func checkDaemon() throws {
+        try daemon.check()
+    }
+
+    private static func createDatabase(on cluster: PrivateCluster) throws {
+        do throws(PostgresError) {
+            try cluster.createDatabase(database)
+        } catch {
+            // An earlier run made it.
+            guard error.sqlState == "42P04" else { throw error }
+        }
+    }
+
+    private static func startSandbox(
+        in directory: String,
+        ports: (push: Int, control: Int),
+        databaseURL: String
+    ) async throws -> PushSandbox {
+        var options = SandboxOptions(directory: directory + "/sandbox")
+        options.tlsPort = ports.push
+        options.controlPort = ports.control
+        options.appName = DevDemo.app
+        options.databaseURL = databaseURL
+        return try await PushSandbox.start(options)
+    }
+
+    /// These need no escape in a URL's query, and people read and copy this one.
+    private static func readable(_ url: String) -> String {
+        [("%2F", "/"), ("%2E", "."), ("%2D", "-"), ("%5F", "_")].reduce(url) { $0.replacing($1.0, with: $1.1) }
+    }
+
+    private static func stop(_ cluster: PrivateCluster) async {
+        try? await onThread {
+            cluster.stop()
+            for path in cluster.temporaryDirectories {
+                try? FileManager.default.removeItem(atPath: path)
+            }
+        }
+    }
+}
+
+/// Runs blocking code on a thread of its own: Swift's few pool threads must not wait for a database.
+///
+/// - Parameter body: may block.
+/// - Returns: what `body` returns.
+/// - Throws: what `body` throws.
+func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
+    try await withCheckedThrowingContinuation { continuation in
+        // Ends by itself; the continuation is what the caller waits for.
+        _ = WorkerThread.start(name: "dev") {
+            continuation.resume(with: Result(catching: body))
+        }
+    }
+}
