@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# From a fresh checkout to the first push: installs what is missing, builds, and runs `fanfare dev`.
+#
+#   deploy/quickstart.sh          shows a push, then waits for yours until Ctrl-C
+#   deploy/quickstart.sh --once   shows a push, then ends
+#
+# Further arguments go to `fanfare dev`. Builds for debugging, since that is ready first. Runs as root or as an ordinary
+# user, again and again; what it makes stays in .build and .fanfare.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+readonly log=.build/quickstart.log
+
+fail() {
+    echo "quickstart: $1" >&2
+    exit "${2:-1}"
+}
+
+# The toolchain is too large to be installed unasked.
+find_swift() {
+    PATH="$PATH:$HOME/.local/share/swiftly/bin:/opt/swift/usr/bin:/usr/libexec/swift/bin"
+    command -v swift > /dev/null \
+        || fail "there is no Swift. Install 6.3 (https://www.swift.org/install/linux), and run this again." 69
+    local version major minor
+    version=$(swift --version 2> /dev/null | sed -nE 's/.*Swift version ([0-9]+)\.([0-9]+).*/\1 \2/p' | head -n 1)
+    read -r major minor <<< "${version:-0 0}"
+    ((major > 6 || major == 6 && minor >= 2)) \
+        || fail "Swift $major.$minor is too old. Install 6.3 (https://www.swift.org/install/linux)." 69
+}
+
+# Shows how far the build is: on a terminal all the time, elsewhere every 20 s.
+show_progress() {
+    local line shown=0
+    while IFS= read -r line; do
+        printf '%s\n' "$line" >> "$log"
+        [[ "$line" == \[* ]] || continue
+        if [[ -t 1 ]]; then
+            line="  $((SECONDS / 60)):$(printf '%02d' $((SECONDS % 60)))  $line"
+            printf '\r\033[K%s' "${line:0:${COLUMNS:-79}}"
+        elif ((SECONDS - shown >= 20)); then
+            shown=$SECONDS
+            printf '  %d:%02d  %s\n' $((SECONDS / 60)) $((SECONDS % 60)) "$line"
+        fi
+    done
+    if [[ -t 1 ]]; then printf '\r\033[K'; fi
+}
+
+build() {
+    mkdir -p .build 2> /dev/null && [[ -w .build ]] \
+        || fail "$PWD/.build belongs to somebody else. Delete it, or use a checkout of your own."
+    : > "$log"
+    local first=""
+    [[ -x .build/debug/fanfare ]] || first=" The first build takes some minutes, most of them for SwiftNIO and its TLS."
+    echo "Building.$first"
+    SECONDS=0
+    if ! swift build --product fanfare 2>&1 | show_progress; then
+        grep --max-count=20 'error: ' "$log" >&2 || tail -n 20 "$log" >&2
+        fail "the build failed; all of its output is in $log"
+    fi
+    printf 'Built in %d:%02d.\n\n' $((SECONDS / 60)) $((SECONDS % 60))
+}
+
+deploy/install-dependencies.sh
+find_swift
+build
+exec .build/debug/fanfare dev "$@"
