@@ -1,7 +1,140 @@
 #!/usr/bin/env bash
 # Installs what is missing and runs all tests. Safe to run again; leaves nothing outside the checkout.
+#
+#   deploy/test.sh           format, tests with coverage, then tests under the address and the thread sanitizer
+#   deploy/test.sh --quick   format and tests, in the build folder of everyday work
+#
+# The last line counts all of it: "N passed, N failed". Exit codes: 0 all passed, 1 not, 64 usage.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-swift format lint --strict --recursive Sources Tests Package.swift
-swift test
+# Those that reach C or threads; the rest is pure Swift, which the compiler checks.
+readonly sanitized='^(ThreadingTests|PostgresClientTests|HTTP2ClientTests|PushCryptoTests|FanfareServiceTests)\.'
+results=""
+passed=0
+failed=0
+
+announce() { printf '\n== %s\n' "$1"; }
+
+# run NAME SCRATCH TARGETS ARGUMENT…: runs tests of a build, and counts them.
+run() {
+    local name=$1 scratch=$2 targets=$3 status=0
+    shift 3
+    local report="$results/$name.xml"
+    announce "swift test: $name"
+    swift test --scratch-path "$scratch" --disable-xctest --xunit-output "$report" "$@" || status=$?
+    count "$name" "$report" "$targets" "$status"
+}
+
+# count NAME REPORT TARGETS STATUS: adds up a report. A run without one, a skipped test and a target without tests are
+# failures: Swift Testing takes them for success.
+count() {
+    local name=$1 report=$2 targets=$3 status=$4
+    local tests=0 failures=0 skipped=0 target
+    if [[ -s "$report" ]]; then
+        tests=$(attribute tests "$report") failures=$(attribute failures "$report")
+        skipped=$(attribute skipped "$report")
+    fi
+    for target in $targets; do
+        if ! grep --quiet "classname=\"$target[.\"]" "$report" 2> /dev/null; then
+            echo "$name: no test of $target ran" >&2
+            failures=$((failures + 1)) tests=$((tests + 1))
+        fi
+    done
+    if ((skipped > 0)); then
+        echo "$name: $skipped tests were skipped" >&2
+        failures=$((failures + skipped)) tests=$((tests + skipped))
+    fi
+    if ((status != 0 && failures == 0)); then
+        echo "$name: swift test ended with status $status" >&2
+        failures=1 tests=$((tests + 1))
+    fi
+    passed=$((passed + tests - failures)) failed=$((failed + failures))
+}
+
+attribute() { sed -nE "s/.*<testsuite .* $1=\"([0-9]+)\".*/\1/p" "$2"; }
+
+# Prints the names of the test targets, or of those that the sanitizers run.
+test_targets() {
+    local path
+    for path in Tests/*Tests; do
+        if [[ "${1:-}" != sanitized || "${path#Tests/}." =~ $sanitized ]]; then echo "${path#Tests/}"; fi
+    done
+}
+
+check_format() {
+    announce "swift format lint"
+    swift format lint --strict --recursive Sources Tests Package.swift
+}
+
+# Prints the share of lines that tests ran, by target.
+print_coverage() {
+    local build=$1 tools
+    tools=$(dirname "$(readlink -f "$(command -v swift)")")
+    announce "Line coverage"
+    "$tools/llvm-profdata" merge -o "$build/codecov/all.profdata" "$build"/codecov/*.profraw
+    "$tools/llvm-cov" export -format=lcov -summary-only -instr-profile "$build/codecov/all.profdata" \
+        "$build/fanfarePackageTests.xctest" -object "$build/fanfare" \
+        | awk -F '[:]' -v root="$PWD/Sources/" '
+            $1 == "SF" { target = ""; if (index($2, root) == 1) { split(substr($2, length(root) + 1), part, "/"); target = part[1] } }
+            target != "" && $1 == "LF" { lines[target] += $2; all += $2 }
+            target != "" && $1 == "LH" { hit[target] += $2; ran += $2 }
+            END {
+                for (target in lines) printf "%-16s %5.1f %%  of %5d\n", target, 100 * hit[target] / lines[target], lines[target] | "sort"
+                close("sort")
+                if (all > 0) printf "%-16s %5.1f %%  of %5d\n", "all", 100 * ran / all, all
+            }'
+}
+
+# SwiftNIO is left out of these builds, so the simulated services run as the program of the plain build.
+run_sanitizers() {
+    local kind status
+    export FANFARE_WITHOUT_SANDBOX=1 FANFARE_BINARY=$PWD/.build-coverage/debug/fanfare
+    # That program was built for coverage, and would leave its profile here.
+    export LLVM_PROFILE_FILE=/dev/null
+    for kind in address thread; do
+        status=0
+        announce "swift build: $kind sanitizer"
+        swift build --build-tests --quiet --scratch-path ".build-$kind" --sanitize "$kind" || status=$?
+        if ((status != 0)); then
+            count "$kind" /dev/null "" "$status"
+        else
+            run "$kind" ".build-$kind" "$(test_targets sanitized)" --skip-build --sanitize "$kind" --filter "$sanitized"
+        fi
+    done
+}
+
+main() {
+    local quick=false build=.build
+    case "${1:-}" in
+        "") build=.build-coverage ;;
+        --quick) quick=true ;;
+        *)
+            echo "usage: test.sh [--quick]" >&2
+            exit 64
+            ;;
+    esac
+    PATH="$PATH:$HOME/.local/share/swiftly/bin:/opt/swift/usr/bin:/usr/libexec/swift/bin"
+    deploy/install-dependencies.sh
+    check_format
+    mkdir -p "$build"
+    results=$(mktemp --directory "$PWD/$build/results.XXXXXX")
+    # The manifest without the sandbox resolves fewer packages, and would leave that behind.
+    trap 'if [[ -e "$results/resolved" ]]; then cp "$results/resolved" Package.resolved; fi; rm -rf "$results"' EXIT
+
+    local coverage=()
+    "$quick" || coverage=(--enable-code-coverage)
+    announce "swift build"
+    swift build --build-tests --scratch-path "$build" "${coverage[@]}"
+    rm -rf "$build/debug/codecov"
+    run all "$build" "$(test_targets)" --skip-build "${coverage[@]}"
+    if ! "$quick"; then
+        print_coverage "$build/debug"
+        cp Package.resolved "$results/resolved"
+        run_sanitizers
+    fi
+    printf '\n%d passed, %d failed\n' "$passed" "$failed"
+    ((failed == 0))
+}
+
+main "$@"
