@@ -49,8 +49,9 @@ struct DevConsole: Sendable {
         line("3. To everybody with topic 'news' but not 'muted', which is alice and carol:")
         sql(#"SELECT fanfare.emit('sale.started', '{"name": "Spring sale"}');"#)
         line()
-        line("What became of each push:  SELECT * FROM fanfare.deliveries ORDER BY at DESC;")
-        line("The configuration in use:  \(directory)/sandbox/fanfare.yaml")
+        line("What became of each push:")
+        sql("SELECT * FROM fanfare.deliveries ORDER BY at DESC;")
+        line("  \(CommandLine.arguments[0]) tail -c \(directory)/sandbox/fanfare.yaml")
         line()
         line("Further pushes appear here. Ctrl-C ends it all.")
     }
