@@ -185,6 +185,7 @@ extension PostgresError {
     /// A statement time-out (57014) counts: a jsonpath can be a bomb.
     var isDataError: Bool {
         guard let sqlState else { return false }
-        return sqlState == "57014" || code == .server && !isTransient && !sqlState.hasPrefix("57") && sqlState != "42501"
+        return sqlState == "57014"
+            || code == .server && !isTransient && !sqlState.hasPrefix("57") && sqlState != "42501"
     }
 }

@@ -20,7 +20,7 @@ struct RoleTests {
         ("SELECT * FROM fanfare.events", ["fanfare_reader", "fanfare_daemon"]),
         ("SELECT * FROM fanfare.deliveries", ["fanfare_reader", "fanfare_daemon"]),
         ("SELECT * FROM fanfare.queue", ["fanfare_reader", "fanfare_daemon"]),
-        ("SELECT * FROM fanfare.health", ["fanfare_reader", "fanfare_daemon"]),
+        ("SELECT * FROM fanfare.health", ["fanfare_author", "fanfare_reader", "fanfare_daemon"]),
         ("SELECT * FROM fanfare.stats, fanfare.outcome_codes", ["fanfare_reader", "fanfare_daemon"]),
         ("SELECT token FROM fanfare.devices", ["fanfare_daemon"]),
         ("SELECT * FROM fanfare.outbox", ["fanfare_daemon"]),

@@ -102,6 +102,7 @@ struct StatementCatalog {
             TopicIDs(names: ["news"]),
             LockPlan(),
             AdvancePlan(plan: parts.plan, cursor: parts.plan.lastDevice),
+            PostponePlan(plan: parts.plan),
         ]
     }
 
