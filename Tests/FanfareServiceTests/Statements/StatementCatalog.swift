@@ -30,7 +30,7 @@ struct StatementCatalog {
 
     private static let owner: Int32 = 7
 
-    /// One row for each statement to find: planned, claimed, waiting, side-lined, half expanded, unchecked …
+    /// One row for each statement to find: planned, claimed, waiting, side-lined, half expanded, unchecked and so on.
     private static func populate(_ world: World) throws -> Parts {
         let token = String(repeating: "ab", count: 32)
         let device = try world.device(token, user: "u", #"attributes => '{"tier": "gold"}'"#)
