@@ -2,8 +2,10 @@ import PostgresClient
 import TestKit
 import Testing
 
-/// A shop with its own roles on a test's database: `app` owns the tables and may emit, `web` writes to them and knows
-/// nothing of Fanfare, `rival` may emit too, `mallory` may not. Roles are cluster-wide, so each shop has its own.
+/// A shop with its own roles on a test's database.
+///
+/// Roles: `app` owns the tables and may emit, `web` writes to them and knows nothing of Fanfare, `rival` may emit
+/// too, `mallory` may not. Roles are cluster-wide, so each shop has its own.
 final class WatchShop {
     let connection: PostgresConnection
     private let prefix: String
