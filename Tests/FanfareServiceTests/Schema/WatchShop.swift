@@ -2,10 +2,10 @@ import PostgresClient
 import TestKit
 import Testing
 
-/// A shop with its own roles on a test's database.
+/// A shop on a test's database, with roles of its own since those are cluster-wide.
 ///
-/// Roles: `app` owns the tables and may emit, `web` writes to them and knows nothing of Fanfare, `rival` may emit
-/// too, `mallory` may not. Roles are cluster-wide, so each shop has its own.
+/// `app` owns the tables and may emit, `web` writes to them and knows nothing of Fanfare, `rival` may emit too, `mallory`
+/// may not.
 final class WatchShop {
     let connection: PostgresConnection
     private let prefix: String

@@ -9,9 +9,12 @@ struct StatementCatalog {
 
     init(_ world: World) throws {
         let parts = try Self.populate(world)
-        all =
-            Self.planning(parts) + Self.claiming(parts) + Self.recording(parts) + Self.control(parts)
-            + Self.maintenance(parts) + Self.tools(try Self.populateForTools(world, token: parts.token))
+        var all = Self.planning(parts)
+        all += Self.claiming(parts)
+        all += Self.recording(parts)
+        all += Self.control(parts)
+        all += Self.maintenance(parts)
+        self.all = all
     }
 
     private struct Parts {
@@ -30,7 +33,7 @@ struct StatementCatalog {
 
     private static let owner: Int32 = 7
 
-    /// One row for each statement to find: planned, claimed, waiting, side-lined, half expanded, unchecked and so on.
+    /// One row for each statement to find: planned, claimed, waiting, side-lined, half expanded, unchecked.
     private static func populate(_ world: World) throws -> Parts {
         let token = String(repeating: "ab", count: 32)
         let device = try world.device(token, user: "u", #"attributes => '{"tier": "gold"}'"#)

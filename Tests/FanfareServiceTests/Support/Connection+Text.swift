@@ -30,10 +30,10 @@ extension PostgresConnection {
 
     /// Blocks until the query's answer is `t`; the server does the waiting, 5 ms at a time.
     ///
-    /// - Throws: after 20 s.
-    func waitUntil(_ sql: String, _ binds: String?...) throws {
-        let patience = ContinuousClock.now + .seconds(20)
-        while try query(sql, binds: binds).rows != [["t"]] {
+    /// - Throws: when the time is over.
+    func waitUntil(_ sql: String, seconds: Int = 20) throws {
+        let patience = ContinuousClock.now + .seconds(seconds)
+        while try query(sql).rows != [["t"]] {
             guard ContinuousClock.now < patience else { throw NeverTrue(sql: sql) }
             try execute("SELECT pg_catalog.pg_sleep(0.005)")
         }

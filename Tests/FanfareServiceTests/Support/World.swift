@@ -5,9 +5,7 @@ import Threading
 
 @testable import FanfareService
 
-/// A database with an app, and a planner that works when it is told to.
-///
-/// One thread.
+/// A database with an app, and a planner that works when it is told to; for one thread.
 final class World {
     /// A session as the queue stages have it.
     let connection: PostgresConnection

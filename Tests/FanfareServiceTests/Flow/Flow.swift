@@ -1,0 +1,140 @@
+import FanfareCore
+import Foundation
+import Logging
+import PostgresClient
+import PrivateCluster
+import PushTransport
+import ServiceLifecycle
+import TestKit
+import Testing
+
+@testable import FanfareService
+
+/// A daemon in this process, on a test's database, pushing to the simulated services.
+struct Flow {
+    let database: TestDatabase
+    let sandbox: SandboxProcess
+
+    /// Runs a daemon as long as a test's body, and drains it.
+    ///
+    /// - Parameters:
+    ///   - change: what is different from the defaults.
+    ///   - body: the test.
+    static func run(
+        _ change: (inout Configuration) -> Void = { _ in },
+        _ body: (Flow) async throws -> Void
+    ) async throws {
+        let flow = Flow(database: .current, sandbox: try await FlowSandbox.shared())
+        var configuration = try flow.configuration()
+        change(&configuration)
+        let logger = Logger(label: "flow") { _ in SwiftLogNoOpLogHandler() }
+        let daemon = try Daemon(configuration: configuration, environment: [:], version: "test", logger: logger)
+        let group = ServiceGroup(services: daemon.services, logger: logger)
+        let running = Task { try await group.run() }
+        let outcome: Result<Void, any Error>
+        do {
+            #expect(await daemon.waitUntilListening())
+            try await body(flow)
+            outcome = .success(())
+        } catch {
+            outcome = .failure(error)
+        }
+        await group.triggerGracefulShutdown()
+        try await running.value
+        try outcome.get()
+    }
+
+    /// The sandbox's own configuration, for app `shop` and this database.
+    func configuration() throws -> Configuration {
+        var configuration = try Configuration.load(
+            file: sandbox.ready.configFile,
+            environment: [:],
+            flags: ["database.url": database.url]
+        )
+        configuration.apps = ["shop": configuration.apps.values.first!]
+        return configuration
+    }
+
+    /// Works with the database on a thread of its own.
+    func sql<Value: Sendable>(_ body: @escaping @Sendable (World) throws -> Value) async throws -> Value {
+        try await onThread { [database] in try body(World(database)) }
+    }
+
+    /// Waits until a query says true.
+    func until(_ query: String, seconds: Int = 20) async throws {
+        try await sql { world in try world.connection.waitUntil(query, seconds: seconds) }
+    }
+
+    /// Waits until nothing is left to plan or to send at once.
+    func untilIdle() async throws {
+        try await until(
+            """
+            SELECT NOT EXISTS (SELECT FROM fanfare.outbox) AND NOT EXISTS (SELECT FROM fanfare.plans)
+                AND NOT EXISTS (SELECT FROM fanfare.batches WHERE owner IS NOT NULL OR not_before < now() + interval '20 s')
+            """
+        )
+    }
+
+    /// Waits for pushes to tokens that begin so; the sandbox does the waiting.
+    func pushes(_ count: Int, to prefix: String) async throws -> [ReceivedPush] {
+        var found: [ReceivedPush] = []
+        var seen = 0
+        let patience = ContinuousClock.now + .seconds(30)
+        while found.count < count && ContinuousClock.now < patience {
+            _ = try await sandbox.awaitCounts(received: seen + 1, seconds: 2)
+            let new = try await sandbox.received(after: seen)
+            seen = new.last?.number ?? seen
+            found += new.filter { $0.token.hasPrefix(prefix) }
+        }
+        #expect(found.count >= count, "pushes to \(prefix)")
+        return found
+    }
+
+    /// All pushes so far to tokens that begin so.
+    func received(by prefix: String) async throws -> [ReceivedPush] {
+        try await sandbox.received().filter { $0.token.hasPrefix(prefix) }
+    }
+}
+
+extension ReceivedPush {
+    /// The device token in its path.
+    var token: String { String(path.split(separator: "/").last ?? "") }
+
+    /// What its body says at a key path of objects.
+    func json(_ keys: String...) throws -> JSONValue? {
+        try keys.reduce(JSONValue?.some(JSONValue(parsing: body ?? ""))) { value, key in value?[key] }
+    }
+}
+
+/// The simulated services, shared by all flows: their faults go by the tokens' beginnings.
+enum FlowSandbox {
+    private static let faults = """
+        [
+          {"match": {"token": "^e500"}, "do": "status", "status": 500, "reason": "InternalServerError", "times": 1},
+          {"match": {"token": "^e410"}, "do": "status", "status": 410, "reason": "Unregistered"},
+          {"match": {"token": "^e411"}, "do": "status", "status": 410, "reason": "Unregistered", "timestamp_age_ms": 3600000},
+          {"match": {"token": "^e400"}, "environment": "production", "do": "status", "reason": "BadDeviceToken"},
+          {"match": {"token": "^e401"}, "do": "status", "reason": "BadDeviceToken"},
+          {"match": {"token": "^e429"}, "do": "status", "reason": "TooManyRequests"},
+          {"match": {"token": "^e403"}, "do": "status", "reason": "TopicDisallowed"},
+          {"match": {"token": "^ec10"}, "do": "close", "times": 1},
+          {"match": {"token": "^ec11"}, "do": "close"},
+          {"match": {"token": "^ef00"}, "do": "slow", "ms": 60}
+        ]
+        """
+
+    private static let started = Task {
+        // Its files go with the cluster's.
+        let cluster = try await TestCluster.shared()
+        let sandbox = try await SandboxProcess.start(
+            directory: (cluster.temporaryDirectories.first ?? cluster.directory) + "/push"
+        )
+        try await sandbox.setFaults(faults)
+        return sandbox
+    }
+
+    /// Started at first use, with the faults in force; ends with this process.
+    static func shared() async throws -> SandboxProcess {
+        try await started.value
+    }
+}
