@@ -75,6 +75,7 @@ let package = Package(
             path: "Tests/TestKit",
             swiftSettings: shared
         ),
+        .testTarget(name: "ArchitectureTests", swiftSettings: shared),
         .testTarget(name: "ThreadingTests", dependencies: ["Threading"], swiftSettings: shared),
         .testTarget(name: "FanfareCoreTests", dependencies: ["FanfareCore"], swiftSettings: shared),
         .testTarget(

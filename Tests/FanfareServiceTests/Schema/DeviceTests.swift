@@ -120,10 +120,8 @@ struct DeviceTests {
     }
 
     @Test func unknownKindsAreRefusedWithAHint() {
-        withKnownIssue("any kind is taken, and such a device is never pushed", isIntermittent: true) {
-            for kind in ["", "carrier pigeon"] {
-                expectRefusal("SELECT fanfare.register_device('shop', 'apns', 'ab', kind => '\(kind)')")
-            }
+        for kind in ["", "carrier pigeon"] {
+            expectRefusal("SELECT fanfare.register_device('shop', 'apns', 'ab', kind => '\(kind)')")
         }
     }
 
@@ -159,9 +157,7 @@ struct DeviceTests {
     }
 
     @Test func subscribingWhatIsNoDeviceIsRefusedWithAHint() {
-        withKnownIssue("the foreign key speaks, class 23 and without a hint", isIntermittent: true) {
-            expectRefusal("SELECT fanfare.subscribe(404, 'team-7')")
-        }
+        expectRefusal("SELECT fanfare.subscribe(404, 'team-7')")
     }
 
     @Test func forgettingAUser() throws {
