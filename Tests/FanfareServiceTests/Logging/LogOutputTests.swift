@@ -1,3 +1,4 @@
+import Foundation
 import Logging
 import Testing
 import Threading
@@ -26,6 +27,20 @@ private struct Refused: Error {}
             now: { LogTimestamp(microsecondsSince1970: 0) },
             writer: LogWriter { sink.take($0) }
         )
+    }
+
+    @Test func aFileIsReplacedByTheNextRun() throws {
+        let path = NSTemporaryDirectory() + "fanfare-log-" + UUID().uuidString.prefix(13)
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        var settings = Configuration.Log()
+        settings.format = .text
+        for message: Logger.Message in ["first", "second"] {
+            let output = try LogOutput(settings, replacing: path)
+            output.logger().notice(message)
+            #expect(output.close())
+        }
+        let text = try String(contentsOfFile: path, encoding: .utf8)
+        #expect(text.hasSuffix(" NOTICE   second\n") && !text.contains("first"))
     }
 
     @Test func loggersShareLevelAndFormAndAReloadReachesThem() {
