@@ -20,7 +20,8 @@ missing_packages() {
     library libcurl libcurl4-openssl-dev "$have_pkg_config"
     library openssl libssl-dev "$have_pkg_config"
     has_postgres || echo postgresql
-    command -v nghttpd > /dev/null || echo nghttp2-server
+    # Debian leaves sbin out of an ordinary user's PATH.
+    PATH="$PATH:/usr/sbin:/sbin" command -v nghttpd > /dev/null || echo nghttp2-server
 }
 
 # library MODULE PACKAGE HAVE_PKG_CONFIG: prints the package unless the module's headers are there.
