@@ -54,7 +54,7 @@ build() {
     echo "Building.$first"
     SECONDS=0
     if ! swift build --product fanfare 2>&1 | show_progress; then
-        grep --max-count=20 'error: ' "$log" >&2 || tail -n 20 "$log" >&2
+        grep --extended-regexp --max-count=20 '(error|fatal): ' "$log" >&2 || tail -n 20 "$log" >&2
         fail "the build failed; all of its output is in $log"
     fi
     printf 'Built in %d:%02d.\n\n' $((SECONDS / 60)) $((SECONDS % 60))
