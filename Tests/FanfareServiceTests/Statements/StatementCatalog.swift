@@ -14,7 +14,6 @@ struct StatementCatalog {
         all += Self.recording(parts)
         all += Self.control(parts)
         all += Self.maintenance(parts)
-        all += Self.tools(try Self.populateForTools(world, token: parts.token))
         self.all = all
     }
 
