@@ -14,6 +14,8 @@ struct StatementCatalog {
         all += Self.recording(parts)
         all += Self.control(parts)
         all += Self.maintenance(parts)
+        all += Self.tools(parts)
+        all += Self.toolsForRules(parts)
         self.all = all
     }
 
@@ -59,7 +61,9 @@ struct StatementCatalog {
             INSERT INTO fanfare.collapse_latest (key, event_id) VALUES (5, 6);
             INSERT INTO fanfare.instances (name, host, pid, version, lease_until) VALUES ('d', 'h', 1, 'v', now());
             INSERT INTO fanfare.stats_pending (rule_version, target_id, outcome, pairs) VALUES (1, 1, 1, 1);
-            SELECT fanfare.put_rule('{"app": "shop", "name": "new"}');
+            SELECT fanfare.put_rule('{"app": "shop", "name": "new"}'), fanfare.adopt('here');
+            SELECT fanfare.register_device('shop', 'apns', 'dead');
+            UPDATE fanfare.devices SET disabled_at = now(), disabled_reason = 'Unregistered' WHERE token = 'dead';
             """
         )
         let targets = try world.connection.run(AllTargets()).sorted { $0.id < $1.id }
@@ -213,6 +217,48 @@ struct StatementCatalog {
             ProbePath(path: "$.a == 1", isPredicate: true),
             StoreForeignEvent(channel: "c", payload: "{}"),
             StoreMalformedEvent(channel: "c", payload: "x"),
+        ]
+    }
+
+    private static func tools(_ parts: Parts) -> [any PostgresStatement] {
+        let pruned = RestoreRequest(app: "shop", since: Since("1h"), reason: "Unregistered", environment: "production")
+        return [
+            ListDevices(filter: DeviceFilter()),
+            ShowDevice(id: parts.device),
+            RegisterDevice(registration: DeviceRegistration(app: "shop", platform: "apns", token: "abcd")),
+            UnregisterDevice(app: "shop", platform: "apns", token: parts.token),
+            SubscribeDevices(ids: [parts.device], topic: "sport"),
+            UnsubscribeDevices(ids: [parts.device], topic: "news"),
+            PruneReasons(),
+            CountPruned(request: pruned),
+            RestoreDevices(request: pruned),
+            EmitEvent(type: "order", payload: "{}", key: "other", ttlSeconds: 60),
+            TailStart(since: Since("1h")),
+            LogPartitions(),
+            MissingRoles(),
+            HasRelation(relation: "fanfare.outbox"),
+            SchemaVersion(),
+            RecordedIdentity(),
+            ActualIdentity(),
+            ListDaemons(),
+            ListQueues(),
+            ListHealth(),
+            TargetNames(),
+            DatabaseNow(),
+            MissingPrivileges(),
+            ServerSettings(),
+            AppUse(),
+        ]
+    }
+
+    private static func toolsForRules(_ parts: Parts) -> [any PostgresStatement] {
+        let id = RuleID(app: "shop", name: "users")
+        return [
+            StoredRules(apps: ["shop"]),
+            PutRule(rule: #"{"app": "shop", "name": "newer"}"#),
+            MarkRuleFromFile(id: id),
+            DropRule(id: id),
+            IsDaemonAlive(),
         ]
     }
 }
