@@ -89,12 +89,16 @@ struct EventRow {
 }
 
 /// The events of some batches, by their partitions: `id = ANY` would look into all 32.
+///
+/// Fenced by OFFSET 0: a plain join was planned as a scan of the whole log for each batch, 850 ms among 5000 events.
 struct FetchEvents: PostgresStatement {
     static let name = "fetch_events"
     static let sql = """
         SELECT l.id, l.type, l.key, l.created_at, l.planned_at, extract(epoch FROM l.ttl)::float8, l.payload::text
         FROM unnest($1::bigint[]) AS x (id)
-        JOIN fanfare.event_log AS l ON l.day = fanfare.ring_day(x.id) AND l.id = x.id
+        CROSS JOIN LATERAL (
+            SELECT * FROM fanfare.event_log AS e WHERE e.day = fanfare.ring_day(x.id) AND e.id = x.id OFFSET 0
+        ) AS l
         """
 
     let eventIDs: [Int64]
