@@ -4,7 +4,7 @@ import TestKit
 import Testing
 import Threading
 
-@Suite(.timeLimit(.minutes(1))) struct InterruptionTests {
+@Suite(.timeLimit(.minutes(5))) struct InterruptionTests {
     /// Runs `body` while another thread's session is stuck on an advisory lock that this one holds.
     private func whileBlocked(
         lock: Int,
@@ -99,7 +99,7 @@ import Threading
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct NotificationTests {
+@Suite(.timeLimit(.minutes(5))) struct NotificationTests {
     private func channel() -> String { "Test " + UUID().uuidString }
 
     @Test func notificationsWake() async throws {

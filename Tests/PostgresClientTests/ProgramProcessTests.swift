@@ -2,7 +2,7 @@ import Foundation
 import TestKit
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct ProgramProcessTests {
+@Suite(.timeLimit(.minutes(5))) struct ProgramProcessTests {
     private func shell(_ script: String, environment: [String: String] = [:]) async throws -> ProgramProcess {
         try await onThread { try ProgramProcess("/bin/sh", ["-c", script], environment: environment) }
     }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushSandbox
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct APNsValidationTests {
     /// One mistake and what it must be answered with.
     struct Row: Sendable {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushSandbox
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ControlTests {
     @Test func itTellsWhatWasReceived() async throws {
         try await withSandbox { fixture in

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushSandbox
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct FaultTests {
     static let other = String(repeating: "ee", count: 32)
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushSandbox
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct LedgerTests {
     @Test func aLineHoldsTheWholeRequest() async throws {
         try await withSandbox { fixture in

@@ -67,7 +67,7 @@ private struct Failing: Service {
     func run() async throws { throw Failure() }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct ServiceGroupSignalTests {
+@Suite(.timeLimit(.minutes(5))) struct ServiceGroupSignalTests {
     private let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     private let messages = Locked<[String]>([])
 

@@ -104,7 +104,7 @@ private func line(with word: String, in lines: AsyncStream<String>) async -> Str
         #expect(newer.errors.contains { $0.contains("Upgrade Fanfare") })
     }
 
-    @Test(.timeLimit(.minutes(1))) func aDaemonReloadsAndDrains() async throws {
+    @Test(.timeLimit(.minutes(5))) func aDaemonReloadsAndDrains() async throws {
         try sql("SELECT fanfare.adopt()")
         let file = NSTemporaryDirectory() + "fanfare-cli-\(UUID().uuidString).yaml"
         defer { try? FileManager.default.removeItem(atPath: file) }
@@ -133,7 +133,7 @@ private func line(with word: String, in lines: AsyncStream<String>) async -> Str
         #expect(try sql("SELECT count(*) FROM fanfare.instances") == ["0"])
     }
 
-    @Test(.timeLimit(.minutes(1))) func anInterruptStopsAtOnce() async throws {
+    @Test(.timeLimit(.minutes(5))) func anInterruptStopsAtOnce() async throws {
         try sql("SELECT fanfare.adopt()")
         let program = try FanfareBinary.path()
         let environment = environment
