@@ -33,6 +33,10 @@ struct AnswerJudge {
 
     /// What is recorded, and what the close of the batch does.
     func result(_ verdict: Verdict, pair: PreparedPair, batch: PreparedBatch) -> PairResult {
+        // Nearly every answer: no clock is read for it and no random number drawn, which is a system call each.
+        if verdict.outcome == .accepted && !batch.claimed.history.marks.contains(.otherEnvironment) {
+            return PairResult(position: pair.position, outcome: .accepted)
+        }
         let decision = schedule.decide(
             verdict,
             history: batch.claimed.history,
