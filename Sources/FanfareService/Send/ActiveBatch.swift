@@ -39,20 +39,48 @@ final class ActiveBatch {
     }
 
     /// The header block of a variant, made once per credential.
-    func head(_ variant: Int32, token: ProviderTokens.Token) throws(HeaderError) -> HeaderBlock {
+    ///
+    /// - Parameters:
+    ///   - variant: its index.
+    ///   - token: the credential to use.
+    ///   - cache: the sender's last block.
+    /// - Returns: the block, shared with other variants that have the same fields.
+    /// - Throws: for a field that cannot be sent.
+    func head(
+        _ variant: Int32,
+        token: ProviderTokens.Token,
+        cache: HeadCache
+    ) throws(HeaderError) -> HeaderBlock {
         if headGeneration != token.generation {
             headGeneration = token.generation
             heads = Array(repeating: nil, count: heads.count)
         }
         if let head = heads[Int(variant)] { return head }
-        var fields: [HeaderField] = []
-        for header in batch.variants[Int(variant)].headers {
-            fields.append(try HeaderField(header.name, header.value))
-        }
-        fields.append(try HeaderField("content-type", "application/json"))
-        fields.append(try HeaderField("authorization", token.authorization))
-        let head = try HeaderBlock(fields, varyingName: "apns-id")
+        let head = try cache.block(batch.variants[Int(variant)].headers, token: token)
         heads[Int(variant)] = head
         return head
+    }
+}
+
+/// The header block a sender made last: events of one rule mostly have the same fields, and to check and prepare a block
+/// costs as much as to send a push.
+final class HeadCache {
+    private var headers: [(name: String, value: String)] = []
+    private var generation = 0
+    private var block: HeaderBlock?
+
+    /// Gives the block for a message's fields and a credential.
+    func block(
+        _ headers: [(name: String, value: String)],
+        token: ProviderTokens.Token
+    ) throws(HeaderError) -> HeaderBlock {
+        if let block, generation == token.generation, headers.elementsEqual(self.headers, by: ==) { return block }
+        var fields: [HeaderField] = []
+        for header in headers { fields.append(try HeaderField(header.name, header.value)) }
+        fields.append(try HeaderField("content-type", "application/json"))
+        fields.append(try HeaderField("authorization", token.authorization))
+        let fresh = try HeaderBlock(fields, varyingName: "apns-id")
+        (self.headers, generation, block) = (headers, token.generation, fresh)
+        return fresh
     }
 }

@@ -29,6 +29,7 @@ struct SenderDesk {
     private var slots: [Slot?] = []
     private var freeSlots: [Int] = []
     private var answers: [PushAnswer] = []
+    private let heads = HeadCache()
     private var touched: [ActiveBatch] = []
     private var failedConnects = 0
     private var established: UInt64 = 0
@@ -199,7 +200,7 @@ struct SenderDesk {
                     try PushRequest(
                         tag: UInt64(tag),
                         path: pair.path,
-                        head: active.head(pair.variant, token: token),
+                        head: active.head(pair.variant, token: token, cache: heads),
                         varyingValue: pair.deliveryID,
                         body: active.batch.variants[Int(pair.variant)].body
                     )
