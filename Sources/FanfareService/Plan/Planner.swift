@@ -55,6 +55,8 @@ final class Planner: Stage {
 struct PlannerLoop {
     /// Events in one statement.
     static let roundSize = 1000
+    /// A round of fewer events is followed by a pause, in which more can gather.
+    private static let smallRound = 100
     /// How long a planner that drains waits for more before it sleeps: shorter than anybody notices, long enough that a
     /// steady stream of events is not notified one by one.
     private static let linger = Duration.milliseconds(2)
@@ -105,7 +107,12 @@ struct PlannerLoop {
     private mutating func drain(on connection: PostgresConnection) throws(PostgresError) {
         let isDraining = try connection.run(TryLock(key: AdvisoryLock.draining)).first ?? false
         repeat {
-            while try plan(on: connection).taken > 0 {}
+            var taken = try plan(on: connection).taken
+            while taken > 0 {
+                // A stream: batches of one or two pairs would cost more to claim, fetch and close than to send.
+                if taken < Self.smallRound { context.linger(Self.linger) }
+                taken = try plan(on: connection).taken
+            }
             context.linger(Self.linger)
         } while try plan(on: connection).taken > 0
         isDrainer = isDraining
