@@ -65,7 +65,7 @@ struct BatchDraft {
     ///
     /// - Parameter devices: the batch's devices, in its order.
     /// - Returns: what is to be sent, and what is decided.
-    mutating func finish(_ devices: [DeviceRow]) -> BatchPreparer.Prepared {
+    mutating func finish(_ devices: ArraySlice<DeviceRow>) -> BatchPreparer.Prepared {
         pairs.reserveCapacity(devices.count)
         for (position, device) in devices.enumerated() {
             guard needsRequest(position) else { continue }

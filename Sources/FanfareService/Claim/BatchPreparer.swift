@@ -33,10 +33,12 @@ struct BatchPreparer {
         let wanted = Set(claimed.flatMap { $0.eventID.map { [$0] } ?? $0.eventIDs })
         var events: [Int64: EventRow] = [:]
         for event in try connection.run(FetchEvents(eventIDs: wanted.sorted())) { events[event.id] = event }
+        var devices = try connection.run(FetchDevices(deviceIDs: claimed.flatMap(\.deviceIDs)))[...]
         var prepared: [Prepared] = []
         for batch in claimed {
+            let own = devices.prefix(batch.deviceIDs.count)
+            devices = devices.dropFirst(own.count)
             guard let rule = rules[batch.ruleVersion], let target = targets[batch.target] else { continue }
-            let devices = try connection.run(FetchDevices(deviceIDs: batch.deviceIDs))
             var fields: [Int64: DeviceContext] = [:]
             if rule.compiled.needsDevice {
                 for row in try connection.run(FetchDeviceFields(deviceIDs: batch.deviceIDs)) {
@@ -55,7 +57,7 @@ struct BatchPreparer {
                 newest: newest,
                 fields: fields
             )
-            prepared.append(drafting.finish(devices))
+            prepared.append(drafting.finish(own))
         }
         return prepared
     }

@@ -75,13 +75,30 @@ final class Claimer: Stage {
         context.counters.add { [count = Int64(claimed.count)] in $0.batchesClaimed += count }
         let preparer = BatchPreparer(context: context, targets: context.directory.all, topics: pools.topics)
         // Most urgent first: a one-off must not wait while a broadcast's tokens are read.
-        for batch in claimed.sorted(by: { ($0.lane, $0.id) < ($1.lane, $1.id) }) {
-            for prepared in try preparer.prepare([batch], owner: owner, on: connection) {
+        for group in groups(claimed) {
+            for prepared in try preparer.prepare(group, owner: owner, on: connection) {
                 try passOn(prepared, on: connection)
-                left.removeAll { $0.id == batch.id }
+                left.removeAll { $0.id == prepared.batch.claimed.id }
             }
         }
         return .zero
+    }
+
+    /// Parts batches, most urgent first, into groups of one lane and one batch's size, which are read together: small
+    /// batches would otherwise wait for the database one by one.
+    private func groups(_ claimed: [ClaimedBatch]) -> [[ClaimedBatch]] {
+        var groups: [[ClaimedBatch]] = []
+        var pairs = 0
+        for batch in claimed.sorted(by: { ($0.lane, $0.id) < ($1.lane, $1.id) }) {
+            pairs += batch.deviceIDs.count
+            if let last = groups.last?.last, last.lane == batch.lane, pairs <= context.settings.batchSize {
+                groups[groups.count - 1].append(batch)
+            } else {
+                groups.append([batch])
+                pairs = batch.deviceIDs.count
+            }
+        }
+        return groups
     }
 
     /// Gives back what was claimed and not passed on: an error came in between, or a rule that only a newer daemon
