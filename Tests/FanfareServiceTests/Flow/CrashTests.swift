@@ -35,7 +35,8 @@ struct CrashTests {
 
         let second = try serve(flow)
         try await flow.until(
-            "SELECT NOT EXISTS (SELECT FROM fanfare.batches) AND NOT EXISTS (SELECT FROM fanfare.plans)"
+            "SELECT NOT EXISTS (SELECT FROM fanfare.batches) AND NOT EXISTS (SELECT FROM fanfare.plans)",
+            seconds: 90
         )
         #expect(await second.stop() == 0)
         let pushes = try await sandbox.received()
