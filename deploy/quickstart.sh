@@ -18,7 +18,7 @@ fail() {
 
 # The toolchain is too large to be installed unasked.
 find_swift() {
-    PATH="$PATH:$HOME/.local/share/swiftly/bin:/opt/swift/usr/bin:/usr/libexec/swift/bin"
+    PATH="$PATH:$HOME/.local/share/swiftly/bin:/usr/libexec/swift/bin"
     command -v swift > /dev/null \
         || fail "there is no Swift. Install 6.3 (https://www.swift.org/install/linux), and run this again." 69
     local version major minor
