@@ -1,6 +1,5 @@
 import Foundation
 import PostgresClient
-import PrivateCluster
 import TestKit
 import Testing
 
@@ -12,10 +11,19 @@ struct CrashTests {
     private static let unrecorded = 512
 
     @Test func whatAKilledDaemonLeftIsFinishedByAnother() async throws {
-        let cluster = try await TestCluster.shared()
-        let folder = (cluster.temporaryDirectories.first ?? cluster.directory) + "/" + TestDatabase.current.name
-        let sandbox = try await SandboxProcess.start(directory: folder)
-        let flow = Flow(database: .current, sandbox: sandbox)
+        let sandbox = try await SandboxProcess.start()
+        let outcome: Result<Void, any Error>
+        do {
+            outcome = .success(try await killAndTakeOver(Flow(database: .current, sandbox: sandbox)))
+        } catch {
+            outcome = .failure(error)
+        }
+        await sandbox.stop()
+        try outcome.get()
+    }
+
+    private func killAndTakeOver(_ flow: Flow) async throws {
+        let sandbox = flow.sandbox
         try await flow.sql { world in
             try world.connection.execute(
                 """
@@ -51,7 +59,6 @@ struct CrashTests {
             )
         }
         #expect(outcomes == ["accepted=5000"])
-        await sandbox.stop()
     }
 
     private func serve(_ flow: Flow) throws -> ProgramProcess {

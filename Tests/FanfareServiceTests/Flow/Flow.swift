@@ -2,7 +2,6 @@ import FanfareCore
 import Foundation
 import Logging
 import PostgresClient
-import PrivateCluster
 import PushTransport
 import ServiceLifecycle
 import TestKit
@@ -24,7 +23,8 @@ struct Flow {
         _ change: (inout Configuration) -> Void = { _ in },
         _ body: (Flow) async throws -> Void
     ) async throws {
-        let flow = Flow(database: .current, sandbox: try await FlowSandbox.shared())
+        let sandbox = try #require(FlowSandboxTrait.sandbox, "give the suite the trait .flowSandbox")
+        let flow = Flow(database: .current, sandbox: sandbox)
         var configuration = try flow.configuration()
         change(&configuration)
         let logger = Logger(label: "flow") { _ in SwiftLogNoOpLogHandler() }
@@ -106,8 +106,10 @@ extension ReceivedPush {
     }
 }
 
-/// The simulated services, shared by all flows: their faults go by the tokens' beginnings.
-enum FlowSandbox {
+/// The simulated services for the tests of a suite: what goes wrong goes by the beginnings of tokens.
+struct FlowSandboxTrait: SuiteTrait, TestScoping {
+    @TaskLocal fileprivate static var sandbox: SandboxProcess?
+
     private static let faults = """
         [
           {"match": {"token": "^e500"}, "do": "status", "status": 500, "reason": "InternalServerError", "times": 1},
@@ -123,18 +125,29 @@ enum FlowSandbox {
         ]
         """
 
-    private static let started = Task {
-        // Its files go with the cluster's.
-        let cluster = try await TestCluster.shared()
-        let sandbox = try await SandboxProcess.start(
-            directory: (cluster.temporaryDirectories.first ?? cluster.directory) + "/push"
-        )
-        try await sandbox.setFaults(faults)
-        return sandbox
-    }
+    /// Once around the suite, not around each of its tests.
+    var isRecursive: Bool { false }
 
-    /// Started at first use, with the faults in force; ends with this process.
-    static func shared() async throws -> SandboxProcess {
-        try await started.value
+    func provideScope(
+        for test: Test,
+        testCase: Test.Case?,
+        performing function: @concurrent @Sendable () async throws -> Void
+    ) async throws {
+        let sandbox = try await SandboxProcess.start()
+        let outcome: Result<Void, any Error>
+        do {
+            try await sandbox.setFaults(Self.faults)
+            try await Self.$sandbox.withValue(sandbox) { try await function() }
+            outcome = .success(())
+        } catch {
+            outcome = .failure(error)
+        }
+        await sandbox.stop()
+        try outcome.get()
     }
+}
+
+extension Trait where Self == FlowSandboxTrait {
+    /// Simulated services that the suite's tests share.
+    static var flowSandbox: Self { Self() }
 }

@@ -7,7 +7,7 @@ import Testing
 @testable import FanfareService
 
 /// From a committed row to a request at the provider, and back into the log.
-@Suite(.database, .serialized, .timeLimit(.minutes(2)))
+@Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(2)))
 struct FlowTests {
     @Test func aChangedRowPushesOnceItIsCommitted() async throws {
         try await Flow.run { flow in
