@@ -33,7 +33,7 @@ show_progress() {
     local line shown=0
     while IFS= read -r line; do
         printf '%s\n' "$line" >> "$log"
-        [[ "$line" == \[* ]] || continue
+        [[ "$line" == \[* || "$line" == Fetching* || "$line" == Computing* ]] || continue
         if [[ -t 1 ]]; then
             line="  $((SECONDS / 60)):$(printf '%02d' $((SECONDS % 60)))  $line"
             printf '\r\033[K%s' "${line:0:${COLUMNS:-79}}"
