@@ -59,7 +59,8 @@ struct Dev: AsyncParsableCommand {
         }
         await stack.stop()
         console.line()
-        console.line("Stopped. \(dir) holds the database and the logs; delete it to begin anew.")
+        let kept = stack.keepsDatabase ? "the database and the logs" : "the logs, but no database"
+        console.line("Stopped. \(dir) holds \(kept); delete it to begin anew.")
     }
 
     private func tour(_ stack: DevStack, _ console: DevConsole) async throws {

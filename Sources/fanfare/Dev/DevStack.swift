@@ -17,6 +17,11 @@ struct DevStack: Sendable {
     private let cluster: PrivateCluster
     private let daemon: DevDaemon
 
+    /// Whether the database is still there at the next start.
+    ///
+    /// It is not where its server cannot reach the folder, as root's below /root, and it had to be elsewhere.
+    var keepsDatabase: Bool { !cluster.temporaryDirectories.contains(cluster.directory) }
+
     /// Name of the demo's database.
     static let database = "demo"
 
