@@ -32,6 +32,15 @@ run() {
         # Swift Testing puts its name in front of the last part of the path that it is given.
         [[ -s "$report" ]] || report="${report%.xml}-swift-testing.xml"
         count "$name $target" "$report" "$target" "$status"
+        keep_profiles "$scratch/debug/codecov" "$target"
+    done
+}
+
+# keep_profiles FOLDER TARGET: the next run empties the folder in which this one left what it covered.
+keep_profiles() {
+    local profile
+    for profile in "$1"/*.profraw; do
+        if [[ -e "$profile" ]]; then mv "$profile" "$results/$2-$(basename "$profile")"; fi
     done
 }
 
@@ -87,8 +96,8 @@ print_coverage() {
     local build=$1 tools
     tools=$(dirname "$(readlink -f "$(command -v swift)")")
     announce "Line coverage"
-    "$tools/llvm-profdata" merge -o "$build/codecov/all.profdata" "$build"/codecov/*.profraw
-    "$tools/llvm-cov" export -format=lcov -summary-only -instr-profile "$build/codecov/all.profdata" \
+    "$tools/llvm-profdata" merge -o "$results/all.profdata" "$results"/*.profraw
+    "$tools/llvm-cov" export -format=lcov -summary-only -instr-profile "$results/all.profdata" \
         "$build/fanfarePackageTests.xctest" -object "$build/fanfare" \
         | awk -F '[:]' -v root="$PWD/Sources/" '
             $1 == "SF" { target = ""; if (index($2, root) == 1) { split(substr($2, length(root) + 1), part, "/"); target = part[1] } }
@@ -145,7 +154,7 @@ main() {
     rm -rf "$build/debug/codecov"
     run all "$build" "$(test_targets)" --skip-build "${coverage[@]}"
     if ! "$quick"; then
-        print_coverage "$build/debug"
+        print_coverage "$build/debug" || echo "coverage could not be told" >&2
         cp Package.resolved "$results/resolved"
         run_sanitizers
     fi
