@@ -30,9 +30,7 @@ struct BatchPreparer {
         on connection: PostgresConnection
     ) throws(PostgresError) -> [Prepared] {
         let rules = try context.rules.load(Set(claimed.map(\.ruleVersion)), from: connection)
-        let wanted = Set(claimed.flatMap { $0.eventID.map { [$0] } ?? $0.eventIDs })
-        var events: [Int64: EventRow] = [:]
-        for event in try connection.run(FetchEvents(eventIDs: wanted.sorted())) { events[event.id] = event }
+        let events = try events(of: claimed, on: connection)
         var devices = try connection.run(FetchDevices(deviceIDs: claimed.flatMap(\.deviceIDs)))[...]
         var prepared: [Prepared] = []
         for batch in claimed {
@@ -60,6 +58,20 @@ struct BatchPreparer {
             prepared.append(drafting.finish(own))
         }
         return prepared
+    }
+
+    private func events(
+        of claimed: [ClaimedBatch],
+        on connection: PostgresConnection
+    ) throws(PostgresError) -> [Int64: EventRow] {
+        let wanted = Set(claimed.flatMap { $0.eventID.map { [$0] } ?? $0.eventIDs })
+        var events: [Int64: EventRow] = [:]
+        for (day, ids) in Dictionary(grouping: wanted, by: { EventID(rawValue: $0).ringDay }) {
+            for event in try connection.run(FetchEvents(day: Int16(day), eventIDs: ids.sorted())) {
+                events[event.id] = event
+            }
+        }
+        return events
     }
 
     /// The newest event per collapse key of this rule's events; empty unless the rule drops older ones.

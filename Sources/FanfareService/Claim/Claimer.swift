@@ -29,7 +29,7 @@ final class Claimer: Stage {
     }
 
     func run() {
-        let session = Session(options: context.database.queue(name), stop: stopping, logger: context.logger)
+        let session = Session(options: context.database.unflushedQueue(name), stop: stopping, logger: context.logger)
         var floors = ClaimFloors()
         var left: [ClaimedBatch] = []
         var leaseToken = Int64.random(in: 1..<Int64.max / 2)
@@ -131,7 +131,10 @@ final class Claimer: Stage {
         if batch.isAtMostOnce && !batch.pairs.isEmpty {
             // Committed before the first request: after a crash these pairs are unknown, never repeated.
             let record = OpenBatch(batch, decided: prepared.decided).record
-            let mine = try connection.run(Checkpoint(owner: batch.owner, batches: [record]))
+            let mine = try connection.transaction { connection throws(PostgresError) in
+                try connection.run(FlushCommit())
+                return try connection.run(Checkpoint(owner: batch.owner, batches: [record]))
+            }
             guard !mine.isEmpty else { return }
         }
         recorder.put(.opened(batch, decided: prepared.decided))

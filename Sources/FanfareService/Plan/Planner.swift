@@ -28,7 +28,7 @@ final class Planner: Stage {
     }
 
     func run() {
-        let session = Session(options: context.database.queue(name), stop: stopping, logger: context.logger)
+        let session = Session(options: context.database.unflushedQueue(name), stop: stopping, logger: context.logger)
         var loop = PlannerLoop(context: context)
         while !stopping.isStopped {
             let wait = session.attempt { connection throws(PostgresError) in
@@ -60,6 +60,8 @@ struct PlannerLoop {
     /// How long a planner that drains waits for more before it sleeps: shorter than anybody notices, long enough that a
     /// steady stream of events is not notified one by one.
     private static let linger = Duration.milliseconds(2)
+    /// The longest pause between rounds of few events.
+    private static let longestLinger = Duration.milliseconds(10)
 
     private let context: StageContext
     private var floor = OutboxFloor()
@@ -107,13 +109,15 @@ struct PlannerLoop {
     private mutating func drain(on connection: PostgresConnection) throws(PostgresError) {
         let isDraining = try connection.run(TryLock(key: AdvisoryLock.draining)).first ?? false
         repeat {
-            var taken = try plan(on: connection).taken
-            while taken > 0 {
-                // A stream: batches of one or two pairs would cost more to claim, fetch and close than to send.
-                if taken < Self.smallRound { context.linger(Self.linger) }
+            var taken = 0
+            repeat {
+                let start = Clocks.steady
                 taken = try plan(on: connection).taken
-            }
-            context.linger(Self.linger)
+                let cost = Duration.microseconds(Clocks.steady - start)
+                // A stream: batches of a few pairs would cost more to plan, claim, fetch and close than to send. The
+                // pause grows with what a round costs, so that small rounds take at most a fifth of the time.
+                if taken < Self.smallRound { context.linger(min(max(cost * 4, Self.linger), Self.longestLinger)) }
+            } while taken > 0
         } while try plan(on: connection).taken > 0
         isDrainer = isDraining
     }

@@ -78,6 +78,16 @@ struct DatabaseSessions: Sendable {
     /// For the statements of the queues: prepared, generic plans, index nested loops.
     func queue(_ stage: String) -> PostgresOptions { options(stage, .queue) }
 
+    /// Like ``queue(_:)``, for planning and claiming: a commit does not wait for the disk, which a push would wait for
+    /// twice.
+    ///
+    /// Safe, since the log is written in order: whatever outcome is on the disk, the plan and the claim before it are too.
+    /// A server that crashes forgets at most plans and claims of pairs that are not recorded, which W bounds; they are made
+    /// again, with the same ids at the provider. Who needs more says so: ``FlushCommit``.
+    func unflushedQueue(_ stage: String) -> PostgresOptions {
+        options(stage, SessionSettings.queue.setting("synchronous_commit", to: "off"))
+    }
+
     /// For slices of large audiences: the normal planner.
     func slices(_ stage: String) -> PostgresOptions { options(stage, .slices) }
 
@@ -99,6 +109,14 @@ struct DatabaseSessions: Sendable {
         options.responseTimeout = .seconds(45)
         return options
     }
+}
+
+/// Makes the commit of the current transaction wait until it is on the disk.
+struct FlushCommit: PostgresStatement {
+    static let name = "flush_commit"
+    static let sql = "SELECT FROM set_config('synchronous_commit', 'on', true)"
+
+    typealias Row = Void
 }
 
 /// The daemon's lease, as all stages see it.

@@ -124,7 +124,7 @@ struct StatementCatalog {
             NextDue(targets: [parts.target]),
             FetchDevices(deviceIDs: [parts.device]),
             FetchDeviceFields(deviceIDs: [parts.device]),
-            FetchEvents(eventIDs: [parts.event]),
+            FetchEvents(day: Int16(EventID(rawValue: parts.event).ringDay), eventIDs: [parts.event]),
             FetchRuleVersions(ids: [parts.version]),
         ]
     }
@@ -178,6 +178,7 @@ struct StatementCatalog {
             Unlock(key: 99),
             BeginSleep(),
             EndSleep(),
+            FlushCommit(),
             EnterInstance(daemon: "d", host: "h", pid: 1, version: "v", leaseMicroseconds: 1),
             RenewLease(owner: 1, leaseMicroseconds: 1, leads: ["x"], report: "{}"),
             OtherInstances(owner: 99),
