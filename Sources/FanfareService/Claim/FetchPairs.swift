@@ -90,12 +90,14 @@ struct EventRow {
 
 /// The events of one day, by id.
 ///
-/// The day is a parameter, so that the other 31 partitions are left out before the plan is set up.
+/// The day is a parameter, so that the other 31 partitions are left out before the plan is set up. One look-up per id,
+/// fenced by OFFSET 0: `id = ANY` and a plain join were planned as a scan of the whole day for each batch.
 struct FetchEvents: PostgresStatement {
     static let name = "fetch_events"
     static let sql = """
         SELECT l.id, l.type, l.key, l.created_at, l.planned_at, extract(epoch FROM l.ttl)::float8, l.payload::text
-        FROM fanfare.event_log AS l WHERE l.day = $1 AND l.id = ANY ($2::bigint[])
+        FROM unnest($2::bigint[]) AS x (id)
+        CROSS JOIN LATERAL (SELECT * FROM fanfare.event_log AS e WHERE e.day = $1 AND e.id = x.id OFFSET 0) AS l
         """
 
     /// Which partition, 0 to 31.
