@@ -9,12 +9,12 @@ struct BenchCommand: AsyncParsableCommand {
             Uses a private PostgreSQL cluster and providers on loopback; nothing that exists is touched. A missed bar is \
             printed, not an error. Figures compare on one machine only.
             """,
-        subcommands: [BenchDaemon.self, BenchTransport.self],
+        subcommands: [BenchDaemon.self, BenchEmit.self, BenchRounds.self, BenchTransport.self],
         defaultSubcommand: BenchDaemon.self
     )
 }
 
-/// What both benches take.
+/// What all benches take.
 struct BenchOptions: ParsableArguments {
     @Option(help: "How often each figure is taken; the median counts.")
     var runs = 3

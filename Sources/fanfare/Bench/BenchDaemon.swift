@@ -58,10 +58,8 @@ struct BenchDaemon: AsyncParsableCommand {
     func run() async throws {
         let report = try await BenchPlace.use { place in
             note("starting a private cluster with \(devices) devices")
-            let database = try await blocking { [devices] in try BenchDatabase.start(in: place, devices: devices) }
             let (sandbox, sink) = try await place.startSandbox(named: "sandbox", keepsLedger: true)
-            let configuration = try sink.writeConfiguration(named: "latency", database: database, in: place)
-            try await blocking { try database.fill(configuration: configuration) }
+            let (database, configuration) = try await place.startDatabase(devices: devices, sink: sink)
             var report = BenchReport(setting: setting)
             report.add(try await measureThroughput(database, sink, certificates: sandbox.ready.dir, in: place))
             guard samples > 0 else { return report }

@@ -82,6 +82,24 @@ struct BenchDatabase: Sendable {
     ]
 }
 
+extension BenchPlace {
+    /// Starts a cluster with the schema, devices and rules.
+    ///
+    /// - Parameters:
+    ///   - devices: how many.
+    ///   - sink: the provider they are pushed through.
+    /// - Returns: the database, and a configuration of a daemon for it.
+    /// - Throws: if PostgreSQL cannot be started.
+    func startDatabase(devices: Int, sink: BenchSink) async throws -> (BenchDatabase, configuration: String) {
+        try await blocking { [self] in
+            let database = try BenchDatabase.start(in: self, devices: devices)
+            let configuration = try sink.writeConfiguration(named: "sandbox", database: database, in: self)
+            try database.fill(configuration: configuration)
+            return (database, configuration)
+        }
+    }
+}
+
 extension PostgresConnection {
     /// A single number.
     func number(_ sql: String) throws -> Double {

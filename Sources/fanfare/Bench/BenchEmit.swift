@@ -1,0 +1,171 @@
+import ArgumentParser
+import Foundation
+import PostgresClient
+import Threading
+
+/// `fanfare bench emit`: what an event costs the transaction that emits it.
+struct BenchEmit: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "emit",
+        abstract: "Measure how fast events are emitted, against inserts into a plain table.",
+        discussion: """
+            Each event and each row is a transaction of its own. No rule takes the events, so that the daemon plans and \
+            logs them and sends nothing.
+            """
+    )
+
+    @OptionGroup var options: BenchOptions
+
+    @Option(help: "Seconds each load is kept up.")
+    var seconds = 5.0
+
+    func validate() throws {
+        guard seconds > 0 else { throw ValidationError("--seconds must be more than 0") }
+    }
+
+    func run() async throws {
+        let report = try await BenchPlace.use { place in
+            let (_, sink) = try await place.startSandbox(named: "sandbox", keepsLedger: false)
+            let (database, configuration) = try await place.startDatabase(devices: 1, sink: sink)
+            return try await blocking { [seconds, runs = options.runs] in
+                var report = BenchReport(setting: [
+                    "seconds": "\(seconds)", "runs": "\(runs)", "version": Fanfare.version,
+                ])
+                let rates = try EmitRates(
+                    database,
+                    configuration: configuration,
+                    seconds: seconds,
+                    runs: runs,
+                    in: place
+                )
+                report.add(rates)
+                return report
+            }
+        }
+        try options.show(report)
+    }
+}
+
+/// Commits per second of inserts and of emits.
+struct EmitRates: Sendable {
+    struct Load: Hashable {
+        let writers: Int
+        let hasDaemon: Bool
+    }
+
+    /// One rate for each run.
+    private(set) var inserts: [Load: [Double]] = [:]
+    private(set) var emits: [Load: [Double]] = [:]
+
+    private let database: BenchDatabase
+    private let seconds: Double
+
+    /// Runs all loads as often as asked; an insert and the emit it is compared with follow each other.
+    init(
+        _ database: BenchDatabase,
+        configuration: String,
+        seconds: Double,
+        runs: Int,
+        in place: BenchPlace
+    ) throws {
+        self.database = database
+        self.seconds = seconds
+        let connection = try database.connect()
+        defer { connection.close() }
+        try connection.execute(
+            """
+            CREATE TABLE plain (
+                id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+                created_at timestamptz NOT NULL DEFAULT clock_timestamp(), type text NOT NULL, payload jsonb NOT NULL
+            )
+            """
+        )
+        for run in 1...runs {
+            note("run \(run) of \(runs): no daemon")
+            try measure(hasDaemon: false)
+            // A daemon would begin with this backlog, and the next writers would not be alone with it.
+            try connection.execute("TRUNCATE fanfare.outbox, plain")
+            note("run \(run) of \(runs): a daemon drains")
+            let daemon = try DaemonProcess.start(
+                named: "emit\(run)",
+                configuration: configuration,
+                database: database,
+                in: place
+            )
+            defer { daemon.process.stop() }
+            try measure(hasDaemon: true)
+            try daemon.waitUntilIdle(on: connection)
+        }
+    }
+
+    private mutating func measure(hasDaemon: Bool) throws {
+        for writers in [8, 32] {
+            let load = Load(writers: writers, hasDaemon: hasDaemon)
+            inserts[load, default: []].append(try rate(of: InsertPlain(), writers: writers))
+            emits[load, default: []].append(try rate(of: EmitUnmatched(), writers: writers))
+        }
+    }
+
+    /// - Returns: commits per second of all writers.
+    private func rate(of statement: some PostgresStatement, writers: Int) throws -> Double {
+        let results = Locked<[Result<Double, any Error>]>([])
+        let threads = (0..<writers).map { _ in
+            WorkerThread.start(name: "writer") {
+                let result = Result { try rate(of: statement) }
+                results.withLock { $0.append(result) }
+            }
+        }
+        for thread in threads { thread.join() }
+        return try results.withLock { $0 }.reduce(0) { try $0 + $1.get() }
+    }
+
+    /// - Returns: commits per second of one writer.
+    private func rate(of statement: some PostgresStatement) throws -> Double {
+        let connection = try database.connect()
+        defer { connection.close() }
+        _ = try connection.runReturningCount(statement)
+        let start = KernelClock.monotonic.microseconds
+        let end = start + Int64(seconds * 1_000_000)
+        var count = 0
+        while KernelClock.monotonic.microseconds < end {
+            _ = try connection.runReturningCount(statement)
+            count += 1
+        }
+        return Double(count) * 1_000_000 / Double(KernelClock.monotonic.microseconds - start)
+    }
+}
+
+/// A row in a table that nobody reads.
+private struct InsertPlain: PostgresStatement {
+    typealias Row = Void
+    static let name = "bench_insert_plain"
+    static let sql = "INSERT INTO plain (type, payload) VALUES ('bench.none', '{\"user\": \"u1\", \"n\": 1}')"
+
+    func bind(to binds: inout PostgresBinds) {}
+}
+
+/// The same as an event that no rule takes.
+struct EmitUnmatched: PostgresStatement {
+    typealias Row = Void
+    static let name = "bench_emit_unmatched"
+    static let sql = "SELECT fanfare.emit('bench.none', '{\"user\": \"u1\", \"n\": 1}')"
+
+    func bind(to binds: inout PostgresBinds) {}
+}
+
+extension BenchReport {
+    /// Adds the rates and their ratios.
+    mutating func add(_ rates: EmitRates) {
+        for (hasDaemon, daemon, id) in [(true, "while a daemon drains", "draining"), (false, "no daemon", "alone")] {
+            for (writers, bar) in [(8, 0.75), (32, 0.70)] {
+                let load = EmitRates.Load(writers: writers, hasDaemon: hasDaemon)
+                let (inserts, emits) = (rates.inserts[load] ?? [], rates.emits[load] ?? [])
+                let what = "\(writers) writers, \(daemon)"
+                add("insert.\(id).\(writers)", "inserts, \(what)", "/s", inserts)
+                add("emit.\(id).\(writers)", "emits, \(what)", "/s", emits)
+                let ratios = zip(emits, inserts).map { $0 / $1 }
+                add("emit.ratio.\(id).\(writers)", "    emits over inserts", "×", ratios, bar: .atLeast(bar))
+            }
+        }
+    }
+}
