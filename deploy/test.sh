@@ -3,6 +3,9 @@
 #
 #   deploy/test.sh           format, tests with coverage, then tests under the address and the thread sanitizer
 #   deploy/test.sh --quick   format and tests, in the build folder of everyday work
+#   deploy/test.sh --soak [PART …]
+#                            the long forms of some tests, half an hour each; a part that passed is not run again at
+#                            the same commit. Parts: crash planning conditions
 #
 # The last line counts all of it: "N passed, N failed". Exit codes: 0 all passed, 1 not, 64 usage.
 set -euo pipefail
@@ -26,7 +29,7 @@ run() {
         status=0
         report="$results/$name-$target.xml"
         announce "swift test: $name $target"
-        swift test --scratch-path "$scratch" --disable-xctest --xunit-output "$report" --filter "^$target\\." "$@" \
+        swift test --scratch-path "$scratch" --disable-xctest --xunit-output "$report" --filter "^$target[./]" "$@" \
             || status=$?
         # Swift Testing puts its name in front of the last part of the path that it is given.
         [[ -s "$report" ]] || report="${report%.xml}-swift-testing.xml"
@@ -70,6 +73,38 @@ count() {
 }
 
 attribute() { sed -nE "s/.*<testsuite .* $1=\"([0-9]+)\".*/\1/p" "$2"; }
+
+# The tests of each long run, by part.
+soak_tests() {
+    case $1 in
+        crash) echo FanfareServiceTests.CrashTests ;;
+        planning) echo FanfareServiceTests.ExactlyOnceTests ;;
+        conditions) echo FanfareServiceTests.ConditionTests ;;
+        *)
+            echo "test.sh: no long run is called '$1'; there are: crash planning conditions" >&2
+            exit 64
+            ;;
+    esac
+}
+
+# run_soak PART…: runs the long forms, each part that has not passed at this commit.
+run_soak() {
+    local part tests marks before
+    marks=.build/soak-$(git rev-parse HEAD)
+    [[ -z "$(git status --porcelain)" ]] || marks=$(mktemp --directory "$results/soak.XXXXXX")
+    mkdir -p "$marks"
+    export FANFARE_SOAK=1
+    for part in "$@"; do
+        tests=$(soak_tests "$part")
+        if [[ -e "$marks/$part" ]]; then
+            announce "soak: $part passed at this commit before"
+            continue
+        fi
+        before=$failed
+        run "soak-$part" .build "$tests" --skip-build
+        if ((failed == before)); then touch "$marks/$part"; fi
+    done
+}
 
 # Prints the names of the test targets.
 test_targets() {
@@ -131,30 +166,39 @@ run_sanitizers() {
 }
 
 main() {
-    local quick=false build=.build
+    local build=.build parts=()
     case "${1:-}" in
         "") build=.build-coverage ;;
-        --quick) quick=true ;;
+        --quick) ;;
+        --soak)
+            shift
+            parts=("$@")
+            if (($# == 0)); then parts=(crash planning conditions); fi
+            ;;
         *)
-            echo "usage: test.sh [--quick]" >&2
+            echo "usage: test.sh [--quick | --soak [PART …]]" >&2
             exit 64
             ;;
     esac
     PATH="$PATH:$HOME/.local/share/swiftly/bin:/usr/libexec/swift/bin"
     deploy/install-dependencies.sh
-    check_format
+    ((${#parts[@]} > 0)) || check_format
     mkdir -p "$build"
     results=$(mktemp --directory "$PWD/$build/results.XXXXXX")
     # The manifest without the sandbox resolves fewer packages, and would leave that behind.
     trap 'if [[ -e "$results/resolved" ]]; then cp "$results/resolved" Package.resolved; fi; rm -rf "$results"' EXIT
 
     local coverage=()
-    "$quick" || coverage=(--enable-code-coverage)
+    if [[ "$build" == .build-coverage ]]; then coverage=(--enable-code-coverage); fi
     announce "swift build"
     build --scratch-path "$build" "${coverage[@]}"
     rm -rf "$build/debug/codecov"
-    run all "$build" "$(test_targets)" --skip-build "${coverage[@]}"
-    if ! "$quick"; then
+    if ((${#parts[@]} > 0)); then
+        run_soak "${parts[@]}"
+    else
+        run all "$build" "$(test_targets)" --skip-build "${coverage[@]}"
+    fi
+    if [[ "$build" == .build-coverage ]]; then
         print_coverage "$build/debug" || echo "coverage could not be told" >&2
         cp Package.resolved "$results/resolved"
         run_sanitizers

@@ -45,7 +45,7 @@ struct ConditionTests {
         }
     }
 
-    @Test(arguments: [1, 2, 3] as [UInt64])
+    @Test(arguments: Soak.seeds(3, soak: 200))
     func thePlannedSetIsTheEvaluatedOne(_ seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let world = try World()
