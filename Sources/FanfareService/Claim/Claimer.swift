@@ -64,8 +64,10 @@ final class Claimer: Stage {
             context.directory.replace(try connection.run(AllTargets()))
             floors.sweep(at: Clocks.steady)
         }
-        let served = context.directory.all.values.filter(pools.serves)
-        let wishes = wishes(for: served, floors: floors, now: now)
+        // One roster from claim to sender: a batch that was rendered for pools since replaced comes back from them.
+        let roster = pools.roster
+        let served = context.directory.all.values.filter(roster.serves)
+        let wishes = wishes(for: served, of: roster, floors: floors, now: now)
         let claimed =
             wishes.isEmpty
             ? [] : try connection.run(ClaimBatches(wishes: wishes, owner: owner, leaseToken: leaseToken))
@@ -73,11 +75,11 @@ final class Claimer: Stage {
         for batch in claimed { floors.saw(batch) }
         left = claimed
         context.counters.add { [count = Int64(claimed.count)] in $0.batchesClaimed += count }
-        let preparer = BatchPreparer(context: context, targets: context.directory.all, topics: pools.topics)
+        let preparer = BatchPreparer(context: context, targets: context.directory.all, topics: roster.topics)
         // Most urgent first: a one-off must not wait while a broadcast's tokens are read.
         for group in groups(claimed) {
             for prepared in try preparer.prepare(group, owner: owner, on: connection) {
-                try passOn(prepared, on: connection)
+                try passOn(prepared, to: roster, on: connection)
                 left.removeAll { $0.id == prepared.batch.claimed.id }
             }
         }
@@ -125,6 +127,7 @@ final class Claimer: Stage {
 
     private func passOn(
         _ prepared: BatchPreparer.Prepared,
+        to roster: SenderRoster,
         on connection: PostgresConnection
     ) throws(PostgresError) {
         let batch = prepared.batch
@@ -138,13 +141,18 @@ final class Claimer: Stage {
             guard !mine.isEmpty else { return }
         }
         recorder.put(.opened(batch, decided: prepared.decided))
-        if !batch.pairs.isEmpty { pools.send(batch) }
+        if !batch.pairs.isEmpty { roster.send(batch) }
     }
 
-    private func wishes(for targets: [Target], floors: ClaimFloors, now: Microseconds) -> [ClaimWish] {
+    private func wishes(
+        for targets: [Target],
+        of roster: SenderRoster,
+        floors: ClaimFloors,
+        now: Microseconds
+    ) -> [ClaimWish] {
         targets.flatMap { target in
             Lane.allCases.compactMap { lane in
-                let room = pools.room(target, lane: lane.rawValue)
+                let room = roster.room(target, lane: lane.rawValue)
                 guard room > 0 else { return nil }
                 return ClaimWish(
                     target: target.id,

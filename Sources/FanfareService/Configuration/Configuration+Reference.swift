@@ -27,6 +27,18 @@ extension Configuration {
     }
 }
 
+extension Configuration {
+    /// Takes over the keys that need no restart.
+    ///
+    /// - Parameter fresh: where from.
+    mutating func takeLive(from fresh: Configuration) {
+        apps = fresh.apps
+        retry = fresh.retry
+        retention = fresh.retention
+        log = fresh.log
+    }
+}
+
 /// One key whose value a reload changes.
 public struct ConfigurationChange: Equatable, Sendable, CustomStringConvertible {
     /// Dotted path.

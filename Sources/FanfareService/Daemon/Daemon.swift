@@ -1,20 +1,21 @@
 internal import FanfareCore
-internal import Foundation
-internal import HTTP2Client
 public import Logging
 internal import PostgresClient
-internal import PushCrypto
-internal import PushTransport
 public import ServiceLifecycle
+internal import Threading
 
 /// A Fanfare daemon, put together from its configuration.
 public struct Daemon: Sendable {
     /// The schema versions this daemon works with.
     public static let schemaVersions = 1...1
 
+    /// As it was at the start; of what ``apply(_:)`` takes over, the stages have the newest.
     private let configuration: Configuration
+    private let environment: [String: String]
+    private let version: String
     private let logger: Logger
     private let database: DatabaseSessions
+    private let senders: SenderPools
     private let pipeline: Pipeline
     private let context: StageContext
 
@@ -33,6 +34,8 @@ public struct Daemon: Sendable {
         logger: Logger
     ) throws(DaemonError) {
         self.configuration = configuration
+        self.environment = environment
+        self.version = version
         self.logger = logger
         database = DatabaseSessions(base: try configuration.postgresOptions(environment: environment))
         context = StageContext(
@@ -41,14 +44,30 @@ public struct Daemon: Sendable {
             database: database,
             counters: PipelineCounters()
         )
-        var pools: [PoolSettings] = []
-        var topics: [String: String] = [:]
-        for (name, app) in configuration.apps.sorted(by: { $0.key < $1.key }) {
-            guard let apns = app.apns else { continue }
-            topics[name] = apns.topic
-            pools += try APNSPools.settings(app: name, apns, send: configuration.send, environment: environment)
-        }
-        pipeline = Pipeline(context: context, pools: pools, topics: topics)
+        let apps = try AppSenders.read(configuration.apps, send: configuration.send, environment: environment)
+        let results = Mailbox<RecorderMessage>()
+        senders = SenderPools(apps, context: context, recorder: results)
+        pipeline = Pipeline(context: context, senders: senders, results: results)
+    }
+
+    /// Takes over what can change while the daemon runs: `apps`, `retry`, `retention` and `log.deliveries`.
+    ///
+    /// All of it is checked first, so that a restart with it would not fail; then it is swapped. Senders of an app that
+    /// changed, its files included, are replaced: the old ones await what is in flight and give back the rest, which the new
+    /// ones send. Never called twice at once.
+    ///
+    /// - Parameter fresh: checked values; other keys than those named change nothing.
+    /// - Throws: ``DaemonError`` for a key, CA or password file that cannot be used; nothing has changed then.
+    public func apply(_ fresh: Configuration) throws(DaemonError) {
+        _ = try fresh.postgresOptions(environment: environment)
+        let apps = try AppSenders.read(
+            fresh.apps,
+            before: senders.roster.apps,
+            send: configuration.send,
+            environment: environment
+        )
+        context.apply(StageSettings(fresh, version: version))
+        senders.replace(with: apps)
     }
 
     /// The services, in the order of dependency.

@@ -9,8 +9,8 @@ struct Pipeline {
     let control: any Stage
     /// Writes down what became of each pair, and closes batches.
     let record: any Stage
-    /// Sends; one thread for each connection pool.
-    let send: [any Stage]
+    /// Sends; threads of its own for each app and environment.
+    let send: any Stage
     /// Claims batches, reads tokens, renders.
     let claim: any Stage
     /// Walks large audiences.
@@ -22,13 +22,11 @@ struct Pipeline {
     /// Hears notifications.
     let listen: any Stage
 
-    init(context: StageContext, pools settings: [PoolSettings], topics: [String: String]) {
-        let mailbox = Mailbox<RecorderMessage>()
-        let pools = SenderPools(settings, topics: topics, context: context, recorder: mailbox)
+    init(context: StageContext, senders: SenderPools, results: Mailbox<RecorderMessage>) {
         control = Controller(context: context)
-        record = Recorder(context: context, mailbox: mailbox)
-        send = pools.stages
-        claim = Claimer(context: context, pools: pools, recorder: mailbox)
+        record = Recorder(context: context, mailbox: results)
+        send = senders
+        claim = Claimer(context: context, pools: senders, recorder: results)
         slice = Slicer(context: context, wake: context.bells.slice)
         plan = Planner(context: context, wake: context.bells.plan)
         maintain = Maintainer(context: context)
@@ -37,6 +35,6 @@ struct Pipeline {
 
     /// In the order of dependency: shut down in reverse, intake stops first, and every finished send is recorded.
     var stages: [any Stage] {
-        [control, record] + send + [claim, slice, plan, maintain, listen]
+        [control, record, send, claim, slice, plan, maintain, listen]
     }
 }

@@ -10,6 +10,16 @@ struct AnswerJudge {
     let shared: SenderShared
     let context: StageContext
     let schedule: RetrySchedule
+    let deliveryLogging: DeliveryLogging
+
+    /// Takes the settings as they are now.
+    init(shared: SenderShared, context: StageContext) {
+        self.shared = shared
+        self.context = context
+        let settings = context.settings
+        schedule = RetrySchedule(maximumAttempts: settings.maximumAttempts)
+        deliveryLogging = settings.deliveryLogging
+    }
 
     /// Judges an answer, and logs it where it was not taken.
     func verdict(_ answer: PushAnswer, pair: PreparedPair, batch: PreparedBatch, generation: Int) -> Verdict {
@@ -110,7 +120,7 @@ struct AnswerJudge {
                 metadata: metadata(answer, verdict, pair: pair, batch: batch)
             )
         }
-        switch context.settings.deliveryLogging {
+        switch deliveryLogging {
         case .none: return
         case .failures where verdict.outcome == .accepted: return
         case .failures, .all:

@@ -15,7 +15,8 @@ final class Sender: Stage {
     private let waker = Locked<(any TransportWaker)?>(nil)
 
     init(index: Int, shared: SenderShared, context: StageContext, recorder: Mailbox<RecorderMessage>) {
-        name = "send-\(shared.settings.target.id)-\(index)"
+        let target = shared.settings.target
+        name = "send-\(target.app)-\(target.environment)-\(index)"
         self.shared = shared
         self.context = context
         self.recorder = recorder

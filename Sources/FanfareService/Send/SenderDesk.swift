@@ -22,7 +22,6 @@ struct SenderDesk {
     private let context: StageContext
     private let recorder: Mailbox<RecorderMessage>
     private let transport: any PushTransport
-    private let schedule: RetrySchedule
     private let key: ProviderKey
 
     private var queues: [Lane: [ActiveBatch]] = [:]
@@ -48,7 +47,6 @@ struct SenderDesk {
         self.context = context
         self.recorder = recorder
         self.transport = transport
-        schedule = RetrySchedule(maximumAttempts: context.settings.maximumAttempts)
         key = ProviderKey(app: shared.settings.target.app, provider: shared.settings.target.platform)
     }
 
@@ -272,7 +270,7 @@ struct SenderDesk {
 
     private mutating func takeAnswers() {
         guard !answers.isEmpty else { return }
-        let judge = AnswerJudge(shared: shared, context: context, schedule: schedule)
+        let judge = AnswerJudge(shared: shared, context: context)
         var health = ProviderTally()
         for answer in answers {
             let index = Int(answer.tag)

@@ -25,6 +25,7 @@ final class SenderPool: Sendable {
     let retries = Locked(RetryBudget())
     private let waiting = Locked([0, 0, 0])
     private let senders: [Sender]
+    private let threads = Locked<[WorkerThread]>([])
     private let turn = Locked(0)
 
     init(settings: PoolSettings, context: StageContext, recorder: Mailbox<RecorderMessage>) {
@@ -35,8 +36,21 @@ final class SenderPool: Sendable {
         }
     }
 
-    /// The pool's stages, one for each thread.
-    var stages: [any Stage] { senders }
+    /// Starts the threads; call it once.
+    func start() {
+        let started = senders.map { sender in WorkerThread.start(name: sender.name) { sender.run() } }
+        threads.withLock { $0 = started }
+    }
+
+    /// Submits nothing more; what is in flight is still awaited, and what is not goes back to the queue.
+    func stop() {
+        for sender in senders { sender.stop() }
+    }
+
+    /// Blocks until a stopped pool's threads have ended.
+    func join() {
+        for thread in threads.withLock({ $0 }) { thread.join() }
+    }
 
     /// How many more batches of a lane may be claimed.
     func room(_ lane: Int16) -> Int {

@@ -8,7 +8,7 @@ internal import Threading
 /// Values, and a few objects that lock themselves.
 struct StageContext: Sendable {
     let logger: Logger
-    let settings: StageSettings
+    private let inForce: Locked<StageSettings>
     let database: DatabaseSessions
     let rules = RuleCache()
     let bells = StageBells()
@@ -23,10 +23,18 @@ struct StageContext: Sendable {
 
     init(logger: Logger, settings: StageSettings, database: DatabaseSessions, counters: PipelineCounters) {
         self.logger = logger
-        self.settings = settings
+        inForce = Locked(settings)
         self.database = database
         self.counters = counters
         budget = BudgetKeeper(capacity: settings.unrecorded)
+    }
+
+    /// The settings to go by now; a reload may change them between two looks.
+    var settings: StageSettings { inForce.withLock { $0 } }
+
+    /// Takes over what may change while the stages run.
+    func apply(_ fresh: StageSettings) {
+        inForce.withLock { $0.takeLive(from: fresh) }
     }
 
     /// Lets others work for a moment, on a stage's own thread.
@@ -39,26 +47,6 @@ struct StageContext: Sendable {
 struct ProviderKey: Hashable, Sendable {
     let app: String
     let provider: String
-}
-
-/// The settings the stages go by.
-struct StageSettings: Sendable {
-    var batchSize = 1000
-    /// W.
-    var unrecorded = 4096
-    var maximumAttempts: UInt8 = 10
-    var keyRetentionSeconds: Int64 = 7 * 86_400
-    var logRetentionDays = 30
-    /// Foreign NOTIFY channels.
-    var listen: [String] = []
-    var daemonName = ""
-    var version = ""
-    var deliveryLogging = DeliveryLogging.failures
-}
-
-/// Which pushes are logged one by one.
-enum DeliveryLogging: Sendable {
-    case all, failures, none
 }
 
 /// The bells by which a stage tells the next one that there may be work.

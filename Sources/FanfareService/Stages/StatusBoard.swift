@@ -34,6 +34,11 @@ final class StatusBoard: Sendable {
         state.withLock { $0.breakers[name] = word }
     }
 
+    /// Forgets the breaker of senders that are gone.
+    func forgetBreaker(_ name: String) {
+        state.withLock { $0.breakers[name] = nil }
+    }
+
     /// The report as JSON: counts since the start, LISTEN, breakers, fuses.
     func report(_ context: StageContext) -> String {
         let counts = context.counters.snapshot

@@ -8,7 +8,6 @@ public struct DaemonRun: Sendable {
     public static let drainLimit = Duration.seconds(25)
 
     private let configuration: Configuration
-    private let environment: [String: String]
     private let output: LogOutput
     private let logger: Logger
     private let daemon: Daemon
@@ -35,7 +34,6 @@ public struct DaemonRun: Sendable {
     ) throws(ToolError) {
         let logger = output.logger()
         self.configuration = configuration
-        self.environment = environment
         self.output = output
         self.logger = logger
         self.notifier = notifier
@@ -51,7 +49,7 @@ public struct DaemonRun: Sendable {
         }
         reloader = ConfigurationReloader(
             configuration,
-            environment: environment,
+            daemon: daemon,
             output: output,
             logger: logger,
             load: load

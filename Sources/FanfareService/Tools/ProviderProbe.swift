@@ -29,7 +29,7 @@ struct ProviderProbe {
     }
 
     private func ask(_ environment: [String: String]) throws -> PushAnswer {
-        let key = try APNSPools.key(of: credentials, app: app, environment: environment)
+        let key = try AppSenders.key(of: credentials, app: app, environment: environment)
         let tokens = ProviderTokens(key: key, keyID: credentials.keyID, teamID: credentials.teamID)
         let token = try tokens.current(at: Clocks.steady, wall: Clocks.wall)
         let head = try HeaderBlock([

@@ -13,6 +13,13 @@ import Testing
 struct Flow {
     let database: TestDatabase
     let sandbox: SandboxProcess
+    /// The daemon of ``run(_:_:)``.
+    private(set) var daemon: Daemon?
+
+    init(database: TestDatabase, sandbox: SandboxProcess) {
+        self.database = database
+        self.sandbox = sandbox
+    }
 
     /// Runs a daemon as long as a test's body, and drains it.
     ///
@@ -23,12 +30,12 @@ struct Flow {
         _ change: (inout Configuration) -> Void = { _ in },
         _ body: (Flow) async throws -> Void
     ) async throws {
-        let sandbox = try #require(FlowSandboxTrait.sandbox, "give the suite the trait .flowSandbox")
-        let flow = Flow(database: .current, sandbox: sandbox)
+        var flow = try Flow.idle()
         var configuration = try flow.configuration()
         change(&configuration)
         let logger = Logger(label: "flow") { _ in SwiftLogNoOpLogHandler() }
         let daemon = try Daemon(configuration: configuration, environment: [:], version: "test", logger: logger)
+        flow.daemon = daemon
         let group = ServiceGroup(services: daemon.services, logger: logger)
         let running = Task { try await group.run() }
         let outcome: Result<Void, any Error>
@@ -44,6 +51,14 @@ struct Flow {
         try outcome.get()
     }
 
+    /// The test's database and the suite's simulated services, without a daemon.
+    static func idle() throws -> Flow {
+        Flow(
+            database: .current,
+            sandbox: try #require(FlowSandboxTrait.sandbox, "give the suite the trait .flowSandbox")
+        )
+    }
+
     /// The sandbox's own configuration, for app `shop` and this database.
     func configuration() throws -> Configuration {
         var configuration = try Configuration.load(
@@ -53,6 +68,13 @@ struct Flow {
         )
         configuration.apps = ["shop": configuration.apps.values.first!]
         return configuration
+    }
+
+    /// Has the daemon take over a changed configuration.
+    func reload(_ change: (inout Configuration) -> Void) throws {
+        var fresh = try configuration()
+        change(&fresh)
+        try #require(daemon).apply(fresh)
     }
 
     /// Works with the database on a thread of its own.

@@ -1,0 +1,27 @@
+/// The settings the stages go by.
+struct StageSettings: Sendable {
+    var batchSize = 1000
+    /// W.
+    var unrecorded = 4096
+    var maximumAttempts: UInt8 = 10
+    var keyRetentionSeconds: Int64 = 7 * 86_400
+    var logRetentionDays = 30
+    /// Foreign NOTIFY channels.
+    var listen: [String] = []
+    var daemonName = ""
+    var version = ""
+    var deliveryLogging = DeliveryLogging.failures
+
+    /// Takes over what stages read anew each time; the rest is built into them when they start.
+    mutating func takeLive(from fresh: StageSettings) {
+        maximumAttempts = fresh.maximumAttempts
+        keyRetentionSeconds = fresh.keyRetentionSeconds
+        logRetentionDays = fresh.logRetentionDays
+        deliveryLogging = fresh.deliveryLogging
+    }
+}
+
+/// Which pushes are logged one by one.
+enum DeliveryLogging: Sendable {
+    case all, failures, none
+}
