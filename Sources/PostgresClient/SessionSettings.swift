@@ -55,13 +55,16 @@ extension SessionSettings {
         .setting("jit", to: "off")
         .setting("max_parallel_workers_per_gather", to: "0")
 
-    /// For the statements of the queue: prepared once, planned once, held to index nested loops.
+    /// Plans made once and held to index nested loops.
     ///
-    /// Statistics of queue tables are always wrong, and nested loops are all those statements ever need.
-    public static let queue =
-        slices
-        .setting("plan_cache_mode", to: "force_generic_plan")
-        .setting("enable_seqscan", to: "off")
-        .setting("enable_hashjoin", to: "off")
-        .setting("enable_mergejoin", to: "off")
+    /// Statistics of queue tables are always wrong, and nested loops are all that statements on them ever need.
+    public static let nestedLoops = SessionSettings([
+        ("plan_cache_mode", "force_generic_plan"),
+        ("enable_seqscan", "off"),
+        ("enable_hashjoin", "off"),
+        ("enable_mergejoin", "off"),
+    ])
+
+    /// For the statements of the queue: prepared once, planned once, held to index nested loops.
+    public static let queue = nestedLoops.pairs.reduce(slices) { $0.setting($1.name, to: $1.value) }
 }

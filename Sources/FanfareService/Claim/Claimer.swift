@@ -34,6 +34,7 @@ final class Claimer: Stage {
         var left: [ClaimedBatch] = []
         var leaseToken = Int64.random(in: 1..<Int64.max / 2)
         while !stopping.isStopped {
+            context.pulses.beat(name)
             guard let owner = context.lease.owner else {
                 context.bells.claim.wait(timeout: .milliseconds(200))
                 continue

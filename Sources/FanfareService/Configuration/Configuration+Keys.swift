@@ -46,9 +46,11 @@ extension Configuration {
         .init(
             "database.connections",
             \.database.connections,
-            .integer(1...64),
+            .integer(WorkSessions.least...16),
             change: .restart,
-            "Connections for work. LISTEN and control come on top, two per daemon."
+            "Connections for work: one each to record, claim and plan, and one that walks large audiences and does "
+                + "maintenance by turns. A fifth is maintenance's own, and each further one walks large audiences too. "
+                + "LISTEN and control come on top, two per daemon."
         ),
         .init(
             "listen",

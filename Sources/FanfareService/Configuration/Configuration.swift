@@ -32,7 +32,7 @@ public struct Configuration: Equatable, Sendable {
         /// Absolute path of a file with the password, read whenever a connection is opened; nil if there is none.
         public var passwordFile: String?
         /// Connections for work; LISTEN and control come on top.
-        public var connections = 4
+        public var connections = WorkSessions.least
     }
 
     /// The providers of one app.

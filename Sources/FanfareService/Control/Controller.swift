@@ -28,6 +28,7 @@ final class Controller: Stage {
         let session = Session(options: context.database.control(name), stop: stopping, logger: context.logger)
         var tenure: Tenure?
         while !stopping.isStopped {
+            context.pulses.beat(name)
             let done: Void? = session.attempt { connection throws(PostgresError) in
                 if var current = tenure {
                     try current.tick(on: connection)

@@ -20,6 +20,7 @@ extension StageSettings {
     /// Takes over what the stages need.
     init(_ configuration: Configuration, version: String) {
         batchSize = configuration.send.batch
+        sessions = WorkSessions(connections: configuration.database.connections)
         unrecorded = configuration.send.unrecorded
         maximumAttempts = UInt8(clamping: configuration.retry.attempts)
         keyRetentionSeconds = configuration.retention.keys.components.seconds

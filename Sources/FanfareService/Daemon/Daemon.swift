@@ -70,9 +70,12 @@ public struct Daemon: Sendable {
         senders.replace(with: apps)
     }
 
+    /// When each loop of a stage last came round.
+    var pulses: Pulses { context.pulses }
+
     /// The services, in the order of dependency.
     public var services: [any Service] {
-        pipeline.stages.map(StageService.init)
+        pipeline.stages.map { StageService(stage: $0, pulses: pulses) }
     }
 
     /// Checks that this database is ours to send from: reachable, no replica, of a version we know, adopted by this

@@ -13,12 +13,12 @@ struct Pipeline {
     let send: any Stage
     /// Claims batches, reads tokens, renders.
     let claim: any Stage
-    /// Walks large audiences.
-    let slice: any Stage
+    /// Walk large audiences.
+    let slice: [any Stage]
     /// Takes events out of the outbox, finds rules and small audiences.
     let plan: any Stage
-    /// Rules, retention, the side queue.
-    let maintain: any Stage
+    /// Rules, retention, the side queue; nobody where a slicer does it on its session.
+    let maintain: [any Stage]
     /// Hears notifications.
     let listen: any Stage
 
@@ -27,14 +27,18 @@ struct Pipeline {
         record = Recorder(context: context, mailbox: results)
         send = senders
         claim = Claimer(context: context, pools: senders, recorder: results)
-        slice = Slicer(context: context, wake: context.bells.slice)
+        let sessions = context.settings.sessions
+        slice = (0..<sessions.slicers).map { index in
+            let maintains = index == 0 && !sessions.isMaintenanceApart
+            return Slicer(context: context, wake: context.bells.slice, index: index, maintains: maintains)
+        }
         plan = Planner(context: context, wake: context.bells.plan)
-        maintain = Maintainer(context: context)
+        maintain = sessions.isMaintenanceApart ? [Maintainer(context: context)] : []
         listen = Listener(context: context)
     }
 
     /// In the order of dependency: shut down in reverse, intake stops first, and every finished send is recorded.
     var stages: [any Stage] {
-        [control, record, send, claim, slice, plan, maintain, listen]
+        [control, record, send, claim] + slice + [plan] + maintain + [listen]
     }
 }

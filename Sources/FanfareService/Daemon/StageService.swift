@@ -4,12 +4,15 @@ internal import Threading
 /// Runs a stage on a thread of its own, as a service.
 struct StageService: Service, CustomStringConvertible {
     let stage: any Stage
+    let pulses: Pulses
 
     var description: String { stage.name }
 
     func run() async throws {
-        let stage = stage
-        let thread = WorkerThread.start(name: stage.name) { stage.run() }
+        let thread = WorkerThread.start(name: stage.name) {
+            stage.run()
+            pulses.rest(stage.name)
+        }
         await withGracefulShutdownHandler {
             await withTaskCancellationHandler {
                 await thread.value()

@@ -31,6 +31,7 @@ final class Listener: Stage {
         let session = Session(options: context.database.control(name), stop: stopping, logger: context.logger)
         var ear: Ear?
         while !stopping.isStopped {
+            context.pulses.beat(name)
             let done: Void? = session.attempt(
                 opened: { connection throws(PostgresError) in ear = try Ear(context: context, on: connection) },
                 { connection throws(PostgresError) in try ear?.listen(on: connection, wake: wake) }

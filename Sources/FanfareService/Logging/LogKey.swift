@@ -62,6 +62,8 @@ public enum LogKey: String, CaseIterable, Sendable {
     case installation
     /// Version of the program.
     case version
+    /// Name of a stage of the pipeline.
+    case stage
     /// Name of a signal.
     case signal
     /// Dotted path of a configuration key.

@@ -7,7 +7,8 @@ internal import PostgresClient
 /// Between events it sleeps on a bell that the listener rings. The two advisory locks tell emitters whether anybody has
 /// to be woken; a missed wake costs latency, never an event, since every sleep begins with a sweep and is bounded.
 final class Planner: Stage {
-    let name = "planner"
+    static let name = "planner"
+    let name: String = Planner.name
     private let context: StageContext
     private let stopping = StopSignal()
     private let wake: Bell
@@ -31,6 +32,7 @@ final class Planner: Stage {
         let session = Session(options: context.database.unflushedQueue(name), stop: stopping, logger: context.logger)
         var loop = PlannerLoop(context: context)
         while !stopping.isStopped {
+            context.pulses.beat(name)
             let wait = session.attempt { connection throws(PostgresError) in
                 loop = PlannerLoop(context: context)
                 return try loop.begin(on: connection)
@@ -141,6 +143,7 @@ struct PlannerLoop {
     ///
     /// A set that fails goes to the side queue, unevaluated.
     private mutating func plan(on connection: PostgresConnection) throws(PostgresError) -> PlanRoundSummary {
+        context.pulses.beat(Planner.name)
         do throws(PostgresError) {
             return try planSet(on: connection)
         } catch {

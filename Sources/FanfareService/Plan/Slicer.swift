@@ -7,19 +7,24 @@ internal import PostgresClient
 /// Batches and cursor move in one transaction: whatever happens in between, the expansion goes on where it was, and
 /// nothing is planned twice.
 final class Slicer: Stage {
-    let name = "slicer"
+    let name: String
     private let context: StageContext
     private let stopping = StopSignal()
     private let wake: Bell
+    private let maintains: Bool
 
     /// Makes a slicer.
     ///
     /// - Parameters:
     ///   - context: what all stages share.
     ///   - wake: rung when there may be plans.
-    init(context: StageContext, wake: Bell) {
+    ///   - index: which of several; they never work at the same plan.
+    ///   - maintains: whether its session is maintenance's too, between two slices.
+    init(context: StageContext, wake: Bell, index: Int = 0, maintains: Bool = false) {
+        name = index == 0 ? "slicer" : "slicer-\(index)"
         self.context = context
         self.wake = wake
+        self.maintains = maintains
     }
 
     func stop() {
@@ -29,8 +34,11 @@ final class Slicer: Stage {
 
     func run() {
         let session = Session(options: context.database.slices(name), stop: stopping, logger: context.logger)
+        var maintenance = maintains ? Maintenance(context: context) : nil
         var current: OpenedPlan?
         while !stopping.isStopped {
+            context.pulses.beat(name)
+            if maintenance?.wait == .zero { maintenance?.takeTurn(in: session) }
             let didWork = session.attempt { connection throws(PostgresError) in
                 if let failed = current { _ = try connection.runReturningCount(PostponePlan(plan: failed)) }
                 current = nil
@@ -40,7 +48,7 @@ final class Slicer: Stage {
             }
             guard let didWork else { continue }
             current = nil
-            if didWork { context.bells.claim.ring() } else { wake.wait(timeout: .seconds(1)) }
+            if didWork { context.bells.claim.ring() } else { wake.wait(timeout: maintenance?.wait ?? .seconds(1)) }
         }
         session.close()
     }

@@ -41,6 +41,7 @@ final class Recorder: Stage {
         var policy = CheckpointPolicy()
         var failures = 0
         while true {
+            context.pulses.beat(name)
             let wait = policy.dueAt.map { Duration.microseconds(max(0, $0 - Clocks.steady)) } ?? .seconds(1)
             guard let messages = mailbox.take(timeout: wait) else { break }
             for message in messages { take(message, into: &open, &policy) }
@@ -50,6 +51,7 @@ final class Recorder: Stage {
         }
         // The last flush: whatever was answered is written down, however the daemon ends.
         while open.values.contains(where: \.isDirty) && failures < 20 {
+            context.pulses.beat(name)
             record(&open, session, &policy)
             failures += 1
         }

@@ -22,6 +22,14 @@ final class Sender: Stage {
         self.recorder = recorder
     }
 
+    /// Runs on a thread of its own until ``stop()``.
+    func start() -> WorkerThread {
+        WorkerThread.start(name: name) { [self] in
+            run()
+            context.pulses.rest(name)
+        }
+    }
+
     /// Hands over a batch, from any thread.
     func put(_ batch: PreparedBatch) {
         guard inbox.put(batch) else {
@@ -53,6 +61,7 @@ final class Sender: Stage {
         var desk = SenderDesk(shared: shared, context: context, recorder: recorder, transport: transport)
         desk.whenBlocked = { [weak self] in self?.wake() }
         while let batches = inbox.take(timeout: .zero) {
+            context.pulses.beat(name)
             desk.accept(batches)
             desk.turn()
         }

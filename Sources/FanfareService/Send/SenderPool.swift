@@ -38,7 +38,7 @@ final class SenderPool: Sendable {
 
     /// Starts the threads; call it once.
     func start() {
-        let started = senders.map { sender in WorkerThread.start(name: sender.name) { sender.run() } }
+        let started = senders.map { sender in sender.start() }
         threads.withLock { $0 = started }
     }
 

@@ -11,6 +11,8 @@ final class Session {
     private let logger: Logger
     private var backoff = ReconnectBackoff()
     private var connection: PostgresConnection?
+    /// Grows with every new connection: session locks and prepared statements go with the old one.
+    private(set) var generation = 0
     private let stopped = Bell()
 
     /// Makes a session that is not open yet.
@@ -56,6 +58,7 @@ final class Session {
         let fresh = try PostgresConnection.open(options)
         try opened(fresh)
         connection = fresh
+        generation += 1
         return fresh
     }
 

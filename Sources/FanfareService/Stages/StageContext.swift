@@ -18,6 +18,7 @@ struct StageContext: Sendable {
     let fuses = PruneFuses()
     let directory = TargetDirectory()
     let status = StatusBoard()
+    let pulses = Pulses()
     /// W, shared by all senders.
     let budget: BudgetKeeper
 

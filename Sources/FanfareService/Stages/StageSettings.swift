@@ -1,6 +1,7 @@
 /// The settings the stages go by.
 struct StageSettings: Sendable {
     var batchSize = 1000
+    var sessions = WorkSessions(connections: WorkSessions.least)
     /// W.
     var unrecorded = 4096
     var maximumAttempts: UInt8 = 10

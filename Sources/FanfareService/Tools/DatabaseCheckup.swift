@@ -3,8 +3,8 @@ internal import PostgresClient
 
 /// Looks over a database that could be reached.
 struct DatabaseCheckup {
-    /// Stages with a session of their own: control, recorder, claimer, slicer, planner, maintenance, listener.
-    private static let stages: Int64 = 7
+    /// LISTEN and control.
+    private static let sessionsOnTop: Int64 = 2
 
     let connection: PostgresConnection
     let configuration: Configuration
@@ -60,7 +60,7 @@ struct DatabaseCheckup {
 
     private func settingItems() throws(PostgresError) -> [CheckItem] {
         guard let settings = try connection.run(ServerSettings()).first else { return [] }
-        let needed = max(Int64(configuration.database.connections) + 2, Self.stages)
+        let needed = Int64(configuration.database.connections) + Self.sessionsOnTop
         let room = settings.maxConnections - settings.reserved - settings.used
         let connections =
             room >= needed

@@ -1,0 +1,54 @@
+internal import FanfareCore
+internal import Logging
+internal import PostgresClient
+
+/// Plans the events of the side queue one by one: an error is then the event's own, and ends it as refused.
+struct SlowLane {
+    /// What one event may take; a jsonpath can be a bomb.
+    private static let timeout = "1s"
+    /// For the transaction: the session may be one for other work.
+    private static let settings = SessionSettings.nestedLoops.setting("statement_timeout", to: timeout)
+        .pairs.map { "SET LOCAL \($0.name) = '\($0.value)'" }.joined(separator: ";")
+
+    let context: StageContext
+
+    /// Plans what waits.
+    ///
+    /// - Parameters:
+    ///   - connection: outside a transaction.
+    ///   - end: steady time after which no further event is begun.
+    /// - Returns: whether nothing is left.
+    /// - Throws: what the database says, other than of an event's own data.
+    @discardableResult
+    func plan(on connection: PostgresConnection, until end: Microseconds = .max) throws(PostgresError) -> Bool {
+        while try planOne(on: connection) {
+            guard Clocks.steady < end else { return false }
+        }
+        return true
+    }
+
+    /// - Returns: false if there is none.
+    private func planOne(on connection: PostgresConnection) throws(PostgresError) -> Bool {
+        do throws(PostgresError) {
+            let (round, counts) = try connection.transaction { connection throws(PostgresError) in
+                try connection.execute(Self.settings)
+                let statement = PlanSlowEvent(batchSize: context.settings.batchSize)
+                let round = PlanRoundSummary(try connection.run(statement))
+                return (round, try AudiencePlanner(context: context).plan(round.deferred, on: connection))
+            }
+            context.counters.planned(round)
+            if round.batches + counts.batches > 0 { context.bells.claim.ring() }
+            if counts.plans > 0 { context.bells.slice.ring() }
+            return round.taken > 0
+        } catch {
+            guard error.isDataError else { throw error }
+            let detail = "cannot be planned: SQLSTATE \(error.sqlState ?? "?"), \(error.message)"
+            guard let id = try connection.run(RefuseSlowEvent(detail: detail)).first else { return false }
+            context.logger.error(
+                "an event was refused: planning it failed",
+                metadata: .init([.eventID: "\(id)", .error: "\(error)"])
+            )
+            return true
+        }
+    }
+}
