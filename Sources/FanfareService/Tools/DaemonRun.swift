@@ -111,6 +111,10 @@ public struct DaemonRun: Sendable {
                 await announce()
                 return nil
             }
+            tasks.addTask {
+                await Watchdog(notifier: notifier, pulses: daemon.pulses, logger: logger).run()
+                return nil
+            }
             defer { tasks.cancelAll() }
             while let event = try await tasks.next() {
                 if let ending = event { return ending }

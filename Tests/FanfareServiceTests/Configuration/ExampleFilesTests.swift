@@ -34,7 +34,10 @@ import Testing
             encoding: .utf8
         )
         let lines = unit.split(separator: "\n")
-        for line in ["Type=notify", "ExecReload=/bin/kill -HUP $MAINPID", "TimeoutStopSec=30", "Restart=on-failure"] {
+        for line in [
+            "Type=notify", "ExecReload=/bin/kill -HUP $MAINPID", "TimeoutStopSec=30", "Restart=on-failure",
+            "WatchdogSec=60",
+        ] {
             #expect(lines.contains { $0 == line }, "\(line)")
         }
     }

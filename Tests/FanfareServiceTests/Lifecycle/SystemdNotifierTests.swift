@@ -6,34 +6,6 @@ import Threading
 
 @testable import FanfareService
 
-/// A bound datagram socket, as systemd has one.
-private final class Receiver {
-    let descriptor: Int32
-
-    init(_ address: String) {
-        descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
-        var name = sockaddr_un()
-        name.sun_family = sa_family_t(AF_UNIX)
-        var bytes = Array(address.utf8)
-        if bytes[0] == UInt8(ascii: "@") { bytes[0] = 0 }
-        withUnsafeMutableBytes(of: &name.sun_path) { $0.copyBytes(from: bytes) }
-        let length = socklen_t(MemoryLayout<sa_family_t>.size + bytes.count)
-        let status = withUnsafePointer(to: &name) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, length) }
-        }
-        precondition(status == 0, "bind failed: \(errno)")
-    }
-
-    deinit { close(descriptor) }
-
-    /// One datagram that was sent before.
-    func receive() -> String {
-        var buffer = [UInt8](repeating: 0, count: 512)
-        let count = recv(descriptor, &buffer, buffer.count, Int32(MSG_DONTWAIT))
-        return String(decoding: buffer.prefix(max(count, 0)), as: UTF8.self)
-    }
-}
-
 @Suite struct SystemdNotifierTests {
     private static let silent = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
@@ -41,7 +13,7 @@ private final class Receiver {
         let name = "fanfare-\(UUID().uuidString.prefix(8))"
         let path = FileManager.default.temporaryDirectory.appending(path: name).path
         let address = kind == "@" ? "@\(name)" : path
-        let receiver = Receiver(address)
+        let receiver = NotifySocket(address)
         defer { unlink(path) }
         let notifier = SystemdNotifier(
             environment: ["NOTIFY_SOCKET": address],
