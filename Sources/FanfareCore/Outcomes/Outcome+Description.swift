@@ -51,6 +51,12 @@ extension Outcome {
         case .goneAPNSExpiredToken: .apnsExpiredToken
         case .goneAPNSBadDeviceToken: .apnsBadDeviceToken
         case .goneAPNSStatus410: .apnsStatus410
+        case .goneFCMUnregistered: .fcmUnregistered
+        case .goneFCMInvalidToken: .fcmInvalidToken
+        case .goneFCMAPNSUnregistered: .fcmAPNSUnregistered
+        case .goneWebPushNotFound: .webPushNotFound
+        case .goneWebPushGone: .webPushGone
+        case .goneWebPushInvalidSubscription: .webPushInvalidSubscription
         default: self
         }
     }

@@ -1,6 +1,7 @@
 extension Outcome {
     /// The reason of every outcome; a test holds it complete.
-    static let reasons: [Outcome: String] = own.merging(retried) { $1 }.merging(apns) { $1 }
+    static let reasons: [Outcome: String] = [own, retried, apns, apnsChannels, fcm, webPush]
+        .reduce(into: [:]) { all, some in all.merge(some) { $1 } }
 
     private static let own: [Outcome: String] = [
         .pending: "not_attempted",
@@ -70,5 +71,57 @@ extension Outcome {
         .apnsUnregistered: "Unregistered",
         .apnsExpiredToken: "ExpiredToken",
         .apnsStatus410: "status_410",
+    ]
+
+    private static let apnsChannels: [Outcome: String] = [
+        .apnsBadChannelId: "BadChannelId",
+        .apnsBadRequestParams: "BadRequestParams",
+        .apnsBadRequestPayload: "BadRequestPayload",
+        .apnsCannotCreateChannelConfig: "CannotCreateChannelConfig",
+        .apnsChannelNotRegistered: "ChannelNotRegistered",
+        .apnsFeatureNotEnabled: "FeatureNotEnabled",
+        .apnsMissingChannelId: "MissingChannelId",
+        .apnsMissingPushType: "MissingPushType",
+        .apnsTopicMismatch: "TopicMismatch",
+    ]
+
+    private static let fcm: [Outcome: String] = [
+        .goneFCMUnregistered: "UNREGISTERED",
+        .goneFCMInvalidToken: "invalid_token",
+        .goneFCMAPNSUnregistered: "APNs_Unregistered",
+        .fcmStatus4xx: "status_4xx",
+        .fcmStatus3xx: "status_3xx",
+        .fcmStatusOther: "status_other",
+        .fcmInvalidArgument: "INVALID_ARGUMENT",
+        .fcmUnregistered: "UNREGISTERED",
+        .fcmSenderIDMismatch: "SENDER_ID_MISMATCH",
+        .fcmThirdPartyAuthError: "THIRD_PARTY_AUTH_ERROR",
+        .fcmUnspecifiedError: "UNSPECIFIED_ERROR",
+        .fcmUnauthenticated: "UNAUTHENTICATED",
+        .fcmPermissionDenied: "PERMISSION_DENIED",
+        .fcmNotFound: "NOT_FOUND",
+        .fcmInvalidToken: "invalid_token",
+        .fcmAPNSUnregistered: "APNs_Unregistered",
+        .fcmAPNSBadDeviceToken: "APNs_BadDeviceToken",
+    ]
+
+    private static let webPush: [Outcome: String] = [
+        .goneWebPushNotFound: "not_found",
+        .goneWebPushGone: "gone",
+        .goneWebPushInvalidSubscription: "invalid_subscription",
+        .webPushStatus4xx: "status_4xx",
+        .webPushStatus3xx: "status_3xx",
+        .webPushStatusOther: "status_other",
+        .webPushBadRequest: "bad_request",
+        .webPushUnauthorized: "unauthorized",
+        .webPushForbidden: "forbidden",
+        .webPushNotFound: "not_found",
+        .webPushGone: "gone",
+        .webPushMethodNotAllowed: "method_not_allowed",
+        .webPushPayloadTooLarge: "payload_too_large",
+        .webPushVAPIDKeyMismatch: "vapid_key_mismatch",
+        .webPushDomainBlocked: "domain_blocked",
+        .webPushDropped: "dropped",
+        .webPushInvalidSubscription: "invalid_subscription",
     ]
 }

@@ -79,6 +79,20 @@ public enum Outcome: UInt8, CaseIterable, Sendable {
     /// APNs 410 without a reason known to this version.
     case goneAPNSStatus410 = 67
 
+    /// FCM: the app was removed, or the token expired or was replaced.
+    case goneFCMUnregistered = 72
+    /// FCM 400: the token itself is malformed.
+    case goneFCMInvalidToken = 73
+    /// FCM passed on a 410 of APNs.
+    case goneFCMAPNSUnregistered = 74
+
+    /// Web Push 404: the subscription is unknown or expired.
+    case goneWebPushNotFound = 80
+    /// Web Push 410: the subscription was ended.
+    case goneWebPushGone = 81
+    /// Web Push 400: the endpoint itself is damaged (Mozilla errno 108).
+    case goneWebPushInvalidSubscription = 82
+
     /// APNs: a 4xx status without a reason known to this version.
     case apnsStatus4xx = 96
     /// APNs: a 3xx status; redirects are not followed.
@@ -139,4 +153,81 @@ public enum Outcome: UInt8, CaseIterable, Sendable {
     case apnsExpiredToken = 125
     /// As ``apnsUnregistered``, for a 410 without a reason known to this version.
     case apnsStatus410 = 126
+
+    /// APNs broadcast 400: the channel id is malformed.
+    case apnsBadChannelId = 128
+    /// APNs broadcast 400: parameters malformed.
+    case apnsBadRequestParams = 129
+    /// APNs broadcast 400: body malformed.
+    case apnsBadRequestPayload = 130
+    /// APNs broadcast 400: as many channels as the app may have.
+    case apnsCannotCreateChannelConfig = 131
+    /// APNs broadcast 400: no such channel for this app and environment.
+    case apnsChannelNotRegistered = 132
+    /// APNs broadcast 400: broadcasts are not enabled for the app.
+    case apnsFeatureNotEnabled = 133
+    /// APNs broadcast 400: no channel id.
+    case apnsMissingChannelId = 134
+    /// APNs broadcast 400: no push type.
+    case apnsMissingPushType = 135
+    /// APNs broadcast 403: the credential is for another topic.
+    case apnsTopicMismatch = 136
+
+    /// FCM: a 4xx status without a code known to this version.
+    case fcmStatus4xx = 152
+    /// FCM: a 3xx status; redirects are not followed.
+    case fcmStatus3xx = 153
+    /// FCM: a status outside 200–599.
+    case fcmStatusOther = 154
+    /// FCM 400: a bad field, an unknown one, or a message that is too large.
+    case fcmInvalidArgument = 156
+    /// FCM: token gone, kept by the prune fuse.
+    case fcmUnregistered = 157
+    /// FCM 403: the token belongs to another Firebase project.
+    case fcmSenderIDMismatch = 158
+    /// FCM 401: the APNs or Web Push credential stored in Firebase is bad.
+    case fcmThirdPartyAuthError = 159
+    /// FCM: a 4xx status of which FCM itself knows no more.
+    case fcmUnspecifiedError = 160
+    /// FCM 401 without FcmError: access token refused, also after it was renewed.
+    case fcmUnauthenticated = 161
+    /// FCM 403 without FcmError: API not enabled, or the account may not send.
+    case fcmPermissionDenied = 162
+    /// FCM 404 without FcmError: no such project.
+    case fcmNotFound = 163
+    /// As ``goneFCMInvalidToken``, kept by the prune fuse.
+    case fcmInvalidToken = 164
+    /// As ``goneFCMAPNSUnregistered``, kept by the prune fuse.
+    case fcmAPNSUnregistered = 165
+    /// FCM passed on `BadDeviceToken` of APNs: stale, or of the environment FCM's key is not for; no evidence.
+    case fcmAPNSBadDeviceToken = 166
+
+    /// Web Push: a 4xx status that is in no table.
+    case webPushStatus4xx = 192
+    /// Web Push: a 3xx status; redirects are not followed.
+    case webPushStatus3xx = 193
+    /// Web Push: a status outside 200–599.
+    case webPushStatusOther = 194
+    /// Web Push 400: a header or the body is wrong.
+    case webPushBadRequest = 196
+    /// Web Push 401: VAPID token refused, also after it was renewed.
+    case webPushUnauthorized = 197
+    /// Web Push 403: VAPID credential refused.
+    case webPushForbidden = 198
+    /// Web Push 404, kept by the prune fuse.
+    case webPushNotFound = 199
+    /// Web Push 410, kept by the prune fuse.
+    case webPushGone = 200
+    /// Web Push 405: not POST.
+    case webPushMethodNotAllowed = 201
+    /// Web Push 413: body over the service's limit.
+    case webPushPayloadTooLarge = 202
+    /// Web Push: the subscription was made with another VAPID key; kept, since a wrong key in the configuration says the same.
+    case webPushVAPIDKeyMismatch = 203
+    /// Web Push 410 of WNS: the sender's domain is blocked.
+    case webPushDomainBlocked = 204
+    /// Web Push 2xx of WNS whose status field says that nothing will be shown.
+    case webPushDropped = 205
+    /// As ``goneWebPushInvalidSubscription``, kept by the prune fuse.
+    case webPushInvalidSubscription = 206
 }

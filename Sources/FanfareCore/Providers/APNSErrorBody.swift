@@ -40,13 +40,10 @@ public struct APNSErrorBody: Equatable, Sendable {
             self.init()
             return
         }
-        self.init(reason: fields.reason.flatMap(Self.loggable), timestampMilliseconds: fields.timestamp)
-    }
-
-    private static func loggable(_ reason: String) -> String? {
-        let kept = reason.unicodeScalars.prefix(maximumReasonLength)
-            .filter { $0.properties.generalCategory != .control && $0.properties.generalCategory != .format }
-        return kept.isEmpty ? nil : String(String.UnicodeScalarView(kept))
+        self.init(
+            reason: fields.reason?.loggable(upTo: Self.maximumReasonLength),
+            timestampMilliseconds: fields.timestamp
+        )
     }
 
     /// Each field on its own: one of an unexpected type does not hide the other.

@@ -24,11 +24,12 @@ extension APNSReason {
         switch self {
         case .badCollapseId, .badExpirationDate, .badMessageId, .badPriority, .deviceTokenNotForTopic,
             .duplicateHeaders, .invalidPushType, .missingDeviceToken, .payloadEmpty, .badPath, .methodNotAllowed,
-            .payloadTooLarge:
+            .payloadTooLarge, .badChannelId, .badRequestParams, .badRequestPayload, .cannotCreateChannelConfig,
+            .channelNotRegistered, .missingChannelId, .missingPushType:
             .badPush
-        case .badTopic, .missingTopic, .topicDisallowed: .badConfiguration(.topic)
+        case .badTopic, .missingTopic, .topicDisallowed, .featureNotEnabled: .badConfiguration(.topic)
         case .badCertificate, .badCertificateEnvironment, .forbidden, .missingProviderToken,
-            .badEnvironmentKeyIdInToken:
+            .badEnvironmentKeyIdInToken, .topicMismatch:
             .badConfiguration(.credential)
         case .badDeviceToken: .unknownToken
         case .expiredToken, .unregistered: .deadToken
@@ -43,37 +44,11 @@ extension APNSReason {
     /// The outcome where a push ends with this reason and its device is kept.
     ///
     /// Nil for reasons that are always answered by another attempt.
-    public var rejection: Outcome? {
-        switch self {
-        case .badCollapseId: .apnsBadCollapseId
-        case .badDeviceToken: .apnsBadDeviceToken
-        case .badExpirationDate: .apnsBadExpirationDate
-        case .badMessageId: .apnsBadMessageId
-        case .badPriority: .apnsBadPriority
-        case .badTopic: .apnsBadTopic
-        case .deviceTokenNotForTopic: .apnsDeviceTokenNotForTopic
-        case .duplicateHeaders: .apnsDuplicateHeaders
-        case .invalidPushType: .apnsInvalidPushType
-        case .missingDeviceToken: .apnsMissingDeviceToken
-        case .missingTopic: .apnsMissingTopic
-        case .payloadEmpty: .apnsPayloadEmpty
-        case .topicDisallowed: .apnsTopicDisallowed
-        case .badCertificate: .apnsBadCertificate
-        case .badCertificateEnvironment: .apnsBadCertificateEnvironment
-        case .expiredProviderToken: .apnsExpiredProviderToken
-        case .forbidden: .apnsForbidden
-        case .invalidProviderToken: .apnsInvalidProviderToken
-        case .missingProviderToken: .apnsMissingProviderToken
-        case .unrelatedKeyIdInToken: .apnsUnrelatedKeyIdInToken
-        case .badEnvironmentKeyIdInToken: .apnsBadEnvironmentKeyIdInToken
-        case .badPath: .apnsBadPath
-        case .methodNotAllowed: .apnsMethodNotAllowed
-        case .payloadTooLarge: .apnsPayloadTooLarge
-        case .unregistered: .apnsUnregistered
-        case .expiredToken: .apnsExpiredToken
-        case .idleTimeout, .shutdown, .tooManyRequests, .tooManyProviderTokenUpdates, .internalServerError,
-            .serviceUnavailable:
-            nil
-        }
+    public var rejection: Outcome? { Self.rejections[self] }
+
+    /// Outcomes carry Apple's spelling as their reason.
+    private static let rejections: [APNSReason: Outcome] = Outcome.allCases.reduce(into: [:]) { found, outcome in
+        guard outcome.provider == .apns, outcome.kind == .rejected else { return }
+        if let reason = APNSReason(rawValue: outcome.reason) { found[reason] = outcome }
     }
 }

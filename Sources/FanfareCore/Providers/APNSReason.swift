@@ -1,6 +1,7 @@
 /// The reasons in APNs error bodies and GOAWAY debug data.
 ///
-/// Source: Apple, "Handling notification responses from APNs". The raw value is Apple's spelling.
+/// Source: Apple, "Handling notification responses from APNs"; for broadcasts "Handling error responses from Apple Push
+/// Notification service". The raw value is Apple's spelling.
 public enum APNSReason: String, CaseIterable, Sendable {
     /// 400: collapse id over 64 bytes.
     case badCollapseId = "BadCollapseId"
@@ -67,6 +68,25 @@ public enum APNSReason: String, CaseIterable, Sendable {
     /// 503: the server goes down.
     case shutdown = "Shutdown"
 
+    /// Broadcast, 400: the channel id is malformed.
+    case badChannelId = "BadChannelId"
+    /// Broadcast, 400: parameters malformed.
+    case badRequestParams = "BadRequestParams"
+    /// Broadcast, 400: body malformed.
+    case badRequestPayload = "BadRequestPayload"
+    /// Broadcast, 400: as many channels as the app may have.
+    case cannotCreateChannelConfig = "CannotCreateChannelConfig"
+    /// Broadcast, 400: no such channel for this app and environment.
+    case channelNotRegistered = "ChannelNotRegistered"
+    /// Broadcast, 400: not enabled for the app.
+    case featureNotEnabled = "FeatureNotEnabled"
+    /// Broadcast, 400: no channel id.
+    case missingChannelId = "MissingChannelId"
+    /// Broadcast, 400: no push type.
+    case missingPushType = "MissingPushType"
+    /// Broadcast, 403: the credential is for another topic.
+    case topicMismatch = "TopicMismatch"
+
     /// Spellings seen besides the documented one.
     private static let otherSpellings: [String: APNSReason] = [
         "BadEnvironmentKeyInToken": .badEnvironmentKeyIdInToken,
@@ -86,10 +106,11 @@ public enum APNSReason: String, CaseIterable, Sendable {
         switch self {
         case .badCollapseId, .badDeviceToken, .badExpirationDate, .badMessageId, .badPriority, .badTopic,
             .deviceTokenNotForTopic, .duplicateHeaders, .idleTimeout, .invalidPushType, .missingDeviceToken,
-            .missingTopic, .payloadEmpty, .topicDisallowed:
+            .missingTopic, .payloadEmpty, .topicDisallowed, .badChannelId, .badRequestParams, .badRequestPayload,
+            .cannotCreateChannelConfig, .channelNotRegistered, .featureNotEnabled, .missingChannelId, .missingPushType:
             400
         case .badCertificate, .badCertificateEnvironment, .expiredProviderToken, .forbidden, .invalidProviderToken,
-            .missingProviderToken, .unrelatedKeyIdInToken, .badEnvironmentKeyIdInToken:
+            .missingProviderToken, .unrelatedKeyIdInToken, .badEnvironmentKeyIdInToken, .topicMismatch:
             403
         case .badPath: 404
         case .methodNotAllowed: 405

@@ -57,7 +57,7 @@ public struct PruneEvidence: Equatable, Sendable {
     public enum Strength: Equatable, Sendable {
         /// The provider spoke of the token's life: 410, UNREGISTERED, 404.
         case strong
-        /// Inferred: `BadDeviceToken` in both APNs environments.
+        /// Inferred: `BadDeviceToken` in both APNs environments, a token or endpoint that FCM or Web Push calls malformed.
         case weak
     }
 
@@ -91,4 +91,8 @@ public enum Disposition: Equatable, Sendable {
     case renewCredential
     /// A configuration error: stop sending in this scope and call an operator. The push itself is final.
     case pauseCredential(AnswerScope)
+    /// A configuration error that others sent with the same credential do not share: call an operator, and go on sending.
+    ///
+    /// The push itself is final.
+    case callOperator
 }

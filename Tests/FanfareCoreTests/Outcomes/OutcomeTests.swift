@@ -51,11 +51,25 @@ struct OutcomeTests {
         }
     }
 
+    @Test func codesLieInTheBlocksOfTheirProvider() {
+        let blocks: [PushProvider: [ClosedRange<UInt8>]] = [
+            .apns: [64...71, 96...151], .fcm: [72...79, 152...191], .webpush: [80...87, 192...231],
+        ]
+        for outcome in Outcome.all {
+            let block = blocks.first { $0.value.contains { $0.contains(outcome.rawValue) } }
+            #expect(outcome.provider == block?.key)
+        }
+        for provider in PushProvider.allCases {
+            let classes = Outcome.all.filter { $0.provider == provider && $0.reason.hasPrefix("status_") }.map(\.reason)
+            #expect(Set(classes).isSuperset(of: ["status_4xx", "status_3xx", "status_other"]))
+        }
+    }
+
     @Test func theRowsForTheSchemaAreValidSQLValues() throws {
         let lines = Outcome.sqlValues.split(separator: "\n")
         #expect(lines.count == Outcome.all.count)
         #expect(lines.first == "    (0, 'pending', 'not_attempted', NULL),")
-        #expect(lines.last == "    (126, 'rejected', 'status_410', 'apns')")
+        #expect(lines.last == "    (206, 'rejected', 'invalid_subscription', 'webpush')")
         let row = try Regex(#"    \(\d+, '[a-z_]+', '[A-Za-z_0-9]+', (NULL|'[a-z]+')\),?"#)
         #expect(lines.allSatisfy { $0.wholeMatch(of: row) != nil })
     }

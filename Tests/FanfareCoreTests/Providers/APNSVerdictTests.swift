@@ -1,17 +1,6 @@
 import FanfareCore
 import Testing
 
-/// A device registered at 1,000 s, answered at 2,000 s.
-private func context(_ marks: RetryHistory.Marks = [], registeredAt: Microseconds = 1000 * Micros.second)
-    -> AttemptContext
-{
-    AttemptContext(
-        history: RetryHistory(marks: marks),
-        registeredAt: registeredAt,
-        answeredAt: 2000 * Micros.second
-    )
-}
-
 private func verdict(
     _ status: Int,
     _ reason: String? = nil,
@@ -28,8 +17,6 @@ private func verdict(_ reason: APNSReason, in circumstances: AttemptContext = co
 }
 
 struct APNSVerdictTests {
-    private static let allMarks = (UInt8(0)...31).map(RetryHistory.Marks.init(rawValue:))
-
     @Test func acceptanceIsFinalAndAny2xxIsOne() {
         #expect(verdict(200) == .accepted)
         #expect(verdict(202).outcome == .accepted && verdict(202).isUnrecognized)
@@ -38,7 +25,7 @@ struct APNSVerdictTests {
 
     @Test(arguments: APNSReason.allCases)
     func documentedReasonsAreRecognised(reason: APNSReason) {
-        for marks in Self.allMarks {
+        for marks in RetryHistory.Marks.combinations {
             let verdict = verdict(reason, in: context(marks))
             #expect(!verdict.isUnrecognized)
             expectConsistent(verdict)
@@ -52,7 +39,7 @@ struct APNSVerdictTests {
     func everyStatusIsJudgedWithEveryReasonKnownOrNot(status: Int) {
         let reasons = [nil, "Surprise"] + APNSReason.allCases.map(\.rawValue)
         for reason in reasons {
-            for marks in Self.allMarks {
+            for marks in RetryHistory.Marks.combinations {
                 let verdict = verdict(status, reason, in: context(marks))
                 expectConsistent(verdict)
                 #expect(verdict.outcome.kind != .accepted)
@@ -60,15 +47,6 @@ struct APNSVerdictTests {
                 #expect(verdict.isUnrecognized == !isDocumented, "\(status) \(reason ?? "-")")
                 if case .prune = verdict.disposition { #expect(status == 410 || isDocumented) }
             }
-        }
-    }
-
-    private func expectConsistent(_ verdict: Verdict) {
-        switch verdict.disposition {
-        case .final: #expect(verdict.outcome.range.isFinal && verdict.outcome.kind != .gone)
-        case .retry, .tryOtherEnvironment, .renewCredential: #expect(verdict.outcome.kind == .retrying)
-        case .prune: #expect(verdict.outcome.kind == .gone)
-        case .pauseCredential: #expect(verdict.outcome.kind == .rejected)
         }
     }
 

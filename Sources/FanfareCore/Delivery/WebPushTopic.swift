@@ -1,0 +1,32 @@
+/// Values for the Web Push field `Topic`: 32 characters of the URL-safe base64 alphabet (RFC 8030 section 5.4).
+///
+/// The field is not encrypted, so a collapse id goes into it as a hash; that hides it from reading, not from guessing.
+enum WebPushTopic {
+    /// The most characters of a topic.
+    static let lengthLimit = 32
+
+    /// Whether a value can be sent as a topic.
+    static func isValid(_ value: String) -> Bool {
+        let bytes = value.utf8
+        return (1...lengthLimit).contains(bytes.count) && bytes.allSatisfy { alphabet.contains($0) }
+    }
+
+    /// The topic of a collapse id: the first 24 bytes of a SHA-256 over app and id, in base64url.
+    ///
+    /// - Parameters:
+    ///   - collapse: the rendered collapse id.
+    ///   - app: the app, so that the same id in two apps gives nothing away.
+    /// - Returns: 32 characters, always the same for the same id.
+    static func hash(collapse: String, app: String) -> String {
+        // The length keeps ("ab", "c") and ("a", "bc") apart.
+        let digest = SHA256.hash(Array("\(app.utf8.count):\(app)\(collapse)".utf8))
+        var text: [UInt8] = []
+        for start in stride(from: 0, to: 24, by: 3) {
+            let group = digest[start..<start + 3].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+            for shift in [18, 12, 6, 0] { text.append(alphabet[Int(group >> UInt32(shift) & 63)]) }
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+}

@@ -1,0 +1,108 @@
+/// The JSON of an FCM error body, as far as anything follows from it.
+///
+/// Never fails: an empty body, HTML of some load balancer, or garbage gives an error body that says nothing.
+public struct FCMErrorBody: Equatable, Sendable {
+    /// More than this is not looked at.
+    public static let maximumBytes = 16 * 1024
+    /// An unknown word is cut to this many characters.
+    public static let maximumReasonLength = 64
+
+    /// `error.status`, such as `NOT_FOUND`; without control characters, so that it can be logged.
+    public var status: String?
+    /// `errorCode` of the FcmError detail, such as `UNREGISTERED`; loggable.
+    public var errorCode: String?
+    /// What APNs answered, where FCM passed that on: its status.
+    public var apnsStatus: Int?
+    /// What APNs answered, where FCM passed that on: its reason; loggable.
+    public var apnsReason: String?
+    /// Whether the complaint is about the token itself and about nothing else.
+    public var namesToken: Bool
+    /// Whose quota is used up, where the body says so.
+    public var quotaScope: AnswerScope?
+
+    /// An error body of known content.
+    ///
+    /// - Parameters:
+    ///   - status: `error.status`.
+    ///   - errorCode: FCM's own code.
+    ///   - apnsStatus: the status of APNs, passed on.
+    ///   - apnsReason: the reason of APNs, passed on.
+    ///   - namesToken: whether the complaint is about the token itself.
+    ///   - quotaScope: whose quota is used up.
+    public init(
+        status: String? = nil,
+        errorCode: String? = nil,
+        apnsStatus: Int? = nil,
+        apnsReason: String? = nil,
+        namesToken: Bool = false,
+        quotaScope: AnswerScope? = nil
+    ) {
+        self.status = status
+        self.errorCode = errorCode
+        self.apnsStatus = apnsStatus
+        self.apnsReason = apnsReason
+        self.namesToken = namesToken
+        self.quotaScope = quotaScope
+    }
+
+    /// Why, in FCM's words, for logs: its own code, else the general one.
+    public var reason: String? { errorCode ?? status }
+
+    /// Reads a body.
+    ///
+    /// - Parameter bytes: the body, complete or cut.
+    public init(parsing bytes: some Collection<UInt8>) {
+        self.init()
+        let limits = JSONLimits(bytes: Self.maximumBytes, levels: 32)
+        guard !bytes.isEmpty, let json = try? JSONValue(parsing: Array(bytes), limits: limits) else { return }
+        guard let error = json["error"], error.objectValue != nil else { return }
+        status = Self.word(error["status"])
+        let details = Details(error["details"]?.arrayValue ?? [])
+        errorCode = Self.word(details.fcm?["errorCode"])
+        apnsStatus = details.apns?["statusCode"]?.numberValue?.integer.flatMap(Int.init(exactly:))
+        apnsReason = Self.word(details.apns?["reason"])
+        let message = error["message"]?.stringValue ?? ""
+        namesToken = Self.namesToken(fields: details.fields, message: message)
+        quotaScope = Self.quotaScope(details.quota) ?? Self.quotaScope([message])
+    }
+
+    private static func word(_ value: JSONValue?) -> String? { value?.stringValue?.loggable(upTo: maximumReasonLength) }
+
+    /// A field named by BadRequest decides; without one, the text that was seen for malformed tokens.
+    private static func namesToken(fields: [String], message: String) -> Bool {
+        guard fields.isEmpty else { return fields.allSatisfy { $0 == "message.token" } }
+        return message.lowercased().contains("registration token is not a valid fcm registration token")
+    }
+
+    /// Google does not promise the texts of QuotaFailure; what names neither a topic nor a device is the project's quota.
+    private static func quotaScope(_ texts: [String]) -> AnswerScope? {
+        let text = texts.joined(separator: " ").lowercased()
+        if text.contains("topic") { return .topic }
+        if ["device", "registration"].contains(where: text.contains) { return .device }
+        return text.contains("project") ? .credential : nil
+    }
+
+    /// The details FCM sends, by type (google.rpc error details).
+    private struct Details {
+        var fcm: JSONValue?
+        var apns: JSONValue?
+        var fields: [String] = []
+        var quota: [String] = []
+
+        init(_ details: [JSONValue]) {
+            for detail in details {
+                switch detail["@type"]?.stringValue?.split(separator: "/").last {
+                case "google.firebase.fcm.v1.FcmError": fcm = detail
+                case "google.firebase.fcm.v1.ApnsError": apns = detail
+                case "google.rpc.BadRequest":
+                    fields += (detail["fieldViolations"]?.arrayValue ?? []).compactMap { $0["field"]?.stringValue }
+                case "google.rpc.QuotaFailure":
+                    for violation in detail["violations"]?.arrayValue ?? [] {
+                        quota += ["subject", "description"].compactMap { violation[$0]?.stringValue }
+                    }
+                default: continue
+                }
+            }
+        }
+    }
+}
