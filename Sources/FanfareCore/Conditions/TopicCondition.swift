@@ -38,6 +38,7 @@ public struct TopicCondition: Sendable {
     public let source: String
     /// The distinct topic names, in order of appearance.
     public let names: [TextTemplate]
+    private let expression: ConditionExpression
     private let clauses: [ClauseMask]
 
     /// Parses a condition.
@@ -47,7 +48,7 @@ public struct TopicCondition: Sendable {
     ///   condition that no device can meet.
     public init(_ source: String) throws(ConditionProblem) {
         var parser = ConditionParser(source)
-        let expression = try parser.parse()
+        expression = try parser.parse()
         names = parser.names
         self.source = source
         do {
@@ -62,6 +63,19 @@ public struct TopicCondition: Sendable {
         guard !clauses.isEmpty else {
             throw ConditionProblem(column: 1, reason: "no device can ever meet it", hint: "remove the contradiction")
         }
+    }
+
+    /// The condition as FCM reads it, with the names an event gives.
+    ///
+    /// - Parameter context: the event; unused if the condition ``isLiteral``.
+    /// - Returns: as it was written where nothing is a template; else the same with parentheses around every group.
+    /// - Throws: `RenderProblem` if a value is missing or gives no topic name.
+    public func text(_ context: RenderContext) throws(RenderProblem) -> String {
+        guard !isLiteral else { return source }
+        let scope = TemplateScope(context: context, device: nil)
+        var rendered: [String] = []
+        for name in names { rendered.append(try TopicName.render(name, in: scope)) }
+        return expression.text(rendered)
     }
 
     /// Whether no topic name is a template.

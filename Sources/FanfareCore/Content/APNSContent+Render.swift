@@ -22,7 +22,7 @@ extension APNSContent {
         result.append((APNSHeaders.pushType, type.rawValue))
         let priority = headers[APNSHeaders.priority]?.template.literal
         result.append((APNSHeaders.priority, priority ?? type.defaultPriority))
-        if let expiration = try expiration(scope) { result.append((APNSHeaders.expiration, expiration)) }
+        if let expiration = try expiration(type, scope) { result.append((APNSHeaders.expiration, expiration)) }
         let collapseTemplate = collapse ?? headers[APNSHeaders.collapseID]?.template
         if let collapse = try value(APNSHeaders.collapseID, collapseTemplate, scope) {
             result.append((APNSHeaders.collapseID, collapse))
@@ -31,13 +31,36 @@ extension APNSContent {
         guard bytes.count <= type.payloadLimit else {
             throw .tooLarge(bytes: bytes.count, limit: type.payloadLimit)
         }
-        return RenderedPush(headers: result, body: bytes)
+        return RenderedPush(headers: result, body: bytes, bodySuffix: [], deliveryHeader: .apnsID)
+    }
+
+    /// Renders headers and body for a broadcast channel (Apple, "Sending broadcast push notification requests to APNs").
+    ///
+    /// - Parameters:
+    ///   - scope: where names are looked up.
+    ///   - channel: the channel's id.
+    /// - Returns: the one request that reaches all who listen to the channel.
+    /// - Throws: `RenderProblem` if a name is missing, a header value cannot be sent or the payload is too large.
+    func renderBroadcast(in scope: TemplateScope, channel: String) throws(RenderProblem) -> RenderedPush {
+        let type = APNSPushType.liveactivity
+        let priority = headers[APNSHeaders.priority]?.template.literal ?? type.defaultPriority
+        // Required; 0, deliver now or never, is all that a channel without storage takes.
+        let result: [(name: String, value: String)] = [
+            (APNSHeaders.channelID, channel), (APNSHeaders.pushType, type.rawValue), (APNSHeaders.priority, priority),
+            (APNSHeaders.expiration, try expiration(type, scope) ?? "0"),
+        ]
+        let bytes = try body.render(in: scope)
+        guard bytes.count <= APNSPushType.broadcastLimit else {
+            throw .tooLarge(bytes: bytes.count, limit: APNSPushType.broadcastLimit)
+        }
+        return RenderedPush(headers: result, body: bytes, bodySuffix: [], deliveryHeader: .apnsRequestID)
     }
 
     /// The event's deadline, or the header's if that is sooner; a header of 0 (never store) stays.
-    private func expiration(_ scope: TemplateScope) throws(RenderProblem) -> String? {
+    private func expiration(_ type: APNSPushType, _ scope: TemplateScope) throws(RenderProblem) -> String? {
+        if type.isNeverStored { return type.defaultExpiration }
         let given = try value(APNSHeaders.expiration, headers[APNSHeaders.expiration]?.template, scope)
-        guard let deadline = scope.context.expiration else { return given }
+        guard let deadline = scope.context.expiration else { return given ?? type.defaultExpiration }
         guard let given, let seconds = Int64(given) else { return String(max(deadline, 0)) }
         return String(min(seconds, max(deadline, 0)))
     }

@@ -11,10 +11,12 @@ struct APNSHeaders: Sendable {
     static let priority = "apns-priority"
     static let expiration = "apns-expiration"
     static let collapseID = "apns-collapse-id"
+    /// Of broadcasts; what it says comes from `to`.
+    static let channelID = "apns-channel-id"
     /// The longest collapse id, in bytes.
     static let collapseLimit = 64
     private static let known = [topic, pushType, priority, expiration, collapseID]
-    private static let ours = ["apns-id", "authorization"]
+    private static let ours = ["apns-id", "apns-request-id", channelID, "authorization"]
 
     private var values: [String: Value] = [:]
 

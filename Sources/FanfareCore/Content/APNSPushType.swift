@@ -17,18 +17,30 @@ enum APNSPushType: String, CaseIterable, Sendable {
         }
     }
 
-    /// The most bytes of a payload.
+    /// The most bytes of a payload to a device.
     var payloadLimit: Int { self == .voip ? 5120 : 4096 }
 
-    /// The priority if the rule gives none.
-    var defaultPriority: String { self == .background ? "5" : "10" }
+    /// The most bytes of a payload to a broadcast channel (Apple, "Sending broadcast push notification requests to APNs").
+    static let broadcastLimit = 5120
 
-    /// The priorities APNs accepts for it.
+    /// `apns-expiration` where neither rule nor event say one; nil if APNs may store the push for as long as it likes.
+    ///
+    /// A call, or a talker, of some time ago is worse than none: these are delivered now or never.
+    var defaultExpiration: String? { self == .voip || self == .pushtotalk ? "0" : nil }
+
+    /// Whether only 0, deliver now or never, is a right `apns-expiration` (Apple, "Creating a Push to Talk app").
+    var isNeverStored: Bool { self == .pushtotalk }
+
+    /// The priority if the rule gives none.
+    var defaultPriority: String { priorities[0] }
+
+    /// The priorities Apple documents for it, the default first.
     var priorities: [String] {
         switch self {
         case .background: ["5"]
-        case .pushtotalk: ["10"]
-        default: ["10", "5", "1"]
+        case .voip, .pushtotalk: ["10"]
+        case .location, .liveactivity: ["10", "5"]
+        case .alert, .complication, .fileprovider, .mdm, .widgets, .controls: ["10", "5", "1"]
         }
     }
 }

@@ -10,9 +10,15 @@ public enum AudiencePlan: Sendable {
     case condition(TopicCondition)
     /// Every device of the app.
     case everyone
+    /// One the provider keeps: nobody is expanded, one request goes out for each event.
+    case native(NativeAudience)
 
     /// Compiles `to`.
     init(_ definition: AudienceDefinition) throws(RuleProblem) {
+        if let native = try NativeAudience(definition.selection) {
+            self = .native(native)
+            return
+        }
         switch definition.selection {
         case .users(let path): self = .users(path: path)
         case .tokens(let path):
@@ -20,18 +26,9 @@ public enum AudiencePlan: Sendable {
                 throw RuleProblem(path: "to.platform", reason: "is missing", hint: "tokens need a platform")
             }
             self = .tokens(path: path, platform: platform)
-        case .everyone: self = .everyone
-        case .topic(let name): self = .topic(try Self.topic(name))
-        case .condition(let text):
-            do throws(ConditionProblem) {
-                self = .condition(try TopicCondition(text))
-            } catch {
-                throw RuleProblem(
-                    path: "to.condition",
-                    reason: "column \(error.column): \(error.reason)",
-                    hint: error.hint
-                )
-            }
+        case .topic(let name): self = .topic(try Self.topic(name, path: "to.topic"))
+        case .condition(let text): self = .condition(try Self.condition(text, path: "to.condition"))
+        case .everyone, .fcmTopic, .fcmCondition, .channel: self = .everyone
         }
     }
 
@@ -41,6 +38,7 @@ public enum AudiencePlan: Sendable {
         case .users, .tokens, .everyone: false
         case .topic(let name): name.literal == nil
         case .condition(let condition): !condition.isLiteral
+        case .native(let audience): audience.needsRendering
         }
     }
 
@@ -68,11 +66,21 @@ public enum AudiencePlan: Sendable {
         case .everyone: return "everyone"
         case .condition(let condition): return try condition.renderedText(context)
         case .topic(let name): return try TopicName.render(name, in: TemplateScope(context: context, device: nil))
+        case .native(let audience): return try audience.target(context).value
         }
     }
 
-    private static func topic(_ name: String) throws(RuleProblem) -> TextTemplate {
-        let path = "to.topic"
+    /// Compiles a topic condition.
+    static func condition(_ text: String, path: String) throws(RuleProblem) -> TopicCondition {
+        do throws(ConditionProblem) {
+            return try TopicCondition(text)
+        } catch {
+            throw RuleProblem(path: path, reason: "column \(error.column): \(error.reason)", hint: error.hint)
+        }
+    }
+
+    /// Compiles a topic name.
+    static func topic(_ name: String, path: String) throws(RuleProblem) -> TextTemplate {
         let template = try TextTemplate(name, path: path)
         guard !template.usesDevice else {
             throw RuleProblem(path: path, reason: "depends on a device", hint: "use names of the payload only")
@@ -81,7 +89,8 @@ public enum AudiencePlan: Sendable {
             throw RuleProblem(
                 path: path,
                 reason: "is no topic name",
-                hint: "use 1 to \(TopicName.lengthLimit) of a-z A-Z 0-9 - _ . ~ %"
+                hint: name.hasPrefix("/topics/")
+                    ? "write it without /topics/" : "use 1 to \(TopicName.lengthLimit) of a-z A-Z 0-9 - _ . ~ %"
             )
         }
         return template

@@ -7,6 +7,8 @@ struct BodyTemplate: Sendable {
         case text(TemplateExpression)
         /// A name in place of a JSON value.
         case value(TemplateExpression)
+        /// What Fanfare fills in, inside a JSON string.
+        case derived(DerivedValue)
         /// A template with sections, inside a JSON string.
         case sections(SectionTemplate)
     }
@@ -40,6 +42,7 @@ struct BodyTemplate: Sendable {
             case .text(let expression):
                 let value = try scope.value(of: expression)
                 JSONValue.encodeContent(of: try expression.text(of: value), into: &output)
+            case .derived(let value): JSONValue.encodeContent(of: value.text(scope.derived), into: &output)
             case .sections(let template):
                 JSONValue.encodeContent(of: try template.text(in: scope), into: &output)
             }
@@ -55,6 +58,11 @@ struct BodyTemplate: Sendable {
             flush()
             segments.append(.value(expression))
         case .text(let template): appendText(template)
+        case .derived(let value):
+            pending.append(UInt8(ascii: "\""))
+            flush()
+            segments.append(.derived(value))
+            pending.append(UInt8(ascii: "\""))
         case .array(let nodes):
             pending.append(UInt8(ascii: "["))
             for (index, node) in nodes.enumerated() {

@@ -9,8 +9,28 @@ public struct CompiledRule: Sendable {
     public let needsDevice: Bool
     private let collapse: TextTemplate?
     private let locales: LocaleLookup
-    /// Without locale first, then one for each tag; nil where there is nothing for APNs.
-    private let apns: [APNSContent?]
+    /// Without locale first, then one for each tag.
+    private let variants: [Variant]
+
+    /// What one locale gets on each platform; nil where there is nothing for it.
+    private struct Variant: Sendable {
+        var apns: APNSContent?
+        var fcm: FCMContent?
+        var webPush: WebPushContent?
+
+        init(_ parts: [MessagePart], rule: RuleDefinition) throws(RuleProblem) {
+            let platforms = rule.audience.platforms
+            if platforms.contains(.apns) { apns = try APNSContent.compile(parts, rule: rule) }
+            if platforms.contains(.fcm) { fcm = try FCMContent.compile(parts, hasCollapse: rule.collapse != nil) }
+            if platforms.contains(.webpush) { webPush = try WebPushContent.compile(parts) }
+        }
+
+        var isEmpty: Bool { apns == nil && fcm == nil && webPush == nil }
+
+        var usesDevice: Bool {
+            (apns?.usesDevice ?? false) || (fcm?.usesDevice ?? false) || (webPush?.usesDevice ?? false)
+        }
+    }
 
     /// Checks and compiles a rule.
     ///
@@ -22,21 +42,42 @@ public struct CompiledRule: Sendable {
         collapse = try Self.collapse(definition)
         locales = try LocaleLookup(tags: definition.locales.keys, path: "locales")
         let message = try MessagePart(RuleObject(.object(definition.message), path: "message"), isOverlay: false)
-        var contents = [try APNSContent.compile([message], rule: definition)]
+        var variants = [try Variant([message], rule: definition)]
         for member in definition.locales.members {
             let reader = try RuleObject(member.value, path: "locales.\(member.key)")
             let overlay = try MessagePart(reader, isOverlay: true)
-            contents.append(try APNSContent.compile([message, overlay], rule: definition))
+            variants.append(try Variant([message, overlay], rule: definition))
         }
-        guard contents.contains(where: { $0 != nil }) else {
+        guard variants.contains(where: { !$0.isEmpty }) else {
+            let platforms = definition.audience.platforms.map(\.rawValue).joined(separator: ", ")
             throw RuleProblem(
                 path: "message",
-                reason: "has nothing for apns, the only platform of this version",
-                hint: "add notification, data or apns.payload"
+                reason: "has nothing for \(platforms)",
+                hint: "add notification, data or the payload of a platform"
             )
         }
-        apns = contents
-        needsDevice = contents.contains { $0?.usesDevice ?? false }
+        self.variants = variants
+        needsDevice = variants.contains(where: \.usesDevice)
+        try checkNative()
+    }
+
+    /// One request for all of an audience that a provider keeps cannot differ by device.
+    private func checkNative() throws(RuleProblem) {
+        guard let provider = definition.audience.selection.provider else { return }
+        if needsDevice {
+            throw RuleProblem(
+                path: "message",
+                reason: "names a device or user field, but \(provider.rawValue) gets one request for all",
+                hint: "use names of the payload only"
+            )
+        }
+        if !definition.locales.isEmpty {
+            throw RuleProblem(
+                path: "locales",
+                reason: "cannot be told apart by \(provider.rawValue), which gets one request for all",
+                hint: "make a rule and a topic for each language"
+            )
+        }
     }
 
     /// Reads, checks and compiles a rule.
@@ -62,7 +103,7 @@ public struct CompiledRule: Sendable {
     ///   - platform: where it is sent.
     ///   - kind: the kind of the tokens.
     ///   - locale: a device's locale, or what ``matchedLocale(for:)`` made of it.
-    ///   - topic: the app's APNs topic, without a suffix.
+    ///   - topic: the app's APNs topic, without a suffix; unused for other platforms.
     ///   - device: the device; required if ``needsDevice``, unused otherwise.
     /// - Returns: headers and body.
     /// - Throws: `RenderProblem`; the pairs are then `refused`.
@@ -74,12 +115,58 @@ public struct CompiledRule: Sendable {
         topic: String,
         device: DeviceContext? = nil
     ) throws(RenderProblem) -> RenderedPush {
-        guard platform == .apns else { throw .unsupported(platform) }
         guard device != nil || !needsDevice else { throw .deviceNeeded }
-        let index = locales.index(for: locale).map { $0 + 1 } ?? 0
-        guard let content = apns[index] else { throw .noContent(platform) }
-        let scope = TemplateScope(context: context, device: device)
-        return try content.render(in: scope, kind: kind, topic: topic, collapse: collapse)
+        let variant = variants[locales.index(for: locale).map { $0 + 1 } ?? 0]
+        var scope = TemplateScope(context: context, device: device)
+        switch platform {
+        case .apns:
+            guard let content = variant.apns else { throw .noContent(platform) }
+            return try content.render(in: scope, kind: kind, topic: topic, collapse: collapse)
+        case .fcm:
+            guard let content = variant.fcm, kind == .device else { throw .noContent(platform) }
+            scope.derived = try derivedValues(scope)
+            return try content.render(in: scope)
+        case .webpush:
+            guard let content = variant.webPush, kind == .device else { throw .noContent(platform) }
+            scope.derived = try derivedValues(scope)
+            return try content.render(in: scope)
+        }
+    }
+
+    /// Renders the one request that reaches an audience the provider keeps.
+    ///
+    /// - Parameters:
+    ///   - context: the event.
+    ///   - target: what ``NativeAudience/target(_:)`` made of the event.
+    /// - Returns: headers and body; for FCM ``NativeTarget/fcm`` gives the insertion.
+    /// - Throws: `RenderProblem`; the pair is then `refused`.
+    public func render(_ context: RenderContext, to target: NativeTarget) throws(RenderProblem) -> RenderedPush {
+        var scope = TemplateScope(context: context, device: nil)
+        guard case .channel(let id) = target else {
+            guard let content = variants[0].fcm else { throw .noContent(.fcm) }
+            scope.derived = try derivedValues(scope)
+            return try content.render(in: scope)
+        }
+        guard let content = variants[0].apns else { throw .noContent(.apns) }
+        return try content.renderBroadcast(in: scope, channel: id)
+    }
+
+    /// What bodies and headers say of collapse id and time.
+    private func derivedValues(_ scope: TemplateScope) throws(RenderProblem) -> DerivedValues {
+        var values = DerivedValues()
+        if let collapse {
+            let id = try collapse.text(in: scope)
+            // The limit of APNs holds for all, so that a rule does not work on one platform only.
+            if collapse.literal == nil, let reason = APNSHeaders.fault(in: id, of: APNSHeaders.collapseID) {
+                throw .header(name: "collapse", reason: reason)
+            }
+            values.collapse = id
+            values.collapseTopic = WebPushTopic.hash(collapse: id, app: definition.app)
+        }
+        guard let expiration = scope.context.expiration, let now = scope.context.now else { return values }
+        values.expiration = max(expiration, 0)
+        values.secondsLeft = max(expiration.subtractingClamping(now), 0)
+        return values
     }
 
     /// The key under which newer events supersede older ones.

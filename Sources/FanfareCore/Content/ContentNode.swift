@@ -6,6 +6,8 @@ indirect enum ContentNode: Sendable {
     case text(TextTemplate)
     /// A string that is exactly one tag and takes the type of what the name stands for.
     case value(TextTemplate)
+    /// A string that Fanfare fills in.
+    case derived(DerivedValue)
     case array([ContentNode])
     case object([(key: String, value: ContentNode)])
 
@@ -64,11 +66,44 @@ indirect enum ContentNode: Sendable {
     /// Whether a template in it names a device or user field.
     var usesDevice: Bool {
         switch self {
-        case .literal: false
+        case .literal, .derived: false
         case .text(let template), .value(let template): template.usesDevice
         case .array(let nodes): nodes.contains(where: \.usesDevice)
         case .object(let members): members.contains { $0.value.usesDevice }
         }
+    }
+}
+
+extension ContentNode {
+    /// What a path of keys leads to.
+    subscript(path: [String]) -> ContentNode? {
+        path.reduce(self as ContentNode?) { $0?[$1] }
+    }
+
+    /// The node with something else at the end of a path; objects on the way are made where there are none.
+    ///
+    /// - Parameters:
+    ///   - path: keys from here; at least one.
+    ///   - value: what is put there; nil removes, with the objects that this leaves empty.
+    /// - Returns: the changed node.
+    func setting(_ path: ArraySlice<String>, to value: ContentNode?) -> ContentNode {
+        guard let key = path.first else { return value ?? self }
+        var members = mergeMembers ?? []
+        let index = members.firstIndex { $0.key == key }
+        var child = value
+        if path.count > 1 {
+            guard index != nil || value != nil else { return self }
+            let old = index.map { members[$0].value } ?? .object([])
+            let new = old.setting(path.dropFirst(), to: value)
+            child = value == nil && new.mergeMembers?.isEmpty ?? false ? nil : new
+        }
+        switch (index, child) {
+        case (.some(let index), .some(let child)): members[index].value = child
+        case (.some(let index), .none): members.remove(at: index)
+        case (.none, .some(let child)): members.append((key, child))
+        case (.none, .none): return self
+        }
+        return .object(members)
     }
 }
 

@@ -12,6 +12,9 @@ struct MessagePart {
     let apnsHeaders: RuleObject?
     let apnsPayload: RuleObject?
     let apnsOptions: RuleObject?
+    let webPushHeaders: RuleObject?
+    /// All of it with its templates, checked as FCM would.
+    let node: ContentNode
 
     /// Reads a message.
     ///
@@ -22,24 +25,20 @@ struct MessagePart {
     init(_ message: RuleObject, isOverlay: Bool) throws(RuleProblem) {
         path = message.path
         try Self.checkKeys(message)
+        node = try FCMSchema.message.node(.object(message.object), path: path, allowsNull: isOverlay)
         notification = try message.object("notification")
         data = try message.object("data")
         let apns = try message.object("apns")
-        try apns?.checkKeys(["headers", "payload", "fcm_options", "live_activity_token"])
         apnsHeaders = try apns?.object("headers")
         apnsPayload = try apns?.object("payload")
         apnsOptions = try apns?.object("fcm_options")
-        if let notification {
-            try notification.checkKeys(["title", "body", "image"])
-            try Self.checkStrings(notification, allowNull: isOverlay)
+        webPushHeaders = try message.object("webpush")?.object("headers")
+        if let data { try Self.checkData(data) }
+        for block in ["android", "webpush"] where node[[block, "data"]]?.mergeMembers != nil {
+            if let data = try message.object(block)?.object("data") { try Self.checkData(data) }
         }
-        if let data { try Self.checkData(data, allowNull: isOverlay) }
-        if let apnsHeaders { try Self.checkStrings(apnsHeaders, allowNull: isOverlay) }
-        try Self.checkAndroid(message.object("android"), isOverlay: isOverlay)
-        try Self.checkWebPush(message.object("webpush"), isOverlay: isOverlay)
-        for block in ["android", "webpush", "fcm_options"] {
-            guard let value = message.object[block] else { continue }
-            _ = try ContentNode(value, path: message.path(block), typing: .kept)
+        for key in webPushHeaders?.object.keys ?? [] where Self.forbiddenWebPushHeaders.contains(key.lowercased()) {
+            throw RuleProblem(path: "\(path).webpush.headers.\(key)", reason: "is set by Fanfare", hint: "remove it")
         }
     }
 
@@ -55,20 +54,8 @@ struct MessagePart {
         try message.checkKeys(blockKeys)
     }
 
-    private static func checkStrings(_ block: RuleObject, allowNull: Bool) throws(RuleProblem) {
-        for member in block.object.members {
-            if member.value.stringValue != nil || (allowNull && member.value.isNull) { continue }
-            throw RuleProblem(
-                path: block.path(member.key),
-                reason: "is \(member.value.kindName)",
-                hint: "a string is needed; put it in quotes"
-            )
-        }
-    }
-
-    /// FCM's rules for `data`: string values, and keys it does not use itself.
-    private static func checkData(_ data: RuleObject, allowNull: Bool) throws(RuleProblem) {
-        try checkStrings(data, allowNull: allowNull)
+    /// The keys FCM uses itself.
+    private static func checkData(_ data: RuleObject) throws(RuleProblem) {
         for key in data.object.keys {
             let isReserved = key == "from" || key == "message_type" || key.hasPrefix("google") || key.hasPrefix("gcm")
             if isReserved {
@@ -77,19 +64,6 @@ struct MessagePart {
             if key == "aps" {
                 throw RuleProblem(path: data.path(key), reason: "would replace aps", hint: "use apns.payload.aps")
             }
-        }
-    }
-
-    private static func checkAndroid(_ android: RuleObject?, isOverlay: Bool) throws(RuleProblem) {
-        guard let data = try android?.object("data") else { return }
-        try checkData(data, allowNull: isOverlay)
-    }
-
-    private static func checkWebPush(_ webPush: RuleObject?, isOverlay: Bool) throws(RuleProblem) {
-        guard let headers = try webPush?.object("headers") else { return }
-        try checkStrings(headers, allowNull: isOverlay)
-        for key in headers.object.keys where forbiddenWebPushHeaders.contains(key.lowercased()) {
-            throw RuleProblem(path: headers.path(key), reason: "is set by Fanfare", hint: "remove it")
         }
     }
 }

@@ -1,12 +1,28 @@
 /// What is sent to every device of a variant, but for what identifies one delivery.
 public struct RenderedPush: Sendable {
-    /// The provider's headers, without authorization and `apns-id`; names in lower case, values printable ASCII.
+    /// The provider's headers, without authorization, ``deliveryHeader`` and what belongs to the body's encoding; names in
+    /// lower case, values printable ASCII.
     public let headers: [(name: String, value: String)]
-    /// The payload.
+    /// The payload; for Web Push before it is encrypted, for FCM up to ``FCMTarget/insertion``.
     public let body: [UInt8]
+    /// For FCM what follows the insertion; else empty.
+    public let bodySuffix: [UInt8]
+    /// The header that each delivery fills with its own identity; nil if there is none.
+    public let deliveryHeader: DeliveryHeader?
 
     /// The value of a header.
     ///
     /// - Parameter name: its name, in lower case.
     public subscript(header name: String) -> String? { headers.first { $0.name == name }?.value }
+
+    /// The headers as one Web Push service wants them.
+    ///
+    /// - Parameter host: the endpoint's host, in lower case.
+    /// - Returns: ``headers``; for WNS, whose default cache policy contradicts a `TTL` of 0, with the policy that fits.
+    public func headers(forHost host: String) -> [(name: String, value: String)] {
+        guard host.hasSuffix(".notify.windows.com"), let timeToLive = self[header: WebPushHeaders.timeToLive] else {
+            return headers
+        }
+        return headers + [("x-wns-cache-policy", timeToLive == "0" ? "no-cache" : "cache")]
+    }
 }

@@ -12,9 +12,16 @@ public struct AudienceDefinition: Equatable, Sendable {
         case condition(String)
         /// Every device of the app.
         case everyone
+        /// One of FCM's own topics, perhaps a template: FCM knows who subscribed.
+        case fcmTopic(String)
+        /// A condition on FCM's own topics, perhaps with templates as names.
+        case fcmCondition(String)
+        /// The id of an APNs broadcast channel, perhaps a template.
+        case channel(String)
     }
 
     static let selectionKeys = ["users", "tokens", "topic", "condition", "everyone"]
+    /// Audiences that a provider keeps and evaluates: one request, no devices of ours.
     static let providerKeys = ["fcm_topic", "fcm_condition", "channel"]
 
     /// Who.
@@ -32,13 +39,16 @@ public struct AudienceDefinition: Equatable, Sendable {
         selection = try Self.selection(reader)
         devices = try reader.string("devices")
         platform = try reader.word("platform", PushProvider.self)
-        kind = try reader.word("kind", DeviceKind.self) ?? .device
+        let kind = try reader.word("kind", DeviceKind.self)
+        self.kind = kind ?? selection.defaultKind
         if let devices { try JSONPathCheck.check(devices, path: reader.path("devices")) }
-        if let platform, !PushProvider.supported.contains(platform) {
+        if let own = selection.provider {
+            try Self.checkNoFilter(reader, own)
+        } else if self.kind != .device, let platform, platform != .apns {
             throw RuleProblem(
-                path: reader.path("platform"),
-                reason: "\(platform.rawValue) is not supported by this version",
-                hint: "this version sends to \(PushProvider.supported.map(\.rawValue).joined(separator: ", "))"
+                path: reader.path("kind"),
+                reason: "\(self.kind.rawValue) is a kind of apns tokens, not of \(platform.rawValue)",
+                hint: "remove kind or platform"
             )
         }
         if case .tokens = selection, platform == nil {
@@ -46,6 +56,35 @@ public struct AudienceDefinition: Equatable, Sendable {
                 path: reader.path("platform"),
                 reason: "is missing",
                 hint: "tokens need a platform, since unknown ones are registered"
+            )
+        }
+    }
+
+    /// The platforms it can reach: what a rule's message is checked for.
+    public var platforms: [PushProvider] {
+        if let own = selection.provider ?? platform { return [own] }
+        return kind == .device ? PushProvider.allCases : [.apns]
+    }
+
+    /// Whether it is an APNs broadcast channel.
+    var isChannel: Bool {
+        if case .channel = selection { true } else { false }
+    }
+
+    /// A provider knows only what it was told: who subscribed.
+    private static func checkNoFilter(_ reader: RuleObject, _ provider: PushProvider) throws(RuleProblem) {
+        for key in ["devices", "kind"] where reader.object[key] != nil {
+            throw RuleProblem(
+                path: reader.path(key),
+                reason: "cannot filter an audience that \(provider.rawValue) keeps",
+                hint: "use topic: or condition:, which Fanfare evaluates itself"
+            )
+        }
+        if let platform = try reader.word("platform", PushProvider.self), platform != provider {
+            throw RuleProblem(
+                path: reader.path("platform"),
+                reason: "\(platform.rawValue) does not keep this audience",
+                hint: "leave it out"
             )
         }
     }
@@ -59,13 +98,6 @@ public struct AudienceDefinition: Equatable, Sendable {
                 hint: "give exactly one of \((selectionKeys + providerKeys).joined(separator: ", "))"
             )
         }
-        if providerKeys.contains(key) {
-            throw RuleProblem(
-                path: reader.path(key),
-                reason: "is evaluated by a provider feature that this version does not support",
-                hint: "use topic: or condition:, which Fanfare evaluates itself"
-            )
-        }
         if key == "everyone" {
             guard try reader.bool(key) == true else {
                 throw RuleProblem(path: reader.path(key), reason: "is not true", hint: "write everyone: true")
@@ -76,6 +108,9 @@ public struct AudienceDefinition: Equatable, Sendable {
         switch key {
         case "topic": return .topic(text)
         case "condition": return .condition(text)
+        case "fcm_topic": return .fcmTopic(text)
+        case "fcm_condition": return .fcmCondition(text)
+        case "channel": return .channel(text)
         default:
             try JSONPathCheck.check(text, path: reader.path(key))
             return key == "users" ? .users(text) : .tokens(text)
@@ -91,10 +126,29 @@ public struct AudienceDefinition: Equatable, Sendable {
         case .topic(let name): object["topic"] = .string(name)
         case .condition(let text): object["condition"] = .string(text)
         case .everyone: object["everyone"] = true
+        case .fcmTopic(let name): object["fcm_topic"] = .string(name)
+        case .fcmCondition(let text): object["fcm_condition"] = .string(text)
+        case .channel(let id): object["channel"] = .string(id)
         }
         object["devices"] = devices.map(JSONValue.string)
         object["platform"] = platform.map { .string($0.rawValue) }
-        if kind != .device { object["kind"] = .string(kind.rawValue) }
+        if kind != selection.defaultKind { object["kind"] = .string(kind.rawValue) }
         return .object(object)
+    }
+}
+
+extension AudienceDefinition.Selection {
+    /// The provider that keeps the audience; nil if Fanfare does.
+    public var provider: PushProvider? {
+        switch self {
+        case .users, .tokens, .topic, .condition, .everyone: nil
+        case .fcmTopic, .fcmCondition: .fcm
+        case .channel: .apns
+        }
+    }
+
+    /// What tokens are for unless the rule says so; only Live Activities listen to channels.
+    var defaultKind: DeviceKind {
+        if case .channel = self { .liveActivity } else { .device }
     }
 }

@@ -30,7 +30,7 @@ public struct RuleDefinition: Equatable, Sendable {
     public let ttl: TimeSpan?
     /// Which queue its batches wait in.
     public let lane: Lane
-    /// Whether a newer event drops older ones still unsent.
+    /// Whether a newer event drops older ones still unsent; where not said, so for Live Activities that have `collapse`.
     public let supersede: Bool
     /// What becomes of events that waited out an outage.
     public let backlog: BacklogPolicy
@@ -66,7 +66,7 @@ public struct RuleDefinition: Equatable, Sendable {
         collapse = try reader.string("collapse")
         ttl = try reader.duration("ttl")
         lane = try reader.word("lane", among: Lane.allCases.map { ($0.name, $0) }) ?? .normal
-        supersede = try reader.bool("supersede") ?? false
+        supersede = try reader.bool("supersede") ?? Self.supersedesUnasked(audience, collapse)
         backlog = try reader.word("backlog", BacklogPolicy.self) ?? .send
         delivery = try reader.word("delivery", DeliveryGuarantee.self) ?? .atLeastOnce
         enabled = try reader.bool("enabled") ?? true
@@ -86,7 +86,7 @@ public struct RuleDefinition: Equatable, Sendable {
         object["collapse"] = collapse.map(JSONValue.string)
         object["ttl"] = ttl.map { .string($0.description) }
         if lane != .normal { object["lane"] = .string(lane.name) }
-        if supersede { object["supersede"] = true }
+        if supersede != Self.supersedesUnasked(audience, collapse) { object["supersede"] = .bool(supersede) }
         if backlog != .send { object["backlog"] = .string(backlog.rawValue) }
         if delivery != .atLeastOnce { object["delivery"] = .string(delivery.rawValue) }
         if !enabled { object["enabled"] = false }
@@ -95,6 +95,12 @@ public struct RuleDefinition: Equatable, Sendable {
 
     /// Whether a newer event can drop older ones: `supersede`, or `backlog: latest_per_collapse`.
     public var dropsOlder: Bool { supersede || backlog == .latestPerCollapse }
+
+    /// Of a Live Activity only the newest state matters, so a collapse id alone makes newer events supersede, wherever it
+    /// can be told whom events are for.
+    private static func supersedesUnasked(_ audience: AudienceDefinition, _ collapse: String?) -> Bool {
+        audience.kind == .liveActivity && collapse != nil && audience.selection.isTraceable
+    }
 
     private func checkCollapse() throws(RuleProblem) {
         guard dropsOlder else { return }
@@ -105,15 +111,12 @@ public struct RuleDefinition: Equatable, Sendable {
                 hint: "say which events replace each other"
             )
         }
-        switch audience.selection {
-        case .users(let path), .tokens(let path):
-            guard MemberPath(path) == nil else { return }
+        guard audience.selection.isTraceable else {
             throw RuleProblem(
                 path: supersede ? "supersede" : "backlog",
                 reason: "needs a plain path in to, to tell whom events are for",
                 hint: "write to as $.customer_id or $.teams[*].lead"
             )
-        case .topic, .condition, .everyone: return
         }
     }
 
@@ -129,5 +132,15 @@ public struct RuleDefinition: Equatable, Sendable {
             )
         }
         return name
+    }
+}
+
+extension AudienceDefinition.Selection {
+    /// Whether it can be told without PostgreSQL whom an event is for.
+    fileprivate var isTraceable: Bool {
+        switch self {
+        case .users(let path), .tokens(let path): MemberPath(path) != nil
+        case .topic, .condition, .everyone, .fcmTopic, .fcmCondition, .channel: true
+        }
     }
 }

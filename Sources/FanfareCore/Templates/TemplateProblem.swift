@@ -31,8 +31,6 @@ public enum RenderProblem: Error, Equatable, Sendable {
     case tooLarge(bytes: Int, limit: Int)
     /// The rule has nothing to send to this platform.
     case noContent(PushProvider)
-    /// This version cannot send to the platform.
-    case unsupported(PushProvider)
     /// The rule's message names a device or user field, and no device was given.
     case deviceNeeded
 }
@@ -49,7 +47,6 @@ extension RenderProblem: CustomStringConvertible {
         case .header(let name, let reason): "header \(name): \(reason)"
         case .tooLarge(let bytes, let limit): "payload of \(bytes) bytes, at most \(limit) are allowed"
         case .noContent(let platform): "the message has nothing for \(platform.rawValue)"
-        case .unsupported(let platform): "platform \(platform.rawValue) is not supported by this version"
         case .deviceNeeded: "the message names a device or user field, and no device was given"
         }
     }

@@ -10,6 +10,13 @@ public struct RenderContext: Sendable {
     public var payload: JSONObject
     /// Until when it may be delivered, in seconds since 1970; nil if nothing is to be said to the provider.
     public var expiration: Int64?
+    /// When it is rendered, in seconds since 1970, by the clock ``expiration`` is read from.
+    ///
+    /// FCM and Web Push are told how long a push may wait, not until when: without this they are told as if there were no
+    /// ``expiration``.
+    public var now: Int64?
+    /// When the event was emitted, in seconds since 1970: `{{event.time}}`.
+    public var time: Int64?
 
     /// Describes an event.
     ///
@@ -19,18 +26,24 @@ public struct RenderContext: Sendable {
     ///   - eventKey: its idempotency key.
     ///   - payload: its payload.
     ///   - expiration: until when it may be delivered, in seconds since 1970.
+    ///   - now: when it is rendered, in seconds since 1970.
+    ///   - time: when it was emitted, in seconds since 1970.
     public init(
         eventID: EventID,
         eventType: String,
         eventKey: String? = nil,
         payload: JSONObject,
-        expiration: Int64? = nil
+        expiration: Int64? = nil,
+        now: Int64? = nil,
+        time: Int64? = nil
     ) {
         self.eventID = eventID
         self.eventType = eventType
         self.eventKey = eventKey
         self.payload = payload
         self.expiration = expiration
+        self.now = now
+        self.time = time
     }
 }
 
@@ -87,6 +100,8 @@ public struct DeviceContext: Sendable {
 struct TemplateScope {
     let context: RenderContext
     let device: DeviceContext?
+    /// What bodies say beside their templates.
+    var derived = DerivedValues()
 
     /// Looks up the first part of a name.
     ///
@@ -100,6 +115,7 @@ struct TemplateScope {
                 "id": .number(JSONNumber(context.eventID.rawValue)),
                 "type": .string(context.eventType),
                 "key": context.eventKey.map(JSONValue.string) ?? .null,
+                "time": context.time.map { .number(JSONNumber($0)) } ?? .null,
             ]
         case "device": return device?.deviceObject
         case "user": return device?.userObject

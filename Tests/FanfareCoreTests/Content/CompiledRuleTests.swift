@@ -103,25 +103,6 @@ struct CompiledRuleTests {
         #expect(compiled.matchedLocale(for: locale) == (locale == "es_MX.UTF" ? "es" : tag))
     }
 
-    @Test(
-        arguments: [
-            (.voip, "voip", ".voip"), (.liveActivity, "liveactivity", ".push-type.liveactivity"),
-            (.liveActivityStart, "liveactivity", ".push-type.liveactivity"),
-            (.complication, "complication", ".complication"),
-            (.fileProvider, "fileprovider", ".pushkit.fileprovider"), (.location, "location", ".location-query"),
-            (.pushToTalk, "pushtotalk", ".voip-ptt"), (.widget, "widgets", ".push-type.widgets"),
-            (.control, "controls", ".push-type.controls"), (.mdm, "mdm", ""), (.device, "alert", ""),
-        ] as [(DeviceKind, String, String)]
-    )
-    func kindsDecideTypeAndTopic(kind: DeviceKind, type: String, suffix: String) throws {
-        let payload: JSONValue = ["aps": ["timestamp": 1, "event": "update", "content-changed": true]]
-        let source = rule(message: ["apns": ["payload": payload]], ["to": ["kind": .string(kind.rawValue)]])
-        let push = try push(source, kind: kind)
-        #expect(push[header: "apns-push-type"] == type)
-        #expect(push[header: "apns-topic"] == "com.example.shop" + suffix)
-        #expect(push[header: "apns-priority"] == "10")
-    }
-
     @Test func headersOfTheRule() throws {
         let source = rule([
             "collapse": "order-{{order_id}}", "ttl": "4h",
@@ -221,14 +202,24 @@ struct CompiledRuleTests {
         #expect(throws: RenderProblem.missing(name: "user.id")) { try push(source, device: DeviceContext(deviceID: 1)) }
     }
 
-    @Test func otherPlatforms() throws {
-        let locales: JSONValue = ["locales": ["es": ["notification": ["title": "x"]]]]
-        let compiled = try CompiledRule(json: rule(message: ["android": ["priority": "HIGH"]], locales))
-        #expect(throws: RenderProblem.noContent(.apns)) {
-            try compiled.render(event(), platform: .apns, kind: .device, locale: nil, topic: "t")
+    @Test func platformsWithoutContentRefuse() throws {
+        let source = rule(message: ["apns": ["payload": ["aps": ["alert": "x"]]]])
+        let compiled = try CompiledRule(json: source)
+        #expect(throws: RenderProblem.noContent(.webpush)) {
+            try compiled.render(event(), platform: .webpush, kind: .device, locale: nil, topic: "")
         }
-        #expect(throws: RenderProblem.unsupported(.fcm)) {
-            try compiled.render(event(), platform: .fcm, kind: .device, locale: nil, topic: "t")
+        let locales: JSONValue = ["locales": ["es": ["notification": ["title": "x"]]]]
+        let spanish = try CompiledRule(json: rule(message: ["android": ["priority": "HIGH"]], locales))
+        for platform in PushProvider.allCases {
+            #expect(throws: RenderProblem.noContent(platform)) {
+                try spanish.render(event(), platform: platform, kind: .device, locale: nil, topic: "t")
+            }
+            _ = try spanish.render(event(), platform: platform, kind: .device, locale: "es", topic: "t")
+        }
+        for platform in [PushProvider.fcm, .webpush] {
+            #expect(throws: RenderProblem.noContent(platform)) {
+                try spanish.render(event(), platform: platform, kind: .voip, locale: "es", topic: "t")
+            }
         }
     }
 

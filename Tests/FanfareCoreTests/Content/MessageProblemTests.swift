@@ -43,9 +43,9 @@ struct MessageProblemTests {
                 "{{=x y=}} changes the delimiters"
             ),
             (["apns": ["payload": ["{{lang}}": 1]]], "message.apns.payload.{{lang}}", "is a key with a template"),
-            (["android": ["priority": "HIGH"]], "message", "has nothing for apns, the only platform of this version"),
-            (["notification": [:]], "message", "has nothing for apns, the only platform of this version"),
-            (["apns": ["headers": [:]]], "message", "has nothing for apns, the only platform of this version"),
+            (["android": ["priority": "HIGH"]], "message", "has nothing for apns, fcm, webpush"),
+            (["notification": [:]], "message", "has nothing for apns, fcm, webpush"),
+            (["apns": ["headers": [:]]], "message", "has nothing for apns, fcm, webpush"),
         ] as [(JSONValue, String, String)]
     )
     func shape(message: JSONValue, path: String, reason: String) {

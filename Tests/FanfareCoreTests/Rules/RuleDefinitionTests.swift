@@ -99,18 +99,12 @@ struct RuleDefinitionTests {
     @Test(
         arguments: [
             ([:], "to", "says nobody"), (["users": "$.a", "topic": "b"], "to", "has users and topic"),
-            (
-                ["fcm_topic": "news"], "to.fcm_topic",
-                "is evaluated by a provider feature that this version does not support"
-            ),
-            (
-                ["fcm_condition": "x"], "to.fcm_condition",
-                "is evaluated by a provider feature that this version does not support"
-            ),
-            (["channel": "x"], "to.channel", "is evaluated by a provider feature that this version does not support"),
             (["everyone": false], "to.everyone", "is not true"), (["everyone": 1], "to.everyone", "is a number"),
             (["tokens": "$.t"], "to.platform", "is missing"), (["users": "$.a", "user": 1], "to.user", "unknown key"),
-            (["users": "$.a", "platform": "fcm"], "to.platform", "fcm is not supported by this version"),
+            (
+                ["users": "$.a", "platform": "fcm", "kind": "voip"], "to.kind",
+                "voip is a kind of apns tokens, not of fcm"
+            ),
             (["users": "$.a", "platform": "ios"], "to.platform", "'ios' is not one of its values"),
             (["users": "$.a", "kind": "phone"], "to.kind", "'phone' is not one of its values"),
             (["topic": "a b"], "to.topic", "is no topic name"),

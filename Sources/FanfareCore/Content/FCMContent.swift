@@ -1,0 +1,134 @@
+/// What a rule sends to FCM for one locale: the message nearly as it was written.
+struct FCMContent: Sendable {
+    /// What comes before the message in a request body.
+    static let opening = Array("{\"message\":".utf8)
+    /// What closes message and body.
+    static let closing = Array("}}".utf8)
+
+    private let withDeadline: BodyTemplate
+    private let withoutDeadline: BodyTemplate
+    let usesDevice: Bool
+
+    /// Compiles the content.
+    ///
+    /// - Parameters:
+    ///   - parts: the message, and the locale's overlay if there is one.
+    ///   - hasCollapse: whether the rule has a collapse id.
+    /// - Returns: nil if the message has nothing for FCM.
+    /// - Throws: `RuleProblem` if FCM would refuse the message.
+    static func compile(_ parts: [MessagePart], hasCollapse: Bool) throws(RuleProblem) -> FCMContent? {
+        var node = parts[0].node
+        for part in parts.dropFirst() { node = overlaid(node, with: part.node) }
+        guard hasContent(node) else { return nil }
+        try check(node, path: parts[parts.count - 1].path)
+        let settled = hasCollapse ? collapsing(node) : node
+        return FCMContent(
+            withDeadline: BodyTemplate(expiring(settled)),
+            withoutDeadline: BodyTemplate(settled),
+            usesDevice: node.usesDevice
+        )
+    }
+
+    /// Renders the request body up to whom it is for, which ``FCMTarget/insertion`` says, and from there on.
+    ///
+    /// - Parameter scope: where names are looked up.
+    /// - Returns: what every device of the variant gets.
+    /// - Throws: `RenderProblem` if a name is missing or the payload is too large.
+    func render(in scope: TemplateScope) throws(RenderProblem) -> RenderedPush {
+        let template = scope.derived.secondsLeft == nil ? withoutDeadline : withDeadline
+        let message = try template.render(in: scope)
+        // FCM counts less than the whole text, so nearly always nothing has to be counted.
+        if message.count > FCMPayload.limit, let json = try? JSONValue(parsing: message) {
+            let size = FCMPayload.size(of: json)
+            guard size <= FCMPayload.limit else { throw .tooLarge(bytes: size, limit: FCMPayload.limit) }
+        }
+        // A message with content has members, so what is inserted follows a comma.
+        let body = Self.opening + message.dropLast() + [UInt8(ascii: ",")]
+        return RenderedPush(headers: [], body: body, bodySuffix: Self.closing, deliveryHeader: nil)
+    }
+
+    /// Whether there is anything to deliver, on whichever platform.
+    private static func hasContent(_ message: ContentNode) -> Bool {
+        let places = [
+            ["notification"], ["data"], ["android", "notification"], ["android", "data"], ["apns", "payload"],
+            ["webpush", "notification"], ["webpush", "data"],
+        ]
+        return places.contains { message[$0]?.mergeMembers?.isEmpty == false }
+    }
+
+    private static func check(_ message: ContentNode, path: String) throws(RuleProblem) {
+        let notification = message[["android", "notification"]]
+        for name in ["title", "body"] where notification?["\(name)_loc_args"] != nil {
+            guard notification?["\(name)_loc_key"] == nil else { continue }
+            throw RuleProblem(
+                path: "\(path).android.notification.\(name)_loc_args",
+                reason: "has no \(name)_loc_key beside it",
+                hint: "give the key, or leave the arguments out"
+            )
+        }
+        if let lights = notification?["light_settings"] {
+            for name in ["color", "light_on_duration", "light_off_duration"] where lights[name] == nil {
+                throw RuleProblem(
+                    path: "\(path).android.notification.light_settings",
+                    reason: "has no \(name)",
+                    hint: "FCM needs color, light_on_duration and light_off_duration"
+                )
+            }
+        }
+        let size = FCMPayload.size(of: message)
+        guard size <= FCMPayload.limit else {
+            throw RuleProblem(
+                path: path,
+                reason: "has at least \(size) bytes for one platform of fcm",
+                hint: "FCM takes at most \(FCMPayload.limit)"
+            )
+        }
+    }
+}
+
+extension FCMContent {
+    /// The message with what a locale changes in it (RFC 7396).
+    ///
+    /// FCM lets a platform's block hide `notification` and `data`; a locale comes after both, so what it says of them takes
+    /// the place of what the blocks say.
+    private static func overlaid(_ message: ContentNode, with overlay: ContentNode) -> ContentNode {
+        var result = message
+        for (key, _) in overlay["notification"]?.mergeMembers ?? [] {
+            for block in [["android", "notification"], ["webpush", "notification"]] {
+                result = result.setting((block + [key])[...], to: nil)
+            }
+            // An alert that is plain text stands for title and body.
+            let alert = ["apns", "payload", "aps", "alert"]
+            let isObject = result[alert]?.mergeMembers != nil
+            if isObject || key != "image" { result = result.setting((isObject ? alert + [key] : alert)[...], to: nil) }
+        }
+        for (key, value) in overlay["data"]?.mergeMembers ?? [] {
+            for block in ["android", "webpush"] where result[[block, "data"]]?.mergeMembers != nil {
+                result = result.setting([block, "data", key], to: value.removesMember ? nil : value)
+            }
+            result = result.setting(["apns", "payload", key], to: nil)
+        }
+        return result.mergePatched(with: overlay)
+    }
+
+    private static func collapsing(_ message: ContentNode) -> ContentNode {
+        message.settingUnlessGiven(["android", "collapse_key"], to: .derived(.collapse))
+            .settingUnlessGiven(["apns", "headers", APNSHeaders.collapseID], to: .derived(.collapse))
+            .settingUnlessGiven(["webpush", "headers", "Topic"], to: .derived(.collapseTopic))
+    }
+
+    private static func expiring(_ message: ContentNode) -> ContentNode {
+        message.settingUnlessGiven(["android", "ttl"], to: .derived(.duration))
+            .settingUnlessGiven(["apns", "headers", APNSHeaders.expiration], to: .derived(.expiration))
+            .settingUnlessGiven(["webpush", "headers", "TTL"], to: .derived(.secondsLeft))
+    }
+}
+
+extension ContentNode {
+    /// Puts a value at the end of a path where the rule has none; case does not matter in the last key, as in headers.
+    fileprivate func settingUnlessGiven(_ path: [String], to value: ContentNode) -> ContentNode {
+        let name = path.last?.lowercased()
+        let siblings = self[Array(path.dropLast())]?.mergeMembers ?? []
+        return siblings.contains { $0.key.lowercased() == name } ? self : setting(path[...], to: value)
+    }
+}
