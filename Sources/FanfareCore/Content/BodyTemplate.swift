@@ -28,13 +28,15 @@ struct BodyTemplate: Sendable {
 
     /// Renders the document.
     ///
-    /// - Parameter scope: where names are looked up.
+    /// - Parameters:
+    ///   - scope: where names are looked up.
+    ///   - opening: what comes before the document.
     /// - Returns: compact JSON in UTF-8.
     /// - Throws: `RenderProblem` with the name that stood in the way.
-    func render(in scope: TemplateScope) throws(RenderProblem) -> [UInt8] {
-        if segments.count == 1, case .bytes(let bytes) = segments[0] { return bytes }
-        var output: [UInt8] = []
-        output.reserveCapacity(minimumSize + 32 * segments.count)
+    func render(in scope: TemplateScope, after opening: [UInt8] = []) throws(RenderProblem) -> [UInt8] {
+        if opening.isEmpty, segments.count == 1, case .bytes(let bytes) = segments[0] { return bytes }
+        var output = opening
+        output.reserveCapacity(opening.count + minimumSize + 32 * segments.count)
         for segment in segments {
             switch segment {
             case .bytes(let bytes): output.append(contentsOf: bytes)

@@ -36,14 +36,15 @@ struct FCMContent: Sendable {
     /// - Throws: `RenderProblem` if a name is missing or the payload is too large.
     func render(in scope: TemplateScope) throws(RenderProblem) -> RenderedPush {
         let template = scope.derived.secondsLeft == nil ? withoutDeadline : withDeadline
-        let message = try template.render(in: scope)
+        var body = try template.render(in: scope, after: Self.opening)
+        let message = body[Self.opening.count...]
         // FCM counts less than the whole text, so nearly always nothing has to be counted.
-        if message.count > FCMPayload.limit, let json = try? JSONValue(parsing: message) {
+        if message.count > FCMPayload.limit, let json = try? JSONValue(parsing: Array(message)) {
             let size = FCMPayload.size(of: json)
             guard size <= FCMPayload.limit else { throw .tooLarge(bytes: size, limit: FCMPayload.limit) }
         }
         // A message with content has members, so what is inserted follows a comma.
-        let body = Self.opening + message.dropLast() + [UInt8(ascii: ",")]
+        body[body.count - 1] = UInt8(ascii: ",")
         return RenderedPush(headers: [], body: body, bodySuffix: Self.closing, deliveryHeader: nil)
     }
 

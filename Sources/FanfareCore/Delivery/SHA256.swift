@@ -45,17 +45,16 @@ enum SHA256 {
             let second = rotate(late, 17) ^ rotate(late, 19) ^ late >> 10
             schedule.append(schedule[index - 16] &+ first &+ schedule[index - 7] &+ second)
         }
-        var work = state
+        var (a, b, c, d) = (state[0], state[1], state[2], state[3])
+        var (e, f, g, h) = (state[4], state[5], state[6], state[7])
         for index in 0..<64 {
-            let (a, e) = (work[0], work[4])
-            let choice = e & work[5] ^ ~e & work[6]
-            let majority = a & work[1] ^ a & work[2] ^ work[1] & work[2]
             let sumE = rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)
             let sumA = rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)
-            let first = work[7] &+ sumE &+ choice &+ constants[index] &+ schedule[index]
-            work = [first &+ sumA &+ majority, a, work[1], work[2], work[3] &+ first, e, work[5], work[6]]
+            let first = h &+ sumE &+ (e & f ^ ~e & g) &+ constants[index] &+ schedule[index]
+            let second = sumA &+ (a & b ^ a & c ^ b & c)
+            (h, g, f, e, d, c, b, a) = (g, f, e, d &+ first, c, b, a, first &+ second)
         }
-        for index in 0..<8 { state[index] &+= work[index] }
+        for (index, word) in [a, b, c, d, e, f, g, h].enumerated() { state[index] &+= word }
     }
 
     private static func rotate(_ word: UInt32, _ bits: UInt32) -> UInt32 { word >> bits | word << (32 - bits) }

@@ -62,8 +62,13 @@ public struct FCMErrorBody: Equatable, Sendable {
         apnsStatus = details.apns?["statusCode"]?.numberValue?.integer.flatMap(Int.init(exactly:))
         apnsReason = Self.word(details.apns?["reason"])
         let message = error["message"]?.stringValue ?? ""
-        namesToken = Self.namesToken(fields: details.fields, message: message)
-        quotaScope = Self.quotaScope(details.quota) ?? Self.quotaScope([message])
+        // Texts are searched only where they decide something.
+        if reason == FCMErrorCode.invalidArgument.rawValue {
+            namesToken = Self.namesToken(fields: details.fields, message: message)
+        }
+        if status == "RESOURCE_EXHAUSTED" || reason == FCMErrorCode.quotaExceeded.rawValue {
+            quotaScope = Self.quotaScope(details.quota) ?? Self.quotaScope([message])
+        }
     }
 
     private static func word(_ value: JSONValue?) -> String? { value?.stringValue?.loggable(upTo: maximumReasonLength) }
@@ -71,15 +76,15 @@ public struct FCMErrorBody: Equatable, Sendable {
     /// A field named by BadRequest decides; without one, the text that was seen for malformed tokens.
     private static func namesToken(fields: [String], message: String) -> Bool {
         guard fields.isEmpty else { return fields.allSatisfy { $0 == "message.token" } }
-        return message.lowercased().contains("registration token is not a valid fcm registration token")
+        return message.mentions("registration token is not a valid fcm registration token")
     }
 
     /// Google does not promise the texts of QuotaFailure; what names neither a topic nor a device is the project's quota.
     private static func quotaScope(_ texts: [String]) -> AnswerScope? {
-        let text = texts.joined(separator: " ").lowercased()
-        if text.contains("topic") { return .topic }
-        if ["device", "registration"].contains(where: text.contains) { return .device }
-        return text.contains("project") ? .credential : nil
+        let text = texts.joined(separator: " ")
+        if text.mentions("topic") { return .topic }
+        if ["device", "registration"].contains(where: text.mentions) { return .device }
+        return text.mentions("project") ? .credential : nil
     }
 
     /// The details FCM sends, by type (google.rpc error details).
@@ -91,12 +96,12 @@ public struct FCMErrorBody: Equatable, Sendable {
 
         init(_ details: [JSONValue]) {
             for detail in details {
-                switch detail["@type"]?.stringValue?.split(separator: "/").last {
-                case "google.firebase.fcm.v1.FcmError": fcm = detail
-                case "google.firebase.fcm.v1.ApnsError": apns = detail
-                case "google.rpc.BadRequest":
+                switch detail["@type"]?.stringValue {
+                case "type.googleapis.com/google.firebase.fcm.v1.FcmError": fcm = detail
+                case "type.googleapis.com/google.firebase.fcm.v1.ApnsError": apns = detail
+                case "type.googleapis.com/google.rpc.BadRequest":
                     fields += (detail["fieldViolations"]?.arrayValue ?? []).compactMap { $0["field"]?.stringValue }
-                case "google.rpc.QuotaFailure":
+                case "type.googleapis.com/google.rpc.QuotaFailure":
                     for violation in detail["violations"]?.arrayValue ?? [] {
                         quota += ["subject", "description"].compactMap { violation[$0]?.stringValue }
                     }

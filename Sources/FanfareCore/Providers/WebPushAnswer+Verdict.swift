@@ -84,7 +84,7 @@ extension WebPushAnswer {
 
     /// A ban of the sender, which looks like the end of every subscription.
     private var isDomainBlocked: Bool {
-        error.complaint == .blocked || (windowsError?.lowercased().contains("domain blocked") ?? false)
+        error.complaint == .blocked || (windowsError?.mentions("domain blocked") ?? false)
     }
 
     /// Never evidence against the device: a daemon with the wrong key hears it from every subscription.

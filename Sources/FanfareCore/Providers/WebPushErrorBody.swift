@@ -81,19 +81,18 @@ public struct WebPushErrorBody: Equatable, Sendable {
     private static func complaint(ofMozilla number: Int64, _ message: String) -> Complaint? {
         switch number {
         case 108: .subscription
-        case 109: message.lowercased().contains("public key mismatch") ? .keyMismatch : .token
+        case 109: message.mentions("public key mismatch") ? .keyMismatch : .token
         default: nil
         }
     }
 
     /// Google's texts as Chromium's tables and reports have them.
     private static func complaint(inText text: String) -> Complaint? {
-        let text = text.lowercased()
-        if ["do not correspond", "unauthorizedregistration", "public key mismatch"].contains(where: text.contains) {
+        if ["do not correspond", "unauthorizedregistration", "public key mismatch"].contains(where: text.mentions) {
             return .keyMismatch
         }
-        if text.contains("domain blocked") { return .blocked }
-        if ["jwt", "authenticated", "'aud'", "'exp'", "expir"].contains(where: text.contains) { return .token }
-        return ["crypto-key", "authorization", "vapid", "public key"].contains(where: text.contains) ? .credential : nil
+        if text.mentions("domain blocked") { return .blocked }
+        if ["jwt", "authenticated", "'aud'", "'exp'", "expir"].contains(where: text.mentions) { return .token }
+        return ["crypto-key", "authorization", "vapid", "public key"].contains(where: text.mentions) ? .credential : nil
     }
 }

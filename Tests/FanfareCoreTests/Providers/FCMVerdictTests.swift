@@ -240,19 +240,24 @@ struct FCMErrorBodyTests {
 
     @Test func everyDetailIsRead() {
         let parsed = FCMErrorBody(
-            parsing: body("NOT_FOUND", "UNREGISTERED", apns: (410, "Unregistered"), fields: ["message.token"])
+            parsing: body(
+                "INVALID_ARGUMENT",
+                "INVALID_ARGUMENT",
+                apns: (410, "Unregistered"),
+                fields: ["message.token"]
+            )
         )
         #expect(
             parsed
                 == FCMErrorBody(
-                    status: "NOT_FOUND",
-                    errorCode: "UNREGISTERED",
+                    status: "INVALID_ARGUMENT",
+                    errorCode: "INVALID_ARGUMENT",
                     apnsStatus: 410,
                     apnsReason: "Unregistered",
                     namesToken: true
                 )
         )
-        #expect(parsed.reason == "UNREGISTERED" && parse(#"{"error":{"status":"X"}}"#).reason == "X")
+        #expect(parsed.reason == "INVALID_ARGUMENT" && parse(#"{"error":{"status":"X"}}"#).reason == "X")
     }
 
     @Test(arguments: [
