@@ -1,4 +1,4 @@
-/// Why a key file cannot be used.
+/// Why a file with a key, a certificate or a service account cannot be used.
 ///
 /// Names the file and the mend; never holds key material.
 public struct KeyError: Error, Equatable, CustomStringConvertible {
@@ -24,6 +24,38 @@ public struct KeyError: Error, Equatable, CustomStringConvertible {
         case wrongKind(found: String, expected: String)
         /// It is an elliptic curve key on another curve.
         case wrongCurve(found: String, expected: String)
+
+        /// It is no JSON object.
+        case notJSON
+        /// A JSON member that has to be there is not.
+        case missingField(String)
+        /// A JSON member has a value that is of no use.
+        case invalidField(String, String)
+        /// It is a JSON credential of another type.
+        case notAServiceAccount(type: String)
+
+        /// It is neither PEM nor PKCS #12.
+        case notACertificateFile
+        /// It is protected by a password, and none was given.
+        case passwordNeeded
+        /// It is protected by another password than the one given.
+        case wrongPassword
+        /// It is protected by a method that this OpenSSL does not know.
+        case unsupportedEncryption([String])
+        /// It holds no certificate.
+        case noCertificate
+        /// None of its certificates belongs to its private key.
+        case keyMismatch
+        /// A certificate in it cannot be decoded.
+        case malformedCertificate([String])
+        /// The certificate is not valid before a time, in seconds since 1970.
+        case notYetValid(from: Int64)
+        /// The certificate was valid until a time, in seconds since 1970.
+        case expired(at: Int64)
+        /// The certificate names no topic: it is not for APNs.
+        case noTopic
+        /// The certificate is for other topics.
+        case topicNotCovered(String, covered: [String])
     }
 
     /// What is wrong.
@@ -34,31 +66,6 @@ public struct KeyError: Error, Equatable, CustomStringConvertible {
 
     /// One line for the operator, with the mend.
     public var description: String {
-        "\(source): \(problem)"
-    }
-
-    private var problem: String {
-        switch reason {
-        case .missing:
-            "no such file; check the path (relative paths start at the configuration file)"
-        case .unreadable(let why):
-            "cannot be read: \(why); give the user that runs fanfare read permission"
-        case .notAKeyFile:
-            "is not a key file (a folder or device, or larger than 64 KiB)"
-        case .exposed(let mode):
-            "may be used by other users (mode \(String(mode, radix: 8))); run chmod 600 on it"
-        case .notPEM:
-            "is not PEM (no -----BEGIN …----- line); use the file as it was downloaded"
-        case .noPrivateKey(let found):
-            "holds \(found) but no private key; use the file with the PRIVATE KEY block"
-        case .encrypted:
-            "is protected by a password; decrypt it with: openssl pkey -in FILE -out NEWFILE"
-        case .malformed(let reasons):
-            "has a damaged private key (\(reasons.joined(separator: "; "))); download or copy it again"
-        case .wrongKind(let found, let expected):
-            "this is \(found) key; \(expected) is needed here"
-        case .wrongCurve(let found, let expected):
-            "this is an EC key on curve \(found); \(expected) is needed here"
-        }
+        "\(source): \(reason.problem)"
     }
 }

@@ -1,3 +1,5 @@
+internal import COpenSSL
+
 /// The labels of the PEM blocks in a file (RFC 7468), looked at before OpenSSL is, whose errors do not say what a file is.
 struct PEMBlocks {
     private let labels: [String]
@@ -21,11 +23,70 @@ struct PEMBlocks {
         hasEncryptedHeader = encrypted
     }
 
-    /// Why there is no private key to decode here, if there is none.
+    /// Why there is no private key to decode here without a password, if there is none.
     var obstacle: KeyError.Reason? {
         guard !labels.isEmpty else { return .notPEM }
-        if labels.contains("ENCRYPTED PRIVATE KEY") || hasEncryptedHeader { return .encrypted }
-        if labels.contains(where: { $0.hasSuffix("PRIVATE KEY") }) { return nil }
-        return .noPrivateKey(found: labels.map { $0.lowercased() }.joined(separator: ", "))
+        if isEncrypted { return .encrypted }
+        return hasPrivateKey ? nil : .noPrivateKey(found: found)
+    }
+
+    /// Whether there is any block.
+    var isEmpty: Bool { labels.isEmpty }
+
+    /// Whether a private key is protected by a password.
+    var isEncrypted: Bool { labels.contains("ENCRYPTED PRIVATE KEY") || hasEncryptedHeader }
+
+    /// Whether there is a private key, protected or not.
+    var hasPrivateKey: Bool { labels.contains { $0.hasSuffix("PRIVATE KEY") } }
+
+    /// What there is, in words.
+    var found: String { labels.map { $0.lowercased() }.joined(separator: ", ") }
+}
+
+/// Decodes PEM by OpenSSL.
+enum PEMReader {
+    /// The first private key.
+    ///
+    /// - Parameters:
+    ///   - pem: the blocks.
+    ///   - password: with its final zero; nil where none may be needed.
+    /// - Returns: the key, or nil with the reasons in the error queue.
+    static func privateKey(_ pem: borrowing [UInt8], password: [CChar]? = nil) -> OpaquePointer? {
+        ERR_clear_error()
+        return unsafe withBIO(pem) { bio in
+            guard var password else {
+                // Without a callback OpenSSL would ask for a password on the terminal.
+                return unsafe PEM_read_bio_PrivateKey(bio, nil, { _, _, _, _ in -1 }, nil)
+            }
+            return unsafe password.withUnsafeMutableBytes { text in
+                unsafe PEM_read_bio_PrivateKey(bio, nil, nil, text.baseAddress)
+            }
+        }
+    }
+
+    /// All certificates, in order.
+    ///
+    /// - Returns: the certificates, or nil if one of them cannot be decoded.
+    static func certificates(_ pem: borrowing [UInt8]) -> [X509Certificate]? {
+        ERR_clear_error()
+        return unsafe withBIO(pem) { bio in
+            var certificates: [X509Certificate] = []
+            while let certificate = unsafe PEM_read_bio_X509(bio, nil, { _, _, _, _ in -1 }, nil) {
+                certificates.append(unsafe X509Certificate(owning: certificate))
+            }
+            // The end shows as a missing start line.
+            let code = ERR_peek_last_error()
+            guard ERR_GET_REASON(code) == PEM_R_NO_START_LINE else { return nil }
+            ERR_clear_error()
+            return certificates
+        }
+    }
+
+    private static func withBIO<Result>(_ bytes: borrowing [UInt8], _ body: (OpaquePointer) -> Result?) -> Result? {
+        unsafe bytes.withUnsafeBytes { buffer in
+            guard let bio = unsafe BIO_new_mem_buf(buffer.baseAddress, Int32(buffer.count)) else { return nil }
+            defer { unsafe BIO_free(bio) }
+            return unsafe body(bio)
+        }
     }
 }

@@ -6,7 +6,7 @@ internal import COpenSSL
 @safe
 public final class SigningKey: @unchecked Sendable {
     // Sendable: the EVP_PKEY is never changed after `init`, and OpenSSL 3 guards its caches and count by its own locks.
-    private let key: OpaquePointer
+    let key: OpaquePointer
 
     /// What the key signs with.
     public let algorithm: Algorithm
@@ -27,7 +27,7 @@ public final class SigningKey: @unchecked Sendable {
         }
     }
 
-    private init(owning key: OpaquePointer, algorithm: Algorithm) {
+    init(owning key: OpaquePointer, algorithm: Algorithm) {
         unsafe self.key = key
         self.algorithm = algorithm
     }
@@ -68,7 +68,7 @@ public final class SigningKey: @unchecked Sendable {
         source: String
     ) throws(KeyError) -> SigningKey {
         if let reason = PEMBlocks(pem).obstacle { throw KeyError(reason: reason, source: source) }
-        guard let key = unsafe decode(pem) else {
+        guard let key = unsafe PEMReader.privateKey(pem) else {
             throw KeyError(reason: .malformed(drainOpenSSLErrors()), source: source)
         }
         let signingKey = unsafe SigningKey(owning: key, algorithm: algorithm)
@@ -127,16 +127,6 @@ public final class SigningKey: @unchecked Sendable {
         )
         guard filled == (32, 32) else { throw CryptoError("BN_bn2binpad") }
         return r + s
-    }
-
-    private static func decode(_ pem: borrowing [UInt8]) -> OpaquePointer? {
-        ERR_clear_error()
-        return unsafe pem.withUnsafeBytes { buffer in
-            guard let bio = unsafe BIO_new_mem_buf(buffer.baseAddress, Int32(buffer.count)) else { return nil }
-            defer { unsafe BIO_free(bio) }
-            // Without a callback OpenSSL would ask for a password on the terminal.
-            return unsafe PEM_read_bio_PrivateKey(bio, nil, { _, _, _, _ in -1 }, nil)
-        }
     }
 
     /// Why the key cannot sign with its algorithm, if it cannot.

@@ -33,4 +33,24 @@ struct DigestTests {
     @Test func base64URLUsesTheSafeAlphabet() {
         #expect(Base64URL.encode([0xFB, 0xFF, 0xBF]) == "-_-_")
     }
+
+    @Test(arguments: ["Zm9vYg", "Zm9vYg=="])
+    func base64URLDecodesWithAndWithoutPadding(_ text: String) {
+        #expect(Base64URL.decode(text) == Array("foob".utf8))
+    }
+
+    @Test func base64URLDecodesBothAlphabets() {
+        #expect(Base64URL.decode("-_-_") == [0xFB, 0xFF, 0xBF])
+        #expect(Base64URL.decode("+/+/") == [0xFB, 0xFF, 0xBF])
+        #expect(Base64URL.decode("")?.isEmpty == true)
+        for count in 0..<70 {
+            let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 37 &+ count) }
+            #expect(Base64URL.decode(Base64URL.encode(bytes)) == bytes)
+        }
+    }
+
+    @Test(arguments: ["A", "AAAAA", "AA A", "AA\n", "A===", "AA=", "=AAA", "ä", "A*AA"])
+    func base64URLRefusesOtherText(_ text: String) {
+        #expect(Base64URL.decode(text) == nil)
+    }
 }

@@ -45,6 +45,40 @@ final class OpenSSLCommand: Sendable {
         return path(name)
     }
 
+    /// Checks a signature with SHA-256 by a private key's public half.
+    func verify(_ signature: [UInt8], of message: [UInt8], by key: String) throws {
+        try run(["pkey", "-in", key, "-pubout", "-out", "public.pem"])
+        try verify(signature, of: message, byPublic: "public.pem")
+    }
+
+    /// Checks a signature with SHA-256 by a public key.
+    func verify(_ signature: [UInt8], of message: [UInt8], byPublic key: String) throws {
+        try write("message", message)
+        try write("signature", signature)
+        try run(["dgst", "-sha256", "-verify", key, "-signature", "signature", "message"])
+    }
+
+    /// Writes a P-256 point as a public key in PEM.
+    func writePublicKey(_ name: String, point: [UInt8]) throws {
+        // SubjectPublicKeyInfo of RFC 5480 in front of the point.
+        let head: [UInt8] = [
+            0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x02, 0x01, 0x06, 0x08, 0x2A, 0x86, 0x48,
+            0xCE, 0x3D, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
+        ]
+        try write(name + ".der", head + point)
+        try run(["pkey", "-pubin", "-inform", "DER", "-in", name + ".der", "-out", name])
+    }
+
+    /// What a command writes into the file that follows its last argument.
+    func output(_ arguments: [String]) throws -> [UInt8] {
+        try run(arguments + ["output"])
+        return try read("output")
+    }
+
+    func read(_ name: String) throws -> [UInt8] {
+        try [UInt8](Data(contentsOf: URL(fileURLWithPath: path(name))))
+    }
+
     struct Failure: Error {
         let arguments: [String]
     }
@@ -53,3 +87,18 @@ final class OpenSSLCommand: Sendable {
 let p256 = ["-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"]
 let p384 = ["-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-384"]
 let rsa2048 = ["-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048"]
+
+/// A raw ECDSA signature in DER, as `openssl` takes it.
+func ecdsaDER(fromRaw raw: [UInt8]) -> [UInt8] {
+    let integers = [raw.prefix(32), raw.suffix(32)].map { half in
+        var bytes = Array(half.drop { $0 == 0 })
+        if bytes.isEmpty || bytes[0] >= 0x80 { bytes.insert(0, at: 0) }
+        return [0x02, UInt8(bytes.count)] + bytes
+    }
+    let content = integers[0] + integers[1]
+    return [0x30, UInt8(content.count)] + content
+}
+
+func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
+    bytes.map { String(format: "%02x", $0) }.joined()
+}

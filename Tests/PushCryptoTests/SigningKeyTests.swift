@@ -14,7 +14,7 @@ struct SigningKeyTests {
         for _ in 0..<20 {
             let signature = try key.sign(message)
             #expect(signature.count == 64)
-            try verify(der(fromRaw: signature), of: message, by: "key.p8")
+            try openssl.verify(ecdsaDER(fromRaw: signature), of: message, by: "key.p8")
         }
         #expect(try key.sign(message) != key.sign(message))
     }
@@ -22,7 +22,7 @@ struct SigningKeyTests {
     @Test func signsRS256AsOpenSSLVerifies() throws {
         let key = try SigningKey.load(pemFile: openssl.makeKey("rsa.pem", rsa2048), expecting: .rs256)
         let message = Array("header.claims".utf8)
-        try verify(key.sign(message), of: message, by: "rsa.pem")
+        try openssl.verify(key.sign(message), of: message, by: "rsa.pem")
     }
 
     @Test func readsSEC1WithParametersInFront() throws {
@@ -41,34 +41,13 @@ struct SigningKeyTests {
         )
         let parts = token.split(separator: ".").map(String.init)
         try #require(parts.count == 3)
-        #expect(decoded(parts[0]).map { String(decoding: $0, as: UTF8.self) } == #"{"alg":"ES256","kid":"ABC123DEFG"}"#)
-        let claims = try JSONSerialization.jsonObject(with: #require(decoded(parts[1]))) as? [String: Any]
+        let head = try #require(Base64URL.decode(parts[0]))
+        #expect(String(decoding: head, as: UTF8.self) == #"{"alg":"ES256","kid":"ABC123DEFG"}"#)
+        let body = try Data(#require(Base64URL.decode(parts[1])))
+        let claims = try JSONSerialization.jsonObject(with: body) as? [String: Any]
         #expect(claims?["iss"] as? String == "DEF\"1\n")
         #expect(claims?["iat"] as? Int == 1_700_000_000)
-        let signature = [UInt8](try #require(decoded(parts[2])))
-        try verify(der(fromRaw: signature), of: Array("\(parts[0]).\(parts[1])".utf8), by: "key.p8")
-    }
-
-    private func verify(_ signature: [UInt8], of message: [UInt8], by key: String) throws {
-        try openssl.write("message", message)
-        try openssl.write("signature", signature)
-        try openssl.run(["pkey", "-in", key, "-pubout", "-out", "public.pem"])
-        try openssl.run(["dgst", "-sha256", "-verify", "public.pem", "-signature", "signature", "message"])
-    }
-
-    private func der(fromRaw raw: [UInt8]) -> [UInt8] {
-        let integers = [raw.prefix(32), raw.suffix(32)].map { half in
-            var bytes = Array(half.drop { $0 == 0 })
-            if bytes.isEmpty || bytes[0] >= 0x80 { bytes.insert(0, at: 0) }
-            return [0x02, UInt8(bytes.count)] + bytes
-        }
-        let content = integers[0] + integers[1]
-        return [0x30, UInt8(content.count)] + content
-    }
-
-    private func decoded(_ part: String) -> Data? {
-        let padded = part + String(repeating: "=", count: (4 - part.count % 4) % 4)
-        let standard = padded.replacingOccurrences(of: "-", with: "+").replacingOccurrences(of: "_", with: "/")
-        return Data(base64Encoded: standard)
+        let signature = try #require(Base64URL.decode(parts[2]))
+        try openssl.verify(ecdsaDER(fromRaw: signature), of: Array("\(parts[0]).\(parts[1])".utf8), by: "key.p8")
     }
 }

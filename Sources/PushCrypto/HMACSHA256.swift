@@ -1,0 +1,52 @@
+internal import COpenSSL
+
+/// HMAC with SHA-256 (RFC 2104), and with it HKDF (RFC 5869); reused, since setting it up costs more than a hash.
+///
+/// Used by one thread at a time.
+@safe
+final class HMACSHA256 {
+    /// Bytes of a code.
+    static let size = 32
+
+    private let context: OpaquePointer
+
+    private init(owning context: OpaquePointer) { unsafe self.context = context }
+
+    deinit { unsafe EVP_MAC_CTX_free(context) }
+
+    /// Sets one up.
+    static func open() throws(CryptoError) -> HMACSHA256 {
+        guard let algorithm = unsafe EVP_MAC_fetch(nil, "HMAC", nil) else { throw CryptoError("EVP_MAC_fetch") }
+        defer { unsafe EVP_MAC_free(algorithm) }
+        guard let context = unsafe EVP_MAC_CTX_new(algorithm) else { throw CryptoError("EVP_MAC_CTX_new") }
+        let code = unsafe HMACSHA256(owning: context)
+        try code.setDigest()
+        return code
+    }
+
+    private func setDigest() throws(CryptoError) {
+        var name = Array("SHA256".utf8CString)
+        let isSet = unsafe name.withUnsafeMutableBufferPointer { name in
+            let parameters = unsafe [
+                OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, name.baseAddress, 0),
+                OSSL_PARAM_construct_end(),
+            ]
+            return unsafe EVP_MAC_CTX_set_params(context, parameters) == 1
+        }
+        guard isSet else { throw CryptoError("EVP_MAC_CTX_set_params") }
+    }
+
+    /// The code of some bytes, given in parts.
+    func code(key: [UInt8], _ parts: [UInt8]...) throws(CryptoError) -> [UInt8] {
+        guard unsafe EVP_MAC_init(context, key, key.count, nil) == 1 else { throw CryptoError("EVP_MAC_init") }
+        for part in parts {
+            guard unsafe EVP_MAC_update(context, part, part.count) == 1 else { throw CryptoError("EVP_MAC_update") }
+        }
+        var code = [UInt8](repeating: 0, count: Self.size)
+        var count = 0
+        guard unsafe EVP_MAC_final(context, &code, &count, code.count) == 1, count == Self.size else {
+            throw CryptoError("EVP_MAC_final")
+        }
+        return code
+    }
+}

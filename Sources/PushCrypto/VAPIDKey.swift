@@ -1,0 +1,85 @@
+/// The key pair that identifies an application server to push services (RFC 8292).
+///
+/// Safe to share between threads.
+public struct VAPIDKey: Sendable {
+    /// The public key as browsers take it for `applicationServerKey`: 65 bytes in base64url.
+    public let publicKey: String
+
+    private let key: SigningKey
+
+    /// The longest that a token may be valid (RFC 8292 section 2).
+    public static let longestLifetime = Duration.seconds(24 * 60 * 60)
+
+    private init(_ key: SigningKey) throws(CryptoError) {
+        self.key = key
+        publicKey = try Base64URL.encode(key.publicPoint())
+    }
+
+    /// Makes a new key pair.
+    ///
+    /// - Returns: the key pair. Subscriptions are bound to it, so it has to be kept.
+    /// - Throws: ``CryptoError``.
+    public static func generate() throws(CryptoError) -> VAPIDKey {
+        try VAPIDKey(SigningKey.generateES256())
+    }
+
+    /// Reads a private key from a PEM file that only its owner may read.
+    ///
+    /// - Parameters:
+    ///   - path: the file.
+    ///   - guardedFolders: folders below which the file's mode is not looked at.
+    /// - Returns: the key pair.
+    /// - Throws: ``KeyError``, which says how to mend it.
+    public static func load(pemFile path: String, guardedFolders: [String] = []) throws(KeyError) -> VAPIDKey {
+        let key = try SigningKey.load(pemFile: path, expecting: .es256, guardedFolders: guardedFolders)
+        do throws(CryptoError) {
+            return try VAPIDKey(key)
+        } catch {
+            throw KeyError(reason: .malformed(error.reasons), source: path)
+        }
+    }
+
+    /// The private key as PKCS #8 in PEM.
+    ///
+    /// A secret: write it only where its owner alone can read it.
+    ///
+    /// - Returns: the text with its final line break.
+    /// - Throws: ``CryptoError``.
+    public func privateKeyPEM() throws(CryptoError) -> String {
+        try key.privateKeyPEM()
+    }
+
+    /// The value of the `Authorization` field for one push service.
+    ///
+    /// Use one for many requests, so that the service can remember that it checked it; Apple asks not to renew it more
+    /// than once an hour.
+    ///
+    /// - Parameters:
+    ///   - origin: the service's origin: scheme, host, and port unless it is 443; no path and no final slash.
+    ///   - subject: whom the service may write to, a `mailto:` or `https:` URI.
+    ///   - issuedAt: now, in seconds since 1970.
+    ///   - lifetime: how long it is valid; whole seconds, at most ``longestLifetime``.
+    /// - Returns: `vapid t=…, k=…`. A credential: never logged.
+    /// - Throws: ``CryptoError``.
+    public func authorization(
+        origin: String,
+        subject: String,
+        issuedAt: Int64,
+        lifetime: Duration = .seconds(12 * 60 * 60)
+    ) throws(CryptoError) -> String {
+        precondition(
+            lifetime > .zero && lifetime <= Self.longestLifetime,
+            "VAPID tokens are valid for 24 hours at most"
+        )
+        let token = try JSONWebToken.sign(
+            header: ["typ": "JWT"],
+            claims: [
+                "aud": .string(origin),
+                "exp": .integer(issuedAt + lifetime.components.seconds),
+                "sub": .string(subject),
+            ],
+            with: key
+        )
+        return "vapid t=\(token), k=\(publicKey)"
+    }
+}
