@@ -28,12 +28,22 @@ static inline CURLcode ccurl_setopt_headers(CURL *easy, struct curl_slist *list)
     return curl_easy_setopt(easy, CURLOPT_HTTPHEADER, list);
 }
 
+/* libcurl copies the bytes. */
+static inline CURLcode ccurl_setopt_blob(CURL *easy, CURLoption option, const void *bytes, size_t count) {
+    struct curl_blob blob = {(void *)bytes, count, CURL_BLOB_COPY};
+    return curl_easy_setopt(easy, option, &blob);
+}
+
 static inline CURLcode ccurl_setopt_read(CURL *easy, size_t (*callback)(char *, size_t, size_t, void *)) {
     return curl_easy_setopt(easy, CURLOPT_READFUNCTION, callback);
 }
 
 static inline CURLcode ccurl_setopt_write(CURL *easy, size_t (*callback)(char *, size_t, size_t, void *)) {
     return curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, callback);
+}
+
+static inline CURLcode ccurl_setopt_header(CURL *easy, size_t (*callback)(char *, size_t, size_t, void *)) {
+    return curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, callback);
 }
 
 static inline CURLcode ccurl_setopt_seek(CURL *easy, int (*callback)(void *, curl_off_t, int)) {
@@ -47,6 +57,20 @@ static inline CURLcode ccurl_setopt_prerequest(CURL *easy, int (*callback)(void 
 static inline CURLcode ccurl_setopt_opensocket(
     CURL *easy, curl_socket_t (*callback)(void *, curlsocktype, struct curl_sockaddr *)) {
     return curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, callback);
+}
+
+/* The address in curl_sockaddr is a sockaddr by type and a sockaddr_storage by size. Returns 4 or 6 with the address in
+   network byte order, 0 for other families. */
+static inline int ccurl_address(const struct curl_sockaddr *address, unsigned char bytes[16]) {
+    if (address->family == AF_INET && address->addrlen >= sizeof(struct sockaddr_in)) {
+        __builtin_memcpy(bytes, &((const struct sockaddr_in *)&address->addr)->sin_addr, 4);
+        return 4;
+    }
+    if (address->family == AF_INET6 && address->addrlen >= sizeof(struct sockaddr_in6)) {
+        __builtin_memcpy(bytes, &((const struct sockaddr_in6 *)&address->addr)->sin6_addr, 16);
+        return 6;
+    }
+    return 0;
 }
 
 static inline CURLcode ccurl_getinfo_long(CURL *easy, CURLINFO info, long *value) {

@@ -17,6 +17,9 @@ final class Connection {
     var isSuspect = false
     /// The sockets libcurl waits for.
     private(set) var watched: [pollfd] = []
+    /// The last address that it was kept from connecting to.
+    private var refusedAddress: IPAddress?
+    private var hasPermittedAddress = false
     private let multi: UnsafeMutableRawPointer
     private let context: TransferContext
     private var isClosed = false
@@ -25,6 +28,7 @@ final class Connection {
         unsafe self.multi = multi
         self.machine = machine
         self.context = context
+        context.rules.budget.take()
     }
 
     deinit { precondition(isClosed, "a Connection was let go before close()") }
@@ -90,6 +94,25 @@ final class Connection {
         return false
     }
 
+    /// Whether libcurl may connect to an address: the last word, after the name was resolved.
+    func permitAddress(_ address: UnsafePointer<curl_sockaddr>) -> Bool {
+        guard let destinations = context.rules.destinations else { return true }
+        let resolved = unsafe IPAddress(address)
+        if let resolved, destinations.allows(resolved, of: context.endpoint) {
+            hasPermittedAddress = true
+            return true
+        }
+        refusedAddress = resolved
+        return false
+    }
+
+    /// Why it may not connect at all, if every address of its host was refused.
+    var refusal: String? {
+        guard !hasPermittedAddress, let refusedAddress else { return nil }
+        let problem = refusedAddress.isPublic ? "its port is not allowed" : "it is not public"
+        return "connecting to \(refusedAddress) is forbidden: \(problem)"
+    }
+
     /// Takes no more requests, since it is broken.
     func lose() {
         if machine.phase == .established { context.state.lost += 1 }
@@ -145,6 +168,7 @@ final class Connection {
         guard !isClosed else { return }
         precondition(machine.attached == 0, "a Connection was closed with transfers in it")
         isClosed = true
+        context.rules.budget.give()
         _ = unsafe curl_multi_cleanup(multi)
         watched = []
         context.socketsChanged = true
@@ -185,4 +209,17 @@ private func timerChanged(
     guard let context = unsafe context else { return 0 }
     unsafe Unmanaged<Connection>.fromOpaque(context).takeUnretainedValue().setTimer(milliseconds: milliseconds)
     return 0
+}
+
+extension IPAddress {
+    /// The address libcurl is about to connect to; nil if it is neither IPv4 nor IPv6.
+    fileprivate init?(_ address: UnsafePointer<curl_sockaddr>) {
+        var bytes = [UInt8](repeating: 0, count: 16)
+        let family = unsafe ccurl_address(address, &bytes)
+        switch family {
+        case 4: self.init(v4: bytes.prefix(4).reduce(0) { $0 << 8 | UInt32($1) })
+        case 6: self.init(v6: bytes.reduce(0) { $0 << 8 | UInt128($1) })
+        default: return nil
+        }
+    }
 }

@@ -28,7 +28,7 @@ struct ConnectionStateMachine {
     private(set) var lastAnswerAt: MonotonicTime = 0
     /// It has had its time, and goes as soon as its successor has answered.
     private(set) var isOld = false
-    private let streams: Int
+    private var streams: Int
 
     init(streams: Int) { self.streams = max(streams, 1) }
 
@@ -37,6 +37,9 @@ struct ConnectionStateMachine {
 
     /// Whether nothing holds it back from being closed.
     var isFinished: Bool { phase == .retired && attached == 0 }
+
+    /// Whether it stands and has nothing to do.
+    var isIdle: Bool { phase == .established && attached == 0 }
 
     /// A request was handed to libcurl.
     mutating func attach() { attached += 1 }
@@ -95,6 +98,12 @@ struct ConnectionStateMachine {
 
     /// Its time is over; see ``isOld``.
     mutating func growOld() { isOld = true }
+
+    /// Its peer speaks HTTP/1.1: one request at a time.
+    mutating func takeTurns() {
+        streams = 1
+        window = 1
+    }
 
     /// Takes no more requests.
     mutating func retire() { phase = .retired }

@@ -4,12 +4,14 @@ import PushTransport
 extension HTTP2Client {
     /// How many connections may be opened now.
     func openableConnections() -> Int {
-        min(missingConnections, bucket.available(now: context.now))
+        min(missingConnections, bucket.available(now: context.now), context.rules.budget.left)
     }
 
     /// When a connection may be opened that is wanted and was not allowed yet.
     func nextPermittedConnect() -> MonotonicTime {
-        guard missingConnections > 0, bucket.available(now: context.now) == 0 else { return .max }
+        guard missingConnections > 0, context.rules.budget.left > 0, bucket.available(now: context.now) == 0 else {
+            return .max
+        }
         return bucket.nextToken()
     }
 
@@ -36,7 +38,10 @@ extension HTTP2Client {
             if machine.phase == .established, !machine.isOld, context.now - machine.establishedAt >= age {
                 connection.machine.growOld()
             }
-            if machine.isFinished {
+            if machine.isIdle, context.now - machine.lastAnswerAt >= context.rules.idleTimeout {
+                connection.machine.retire()
+            }
+            if connection.machine.isFinished {
                 connection.close()
                 finished = true
             }
@@ -53,7 +58,9 @@ extension HTTP2Client {
     /// Old connections do not count: each is to be followed by a new one while it still works.
     private var missingConnections: Int {
         let current = connections.count { $0.machine.phase != .retired && !$0.machine.isOld }
-        return max(options.connections - current, 0)
+        // A connection that takes one request at a time is worth little, so there may be more of them.
+        let wanted = takesTurns ? max(options.connections, connectionsWithoutStreams) : options.connections
+        return max(wanted - current, 0)
     }
 
     private func attach(_ transfer: Transfer) -> Bool {
@@ -86,6 +93,9 @@ extension HTTP2Client {
         return true
     }
 }
+
+/// How many connections an origin gets that speaks HTTP/1.1.
+private let connectionsWithoutStreams = 6
 
 /// How long a connection may owe an answer to everybody before requests that still wait inside libcurl leave it:
 /// after GOAWAY libcurl lets them wait for as long as one old stream is open.

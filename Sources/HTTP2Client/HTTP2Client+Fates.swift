@@ -20,7 +20,13 @@ extension HTTP2Client {
             connection.lose()
             place(transfer)
         } else {
-            failConnect(transfer, on: connection, isTLS(code) ? .tls : .connect, transfer.detail(code), into: &answers)
+            failConnect(
+                transfer,
+                on: connection,
+                FateCause(code) == .tls ? .tls : .connect,
+                transfer.detail(code),
+                into: &answers
+            )
         }
     }
 
@@ -44,10 +50,14 @@ extension HTTP2Client {
         into answers: inout [PushAnswer]
     ) {
         if connection.machine.answer(now: context.now) {
-            if transfer.isHTTP2() { replaceOldConnection() } else { refuseOldProtocol(connection) }
+            let isHTTP2 = transfer.isHTTP2()
+            if isHTTP2 || context.rules.allowsHTTP1 { replaceOldConnection() } else { refuseOldProtocol(connection) }
+            if !isHTTP2 { takeTurns(on: connection) }
         }
         if let request = transfer.request {
-            let headers = status == 200 ? [] : transfer.headers(options.answerHeaders)
+            // A configured provider says nothing beside 200; Web Push services may say that they dropped the message.
+            let isPlain = status == 200 && context.rules.destinations == nil
+            let headers = isPlain ? [] : transfer.headers(options.answerHeaders)
             answers.append(PushAnswer(tag: request.tag, status: status, body: transfer.answerBody, headers: headers))
         }
         recycle(transfer)
@@ -60,6 +70,26 @@ extension HTTP2Client {
         context.state.lastConnectFailure = "the server does not speak HTTP/2 (ALPN did not choose h2)"
     }
 
+    private func takeTurns(on connection: Connection) {
+        connection.machine.takeTurns()
+        takesTurns = true
+    }
+
+    /// Answers everybody who waits for a connection that may never be opened.
+    ///
+    /// It is no failure of the provider, so it is not counted as one.
+    private func forbid(
+        _ transfer: Transfer,
+        on connection: Connection,
+        _ refusal: String,
+        into answers: inout [PushAnswer]
+    ) {
+        connection.machine.fail(wasStarted: false)
+        let waiting = queue
+        queue = []
+        for transfer in [transfer] + waiting { finish(transfer, .notSent, .forbidden, refusal, into: &answers) }
+    }
+
     private func failConnect(
         _ transfer: Transfer,
         on connection: Connection,
@@ -67,6 +97,7 @@ extension HTTP2Client {
         _ detail: String,
         into answers: inout [PushAnswer]
     ) {
+        if let refusal = connection.refusal { return forbid(transfer, on: connection, refusal, into: &answers) }
         connection.machine.fail(wasStarted: false)
         context.state.failedConnectsInARow += 1
         context.state.lastConnectFailure = detail
@@ -118,16 +149,6 @@ extension HTTP2Client {
         case CURLE_ABORTED_BY_CALLBACK, CURLE_COULDNT_CONNECT, CURLE_SEND_FAIL_REWIND:
             "the connection was lost before an answer came"
         default: transfer.detail(code)
-        }
-    }
-
-    private func isTLS(_ code: CURLcode) -> Bool {
-        switch code {
-        case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER,
-            CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_CLIENTCERT,
-            CURLE_SSL_CRL_BADFILE, CURLE_SSL_PINNEDPUBKEYNOTMATCH, CURLE_SSL_ENGINE_NOTFOUND:
-            true
-        default: false
         }
     }
 }

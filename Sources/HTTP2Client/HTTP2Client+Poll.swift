@@ -12,19 +12,28 @@ extension HTTP2Client {
         let end = context.now + timeout.nanoseconds
         let hadSlots = freeSlots > 0
         let before = answers.count
-        answers += early
-        early = []
         while true {
-            placeQueued()
+            beginRound(now: context.now, into: &answers)
             let hasNews = answers.count > before || (!hadSlots && freeSlots > 0)
             let woken = wait(until: hasNews ? context.now : min(end, nextEvent(wantsSlot: !hadSlots)))
+            for (connection, socket) in watchList.ready { connection.act(on: socket) }
             work(into: &answers)
             if woken || answers.count > before || context.now >= end || (!hadSlots && freeSlots > 0) { return }
         }
     }
 
+    /// Begins a round: passes on what was answered since the last, and hands waiting requests to connections.
+    func beginRound(now: MonotonicTime, into answers: inout [PushAnswer]) {
+        context.now = now
+        if !early.isEmpty {
+            answers += early
+            early = []
+        }
+        placeQueued()
+    }
+
     /// When something has to be done even if no socket becomes ready.
-    private func nextEvent(wantsSlot: Bool) -> MonotonicTime {
+    func nextEvent(wantsSlot: Bool) -> MonotonicTime {
         let timers = connections.reduce(context.nextCheck) { min($0, $1.timerAt) }
         return wantsSlot || !queue.isEmpty ? min(timers, nextPermittedConnect()) : timers
     }
@@ -65,9 +74,8 @@ extension HTTP2Client {
         return oneFailed && connection.machine.started > 0
     }
 
-    /// One round: lets libcurl work, then takes what it is done with and what is overdue.
-    private func work(into answers: inout [PushAnswer]) {
-        for (connection, socket) in watchList.ready { connection.act(on: socket) }
+    /// Ends a round, in which libcurl has looked at its sockets: takes what it is done with and what is overdue.
+    func work(into answers: inout [PushAnswer]) {
         for connection in connections {
             connection.actOnTimer()
             while takeFinished(on: connection, into: &answers) { connection.actOnAll() }

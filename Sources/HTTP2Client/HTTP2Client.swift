@@ -12,6 +12,8 @@ public final class HTTP2Client: PushTransport {
     let context: TransferContext
     let eventWaker: EventWaker
     private let settings: TransferSettings
+    /// Its peer speaks HTTP/1.1.
+    var takesTurns = false
     /// All connections that are not yet closed.
     var connections: [Connection] = []
     var bucket: TokenBucket
@@ -26,6 +28,7 @@ public final class HTTP2Client: PushTransport {
     var early: [PushAnswer] = []
     var watchList = WatchList()
     private var isClosed = false
+    private var lastAcceptedAt: MonotonicTime = 0
 
     /// How many requests were taken and not yet answered.
     public private(set) var inFlight = 0
@@ -36,11 +39,18 @@ public final class HTTP2Client: PushTransport {
     ///   - endpoint: where to send.
     ///   - options: how to behave.
     /// - Throws: ``TransportError`` if the CA file is of no use or libcurl cannot do what is needed.
-    public init(endpoint: Endpoint, options: TransportOptions = TransportOptions()) throws(TransportError) {
+    public convenience init(
+        endpoint: Endpoint,
+        options: TransportOptions = TransportOptions()
+    ) throws(TransportError) {
+        try self.init(endpoint: endpoint, options: options, rules: OriginRules())
+    }
+
+    init(endpoint: Endpoint, options: TransportOptions, rules: OriginRules) throws(TransportError) {
         try CurlLibrary.prepare()
         self.options = options
-        context = TransferContext(options)
-        settings = try TransferSettings(endpoint, options)
+        context = TransferContext(endpoint, options, rules)
+        settings = try TransferSettings(endpoint, options, rules)
         eventWaker = try EventWaker.open()
         bucket = TokenBucket(
             burst: options.connectBurst,
@@ -52,6 +62,16 @@ public final class HTTP2Client: PushTransport {
     deinit {
         var answers: [PushAnswer] = []
         close(into: &answers)
+    }
+
+    /// Whether nothing is lost by letting go of it.
+    ///
+    /// - Parameters:
+    ///   - now: the time.
+    ///   - nanoseconds: how long it must have had nothing to do; its pacing of connects counts until then.
+    /// - Returns: whether it has no work and no connection.
+    func isForgettable(now: MonotonicTime, after nanoseconds: Int64) -> Bool {
+        inFlight == 0 && early.isEmpty && connections.isEmpty && now - lastAcceptedAt >= nanoseconds
     }
 
     /// Nothing is put on the wire after this moment; see ``PushTransport/sendUntil``.
@@ -85,27 +105,34 @@ public final class HTTP2Client: PushTransport {
 
     /// Takes requests, from the front, as many as there are free slots.
     ///
+    /// One with an origin other than the endpoint is a programmer's error.
+    ///
     /// - Parameter requests: what to send.
     /// - Returns: how many were taken; the rest stays the caller's.
     public func submit(_ requests: ArraySlice<PushRequest>) -> Int {
         context.now = monotonicNow()
         let taken = requests.prefix(freeSlots)
-        for request in taken {
-            do throws(TransportError) {
-                let transfer = try idleTransfer()
-                inFlight += 1
-                do throws(TransportError) {
-                    try transfer.prepare(request, headers: headerList(of: request.head), now: context.now)
-                } catch {
-                    discard(transfer)
-                    throw error
-                }
-                place(transfer)
-            } catch {
-                early.append(PushAnswer(tag: request.tag, without: .notSent, cause: .local, detail: "\(error)"))
-            }
-        }
+        for request in taken { accept(request) }
         return taken.count
+    }
+
+    /// Takes a request, whether or not a slot is free: without one it waits for a connection.
+    func accept(_ request: PushRequest) {
+        precondition(request.origin.map { $0 == context.endpoint } ?? true, "a request for another origin")
+        lastAcceptedAt = context.now
+        do throws(TransportError) {
+            let transfer = try idleTransfer()
+            inFlight += 1
+            do throws(TransportError) {
+                try transfer.prepare(request, headers: headerList(of: request.head), now: context.now)
+            } catch {
+                discard(transfer)
+                throw error
+            }
+            place(transfer)
+        } catch {
+            early.append(PushAnswer(tag: request.tag, without: .notSent, cause: .local, detail: "\(error)"))
+        }
     }
 
     /// Ends all connections at once.

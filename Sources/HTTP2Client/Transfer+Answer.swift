@@ -13,10 +13,7 @@ extension Transfer {
     /// Those of the answer's header fields that have the given names.
     func headers(_ names: [String]) -> [HeaderField] {
         names.compactMap { name in
-            var header: UnsafeMutablePointer<curl_header>?
-            let code = unsafe curl_easy_header(easy, name, 0, UInt32(CURLH_HEADER), -1, &header)
-            guard code == CURLHE_OK, let value = unsafe header?.pointee.value else { return nil }
-            return try? HeaderField(name, unsafe String(cString: value))
+            unsafe answerHeader(name, of: easy).flatMap { try? HeaderField(name, $0) }
         }
     }
 }

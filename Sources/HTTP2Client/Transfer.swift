@@ -26,6 +26,8 @@ final class Transfer {
     private(set) var wasTooLate = false
     /// What came of the answer's body.
     private(set) var answerBody: [UInt8] = []
+    private var answerBytes = 0
+    private var answerHeaderBytes = 0
     private var bodyOffset = 0
     private var headers: HeaderList?
     private let node: UnsafeMutablePointer<curl_slist>
@@ -97,6 +99,8 @@ final class Transfer {
         hasStarted = false
         wasTooLate = false
         deadlineAt = .max
+        answerBytes = 0
+        answerHeaderBytes = 0
         if !answerBody.isEmpty { answerBody = [] }
     }
 
@@ -167,18 +171,26 @@ final class Transfer {
     }
 
     /// Keeps a part of the answer's body.
-    func receive(_ bytes: UnsafeRawBufferPointer) {
+    ///
+    /// - Returns: whether more is wanted.
+    func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        answerBytes += bytes.count
         // Nobody needs what a provider says about success.
-        guard status() != 200 else { return }
-        unsafe answerBody += bytes.prefix(max(context.answerLimit - answerBody.count, 0))
+        if status() != 200 { unsafe answerBody += bytes.prefix(max(context.answerLimit - answerBody.count, 0)) }
+        return answerBytes <= context.readLimit
+    }
+
+    /// Counts a line of the answer's header.
+    ///
+    /// - Returns: whether more is wanted.
+    func receiveHeader(_ count: Int) -> Bool {
+        answerHeaderBytes += count
+        return answerHeaderBytes <= context.readLimit
     }
 
     /// The status of the answer; 0 while there is none.
     func status() -> UInt16 {
-        var status = 0
-        guard unsafe ccurl_getinfo_long(easy, CURLINFO_RESPONSE_CODE, &status) == CURLE_OK else { return 0 }
-        // 1xx announces an answer and is none.
-        return status >= 200 ? UInt16(clamping: status) : 0
+        unsafe answerStatus(of: easy)
     }
 
     private func setTarget(_ path: [UInt8]) throws(TransportError) {

@@ -19,14 +19,27 @@ final class TransferContext {
     /// Whether the set of watched sockets has changed.
     var socketsChanged = true
 
+    /// Where the transport sends.
+    let endpoint: Endpoint
+
+    /// What its peer may be and do.
+    let rules: OriginRules
+
     /// Bytes kept of an answer.
     let answerLimit: Int
+
+    /// Bytes read of an answer's header and of its body, each; what exceeds them ends the answer.
+    let readLimit: Int
 
     /// Milliseconds for TCP_USER_TIMEOUT.
     let tcpUserTimeout: UInt32
 
-    init(_ options: TransportOptions) {
+    init(_ endpoint: Endpoint, _ options: TransportOptions, _ rules: OriginRules) {
+        self.endpoint = endpoint
+        self.rules = rules
         answerLimit = options.answerLimit
+        // A configured provider may say as much as it likes; a stranger's server does not fill memory or line.
+        readLimit = rules.destinations == nil ? .max : max(options.answerLimit, 64 * 1024)
         tcpUserTimeout = UInt32(min(options.tcpUserTimeout.nanoseconds / 1_000_000, Int64(Int32.max)))
     }
 

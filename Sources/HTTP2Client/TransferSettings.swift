@@ -7,16 +7,28 @@ internal import PushTransport
 final class TransferSettings {
     private let url: String
     private let options: TransportOptions
-    private let trustStore: TrustStore?
+    private let rules: OriginRules
+    private let trustStore: MemoryFile?
+    private let certificateChain: MemoryFile?
     /// Keeps TLS sessions for quick reconnects across the multi handles of one transport, all on one thread.
     private let sessions: UnsafeMutableRawPointer?
 
-    init(_ endpoint: Endpoint, _ options: TransportOptions) throws(TransportError) {
+    init(_ endpoint: Endpoint, _ options: TransportOptions, _ rules: OriginRules) throws(TransportError) {
         url = "\(endpoint)/"
         self.options = options
-        var trustStore: TrustStore?
-        if let caFile = options.caFile { trustStore = try TrustStore.joining(caFile: caFile) }
+        self.rules = rules
+        var trustStore = rules.trustStore
+        if trustStore == nil, let caFile = options.caFile { trustStore = try TrustStore.joining(caFile: caFile) }
         self.trustStore = trustStore
+        var certificateChain: MemoryFile?
+        if let certificate = options.clientCertificate {
+            certificateChain = MemoryFile.holding(certificate.chain)
+            guard certificateChain != nil else {
+                let problem = unsafe String(cString: strerror(errno))
+                throw TransportError(reason: .clientCertificate(problem: problem))
+            }
+        }
+        self.certificateChain = certificateChain
         let share = unsafe curl_share_init()
         unsafe sessions = share
         if let share = unsafe share, unsafe ccurl_share_sessions(share) != CURLSHE_OK {
@@ -63,6 +75,17 @@ final class TransferSettings {
         try set(transfer, CURLOPT_SSL_VERIFYHOST, 2)
         if let trustStore { try set(transfer, CURLOPT_CAINFO, trustStore.path) }
         try check("CURLOPT_SHARE", unsafe ccurl_setopt_pointer(transfer.easy, CURLOPT_SHARE, sessions))
+        try setClientCertificate(transfer)
+    }
+
+    private func setClientCertificate(_ transfer: Transfer) throws(TransportError) {
+        guard let certificate = options.clientCertificate, let certificateChain else { return }
+        try set(transfer, CURLOPT_SSLCERTTYPE, "PEM")
+        try set(transfer, CURLOPT_SSLCERT, certificateChain.path)
+        try set(transfer, CURLOPT_SSLKEYTYPE, "PEM")
+        let key = certificate.privateKey
+        let code = unsafe ccurl_setopt_blob(transfer.easy, CURLOPT_SSLKEY_BLOB, key, key.count)
+        guard code == CURLE_OK else { throw TransportError(reason: .clientCertificate(problem: describe(code))) }
     }
 
     private func setRequest(_ transfer: Transfer) throws(TransportError) {
@@ -85,18 +108,18 @@ final class TransferSettings {
         try check("WRITEFUNCTION", unsafe ccurl_setopt_write(transfer.easy, receiveBody))
         try check("PREREQFUNCTION", unsafe ccurl_setopt_prerequest(transfer.easy, permitRequest))
         try check("OPENSOCKETFUNCTION", unsafe ccurl_setopt_opensocket(transfer.easy, openSocket))
+        // Providers from the configuration are not charged for it.
+        guard rules.destinations != nil else { return }
+        try check("HEADERDATA", unsafe ccurl_setopt_pointer(transfer.easy, CURLOPT_HEADERDATA, context))
+        try check("HEADERFUNCTION", unsafe ccurl_setopt_header(transfer.easy, receiveHeader))
     }
 
     private func set(_ transfer: Transfer, _ option: CURLoption, _ value: Int) throws(TransportError) {
-        let code = unsafe ccurl_setopt_long(transfer.easy, option, value)
-        guard code != CURLE_OK else { return }
-        throw TransportError(reason: .call("option \(option.rawValue)", problem: describe(code)))
+        try unsafe setOption(transfer.easy, option, value)
     }
 
     private func set(_ transfer: Transfer, _ option: CURLoption, _ value: String) throws(TransportError) {
-        let code = unsafe ccurl_setopt_string(transfer.easy, option, value)
-        guard code != CURLE_OK else { return }
-        throw TransportError(reason: .call("option \(option.rawValue)", problem: describe(code)))
+        try unsafe setOption(transfer.easy, option, value)
     }
 
     private func milliseconds(_ duration: Duration) -> Int {
@@ -125,8 +148,18 @@ private func receiveBody(
     _ count: Int,
     _ context: UnsafeMutableRawPointer?
 ) -> Int {
-    unsafe transferBehind(context)?.receive(UnsafeRawBufferPointer(start: buffer, count: size * count))
+    let bytes = unsafe UnsafeRawBufferPointer(start: buffer, count: size * count)
+    guard let transfer = unsafe transferBehind(context), unsafe transfer.receive(bytes) else { return 0 }
     return size * count
+}
+
+private func receiveHeader(
+    _ buffer: UnsafeMutablePointer<CChar>?,
+    _ size: Int,
+    _ count: Int,
+    _ context: UnsafeMutableRawPointer?
+) -> Int {
+    unsafe transferBehind(context)?.receiveHeader(size * count) == true ? size * count : 0
 }
 
 private func permitRequest(
@@ -146,7 +179,8 @@ private func openSocket(
     _ address: UnsafeMutablePointer<curl_sockaddr>?
 ) -> curl_socket_t {
     guard let transfer = unsafe transferBehind(context), let address = unsafe address else { return CURL_SOCKET_BAD }
-    guard transfer.connection?.permitSocket() == true else { return CURL_SOCKET_BAD }
+    guard let connection = transfer.connection, unsafe connection.permitAddress(address) else { return CURL_SOCKET_BAD }
+    guard connection.permitSocket() else { return CURL_SOCKET_BAD }
     let type = unsafe address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue)
     let handle = unsafe socket(address.pointee.family, type, address.pointee.protocol)
     guard handle >= 0 else { return CURL_SOCKET_BAD }

@@ -10,6 +10,8 @@ public struct TransportError: Error, Equatable, CustomStringConvertible {
         case caFile(path: String, problem: String)
         /// The installed libcurl has no HTTP/2 or no TLS.
         case libcurl(version: String, lacks: String)
+        /// The client certificate cannot be handed to libcurl.
+        case clientCertificate(problem: String)
         /// libcurl refused a call.
         case call(String, problem: String)
     }
@@ -24,6 +26,8 @@ public struct TransportError: Error, Equatable, CustomStringConvertible {
             "CA file \(path): \(problem); give a PEM file with the certificates to trust"
         case .libcurl(let version, let lacks):
             "libcurl \(version) has no \(lacks); install a build that has it (Debian: libcurl4)"
+        case .clientCertificate(let problem):
+            "client certificate: \(problem)"
         case .call(let call, let problem):
             "libcurl: \(call): \(problem)"
         }

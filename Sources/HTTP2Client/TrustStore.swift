@@ -2,19 +2,8 @@ internal import CCurl
 import Glibc
 
 /// The certificates a connection may be signed by, where they are not just the system's.
-///
-/// Kept in a file in memory, not in CURLOPT_CAINFO_BLOB: libcurl copies and compares a blob for every request, which
-/// doubles the CPU of a push.
-final class TrustStore {
+enum TrustStore {
     private static let sizeLimit = 8 * 1024 * 1024
-    private let file: Int32
-
-    /// What libcurl reads it by, as long as this object lives.
-    var path: String { "/proc/self/fd/\(file)" }
-
-    private init(owning file: Int32) { self.file = file }
-
-    deinit { close(file) }
 
     /// Joins a CA file with the system's bundle.
     ///
@@ -24,28 +13,14 @@ final class TrustStore {
     /// - Parameter caFile: a PEM file.
     /// - Returns: the certificates of both.
     /// - Throws: ``TransportError`` if the file is of no use.
-    static func joining(caFile: String) throws(TransportError) -> TrustStore {
+    static func joining(caFile: String) throws(TransportError) -> MemoryFile {
         guard let added = read(caFile) else { throw .caFile(caFile, unsafe String(cString: strerror(errno))) }
         guard contains(added, "-----BEGIN CERTIFICATE-----") || contains(added, "-----BEGIN TRUSTED CERTIFICATE-----")
         else { throw .caFile(caFile, "holds no PEM certificate") }
-        let file = unsafe ccurl_memory_file("fanfare-ca")
-        guard file >= 0 else { throw .caFile(caFile, unsafe String(cString: strerror(errno))) }
-        let store = TrustStore(owning: file)
-        guard store.append(added + [UInt8(ascii: "\n")] + (systemBundle() ?? [])) else {
+        guard let store = MemoryFile.holding(added + [UInt8(ascii: "\n")] + (systemBundle() ?? [])) else {
             throw .caFile(caFile, unsafe String(cString: strerror(errno)))
         }
         return store
-    }
-
-    private func append(_ bytes: [UInt8]) -> Bool {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let written = unsafe rest.withUnsafeBytes { unsafe write(file, $0.baseAddress, $0.count) }
-            if written < 0 && errno == EINTR { continue }
-            guard written > 0 else { return false }
-            rest = rest.dropFirst(written)
-        }
-        return true
     }
 
     private static func systemBundle() -> [UInt8]? {

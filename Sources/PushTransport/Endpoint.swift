@@ -104,6 +104,8 @@ public struct EndpointError: Error, Equatable, CustomStringConvertible {
         case host
         /// The port is not a number from 1 to 65535.
         case port
+        /// Path or query of a URL hold what cannot go on the wire, or there is a fragment.
+        case target
     }
 
     /// What is wrong with it.
@@ -125,6 +127,7 @@ public struct EndpointError: Error, Equatable, CustomStringConvertible {
         case .userInformation: "endpoint: must not contain a user name or password"
         case .host: "endpoint \"\(text)\": no valid host name or address (IPv6 goes in brackets)"
         case .port: "endpoint \"\(text)\": the port must be a number from 1 to 65535"
+        case .target: "URL at \(text): path and query must be visible ASCII, without a fragment"
         }
     }
 }

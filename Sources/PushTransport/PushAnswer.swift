@@ -31,6 +31,9 @@ public enum FateCause: UInt8, Sendable, CaseIterable {
     case closed
     /// The transport itself failed, for example for want of memory.
     case local
+    /// Its host, or every address that the host has, is one that must not be connected to
+    /// (``DestinationPolicy``). Nothing was sent, and it says nothing about the provider's health.
+    case forbidden
 }
 
 /// The fate of one request.
@@ -52,7 +55,7 @@ public struct PushAnswer: Sendable {
     /// Empty for status 200, whose body nobody needs.
     public let body: [UInt8]
 
-    /// Those of the answer's fields that were asked for, except for status 200.
+    /// Those of the answer's fields that were asked for; a transport to one endpoint leaves them out for status 200.
     public let headers: [HeaderField]
 
     /// What went wrong, for logs: holds no token, payload or credential.

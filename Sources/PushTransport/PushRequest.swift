@@ -24,6 +24,9 @@ public struct PushRequest: Sendable {
     /// submitted.
     public let deadline: Duration
 
+    /// Where it goes, for transports that serve many origins; nil for the one endpoint of a transport that has one.
+    public let origin: Endpoint?
+
     /// Checks and makes a request.
     ///
     /// - Parameters:
@@ -34,6 +37,7 @@ public struct PushRequest: Sendable {
     ///   - body: the shared body.
     ///   - insertion: what goes between the body's prefix and suffix.
     ///   - deadline: how long an answer may take.
+    ///   - origin: where it goes, for transports that serve many origins.
     /// - Throws: ``HeaderError`` if path or value could break out of their line.
     public init(
         tag: UInt64,
@@ -42,7 +46,8 @@ public struct PushRequest: Sendable {
         varyingValue: [UInt8] = [],
         body: PushBody,
         insertion: [UInt8] = [],
-        deadline: Duration = .seconds(15)
+        deadline: Duration = .seconds(15),
+        origin: Endpoint? = nil
     ) throws(HeaderError) {
         guard path.first == UInt8(ascii: "/"), path.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
             throw HeaderError(field: "", .path)
@@ -58,6 +63,7 @@ public struct PushRequest: Sendable {
         self.body = body
         self.insertion = insertion
         self.deadline = deadline
+        self.origin = origin
     }
 
     /// The body's length in bytes.

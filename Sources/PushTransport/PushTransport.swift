@@ -1,4 +1,4 @@
-/// Sends requests to one endpoint and says what became of each.
+/// Sends requests to one endpoint, or to the origins that they name, and says what became of each.
 ///
 /// Owned by one thread, which alone may use it, except for ``waker``. Nothing happens outside ``poll(timeout:into:)``:
 /// a transport has no thread of its own. Each request that ``submit(_:)`` took gets exactly one answer, and is put on
@@ -8,6 +8,12 @@
 public protocol PushTransport: AnyObject {
     /// How many requests ``submit(_:)`` takes now. Small on a cold connection, grows as answers come.
     var freeSlots: Int { get }
+
+    /// How many requests to one origin ``submit(_:)`` takes now; ``freeSlots`` where all go to one endpoint.
+    ///
+    /// - Parameter origin: where they would go.
+    /// - Returns: their number, at most ``freeSlots``.
+    func freeSlots(for origin: Endpoint) -> Int
 
     /// How many requests were taken and not yet answered.
     var inFlight: Int { get }
@@ -21,10 +27,16 @@ public protocol PushTransport: AnyObject {
     /// Connections and their recent failures.
     var state: TransportState { get }
 
+    /// Connections to one origin and their recent failures; ``state`` where all go to one endpoint.
+    ///
+    /// - Parameter origin: which one.
+    /// - Returns: its state; that of a transport that has done nothing if it has not been used lately.
+    func state(of origin: Endpoint) -> TransportState
+
     /// Ends a ``poll(timeout:into:)`` early, from any thread, also after the transport is gone.
     var waker: any TransportWaker { get }
 
-    /// Takes requests, from the front, as many as there are free slots.
+    /// Takes requests, from the front, until one finds no free slot.
     ///
     /// - Parameter requests: what to send.
     /// - Returns: how many were taken; the rest stays the caller's.
@@ -41,6 +53,20 @@ public protocol PushTransport: AnyObject {
     ///
     /// - Parameter answers: the last answers are appended here.
     func close(into answers: inout [PushAnswer])
+}
+
+extension PushTransport {
+    /// How many requests ``submit(_:)`` takes now: all go to one endpoint.
+    ///
+    /// - Parameter origin: the endpoint.
+    /// - Returns: ``freeSlots``.
+    public func freeSlots(for origin: Endpoint) -> Int { freeSlots }
+
+    /// Connections and their recent failures: there is one endpoint.
+    ///
+    /// - Parameter origin: the endpoint.
+    /// - Returns: ``state``.
+    public func state(of origin: Endpoint) -> TransportState { state }
 }
 
 /// Wakes the thread that sleeps in ``PushTransport/poll(timeout:into:)``.

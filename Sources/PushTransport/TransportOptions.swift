@@ -16,6 +16,9 @@ public struct TransportOptions: Sendable {
     /// Nothing turns verification off.
     public var caFile: String?
 
+    /// What the client shows in the TLS handshake; nil for providers that take tokens.
+    public var clientCertificate: ClientCertificate?
+
     /// After this a connection is drained while a new one opens.
     public var maxConnectionAge = Duration.seconds(60 * 60)
 
@@ -31,7 +34,7 @@ public struct TransportOptions: Sendable {
     /// Bytes kept of an answer's body; what exceeds it is cut off.
     public var answerLimit = 16 * 1024
 
-    /// Names of the answer's fields to keep when the status is not 200, in lower case.
+    /// Names of the answer's fields to keep, in lower case; see ``PushAnswer/headers``.
     public var answerHeaders = ["retry-after", "apns-id", "apns-unique-id"]
 
     /// Makes the default options.

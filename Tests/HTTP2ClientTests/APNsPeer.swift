@@ -53,7 +53,11 @@ struct APNsPeer {
     }
 
     /// Requests numbered from 0; number, device token and `apns-id` go together.
-    func requests(_ numbers: Range<Int>, deadline: Duration = .seconds(15)) throws -> [PushRequest] {
+    func requests(
+        _ numbers: Range<Int>,
+        deadline: Duration = .seconds(15),
+        origin: Endpoint? = nil
+    ) throws -> [PushRequest] {
         let body = PushBody(Array(#"{"aps":{"alert":"x"}}"#.utf8))
         return try numbers.map { number in
             try PushRequest(
@@ -62,7 +66,8 @@ struct APNsPeer {
                 head: head,
                 varyingValue: Array(Self.apnsID(number).utf8),
                 body: body,
-                deadline: deadline
+                deadline: deadline,
+                origin: origin
             )
         }
     }
@@ -110,8 +115,17 @@ func deliver(
     _ options: TransportOptions,
     within limit: Duration = .seconds(30)
 ) async throws -> Delivery {
+    try await deliver(requests, within: limit) { try HTTP2Client(endpoint: endpoint, options: options) }
+}
+
+/// Sends all requests as slots come free, on a thread of its own, by a transport that is made there.
+func deliver(
+    _ requests: [PushRequest],
+    within limit: Duration = .seconds(30),
+    by makeTransport: @escaping @Sendable () throws -> any PushTransport
+) async throws -> Delivery {
     try await onThread("sender") {
-        let client = try HTTP2Client(endpoint: endpoint, options: options)
+        let client = try makeTransport()
         var delivery = Delivery()
         var rest = requests[...]
         let end = ContinuousClock.now.advanced(by: limit)

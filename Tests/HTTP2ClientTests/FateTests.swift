@@ -171,7 +171,11 @@ struct FateTests {
 }
 
 /// Requests for a peer that looks at nothing.
-func someRequests(_ count: Int, deadline: Duration = .seconds(15)) throws -> [PushRequest] {
+func someRequests(
+    _ count: Int,
+    deadline: Duration = .seconds(15),
+    origin: Endpoint? = nil
+) throws -> [PushRequest] {
     let head = try HeaderBlock([HeaderField("content-type", "application/json")])
     return try (0..<count).map { number in
         try PushRequest(
@@ -179,7 +183,8 @@ func someRequests(_ count: Int, deadline: Duration = .seconds(15)) throws -> [Pu
             path: Array("/x".utf8),
             head: head,
             body: PushBody([1, 2, 3]),
-            deadline: deadline
+            deadline: deadline,
+            origin: origin
         )
     }
 }

@@ -1,34 +1,60 @@
 import Foundation
 import PushTransport
 import TestKit
+import Testing
 
-/// `openssl s_server` with a certificate of its own making: a peer for handshakes that the sandbox would not do.
+/// `openssl s_server` with a certificate of its own making: a peer for handshakes that the sandbox would not do, and one
+/// that says over HTTP/1.1 what it is told.
 struct TLSServer {
     let port: Int
+    private let reading: Task<[String], Never>
     private let process: ProgramProcess
     private let folder: String
+    private let speech: FileHandle
 
     /// Starts a server whose certificate names the given host.
-    static func start(host: String) async throws -> TLSServer {
+    ///
+    /// - Parameters:
+    ///   - host: the name in its certificate.
+    ///   - saying: what it says on its first connection, whatever it is asked; nothing lets it wait.
+    ///   - arguments: more arguments of `s_server`.
+    static func start(host: String, saying: String? = nil, _ arguments: [String] = []) async throws -> TLSServer {
         let folder = NSTemporaryDirectory() + "fanfare-tls-" + UUID().uuidString
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        let certificate = [
+        try await runOpenSSL([
             "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
             "-keyout", folder + "/key.pem", "-out", folder + "/cert.pem",
             "-subj", "/CN=" + host, "-addext", "subjectAltName=DNS:" + host,
-        ]
-        let made = try await onThread("openssl") { try ProgramProcess("/usr/bin/openssl", certificate) }
-        _ = await made.exitStatus()
-        let arguments = [
-            "s_server", "-accept", "localhost:0", "-alpn", "h2", "-www",
+        ])
+        let pipe = folder + "/speech"
+        try #require(mkfifo(pipe, 0o600) == 0)
+        // For reading too, or opening it would wait for the server.
+        let speech = try FileHandle(forUpdating: URL(fileURLWithPath: pipe))
+        // Linux's F_SETPIPE_SZ: all of a long speech has to be in it before the server listens.
+        try #require(fcntl(speech.fileDescriptor, 1031, 1 << 20) >= 1 << 20)
+        if let saying { try speech.write(contentsOf: Data(saying.utf8)) }
+        let common = [
+            "-accept", "localhost:0", "-alpn", saying == nil ? "h2" : "http/1.1",
             "-cert", folder + "/cert.pem", "-key", folder + "/key.pem",
         ]
-        let process = try await onThread("openssl") { try ProgramProcess("/usr/bin/openssl", arguments) }
-        for await line in process.output {
-            guard line.hasPrefix("ACCEPT"), let port = line.split(separator: ":").last.flatMap({ Int($0) }) else {
-                continue
+        let script = #"speech=$1; shift; exec openssl s_server "$@" <"$speech""#
+        let process = try await onThread("openssl") { [arguments] in
+            try ProgramProcess("/bin/sh", ["-c", script, "sh", pipe] + common + arguments)
+        }
+        let (ports, found) = AsyncStream.makeStream(of: Int.self)
+        // Ends with the process; `stop` waits for it.
+        let reading = Task {
+            var lines: [String] = []
+            for await line in process.output {
+                lines.append(line.trimmingCharacters(in: .whitespacesAndNewlines))
+                guard line.hasPrefix("ACCEPT"), let port = line.split(separator: ":").last else { continue }
+                if let port = Int(port) { found.yield(port) }
             }
-            return TLSServer(port: port, process: process, folder: folder)
+            found.finish()
+            return lines
+        }
+        for await port in ports {
+            return TLSServer(port: port, reading: reading, process: process, folder: folder, speech: speech)
         }
         throw CocoaError(.executableLoad)
     }
@@ -37,15 +63,35 @@ struct TLSServer {
         get throws { try Endpoint("https://localhost:\(port)") }
     }
 
+    var caFile: String { folder + "/cert.pem" }
+
     /// Options that trust this server's certificate.
     var options: TransportOptions {
         var options = TransportOptions()
-        options.caFile = folder + "/cert.pem"
+        options.caFile = caFile
         return options
     }
 
+    /// Ends the server.
     func stop() async {
-        await process.stop()
-        try? FileManager.default.removeItem(atPath: folder)
+        process.signal(SIGTERM)
+        _ = await finished()
     }
+
+    /// Waits for the end of a server that was started with `-naccept`.
+    ///
+    /// - Returns: what it saw and printed; it does so when it ends by itself.
+    func finished() async -> [String] {
+        _ = await process.exitStatus()
+        let lines = await reading.value
+        try? speech.close()
+        try? FileManager.default.removeItem(atPath: folder)
+        return lines
+    }
+}
+
+/// Runs the `openssl` command to its end.
+func runOpenSSL(_ arguments: [String], in folder: String? = nil) async throws {
+    let process = try await onThread("openssl") { try ProgramProcess("/usr/bin/openssl", arguments, directory: folder) }
+    try #require(await process.exitStatus() == 0, "openssl \(arguments)")
 }

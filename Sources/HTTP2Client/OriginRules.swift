@@ -1,0 +1,36 @@
+internal import PushTransport
+
+/// What a transport to an origin that strangers named does differently from one to a configured endpoint.
+struct OriginRules {
+    /// What may be connected to; nil for anything.
+    var destinations: DestinationPolicy?
+
+    /// Whether a peer may choose HTTP/1.1, then with one request at a time on each connection.
+    var allowsHTTP1 = false
+
+    /// After how many nanoseconds without work a connection is closed.
+    var idleTimeout = Int64.max
+
+    /// What all connections together may be.
+    var budget = ConnectionBudget(limit: .max)
+
+    /// What the options' CA file became, where several transports share it.
+    var trustStore: MemoryFile?
+}
+
+/// How many connections there may be, shared by several transports of one thread.
+final class ConnectionBudget {
+    private let limit: Int
+    private var used = 0
+
+    init(limit: Int) { self.limit = max(limit, 1) }
+
+    /// How many more there may be.
+    var left: Int { max(limit - used, 0) }
+
+    /// One more is opened.
+    func take() { used += 1 }
+
+    /// One was closed.
+    func give() { used -= 1 }
+}

@@ -1,0 +1,102 @@
+import Foundation
+import HTTP2Client
+import PushTransport
+import TestKit
+import Testing
+
+@Suite(.serialized, .timeLimit(.minutes(2)))
+struct FormRequestTests {
+    static let accepted = """
+        HTTP/1.1 200 OK\r
+        Content-Type: application/json\r
+        Content-Length: 22\r
+        \r
+        {"access_token":"abc"}
+        """
+
+    private func send(
+        to server: TLSServer,
+        host: String = "localhost",
+        _ adjust: @escaping @Sendable (inout FormRequest) -> Void = { _ in }
+    ) async throws -> FormAnswer {
+        let url = try HTTPSURL("https://\(host):\(server.port)/token?x=1")
+        let caFile = server.caFile
+        return try await onThread("form") {
+            let grant = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+            var form = FormRequest(url: url, fields: [("grant_type", grant), ("assertion", "a.b_c-d~ +&=ä")])
+            form.caFile = caFile
+            adjust(&form)
+            return try form.send()
+        }
+    }
+
+    @Test func theFormArrivesEncodedAndTheAnswerComesBack() async throws {
+        let server = try await TLSServer.start(host: "localhost", saying: Self.accepted, ["-naccept", "1"])
+        let answer = try await send(to: server)
+        let received = await server.finished()
+        #expect(answer.status == 200 && answer.cause == .none && answer.detail.isEmpty)
+        #expect(String(decoding: answer.body, as: UTF8.self) == #"{"access_token":"abc"}"#)
+        #expect(received.contains("POST /token?x=1 HTTP/1.1"))
+        #expect(received.contains("content-type: application/x-www-form-urlencoded"))
+        let body = """
+            grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=a.b_c-d%7E%20%2B%26%3D%C3%A4
+            """
+        #expect(received.contains { $0.hasPrefix(body) })
+    }
+
+    @Test func refusalsBringStatusAndRetryAfter() async throws {
+        let said = "HTTP/1.1 503 Busy\r\nRetry-After: 17\r\nContent-Length: 4\r\n\r\nwait"
+        let server = try await TLSServer.start(host: "localhost", saying: said)
+        let answer = try await send(to: server)
+        await server.stop()
+        #expect(answer.status == 503 && answer.retryAfter == "17" && answer.body == Array("wait".utf8))
+    }
+
+    @Test func redirectsAreNotFollowed() async throws {
+        let said = "HTTP/1.1 302 Found\r\nLocation: https://localhost:1/\r\nContent-Length: 0\r\n\r\n"
+        let server = try await TLSServer.start(host: "localhost", saying: said)
+        let answer = try await send(to: server)
+        await server.stop()
+        #expect(answer.status == 302 && answer.cause == .none)
+    }
+
+    @Test(arguments: ["Content-Length: 5000", "Connection: close"])
+    func tooLongAnswersAreGivenUp(_ field: String) async throws {
+        let said = "HTTP/1.1 200 OK\r\n\(field)\r\n\r\n" + String(repeating: "x", count: 5000)
+        let server = try await TLSServer.start(host: "localhost", saying: said)
+        let answer = try await send(to: server) { $0.answerLimit = 1000 }
+        await server.stop()
+        #expect(answer.status == 0 && answer.body.isEmpty)
+        #expect(answer.cause == .lost && answer.detail == "the answer has more than 1000 bytes")
+    }
+
+    @Test func silenceEndsWithTheDeadline() async throws {
+        let server = try await TLSServer.start(host: "localhost")
+        let answer = try await send(to: server) { $0.deadline = .milliseconds(300) }
+        await server.stop()
+        #expect(answer.status == 0 && answer.cause == .deadline && !answer.detail.isEmpty)
+    }
+
+    @Test func strangersAreNotTold() async throws {
+        let server = try await TLSServer.start(host: "localhost", saying: Self.accepted)
+        let unknown = try await send(to: server) { $0.caFile = nil }
+        let misnamed = try await send(to: server, host: "127.0.0.1")
+        await server.stop()
+        for answer in [unknown, misnamed] {
+            #expect(answer.status == 0 && answer.cause == .tls && !answer.detail.isEmpty)
+            #expect(!answer.detail.contains("assertion"))
+        }
+    }
+
+    @Test func nobodyListens() async throws {
+        let answer = try await onThread("form") {
+            try FormRequest(url: HTTPSURL("https://localhost:1/token"), fields: []).send()
+        }
+        #expect(answer.status == 0 && answer.cause == .connect)
+        #expect(throws: TransportError.self) {
+            var form = try FormRequest(url: HTTPSURL("https://localhost:1/"), fields: [])
+            form.caFile = "/nonexistent/ca.pem"
+            _ = try form.send()
+        }
+    }
+}
