@@ -33,6 +33,9 @@ public struct Endpoint: Hashable, Sendable, CustomStringConvertible {
     /// Where Apple serves devices of development-signed builds.
     public static let apnsSandbox = Endpoint(host: "api.sandbox.push.apple.com", port: 443)
 
+    /// FCM, for messages and for topics.
+    public static let fcm = Endpoint(host: "fcm.googleapis.com", port: 443)
+
     private init(host: String, port: UInt16) {
         self.host = host
         self.port = port

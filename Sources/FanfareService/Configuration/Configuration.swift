@@ -39,16 +39,26 @@ public struct Configuration: Equatable, Sendable {
     public struct App: Equatable, Sendable {
         /// Credentials for APNs; nil if the app does not send there.
         public var apns: APNS?
+        /// Credentials for FCM; nil if the app does not send there.
+        public var fcm: FCM?
+        /// Credentials for Web Push; nil if the app does not send there.
+        public var webPush: WebPush?
     }
 
-    /// Token-based credentials for APNs, and where its two environments are.
+    /// Credentials for APNs, and where its two environments are.
+    ///
+    /// Either a signing key (`teamID`, `keyID`, `keyFile`) or a certificate.
     public struct APNS: Equatable, Sendable {
-        /// Team id, the `iss` claim.
+        /// Team id, the `iss` claim; empty with a certificate.
         public var teamID = ""
-        /// Key id, the `kid` header.
+        /// Key id, the `kid` header; empty with a certificate.
         public var keyID = ""
-        /// Absolute path of the `.p8` file.
+        /// Absolute path of the `.p8` file; empty with a certificate.
         public var keyFile = ""
+        /// Absolute path of a `.p12` or `.pem` file with certificate and key; nil with a signing key.
+        public var certificateFile: String?
+        /// Absolute path of a file with the certificate file's password; nil if it has none.
+        public var certificatePasswordFile: String?
         /// Bundle id, the `apns-topic` without a push type's suffix.
         public var topic = ""
         /// Where devices of the production environment are reached.
@@ -56,6 +66,30 @@ public struct Configuration: Equatable, Sendable {
         /// Where devices of the sandbox environment are reached.
         public var sandboxEndpoint = Endpoint.apnsSandbox
         /// Absolute path of a PEM file with the only CAs to trust; nil for the system's.
+        public var caFile: String?
+    }
+
+    /// Credentials for FCM.
+    public struct FCM: Equatable, Sendable {
+        /// Absolute path of the service account's JSON file.
+        public var serviceAccountFile = ""
+        /// Where messages are sent; tokens are fetched where the account's file says.
+        public var endpoint = Endpoint.fcm
+        /// Absolute path of a PEM file with CAs to trust; nil for the system's.
+        public var caFile: String?
+    }
+
+    /// Credentials for Web Push, and where its endpoints may be.
+    public struct WebPush: Equatable, Sendable {
+        /// Absolute path of the VAPID key, a PEM file.
+        public var vapidKeyFile = ""
+        /// Whom push services may write to, a `mailto:` or `https:` URI.
+        public var subject = ""
+        /// Host names that may be sent to, with `*.` for any label in front.
+        public var allowedHosts = DestinationPolicy.pushServices
+        /// Networks that may be connected to although their addresses are not public.
+        public var allowedNetworks: [String] = []
+        /// Absolute path of a PEM file with CAs to trust; nil for the system's.
         public var caFile: String?
     }
 

@@ -1,0 +1,76 @@
+internal import Foundation
+internal import PushCrypto
+internal import PushTransport
+
+/// Reads the files that an app's credentials are in; each error names the key of the configuration.
+struct CredentialFiles: Sendable {
+    /// Below these folders a file's mode is not looked at: whoever mounts them guards them.
+    let guardedFolders: [String]
+
+    /// - Parameter environment: variables of the process; systemd names its folder of credentials in one.
+    init(environment: [String: String]) {
+        guardedFolders = ["/run/secrets"] + [environment["CREDENTIALS_DIRECTORY"]].compactMap { $0 }
+    }
+
+    /// Reads an APNs signing key.
+    func signingKey(_ apns: Configuration.APNS, app: String) throws(DaemonError) -> SigningKey {
+        try read("apps.\(app).apns.key_file", hint: "Apple's developer site makes the .p8 file.") {
+            () throws(KeyError) in
+            try SigningKey.load(pemFile: apns.keyFile, expecting: .es256, guardedFolders: guardedFolders)
+        }
+    }
+
+    /// Reads an APNs certificate and checks that it is valid now, and for the app's topic.
+    ///
+    /// - Parameters:
+    ///   - apns: the app's APNs credentials.
+    ///   - app: its name.
+    ///   - now: seconds since 1970.
+    /// - Returns: the certificate; nil if the app signs with a key.
+    /// - Throws: ``DaemonError`` for a file, password, date or topic that will not do.
+    func certificate(
+        _ apns: Configuration.APNS,
+        app: String,
+        now: Int64
+    ) throws(DaemonError) -> APNsCertificate? {
+        guard let file = apns.certificateFile else { return nil }
+        let hint = "Export certificate and key together, as .p12 or .pem, valid and for the app's bundle id."
+        return try read("apps.\(app).apns.certificate_file", hint: hint) { () throws(KeyError) in
+            let certificate = try APNsCertificate.load(
+                file: file,
+                passwordFile: apns.certificatePasswordFile,
+                guardedFolders: guardedFolders
+            )
+            try certificate.check(topic: apns.topic, at: now)
+            return certificate
+        }
+    }
+
+    /// Reads a service account.
+    func serviceAccount(_ fcm: Configuration.FCM, app: String) throws(DaemonError) -> ServiceAccount {
+        let hint = "The Firebase console makes it: project settings, service accounts, new private key."
+        return try read("apps.\(app).fcm.service_account_file", hint: hint) { () throws(KeyError) in
+            try ServiceAccount.load(jsonFile: fcm.serviceAccountFile, guardedFolders: guardedFolders)
+        }
+    }
+
+    /// Reads a VAPID key.
+    func vapidKey(_ webPush: Configuration.WebPush, app: String) throws(DaemonError) -> VAPIDKey {
+        let hint = "`fanfare vapid-keys` makes one; browsers that subscribed with another key must subscribe again."
+        return try read("apps.\(app).webpush.vapid_key_file", hint: hint) { () throws(KeyError) in
+            try VAPIDKey.load(pemFile: webPush.vapidKeyFile, guardedFolders: guardedFolders)
+        }
+    }
+
+    private func read<Value>(
+        _ key: String,
+        hint: String,
+        _ body: () throws(KeyError) -> Value
+    ) throws(DaemonError) -> Value {
+        do throws(KeyError) {
+            return try body()
+        } catch {
+            throw DaemonError(.configuration, "\(key): \(error)", hint: hint)
+        }
+    }
+}
