@@ -119,6 +119,7 @@ if withSandbox {
         .product(name: "NIOHTTP2", package: "swift-nio-http2"),
         .product(name: "NIOHPACK", package: "swift-nio-http2"),
         .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "CryptoExtras", package: "swift-crypto"),
     ]
     package.targets += [
         // The simulated providers. Shares no code with the senders it checks.

@@ -18,7 +18,7 @@ struct ArchitectureTests {
         ],
         "PrivateCluster": ["PostgresClient", "Threading"],
         "PushSandbox": [
-            "Threading", "Crypto", "X509", "SwiftASN1",
+            "Threading", "Crypto", "CryptoExtras", "X509", "SwiftASN1",
             "NIOCore", "NIOPosix", "NIOHTTP1", "NIOTLS", "NIOSSL", "NIOHTTP2", "NIOHPACK",
         ],
         // The bench sends through the transport, and compares with libcurl alone.
