@@ -4,8 +4,8 @@ import Threading
 
 /// Simulated push services on loopback: what `fanfare sandbox` and `fanfare dev` push to.
 ///
-/// Plays APNs over TLS with HTTP/2, checks requests as the real service does, lets things go wrong on demand and
-/// keeps a ledger of all it received. It shares no code with Fanfare's senders, so that a mistake there shows here.
+/// Plays APNs, FCM with its token endpoint, and the push services of browsers over TLS with HTTP/2, checks requests as
+/// the real services do, lets things go wrong on demand and keeps a ledger of all it received. It shares no code with Fanfare's senders, so that a mistake there shows here.
 public final class PushSandbox: Sendable {
     /// Ports and files.
     public let ready: SandboxReady
@@ -31,8 +31,8 @@ public final class PushSandbox: Sendable {
 
     /// Makes the folder's files, opens the ports and begins to serve.
     ///
-    /// A folder that an earlier sandbox used keeps its CA, certificates and APNs key; its ledger becomes
-    /// `received.previous.jsonl`.
+    /// A folder that an earlier sandbox used keeps its CA, certificates and keys, and so its simulated browsers; its
+    /// ledger becomes `received.previous.jsonl`.
     ///
     /// - Parameter options: folder, ports, credential, faults and so on.
     /// - Returns: the running sandbox; `stop()` must be called on it.
@@ -44,16 +44,13 @@ public final class PushSandbox: Sendable {
         if let json = options.faults {
             try faults.replace(json)
         }
-        let apns = APNsSimulator(
-            verifier: ProviderTokenVerifier(teamID: options.teamID, keyID: options.keyID, publicKey: folder.apnsKey),
-            topics: APNsTopics(bundleIDs: options.topics),
-            order: options.validationOrder
-        )
+        let subscribers = Subscribers(secret: folder.subscriberSecret)
         let state = SandboxState(
-            router: Router(simulators: [apns]),
+            router: try router(options, folder, faults, subscribers),
             faults: faults,
             ledger: try Ledger(path: options.sink ? nil : folder.ledgerFile),
-            options: options
+            options: options,
+            subscribers: subscribers
         )
         do {
             let (listeners, ready) = try await Listeners.open(state: state, folder: folder)
@@ -62,6 +59,52 @@ public final class PushSandbox: Sendable {
             state.ledger.close()
             throw error
         }
+    }
+
+    /// The services in the order in which they are asked whether a request is for them.
+    private static func router(
+        _ options: SandboxOptions,
+        _ folder: SandboxFolder,
+        _ faults: FaultPlan,
+        _ subscribers: Subscribers
+    ) throws -> Router {
+        let tokens = AccessTokens()
+        let streams = options.openStreamLimit
+        return Router(simulators: [
+            APNsSimulator(
+                streamLimit: options.streamLimit,
+                verifier: ProviderTokenVerifier(
+                    teamID: options.teamID,
+                    keyID: options.keyID,
+                    publicKey: folder.apnsKey
+                ),
+                topics: APNsTopics(bundleIDs: options.topics),
+                order: options.validationOrder,
+                authority: try folder.authorityKey()
+            ),
+            // Before FCM, with whose host name some browsers' endpoints begin.
+            WebPushSimulator(
+                streamLimit: streams,
+                fingerprint: VAPIDCredential.fingerprint(of: folder.vapidPublicKey),
+                subscribers: subscribers,
+                decrypts: !options.sink
+            ),
+            FCMSimulator(
+                streamLimit: streams,
+                projectID: options.projectID,
+                foreignProjectIDs: options.foreignProjectIDs,
+                packageName: options.packageName,
+                tokens: tokens,
+                quota: FCMQuota(project: options.projectQuota, device: options.deviceQuota)
+            ),
+            OAuthSimulator(
+                streamLimit: streams,
+                account: folder.serviceAccount,
+                tokens: tokens,
+                lifetime: Int64(options.accessTokenLifetime)
+            ),
+            TopicManagementSimulator(streamLimit: streams, tokens: tokens, faults: faults),
+        ])
     }
 
     /// Waits until the sandbox is stopped; when the calling task is cancelled, stops it.
@@ -129,6 +172,25 @@ public final class PushSandbox: Sendable {
             }
         }
         return pushes
+    }
+
+    /// Makes a simulated browser subscribe.
+    ///
+    /// Nothing is stored: the same name, service and key give the same subscription, also after a restart on the same
+    /// folder and port.
+    ///
+    /// - Parameters:
+    ///   - name: 1 to 200 characters of the base64url alphabet.
+    ///   - service: the push service of the browser.
+    ///   - key: the VAPID key that the subscription is restricted to.
+    /// - Returns: endpoint and keys, as a browser hands them to an application.
+    /// - Throws: `SandboxError` if name or key are malformed.
+    public func subscription(
+        _ name: String,
+        service: WebPushService = .rfc,
+        restrictedTo key: ApplicationServerKey = .sandbox
+    ) throws(SandboxError) -> PushSubscription {
+        try SubscriptionMaker(subscribers: state.subscribers, origin: ready.origin).subscription(name, service, key)
     }
 
     /// Puts a list of faults in the place of those in force.

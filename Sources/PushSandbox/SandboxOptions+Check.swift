@@ -25,7 +25,8 @@ extension SandboxOptions {
                 throw SandboxError(.invalidOption, "\(name): must be from 0 to 65535, 0 for a free one")
             }
         }
-        guard (1...100_000).contains(streamLimit), (1...100_000).contains(firstStreamLimit) else {
+        try checkFCM()
+        guard [streamLimit, firstStreamLimit, openStreamLimit].allSatisfy((1...100_000).contains) else {
             throw SandboxError(.invalidOption, "stream limit: must be from 1 to 100000")
         }
         guard (1...Int(Int32.max)).contains(initialWindow) else {
@@ -33,6 +34,28 @@ extension SandboxOptions {
         }
         guard (1...64).contains(threads) else {
             throw SandboxError(.invalidOption, "threads: must be from 1 to 64")
+        }
+    }
+
+    private func checkFCM() throws(SandboxError) {
+        for (name, value) in [("project id", projectID), ("package name", packageName)] {
+            // They become part of paths and of an address.
+            let isWellFormed = value.unicodeScalars.allSatisfy {
+                $0.isASCII
+                    && ($0.properties.isAlphabetic || ("0"..."9").contains($0) || $0 == "-" || $0 == "." || $0 == "_")
+            }
+            guard !value.isEmpty, isWellFormed else {
+                throw SandboxError(
+                    .invalidOption,
+                    "\(name): must be letters, digits, hyphens and dots, like demo-project"
+                )
+            }
+        }
+        guard accessTokenLifetime > 0 else {
+            throw SandboxError(.invalidOption, "access token lifetime: must be 1 s or more")
+        }
+        guard projectQuota ?? 1 > 0, deviceQuota ?? 1 > 0 else {
+            throw SandboxError(.invalidOption, "quota: must be 1 or more messages per minute")
         }
     }
 }

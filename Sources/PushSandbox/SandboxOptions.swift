@@ -10,6 +10,16 @@ public struct SandboxOptions: Sendable {
         case pushy
     }
 
+    /// A provider whose block the written configuration can have.
+    public enum ConfiguredProvider: String, Sendable, CaseIterable {
+        /// `apps.NAME.apns`.
+        case apns
+        /// `apps.NAME.fcm`.
+        case fcm
+        /// `apps.NAME.webpush`.
+        case webpush
+    }
+
     /// Folder for the CA, the credentials, the configuration and the ledger; made if it does not exist.
     public var directory: String
     /// TCP port of the production environment on loopback; 0 picks a free one.
@@ -22,8 +32,26 @@ public struct SandboxOptions: Sendable {
     public var teamID = "SIMTEAM001"
     /// Key id of the APNs credential, 10 characters; it names the file `AuthKey_….p8`.
     public var keyID = "SIMKEY0001"
-    /// Bundle ids the APNs credential covers; the first one goes into the configuration.
+    /// Bundle ids the APNs key covers; the first one goes into the configuration and the client certificate.
     public var topics = ["com.example.demo"]
+    /// The Firebase project that the service account belongs to.
+    public var projectID = "demo-project"
+    /// Projects that exist, but which the service account may not send for.
+    public var foreignProjectIDs: Set<String> = ["foreign-project"]
+    /// Package name of the simulated Android app.
+    public var packageName = "com.example.demo"
+    /// Seconds an access token is accepted for; the answer that hands it out always promises 3599.
+    public var accessTokenLifetime = 3599
+    /// Messages FCM takes per minute and project; nil for any number.
+    public var projectQuota: Int?
+    /// Messages FCM takes per minute and device; nil for any number.
+    public var deviceQuota: Int?
+    /// Contact of the sender in the written configuration, which becomes VAPID's `sub`.
+    public var vapidSubject = "mailto:push@example.com"
+    /// Whose blocks the written configuration has; credentials are made for all.
+    ///
+    /// By default those that Fanfare reads.
+    public var configuredProviders: Set<ConfiguredProvider> = [.apns]
     /// Name of the app in the written configuration.
     public var appName = "demo"
     /// Database URL for the written configuration; nil leaves the database to the environment.
@@ -32,10 +60,13 @@ public struct SandboxOptions: Sendable {
     public var faults: [UInt8]?
     /// Keeps counts only and writes no ledger, so that the sandbox costs a load test as little as possible.
     public var sink = false
-    /// Concurrent streams a connection may have after its first request with a valid provider token.
+    /// Concurrent streams a connection to APNs may have after its first request with a valid provider token, or with a
+    /// valid client certificate.
     public var streamLimit = 1000
-    /// Concurrent streams before that; APNs grants one.
+    /// Concurrent streams before that, and before the first request to another service; APNs grants one.
     public var firstStreamLimit = 1
+    /// Concurrent streams a connection to Google's services or to a Web Push service may have, from its first request.
+    public var openStreamLimit = 100
     /// Flow-control window for request bodies that is advertised per stream, in bytes.
     public var initialWindow = 65_535
     /// The order of the checks.

@@ -12,6 +12,23 @@ public struct SandboxReady: Codable, Sendable, Equatable {
     public let caFile: String
     /// Absolute path of a Fanfare configuration that uses this sandbox.
     public let configFile: String
+    /// Absolute path of the Google service account's JSON file, for FCM.
+    public let serviceAccountFile: String
+    /// Absolute path of the VAPID key, for Web Push.
+    public let vapidKeyFile: String
+    /// The public half of that key, as browsers are given it: an uncompressed point in unpadded base64url.
+    public let vapidPublicKey: String
+    /// Absolute path of the client certificate for APNs, PKCS#12.
+    public let certificateFile: String
+    /// Absolute path of the same certificate with its key, PEM.
+    public let certificatePEMFile: String
+    /// Absolute path of the PKCS#12 file's password.
+    public let certificatePasswordFile: String
+
+    /// Origin of the production environment, which the endpoints of simulated subscriptions have.
+    public var origin: String { Self.origin(port: tlsPort) }
+
+    static func origin(port: Int) -> String { "https://localhost:\(port)" }
 
     enum CodingKeys: String, CodingKey {
         case tlsPort = "tls_port"
@@ -20,5 +37,11 @@ public struct SandboxReady: Codable, Sendable, Equatable {
         case dir
         case caFile = "ca_file"
         case configFile = "config_file"
+        case serviceAccountFile = "service_account_file"
+        case vapidKeyFile = "vapid_key_file"
+        case vapidPublicKey = "vapid_public_key"
+        case certificateFile = "certificate_file"
+        case certificatePEMFile = "certificate_pem_file"
+        case certificatePasswordFile = "certificate_password_file"
     }
 }

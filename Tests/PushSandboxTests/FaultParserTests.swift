@@ -23,6 +23,11 @@ struct FaultParserTests {
         (#"[{"do": "refuse", "total": "3"}]"#, "faults[0].total: must be an integer"),
         (#"[{"do": "status"}]"#, "faults[0].status: is missing"),
         (#"[{"do": "status", "reason": "Teapot"}]"#, "faults[0].status: is missing"),
+        (
+            #"[{"do": "status", "provider": "fcm", "reason": "BadDeviceToken"}]"#,
+            "faults[0].status: is missing, and reason is none of fcm's"
+        ),
+        (#"[{"do": "stream_limit", "value": 1, "provider": "fcm"}]"#, "faults[0].provider: is unknown"),
         (#"[{"do": "status", "status": 99}]"#, "faults[0].status: must be an integer from 200 to 599"),
         (
             #"[{"do": "status", "status": 410, "timestamp_ms": 1, "timestamp_age_ms": 1}]"#,

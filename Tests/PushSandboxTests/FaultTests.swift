@@ -92,7 +92,7 @@ struct FaultTests {
         func hits() -> Set<Int> {
             Set(
                 (0..<20_000).filter {
-                    plan.decide(provider: "apns", environment: .production, target: "token\($0)", accepted: true)
+                    plan.decide(provider: .apns, environment: .production, target: "token\($0)", accepted: true)
                         .action != nil
                 }
             )

@@ -128,13 +128,16 @@ struct LedgerTests {
             ),
             connection: 1,
             stream: 1,
-            provider: "apns",
+            provider: .apns,
             target: target,
             identity: identity,
             status: status,
             reason: nil,
             fault: nil,
-            isAmbiguous: isAmbiguous
+            isAmbiguous: isAmbiguous,
+            delivers: true,
+            shownBody: nil,
+            problem: nil
         )
     }
 }

@@ -36,6 +36,25 @@ struct ReceivedPushTests {
         #expect(try Self.push(body: "no json").describe().contains("no aps dictionary"))
     }
 
+    @Test func otherDevicesShowWhatTheyGet() throws {
+        var push = try Self.push(body: #"{"message":{"token":"a:b","notification":{"title":"T","body":"B"}}}"#)
+        (push.provider, push.target) = ("fcm", "a:b")
+        #expect(
+            push.describe().hasPrefix(
+                "#4 the simulated Android phone got a push (fcm production)\n  │ T\n  │ B\n  token  a:b\n"
+            )
+        )
+        push.body = #"{"notification":{"title":"T"},"data":{"a":"b"}}"#
+        (push.provider, push.target, push.status, push.headers) = ("webpush", "/push/b-1", 201, ["ttl": "60"])
+        #expect(
+            push.describe().hasPrefix(
+                "#4 the simulated browser got a push (webpush production)\n  │ T\n  endpoint  b-1\n  ttl  60\n"
+            )
+        )
+        (push.body, push.problem) = (nil, "the browser cannot decrypt the message")
+        #expect(push.describe().contains("\n  problem  the browser cannot"))
+    }
+
     @Test func refusalsAndSilenceAreTold() throws {
         var push = try Self.push(body: "{}")
         push.status = 410

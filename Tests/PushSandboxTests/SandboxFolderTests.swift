@@ -21,6 +21,8 @@ struct SandboxFolderTests {
                       team_id: "SIMTEAM001"
                       key_id: "SIMKEY0001"
                       key_file: "AuthKey_SIMKEY0001.p8"
+                      # Or, instead of these three, certificate_file: apns-certificate.p12 (or .pem) and
+                      # certificate_password_file: apns-certificate.password
                       topic: "org.example.one"
                       endpoint: https://localhost:\(ready.tlsPort)
                       sandbox_endpoint: https://localhost:\(ready.sandboxTLSPort)
@@ -28,7 +30,12 @@ struct SandboxFolderTests {
 
                 """
             #expect(configuration.hasSuffix(expected))
-            for secret in ["AuthKey_SIMKEY0001.p8", "ca-key.pem", "server-key.pem", "fanfare.yaml", "received.jsonl"] {
+            let secrets = [
+                "AuthKey_SIMKEY0001.p8", "ca-key.pem", "server-key.pem", "fanfare.yaml", "received.jsonl",
+                "service-account.json", "vapid.pem", "subscribers.secret", "apns-certificate.p12",
+                "apns-certificate.pem", "apns-certificate.password",
+            ]
+            for secret in secrets {
                 let attributes = try FileManager.default.attributesOfItem(atPath: ready.dir + "/" + secret)
                 #expect(attributes[.posixPermissions] as? Int == 0o600, "\(secret)")
             }
@@ -37,16 +44,48 @@ struct SandboxFolderTests {
         }
     }
 
+    @Test func theConfigurationHasTheProvidersAskedFor() async throws {
+        try await withSandbox {
+            $0.configuredProviders = [.fcm, .webpush]
+        } _: { fixture in
+            let ready = fixture.sandbox.ready
+            let configuration = try String(contentsOfFile: ready.configFile, encoding: .utf8)
+            let expected = """
+                apps:
+                  "demo":
+                    fcm:
+                      service_account_file: service-account.json
+                      endpoint: https://localhost:\(ready.tlsPort)
+                      ca_file: ca.pem
+                    webpush:
+                      vapid_key_file: vapid.pem
+                      subject: "mailto:push@example.com"
+                      allowed_hosts: [ "localhost" ]
+                      allowed_networks: [ "127.0.0.1/32", "::1/128" ]
+                      ca_file: ca.pem
+
+                """
+            #expect(configuration.hasSuffix(expected))
+            let key = try String(contentsOfFile: ready.vapidKeyFile, encoding: .utf8)
+            #expect(key.hasPrefix("-----BEGIN PRIVATE KEY-----\n"))
+        }
+    }
+
     @Test func aSecondStartKeepsCAAndKeys() async throws {
         try await withTemporaryFolder { folder in
-            let names = ["ca.pem", "ca-key.pem", "server.pem", "server-key.pem", "AuthKey_SIMKEY0001.p8"]
+            let names = [
+                "ca.pem", "ca-key.pem", "server.pem", "server-key.pem", "AuthKey_SIMKEY0001.p8", "vapid.pem",
+                "service-account-key.pem", "subscribers.secret", "apns-certificate.pem", "apns-certificate.password",
+            ]
             func contents() throws -> [String] {
                 try names.map { try String(contentsOfFile: "\(folder)/\($0)", encoding: .utf8) }
             }
             let clock = TestClock()
             var options = SandboxOptions(directory: folder)
             options.unixMicroseconds = { clock.microseconds }
+            try ServiceAccountKey.put(into: folder)
             let first = try await PushSandbox.start(options)
+            let browser = try first.subscription("b").keys
             let before = try contents()
             let request = try SandboxFixture(sandbox: first, clock: clock).request()
             let client = try await SandboxFixture(sandbox: first, clock: clock).connect()
@@ -54,6 +93,7 @@ struct SandboxFolderTests {
             await first.stop()
             let second = try await PushSandbox.start(options)
             #expect(try contents() == before)
+            #expect(try second.subscription("b").keys == browser)
             #expect(second.counts.received == 0)
             let again = try await SandboxFixture(sandbox: second, clock: clock).connect()
             #expect(try await again.push(request).status == 200)

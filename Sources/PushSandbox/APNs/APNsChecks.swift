@@ -38,12 +38,15 @@ struct APNsRequest {
     /// What follows `/3/device/`; nil for any other path.
     let deviceToken: String?
     let type: APNsPushType?
+    /// The one of the header, or the only one of the client's certificate.
+    let topic: String?
 
-    init(_ request: PushRequest) {
+    init(_ request: PushRequest, defaultTopic: String?) {
         self.request = request
         headers = APNsHeaders(request.head.fields)
         deviceToken = Self.deviceToken(in: request.head.path)
         type = headers.pushType.flatMap(APNsPushType.init(rawValue:))
+        topic = headers.topic ?? defaultTopic
     }
 
     /// What follows `/3/device/`, empty if nothing does; nil for any other path.
@@ -58,7 +61,7 @@ struct APNsRequest {
         case .duplicateHeaders: headers.hasDuplicates ? .duplicateHeaders : nil
         case .messageID: headers.id.map(CanonicalUUID.isValid) == false ? .badMessageID : nil
         case .method: request.head.method == "POST" ? nil : .methodNotAllowed
-        case .topicPresent: headers.topic?.isEmpty ?? true ? .missingTopic : nil
+        case .topicPresent: topic?.isEmpty ?? true ? .missingTopic : nil
         case .collapseID: headers.collapseID.map { $0.utf8.count > 64 } == true ? .badCollapseID : nil
         case .priority: priorityFailure
         case .pushType: headers.pushType != nil && type == nil ? .invalidPushType : nil

@@ -1,5 +1,5 @@
 /// The reasons APNs gives for not accepting a push; reference: Apple, "Handling notification responses from APNs".
-enum APNsRejection: String, CaseIterable, Sendable {
+enum APNsRejection: String, Error, CaseIterable, Sendable {
     case badCollapseID = "BadCollapseId"
     case badDeviceToken = "BadDeviceToken"
     case badExpirationDate = "BadExpirationDate"
@@ -32,12 +32,22 @@ enum APNsRejection: String, CaseIterable, Sendable {
     case internalServerError = "InternalServerError"
     case serviceUnavailable = "ServiceUnavailable"
     case shutdown = "Shutdown"
+    // Of broadcasts and channels; reference: Apple, "Handling error responses from Apple Push Notification service".
+    case badChannelID = "BadChannelId"
+    case badRequestParams = "BadRequestParams"
+    case badRequestPayload = "BadRequestPayload"
+    case cannotCreateChannelConfig = "CannotCreateChannelConfig"
+    case channelNotRegistered = "ChannelNotRegistered"
+    case featureNotEnabled = "FeatureNotEnabled"
+    case missingChannelID = "MissingChannelId"
+    case missingPushType = "MissingPushType"
+    case topicMismatch = "TopicMismatch"
 
     /// The status that goes with the reason.
     var status: Int {
         switch self {
         case .badCertificate, .badCertificateEnvironment, .expiredProviderToken, .forbidden, .invalidProviderToken,
-            .missingProviderToken, .unrelatedKeyIDInToken, .badEnvironmentKeyIDInToken:
+            .missingProviderToken, .unrelatedKeyIDInToken, .badEnvironmentKeyIDInToken, .topicMismatch:
             403
         case .badPath: 404
         case .methodNotAllowed: 405

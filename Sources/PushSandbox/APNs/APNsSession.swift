@@ -1,17 +1,30 @@
 /// APNs' side of one connection.
 final class APNsSession: ProviderSession {
-    private let simulator: APNsSimulator
+    let simulator: APNsSimulator
+    let isTrustedFromStart: Bool
     private let checks: [APNsCheck]
     private var credentials: APNsCredentialState
+    /// The client's certificate, which counts instead of provider tokens.
+    private let certificate: APNsCertificate?
+    private let topics: APNsTopics
 
-    init(simulator: APNsSimulator) {
+    init(simulator: APNsSimulator, client: TLSClient) {
         self.simulator = simulator
         checks = APNsCheck.inOrder(simulator.order)
         credentials = APNsCredentialState(simulator.verifier)
+        let certificate = client.certificate.flatMap { APNsCertificate($0, issuer: simulator.authority) }
+        let now = client.unixMicroseconds / 1_000_000
+        isTrustedFromStart = certificate.map { $0.failure(in: client.environment, now: now) == nil } ?? false
+        topics = certificate.map { APNsTopics(bundleIDs: $0.bundleIDs) } ?? simulator.topics
+        self.certificate = certificate
     }
 
     func judge(_ request: PushRequest) -> Judgement {
-        let parsed = APNsRequest(request)
+        isTrusted = false
+        if let broadcast = BroadcastRequest(request) {
+            return judge(broadcast)
+        }
+        let parsed = APNsRequest(request, defaultTopic: certificate?.defaultTopic)
         let rejection = firstFailure(parsed)
         let id = responseID(parsed)
         var headers = [(name: "apns-id", value: id)]
@@ -27,15 +40,16 @@ final class APNsSession: ProviderSession {
     }
 
     /// Set by the credential check of the request at hand.
-    private var isTrusted = false
+    private(set) var isTrusted = false
 
     private func firstFailure(_ parsed: APNsRequest) -> APNsRejection? {
-        isTrusted = false
         for check in checks {
             let failure =
                 switch check {
-                case .credential: credentialFailure(parsed)
+                case .credential: credentialFailure(parsed.request, parsed.headers.authorization)
                 case .topicCovered: topicFailure(parsed)
+                // Of the types only this one is documented as not for certificates.
+                case .pushType where certificate != nil && parsed.type == .location: APNsRejection.invalidPushType
                 default: parsed.failure(of: check)
                 }
             if let failure { return failure }
@@ -43,22 +57,37 @@ final class APNsSession: ProviderSession {
         return nil
     }
 
-    private func credentialFailure(_ parsed: APNsRequest) -> APNsRejection? {
-        let failure = credentials.check(
-            parsed.headers.authorization,
-            now: parsed.request.unixMicroseconds / 1_000_000
-        )
+    /// Judges the certificate, or without one the provider token.
+    func credentialFailure(_ request: PushRequest, _ authorization: String?) -> APNsRejection? {
+        let now = request.unixMicroseconds / 1_000_000
+        let failure =
+            if let certificate {
+                certificate.failure(in: request.environment, now: now)
+            } else {
+                credentials.check(authorization, now: now)
+            }
         isTrusted = failure == nil
         return failure
     }
 
     private func topicFailure(_ parsed: APNsRequest) -> APNsRejection? {
-        guard let topic = parsed.headers.topic else { return nil }
-        guard simulator.topics.covers(topic) else {
-            return simulator.order == .pushy ? .invalidProviderToken : .topicDisallowed
+        guard let topic = parsed.topic else { return nil }
+        guard covers(topic) else {
+            guard simulator.order == .pushy else { return .topicDisallowed }
+            return certificate == nil ? .invalidProviderToken : .badTopic
         }
         // Which reason a missing suffix really gets is not documented.
-        return simulator.topics.fits(topic, parsed.type) ? nil : .badTopic
+        return topics.fits(topic, parsed.type) ? nil : .badTopic
+    }
+
+    /// Whether the credential is for the topic.
+    func covers(_ topic: String) -> Bool {
+        topics.covers(topic)
+    }
+
+    /// Whether the credential is for the app.
+    func covers(bundleID: String) -> Bool {
+        topics.fits(bundleID, .alert)
     }
 
     /// The id sent, in lower case, or a new one.
@@ -67,7 +96,7 @@ final class APNsSession: ProviderSession {
         return id.lowercased()
     }
 
-    private func answer(to rejection: APNsRejection, headers: [(name: String, value: String)]) -> ProviderAnswer {
+    func answer(to rejection: APNsRejection, headers: [(name: String, value: String)]) -> ProviderAnswer {
         ProviderAnswer(
             status: rejection.status,
             reason: rejection.rawValue,
@@ -78,12 +107,10 @@ final class APNsSession: ProviderSession {
 
     func answer(_ fault: StatusFault, to judgement: Judgement, unixMicroseconds: Int64) -> ProviderAnswer {
         let status = fault.status ?? fault.reason.flatMap(APNsRejection.init(rawValue:))?.status ?? 500
-        let base = judgement.answer.headers.filter { $0.name == "apns-id" }
+        let base = judgement.answer.headers.filter { $0.name == "apns-id" || $0.name == "apns-request-id" }
         guard status != 200 else { return ProviderAnswer(status: status, headers: base, body: fault.body) }
         var headers = base + [(name: "content-type", value: "application/json")]
-        if let seconds = fault.retryAfter {
-            headers.append((name: "retry-after", value: seconds))
-        }
+        headers += fault.headers
         return ProviderAnswer(
             status: status,
             reason: fault.reason,

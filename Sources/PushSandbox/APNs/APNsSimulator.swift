@@ -1,21 +1,29 @@
+import X509
+
 /// The simulated Apple Push Notification service.
 ///
 /// Every well-formed device token is known, in both environments; faults make tokens unknown, gone or foreign.
 struct APNsSimulator: ProviderSimulator {
-    let name = "apns"
+    let name = KnownProvider.apns
+    let streamLimit: Int
+    let opensNarrow = true
     let verifier: ProviderTokenVerifier
     let topics: APNsTopics
     let order: SandboxOptions.ValidationOrder
+    /// Key of the CA whose client certificates are credentials.
+    let authority: Certificate.PublicKey
+    let channels = BroadcastChannels()
 
     func serves(_ head: RequestHead) -> Bool {
-        head.path.hasPrefix("/3/device") || head.authority.contains("push.apple.com")
+        head.path.hasPrefix("/3/device") || BroadcastRequest.serves(head.path)
+            || head.host.hasSuffix(".push.apple.com") && head.host != "web.push.apple.com"
     }
 
     func target(of head: RequestHead) -> String {
-        APNsRequest.deviceToken(in: head.path) ?? ""
+        APNsRequest.deviceToken(in: head.path) ?? BroadcastRequest.channelID(of: head) ?? ""
     }
 
-    func makeSession() -> any ProviderSession {
-        APNsSession(simulator: self)
+    func makeSession(for client: TLSClient) -> any ProviderSession {
+        APNsSession(simulator: self, client: client)
     }
 }

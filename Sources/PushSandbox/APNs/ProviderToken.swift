@@ -64,16 +64,3 @@ struct ProviderTokenVerifier: Sendable {
         }
     }
 }
-
-extension Data {
-    /// Decodes base64url without padding (RFC 4648 section 5, RFC 7515 section 2); padding is refused.
-    init?(base64URL text: Substring) {
-        guard
-            !text.utf8.contains(where: { $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "=") }
-            )
-        else { return nil }
-        var base64 = text.replacing("-", with: "+").replacing("_", with: "/")
-        base64.append(contentsOf: repeatElement("=", count: (4 - base64.utf8.count % 4) % 4))
-        self.init(base64Encoded: String(base64))
-    }
-}

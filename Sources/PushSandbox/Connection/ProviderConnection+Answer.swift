@@ -8,7 +8,7 @@ extension ProviderConnection {
         _ request: PushRequest,
         _ judgement: Judgement,
         _ session: any ProviderSession,
-        provider: String,
+        provider: KnownProvider,
         on id: HTTP2StreamID
     ) {
         let decision =
@@ -32,7 +32,10 @@ extension ProviderConnection {
                 status: outcome.answer?.status ?? 0,
                 reason: outcome.answer?.reason,
                 fault: decision.label,
-                isAmbiguous: outcome.isAmbiguous
+                isAmbiguous: outcome.isAmbiguous,
+                delivers: judgement.delivers,
+                shownBody: judgement.shownBody,
+                problem: judgement.problem
             )
         )
         guard decision.delayMilliseconds > 0 else { return carryOut(outcome, on: id) }
@@ -67,10 +70,13 @@ extension ProviderConnection {
         for (name, value) in answer.headers {
             headers.add(name: name, value: value)
         }
-        let body = answer.body ?? ""
-        write(.headers(.init(headers: headers, endStream: body.isEmpty)), on: id)
-        if !body.isEmpty {
-            write(.data(.init(data: .byteBuffer(ByteBuffer(string: body)), endStream: true)), on: id)
+        var body = ByteBuffer(string: answer.body ?? "")
+        write(.headers(.init(headers: headers, endStream: body.readableBytes == 0)), on: id)
+        if answer.splitsBody, body.readableBytes > 1, let half = body.readSlice(length: body.readableBytes / 2) {
+            write(.data(.init(data: .byteBuffer(half))), on: id)
+        }
+        if body.readableBytes > 0 {
+            write(.data(.init(data: .byteBuffer(body), endStream: true)), on: id)
         }
     }
 

@@ -1,6 +1,7 @@
 import NIOCore
 import NIOHPACK
 import NIOHTTP2
+import NIOSSL
 import NIOTLS
 
 /// One HTTP/2 connection to the simulated services.
@@ -13,6 +14,8 @@ final class ProviderConnection: ChannelInboundHandler {
     /// A request that has not been answered.
     struct OpenStream {
         let head: RequestHead
+        /// Index of the service it is for.
+        let service: Int
         var body: ByteBuffer
         var isComplete = false
     }
@@ -36,7 +39,9 @@ final class ProviderConnection: ChannelInboundHandler {
     private(set) var number = 0
     private var sessions: [(any ProviderSession)?]
     private var streamLimit: Int
-    private var isTrusted = false
+    /// The limit that was granted, of whatever service; nil until one was.
+    private var granted: Int?
+    private var client: TLSClient
     private var isOpen = false
     private var maxStreams = 0
     private var unacknowledgedBytes = 0
@@ -49,6 +54,7 @@ final class ProviderConnection: ChannelInboundHandler {
         self.tap = tap
         sessions = Array(repeating: nil, count: state.router.simulators.count)
         streamLimit = state.options.firstStreamLimit
+        client = TLSClient(environment: environment, unixMicroseconds: state.options.unixMicroseconds())
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
@@ -78,10 +84,13 @@ final class ProviderConnection: ChannelInboundHandler {
             isOpen = true
             state.ledger.update { $0.connectionOpened() }
             write(.windowUpdate(windowSizeIncrement: Self.windowIncrement), on: .rootStream)
+            if let certificate = try? context.pipeline.syncOperations.nioSSL_peerCertificate() {
+                present(certificate)
+            }
             flush()
         case is StreamLimitChanged:
-            guard isTrusted else { return }
-            announce(state.streamLimit)
+            guard let granted else { return }
+            announce(state.faults.streamLimit ?? granted)
             flush()
         default:
             context.fireUserInboundEventTriggered(event)
@@ -116,15 +125,36 @@ final class ProviderConnection: ChannelInboundHandler {
 
     // MARK: - Requests
 
+    /// Takes a client certificate to the services; one that knows it may widen the connection at once.
+    private func present(_ certificate: NIOSSLCertificate) {
+        client.certificate = try? certificate.toDERBytes()
+        for (index, simulator) in state.router.simulators.enumerated() where session(index).isTrustedFromStart {
+            widen(to: simulator.streamLimit)
+        }
+    }
+
+    private func session(_ index: Int) -> any ProviderSession {
+        if let session = sessions[index] { return session }
+        let session = state.router.simulators[index].makeSession(for: client)
+        sessions[index] = session
+        return session
+    }
+
     private func receive(_ payload: HTTP2Frame.FramePayload.Headers, on id: HTTP2StreamID) {
         if let lastStream, id > lastStream { return }
         if streams[id] == nil {
+            let head = RequestHead(payload.headers)
+            let service = state.router.index(for: head)
+            let simulator = state.router.simulators[service]
+            if !simulator.opensNarrow {
+                widen(to: simulator.streamLimit)
+            }
             guard streams.count < streamLimit else {
                 state.ledger.update { $0.streamRefused() }
                 write(.rstStream(.refusedStream), on: id)
                 return
             }
-            streams[id] = OpenStream(head: RequestHead(payload.headers), body: ByteBuffer())
+            streams[id] = OpenStream(head: head, service: service, body: ByteBuffer())
             if streams.count > maxStreams {
                 maxStreams = streams.count
                 state.ledger.update { [maxStreams] in $0.raise(maxStreams: maxStreams) }
@@ -173,10 +203,9 @@ final class ProviderConnection: ChannelInboundHandler {
     }
 
     private func closeAtHeaders(_ id: HTTP2StreamID) {
-        guard !state.faults.isEmpty, let head = streams[id]?.head else { return }
-        let index = state.router.index(for: head)
-        let provider = state.router.simulators[index]
-        let target = provider.target(of: head)
+        guard !state.faults.isEmpty, let stream = streams[id] else { return }
+        let provider = state.router.simulators[stream.service]
+        let target = provider.target(of: stream.head)
         if state.faults.closesAtHeaders(provider: provider.name, environment: environment, target: target) {
             end()
         }
@@ -185,9 +214,8 @@ final class ProviderConnection: ChannelInboundHandler {
     private func complete(_ id: HTTP2StreamID) {
         guard !isEnding, let stream = streams[id] else { return }
         streams[id]?.isComplete = true
-        let index = state.router.index(for: stream.head)
-        let session = sessions[index] ?? state.router.simulators[index].makeSession()
-        sessions[index] = session
+        let session = session(stream.service)
+        let simulator = state.router.simulators[stream.service]
         let request = PushRequest(
             head: stream.head,
             environment: environment,
@@ -196,11 +224,17 @@ final class ProviderConnection: ChannelInboundHandler {
             unixMicroseconds: state.options.unixMicroseconds()
         )
         let judgement = session.judge(request)
-        if judgement.trusted && !isTrusted {
-            isTrusted = true
-            announce(state.streamLimit)
+        if judgement.trusted {
+            widen(to: simulator.streamLimit)
         }
-        perform(request, judgement, session, provider: state.router.simulators[index].name, on: id)
+        perform(request, judgement, session, provider: simulator.name, on: id)
+    }
+
+    /// Grants the streams of a service, unless another one's more have been granted.
+    private func widen(to limit: Int) {
+        if let granted, granted >= limit { return }
+        granted = limit
+        announce(state.faults.streamLimit ?? limit)
     }
 
     /// Changes the stream limit by a SETTINGS frame; it is enforced at once, as a server may refuse any stream.

@@ -7,18 +7,16 @@ final class SandboxState: Sendable {
     let faults: FaultPlan
     let ledger: Ledger
     let options: SandboxOptions
+    /// The simulated browsers.
+    let subscribers: Subscribers
     private let connections = Locked<(next: Int, open: [Int: any Channel])>((next: 1, open: [:]))
 
-    init(router: Router, faults: FaultPlan, ledger: Ledger, options: SandboxOptions) {
+    init(router: Router, faults: FaultPlan, ledger: Ledger, options: SandboxOptions, subscribers: Subscribers) {
         self.router = router
         self.faults = faults
         self.ledger = ledger
         self.options = options
-    }
-
-    /// The stream limit of a connection that has shown a credential.
-    var streamLimit: Int {
-        faults.streamLimit ?? options.streamLimit
+        self.subscribers = subscribers
     }
 
     /// Gives a new connection its number.

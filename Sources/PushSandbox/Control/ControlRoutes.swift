@@ -12,6 +12,7 @@ import NIOHTTP1
 /// | `GET /faults` | the faults in force |
 /// | `POST /faults` | puts a list of faults in their place; 400 names index and field of a mistake |
 /// | `DELETE /faults` | ends all faults |
+/// | `POST /subscriptions` | JSON lines of simulated browser subscriptions, as `SubscriptionRequest` describes |
 struct ControlRoutes: Sendable {
     let state: SandboxState
     let readiness: Readiness
@@ -32,10 +33,11 @@ struct ControlRoutes: Sendable {
             case (.DELETE, "/faults"):
                 state.clearFaults()
                 return ControlAnswer(status: .noContent)
-            case (_, "/"), (_, "/counts"), (_, "/received"), (_, "/faults"):
+            case (.POST, "/subscriptions"): return try subscriptions(request)
+            case (_, "/"), (_, "/counts"), (_, "/received"), (_, "/faults"), (_, "/subscriptions"):
                 return .failure(.methodNotAllowed, "\(request.path) does not take \(request.method.rawValue)")
             default:
-                return .failure(.notFound, "nothing here; there are /, /received, /counts and /faults")
+                return .failure(.notFound, "nothing here; there are /, /received, /counts, /faults and /subscriptions")
             }
         } catch let error as SandboxError {
             let status: HTTPResponseStatus =
@@ -48,6 +50,17 @@ struct ControlRoutes: Sendable {
         } catch {
             return .failure(.internalServerError, "\(error)")
         }
+    }
+
+    private func subscriptions(_ request: ControlRequest) throws(SandboxError) -> ControlAnswer {
+        guard let ready = readiness.ready else { return .failure(.serviceUnavailable, "not yet ready; ask again") }
+        let wanted = try SubscriptionRequest(request.body)
+        let maker = SubscriptionMaker(subscribers: state.subscribers, origin: ready.origin)
+        return ControlAnswer(
+            status: .created,
+            contentType: "application/jsonl",
+            body: .bytes(try wanted.lines(maker))
+        )
     }
 
     private func received(_ request: ControlRequest) async throws -> ControlAnswer {

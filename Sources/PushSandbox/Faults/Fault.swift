@@ -8,9 +8,9 @@ import Foundation
 /// | key | value |
 /// |---|---|
 /// | `match` | object; both may be given, absent means every request |
-/// | `match.token` | regular expression, searched in the device token |
+/// | `match.token` | regular expression, searched in the device token: for Web Push the endpoint's path, for FCM also `/topics/NAME` or the condition, for a broadcast the channel id |
 /// | `match.share`, `match.salt` | 0…1: this share of tokens, stable by a hash of salt and token |
-/// | `provider` | `"apns"` |
+/// | `provider` | `"apns"`, `"fcm"`, `"webpush"`, `"oauth"` (FCM's access tokens), `"iid"` (FCM's topics); absent means the first three |
 /// | `environment` | `"production"` or `"sandbox"` |
 /// | `skip` | matching requests that are left alone first |
 /// | `times` | how often it is applied to one token |
@@ -19,27 +19,34 @@ import Foundation
 ///
 /// | `do` | what happens | further keys |
 /// |---|---|---|
-/// | `status` | an answer | `status`, `reason` (one of the two), `body` (raw text instead of the provider's JSON), `timestamp_ms` (null: none), `timestamp_age_ms`, `retry_after` (seconds, or a date as text). A 410 has the present as time stamp unless told otherwise |
+/// | `status` | an answer | `status`, `reason` (one of the two; the provider's error code, for Web Push a case of `WebPushRejection`), `body` (raw text instead of the provider's JSON), `timestamp_ms` (null: none), `timestamp_age_ms`, `retry_after` (seconds, or a date as text), `location` (for redirects). APNs' 410 has the present as time stamp unless told otherwise |
 /// | `goaway` | GOAWAY, then the connection is closed | `last_stream`: `below` this request's stream (default: it was not processed), `at` it, or `above` (2^31−1); `answer`: whether the request is answered (default: not for `below`); `debug`: JSON object or text; `close_after_ms` |
 /// | `refuse` | RST_STREAM with REFUSED_STREAM | |
 /// | `reset` | TCP reset, or RST_STREAM if `code` is given | `code`: number or name (`"INTERNAL_ERROR"`) of RFC 9113 section 7 |
 /// | `silence` | nothing is read or answered on the connection any more, PING neither; TCP stays open | |
 /// | `slow` | a delay before what else is to happen | `ms` |
 /// | `close` | the connection is closed without an answer | `at`: `body` (default: the request was read) or `headers` |
-/// | `stream_limit` | SETTINGS_MAX_CONCURRENT_STREAMS, at once on all connections that have shown a credential | `value`; nothing but `do` beside it |
+/// | `stream_limit` | SETTINGS_MAX_CONCURRENT_STREAMS, at once on all connections that have shown a credential, or need none | `value`; nothing but `do` beside it |
 ///
 /// A `status` fault applies to requests that would have been accepted: a malformed request gets the answer it
-/// deserves. The others apply to every request they match.
+/// deserves. With a `reason` and no `status` it applies to the services that have that reason. The others apply to
+/// every request they match.
 struct Fault: Sendable {
     var token: NSRegularExpression?
     var share: Double?
     var salt = ""
-    var provider: String?
+    var provider: KnownProvider?
     var environment: Environment?
     var skip = 0
     var timesPerToken: Int?
     var total: Int?
     var action: FaultAction
+
+    /// Whether it is about single tokens of a call to FCM's topic management.
+    var isAboutBatchedTokens: Bool {
+        guard case .status = action else { return false }
+        return provider == .iid && (token != nil || share != nil)
+    }
 }
 
 /// What a fault does.
@@ -95,6 +102,14 @@ struct StatusFault: Sendable {
     var timestamp = Timestamp.byStatus
     /// The value of a `Retry-After` header.
     var retryAfter: String?
+    /// The value of a `Location` header.
+    var location: String?
+
+    /// Whether a service has an answer for it: with a reason alone, the service has to know what status goes with it.
+    func isKnown(to provider: KnownProvider) -> Bool {
+        guard status == nil, let reason else { return true }
+        return provider.status(of: reason) != nil
+    }
 }
 
 /// How a `goaway` fault ends the connection.

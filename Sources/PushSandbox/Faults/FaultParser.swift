@@ -8,7 +8,7 @@ enum FaultParser {
     /// - Returns: the faults in their order.
     /// - Throws: `SandboxError` naming index and field of the first mistake.
     static func parse(_ json: [UInt8]) throws(SandboxError) -> [Fault] {
-        guard let value = try? JSONDecoder().decode(JSONValue.self, from: Data(json)) else {
+        guard let value = JSONParser.parse(json) else {
             throw SandboxError(.malformedFaults, "faults: not JSON; expected a list of objects")
         }
         guard case .array(let entries) = value else {
@@ -22,16 +22,18 @@ enum FaultParser {
     }
 
     private static func fault(_ entry: JSONValue, place: String) throws(SandboxError) -> Fault {
-        var fields = try FaultFields(entry, place: place)
-        var fault = Fault(action: try action(&fields))
+        var fields = try JSONFields(entry, place: place)
+        let provider = try fields.choice("provider", KnownProvider.self)
+        var fault = Fault(action: try action(&fields, of: provider))
         if case .streamLimit = fault.action {
+            guard provider == nil else { throw fields.failure("provider", "is unknown here") }
             try fields.finish()
             return fault
         }
         if let value = fields.value("match") {
             try match(value, place: "\(place).match", into: &fault)
         }
-        fault.provider = try fields.choice("provider", KnownProvider.self)?.rawValue
+        fault.provider = provider
         fault.environment = try fields.choice("environment", Environment.self)
         fault.skip = try fields.integer("skip", in: 0...Int64(Int32.max)).map(Int.init) ?? 0
         fault.timesPerToken = try fields.integer("times", in: 1...Int64(Int32.max)).map(Int.init)
@@ -41,7 +43,7 @@ enum FaultParser {
     }
 
     private static func match(_ value: JSONValue, place: String, into fault: inout Fault) throws(SandboxError) {
-        var fields = try FaultFields(value, place: place)
+        var fields = try JSONFields(value, place: place)
         if let pattern = try fields.string("token") {
             guard let expression = try? NSRegularExpression(pattern: pattern) else {
                 throw fields.failure("token", "is no regular expression")
@@ -56,12 +58,15 @@ enum FaultParser {
         try fields.finish()
     }
 
-    private static func action(_ fields: inout FaultFields) throws(SandboxError) -> FaultAction {
+    private static func action(
+        _ fields: inout JSONFields,
+        of provider: KnownProvider?
+    ) throws(SandboxError) -> FaultAction {
         guard let kind = try fields.choice("do", ActionName.self) else {
             throw fields.failure("do", "is missing")
         }
         switch kind {
-        case .status: return .status(try status(&fields))
+        case .status: return .status(try status(&fields, of: provider))
         case .goaway: return .goAway(try goAway(&fields))
         case .refuse: return .refuse
         case .reset: return .reset(code: try resetCode(&fields))
@@ -80,14 +85,19 @@ enum FaultParser {
         }
     }
 
-    private static func status(_ fields: inout FaultFields) throws(SandboxError) -> StatusFault {
+    private static func status(
+        _ fields: inout JSONFields,
+        of provider: KnownProvider?
+    ) throws(SandboxError) -> StatusFault {
         var fault = StatusFault()
         fault.reason = try fields.string("reason")
         fault.status = try fields.integer("status", in: 200...599).map(Int.init)
-        guard fault.status != nil || fault.reason.flatMap(APNsRejection.init(rawValue:)) != nil else {
-            throw fields.failure("status", "is missing, and reason is none of APNs' that would tell it")
+        guard fault.status != nil || tellsStatus(fault.reason, of: provider) else {
+            let owner = provider.map { "\($0.rawValue)'s" } ?? "any provider's"
+            throw fields.failure("status", "is missing, and reason is none of \(owner) that would tell it")
         }
         fault.body = try fields.string("body")
+        fault.location = try fields.string("location")
         if fields.has("timestamp_ms"), fields.has("timestamp_age_ms") {
             throw fields.failure("timestamp_ms", "excludes timestamp_age_ms")
         }
@@ -108,7 +118,13 @@ enum FaultParser {
         return fault
     }
 
-    private static func goAway(_ fields: inout FaultFields) throws(SandboxError) -> GoAwayFault {
+    /// Whether a reason has a status with the provider, or with any if none is named.
+    private static func tellsStatus(_ reason: String?, of provider: KnownProvider?) -> Bool {
+        guard let reason else { return false }
+        return (provider.map { [$0] } ?? KnownProvider.allCases).contains { $0.status(of: reason) != nil }
+    }
+
+    private static func goAway(_ fields: inout JSONFields) throws(SandboxError) -> GoAwayFault {
         var fault = GoAwayFault()
         fault.lastStream = try fields.choice("last_stream", GoAwayFault.LastStream.self) ?? .below
         fault.answers = try fields.bool("answer") ?? (fault.lastStream != .below)
@@ -118,7 +134,7 @@ enum FaultParser {
         switch fields.value("debug") {
         case nil: break
         case .string(let text): fault.debug = text
-        case .object(let members): fault.debug = JSONValue.object(members).text
+        case .object(let members): fault.debug = JSONValue.object(members).json
         default: throw fields.failure("debug", "must be an object or text")
         }
         let delay = try fields.integer("close_after_ms", in: 0...600_000)
@@ -126,7 +142,7 @@ enum FaultParser {
         return fault
     }
 
-    private static func resetCode(_ fields: inout FaultFields) throws(SandboxError) -> Int? {
+    private static func resetCode(_ fields: inout JSONFields) throws(SandboxError) -> Int? {
         switch fields.value("code") {
         case nil: return nil
         case .integer(let code) where (0...Int64(UInt32.max)).contains(code): return Int(code)
@@ -152,9 +168,5 @@ enum FaultParser {
 
     private enum ClosePoint: String, CaseIterable {
         case body, headers
-    }
-
-    private enum KnownProvider: String, CaseIterable {
-        case apns
     }
 }

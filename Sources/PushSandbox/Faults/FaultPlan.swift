@@ -69,7 +69,7 @@ final class FaultPlan: Sendable {
     }
 
     /// Decides about a request whose headers arrived, before its body is read: only `close` at `headers` applies.
-    func closesAtHeaders(provider: String, environment: Environment, target: String) -> Bool {
+    func closesAtHeaders(provider: KnownProvider, environment: Environment, target: String) -> Bool {
         state.withLock { state in
             for index in state.entries.indices {
                 guard case .close(atHeaders: true) = state.entries[index].fault.action else { continue }
@@ -81,14 +81,15 @@ final class FaultPlan: Sendable {
 
     /// Decides about a complete request, and counts the faults that apply.
     ///
-    /// Where the provider would not accept the request, `status` faults leave it alone.
-    func decide(provider: String, environment: Environment, target: String, accepted: Bool) -> FaultDecision {
+    /// Where the provider would not accept the request, or does not know the reason, `status` faults leave it alone.
+    func decide(provider: KnownProvider, environment: Environment, target: String, accepted: Bool) -> FaultDecision {
         state.withLock { state in
             var decision = FaultDecision()
             for index in state.entries.indices {
                 switch state.entries[index].fault.action {
                 case .close(atHeaders: true): continue
-                case .status where !accepted: continue
+                case .status(let status) where !accepted || !status.isKnown(to: provider): continue
+                case .status where state.entries[index].fault.isAboutBatchedTokens: continue
                 default: break
                 }
                 guard Self.applies(&state.entries[index], provider, environment, target) else { continue }
@@ -103,15 +104,28 @@ final class FaultPlan: Sendable {
         }
     }
 
+    /// The reason a `status` fault gives for one token of a call that names many; counts the fault if there is one.
+    func reason(provider: KnownProvider, environment: Environment, token: String) -> String? {
+        state.withLock { state in
+            for index in state.entries.indices where state.entries[index].fault.isAboutBatchedTokens {
+                guard case .status(let status) = state.entries[index].fault.action, let reason = status.reason,
+                    Self.applies(&state.entries[index], provider, environment, token)
+                else { continue }
+                return reason
+            }
+            return nil
+        }
+    }
+
     /// Whether an entry is for this request and not used up; counts it if so.
     private static func applies(
         _ entry: inout Entry,
-        _ provider: String,
+        _ provider: KnownProvider,
         _ environment: Environment,
         _ target: String
     ) -> Bool {
         let fault = entry.fault
-        guard fault.provider == nil || fault.provider == provider,
+        guard fault.provider.map({ $0 == provider }) ?? provider.isPush,
             fault.environment == nil || fault.environment == environment,
             fault.total.map({ entry.applied < $0 }) ?? true,
             matches(fault, target)

@@ -34,6 +34,10 @@ struct FolderFiles {
 
     /// Replaces a file as a whole, so that a reader never sees half of it; a secret is readable by its owner only.
     func write(_ text: String, to name: String, secret: Bool = false) throws {
+        try write(Data(text.utf8), to: name, secret: secret)
+    }
+
+    func write(_ content: Data, to name: String, secret: Bool = false) throws {
         let file = path + "/" + name
         let fresh = file + ".new"
         try? FileManager.default.removeItem(atPath: fresh)
@@ -46,7 +50,7 @@ struct FolderFiles {
         do {
             guard made else { throw CocoaError(.fileWriteUnknown) }
             let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: fresh))
-            try handle.write(contentsOf: Data(text.utf8))
+            try handle.write(contentsOf: content)
             try handle.close()
             if FileManager.default.fileExists(atPath: file) {
                 try FileManager.default.removeItem(atPath: file)
@@ -62,14 +66,45 @@ struct FolderFiles {
         try write(identity.certificate + "\n", to: certificate)
     }
 
-    /// The identity stored under two names, made and stored if either file is missing.
+    /// Reads a key stored under a name, or makes and stores it if the file is missing.
+    ///
+    /// - Parameters:
+    ///   - name: of the file.
+    ///   - kind: what it should hold, for the error.
+    ///   - parse: reads it.
+    ///   - make: makes a new one, and its text.
+    /// - Returns: the key.
+    /// - Throws: `SandboxError` naming the file.
+    func key<Key>(
+        _ name: String,
+        kind: String,
+        parse: (String) throws -> Key,
+        make: () throws -> (key: Key, text: String)
+    ) throws -> Key {
+        if let text = try read(name) {
+            guard let key = try? parse(text.trimmingCharacters(in: .whitespacesAndNewlines)) else {
+                throw SandboxError(
+                    .folder,
+                    "\(path)/\(name) is no \(kind); remove it to have a new one made"
+                )
+            }
+            return key
+        }
+        let made = try make()
+        try write(made.text + "\n", to: name, secret: true)
+        return made.key
+    }
+
+    /// The identity stored under two names, made and stored if either file is missing or it is not usable.
     func identity(
         certificate: String,
         key: String,
+        isUsable: (CertificateAuthority.Identity) -> Bool = { _ in true },
         make: () throws -> CertificateAuthority.Identity
     ) throws -> CertificateAuthority.Identity {
         if let certificateText = try read(certificate), let keyText = try read(key) {
-            return CertificateAuthority.Identity(certificate: certificateText, key: keyText)
+            let stored = CertificateAuthority.Identity(certificate: certificateText, key: keyText)
+            if isUsable(stored) { return stored }
         }
         let identity = try make()
         try write(identity, certificate: certificate, key: key)

@@ -1,23 +1,35 @@
 import Crypto
+import CryptoExtras
 import Foundation
+import SwiftASN1
+import X509
 
 /// The files of a sandbox; what an earlier start left is used again.
 struct SandboxFolder {
     /// Absolute path.
     let path: String
     let lock: FolderLock
+    let authority: CertificateAuthority.Identity
     let server: CertificateAuthority.Identity
     /// What provider tokens are verified with.
     let apnsKey: P256.Signing.PublicKey
+    let serviceAccount: ServiceAccount
+    /// The key that simulated subscriptions are restricted to, an uncompressed point.
+    let vapidPublicKey: Data
+    /// What the keys of simulated browsers are derived from.
+    let subscriberSecret: Data
 
-    var caFile: String { path + "/ca.pem" }
-    var configFile: String { path + "/fanfare.yaml" }
-    var ledgerFile: String { path + "/received.jsonl" }
+    var caFile: String { path(of: "ca.pem") }
+    var configFile: String { path(of: "fanfare.yaml") }
+    var ledgerFile: String { path(of: "received.jsonl") }
 
-    /// Takes the folder for itself, making what is missing: CA, server certificate and APNs key.
+    /// Absolute path of one of the files.
+    func path(of name: String) -> String { path + "/" + name }
+
+    /// Takes the folder for itself, making what is missing: CA, server certificate and all credentials.
     ///
-    /// - Parameter options: where it is and what the APNs key is called.
-    /// - Returns: the folder, complete but for the configuration.
+    /// - Parameter options: where it is and what the credentials are for.
+    /// - Returns: the folder, complete but for what names the ports.
     /// - Throws: `SandboxError` naming the file that cannot be used.
     static func open(_ options: SandboxOptions) throws -> SandboxFolder {
         let path = URL(fileURLWithPath: options.directory, isDirectory: true).standardizedFileURL.path
@@ -27,66 +39,101 @@ struct SandboxFolder {
         let authority = try files.identity(certificate: "ca.pem", key: "ca-key.pem") {
             try CertificateAuthority.makeAuthority()
         }
-        var server = try files.identity(certificate: "server.pem", key: "server-key.pem") {
-            try CertificateAuthority.makeServer(signedBy: authority)
-        }
-        if !CertificateAuthority.isUsable(server, signedBy: authority) {
-            server = try CertificateAuthority.makeServer(signedBy: authority)
-            try files.write(server, certificate: "server.pem", key: "server-key.pem")
-        }
-        let key = try apnsKey(in: files, keyID: options.keyID)
-        return SandboxFolder(path: files.path, lock: lock, server: server, apnsKey: key.publicKey)
+        let server = try files.identity(
+            certificate: "server.pem",
+            key: "server-key.pem",
+            isUsable: { CertificateAuthority.isUsable($0, signedBy: authority) },
+            make: { try CertificateAuthority.makeServer(signedBy: authority) }
+        )
+        try files.makeAPNsCertificate(bundleID: options.topics.first ?? "", signedBy: authority)
+        return SandboxFolder(
+            path: files.path,
+            lock: lock,
+            authority: authority,
+            server: server,
+            apnsKey: try files.signingKey("AuthKey_\(options.keyID).p8").publicKey,
+            serviceAccount: try files.serviceAccount(options.projectID),
+            vapidPublicKey: try files.signingKey(FileName.vapidKey).publicKey.x963Representation,
+            subscriberSecret: try files.secret("subscribers.secret")
+        )
     }
 
-    /// The PKCS#8 key of the APNs credential.
-    private static func apnsKey(in files: FolderFiles, keyID: String) throws -> P256.Signing.PrivateKey {
-        let name = "AuthKey_\(keyID).p8"
-        if let pem = try files.read(name) {
-            guard let key = try? P256.Signing.PrivateKey(pemRepresentation: pem) else {
-                throw SandboxError(
-                    .folder,
-                    "\(files.path)/\(name) is no PEM file of an EC P-256 key; remove it to have a new one made"
-                )
+    /// The key of the CA, which signs client certificates too.
+    func authorityKey() throws -> Certificate.PublicKey {
+        try Certificate(pemEncoded: authority.certificate).publicKey
+    }
+
+    /// Names of the files that configurations name.
+    enum FileName {
+        static let serviceAccount = "service-account.json"
+        static let vapidKey = "vapid.pem"
+        static let certificate = "apns-certificate.p12"
+        static let certificatePEM = "apns-certificate.pem"
+        static let certificatePassword = "apns-certificate.password"
+    }
+}
+
+extension FolderFiles {
+    /// A PKCS#8 key on P-256: the APNs credential's, or VAPID's.
+    fileprivate func signingKey(_ name: String) throws -> P256.Signing.PrivateKey {
+        try key(name, kind: "PEM file of an EC P-256 key") {
+            try P256.Signing.PrivateKey(pemRepresentation: $0)
+        } make: {
+            let key = P256.Signing.PrivateKey()
+            return (key, key.pemRepresentation)
+        }
+    }
+
+    /// The service account; its file names a port, so only the key is kept between starts.
+    fileprivate func serviceAccount(_ projectID: String) throws -> ServiceAccount {
+        let key = try key("service-account-key.pem", kind: "PEM file of an RSA key of 2048 bits or more") {
+            try _RSA.Signing.PrivateKey(pemRepresentation: $0)
+        } make: {
+            let key = try _RSA.Signing.PrivateKey(keySize: .bits2048)
+            return (key, key.pkcs8PEMRepresentation)
+        }
+        let digest = SHA256.hash(data: key.publicKey.derRepresentation)
+        let keyID = digest.prefix(20).map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
+        return ServiceAccount(projectID: projectID, keyID: keyID, key: key)
+    }
+
+    /// 32 random bytes.
+    fileprivate func secret(_ name: String) throws -> Data {
+        try key(name, kind: "secret of 32 bytes in base64url") { text in
+            guard let secret = Data(base64URL: text[...]), secret.count == 32 else {
+                throw CocoaError(.fileReadCorruptFile)
             }
-            return key
+            return secret
+        } make: {
+            let secret = Data((0..<32).map { _ in UInt8.random(in: 0...255) })
+            return (secret, secret.base64URL)
         }
-        let key = P256.Signing.PrivateKey()
-        try files.write(key.pemRepresentation + "\n", to: name, secret: true)
-        return key
     }
 
-    /// Writes the configuration of a daemon that pushes to this sandbox, replacing that of an earlier start.
-    ///
-    /// - Parameters:
-    ///   - options: app name, credential and database.
-    ///   - ports: the production and the sandbox environment's.
-    /// - Throws: `SandboxError` naming the file.
-    func writeConfiguration(_ options: SandboxOptions, ports: (production: Int, sandbox: Int)) throws {
-        var lines = ["# Written by the Fanfare sandbox at each start: ports change, edits are lost."]
-        if let url = options.databaseURL {
-            lines += ["database:", "  url: \(quoted(url))"]
+    /// The client certificate for APNs, as PEM and as PKCS#12 with its password beside it.
+    fileprivate func makeAPNsCertificate(
+        bundleID: String,
+        signedBy authority: CertificateAuthority.Identity
+    ) throws {
+        typealias Name = SandboxFolder.FileName
+        let isMade = [Name.certificate, Name.certificatePassword].allSatisfy {
+            FileManager.default.fileExists(atPath: path + "/" + $0)
         }
-        lines += [
-            "apps:",
-            "  \(quoted(options.appName)):",
-            "    apns:",
-            "      team_id: \(quoted(options.teamID))",
-            "      key_id: \(quoted(options.keyID))",
-            "      key_file: \(quoted("AuthKey_\(options.keyID).p8"))",
-            "      topic: \(quoted(options.topics.first ?? ""))",
-            "      endpoint: https://localhost:\(ports.production)",
-            "      sandbox_endpoint: https://localhost:\(ports.sandbox)",
-            "      ca_file: ca.pem",
-        ]
-        // The database URL may hold a password.
-        try FolderFiles(path: path)
-            .write(lines.joined(separator: "\n") + "\n", to: "fanfare.yaml", secret: true)
-    }
-
-    /// A YAML double-quoted scalar; JSON strings are a subset of those.
-    private func quoted(_ text: String) -> String {
-        var line = JSONLine()
-        line.append(string: text)
-        return String(decoding: line.bytes, as: UTF8.self)
+        if isMade, let pem = try read(Name.certificatePEM),
+            CertificateAuthority.isUsableAPNsClient(pem, bundleID: bundleID, signedBy: authority)
+        {
+            return
+        }
+        let identity = try CertificateAuthority.makeAPNsClient(bundleID: bundleID, signedBy: authority)
+        let password = Data((0..<12).map { _ in UInt8.random(in: 0...255) }).base64URL
+        let bundle = try PKCS12.bundle(
+            certificate: try Certificate(pemEncoded: identity.certificate),
+            key: try P256.Signing.PrivateKey(pemRepresentation: identity.key).derRepresentation,
+            name: "Apple Push Services: \(bundleID)",
+            password: password
+        )
+        try write(bundle, to: Name.certificate, secret: true)
+        try write(password + "\n", to: Name.certificatePassword, secret: true)
+        try write(identity.certificate + "\n" + identity.key + "\n", to: Name.certificatePEM, secret: true)
     }
 }

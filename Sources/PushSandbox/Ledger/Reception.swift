@@ -7,7 +7,7 @@ struct Reception {
     let request: PushRequest
     let connection: Int
     let stream: Int
-    let provider: String
+    let provider: KnownProvider
     let target: String
     let identity: String?
     /// Status of the answer, 0 if there is none.
@@ -16,6 +16,12 @@ struct Reception {
     let fault: String?
     /// Whether the request counts as processed though it is not answered: the client cannot know.
     let isAmbiguous: Bool
+    /// Whether it is a push to a device.
+    let delivers: Bool
+    /// What is shown for the body; nil for the body itself.
+    let shownBody: [UInt8]?
+    /// A mistake of the sender that the answer does not tell.
+    let problem: String?
 }
 
 extension JSONLine {
@@ -33,18 +39,24 @@ extension JSONLine {
         append(raw: #","stream":"#)
         append(integer: reception.stream)
         append(raw: #","provider":"#)
-        append(string: reception.provider)
+        append(string: reception.provider.rawValue)
         append(raw: #","environment":"#)
         append(string: reception.request.environment.rawValue)
         append(raw: #","method":"#)
         append(string: head.method)
         append(raw: #","path":"#)
         append(string: head.path)
+        append(raw: #","target":"#)
+        append(string: reception.target)
         append(raw: #","headers":{":authority":"#)
         append(string: head.authority)
         appendFields(of: head, authorization: authorization)
         append(raw: "}")
-        appendBody(of: reception.request)
+        if let shown = reception.shownBody {
+            appendBody(shown)
+        } else {
+            appendBody(reception.request.body.readableBytesView)
+        }
         append(raw: #","status":"#)
         if reception.status == 0 { append(raw: "null") } else { append(integer: reception.status) }
         append(raw: #","reason":"#)
@@ -52,6 +64,10 @@ extension JSONLine {
         if let fault = reception.fault {
             append(raw: #","fault":"#)
             append(string: fault)
+        }
+        if let problem = reception.problem {
+            append(raw: #","problem":"#)
+            append(string: problem)
         }
         append(raw: "}\n")
     }
@@ -72,8 +88,7 @@ extension JSONLine {
         }
     }
 
-    private mutating func appendBody(of request: PushRequest) {
-        let bytes = request.body.readableBytesView
+    private mutating func appendBody(_ bytes: some Collection<UInt8>) {
         if String(validating: bytes, as: UTF8.self) != nil {
             append(raw: #","body":"#)
             append(escaping: bytes)

@@ -6,7 +6,7 @@ public struct SandboxCounts: Codable, Sendable, Equatable {
     public var accepted = 0
     /// Requests that got no answer.
     public var unanswered = 0
-    /// Devices that had at least one push accepted.
+    /// Devices, topics and channels that had at least one push accepted.
     public var distinctTokens = 0
     /// Pushes that a device got, or may have got, again: accepted or left unanswered after being processed, with a
     /// token and an id that had been so before.
@@ -23,11 +23,13 @@ public struct SandboxCounts: Codable, Sendable, Equatable {
     public var refusedStreams = 0
     /// Streams the client reset before they were answered.
     public var cancelledStreams = 0
+    /// Requests with a mistake that the real service could not have seen: Web Push messages no browser could decrypt.
+    public var problems = 0
     /// Requests by provider, then by status and reason: `{"apns": {"200": 7, "410 Unregistered": 1, "none": 2}}`.
     public var byProvider: [String: [String: Int]] = [:]
 
     enum CodingKeys: String, CodingKey {
-        case received, accepted, unanswered, duplicates, connections
+        case received, accepted, unanswered, duplicates, connections, problems
         case distinctTokens = "distinct_tokens"
         case openConnections = "open_connections"
         case maxStreams = "max_streams"

@@ -1,7 +1,7 @@
 /// Keeps the counts of a sandbox up to date, one request at a time.
 struct Tally {
     private struct Answer: Hashable {
-        let provider: String
+        let provider: KnownProvider
         let status: Int
         let reason: String?
     }
@@ -25,7 +25,10 @@ struct Tally {
         } else if reception.status == 0 {
             counts.unanswered += 1
         }
-        guard isAccepted || reception.isAmbiguous else { return }
+        if reception.problem != nil {
+            counts.problems += 1
+        }
+        guard reception.delivers, isAccepted || reception.isAmbiguous else { return }
         var hash = StableHash()
         hash.combine(reception.target)
         if isAccepted {
@@ -67,7 +70,7 @@ struct Tally {
         for (answer, count) in answers {
             let status = answer.status == 0 ? "none" : String(answer.status)
             let label = answer.reason.map { status + " " + $0 } ?? status
-            snapshot.byProvider[answer.provider, default: [:]][label, default: 0] += count
+            snapshot.byProvider[answer.provider.rawValue, default: [:]][label, default: 0] += count
         }
         return snapshot
     }

@@ -1,9 +1,16 @@
 /// A push service the sandbox plays: one value per service, shared by all connections.
 ///
-/// This is the seam for further services: a new one brings its simulator and session and a line in `Router`.
+/// This is the seam for further services: a new one brings its simulator and session, a case of `KnownProvider` and
+/// a line in `PushSandbox.start`.
 protocol ProviderSimulator: Sendable {
     /// Name in ledger, counts and faults.
-    var name: String { get }
+    var name: KnownProvider { get }
+
+    /// Concurrent streams a connection to the service may have.
+    var streamLimit: Int { get }
+
+    /// Whether a connection gets that many streams only when it has proven a valid credential, as with APNs.
+    var opensNarrow: Bool { get }
 
     /// Whether a request is for this service; host and path decide.
     func serves(_ head: RequestHead) -> Bool
@@ -12,13 +19,58 @@ protocol ProviderSimulator: Sendable {
     func target(of head: RequestHead) -> String
 
     /// Begins to play the service on one connection.
-    func makeSession() -> any ProviderSession
+    ///
+    /// - Parameter client: what TLS says about the client.
+    /// - Returns: the service's side of the connection.
+    func makeSession(for client: TLSClient) -> any ProviderSession
+}
+
+/// The services, by the names that ledger, counts and faults use.
+enum KnownProvider: String, Sendable, CaseIterable {
+    case apns
+    case fcm
+    /// Google's token endpoint, where FCM's access tokens come from.
+    case oauth
+    /// Google's Instance ID service, which manages FCM's topics.
+    case iid
+    case webpush
+
+    /// Whether its requests are pushes.
+    var isPush: Bool {
+        switch self {
+        case .apns, .fcm, .webpush: true
+        case .oauth, .iid: false
+        }
+    }
+
+    /// The status that the service gives a reason with; nil if it has no such reason.
+    func status(of reason: String) -> Int? {
+        switch self {
+        case .apns: APNsRejection(rawValue: reason)?.status
+        case .fcm: FCMErrorCode(rawValue: reason)?.status
+        case .oauth: OAuthRejection.status(of: reason)
+        case .iid: TopicError(rawValue: reason)?.status
+        case .webpush: WebPushRejection(rawValue: reason)?.status
+        }
+    }
+}
+
+/// What is known about a client when its TLS handshake is over.
+struct TLSClient: Sendable {
+    let environment: Environment
+    /// Wall clock at that moment, in microseconds since 1970.
+    let unixMicroseconds: Int64
+    /// The certificate it presented, in DER; nothing has been verified but that the client has its key.
+    var certificate: [UInt8]?
 }
 
 /// A service's side of one connection, which may remember what earlier requests on it established.
 ///
 /// Used on the connection's event loop only.
 protocol ProviderSession: AnyObject {
+    /// Whether the TLS handshake has proven a valid credential already.
+    var isTrustedFromStart: Bool { get }
+
     /// Decides about one complete request as the service would.
     func judge(_ request: PushRequest) -> Judgement
 
@@ -32,6 +84,10 @@ protocol ProviderSession: AnyObject {
     func answer(_ fault: StatusFault, to judgement: Judgement, unixMicroseconds: Int64) -> ProviderAnswer
 }
 
+extension ProviderSession {
+    var isTrustedFromStart: Bool { false }
+}
+
 /// What a service makes of a request.
 struct Judgement {
     /// The device the request names: what faults match and counts tell apart; empty if it names none.
@@ -41,6 +97,13 @@ struct Judgement {
     /// Whether the request proved a valid credential, which widens the connection's stream limit.
     var trusted = false
     var answer: ProviderAnswer
+    /// Whether an accepted request is a push to a device, and not for a token, a channel or a mere check.
+    var delivers = true
+    /// What the ledger shows for the body where that is not the body itself: what the device decrypts, or a form
+    /// without its secret.
+    var shownBody: [UInt8]?
+    /// A mistake of the sender that the real service could not have seen and so does not answer.
+    var problem: String?
 }
 
 /// An answer on its way to the client.
@@ -50,6 +113,8 @@ struct ProviderAnswer {
     var reason: String?
     var headers: [(name: String, value: String)] = []
     var body: String?
+    /// Whether the body is sent in two DATA frames, as Google's services may do.
+    var splitsBody = false
 
     var isAccepted: Bool { (200..<300).contains(status) }
 }

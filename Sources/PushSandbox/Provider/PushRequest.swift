@@ -20,6 +20,21 @@ struct RequestHead {
             }
         }
     }
+
+    /// The first value of a header field, by its lower-case name.
+    func header(_ name: String) -> String? {
+        fields.first(name: name)
+    }
+
+    /// `authority` without its port.
+    var host: Substring {
+        authority.hasPrefix("[") ? authority[...] : authority.prefix { $0 != ":" }
+    }
+
+    /// Scheme, host and port if it is not the default (RFC 6454 section 6.2).
+    var origin: String {
+        "https://" + (authority.hasSuffix(":443") ? String(authority.dropLast(4)) : authority)
+    }
 }
 
 /// One complete request as a simulated provider sees it.
@@ -31,4 +46,9 @@ struct PushRequest {
     let atNanoseconds: UInt64
     /// Wall clock at the complete request, in microseconds since 1970.
     let unixMicroseconds: Int64
+
+    /// The body.
+    var bytes: [UInt8] { Array(body.readableBytesView) }
+    /// Length of the body in bytes.
+    var length: Int { body.readableBytes }
 }

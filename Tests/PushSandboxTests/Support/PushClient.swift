@@ -5,6 +5,32 @@ import NIOPosix
 import NIOSSL
 import Threading
 
+@testable import PushSandbox
+
+/// What a client shows in the TLS handshake.
+struct ClientCertificate {
+    let chain: [NIOSSLCertificate]
+    let key: NIOSSLPrivateKey
+
+    init(_ identity: CertificateAuthority.Identity) throws {
+        chain = [try NIOSSLCertificate(bytes: Array(identity.certificate.utf8), format: .pem)]
+        key = try NIOSSLPrivateKey(bytes: Array(identity.key.utf8), format: .pem)
+    }
+
+    /// Reads PEM with certificate and key.
+    init(pemFile: String) throws {
+        chain = try NIOSSLCertificate.fromPEMFile(pemFile)
+        key = try NIOSSLPrivateKey(file: pemFile, format: .pem)
+    }
+
+    /// Reads PKCS#12.
+    init(file: String, password: String) throws {
+        let bundle = try NIOSSLPKCS12Bundle(file: file, passphrase: Array(password.utf8))
+        chain = bundle.certificateChain
+        key = bundle.privateKey
+    }
+}
+
 /// A client that works on HTTP/2 frames and remembers everything the server sent.
 final class PushClient: Sendable {
     struct Response: Sendable {
@@ -18,6 +44,13 @@ final class PushClient: Sendable {
         var reason: String {
             body.split(separator: "\"").dropFirst(3).first.map(String.init) ?? ""
         }
+
+        func header(_ name: String) -> String? { headers.first(name: name) }
+
+        /// The body as JSON.
+        var json: JSONObject { JSONParser.parse(body.utf8)?.members ?? JSONObject() }
+        /// Frames that the body came in.
+        var dataFrames = 0
     }
 
     struct GoAway: Sendable, Equatable {
@@ -47,12 +80,21 @@ final class PushClient: Sendable {
     private let channelBox = Locked<(any Channel)?>(nil)
 
     /// Opens a connection; `first` is sent before anything can have come from the server.
-    static func connect(port: Int, caFile: String, alpn: String = "h2", first: [TestRequest]) async throws -> PushClient
-    {
+    static func connect(
+        port: Int,
+        caFile: String,
+        alpn: String = "h2",
+        certificate: ClientCertificate? = nil,
+        first: [TestRequest]
+    ) async throws -> PushClient {
         let client = PushClient()
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.trustRoots = .file(caFile)
         configuration.applicationProtocols = [alpn]
+        if let certificate {
+            configuration.certificateChain = certificate.chain.map { .certificate($0) }
+            configuration.privateKey = .privateKey(certificate.key)
+        }
         let tls = try NIOSSLContext(configuration: configuration)
         let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .channelInitializer { channel in
@@ -152,10 +194,13 @@ final class PushClient: Sendable {
     static func frames(_ request: TestRequest, on stream: Int) -> [HTTP2Frame] {
         let id = HTTP2StreamID(stream)
         var frames = [
-            HTTP2Frame(streamID: id, payload: .headers(.init(headers: request.head, endStream: request.body.isEmpty)))
+            HTTP2Frame(
+                streamID: id,
+                payload: .headers(.init(headers: request.head, endStream: request.content.isEmpty))
+            )
         ]
-        if !request.body.isEmpty {
-            let data = IOData.byteBuffer(ByteBuffer(string: request.body))
+        if !request.content.isEmpty {
+            let data = IOData.byteBuffer(ByteBuffer(bytes: request.content))
             frames.append(HTTP2Frame(streamID: id, payload: .data(.init(data: data, endStream: true))))
         }
         return frames
@@ -195,6 +240,7 @@ private final class FrameRecorder: ChannelInboundHandler {
             case .data(let payload):
                 if case .byteBuffer(let bytes) = payload.data {
                     seen.responses[stream, default: .init()].body += String(buffer: bytes)
+                    seen.responses[stream]?.dataFrames += 1
                 }
                 seen.responses[stream]?.isComplete = payload.endStream
             case .rstStream(let code): seen.responses[stream, default: .init()].reset = code

@@ -32,10 +32,15 @@ struct SandboxFixture {
     }
 
     /// A connection, and a header set that the sandbox accepts.
-    func connect(sandboxEnvironment: Bool = false, first requests: [TestRequest] = []) async throws -> PushClient {
+    func connect(
+        sandboxEnvironment: Bool = false,
+        certificate: ClientCertificate? = nil,
+        first requests: [TestRequest] = []
+    ) async throws -> PushClient {
         try await PushClient.connect(
             port: sandboxEnvironment ? sandbox.sandboxTLSPort : sandbox.tlsPort,
             caFile: sandbox.ready.caFile,
+            certificate: certificate,
             first: requests
         )
     }
@@ -65,6 +70,7 @@ func withSandbox(
         var options = SandboxOptions(directory: folder)
         options.unixMicroseconds = { clock.microseconds }
         change(&options)
+        try ServiceAccountKey.put(into: folder)
         let sandbox = try await PushSandbox.start(options)
         do {
             try await body(SandboxFixture(sandbox: sandbox, clock: clock))

@@ -8,13 +8,23 @@ struct TestRequest {
     var method = "POST"
     var path: String
     var headers: [(String, String)]
-    var body = TestRequest.payload
+    var content = Array(TestRequest.payload.utf8)
+    var authority = "localhost"
+
+    var body: String { String(decoding: content, as: UTF8.self) }
 
     init(token: String = TestRequest.token, id: String? = nil, authorization: String?) {
         path = "/3/device/\(token)"
         headers = [("apns-topic", "com.example.demo"), ("apns-push-type", "alert"), ("apns-priority", "10")]
         if let id { headers.append(("apns-id", id)) }
         if let authorization { headers.append(("authorization", authorization)) }
+    }
+
+    init(_ method: String = "POST", path: String, headers: [(String, String)], body: String = "") {
+        self.method = method
+        self.path = path
+        self.headers = headers
+        content = Array(body.utf8)
     }
 
     /// The same with one header set, replaced, or removed by nil.
@@ -45,13 +55,25 @@ struct TestRequest {
 
     func with(body: String) -> TestRequest {
         var copy = self
-        copy.body = body
+        copy.content = Array(body.utf8)
+        return copy
+    }
+
+    func with(content: [UInt8]) -> TestRequest {
+        var copy = self
+        copy.content = content
+        return copy
+    }
+
+    func with(authority: String) -> TestRequest {
+        var copy = self
+        copy.authority = authority
         return copy
     }
 
     var head: HPACKHeaders {
         var head = HPACKHeaders([
-            (":method", method), (":scheme", "https"), (":authority", "localhost"), (":path", path),
+            (":method", method), (":scheme", "https"), (":authority", authority), (":path", path),
         ])
         for (name, value) in headers {
             head.add(name: name, value: value)

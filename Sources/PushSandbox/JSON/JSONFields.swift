@@ -1,19 +1,21 @@
-/// The members of one JSON object of a fault list, taken out one by one so that what remains is unknown.
-struct FaultFields {
+/// The members of one JSON object that a user wrote, taken out one by one so that what remains is unknown.
+struct JSONFields {
     /// Where the object is, for messages: `faults[2]` or `faults[2].match`.
     let place: String
+    private let code: SandboxError.Code
     private var members: [String: JSONValue]
 
-    init(_ value: JSONValue, place: String) throws(SandboxError) {
+    init(_ value: JSONValue, place: String, code: SandboxError.Code = .malformedFaults) throws(SandboxError) {
         guard case .object(let members) = value else {
-            throw SandboxError(.malformedFaults, "\(place): must be an object")
+            throw SandboxError(code, "\(place): must be an object")
         }
         self.place = place
-        self.members = members
+        self.code = code
+        self.members = Dictionary(members.members.map { ($0.name, $0.value) }, uniquingKeysWith: { _, last in last })
     }
 
     func failure(_ key: String, _ message: String) -> SandboxError {
-        SandboxError(.malformedFaults, "\(place).\(key): \(message)")
+        SandboxError(code, "\(place).\(key): \(message)")
     }
 
     func has(_ key: String) -> Bool {

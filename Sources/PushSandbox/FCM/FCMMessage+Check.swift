@@ -1,0 +1,101 @@
+extension FCMMessage {
+    /// Four weeks, in seconds.
+    private static let longestTTL = 2_419_200.0
+    /// Bytes a message may have on each platform.
+    private static let largest = 4096
+
+    /// Makes FCM's checks in their order.
+    ///
+    /// - Parameter packageName: the simulated app's.
+    /// - Returns: the error to answer with, or nil.
+    func failure(packageName: String) -> GoogleError? {
+        targetFailure ?? dataFailure ?? ttlFailure ?? linkFailure ?? sizeFailure ?? packageFailure(packageName)
+            ?? tokenFailure
+    }
+
+    private var targetFailure: GoogleError? {
+        guard let target = targets.first else {
+            return .invalid("message", "Recipient of the message is not set.")
+        }
+        guard targets.count == 1 else {
+            let text = "Invalid value at 'message' (oneof), oneof field 'target' is already set."
+            return GoogleError(status: 400, message: text, violations: [.init(field: "message", description: text)])
+        }
+        return switch target {
+        case .topic(let name) where !FCMCondition.isTopic(name): .invalid("message.topic", "Malformed topic name")
+        case .condition(let text) where !FCMCondition.isAcceptable(text):
+            .invalid("message.condition", "Invalid condition expression provided.")
+        default: nil
+        }
+    }
+
+    private var dataFailure: GoogleError? {
+        for (path, map) in dataMaps {
+            for (index, member) in map.members.enumerated() where Self.isReserved(member.name) {
+                return .invalid("\(path)[\(index)].key", "Invalid data payload key: \(member.name)")
+            }
+        }
+        return nil
+    }
+
+    private static func isReserved(_ key: String) -> Bool {
+        key == "from" || key == "message_type" || key.hasPrefix("google") || key.hasPrefix("gcm")
+    }
+
+    private var ttlFailure: GoogleError? {
+        guard let seconds = part("android", "ttl")?.text.flatMap(FCMDuration.init)?.seconds else { return nil }
+        guard seconds > Self.longestTTL else { return nil }
+        return .invalid("message.android.ttl", "Invalid ttl: must be from 0 to 2419200 seconds")
+    }
+
+    private var linkFailure: GoogleError? {
+        guard let link = part("webpush", "fcm_options")?.members?.field("link")?.text, !link.hasPrefix("https://")
+        else {
+            return nil
+        }
+        return .invalid("message.webpush.fcm_options.link", "Web push link must be an https URL")
+    }
+
+    private var sizeFailure: GoogleError? {
+        if androidSize > Self.largest { return .invalid("message", "Android message is too big") }
+        if apnsSize > Self.largest { return .invalid("message.apns.payload", "APNs message is too big") }
+        return nil
+    }
+
+    private func packageFailure(_ packageName: String) -> GoogleError? {
+        guard let name = part("android", "restricted_package_name")?.text, name != packageName else { return nil }
+        return .invalid("message.android.restricted_package_name", "The package name does not match the app's")
+    }
+
+    private var tokenFailure: GoogleError? {
+        let token: String
+        switch targets.first {
+        case .token(let text)?: token = text
+        case .installation(let id)?: token = id
+        default: return nil
+        }
+        guard !FCMToken.isWellFormed(token) else { return nil }
+        return GoogleError(
+            status: 400,
+            message: "The registration token is not a valid FCM registration token",
+            code: .invalidArgument
+        )
+    }
+}
+
+/// Registration tokens: opaque, so that nothing but their alphabet is held against them.
+enum FCMToken {
+    private static let longest = 4096
+
+    static func isWellFormed(_ token: String) -> Bool {
+        !token.isEmpty && token.utf8.count <= longest
+            && token.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: ":"):
+                    true
+                default: false
+                }
+            }
+    }
+}

@@ -1,0 +1,113 @@
+/// FCM's side of one connection.
+final class FCMSession: ProviderSession {
+    private let simulator: FCMSimulator
+    private var credentials: AccessTokenState
+    private var sent: UInt64 = 0
+
+    init(simulator: FCMSimulator) {
+        self.simulator = simulator
+        credentials = AccessTokenState(simulator.tokens)
+    }
+
+    func judge(_ request: PushRequest) -> Judgement {
+        let path = request.head.path.split(separator: "?").first ?? ""
+        let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 5, parts[1] == "v1", parts[2] == "projects", parts[4] == "messages:send" else {
+            return Judgement(target: "", answer: .page(404, "The requested URL was not found on this server."))
+        }
+        guard request.head.method == "POST" else {
+            return Judgement(target: "", answer: .page(405, "The request method is inappropriate for the URL."))
+        }
+        let now = request.unixMicroseconds / 1_000_000
+        if let failure = accessFailure(request.head, project: String(parts[3]), now: now) {
+            return Judgement(target: "", answer: failure.answer)
+        }
+        guard let root = JSONParser.parse(request.bytes)?.members else {
+            let text = "Invalid JSON payload received. Unexpected token."
+            return Judgement(target: "", answer: GoogleError(status: 400, message: text).answer)
+        }
+        return judge(root, request, now: now)
+    }
+
+    private func accessFailure(_ head: RequestHead, project: String, now: Int64) -> GoogleError? {
+        switch credentials.check(head.header("authorization"), now: now) {
+        case .missing?:
+            return GoogleError(status: 401, message: "Request is missing required authentication credential.")
+        case .invalid?:
+            return GoogleError(
+                status: 401,
+                message: "Request had invalid authentication credentials. Expected OAuth 2 access token."
+            )
+        case nil: break
+        }
+        if project == simulator.projectID { return nil }
+        // Whether the real service tells another's project from none is not settled; a client should know both.
+        guard simulator.foreignProjectIDs.contains(project) else {
+            return GoogleError(status: 404, message: "Requested entity was not found.")
+        }
+        let text = "Permission 'cloudmessaging.messages.create' denied on resource 'projects/\(project)'."
+        return GoogleError(status: 403, message: text)
+    }
+
+    private func judge(_ root: JSONObject, _ request: PushRequest, now: Int64) -> Judgement {
+        let message = FCMMessage(root)
+        let failure =
+            FCMSchemaCheck.failure(root)
+            ?? message.failure(packageName: simulator.packageName)
+            ?? quotaFailure(message, now: now)
+        let target = message.targets.first
+        return Judgement(
+            target: target?.name ?? "",
+            identity: message.identity,
+            answer: failure?.answer ?? success(message, at: request.unixMicroseconds),
+            delivers: !message.validatesOnly
+        )
+    }
+
+    private func quotaFailure(_ message: FCMMessage, now: Int64) -> GoogleError? {
+        if let seconds = simulator.quota.secondsToWaitForProject(now: now) {
+            return .quota("project:\(simulator.projectID)", "Project message rate exceeded", retryAfter: seconds)
+        }
+        guard let target = message.targets.first, target.isDevice, !message.validatesOnly else { return nil }
+        // Without Retry-After, so that a client meets both kinds.
+        return simulator.quota.hasRoom(for: target.name, now: now)
+            ? nil : .quota("device", "Device message rate exceeded", retryAfter: nil)
+    }
+
+    private func success(_ message: FCMMessage, at unixMicroseconds: Int64) -> ProviderAnswer {
+        sent += 1
+        let id =
+            if message.validatesOnly {
+                "fake_message_id"
+            } else if message.targets.first?.isDevice == true {
+                "0:\(unixMicroseconds)%" + String(unixMicroseconds &+ Int64(sent), radix: 16)
+            } else {
+                String(UInt64(unixMicroseconds) &* 1000 &+ sent % 1000)
+            }
+        return .json(200, #"{"name":"projects/\#(simulator.projectID)/messages/\#(id)"}"#)
+    }
+
+    func answer(_ fault: StatusFault, to judgement: Judgement, unixMicroseconds: Int64) -> ProviderAnswer {
+        let code = fault.reason.flatMap(FCMErrorCode.init(rawValue:))
+        let status = fault.status ?? code?.status ?? 500
+        if let body = fault.body {
+            return ProviderAnswer.raw(status, reason: fault.reason, body).adding(fault.headers)
+        }
+        // What stands between a client and Google answers in HTML.
+        guard status != 502, status != 504, status >= 400 else {
+            return ProviderAnswer.page(status, "Error \(status)").adding(fault.headers)
+        }
+        var error = GoogleError(
+            status: status,
+            message: code?.text ?? fault.reason ?? "Error \(status)",
+            code: code ?? (status >= 500 ? FCMErrorCode.allCases.first { $0.status == status } : nil)
+        )
+        if code == .quotaExceeded {
+            error.quota = GoogleError.Violation(
+                field: "project:\(simulator.projectID)",
+                description: "as a fault wants"
+            )
+        }
+        return error.answer.adding(fault.headers)
+    }
+}

@@ -1,0 +1,85 @@
+/// An error as Google's APIs word it: `{"error": {code, message, status, details}}`.
+struct GoogleError {
+    /// A field with a mistake, in a `google.rpc.BadRequest` detail.
+    struct Violation {
+        let field: String
+        let description: String
+    }
+
+    let status: Int
+    let message: String
+    /// FCM's own code, in a detail of its own; nil where FCM itself was not reached.
+    var code: FCMErrorCode?
+    var violations: [Violation] = []
+    /// What ran out, in a `google.rpc.QuotaFailure` detail.
+    var quota: Violation?
+    /// Seconds in a `Retry-After` header.
+    var retryAfter: Int64?
+
+    /// A message over a limit of rate.
+    static func quota(_ subject: String, _ description: String, retryAfter: Int64?) -> GoogleError {
+        GoogleError(
+            status: 429,
+            message: FCMErrorCode.quotaExceeded.text,
+            code: .quotaExceeded,
+            quota: Violation(field: subject, description: description),
+            retryAfter: retryAfter
+        )
+    }
+
+    /// A message that FCM refuses because of one field.
+    static func invalid(_ field: String, _ description: String) -> GoogleError {
+        GoogleError(
+            status: 400,
+            message: description,
+            code: .invalidArgument,
+            violations: [Violation(field: field, description: description)]
+        )
+    }
+
+    /// The answer: in two DATA frames, so that no client relies on one.
+    var answer: ProviderAnswer {
+        var answer = ProviderAnswer.json(status, reason: code?.rawValue ?? GoogleStatus.name(of: status), body)
+        answer.splitsBody = true
+        if status == 401, code == nil {
+            answer.headers.append((name: "www-authenticate", value: #"Bearer realm="https://accounts.google.com/""#))
+        }
+        if let retryAfter {
+            answer.headers.append((name: "retry-after", value: String(retryAfter)))
+        }
+        return answer
+    }
+
+    private var body: String {
+        let details = [codeDetail, badRequestDetail, quotaDetail].compactMap(\.self).joined(separator: ",")
+        return #"{"error":{"code":\#(status),"message":\#(JSONValue.quoted(message)),"#
+            + #""status":"\#(GoogleStatus.name(of: status))""#
+            + (details.isEmpty ? "}}" : #","details":[\#(details)]}}"#)
+    }
+
+    private var codeDetail: String? {
+        code.map { Self.detail("google.firebase.fcm.v1.FcmError", #""errorCode":"\#($0.rawValue)""#) }
+    }
+
+    private var badRequestDetail: String? {
+        guard !violations.isEmpty else { return nil }
+        let list = violations.map {
+            #"{"field":\#(JSONValue.quoted($0.field)),"description":\#(JSONValue.quoted($0.description))}"#
+        }
+        return Self.detail("google.rpc.BadRequest", #""fieldViolations":[\#(list.joined(separator: ","))]"#)
+    }
+
+    private var quotaDetail: String? {
+        quota.map { quota in
+            let (subject, text) = (JSONValue.quoted(quota.field), JSONValue.quoted(quota.description))
+            return Self.detail(
+                "google.rpc.QuotaFailure",
+                #""violations":[{"subject":\#(subject),"description":\#(text)}]"#
+            )
+        }
+    }
+
+    private static func detail(_ type: String, _ members: String) -> String {
+        #"{"@type":"type.googleapis.com/\#(type)",\#(members)}"#
+    }
+}

@@ -1,0 +1,59 @@
+import CryptoExtras
+import Foundation
+
+/// A signed request for an access token: JWS compact serialization, RS256 (RFC 7523; RFC 7518 section 3.3).
+struct Assertion {
+    /// Seconds an assertion may be valid for.
+    static let longestLife: Int64 = 3600
+    /// How far the clocks of client and service may differ, in seconds.
+    static let clockSkew: Int64 = 300
+    /// Scopes that let their bearer send through FCM.
+    static let scopes: Set<Substring> = [
+        "https://www.googleapis.com/auth/firebase.messaging", "https://www.googleapis.com/auth/cloud-platform",
+    ]
+
+    let header: JSONObject
+    let claims: JSONObject
+    private let signed: Substring
+    private let signature: Data
+
+    /// Takes an assertion apart; nil if it is no JWT.
+    init?(_ text: String) {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 3,
+            let header = Data(base64URL: parts[0]).flatMap(JSONParser.parse)?.members,
+            let claims = Data(base64URL: parts[1]).flatMap(JSONParser.parse)?.members,
+            let signature = Data(base64URL: parts[2])
+        else { return nil }
+        self.header = header
+        self.claims = claims
+        self.signature = signature
+        signed = text[..<parts[1].endIndex]
+    }
+
+    /// Checks everything the token endpoint looks at.
+    ///
+    /// - Parameters:
+    ///   - account: who may ask.
+    ///   - audiences: URLs of the endpoint.
+    ///   - now: wall clock, in seconds since 1970.
+    /// - Returns: why it is refused, or nil.
+    func failure(account: ServiceAccount, audiences: Set<String>, now: Int64) -> OAuthRejection? {
+        guard claims["iss"]?.text == account.clientEmail else { return .accountNotFound }
+        guard header["alg"]?.text == "RS256", header["kid"] == nil || header["kid"]?.text == account.keyID,
+            account.key.publicKey.isValidSignature(
+                _RSA.Signing.RSASignature(rawRepresentation: signature),
+                for: Data(signed.utf8),
+                padding: .insecurePKCS1v1_5
+            )
+        else { return .invalidSignature }
+        guard let audience = claims["aud"]?.text, audiences.contains(audience) else { return .wrongAudience }
+        guard case .integer(let issued)? = claims["iat"], case .integer(let end)? = claims["exp"],
+            issued <= now + Self.clockSkew, end > issued, end - issued <= Self.longestLife, end > now - Self.clockSkew
+        else { return .unreasonableTime }
+        guard let scope = claims["scope"]?.text, !Self.scopes.isDisjoint(with: scope.split(separator: " ")) else {
+            return .invalidScope
+        }
+        return nil
+    }
+}

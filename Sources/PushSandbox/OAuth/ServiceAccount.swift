@@ -1,0 +1,30 @@
+import CryptoExtras
+import Foundation
+
+/// The Google service account of the simulated project.
+struct ServiceAccount: Sendable {
+    let projectID: String
+    let keyID: String
+    let key: _RSA.Signing.PrivateKey
+
+    /// The account's address, which assertions have as `iss`.
+    var clientEmail: String { "fanfare@\(projectID).iam.gserviceaccount.com" }
+
+    /// The file Google's console would let be downloaded.
+    ///
+    /// - Parameter tokenURI: where access tokens are to be fetched.
+    /// - Returns: JSON text.
+    func file(tokenURI: String) -> String {
+        let fields = [
+            ("type", "service_account"),
+            ("project_id", projectID),
+            ("private_key_id", keyID),
+            ("private_key", key.pkcs8PEMRepresentation + "\n"),
+            ("client_email", clientEmail),
+            ("client_id", "100000000000000000000"),
+            ("token_uri", tokenURI),
+        ]
+        return "{\n" + fields.map { "  \(JSONValue.quoted($0.0)): \(JSONValue.quoted($0.1))" }.joined(separator: ",\n")
+            + "\n}\n"
+    }
+}

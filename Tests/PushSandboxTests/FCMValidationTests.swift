@@ -1,0 +1,245 @@
+import Testing
+
+@testable import PushSandbox
+
+@Suite(.timeLimit(.minutes(5)))
+struct FCMValidationTests {
+    /// A message that is wrong, and what Google says to it.
+    struct Row: Sendable {
+        let message: String
+        let field: String?
+        let text: String
+        /// Whether FCM itself refuses, and not the front end before it.
+        var isFCM = true
+    }
+
+    static let token = #""token":"dEvIcE:APA91b-1""#
+
+    static let rows: [Row] = [
+        Row(
+            message: "{\(token),\"x\":1}",
+            field: "message",
+            text: #"Invalid JSON payload received. Unknown name "x" at 'message': Cannot find field."#,
+            isFCM: false
+        ),
+        Row(
+            message: "{\(token),\"android\":{\"notification\":{\"colour\":\"#fff\"}}}",
+            field: "message.android.notification",
+            text:
+                #"Invalid JSON payload received. Unknown name "colour" at 'message.android.notification': Cannot find field."#,
+            isFCM: false
+        ),
+        Row(
+            message: "{\(token),\"data\":{\"a\":\"b\",\"n\":12}}",
+            field: "message.data[1].value",
+            text: "Invalid value at 'message.data[1].value' (TYPE_STRING), 12",
+            isFCM: false
+        ),
+        Row(
+            message: "{\(token),\"notification\":{\"title\":true}}",
+            field: "message.notification.title",
+            text: "Invalid value at 'message.notification.title' (TYPE_STRING), true",
+            isFCM: false
+        ),
+        Row(
+            message: "{\(token),\"android\":{\"priority\":\"FAST\"}}",
+            field: "message.android.priority",
+            text:
+                "Invalid value at 'message.android.priority' (type.googleapis.com/google.firebase.fcm.v1.AndroidMessagePriority), \"FAST\"",
+            isFCM: false
+        ),
+        Row(
+            message: "{\(token),\"android\":{\"ttl\":\"60\"}}",
+            field: "message.android.ttl",
+            text:
+                "Invalid value at 'message.android.ttl' (type.googleapis.com/google.protobuf.Duration), Field 'ttl', Illegal duration format; duration must end with 's'",
+            isFCM: false
+        ),
+        Row(
+            message: "{\(token),\"android\":{\"ttl\":\"-1s\"}}",
+            field: "message.android.ttl",
+            text:
+                "Invalid value at 'message.android.ttl' (type.googleapis.com/google.protobuf.Duration), Field 'ttl', Illegal duration format",
+            isFCM: false
+        ),
+        Row(
+            message: "{\(token),\"apns\":{\"headers\":{\"apns-priority\":10}}}",
+            field: "message.apns.headers[0].value",
+            text: "Invalid value at 'message.apns.headers[0].value' (TYPE_STRING), 10",
+            isFCM: false
+        ),
+        Row(
+            message: "{\(token),\"topic\":\"news\"}",
+            field: "message",
+            text: "Invalid value at 'message' (oneof), oneof field 'target' is already set.",
+            isFCM: false
+        ),
+        Row(message: "{}", field: "message", text: "Recipient of the message is not set."),
+        Row(message: #"{"topic":"/topics/news"}"#, field: "message.topic", text: "Malformed topic name"),
+        Row(
+            message: #"{"condition":"'a' in topics and 'b' in topics"}"#,
+            field: "message.condition",
+            text: "Invalid condition expression provided."
+        ),
+        Row(
+            message: "{\(token),\"data\":{\"a\":\"b\",\"google.x\":\"\"}}",
+            field: "message.data[1].key",
+            text: "Invalid data payload key: google.x"
+        ),
+        Row(
+            message: "{\(token),\"android\":{\"data\":{\"from\":\"\"}}}",
+            field: "message.android.data[0].key",
+            text: "Invalid data payload key: from"
+        ),
+        Row(
+            message: "{\(token),\"android\":{\"ttl\":\"2419200.1s\"}}",
+            field: "message.android.ttl",
+            text: "Invalid ttl: must be from 0 to 2419200 seconds"
+        ),
+        Row(
+            message: "{\(token),\"webpush\":{\"fcm_options\":{\"link\":\"http://example.org\"}}}",
+            field: "message.webpush.fcm_options.link",
+            text: "Web push link must be an https URL"
+        ),
+        Row(
+            message: "{\(token),\"data\":{\"a\":\"\(String(repeating: "x", count: 4096))\"}}",
+            field: "message",
+            text: "Android message is too big"
+        ),
+        Row(
+            message: "{\(token),\"apns\":{\"payload\":{\"a\":\"\(String(repeating: "x", count: 4096))\"}}}",
+            field: "message.apns.payload",
+            text: "APNs message is too big"
+        ),
+        Row(
+            message: "{\(token),\"android\":{\"restricted_package_name\":\"org.other\"}}",
+            field: "message.android.restricted_package_name",
+            text: "The package name does not match the app's"
+        ),
+        Row(
+            message: #"{"token":"not a token"}"#,
+            field: nil,
+            text: "The registration token is not a valid FCM registration token"
+        ),
+    ]
+
+    @Test func everyMistakeIsWordedAsGoogleDoes() async throws {
+        try await withSandbox { fixture in
+            let client = try await fixture.connect()
+            let token = try await GoogleClient(fixture).accessToken(fixture, by: client)
+            for row in Self.rows {
+                let response = try await client.push(.fcm(token, row.message))
+                let error = try #require(response.json["error"]?.members, "\(row.text)")
+                #expect(response.status == 400)
+                #expect(response.dataFrames == 2)
+                #expect(error["code"]?.json == "400")
+                #expect(error["status"]?.text == "INVALID_ARGUMENT")
+                #expect(error["message"]?.text == row.text)
+                let violation = row.field.map { #""fieldViolations":[{"field":"\#($0)""# } ?? "errorCode"
+                #expect(response.body.contains(violation), "\(response.body)")
+                #expect(response.body.contains(#""errorCode":"INVALID_ARGUMENT""#) == row.isFCM, "\(response.body)")
+            }
+            #expect(fixture.sandbox.counts.byProvider["fcm"] == ["400 INVALID_ARGUMENT": Self.rows.count])
+            #expect(fixture.sandbox.counts.distinctTokens == 0)
+            await client.close()
+        }
+    }
+
+    @Test func allMistakesOfShapeAreToldAtOnce() async throws {
+        try await withSandbox { fixture in
+            let client = try await fixture.connect()
+            let token = try await GoogleClient(fixture).accessToken(fixture, by: client)
+            let response = try await client.push(.fcm(token, #"{"token":1,"colour":2,"data":{"a":3}}"#))
+            #expect(response.json["error"]?.members?["message"]?.text?.split(separator: "\n").count == 3)
+            await client.close()
+        }
+    }
+
+    @Test(arguments: [
+        #"{"token":"dEvIcE:APA91b-1","data":{"order":"7"},"notification":{"title":"Order 7","body":"Shipped","image":"https://e.org/i"},"android":{"priority":"HIGH","ttl":"3600.5s","collapseKey":"order-7","directBootOk":true,"notification":{"channel_id":"orders","tag":"order-7","titleLocKey":"t","titleLocArgs":["a"],"notification_count":"3","event_time":"2026-11-21T10:00:00.5Z","vibrate_timings":["0.5s"],"visibility":"SECRET","light_settings":{"color":{"red":1,"green":0.5,"blue":0,"alpha":1},"light_on_duration":"1s","light_off_duration":"1s"}}},"apns":{"headers":{"apns-priority":"10"},"payload":{"aps":{"sound":"default","badge":1}},"fcm_options":{"image":"https://e.org/i"}},"webpush":{"headers":{"TTL":"3600"},"notification":{"vibrate":[1,2],"anything":{"deep":null}},"fcm_options":{"link":"https://example.org/o/7"}},"fcm_options":{"analytics_label":"l"}}"#,
+        #"{"topic":"news-1.2~%"}"#, #"{"condition":"'a' in topics && ('b' in topics || !('c' in topics))"}"#,
+        #"{"fid":"cAFE_-"}"#,
+        #"{"token":"t","android":{"ttl":"2419200s","priority":"normal","restricted_package_name":"com.example.demo"},"notification":null}"#,
+    ])
+    func goodMessagesAreAccepted(message: String) async throws {
+        try await withSandbox { fixture in
+            let client = try await fixture.connect()
+            let token = try await GoogleClient(fixture).accessToken(fixture, by: client)
+            let response = try await client.push(.fcm(token, message))
+            #expect(response.status == 200, "\(response.body)")
+            #expect(response.json["name"]?.text?.hasPrefix("projects/demo-project/messages/") == true)
+            let line = try #require(try await fixture.sandbox.received(after: 1).first)
+            #expect(line.body == #"{"message":\#(message)}"#)
+            #expect(!line.target.isEmpty)
+            await client.close()
+        }
+    }
+
+    @Test func accessIsCheckedBeforeTheMessage() async throws {
+        try await withSandbox { fixture in
+            let client = try await fixture.connect()
+            let token = try await GoogleClient(fixture).accessToken(fixture, by: client)
+            let bad = TestRequest.fcm(token, "{}")
+            let path = "/v1/projects/PROJECT/messages:send"
+            let cases: [(TestRequest, Int, String?)] = [
+                (bad.with(path: "/v1/projects/demo-project/messages"), 404, nil),
+                (bad.with(method: "GET").with(body: ""), 405, nil),
+                (bad.with("authorization", nil), 401, "UNAUTHENTICATED"),
+                (bad.with("authorization", "Basic eDp5"), 401, "UNAUTHENTICATED"),
+                (bad.with("authorization", "Bearer ya29.stranger"), 401, "UNAUTHENTICATED"),
+                (bad.with(path: path.replacing("PROJECT", with: "foreign-project")), 403, "PERMISSION_DENIED"),
+                (bad.with(path: path.replacing("PROJECT", with: "no-project")), 404, "NOT_FOUND"),
+                (bad.with(body: "{"), 400, "INVALID_ARGUMENT"),
+            ]
+            for (request, status, name) in cases {
+                let response = try await client.push(request)
+                #expect(response.status == status)
+                #expect(response.json["error"]?.members?["status"]?.text == name)
+                #expect(!response.body.contains("errorCode"), "no decision of FCM's: the token is kept")
+                #expect(name != nil || response.header("content-type")?.hasPrefix("text/html") == true)
+            }
+            await client.close()
+        }
+    }
+
+    @Test func aMereCheckIsNoPush() async throws {
+        try await withSandbox { fixture in
+            let client = try await fixture.connect()
+            let token = try await GoogleClient(fixture).accessToken(fixture, by: client)
+            let body = #"{"validate_only":true,"message":{"token":"t"}}"#
+            let response = try await client.push(TestRequest.fcm(token).with(body: body))
+            #expect(response.json["name"]?.text == "projects/demo-project/messages/fake_message_id")
+            #expect(fixture.sandbox.counts.distinctTokens == 0)
+            await client.close()
+        }
+    }
+
+    @Test func aRepeatIsToldByTheMessageAndNotByTheTimeItHasLeft() async throws {
+        try await withSandbox { fixture in
+            let client = try await fixture.connect()
+            let token = try await GoogleClient(fixture).accessToken(fixture, by: client)
+            for (order, ttl) in [(1, 60), (2, 60), (1, 59)] {
+                let message = #"{"token":"t","data":{"order":"\#(order)"},"android":{"ttl":"\#(ttl)s"}}"#
+                #expect(try await client.push(.fcm(token, message)).status == 200)
+            }
+            #expect(fixture.sandbox.counts.duplicates == 1)
+            #expect(fixture.sandbox.counts.distinctTokens == 1)
+            await client.close()
+        }
+    }
+}
+
+struct FCMConditionTests {
+    @Test(arguments: [
+        ("'a' in topics", true), (" ( 'a' in topics ) ", true), ("!'a' in topics", true), ("!('a' in topics)", true),
+        ("'a' in topics || 'b' in topics && 'c' in topics", true),
+        ((1...5).map { "'t\($0)' in topics" }.joined(separator: "||"), true),
+        ((1...6).map { "'t\($0)' in topics" }.joined(separator: "||"), false),
+        ("", false), ("'a'", false), ("'' in topics", false), ("\"a\" in topics", false), ("('a' in topics", false),
+        ("'a' in topics)", false), ("'a' in topics &", false), ("'a' in topics && ", false), ("'a b' in topics", false),
+        (String(repeating: "(", count: 60_000), false),
+    ])
+    func theGrammarIsFCMs(condition: String, isAcceptable: Bool) {
+        #expect(FCMCondition.isAcceptable(condition) == isAcceptable)
+    }
+}

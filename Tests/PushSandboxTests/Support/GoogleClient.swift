@@ -1,0 +1,69 @@
+import CryptoExtras
+import Foundation
+
+@testable import PushSandbox
+
+/// Asks for access tokens with the service account that a sandbox wrote, and sends through FCM.
+struct GoogleClient {
+    let account: JSONObject
+    let key: _RSA.Signing.PrivateKey
+
+    init(_ fixture: SandboxFixture) throws {
+        let file = try Data(contentsOf: URL(fileURLWithPath: fixture.sandbox.ready.serviceAccountFile))
+        account = JSONParser.parse(file)?.members ?? JSONObject()
+        key = try _RSA.Signing.PrivateKey(pemRepresentation: account["private_key"]?.text ?? "")
+    }
+
+    /// Claims of a good assertion, with some of them replaced or, by null, removed.
+    func claims(at now: Int64, _ changes: [String: JSONValue] = [:]) -> JSONValue {
+        let good: [(String, JSONValue)] = [
+            ("iss", account["client_email"] ?? .null), ("aud", account["token_uri"] ?? .null),
+            ("scope", .string("https://www.googleapis.com/auth/firebase.messaging")),
+            ("iat", .integer(now)), ("exp", .integer(now + 3600)),
+        ]
+        var claims = JSONObject()
+        for (name, value) in good {
+            if case .null = changes[name] ?? value { continue }
+            claims.append(name, changes[name] ?? value)
+        }
+        return .object(claims)
+    }
+
+    func assertion(
+        header: String = #"{"alg":"RS256","typ":"JWT"}"#,
+        _ claims: JSONValue,
+        padding: _RSA.Signing.Padding = .insecurePKCS1v1_5
+    ) throws -> String {
+        let signed = Data(header.utf8).base64URL + "." + Data(claims.json.utf8).base64URL
+        let signature = try key.signature(for: Data(signed.utf8), padding: padding)
+        return signed + "." + signature.rawRepresentation.base64URL
+    }
+
+    /// A request to the token endpoint.
+    func tokenRequest(_ fixture: SandboxFixture, assertion: String) -> TestRequest {
+        TestRequest(
+            path: "/token",
+            headers: [("content-type", "application/x-www-form-urlencoded")],
+            body: "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=" + assertion
+        )
+        .with(authority: "localhost:\(fixture.sandbox.tlsPort)")
+    }
+
+    /// Gets an access token the proper way.
+    func accessToken(_ fixture: SandboxFixture, by client: PushClient) async throws -> String {
+        let assertion = try assertion(claims(at: fixture.clock.seconds))
+        let response = try await client.push(tokenRequest(fixture, assertion: assertion))
+        return response.json["access_token"]?.text ?? ""
+    }
+}
+
+extension TestRequest {
+    /// A request to FCM that it accepts, if the token is good.
+    static func fcm(_ accessToken: String, _ message: String = #"{"token":"dEvIcE:APA91b-1"}"#) -> TestRequest {
+        TestRequest(
+            path: "/v1/projects/demo-project/messages:send",
+            headers: [("authorization", "Bearer \(accessToken)"), ("content-type", "application/json")],
+            body: #"{"message":\#(message)}"#
+        )
+    }
+}
