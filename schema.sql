@@ -163,6 +163,7 @@ INSERT INTO fanfare.outcome_codes (code, outcome, reason, provider) VALUES
     (9, 'refused', 'not_renderable', NULL),
     (10, 'backlog_dropped', 'stale_after_outage', NULL),
     (11, 'exhausted', 'attempts_used_up', NULL),
+    (12, 'refused', 'destination_forbidden', NULL),
     (32, 'retrying', 'device_throttled', NULL),
     (33, 'retrying', 'topic_throttled', NULL),
     (34, 'retrying', 'sender_throttled', NULL),

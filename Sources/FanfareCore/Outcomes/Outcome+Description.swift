@@ -14,7 +14,7 @@ extension Outcome {
         case .superseded: .superseded
         case .disabled: .disabled
         case .optedOut: .optedOut
-        case .refused: .refused
+        case .refused, .destinationForbidden: .refused
         case .backlogDropped: .backlogDropped
         case .exhausted: .exhausted
         default:

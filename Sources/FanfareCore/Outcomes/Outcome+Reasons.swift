@@ -16,6 +16,7 @@ extension Outcome {
         .refused: "not_renderable",
         .backlogDropped: "stale_after_outage",
         .exhausted: "attempts_used_up",
+        .destinationForbidden: "destination_forbidden",
     ]
 
     private static let retried: [Outcome: String] = [

@@ -38,6 +38,8 @@ public enum Outcome: UInt8, CaseIterable, Sendable {
     case backlogDropped = 10
     /// Attempts, or the time allowed without a `ttl`, used up.
     case exhausted = 11
+    /// Its endpoint is, or resolves to, what must not be connected to.
+    case destinationForbidden = 12
 
     /// Too many pushes for this device.
     case retryingDeviceThrottled = 32

@@ -6,6 +6,8 @@ public enum UnansweredFate: CaseIterable, Sendable {
     case notProcessed
     /// Handed to the socket, then lost, reset or past its deadline: it may have been delivered.
     case ambiguous
+    /// Its endpoint is, or resolves to, what must not be connected to: nothing was sent, and never will be.
+    case forbidden
 }
 
 extension Verdict {
@@ -22,6 +24,8 @@ extension Verdict {
             self.init(.retryingNotProcessed, .retry(Retry(pace: .repeatedly)), replacesConnection: true)
         case .ambiguous where atMostOnce:
             self.init(.unknown, .final)
+        case .forbidden:
+            self.init(.destinationForbidden, .final)
         case .ambiguous:
             self.init(.retryingAnswerLost, .retry(Retry(pace: .onceAtOnce)))
         }

@@ -1,6 +1,7 @@
 internal import FanfareCore
 internal import Logging
 internal import PostgresClient
+internal import PushCrypto
 internal import PushTransport
 
 /// One batch while it is prepared: which pairs are sent, which are decided without a request.
@@ -26,7 +27,8 @@ struct BatchDraft {
     private let owner: Int32
     private let rule: LoadedRule
     private let target: Target
-    private let topic: String
+    private let provider: PushProvider
+    private let app: AppIdentity
     private let events: [Int64: EventRow]
     private let newest: [Int64: Int64]
     private let fields: [Int64: DeviceContext]
@@ -44,7 +46,7 @@ struct BatchDraft {
         owner: Int32,
         rule: LoadedRule,
         target: Target,
-        topic: String,
+        app: AppIdentity,
         events: [Int64: EventRow],
         newest: [Int64: Int64],
         fields: [Int64: DeviceContext]
@@ -54,7 +56,8 @@ struct BatchDraft {
         self.owner = owner
         self.rule = rule
         self.target = target
-        self.topic = topic
+        provider = PushProvider(rawValue: target.platform) ?? .apns
+        self.app = app
         self.events = events
         self.newest = newest
         self.fields = fields
@@ -114,33 +117,42 @@ struct BatchDraft {
             let again = FollowUp.again(at: now, history: batch.history, target: device.target)
             return PairResult(position: Int32(position), outcome: .retryingOtherEnvironment, followUp: again)
         }
+        guard let address = address(of: device, token: token) else {
+            return PairResult(position: Int32(position), outcome: .webPushInvalidSubscription)
+        }
         switch render(event, for: device, id: batch.deviceIDs[position]) {
         case .decided(let outcome): return PairResult(position: Int32(position), outcome: outcome)
         case .variant(let variant):
-            pairs.append(pair(position, token: token, device: device, variant: variant, eventID: eventID))
+            let id = DeliveryID(
+                event: EventID(rawValue: eventID),
+                ruleID: Int64(rule.ruleID),
+                deviceID: batch.deviceIDs[position]
+            )
+            pairs.append(
+                PreparedPair(
+                    position: Int32(position),
+                    variant: variant,
+                    token: token,
+                    address: address,
+                    deliveryID: variants[Int(variant)].push.deliveryHeader?.value(id) ?? [],
+                    registeredAt: device.registeredAt.microseconds
+                )
+            )
             return nil
         }
     }
 
-    private func pair(
-        _ position: Int,
-        token: String,
-        device: DeviceRow,
-        variant: Int32,
-        eventID: Int64
-    ) -> PreparedPair {
-        var id: [UInt8] = []
-        id.reserveCapacity(DeliveryID.textLength)
-        DeliveryID(event: EventID(rawValue: eventID), ruleID: Int64(rule.ruleID), deviceID: batch.deviceIDs[position])
-            .appendText(to: &id)
-        return PreparedPair(
-            position: Int32(position),
-            variant: variant,
-            token: token,
-            path: Array("/3/device/".utf8) + Array(token.utf8),
-            deliveryID: id,
-            registeredAt: device.registeredAt.microseconds
-        )
+    /// Where the push goes; nil for a subscription that can never be encrypted for.
+    private func address(of device: DeviceRow, token: String) -> PushAddress? {
+        switch provider {
+        case .apns: return .shared(path: Array("/3/device/".utf8) + Array(token.utf8), insertion: [])
+        case .fcm: return .shared(path: app.fcmPath, insertion: FCMTarget.token(token).insertion)
+        case .webpush:
+            guard let url = try? HTTPSURL(token), let p256dh = device.p256dh, let auth = device.auth,
+                let keys = try? SubscriptionKeys(p256dh: p256dh, auth: auth)
+            else { return nil }
+            return .subscription(url, keys)
+        }
     }
 
     /// What is decided for all of an event's pairs; nil if they are to be sent.
@@ -197,17 +209,17 @@ struct BatchDraft {
     ) -> Rendered {
         do throws(RenderProblem) {
             let push = try rule.compiled.render(
-                event.renderContext(ttl: timeToLive(of: event)),
-                platform: .apns,
+                event.renderContext(ttl: timeToLive(of: event), now: now),
+                platform: provider,
                 kind: DeviceKind(rawValue: device.kind) ?? .device,
                 locale: locale,
-                topic: topic,
+                topic: app.topic,
                 device: fields
             )
             let variant = PushVariant(
                 event: event,
-                headers: push.headers,
-                body: PushBody(push.body),
+                push: push,
+                body: PushBody(push.body, suffix: push.bodySuffix),
                 deadline: deadline(of: event)
             )
             variants.append(variant)

@@ -7,8 +7,8 @@ internal import PushTransport
 struct BatchPreparer {
     let context: StageContext
     let targets: [Int16: Target]
-    /// The provider's topic of each app, without a push type's suffix.
-    let topics: [String: String]
+    /// By the app's name.
+    let apps: [String: AppIdentity]
 
     /// A batch ready to be sent, and what is already decided about its pairs.
     struct Prepared {
@@ -50,7 +50,7 @@ struct BatchPreparer {
                 owner: owner,
                 rule: rule,
                 target: target,
-                topic: topics[target.app] ?? "",
+                app: apps[target.app] ?? AppIdentity(),
                 events: events,
                 newest: newest,
                 fields: fields
@@ -82,9 +82,10 @@ struct BatchPreparer {
     ) throws(PostgresError) -> [Int64: Int64] {
         let definition = rule.compiled.definition
         guard definition.supersede || definition.backlog == .latestPerCollapse else { return [:] }
+        let now = context.lease.databaseNow
         var keys: [Int64: Int64] = [:]
         for event in events.values {
-            let key = try? rule.compiled.collapseKey(ruleID: Int64(rule.ruleID), event.renderContext(ttl: nil))
+            let key = try? rule.compiled.collapseKey(ruleID: Int64(rule.ruleID), event.renderContext(ttl: nil, now: now))
             if let key { keys[event.id] = key.rawValue }
         }
         var newest: [Int64: Int64] = [:]
@@ -96,15 +97,19 @@ struct BatchPreparer {
 extension EventRow {
     /// What templates may name.
     ///
-    /// - Parameter ttl: the time to live that counts; nil if there is none.
+    /// - Parameters:
+    ///   - ttl: the time to live that counts; nil if there is none.
+    ///   - now: the time by the database, in microseconds since 1970.
     /// - Returns: the context, with an empty payload where it is no object.
-    func renderContext(ttl: Microseconds?) -> RenderContext {
+    func renderContext(ttl: Microseconds?, now: Microseconds) -> RenderContext {
         RenderContext(
             eventID: EventID(rawValue: id),
             eventType: type,
             eventKey: key,
             payload: (try? JSONValue(parsing: payload))?.objectValue ?? JSONObject(),
-            expiration: ttl.map { (createdAt.microseconds + $0) / Micros.second }
+            expiration: ttl.map { (createdAt.microseconds + $0) / Micros.second },
+            now: now / Micros.second,
+            time: createdAt.microseconds / Micros.second
         )
     }
 }

@@ -76,7 +76,7 @@ final class Claimer: Stage {
         for batch in claimed { floors.saw(batch) }
         left = claimed
         context.counters.add { [count = Int64(claimed.count)] in $0.batchesClaimed += count }
-        let preparer = BatchPreparer(context: context, targets: context.directory.all, topics: roster.topics)
+        let preparer = BatchPreparer(context: context, targets: context.directory.all, apps: roster.identities)
         // Most urgent first: a one-off must not wait while a broadcast's tokens are read.
         for group in groups(claimed) {
             for prepared in try preparer.prepare(group, owner: owner, on: connection) {

@@ -10,13 +10,17 @@ struct DeviceRow {
     let isEnabled: Bool
     let registeredAt: Timestamp
     let locale: String?
+    /// A Web Push subscription's public key; nil on other platforms.
+    let p256dh: String?
+    /// A Web Push subscription's secret; nil on other platforms.
+    let auth: String?
 }
 
 /// Tokens and state of a batch's devices, in the order asked; read at send time, not when the batch was planned.
 struct FetchDevices: PostgresStatement {
     static let name = "fetch_devices"
     static let sql = """
-        SELECT d.token, d.target_id, d.kind, d.disabled_at IS NULL, d.registered_at, d.locale
+        SELECT d.token, d.target_id, d.kind, d.disabled_at IS NULL, d.registered_at, d.locale, d.p256dh, d.auth
         FROM unnest($1::bigint[]) WITH ORDINALITY AS u (id, position)
         LEFT JOIN fanfare.devices AS d ON d.id = u.id
         ORDER BY u.position
@@ -36,7 +40,9 @@ struct FetchDevices: PostgresStatement {
                 kind: "",
                 isEnabled: false,
                 registeredAt: Timestamp(microseconds: 0),
-                locale: nil
+                locale: nil,
+                p256dh: nil,
+                auth: nil
             )
         }
         return DeviceRow(
@@ -45,7 +51,9 @@ struct FetchDevices: PostgresStatement {
             kind: try row.string(2),
             isEnabled: try row.bool(3),
             registeredAt: try row.timestamp(4),
-            locale: try row.string(orNil: 5)
+            locale: try row.string(orNil: 5),
+            p256dh: try row.string(orNil: 6),
+            auth: try row.string(orNil: 7)
         )
     }
 }

@@ -1,12 +1,13 @@
 internal import FanfareCore
 internal import PostgresClient
+internal import PushCrypto
 internal import PushTransport
 
 /// What all devices of one event, locale and kind get.
 struct PushVariant: Sendable {
     let event: EventRow
-    /// The provider's headers without authorization and the delivery's id.
-    let headers: [(name: String, value: String)]
+    let push: RenderedPush
+    /// What of ``push`` all devices share, ready to be sent; for Web Push before it is encrypted.
     let body: PushBody
     let deadline: Deadline
 }
@@ -18,11 +19,32 @@ struct PreparedPair: Sendable {
     let variant: Int32
     /// Kept for evidence and log hashes; never logged itself.
     let token: String
-    /// The request path; holds the token.
-    let path: [UInt8]
-    /// `apns-id`, equal on every retry.
+    let address: PushAddress
+    /// The value of the delivery header, equal on every retry; empty if there is none.
     let deliveryID: [UInt8]
     let registeredAt: Microseconds
+}
+
+/// What an app is called at its providers.
+struct AppIdentity: Sendable {
+    /// APNs: the bundle id, without a push type's suffix.
+    var topic = ""
+    /// FCM: the request path, which names the project.
+    var fcmPath: [UInt8] = []
+}
+
+/// Where a pair's request goes; holds the token.
+enum PushAddress: Sendable {
+    /// The provider's one endpoint: the path, and what is inserted into the shared body.
+    case shared(path: [UInt8], insertion: [UInt8])
+    /// A browser's subscription.
+    case subscription(HTTPSURL, SubscriptionKeys)
+
+    /// The endpoint of a provider that has many; else nil.
+    var origin: Endpoint? {
+        if case .subscription(let url, _) = self { return url.origin }
+        return nil
+    }
 }
 
 /// A claimed batch, rendered and with tokens: all that sending needs.

@@ -1,127 +1,107 @@
 internal import FanfareCore
 internal import Foundation
-internal import HTTP2Client
+internal import Logging
 internal import PushCrypto
 internal import PushTransport
 
-/// What an app's APNs credentials become: a pool for each environment, one token for both.
+/// What an app's credentials become: pools for each provider and environment.
 ///
 /// Compared by identity: the same object means that nothing about the app has changed.
 final class AppSenders: Sendable {
-    let credentials: Configuration.APNS
-    /// Production first, then the sandbox environment.
+    let identity: AppIdentity
     let pools: [PoolSettings]
-    private let key: SigningKey
-    private let caDigest: [UInt8]?
-    private let tokens: ProviderTokens
+    private let material: Material
+    /// Nil unless APNs pushes are signed.
+    private let apnsTokens: ProviderTokens?
 
-    private init(
-        app: String,
-        _ credentials: Configuration.APNS,
-        key: SigningKey,
-        caDigest: [UInt8]?,
-        tokens: ProviderTokens,
-        send: Configuration.Send
-    ) {
-        self.credentials = credentials
-        self.key = key
-        self.caDigest = caDigest
-        self.tokens = tokens
-        let threads = min(send.threads, send.connections)
-        pools = [("production", credentials.endpoint), ("sandbox", credentials.sandboxEndpoint)].map {
-            name,
-            endpoint in
-            var options = TransportOptions()
-            options.connections = max(1, send.connections / threads)
-            options.streams = send.streams
-            options.caFile = credentials.caFile
-            return PoolSettings(
-                target: Target(id: 0, app: app, platform: "apns", environment: name),
-                tokens: tokens,
-                threads: threads,
-                makeTransport: { [options] in try HTTP2Client(endpoint: endpoint, options: options) }
-            )
+    /// All that an app's senders are made of: the same again makes the same senders.
+    private struct Material: Equatable {
+        let app: Configuration.App
+        /// SHA-256 of each file that the configuration names, by path.
+        let files: [String: [UInt8]]
+
+        init(_ app: Configuration.App) {
+            self.app = app
+            let paths: [String?] = [
+                app.apns?.keyFile, app.apns?.certificateFile, app.apns?.certificatePasswordFile, app.apns?.caFile,
+                app.fcm?.serviceAccountFile, app.fcm?.caFile, app.webPush?.vapidKeyFile, app.webPush?.caFile,
+            ]
+            var files: [String: [UInt8]] = [:]
+            for case let path? in paths {
+                files[path] = FileManager.default.contents(atPath: path).map { sha256(Array($0)) }
+            }
+            self.files = files
+        }
+
+        /// Whether APNs takes the tokens of both for the same: it refuses a key's token that changes within twenty
+        /// minutes, whatever else about the app has changed.
+        func hasSameIssuer(as other: Material) -> Bool {
+            guard let own = app.apns, let others = other.app.apns else { return false }
+            return own.keyID == others.keyID && own.teamID == others.teamID
+                && files[own.keyFile] == other.files[others.keyFile]
         }
     }
 
-    /// Reads all apps' key and CA files and describes their pools.
+    private init(
+        _ name: String,
+        material: Material,
+        before: AppSenders?,
+        parts: SenderParts
+    ) throws(DaemonError) {
+        self.material = material
+        var identity = AppIdentity()
+        var pools: [PoolSettings] = []
+        var tokens: ProviderTokens?
+        if let apns = material.app.apns {
+            identity.topic = apns.topic
+            if apns.certificateFile == nil {
+                let kept = before.flatMap { $0.material.hasSameIssuer(as: material) ? $0.apnsTokens : nil }
+                tokens = if let kept { kept } else { try parts.tokens(apns, app: name) }
+            }
+            pools += try parts.apnsPools(apns, app: name, tokens: tokens)
+        }
+        if let fcm = material.app.fcm {
+            let (pool, path) = try parts.fcmPool(fcm, app: name)
+            pools.append(pool)
+            identity.fcmPath = path
+        }
+        if let webPush = material.app.webPush {
+            pools.append(try parts.webPushPool(webPush, app: name))
+        }
+        self.identity = identity
+        self.pools = pools
+        apnsTokens = tokens
+    }
+
+    /// Reads all apps' files and describes their pools.
     ///
     /// - Parameters:
     ///   - apps: from the configuration.
     ///   - before: what is in force. An app that is as it was, files included, stays the same object.
     ///   - send: threads, connections and streams.
     ///   - environment: variables of the process.
+    ///   - logger: told of credentials that cannot be renewed.
     /// - Returns: by app; those without credentials are missing.
     /// - Throws: ``DaemonError`` for a file that cannot be used; nothing has happened then.
     static func read(
         _ apps: [String: Configuration.App],
         before: [String: AppSenders] = [:],
         send: Configuration.Send,
-        environment: [String: String]
+        environment: [String: String],
+        logger: Logger
     ) throws(DaemonError) -> [String: AppSenders] {
+        let parts = SenderParts(files: CredentialFiles(environment: environment), send: send, logger: logger)
         var all: [String: AppSenders] = [:]
         for (name, app) in apps.sorted(by: { $0.key < $1.key }) {
-            guard let credentials = app.apns else { continue }
-            let key = try key(of: credentials, app: name, environment: environment)
-            let caDigest = try digestOfCA(of: credentials, app: name)
-            let old = before[name]
-            let isSameKey = old.map { $0.key.isSameKey(as: key) } ?? false
-            if let old, isSameKey, old.credentials == credentials, old.caDigest == caDigest {
+            let material = Material(app)
+            let fresh = try AppSenders(name, material: material, before: before[name], parts: parts)
+            guard !fresh.pools.isEmpty else { continue }
+            if let old = before[name], old.material == material {
                 all[name] = old
-                continue
+            } else {
+                all[name] = fresh
             }
-            // APNs refuses a key's token that changes within twenty minutes, whatever else about the app has changed.
-            let isSameIssuer =
-                isSameKey && old?.credentials.keyID == credentials.keyID
-                && old?.credentials.teamID == credentials.teamID
-            let kept = isSameIssuer ? old?.tokens : nil
-            all[name] = AppSenders(
-                app: name,
-                credentials,
-                key: key,
-                caDigest: caDigest,
-                tokens: kept ?? ProviderTokens(key: key, keyID: credentials.keyID, teamID: credentials.teamID),
-                send: send
-            )
         }
         return all
-    }
-
-    /// Reads an app's signing key.
-    static func key(
-        of credentials: Configuration.APNS,
-        app: String,
-        environment: [String: String]
-    ) throws(DaemonError) -> SigningKey {
-        let guarded = ["/run/secrets"] + [environment["CREDENTIALS_DIRECTORY"]].compactMap { $0 }
-        do throws(KeyError) {
-            return try SigningKey.load(pemFile: credentials.keyFile, expecting: .es256, guardedFolders: guarded)
-        } catch {
-            throw DaemonError(
-                .configuration,
-                "apps.\(app).apns.key_file: \(error)",
-                hint: "Apple's developer site makes the .p8 file."
-            )
-        }
-    }
-
-    /// Proves that the CA file is of use, and remembers what is in it.
-    private static func digestOfCA(
-        of credentials: Configuration.APNS,
-        app: String
-    ) throws(DaemonError) -> [UInt8]? {
-        guard let file = credentials.caFile else { return nil }
-        var options = TransportOptions()
-        options.caFile = file
-        do throws(TransportError) {
-            _ = try HTTP2Client(endpoint: credentials.endpoint, options: options)
-        } catch {
-            throw DaemonError(
-                .configuration,
-                "apps.\(app).apns.ca_file: \(error)",
-                hint: "It holds the certificates to trust, as PEM."
-            )
-        }
-        return FileManager.default.contents(atPath: file).map { sha256(Array($0)) }
     }
 }

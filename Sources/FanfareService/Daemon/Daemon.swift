@@ -44,7 +44,12 @@ public struct Daemon: Sendable {
             database: database,
             counters: PipelineCounters()
         )
-        let apps = try AppSenders.read(configuration.apps, send: configuration.send, environment: environment)
+        let apps = try AppSenders.read(
+            configuration.apps,
+            send: configuration.send,
+            environment: environment,
+            logger: logger
+        )
         let results = Mailbox<RecorderMessage>()
         senders = SenderPools(apps, context: context, recorder: results)
         pipeline = Pipeline(context: context, senders: senders, results: results)
@@ -64,7 +69,8 @@ public struct Daemon: Sendable {
             fresh.apps,
             before: senders.roster.apps,
             send: configuration.send,
-            environment: environment
+            environment: environment,
+            logger: logger
         )
         context.apply(StageSettings(fresh, version: version))
         senders.replace(with: apps)

@@ -68,7 +68,7 @@ struct RuleChecker {
         case .tokens(let text, _): (audience, path) = ("tokens", text)
         case .topic: audience = "topic"
         case .condition: audience = "condition"
-        case .everyone: break
+        case .everyone, .native: break
         }
         if let text = path {
             if let problem = try probe(text, "to.\(audience)", isPredicate: false, connection) {

@@ -123,7 +123,7 @@ private struct AudienceWork {
             newest.append((key.rawValue, match.eventID))
         }
         switch rule.compiled.audience {
-        case .users: break
+        case .users, .native: break
         case .tokens: tokens.append(match)
         case .topic: if let name = try rule.compiled.audience.topicName(event) { topics.append((match, name)) }
         case .condition(let condition): conditions.append((match, try condition.clauses(event)))

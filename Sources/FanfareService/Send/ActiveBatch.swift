@@ -3,6 +3,11 @@ internal import PushTransport
 
 /// A batch at a sender: how far it is sent, what was answered since the recorder was last told.
 final class ActiveBatch {
+    private struct OriginVariant: Hashable {
+        let origin: Endpoint
+        let variant: Int32
+    }
+
     let batch: PreparedBatch
     /// Index of the first pair not handed to the transport.
     var next = 0
@@ -13,7 +18,8 @@ final class ActiveBatch {
     private var cancelVersion = 0
     private var cancelled: [Bool] = []
     private var heads: [HeaderBlock?]
-    private var headGeneration = 0
+    private var originHeads: [OriginVariant: HeaderBlock] = [:]
+    private var headGeneration = -1
 
     init(_ batch: PreparedBatch) {
         self.batch = batch
@@ -38,49 +44,36 @@ final class ActiveBatch {
         return deadline.at <= now ? deadline.outcome : nil
     }
 
-    /// The header block of a variant, made once per credential.
+    /// The header block of a variant, made once per credential and origin.
     ///
     /// - Parameters:
     ///   - variant: its index.
-    ///   - token: the credential to use.
-    ///   - cache: the sender's last block.
-    /// - Returns: the block, shared with other variants that have the same fields.
+    ///   - generation: of the credential to use.
+    ///   - origin: where it goes; nil for the provider's one endpoint.
+    ///   - make: makes it.
+    /// - Returns: the block, shared with other pairs.
     /// - Throws: for a field that cannot be sent.
     func head(
         _ variant: Int32,
-        token: ProviderTokens.Token,
-        cache: HeadCache
+        generation: Int,
+        origin: Endpoint? = nil,
+        make: () throws(HeaderError) -> HeaderBlock
     ) throws(HeaderError) -> HeaderBlock {
-        if headGeneration != token.generation {
-            headGeneration = token.generation
+        if headGeneration != generation {
+            headGeneration = generation
             heads = Array(repeating: nil, count: heads.count)
+            originHeads = [:]
         }
-        if let head = heads[Int(variant)] { return head }
-        let head = try cache.block(batch.variants[Int(variant)].headers, token: token)
-        heads[Int(variant)] = head
+        guard let origin else {
+            if let head = heads[Int(variant)] { return head }
+            let head = try make()
+            heads[Int(variant)] = head
+            return head
+        }
+        let place = OriginVariant(origin: origin, variant: variant)
+        if let head = originHeads[place] { return head }
+        let head = try make()
+        originHeads[place] = head
         return head
-    }
-}
-
-/// The header block a sender made last: events of one rule mostly have the same fields, and to check and prepare a block
-/// costs as much as to send a push.
-final class HeadCache {
-    private var headers: [(name: String, value: String)] = []
-    private var generation = 0
-    private var block: HeaderBlock?
-
-    /// Gives the block for a message's fields and a credential.
-    func block(
-        _ headers: [(name: String, value: String)],
-        token: ProviderTokens.Token
-    ) throws(HeaderError) -> HeaderBlock {
-        if let block, generation == token.generation, headers.elementsEqual(self.headers, by: ==) { return block }
-        var fields: [HeaderField] = []
-        for header in headers { fields.append(try HeaderField(header.name, header.value)) }
-        fields.append(try HeaderField("content-type", "application/json"))
-        fields.append(try HeaderField("authorization", token.authorization))
-        let fresh = try HeaderBlock(fields, varyingName: "apns-id")
-        (self.headers, generation, block) = (headers, token.generation, fresh)
-        return fresh
     }
 }

@@ -25,13 +25,17 @@ struct AnswerJudge {
     func verdict(_ answer: PushAnswer, pair: PreparedPair, batch: PreparedBatch, generation: Int) -> Verdict {
         let verdict = judge(answer, pair: pair, batch: batch)
         switch verdict.disposition {
-        case .renewCredential: renew(generation)
+        case .renewCredential: renew(generation, origin: pair.address.origin)
         case .pauseCredential:
-            // A credential that is wrong is wrong for the next push too: let probes find out when it is mended.
-            let now = Clocks.steady
-            shared.breaker.withLock { $0.record(.failed, count: Breaker.leastAnswers, at: now) }
+            stop(pair.address.origin)
             context.logger.error(
                 "the provider refuses this configuration",
+                metadata: metadata(answer, verdict, pair: pair, batch: batch)
+            )
+            return verdict
+        case .callOperator:
+            context.logger.error(
+                "the provider refuses this configuration for some devices",
                 metadata: metadata(answer, verdict, pair: pair, batch: batch)
             )
             return verdict
@@ -78,19 +82,17 @@ struct AnswerJudge {
         let fate: UnansweredFate
         switch answer.fate {
         case .answered:
-            guard answer.status != 200 else { return .accepted }
-            let said = APNSAnswer(
-                status: Int(answer.status),
-                body: answer.body,
-                retryAfter: answer.header("retry-after")
-            )
-            return said.verdict(
+            // Nearly every answer; the clock is not read for it.
+            if answer.status == 200 && !shared.settings.hasManyOrigins { return .accepted }
+            return shared.settings.access.verdict(
+                answer,
                 in: AttemptContext(
                     history: batch.claimed.history,
                     registeredAt: pair.registeredAt,
                     answeredAt: context.lease.databaseNow
                 )
             )
+        case .notSent where answer.cause == .forbidden: fate = .forbidden
         case .notSent: fate = .notSent
         case .notProcessed: fate = .notProcessed
         case .ambiguous: fate = .ambiguous
@@ -98,16 +100,22 @@ struct AnswerJudge {
         return Verdict(fate: fate, atMostOnce: batch.isAtMostOnce)
     }
 
-    private func renew(_ generation: Int) {
+    /// A credential that is wrong is wrong for the next push too: lets probes find out when it is mended.
+    private func stop(_ origin: Endpoint?) {
+        let now = Clocks.steady
+        shared.breakers.update(origin) { $0.record(.failed, count: Breaker.leastAnswers, at: now) }
+    }
+
+    private func renew(_ generation: Int, origin: Endpoint?) {
         do throws(CryptoError) {
-            let isRenewed = try shared.settings.tokens.renew(
+            let isRenewed = try shared.settings.access.renew(
                 after: generation,
                 at: Clocks.steady,
                 wall: Clocks.wall
             )
             guard !isRenewed else { return }
             context.logger.error("a fresh provider token was called expired; is the clock right?")
-            shared.breaker.withLock { $0.record(.failed, count: Breaker.leastAnswers, at: Clocks.steady) }
+            stop(origin)
         } catch {
             context.logger.error("a provider token could not be signed", metadata: .init([.error: "\(error)"]))
         }

@@ -7,14 +7,8 @@ internal import Threading
 /// APNs accepts a token for an hour, and refuses one that changes within twenty minutes; so it is signed once and renewed
 /// at 45 to 50 minutes, never early (reference: Apple, "Establishing a token-based connection to APNs").
 final class ProviderTokens: Sendable {
-    /// One token, and which of its key's it is.
-    struct Token: Sendable {
-        let authorization: String
-        let generation: Int
-    }
-
     private struct State {
-        var token: Token?
+        var token: Credential?
         var signedAt: Microseconds = 0
         var renewAfter: Microseconds = 0
     }
@@ -39,7 +33,7 @@ final class ProviderTokens: Sendable {
     ///   - wall: wall clock, for `iat`.
     /// - Returns: the header's value, shared by all connections.
     /// - Throws: if OpenSSL cannot sign.
-    func current(at now: Microseconds, wall: Microseconds) throws(CryptoError) -> Token {
+    func current(at now: Microseconds, wall: Microseconds) throws(CryptoError) -> Credential {
         try state.withLock { state throws(CryptoError) in
             if let token = state.token, now - state.signedAt < state.renewAfter { return token }
             return try sign(&state, now, wall)
@@ -63,13 +57,13 @@ final class ProviderTokens: Sendable {
         }
     }
 
-    private func sign(_ state: inout State, _ now: Microseconds, _ wall: Microseconds) throws(CryptoError) -> Token {
+    private func sign(_ state: inout State, _ now: Microseconds, _ wall: Microseconds) throws(CryptoError) -> Credential {
         let jwt = try JSONWebToken.sign(
             header: ["kid": .string(keyID)],
             claims: ["iss": .string(teamID), "iat": .integer(wall / Micros.second)],
             with: key
         )
-        let token = Token(authorization: "bearer " + jwt, generation: (state.token?.generation ?? 0) + 1)
+        let token = Credential(authorization: "bearer " + jwt, generation: (state.token?.generation ?? 0) + 1)
         state.token = token
         state.signedAt = now
         // Not all keys of a daemon in the same minute.

@@ -16,7 +16,7 @@ final class Sender: Stage {
 
     init(index: Int, shared: SenderShared, context: StageContext, recorder: Mailbox<RecorderMessage>) {
         let target = shared.settings.target
-        name = "send-\(target.app)-\(target.environment)-\(index)"
+        name = "send-\(target.app)-\(target.platform)-\(target.environment)-\(index)"
         self.shared = shared
         self.context = context
         self.recorder = recorder
@@ -50,15 +50,23 @@ final class Sender: Stage {
 
     func run() {
         let transport: any PushTransport
+        let writer: any RequestWriter
         do {
             transport = try shared.settings.makeTransport()
+            writer = try shared.settings.access.makeWriter()
         } catch {
             context.logger.error("a sender could not start", metadata: .init([.error: "\(error)"]))
             while let batches = inbox.take() { giveBack(batches) }
             return
         }
         waker.withLock { [wake = transport.waker] in $0 = wake }
-        var desk = SenderDesk(shared: shared, context: context, recorder: recorder, transport: transport)
+        var desk = SenderDesk(
+            shared: shared,
+            context: context,
+            recorder: recorder,
+            transport: transport,
+            writer: writer
+        )
         desk.whenBlocked = { [weak self] in self?.wake() }
         while let batches = inbox.take(timeout: .zero) {
             context.pulses.beat(name)

@@ -1,6 +1,5 @@
 internal import FanfareCore
 internal import Logging
-internal import PushCrypto
 internal import PushTransport
 internal import Threading
 
@@ -22,13 +21,13 @@ struct SenderDesk {
     private let context: StageContext
     private let recorder: Mailbox<RecorderMessage>
     private let transport: any PushTransport
+    private let writer: any RequestWriter
     private let key: ProviderKey
 
     private var queues: [Lane: [ActiveBatch]] = [:]
     private var slots: [Slot?] = []
     private var freeSlots: [Int] = []
     private var answers: [PushAnswer] = []
-    private let heads = HeadCache()
     private var touched: [ActiveBatch] = []
     private var failedConnects = 0
     private var established: UInt64 = 0
@@ -41,12 +40,14 @@ struct SenderDesk {
         shared: SenderShared,
         context: StageContext,
         recorder: Mailbox<RecorderMessage>,
-        transport: any PushTransport
+        transport: any PushTransport,
+        writer: any RequestWriter
     ) {
         self.shared = shared
         self.context = context
         self.recorder = recorder
         self.transport = transport
+        self.writer = writer
         key = ProviderKey(app: shared.settings.target.app, provider: shared.settings.target.platform)
     }
 
@@ -84,11 +85,7 @@ struct SenderDesk {
 
     /// Logs when the breaker opens or closes, and tells `fanfare status`.
     private mutating func watchBreaker() {
-        let word =
-            switch shared.breaker.withLock({ $0.state }) {
-            case .closed: "closed"
-            case .open, .probing: "open"
-            }
+        let word = shared.breakers.isAnyOpen ? "open" : "closed"
         guard word != breakerWord else { return }
         breakerWord = word
         let target = shared.settings.target
@@ -133,25 +130,25 @@ struct SenderDesk {
         guard room > 0 else { return true }
         let now = Clocks.steady
         let end = context.lease.submitsUntil(owner: active.batch.owner)
-        guard let token = currentToken(now) else { return false }
+        guard let credential = currentCredential(now) else { return false }
         var wanted = room
         var isProbe = false
-        switch shared.breaker.withLock({ $0.admit(at: now) }) {
+        switch shared.breakers.admit(nil, at: now) {
         case .all: break
         case .probe: (wanted, isProbe) = (1, true)
         case .nothing: return false
         }
-        let used = pay(for: wanted, from: active, lane: lane, token: token, isProbe: isProbe, end: end)
-        if isProbe && used ?? 0 == 0 { shared.breaker.withLock { $0.probeEnded(.neutral, at: now) } }
+        let used = pay(for: wanted, from: active, lane: lane, credential: credential, isProbe: isProbe, end: end)
+        if isProbe && used ?? 0 == 0 { shared.breakers.update(nil) { $0.probeEnded(.neutral, at: now) } }
         return used != nil
     }
 
-    /// - Returns: how many requests were submitted; nil if W or the retry budget has nothing left.
+    /// - Returns: how many requests were submitted; nil if W, the retry budget or an origin has no room left.
     private mutating func pay(
         for room: Int,
         from active: ActiveBatch,
         lane: Lane,
-        token: ProviderTokens.Token,
+        credential: Credential,
         isProbe: Bool,
         end: Microseconds
     ) -> Int? {
@@ -167,15 +164,15 @@ struct SenderDesk {
             return nil
         }
         transport.sendUntil = Clocks.instant(ofSteady: end)
-        let used = submit(from: active, token: token, granted: granted, isProbe: isProbe)
+        let used = submit(from: active, credential: credential, granted: granted, isProbe: isProbe)
         if used < granted { context.budget.release([BudgetShare(key: key, lane: lane): granted - used]) }
-        return used
+        return used == 0 && active.remaining > 0 ? nil : used
     }
 
     /// - Returns: how many of the granted requests were submitted.
     private mutating func submit(
         from active: ActiveBatch,
-        token: ProviderTokens.Token,
+        credential: Credential,
         granted: Int,
         isProbe: Bool
     ) -> Int {
@@ -183,30 +180,37 @@ struct SenderDesk {
         let databaseNow = context.lease.databaseNow
         var requests: [PushRequest] = []
         requests.reserveCapacity(granted)
+        var chosen: [Endpoint: Int] = [:]
         while requests.count < granted && active.remaining > 0 {
             let index = active.next
             let pair = active.batch.pairs[index]
+            var isProbe = isProbe
+            if let origin = pair.address.origin {
+                guard transport.freeSlots(for: origin) > chosen[origin] ?? 0 else { break }
+                switch shared.breakers.admit(origin, at: Clocks.steady) {
+                case .all: break
+                case .probe: isProbe = true
+                case .nothing:
+                    // Others of the batch go elsewhere: they do not wait for a service that fails.
+                    active.next += 1
+                    note(active, unsent(pair, of: active.batch), slots: 0)
+                    continue
+                }
+                chosen[origin, default: 0] += 1
+            }
             active.next += 1
             if let outcome = active.decision(pair, now: databaseNow) {
                 note(active, PairResult(position: pair.position, outcome: outcome), slots: 0)
                 continue
             }
-            let slot = Slot(active: active, pair: index, generation: token.generation, isProbe: isProbe)
+            let slot = Slot(active: active, pair: index, generation: credential.generation, isProbe: isProbe)
             let tag = takeSlot(slot)
-            do throws(HeaderError) {
-                requests.append(
-                    try PushRequest(
-                        tag: UInt64(tag),
-                        path: pair.path,
-                        head: active.head(pair.variant, token: token, cache: heads),
-                        varyingValue: pair.deliveryID,
-                        body: active.batch.variants[Int(pair.variant)].body
-                    )
-                )
+            do throws(RequestProblem) {
+                requests.append(try writer.write(tag: UInt64(tag), pair, of: active, credential: credential))
             } catch {
                 slots[tag] = nil
                 freeSlots.append(tag)
-                note(active, PairResult(position: pair.position, outcome: .refused), slots: 0)
+                note(active, PairResult(position: pair.position, outcome: error.outcome), slots: 0)
             }
         }
         active.outstanding += requests.count
@@ -214,6 +218,12 @@ struct SenderDesk {
         precondition(taken == requests.count, "a transport took fewer requests than it had slots")
         context.counters.add { [count = Int64(taken)] in $0.requests += count }
         return taken
+    }
+
+    /// What becomes of a pair whose service is not to be asked now.
+    private func unsent(_ pair: PreparedPair, of batch: PreparedBatch) -> PairResult {
+        let verdict = Verdict(fate: .notSent, atMostOnce: batch.isAtMostOnce)
+        return AnswerJudge(shared: shared, context: context).result(verdict, pair: pair, batch: batch)
     }
 
     private mutating func takeSlot(_ slot: Slot) -> Int {
@@ -238,9 +248,9 @@ struct SenderDesk {
         recorder.put(.abandoned(active.batch.claimed.id, unsent: unsent))
     }
 
-    private func currentToken(_ now: Microseconds) -> ProviderTokens.Token? {
+    private func currentCredential(_ now: Microseconds) -> Credential? {
         do {
-            return try shared.settings.tokens.current(at: now, wall: Clocks.wall)
+            return try shared.settings.access.credential(at: now, wall: Clocks.wall)
         } catch {
             context.logger.error("a provider token could not be signed", metadata: .init([.error: "\(error)"]))
             return nil
@@ -251,27 +261,31 @@ struct SenderDesk {
 
     private mutating func poll(_ timeout: Duration) {
         transport.poll(timeout: timeout, into: &answers)
-        let state = transport.state
+        if !shared.settings.hasManyOrigins { watchConnections(transport.state) }
+        takeAnswers()
+    }
+
+    /// Tells the breaker of a provider's one endpoint whether it can be reached.
+    private mutating func watchConnections(_ state: TransportState) {
         if state.established > established {
             established = state.established
-            shared.breaker.withLock { $0.connected() }
+            shared.breakers.update(nil) { $0.connected() }
         }
         if state.failedConnectsInARow > failedConnects {
             let now = Clocks.steady
-            shared.breaker.withLock { $0.connectFailed(at: now) }
+            shared.breakers.update(nil) { $0.connectFailed(at: now) }
             context.logger.warning(
                 "a provider could not be reached",
                 metadata: metadata(.init([.error: "\(state.lastConnectFailure)"]))
             )
         }
         failedConnects = state.failedConnectsInARow
-        takeAnswers()
     }
 
     private mutating func takeAnswers() {
         guard !answers.isEmpty else { return }
         let judge = AnswerJudge(shared: shared, context: context)
-        var health = ProviderTally()
+        var health: [Endpoint?: ProviderTally] = [:]
         for answer in answers {
             let index = Int(answer.tag)
             guard let slot = slots[index] else { continue }
@@ -280,18 +294,31 @@ struct SenderDesk {
             slot.active.outstanding -= 1
             let pair = slot.active.batch.pairs[slot.pair]
             let verdict = judge.verdict(answer, pair: pair, batch: slot.active.batch, generation: slot.generation)
+            let origin = pair.address.origin
             if slot.isProbe {
-                shared.breaker.withLock { $0.probeEnded(verdict.health, at: Clocks.steady) }
+                shared.breakers.update(origin) { $0.probeEnded(verdict.health, at: Clocks.steady) }
             } else {
-                health.count(verdict.health)
+                health[origin, default: ProviderTally()].count(verdict.health)
             }
+            if let origin { watchOrigin(origin, answer) }
             note(slot.active, judge.result(verdict, pair: pair, batch: slot.active.batch), slots: 1)
         }
         let now = Clocks.steady
         let answered = answers.count
-        shared.breaker.withLock { [health] breaker in health.report(to: &breaker, at: now) }
+        for (origin, tally) in health where !tally.isEmpty {
+            shared.breakers.update(origin) { tally.report(to: &$0, at: now) }
+        }
         shared.retries.withLock { $0.answered(answered, at: now) }
         answers.removeAll(keepingCapacity: true)
+    }
+
+    /// Tells the breaker of one of many origins whether it can be reached.
+    private func watchOrigin(_ origin: Endpoint, _ answer: PushAnswer) {
+        switch answer.cause {
+        case .connect, .tls: shared.breakers.update(origin) { $0.connectFailed(at: Clocks.steady) }
+        case .none: shared.breakers.update(origin) { $0.connected() }
+        default: break
+        }
     }
 
     private mutating func note(_ active: ActiveBatch, _ result: PairResult, slots: Int) {
@@ -323,6 +350,8 @@ struct SenderDesk {
 private struct ProviderTally {
     private var accepted = 0
     private var failed = 0
+
+    var isEmpty: Bool { accepted + failed == 0 }
 
     mutating func count(_ health: ProviderHealth) {
         switch health {

@@ -6,7 +6,9 @@ internal import Threading
 /// How to reach one app's provider in one environment.
 struct PoolSettings: Sendable {
     let target: Target
-    let tokens: ProviderTokens
+    let access: any ProviderAccess
+    /// Whether requests name the origins that they go to.
+    var hasManyOrigins = false
     let threads: Int
     /// Makes one thread's transport, on that thread.
     let makeTransport: @Sendable () throws -> any PushTransport
@@ -21,7 +23,7 @@ final class SenderPool: Sendable {
     private static let depth = 4
 
     let settings: PoolSettings
-    let breaker = Locked(Breaker())
+    let breakers = Breakers()
     let retries = Locked(RetryBudget())
     private let waiting = Locked([0, 0, 0])
     private let senders: [Sender]
@@ -30,7 +32,7 @@ final class SenderPool: Sendable {
 
     init(settings: PoolSettings, context: StageContext, recorder: Mailbox<RecorderMessage>) {
         self.settings = settings
-        let shared = SenderShared(settings: settings, breaker: breaker, retries: retries, waiting: waiting)
+        let shared = SenderShared(settings: settings, breakers: breakers, retries: retries, waiting: waiting)
         senders = (0..<max(1, settings.threads)).map { index in
             Sender(index: index, shared: shared, context: context, recorder: recorder)
         }
@@ -71,7 +73,7 @@ final class SenderPool: Sendable {
 /// What the threads of one pool share.
 struct SenderShared: Sendable {
     let settings: PoolSettings
-    let breaker: Locked<Breaker>
+    let breakers: Breakers
     let retries: Locked<RetryBudget>
     let waiting: Locked<[Int]>
 }

@@ -22,8 +22,8 @@ struct SenderRoster: Sendable {
     let apps: [String: AppSenders]
     fileprivate let pools: [Place: SenderPool]
 
-    /// The provider's topic of each app.
-    var topics: [String: String] { apps.mapValues(\.credentials.topic) }
+    /// What each app is called at its providers, by its name.
+    var identities: [String: AppIdentity] { apps.mapValues(\.identity) }
 
     /// Whether this daemon has credentials for a target.
     func serves(_ target: Target) -> Bool { pools[Place(target)] != nil }

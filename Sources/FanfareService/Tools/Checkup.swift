@@ -68,7 +68,7 @@ public struct Checkup: Sendable {
 
     private func keyItem(_ app: String, _ apns: Configuration.APNS) -> CheckItem {
         do throws(DaemonError) {
-            _ = try AppSenders.key(of: apns, app: app, environment: environment)
+            _ = try CredentialFiles(environment: environment).signingKey(apns, app: app)
             return CheckItem(.ok, "key of \(app)", "\(apns.keyFile) is an EC P-256 key, and guarded")
         } catch {
             return CheckItem(.fail, "key of \(app)", error.reason, advice: error.hint)

@@ -29,11 +29,11 @@ struct ProviderProbe {
     }
 
     private func ask(_ environment: [String: String]) throws -> PushAnswer {
-        let key = try AppSenders.key(of: credentials, app: app, environment: environment)
+        let key = try CredentialFiles(environment: environment).signingKey(credentials, app: app)
         let tokens = ProviderTokens(key: key, keyID: credentials.keyID, teamID: credentials.teamID)
         let token = try tokens.current(at: Clocks.steady, wall: Clocks.wall)
         let head = try HeaderBlock([
-            HeaderField("authorization", token.authorization),
+            HeaderField("authorization", token.authorization ?? ""),
             HeaderField("apns-topic", credentials.topic),
             HeaderField("apns-push-type", "alert"),
         ])

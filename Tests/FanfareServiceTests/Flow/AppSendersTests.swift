@@ -1,4 +1,5 @@
 import Foundation
+import Logging
 import TestKit
 import Testing
 
@@ -59,12 +60,14 @@ struct AppSendersTests {
             ["shop": Configuration.App(apns: shop)],
             before: before.map { ["shop": $0] } ?? [:],
             send: Configuration.Send(),
-            environment: [:]
+            environment: [:],
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )
         return try #require(read["shop"])
     }
 
     private func token(of app: AppSenders) throws -> String {
-        try #require(app.pools.first).tokens.current(at: Clocks.steady, wall: Clocks.wall).authorization
+        let credential = try #require(app.pools.first).access.credential(at: Clocks.steady, wall: Clocks.wall)
+        return try #require(credential?.authorization)
     }
 }

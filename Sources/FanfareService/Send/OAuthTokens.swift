@@ -1,0 +1,157 @@
+internal import FanfareCore
+internal import Foundation
+internal import HTTP2Client
+internal import Logging
+internal import PushCrypto
+internal import PushTransport
+internal import Threading
+
+/// The access token of one service account, shared by all connections of the process that use it.
+///
+/// Fetched by a thread of its own (RFC 7523), one at a time, and renewed well before it expires; while the token endpoint
+/// cannot be reached the old one is used as long as it is valid (reference: Google, "Using OAuth 2.0 for server to server
+/// applications").
+final class OAuthTokens: Sendable {
+    private struct State {
+        var current: Credential?
+        var expiresAt: Microseconds = 0
+        var isFetching = false
+        var isWanted = false
+        var fetchedAt: Microseconds = 0
+        var nextFetchAt: Microseconds = 0
+        var failures = 0
+    }
+
+    /// What the token endpoint answers; other members are of no interest.
+    private struct Answer: Decodable {
+        let access_token: String
+        let expires_in: Int64?
+    }
+
+    /// Before its end a token is renewed: a tenth of Google's hour.
+    private static let margin = 6 * Micros.minute
+    /// A token younger than this that is called expired is not renewed at once: the account or a clock is wrong.
+    private static let leastAge = 10 * Micros.second
+    private static let longestPause = 60 * Micros.second
+
+    private let account: ServiceAccount
+    private let url: HTTPSURL
+    private let caFile: String?
+    private let logger: Logger
+    private let state = Locked(State())
+
+    /// - Parameters:
+    ///   - account: the service account.
+    ///   - url: its token endpoint.
+    ///   - caFile: CAs to trust beside the system's.
+    ///   - logger: told of failures, never of tokens.
+    init(account: ServiceAccount, url: HTTPSURL, caFile: String?, logger: Logger) {
+        self.account = account
+        self.url = url
+        self.caFile = caFile
+        self.logger = logger
+    }
+
+    /// The token to use now; begins to fetch one where it is missing or will soon expire.
+    ///
+    /// - Parameter now: steady time.
+    /// - Returns: nil while there is none.
+    func current(at now: Microseconds) -> Credential? {
+        let (credential, mustFetch) = state.withLock { state in
+            let isValid = now < state.expiresAt
+            let isDue = state.isWanted || now >= state.expiresAt - Self.margin
+            guard isDue, !state.isFetching, now >= state.nextFetchAt else {
+                return (isValid ? state.current : nil, false)
+            }
+            state.isFetching = true
+            return (isValid ? state.current : nil, true)
+        }
+        // Not waited for: it ends within the deadline of a request, and a process that exits takes it along.
+        if mustFetch { _ = WorkerThread.start(name: "oauth") { [self] in fetch() } }
+        return credential
+    }
+
+    /// FCM called a token expired.
+    ///
+    /// - Parameters:
+    ///   - generation: which; a newer one may have been fetched since.
+    ///   - now: steady time.
+    /// - Returns: false if the token was only just fetched.
+    func renew(after generation: Int, at now: Microseconds) -> Bool {
+        let isRenewed = state.withLock { state in
+            guard state.current?.generation == generation else { return true }
+            guard now - state.fetchedAt >= Self.leastAge else { return false }
+            state.isWanted = true
+            state.expiresAt = min(state.expiresAt, now)
+            return true
+        }
+        _ = current(at: now)
+        return isRenewed
+    }
+
+    private func fetch() {
+        let start = Clocks.steady
+        do {
+            let (token, lifetime) = try request()
+            state.withLock { state in
+                let generation = (state.current?.generation ?? 0) + 1
+                state = State(
+                    current: Credential(authorization: "Bearer " + token, generation: generation),
+                    expiresAt: start + lifetime,
+                    fetchedAt: start
+                )
+            }
+        } catch {
+            let pause = state.withLock { state in
+                state.failures += 1
+                let pause = min(Micros.second << Int64(min(state.failures - 1, 6)), Self.longestPause)
+                state.isFetching = false
+                state.nextFetchAt = Clocks.steady + pause
+                return pause
+            }
+            logger.error(
+                "an access token could not be fetched",
+                metadata: .init([.error: "\(error); the next attempt comes in \(pause / Micros.second) s"])
+            )
+        }
+    }
+
+    private func request() throws -> (token: String, lifetime: Microseconds) {
+        let assertion = try account.assertion(issuedAt: Clocks.wall / Micros.second)
+        var form = FormRequest(
+            url: url,
+            fields: [
+                (name: "grant_type", value: "urn:ietf:params:oauth:grant-type:jwt-bearer"),
+                (name: "assertion", value: assertion),
+            ]
+        )
+        form.caFile = caFile
+        let answer = try form.send()
+        guard answer.status == 200 else {
+            let said = answer.status == 0 ? answer.detail : "\(answer.status) \(OAuthError(answer.body).code)"
+            throw TokenProblem(description: "\(url.origin) says \(said)")
+        }
+        guard let read = try? JSONDecoder().decode(Answer.self, from: Data(answer.body)) else {
+            throw TokenProblem(description: "\(url.origin) answered 200 without an access token")
+        }
+        return (read.access_token, Microseconds(read.expires_in ?? 3600) * Micros.second)
+    }
+}
+
+/// Why there is no token; safe to log.
+private struct TokenProblem: Error, CustomStringConvertible {
+    let description: String
+}
+
+/// The error of a token endpoint (RFC 6749 section 5.2).
+private struct OAuthError {
+    /// Such as `invalid_grant`; words of our own if there is none.
+    let code: String
+
+    init(_ body: [UInt8]) {
+        let object = (try? JSONValue(parsing: String(decoding: body, as: UTF8.self)))?.objectValue
+        let text = object?["error"]?.stringValue ?? ""
+        let isCode = !text.isEmpty && text.utf8.count <= 64 && text.allSatisfy { $0.isASCII && ($0.isLetter || $0 == "_") }
+        code = isCode ? text : "without a known error"
+    }
+}

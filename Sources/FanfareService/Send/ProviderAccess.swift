@@ -1,0 +1,80 @@
+internal import FanfareCore
+internal import PushCrypto
+internal import PushTransport
+
+/// What sending differs in by provider beside the transport: credentials, requests, answers.
+///
+/// Shared by all threads that send for one app.
+protocol ProviderAccess: Sendable {
+    /// The credential to use now.
+    ///
+    /// - Parameters:
+    ///   - now: steady time.
+    ///   - wall: wall clock.
+    /// - Returns: the credential; nil while there is none yet, so that nothing can be sent.
+    /// - Throws: if OpenSSL cannot sign.
+    func credential(at now: Microseconds, wall: Microseconds) throws(CryptoError) -> Credential?
+
+    /// The provider called a credential expired.
+    ///
+    /// - Parameters:
+    ///   - generation: which; a newer one may have come since.
+    ///   - now: steady time.
+    ///   - wall: wall clock.
+    /// - Returns: false if it is too young to be expired: then a clock or a key is wrong.
+    /// - Throws: if OpenSSL cannot sign.
+    func renew(after generation: Int, at now: Microseconds, wall: Microseconds) throws(CryptoError) -> Bool
+
+    /// Makes what one thread writes its requests with.
+    ///
+    /// - Throws: if OpenSSL lacks what it needs.
+    func makeWriter() throws(CryptoError) -> any RequestWriter
+
+    /// What an answer with a status means.
+    func verdict(_ answer: PushAnswer, in attempt: AttemptContext) -> Verdict
+}
+
+/// What a request proves its sender with.
+struct Credential: Sendable {
+    /// The `authorization` field; nil where it is no field, or one for each origin.
+    let authorization: String?
+    /// Which of its key's it is.
+    let generation: Int
+}
+
+/// Writes one provider's requests, on one thread.
+protocol RequestWriter: AnyObject {
+    /// Writes the request for a pair.
+    ///
+    /// - Parameters:
+    ///   - tag: the caller's number for it.
+    ///   - pair: which.
+    ///   - active: its batch.
+    ///   - credential: what to prove ourselves with.
+    /// - Returns: the request.
+    /// - Throws: ``RequestProblem`` for a pair that can never be sent.
+    func write(
+        tag: UInt64,
+        _ pair: PreparedPair,
+        of active: ActiveBatch,
+        credential: Credential
+    ) throws(RequestProblem) -> PushRequest
+}
+
+/// Why a pair cannot be sent: what is recorded of it.
+struct RequestProblem: Error {
+    let outcome: Outcome
+
+    init(_ outcome: Outcome) {
+        self.outcome = outcome
+    }
+
+    /// Runs something that fails for fields that cannot be sent.
+    static func refusing<Value>(_ body: () throws(HeaderError) -> Value) throws(RequestProblem) -> Value {
+        do throws(HeaderError) {
+            return try body()
+        } catch {
+            throw RequestProblem(.refused)
+        }
+    }
+}
