@@ -93,6 +93,19 @@ public final class SandboxProcess: Sendable {
         _ = try await control("POST", "/faults", Data(faults.utf8))
     }
 
+    /// Makes a simulated browser's subscription, the same for the same name.
+    ///
+    /// - Parameter name: the end of its endpoint's path.
+    /// - Returns: the subscription.
+    /// - Throws: if the sandbox does not answer.
+    public func subscription(_ name: String) async throws -> BrowserSubscription {
+        let body = Data(#"{"name": "\#(name)"}"#.utf8)
+        return try JSONDecoder().decode(
+            BrowserSubscription.self,
+            from: await control("POST", "/subscriptions", body)
+        )
+    }
+
     static func decodeLines(_ lines: Data) throws -> [ReceivedPush] {
         let decoder = JSONDecoder()
         return try lines.split(separator: UInt8(ascii: "\n")).map {

@@ -12,6 +12,14 @@ public struct SandboxReady: Decodable, Sendable {
     public let caFile: String
     /// A configuration for `fanfare` that uses it all.
     public let configFile: String
+    /// The service account of the simulated FCM, JSON.
+    public let serviceAccountFile: String
+    /// The VAPID key that simulated subscriptions are restricted to, PEM.
+    public let vapidKeyFile: String
+    /// A client certificate for the simulated APNs, PKCS #12.
+    public let certificateFile: String
+    /// The password of that file.
+    public let certificatePasswordFile: String
 
     enum CodingKeys: String, CodingKey {
         case tlsPort = "tls_port"
@@ -20,6 +28,10 @@ public struct SandboxReady: Decodable, Sendable {
         case directory = "dir"
         case caFile = "ca_file"
         case configFile = "config_file"
+        case serviceAccountFile = "service_account_file"
+        case vapidKeyFile = "vapid_key_file"
+        case certificateFile = "certificate_file"
+        case certificatePasswordFile = "certificate_password_file"
     }
 }
 
@@ -77,4 +89,20 @@ public struct SandboxCounts: Decodable, Sendable {
         case distinctTokens = "distinct_tokens"
         case byProvider = "by_provider"
     }
+}
+
+/// A browser's push subscription, as `PushSubscription.toJSON()` gives it.
+public struct BrowserSubscription: Decodable, Sendable {
+    /// Its keys.
+    public struct Keys: Decodable, Sendable {
+        /// The public key in base64url.
+        public let p256dh: String
+        /// The secret in base64url.
+        public let auth: String
+    }
+
+    /// Where to push.
+    public let endpoint: String
+    /// What to encrypt with.
+    public let keys: Keys
 }

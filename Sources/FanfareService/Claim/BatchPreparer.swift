@@ -84,9 +84,10 @@ struct BatchPreparer {
         guard definition.supersede || definition.backlog == .latestPerCollapse else { return [:] }
         let now = context.lease.databaseNow
         var keys: [Int64: Int64] = [:]
-        for event in events.values {
-            let key = try? rule.compiled.collapseKey(ruleID: Int64(rule.ruleID), event.renderContext(ttl: nil, now: now))
-            if let key { keys[event.id] = key.rawValue }
+        for row in events.values {
+            let event = row.renderContext(ttl: nil, now: now)
+            let key = try? rule.compiled.collapseKey(ruleID: Int64(rule.ruleID), event)
+            if let key { keys[row.id] = key.rawValue }
         }
         var newest: [Int64: Int64] = [:]
         for row in try connection.run(NewestEvents(keys: Set(keys.values).sorted())) { newest[row.key] = row.eventID }

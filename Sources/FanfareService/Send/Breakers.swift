@@ -14,6 +14,7 @@ final class Breakers: Sendable {
     /// - Parameters:
     ///   - origin: where; nil for the pool's one endpoint.
     ///   - now: steady time.
+    /// - Returns: all, a single probe, or nothing.
     func admit(_ origin: Endpoint?, at now: Microseconds) -> Breaker.Admission {
         all.withLock { all in
             guard all[origin] != nil else { return .all }

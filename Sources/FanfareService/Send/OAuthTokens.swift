@@ -24,8 +24,13 @@ final class OAuthTokens: Sendable {
 
     /// What the token endpoint answers; other members are of no interest.
     private struct Answer: Decodable {
-        let access_token: String
-        let expires_in: Int64?
+        let accessToken: String
+        let expiresIn: Int64?
+
+        enum CodingKeys: String, CodingKey {
+            case accessToken = "access_token"
+            case expiresIn = "expires_in"
+        }
     }
 
     /// Before its end a token is renewed: a tenth of Google's hour.
@@ -134,7 +139,7 @@ final class OAuthTokens: Sendable {
         guard let read = try? JSONDecoder().decode(Answer.self, from: Data(answer.body)) else {
             throw TokenProblem(description: "\(url.origin) answered 200 without an access token")
         }
-        return (read.access_token, Microseconds(read.expires_in ?? 3600) * Micros.second)
+        return (read.accessToken, Microseconds(read.expiresIn ?? 3600) * Micros.second)
     }
 }
 
@@ -151,7 +156,7 @@ private struct OAuthError {
     init(_ body: [UInt8]) {
         let object = (try? JSONValue(parsing: String(decoding: body, as: UTF8.self)))?.objectValue
         let text = object?["error"]?.stringValue ?? ""
-        let isCode = !text.isEmpty && text.utf8.count <= 64 && text.allSatisfy { $0.isASCII && ($0.isLetter || $0 == "_") }
-        code = isCode ? text : "without a known error"
+        let isCode = text.allSatisfy { $0.isASCII && ($0.isLetter || $0 == "_") }
+        code = isCode && (1...64).contains(text.utf8.count) ? text : "without a known error"
     }
 }

@@ -57,7 +57,8 @@ final class ProviderTokens: Sendable {
         }
     }
 
-    private func sign(_ state: inout State, _ now: Microseconds, _ wall: Microseconds) throws(CryptoError) -> Credential {
+    private func sign(_ state: inout State, _ now: Microseconds, _ wall: Microseconds) throws(CryptoError) -> Credential
+    {
         let jwt = try JSONWebToken.sign(
             header: ["kid": .string(keyID)],
             claims: ["iss": .string(teamID), "iat": .integer(wall / Micros.second)],

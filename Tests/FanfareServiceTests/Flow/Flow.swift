@@ -66,7 +66,18 @@ struct Flow {
             environment: [:],
             flags: ["database.url": database.url]
         )
-        configuration.apps = ["shop": configuration.apps.values.first!]
+        var shop = configuration.apps.values.first!
+        shop.fcm = Configuration.FCM()
+        shop.fcm?.serviceAccountFile = sandbox.ready.serviceAccountFile
+        shop.fcm?.endpoint = try Endpoint("https://localhost:\(sandbox.ready.tlsPort)")
+        shop.fcm?.caFile = sandbox.ready.caFile
+        shop.webPush = Configuration.WebPush()
+        shop.webPush?.vapidKeyFile = sandbox.ready.vapidKeyFile
+        shop.webPush?.subject = "mailto:push@example.com"
+        shop.webPush?.allowedHosts = ["localhost"]
+        shop.webPush?.allowedNetworks = ["127.0.0.0/8", "::1/128"]
+        shop.webPush?.caFile = sandbox.ready.caFile
+        configuration.apps = ["shop": shop]
         return configuration
     }
 
@@ -130,7 +141,7 @@ extension ReceivedPush {
 
 /// The simulated services for the tests of a suite: what goes wrong goes by the beginnings of tokens.
 struct FlowSandboxTrait: SuiteTrait, TestScoping {
-    @TaskLocal fileprivate static var sandbox: SandboxProcess?
+    @TaskLocal static var sandbox: SandboxProcess?
 
     private static let faults = """
         [
@@ -143,7 +154,15 @@ struct FlowSandboxTrait: SuiteTrait, TestScoping {
           {"match": {"token": "^e403"}, "do": "status", "reason": "TopicDisallowed"},
           {"match": {"token": "^ec10"}, "do": "close", "times": 1},
           {"match": {"token": "^ec11"}, "do": "close"},
-          {"match": {"token": "^ef00"}, "do": "slow", "ms": 60}
+          {"match": {"token": "^ef00"}, "do": "slow", "ms": 60},
+          {"provider": "fcm", "match": {"token": "^again"}, "do": "status", "status": 503, "reason": "UNAVAILABLE", "times": 1},
+          {"provider": "fcm", "match": {"token": "^gone"}, "do": "status", "reason": "UNREGISTERED"},
+          {"provider": "fcm", "match": {"token": "^html"}, "do": "status", "status": 502, "body": "<html>Bad Gateway</html>", "times": 1},
+          {"provider": "fcm", "match": {"token": "^stale"}, "do": "status", "status": 401, "times": 1},
+          {"provider": "webpush", "match": {"token": "again"}, "do": "status", "status": 503, "times": 1},
+          {"provider": "webpush", "match": {"token": "gone"}, "do": "status", "status": 410},
+          {"provider": "webpush", "match": {"token": "large"}, "do": "status", "status": 413},
+          {"provider": "webpush", "match": {"token": "moved"}, "do": "status", "status": 307, "location": "http://169.254.169.254/"}
         ]
         """
 

@@ -1,3 +1,4 @@
+import FanfareCore
 import Logging
 import PostgresClient
 import TestKit
@@ -129,7 +130,8 @@ extension World {
     /// Reads and renders claimed batches as the claimer does.
     func prepare(_ claimed: [ClaimedBatch], owner: Int32 = 1) throws -> [BatchPreparer.Prepared] {
         context.directory.replace(try connection.run(AllTargets()))
-        let apps = ["shop": AppIdentity(topic: "com.example.shop", fcmPath: Array("/v1/projects/shop/messages:send".utf8))]
+        let path = FCMRequest.path(project: "shop")
+        let apps = ["shop": AppIdentity(topic: "com.example.shop", fcmPath: Array(path.utf8))]
         return try BatchPreparer(context: context, targets: context.directory.all, apps: apps)
             .prepare(claimed, owner: owner, on: connection)
     }

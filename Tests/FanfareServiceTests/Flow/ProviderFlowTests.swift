@@ -1,0 +1,152 @@
+import FanfareCore
+import Foundation
+import PostgresClient
+import TestKit
+import Testing
+
+@testable import FanfareService
+
+/// The same rules to an iPhone, an Android phone and a browser.
+@Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(3)))
+struct ProviderFlowTests {
+    private static let outcomes = """
+        SELECT platform || ' ' || outcome || ' ' || reason FROM fanfare.deliveries
+        WHERE outcome <> 'retrying' ORDER BY platform, device_id
+        """
+
+    @Test func oneEventReachesThreePlatforms() async throws {
+        try await Flow.run { flow in
+            let browser = try await flow.sandbox.subscription("trio")
+            try await flow.sql { world in
+                try world.device("b100", user: "3")
+                try world.register(android: "trio-android", user: "3")
+                try world.register(browser, user: "3")
+                try world.rule(
+                    "order",
+                    event: "order",
+                    to: #"{"users": "$.user"}"#,
+                    #"""
+                    "collapse": "order-{{n}}", "ttl": "1h",
+                    "message": {"notification": {"title": "Order {{n}}", "body": "On its way"}, "data": {"n": "{{n}}"},
+                        "android": {"priority": "HIGH"}}
+                    """#
+                )
+                try world.emit("order", #"{"user": 3, "n": 12}"#)
+            }
+            try await flow.until("SELECT count(*) = 3 FROM fanfare.deliveries WHERE outcome = 'accepted'")
+            let pushes = try await flow.sandbox.received()
+            let apple = try #require(pushes.first { $0.token == "b100" })
+            #expect(try apple.json("aps", "alert", "title")?.stringValue == "Order 12")
+            #expect(try apple.json("n")?.stringValue == "12")
+            let android = try #require(pushes.first { $0.body?.contains("trio-android") ?? false })
+            #expect(android.provider == "fcm")
+            let message = try android.json("message") ?? JSONValue(parsing: android.body ?? "")
+            #expect(message["notification"]?["title"]?.stringValue == "Order 12")
+            #expect(message["android"]?["priority"]?.stringValue == "HIGH")
+            #expect(message["android"]?["collapse_key"]?.stringValue == "order-12")
+            #expect(message["data"]?["n"]?.stringValue == "12")
+            let page = try #require(pushes.first { $0.provider == "webpush" })
+            #expect(try page.json("notification", "title")?.stringValue == "Order 12", "decrypted")
+            #expect(page.headers["urgency"] == "high")
+            #expect(page.headers["topic"]?.count == 32)
+            #expect(page.headers["content-encoding"] == "aes128gcm")
+        }
+    }
+
+    @Test func everyProviderIsRetriedPrunedAndBelieved() async throws {
+        try await Flow.run { flow in
+            let names = ["again", "gone", "large", "moved"]
+            var browsers: [BrowserSubscription] = []
+            for name in names { browsers.append(try await flow.sandbox.subscription("case-\(name)")) }
+            try await flow.sql { [browsers] world in
+                for token in ["again", "gone", "html", "stale"] {
+                    try world.register(android: "\(token)-case", user: "4")
+                }
+                for browser in browsers { try world.register(browser, user: "4") }
+                try world.rule("all", event: "cases", to: #"{"users": "$.user"}"#)
+                try world.emit("cases", #"{"user": "4"}"#)
+            }
+            try await flow.untilIdle()
+            let outcomes = try await flow.sql { try $0.connection.column(Self.outcomes) }
+            #expect(
+                outcomes == [
+                    "fcm accepted accepted", "fcm gone UNREGISTERED", "fcm accepted accepted", "fcm accepted accepted",
+                    "webpush accepted accepted", "webpush gone gone", "webpush rejected payload_too_large",
+                    "webpush rejected status_3xx",
+                ]
+            )
+            let disabled = try await flow.sql { world in
+                try world.connection.number("SELECT count(*) FROM fanfare.devices WHERE disabled_at IS NOT NULL")
+            }
+            #expect(disabled == 2)
+        }
+    }
+
+    @Test func strangersEndpointsAreNeverConnectedTo() async throws {
+        try await Flow.run({
+            $0.apps["shop"]?.webPush?.allowedHosts = ["localhost", "*.test", "10.0.0.1", "127.0.0.1"]
+        }) { flow in
+            let browser = try await flow.sandbox.subscription("stranger")
+            let places = [
+                "https://10.0.0.1/a", "https://metadata.invalid/b", "http://localhost/c", "https://127.0.0.1:1/d",
+            ]
+            try await flow.sql { world in
+                for place in places {
+                    _ = try? world.connection.query(
+                        "SELECT fanfare.register_device('shop', 'webpush', $1, '5', p256dh => $2, auth => $3)",
+                        place,
+                        browser.keys.p256dh,
+                        browser.keys.auth
+                    )
+                }
+                try world.rule("strangers", event: "strangers", to: #"{"users": "$.user"}"#)
+                try world.emit("strangers", #"{"user": "5"}"#)
+            }
+            try await flow.until(
+                """
+                SELECT count(*) > 1 FROM fanfare.deliveries WHERE event_type = 'strangers' AND outcome = 'refused'
+                    AND reason = 'destination_forbidden'
+                """
+            )
+            let wrong = try await flow.sql { world in
+                try world.connection.column("SELECT outcome FROM fanfare.deliveries WHERE outcome = 'accepted'")
+            }
+            #expect(wrong.isEmpty)
+        }
+    }
+
+    @Test func aCertificateTakesTheKeysPlace() async throws {
+        try await Flow.run({ configuration in
+            let ready = FlowSandboxTrait.sandbox?.ready
+            configuration.apps["shop"]?.apns?.certificateFile = ready?.certificateFile
+            configuration.apps["shop"]?.apns?.certificatePasswordFile = ready?.certificatePasswordFile
+        }) { flow in
+            try await flow.sql { world in
+                try world.device("b200", user: "6")
+                try world.rule("one", event: "one", to: #"{"users": "$.user"}"#)
+                try world.emit("one", #"{"user": "6"}"#)
+            }
+            let push = try #require(try await flow.pushes(1, to: "b200").first)
+            #expect(push.status == 200)
+            #expect(push.headers["authorization"] == nil)
+        }
+    }
+}
+
+extension World {
+    /// Registers an Android phone.
+    fileprivate func register(android token: String, user: String) throws {
+        _ = try connection.query("SELECT fanfare.register_device('shop', 'fcm', $1, $2)", token, user)
+    }
+
+    /// Registers a browser.
+    fileprivate func register(_ browser: BrowserSubscription, user: String) throws {
+        _ = try connection.query(
+            "SELECT fanfare.register_device('shop', 'webpush', $1, $2, p256dh => $3, auth => $4)",
+            browser.endpoint,
+            user,
+            browser.keys.p256dh,
+            browser.keys.auth
+        )
+    }
+}
