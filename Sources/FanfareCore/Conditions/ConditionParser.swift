@@ -1,7 +1,7 @@
 /// Reads FCM's condition grammar: `'a' in topics && !('b' in topics || 'c' in topics)`.
 ///
 /// FCM gives `&&` and `||` equal precedence, nearly everybody expects `&&` first; so a mix without parentheses is
-/// refused with both readings.
+/// refused with both readings, or the one if they agree.
 struct ConditionParser {
     /// The most parentheses inside one another.
     static let nestingLimit = 32
@@ -165,16 +165,21 @@ struct ConditionParser {
             if connective == .and { groups[groups.count - 1].append(operand) } else { groups.append([operand]) }
         }
         let parts = groups.map { $0.count == 1 ? $0[0] : "(" + $0.joined(separator: " && ") + ")" }
-        // Left to right: every operator but the last closes a group.
-        var leftToRight = operands[0]
-        for (index, connective) in connectives.enumerated() {
-            leftToRight += " \(connective.rawValue) \(operands[index + 1])"
-            if index < connectives.count - 1 { leftToRight = "(\(leftToRight))" }
-        }
+        let usual = parts.joined(separator: " || ")
+        let ofFCM = Self.leftToRight(operands, connectives)
         return problem(
             "mixes && and || without parentheses",
-            "write \(parts.joined(separator: " || ")) or \(leftToRight), which is how FCM reads it",
+            "write \(usual == ofFCM ? "" : "\(usual) or ")\(ofFCM), which is how FCM reads it",
             at: offset
         )
+    }
+    /// FCM's reading: where the connective changes, what came before is a group.
+    private static func leftToRight(_ operands: [String], _ connectives: [Connective]) -> String {
+        var text = operands[0]
+        for (index, connective) in connectives.enumerated() {
+            if index > 0, connectives[index - 1] != connective { text = "(\(text))" }
+            text += " \(connective.rawValue) \(operands[index + 1])"
+        }
+        return text
     }
 }

@@ -56,6 +56,20 @@ struct TopicConditionTests {
         #expect(problem?.hint == "write \(first) or \(second), which is how FCM reads it")
     }
 
+    @Test(
+        arguments: [
+            ("'a' in topics && 'b' in topics || 'c' in topics", "('a' in topics && 'b' in topics) || 'c' in topics"),
+            (
+                "'a' in topics && 'b' in topics && 'c' in topics || 'd' in topics || 'e' in topics",
+                "('a' in topics && 'b' in topics && 'c' in topics) || 'd' in topics || 'e' in topics"
+            ),
+        ]
+    ) func aReadingThatBothAgreeOnIsShownOnce(source: String, reading: String) throws {
+        let problem = try #require(throws: ConditionProblem.self) { try TopicCondition(source) }
+        #expect(problem.hint == "write \(reading), which is how FCM reads it")
+        _ = try TopicCondition(reading)
+    }
+
     @Test func bothReadingsParse() throws {
         let source = "'a' in topics && 'b' in topics || !('c' in topics) && 'd' in topics"
         let problem = try #require(throws: ConditionProblem.self) { try TopicCondition(source) }
