@@ -14,17 +14,17 @@ struct RuleChecker {
     /// - Throws: what the database says.
     func check(on connection: PostgresConnection) throws(PostgresError) {
         for row in try connection.run(UncheckedRules()) {
-            let name = "\(row.app)/\(row.id)"
+            let version = Logger.Metadata([
+                .ruleName: "\(row.name)", .ruleVersion: "\(row.id)", .app: "\(row.app)",
+            ])
             switch try Self.columns(of: row.definition, on: connection) {
             case .success(let columns):
                 _ = try connection.runReturningCount(ActivateRule(id: row.id, columns: columns))
-                logger.notice("rule in force", metadata: .init([.ruleVersion: "\(row.id)", .app: "\(row.app)"]))
+                logger.notice("rule in force", metadata: version)
             case .failure(let problem):
                 _ = try connection.runReturningCount(RefuseRule(id: row.id, reason: problem.description))
-                logger.warning(
-                    "rule refused",
-                    metadata: .init([.ruleName: "\(name)", .app: "\(row.app)", .reason: "\(problem)"])
-                )
+                let reason = Logger.Metadata([.reason: "\(problem)"])
+                logger.warning("rule refused", metadata: version.merging(reason) { $1 })
             }
         }
     }

@@ -5,6 +5,7 @@ struct UncheckedRule {
     let id: Int32
     let ruleID: Int32
     let app: String
+    let name: String
     let definition: String
 }
 
@@ -12,7 +13,7 @@ struct UncheckedRule {
 struct UncheckedRules: PostgresStatement {
     static let name = "unchecked_rules"
     static let sql = """
-        SELECT v.id, v.rule_id, a.name, v.definition::text
+        SELECT v.id, v.rule_id, a.name, r.name, v.definition::text
         FROM fanfare.rule_versions AS v
         JOIN fanfare.rules AS r ON r.id = v.rule_id
         JOIN fanfare.apps AS a ON a.id = r.app_id
@@ -26,7 +27,8 @@ struct UncheckedRules: PostgresStatement {
             id: try row.int32(0),
             ruleID: try row.int32(1),
             app: try row.string(2),
-            definition: try row.string(3)
+            name: try row.string(3),
+            definition: try row.string(4)
         )
     }
 }
