@@ -1,23 +1,13 @@
 extension Configuration {
     /// Every key there is; parsing, defaults, environment names, the reference and reloads all come from here.
-    static let keys: [ConfigurationKey] = general + apns + sending + keeping + logging
+    static let keys: [ConfigurationKey] = general + apns + fcm + webPush + sending + keeping + logging
 
     private static let name = ConfigurationValueKind<String>.text(
         "1 to 64 letters, digits, dots, dashes and underscores",
         length: 1...64
     ) { $0.isASCII && ($0.isLetter || $0.isNumber || "._-".contains($0)) }
 
-    private static let appleID = ConfigurationValueKind<String>.text(
-        "10 capital letters and digits",
-        length: 10...10
-    ) { $0.isASCII && ($0.isUppercase || $0.isNumber) }
-
-    private static let bundleID = ConfigurationValueKind<String>.text(
-        "a bundle id of letters, digits, dots and dashes",
-        length: 1...255
-    ) { $0.isASCII && ($0.isLetter || $0.isNumber || ".-".contains($0)) }
-
-    private static let file = ConfigurationValueKind<String>.path
+    static let file = ConfigurationValueKind<String>.path
 
     private static let general: [ConfigurationKey] = [
         .init(
@@ -59,55 +49,6 @@ extension Configuration {
             change: .restart,
             "Existing NOTIFY channels whose JSON payloads become events, best effort. In the environment: separated "
                 + "by commas."
-        ),
-    ]
-
-    private static let apns: [ConfigurationKey] = [
-        .init(
-            apns: "team_id",
-            \.teamID,
-            appleID,
-            presence: .required,
-            "Team id of the Apple developer account."
-        ),
-        .init(
-            apns: "key_id",
-            \.keyID,
-            appleID,
-            presence: .required,
-            "Id of the signing key."
-        ),
-        .init(
-            apns: "key_file",
-            \.keyFile,
-            .path,
-            presence: .required,
-            "The key, a `.p8` file that nobody else may read."
-        ),
-        .init(
-            apns: "topic",
-            \.topic,
-            bundleID,
-            presence: .required,
-            "Bundle id of the app; suffixes such as `.voip` are added by push type."
-        ),
-        .init(
-            apns: "endpoint",
-            \.endpoint,
-            .endpoint,
-            "Where devices of environment `production` are reached; another one for a simulator or a gateway."
-        ),
-        .init(
-            apns: "sandbox_endpoint",
-            \.sandboxEndpoint,
-            .endpoint,
-            "Where devices of environment `sandbox` are reached."
-        ),
-        .init(
-            apns: "ca_file",
-            \.caFile,
-            file.optional,
-            "PEM file with the only CAs to trust for both endpoints; without it the system's."
         ),
     ]
 

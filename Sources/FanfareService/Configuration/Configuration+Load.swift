@@ -62,7 +62,7 @@ extension Configuration {
             do throws(ConfigurationRefusal) {
                 try key.store(&configuration, userName(in: path, of: key), setting.text, place)
             } catch {
-                reader.report(setting.origin, path.joined(separator: "."), error.reason)
+                reader.report(setting.origin(ofElement: error.element), path.joined(separator: "."), error.reason)
             }
         }
         reportMissing(in: &reader, file: yaml == nil ? nil : name)
@@ -90,6 +90,7 @@ extension Configuration {
                     else { continue }
                     reader.report(origin, path.joined(separator: "."), "is required")
                 }
+                if section.last == "apns" { AppCredentials(section: section, origin: origin).check(&reader) }
             default: continue
             }
         }

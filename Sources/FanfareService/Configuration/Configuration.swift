@@ -65,7 +65,7 @@ public struct Configuration: Equatable, Sendable {
         public var endpoint = Endpoint.apnsProduction
         /// Where devices of the sandbox environment are reached.
         public var sandboxEndpoint = Endpoint.apnsSandbox
-        /// Absolute path of a PEM file with the only CAs to trust; nil for the system's.
+        /// Absolute path of a PEM file with CAs to trust; nil for the system's.
         public var caFile: String?
     }
 

@@ -52,28 +52,30 @@ struct ConfigurationKey: Sendable {
         differs = { left, right, _ in left[keyPath: property] != right[keyPath: property] }
     }
 
-    /// A key of one app's APNs credentials, `apps.<name>.apns.…`.
-    init<Value>(
-        apns key: String,
-        _ property: any WritableKeyPath<Configuration.APNS, Value> & Sendable,
+    /// A key of one app's provider, `apps.<name>.<provider>.…`.
+    init<Section, Value>(
+        _ key: String,
+        _ section: ConfigurationSection<Section>,
+        _ property: any WritableKeyPath<Section, Value> & Sendable,
         _ kind: ConfigurationValueKind<Value>,
         presence: Presence = .optional,
         _ meaning: String
     ) {
-        path = ["apps", Self.anyName, "apns", key]
+        path = ["apps", Self.anyName, section.name, key]
         (type, range) = (kind.name, kind.range)
         (self.presence, self.meaning) = (presence, meaning)
         change = .reload
-        standard = presence == .required ? nil : kind.text(Configuration.APNS()[keyPath: property])
+        standard = presence == .required ? nil : kind.text(section.empty[keyPath: property])
         store = { (configuration, name, text, place) throws(ConfigurationRefusal) in
             let value = try kind.parse(text, place)
-            configuration.apps[name, default: .init()].apns[default: .init()][keyPath: property] = value
+            section.change(in: &configuration.apps[name, default: .init()]) { $0[keyPath: property] = value }
         }
         show = { configuration, name in
-            configuration.apps[name]?.apns.flatMap { kind.text($0[keyPath: property]) }
+            section.read(from: configuration.apps[name]).flatMap { kind.text($0[keyPath: property]) }
         }
         differs = { left, right, name in
-            left.apps[name]?.apns?[keyPath: property] != right.apps[name]?.apns?[keyPath: property]
+            section.read(from: left.apps[name])?[keyPath: property]
+                != section.read(from: right.apps[name])?[keyPath: property]
         }
     }
 
@@ -86,10 +88,29 @@ struct ConfigurationKey: Sendable {
     }
 }
 
-extension Optional {
-    /// The value, made first if there is none.
-    fileprivate subscript(default value: @autoclosure () -> Wrapped) -> Wrapped {
-        get { self ?? value() }
-        set { self = newValue }
+/// One provider's block in an app.
+struct ConfigurationSection<Section: Sendable>: Sendable {
+    let name: String
+    let property: any WritableKeyPath<Configuration.App, Section?> & Sendable
+    /// All defaults.
+    let empty: Section
+
+    init(
+        _ name: String,
+        _ property: any WritableKeyPath<Configuration.App, Section?> & Sendable,
+        empty: Section
+    ) {
+        (self.name, self.property, self.empty) = (name, property, empty)
+    }
+
+    func read(from app: Configuration.App?) -> Section? {
+        app.flatMap { $0[keyPath: property] }
+    }
+
+    /// Changes the block, made first if there is none.
+    func change(in app: inout Configuration.App, _ body: (inout Section) -> Void) {
+        var section = app[keyPath: property] ?? empty
+        body(&section)
+        app[keyPath: property] = section
     }
 }

@@ -4,6 +4,14 @@ struct ConfigurationReader {
     struct Setting {
         var text: ConfigurationText
         var origin: ConfigurationOrigin
+
+        /// Where one element of a list is, or all of it.
+        func origin(ofElement index: Int?) -> ConfigurationOrigin {
+            guard let index, case .yaml(let value) = text, case .list(let items) = value.content,
+                case .file(let name, _) = origin
+            else { return origin }
+            return .file(name, items[index].position)
+        }
     }
 
     /// By path with the user's names in it; a later source replaces an earlier one's.

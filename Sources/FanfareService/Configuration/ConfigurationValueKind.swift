@@ -27,8 +27,12 @@ struct ConfigurationValueKind<Value: Equatable & Sendable>: Sendable {
 /// Why one value was refused, without its place.
 struct ConfigurationRefusal: Error {
     let reason: String
+    /// Which element of a list it is about; nil if it is about the whole value.
+    let element: Int?
 
-    init(_ reason: String) { self.reason = reason }
+    init(_ reason: String, element: Int? = nil) {
+        (self.reason, self.element) = (reason, element)
+    }
 }
 
 /// What the meaning of a path depends on.
@@ -106,7 +110,7 @@ extension ConfigurationValueKind<String> {
                 }
                 return text
             },
-            text: { $0 }
+            text: { $0.isEmpty ? nil : $0 }
         )
     }
 
@@ -122,7 +126,7 @@ extension ConfigurationValueKind<String> {
                 }
                 return try place.path(text)
             },
-            text: { $0 }
+            text: { $0.isEmpty ? nil : $0 }
         )
     }
 }

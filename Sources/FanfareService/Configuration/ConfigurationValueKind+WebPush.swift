@@ -1,0 +1,78 @@
+internal import PushTransport
+
+extension ConfigurationValueKind<String> {
+    /// Whom push services may write to: the `sub` of VAPID (RFC 8292 section 2.1).
+    static var contact: Self {
+        let expected = "expected mailto:NAME@DOMAIN or https://HOST/…"
+        return .init(
+            name: "URI",
+            range: "mailto:NAME@DOMAIN or https://HOST/…",
+            parse: { (raw, _) throws(ConfigurationRefusal) in
+                let text = try raw.string(expected: expected).withoutVariables()
+                let name = try Self.domain(of: text, expected: expected)
+                // Apple answers 403 BadJwtToken to such a subject.
+                guard name != "localhost", !name.hasSuffix(".localhost") else {
+                    throw ConfigurationRefusal("\(expected), found localhost; push services refuse that")
+                }
+                return text
+            },
+            text: { $0.isEmpty ? nil : $0 }
+        )
+    }
+
+    /// The domain of an address or URL.
+    private static func domain(of text: String, expected: String) throws(ConfigurationRefusal) -> String {
+        guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }), !text.contains("<"), !text.contains(">") else {
+            throw ConfigurationRefusal("\(expected), without spaces, angle brackets and letters outside of ASCII")
+        }
+        if let url = try? HTTPSURL(text) { return url.origin.host }
+        let parts = text.split(separator: "@", omittingEmptySubsequences: false)
+        guard text.hasPrefix("mailto:"), parts.count == 2, parts[0] != "mailto:",
+            let origin = try? Endpoint("https://\(parts[1].prefix { $0 != "?" })")
+        else { throw ConfigurationRefusal(expected) }
+        return origin.host
+    }
+}
+
+extension ConfigurationValueKind<[String]> {
+    /// Patterns of hosts, at least one.
+    static var hosts: Self {
+        checked("names such as push.example.com or *.example.com, with or without a port", atLeast: 1) {
+            text throws(DestinationPolicyError) in _ = try DestinationPolicy(hosts: [text])
+        }
+    }
+
+    /// Blocks of addresses.
+    static var networks: Self {
+        checked("blocks such as 10.1.0.0/16 or fd00::/8", atLeast: 0) {
+            text throws(DestinationPolicyError) in _ = try DestinationPolicy(networks: [text])
+        }
+    }
+
+    private static func checked(
+        _ description: String,
+        atLeast count: Int,
+        _ check: @escaping @Sendable (String) throws(DestinationPolicyError) -> Void
+    ) -> Self {
+        .init(
+            name: "list of strings",
+            range: description,
+            parse: { (raw, _) throws(ConfigurationRefusal) in
+                let texts = try raw.list(expected: "expected a list of strings")
+                guard texts.count >= count else { throw ConfigurationRefusal("expected at least \(count), found none") }
+                for (index, text) in texts.enumerated() {
+                    do throws(DestinationPolicyError) {
+                        try check(text)
+                    } catch {
+                        throw ConfigurationRefusal("\(error)", element: index)
+                    }
+                    guard !texts[..<index].contains(text) else {
+                        throw ConfigurationRefusal("“\(text)” is listed twice", element: index)
+                    }
+                }
+                return texts
+            },
+            text: { "[\($0.joined(separator: ", "))]" }
+        )
+    }
+}
