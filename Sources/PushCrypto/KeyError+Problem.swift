@@ -14,6 +14,10 @@ extension KeyError.Reason {
             "cannot be read: \(why); give the user that runs fanfare read permission"
         case .notAKeyFile:
             "is not a key file (a folder or device, or larger than 64 KiB)"
+        case .exists:
+            "is there already, and is not replaced: a key in it may be in use; choose another name"
+        case .unwritable(let why):
+            "cannot be written: \(why); choose another folder, or give the user that runs fanfare write permission"
         case .exposed(let mode):
             "may be used by other users (mode \(String(mode, radix: 8))); run chmod 600 on it"
         default: nil

@@ -10,6 +10,10 @@ public struct KeyError: Error, Equatable, CustomStringConvertible {
         case unreadable(String)
         /// It is a folder, a pipe, or too large for a key.
         case notAKeyFile
+        /// There is a file already where a new one was to be made.
+        case exists
+        /// A new file cannot be made there.
+        case unwritable(String)
         /// Its mode lets group or others in.
         case exposed(mode: UInt32)
         /// It has no PEM block.

@@ -49,6 +49,20 @@ public struct VAPIDKey: Sendable {
         try key.privateKeyPEM()
     }
 
+    /// Writes the private key into a new PEM file of mode 600.
+    ///
+    /// - Parameter path: the file; there must be nothing of that name yet, since subscriptions are lost with a key.
+    /// - Throws: ``KeyError``, which says how to mend it.
+    public func write(pemFile path: String) throws(KeyError) {
+        let pem: String
+        do throws(CryptoError) {
+            pem = try privateKeyPEM()
+        } catch {
+            throw KeyError(reason: .malformed(error.reasons), source: path)
+        }
+        try KeyFile.create(path, Array(pem.utf8))
+    }
+
     /// The value of the `Authorization` field for one push service.
     ///
     /// Use one for many requests, so that the service can remember that it checked it; Apple asks not to renew it more

@@ -30,6 +30,25 @@ struct VAPIDKeyTests {
         try openssl.verify(ecdsaDER(fromRaw: signature), of: message, byPublic: "public.pem")
     }
 
+    @Test func aWrittenKeyIsItsOwnersAndReplacesNothing() throws {
+        let key = try VAPIDKey.generate()
+        let path = openssl.path("new.pem")
+        try key.write(pemFile: path)
+        let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? NSNumber
+        #expect(mode?.intValue == 0o600)
+        #expect(try VAPIDKey.load(pemFile: path).publicKey == key.publicKey)
+        let other = try VAPIDKey.generate()
+        let refusal = #expect(throws: KeyError.self) { try other.write(pemFile: path) }
+        #expect(refusal?.reason == .exists)
+        #expect(refusal?.description.hasPrefix("\(path): is there already") == true)
+        try FileManager.default.createSymbolicLink(atPath: openssl.path("link"), withDestinationPath: "target")
+        #expect(throws: KeyError.self) { try other.write(pemFile: openssl.path("link")) }
+        #expect(!FileManager.default.fileExists(atPath: openssl.path("target")))
+        let nowhere = #expect(throws: KeyError.self) { try other.write(pemFile: path + "/new.pem") }
+        #expect(nowhere?.reason == .unwritable("Not a directory"))
+        #expect(try VAPIDKey.load(pemFile: path).publicKey == key.publicKey)
+    }
+
     @Test func aGeneratedKeyIsTheSameAfterReading() throws {
         let key = try VAPIDKey.generate()
         let path = try openssl.write("vapid.pem", Array(key.privateKeyPEM().utf8))

@@ -74,6 +74,22 @@ private func line(with word: String, in lines: AsyncStream<String>) async -> Str
         #expect(result.output.contains { $0.hasPrefix("fail  database: ") })
     }
 
+    @Test func keysOfWebPushAreMadeOnce() async throws {
+        let file = NSTemporaryDirectory() + "fanfare-vapid-\(UUID().uuidString).pem"
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        let made = try await fanfare("vapid-keys", "--out", file, "--json")
+        #expect(made.status == 0 && made.output.count == 1)
+        let object = try JSONDecoder().decode([String: String].self, from: Data(made.output.joined().utf8))
+        #expect(object["private_key_file"] == file)
+        #expect(object["public_key"]?.wholeMatch(of: /[A-Za-z0-9_-]{87}/) != nil)
+        let again = try await fanfare("vapid-keys", "--out", file)
+        #expect(again.status == 1)
+        #expect(again.errors.first?.contains("\(file): is there already") == true)
+        let printed = try await fanfare("vapid-keys")
+        #expect(printed.output.first == "-----BEGIN PRIVATE KEY-----")
+        #expect(printed.output.last?.wholeMatch(of: /public key.*: [A-Za-z0-9_-]{87}/) != nil)
+    }
+
     @Test func theVersionIsPrinted() async throws {
         #expect(try await fanfare("version").output.first?.hasPrefix("fanfare ") == true)
         #expect(try await fanfare("version", "--json").output.first?.hasPrefix("{\"version\":") == true)
