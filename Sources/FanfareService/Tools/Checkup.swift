@@ -1,7 +1,5 @@
 internal import FanfareCore
-internal import HTTP2Client
 internal import PostgresClient
-internal import PushTransport
 
 /// Looks over everything that a daemon needs, without changing anything.
 public struct Checkup: Sendable {
@@ -30,14 +28,15 @@ public struct Checkup: Sendable {
     ///
     /// Blocks; takes a few seconds at most, with `online` up to 20 more for each provider.
     ///
-    /// - Parameter online: whether each provider is asked too, by one request that no device can get.
+    /// - Parameter online: whether providers are asked too, by one request each that no device can get. Push
+    ///   services can be asked only about subscriptions, so nobody is for Web Push.
     /// - Returns: the items, in the order in which they depend on each other.
     public func items(online: Bool) -> [CheckItem] {
         configurationItems + keyItems + databaseItems + (online ? onlineItems : [])
     }
 
     private var configurationItems: [CheckItem] {
-        var items = [CheckItem(.ok, "configuration", "\(configuration.apps.count) apps")]
+        var items = [CheckItem(.ok, "configuration", Self.count(of: configuration.apps))]
         items += configuration.warnings.map { CheckItem(.warn, "configuration", $0) }
         if configuration.installation == nil {
             items.append(
@@ -56,35 +55,18 @@ public struct Checkup: Sendable {
         return items
     }
 
-    private var sortedApps: [(name: String, apns: Configuration.APNS)] {
-        configuration.apps.sorted { $0.key < $1.key }.compactMap { name, app in app.apns.map { (name, $0) } }
+    private static func count(of apps: [String: Configuration.App]) -> String {
+        apps.count == 1 ? "1 app" : "\(apps.count) apps"
+    }
+
+    private var sortedApps: [(name: String, app: Configuration.App)] {
+        configuration.apps.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 
     private var keyItems: [CheckItem] {
-        sortedApps.flatMap { name, apns in
-            [keyItem(name, apns), trustItem(name, apns)].compactMap { $0 }
-        }
-    }
-
-    private func keyItem(_ app: String, _ apns: Configuration.APNS) -> CheckItem {
-        do throws(DaemonError) {
-            _ = try CredentialFiles(environment: environment).signingKey(apns, app: app)
-            return CheckItem(.ok, "key of \(app)", "\(apns.keyFile) is an EC P-256 key, and guarded")
-        } catch {
-            return CheckItem(.fail, "key of \(app)", error.reason, advice: error.hint)
-        }
-    }
-
-    /// Looks at a CA file of one's own.
-    private func trustItem(_ app: String, _ apns: Configuration.APNS) -> CheckItem? {
-        guard let file = apns.caFile else { return nil }
-        var options = TransportOptions()
-        options.caFile = file
-        do throws(TransportError) {
-            _ = try HTTP2Client(endpoint: apns.endpoint, options: options)
-            return CheckItem(.ok, "CA file of \(app)", file)
-        } catch {
-            return CheckItem(.fail, "CA file of \(app)", "\(error)")
+        let now = Clocks.wall / Micros.second
+        return sortedApps.flatMap { name, app in
+            CredentialCheckup(name: name, app: app, files: CredentialFiles(environment: environment), now: now).items
         }
     }
 
@@ -100,11 +82,10 @@ public struct Checkup: Sendable {
     }
 
     private var onlineItems: [CheckItem] {
-        sortedApps.flatMap { name, apns in
-            [("production", apns.endpoint), ("sandbox", apns.sandboxEndpoint)].map { environmentName, endpoint in
-                ProviderProbe(app: name, environmentName: environmentName, endpoint: endpoint, credentials: apns)
-                    .item(environment: environment)
-            }
+        let files = CredentialFiles(environment: environment)
+        return sortedApps.flatMap { name, app in
+            APNSProbe.all(of: name, app.apns).map { $0.item(files) }
+                + (app.fcm.map { [FCMProbe(app: name, credentials: $0).item(files)] } ?? [])
         }
     }
 }

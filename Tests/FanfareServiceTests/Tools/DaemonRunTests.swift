@@ -43,9 +43,9 @@ import UnixSignals
     }
 }
 
-@Suite struct ProviderProbeTests {
+@Suite struct APNSProbeTests {
     private func judge(_ status: UInt16, _ reason: String) throws -> CheckItem {
-        let probe = ProviderProbe(
+        let probe = APNSProbe(
             app: "shop",
             environmentName: "production",
             endpoint: .apnsProduction,
@@ -69,7 +69,7 @@ import UnixSignals
     }
 
     @Test func noAnswerSaysWhy() {
-        let probe = ProviderProbe(
+        let probe = APNSProbe(
             app: "shop",
             environmentName: "sandbox",
             endpoint: .apnsSandbox,

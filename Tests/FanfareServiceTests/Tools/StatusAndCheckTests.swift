@@ -98,8 +98,8 @@ import Testing
         let items = try items(yaml)
         #expect(item("app shop", in: items)?.detail == "has devices in the database, and no credentials")
         #expect(item("app store", in: items)?.detail == "has credentials, and neither devices nor rules")
-        #expect(item("key of store", in: items)?.level == .fail)
-        #expect(item("key of store", in: items)?.detail.contains("/etc/fanfare/nowhere.p8") == true)
+        #expect(item("APNs key of store", in: items)?.level == .fail)
+        #expect(item("APNs key of store", in: items)?.detail.contains("/etc/fanfare/nowhere.p8") == true)
     }
 
     @Test func refusedRulesFailUnlessAnOlderVersionIsInForce() throws {

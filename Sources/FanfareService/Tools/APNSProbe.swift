@@ -1,0 +1,86 @@
+internal import FanfareCore
+internal import PushCrypto
+internal import PushTransport
+
+/// Asks one environment of APNs whether it takes the credentials.
+struct APNSProbe {
+    /// No device token is anything but a hexadecimal number.
+    private static let path = Array("/3/device/fanfare-check".utf8)
+
+    let credentials: Configuration.APNS
+    private let app: String
+    private let probe: ProviderProbe
+
+    init(app: String, environmentName: String, endpoint: Endpoint, credentials: Configuration.APNS) {
+        self.app = app
+        self.credentials = credentials
+        probe = ProviderProbe(name: "APNs \(environmentName) for \(app)", endpoint: endpoint)
+    }
+
+    /// The probes of both environments; none without credentials.
+    static func all(of app: String, _ apns: Configuration.APNS?) -> [APNSProbe] {
+        guard let apns else { return [] }
+        return [("production", apns.endpoint), ("sandbox", apns.sandboxEndpoint)].map { environmentName, endpoint in
+            APNSProbe(app: app, environmentName: environmentName, endpoint: endpoint, credentials: apns)
+        }
+    }
+
+    /// Asks and judges.
+    ///
+    /// - Parameter files: reads the key or certificate.
+    /// - Returns: what it said.
+    func item(_ files: CredentialFiles) -> CheckItem {
+        probe.item { judge(try ask(files)) }
+    }
+
+    private func ask(_ files: CredentialFiles) throws -> PushAnswer {
+        var options = TransportOptions()
+        options.caFile = credentials.caFile
+        var fields = [
+            try HeaderField("apns-topic", credentials.topic),
+            try HeaderField("apns-push-type", "alert"),
+        ]
+        if let certificate = try files.certificate(credentials, app: app, now: Clocks.wall / Micros.second) {
+            options.clientCertificate = ClientCertificate(
+                chain: certificate.chainPEM,
+                privateKey: certificate.privateKeyPEM
+            )
+        } else {
+            let key = try files.signingKey(credentials, app: app)
+            let tokens = ProviderTokens(key: key, keyID: credentials.keyID, teamID: credentials.teamID)
+            let token = try tokens.current(at: Clocks.steady, wall: Clocks.wall)
+            fields.append(try HeaderField("authorization", token.authorization))
+        }
+        let body = PushBody(Array(#"{"aps":{}}"#.utf8))
+        let request = try PushRequest(tag: 1, path: Self.path, head: HeaderBlock(fields), body: body)
+        return try probe.answer(to: request, options: options)
+    }
+
+    private var what: String { credentials.certificateFile == nil ? "key" : "certificate" }
+
+    /// Judges an answer: a bad device token means that everything before the token was in order.
+    func judge(_ answer: PushAnswer) -> CheckItem {
+        guard answer.fate == .answered else { return probe.unanswered(answer.detail) }
+        let (status, reason) = (answer.status, APNSErrorBody(parsing: answer.body).reason ?? "no reason")
+        switch (status, reason) {
+        case (400, "BadDeviceToken"): return CheckItem(.ok, probe.name, "\(probe.endpoint) takes \(what) and topic")
+        case (403, "InvalidProviderToken"):
+            return probe.said(.fail, status, reason, "Do team_id, key_id and key_file belong together?")
+        case (403, "BadCertificate"):
+            return probe.said(.fail, status, reason, "Is it a certificate for push, neither expired nor revoked?")
+        case (403, "BadEnvironmentKeyIdInToken"), (403, "BadCertificateEnvironment"):
+            return probe.said(
+                .warn,
+                status,
+                "\(reason): this \(what) is not for this environment",
+                "Harmless if no device is registered there; else make a \(what) for both."
+            )
+        case (403, "ExpiredProviderToken"): return probe.said(.fail, status, reason, "Is this machine's clock right?")
+        case (400, "TopicDisallowed"), (400, "BadTopic"), (400, "DeviceTokenNotForTopic"):
+            return probe.said(.fail, status, reason, "Is topic the app's bundle id, and the \(what) allowed for it?")
+        case (429, _), (500..., _): return probe.said(.warn, status, reason, "Try again later.")
+        default:
+            return probe.said(.fail, status, reason, "Look up the reason in Apple's documentation of APNs.")
+        }
+    }
+}

@@ -1,0 +1,122 @@
+internal import FanfareCore
+internal import HTTP2Client
+internal import PushCrypto
+internal import PushTransport
+
+/// Asks Google whether it gives the service account an access token, and FCM whether it takes that for the project.
+struct FCMProbe {
+    /// `!` is in no registration token.
+    private static let token = FCMTarget.token("fanfare-check!")
+    private static let grant = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+
+    let credentials: Configuration.FCM
+    private let app: String
+    private let probe: ProviderProbe
+
+    init(app: String, credentials: Configuration.FCM) {
+        self.app = app
+        self.credentials = credentials
+        probe = ProviderProbe(name: "FCM for \(app)", endpoint: credentials.endpoint)
+    }
+
+    /// Asks and judges.
+    ///
+    /// - Parameter files: reads the service account.
+    /// - Returns: what was said.
+    func item(_ files: CredentialFiles) -> CheckItem {
+        probe.item {
+            let account = try files.serviceAccount(credentials, app: app)
+            let granted = try askForToken(account)
+            if let problem = judge(granted, of: account) { return problem }
+            guard let token = Self.accessToken(in: granted) else {
+                return CheckItem(.fail, probe.name, "\(account.tokenURI) gave no access token", advice: Self.wrongPlace)
+            }
+            return judge(try ask(account.projectID, token), project: account.projectID)
+        }
+    }
+
+    private static let wrongPlace = "Is token_uri in the service account's file the one that Google wrote?"
+
+    private func askForToken(_ account: ServiceAccount) throws -> FormAnswer {
+        let assertion = try account.assertion(issuedAt: Clocks.wall / Micros.second)
+        var form = FormRequest(
+            url: try HTTPSURL(account.tokenURI),
+            fields: [("grant_type", Self.grant), ("assertion", assertion)]
+        )
+        form.caFile = credentials.caFile
+        return try form.send()
+    }
+
+    private func ask(_ project: String, _ token: String) throws -> PushAnswer {
+        let head = try HeaderBlock([
+            HeaderField("authorization", "Bearer \(token)"),
+            HeaderField("content-type", "application/json"),
+        ])
+        let message = FCMRequest.validatingOnly(Array("{\"message\":{".utf8))
+        let request = try PushRequest(
+            tag: 1,
+            path: Array(FCMRequest.path(project: project).utf8),
+            head: head,
+            body: PushBody(message, suffix: Array("}}".utf8)),
+            insertion: Self.token.insertion
+        )
+        var options = TransportOptions()
+        options.caFile = credentials.caFile
+        return try probe.answer(to: request, options: options)
+    }
+
+    private static func accessToken(in answer: FormAnswer) -> String? {
+        guard let text = (try? JSONValue(parsing: answer.body))?["access_token"]?.stringValue, !text.isEmpty else {
+            return nil
+        }
+        return text
+    }
+
+    /// Judges the answer of the token endpoint (RFC 6749 section 5.2).
+    ///
+    /// - Returns: what is wrong; nil if a token was given.
+    private func judge(_ answer: FormAnswer, of account: ServiceAccount) -> CheckItem? {
+        if answer.cause != .none {
+            let advice = "Is \(account.tokenURI) reachable from here, and its certificate trusted?"
+            return CheckItem(.fail, probe.name, "no answer: \(answer.detail)", advice: advice)
+        }
+        guard answer.status != 200 else { return nil }
+        let error = (try? JSONValue(parsing: answer.body))?["error"]?.stringValue
+        let word = error.map { String($0.prefix(64)) } ?? "no reason"
+        let detail = "\(account.tokenURI) says \(answer.status) \(word)"
+        switch (answer.status, word) {
+        case (429, _), (500..., _): return CheckItem(.warn, probe.name, detail, advice: "Try again later.")
+        case (_, "invalid_grant"):
+            let advice = "Is this machine's clock right, and does \(account.clientEmail) still have this key?"
+            return CheckItem(.fail, probe.name, detail, advice: advice)
+        default:
+            return CheckItem(.fail, probe.name, detail, advice: "Make a new key for the service account.")
+        }
+    }
+
+    /// Judges FCM's answer: an error about the token means that everything before the token was in order.
+    func judge(_ answer: PushAnswer, project: String) -> CheckItem {
+        guard answer.fate == .answered else { return probe.unanswered(answer.detail) }
+        let error = FCMErrorBody(parsing: answer.body)
+        let (status, reason) = (answer.status, error.reason ?? "no reason")
+        let code = error.errorCode.flatMap { FCMErrorCode(text: $0) }
+        switch (status, code) {
+        case (200, _), (404, .unregistered), (403, .senderIDMismatch): return taken(project)
+        case (400, _) where error.namesToken: return taken(project)
+        case (401, _):
+            return probe.said(.fail, status, reason, "Is the service account one of project \(project), and enabled?")
+        case (403, _):
+            let advice =
+                "Enable the Firebase Cloud Messaging API of project \(project), and give the account a role with "
+                + "cloudmessaging.messages.create."
+            return probe.said(.fail, status, reason, advice)
+        case (404, _): return probe.said(.fail, status, reason, "Is there a Firebase project \(project)?")
+        case (429, _), (500..., _): return probe.said(.warn, status, reason, "Try again later.")
+        default: return probe.said(.fail, status, reason, "Look up the reason in Firebase's documentation of FCM.")
+        }
+    }
+
+    private func taken(_ project: String) -> CheckItem {
+        CheckItem(.ok, probe.name, "\(probe.endpoint) takes the service account for project \(project)")
+    }
+}

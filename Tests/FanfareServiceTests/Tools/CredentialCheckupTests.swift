@@ -1,0 +1,214 @@
+import Foundation
+import PushTransport
+import TestKit
+import Testing
+
+@testable import FanfareService
+
+/// What `fanfare check` finds in the files of credentials.
+@Suite struct CredentialCheckupTests {
+    let openssl: OpenSSL
+    let now = Int64(Date().timeIntervalSince1970)
+
+    init() throws { openssl = try OpenSSL() }
+
+    private func items(_ app: Configuration.App, after days: Int64 = 0) -> [CheckItem] {
+        let files = CredentialFiles(environment: [:])
+        return CredentialCheckup(name: "shop", app: app, files: files, now: now + days * 86_400).items
+    }
+
+    private func certificate(topic: String = "com.example.shop", password: Bool = true) -> Configuration.App {
+        var apns = Configuration.APNS()
+        apns.certificateFile = openssl.path("push.p12")
+        apns.certificatePasswordFile = password ? openssl.path("password") : nil
+        apns.topic = topic
+        return Configuration.App(apns: apns)
+    }
+
+    @Test func aCertificateShowsItsTopicsAndEnd() throws {
+        try openssl.makeCertificate(days: 100)
+        let item = try #require(items(certificate()).first)
+        #expect(item.level == .ok)
+        #expect(item.name == "APNs certificate of shop")
+        #expect(item.detail.hasSuffix(", for com.example.shop"))
+        let end = Date(timeIntervalSince1970: TimeInterval(now + 100 * 86_400)).ISO8601Format().prefix(10)
+        #expect(item.detail.contains("valid until \(end)"))
+    }
+
+    @Test(arguments: [(69, CheckItem.Level.ok), (71, .warn), (98, .warn), (101, .fail)])
+    func aCertificateThatEndsSoonIsAWarning(days: Int64, level: CheckItem.Level) throws {
+        try openssl.makeCertificate(days: 100)
+        let item = try #require(items(certificate(), after: days).first)
+        #expect(item.level == level)
+        #expect(item.advice.isEmpty == (level == .ok))
+        if level == .warn { #expect(item.detail.hasSuffix(days == 98 ? ": 1 day left" : ": 28 days left")) }
+        if level == .fail { #expect(item.detail.contains("the certificate expired at ")) }
+    }
+
+    @Test func aCertificateOfAnotherAppFails() throws {
+        try openssl.makeCertificate(days: 100)
+        let other = try #require(items(certificate(topic: "com.example.other")).first)
+        #expect(other.level == .fail)
+        #expect(other.detail.hasSuffix("is not for topic com.example.other, but for com.example.shop"))
+        let locked = try #require(items(certificate(password: false)).first)
+        #expect(locked.level == .fail)
+        #expect(locked.detail.hasPrefix("apps.shop.apns.certificate_file: "))
+        #expect(locked.detail.contains("set certificate_password_file"))
+    }
+
+    @Test func aServiceAccountNamesItsProject() throws {
+        try openssl.makeServiceAccount(project: "shop-1234")
+        var fcm = Configuration.FCM()
+        fcm.serviceAccountFile = openssl.path("account.json")
+        let item = try #require(items(Configuration.App(fcm: fcm)).first)
+        #expect(item.level == .ok && item.name == "FCM service account of shop")
+        #expect(item.detail == "push@shop-1234.example, for project shop-1234")
+        try openssl.write("account.json", #"{"type":"authorized_user"}"#)
+        let wrong = try #require(items(Configuration.App(fcm: fcm)).first)
+        #expect(wrong.level == .fail)
+        #expect(wrong.detail.hasPrefix("apps.shop.fcm.service_account_file: "))
+    }
+
+    @Test func aVAPIDKeyIsOfTheRightCurve() throws {
+        try openssl.makeKey("vapid.pem")
+        var webPush = Configuration.WebPush()
+        webPush.vapidKeyFile = openssl.path("vapid.pem")
+        webPush.subject = "mailto:push@example.com"
+        let item = try #require(items(Configuration.App(webPush: webPush)).first)
+        #expect(item.level == .ok && item.name == "VAPID key of shop")
+        #expect(item.detail.contains("subscribe with B"))
+        #expect(item.detail.hasSuffix("may write to mailto:push@example.com"))
+        try openssl.makeKey("vapid.pem", curve: "P-384")
+        let wrong = try #require(items(Configuration.App(webPush: webPush)).first)
+        #expect(wrong.level == .fail)
+        #expect(wrong.detail.contains("on curve P-384"))
+    }
+
+    @Test func filesOfCAsAreRead() throws {
+        try openssl.makeCertificate(days: 1)
+        try openssl.write("empty.pem", "none\n")
+        var app = certificate()
+        app.apns?.caFile = openssl.path("push.pem")
+        app.fcm = Configuration.FCM()
+        app.fcm?.caFile = openssl.path("empty.pem")
+        app.webPush = Configuration.WebPush()
+        app.webPush?.caFile = openssl.path("nowhere.pem")
+        let found = items(app).filter { $0.name.hasSuffix(" CA file of shop") }
+        #expect(found.map(\.name) == ["APNs", "FCM", "Web Push"].map { "\($0) CA file of shop" })
+        #expect(found.map(\.level) == [.ok, .fail, .fail])
+    }
+}
+
+/// What `fanfare check --online` makes of FCM's answers.
+@Suite struct FCMProbeTests {
+    private func judge(_ status: UInt16, _ body: String) -> CheckItem {
+        FCMProbe(app: "shop", credentials: Configuration.FCM())
+            .judge(PushAnswer(tag: 1, status: status, body: Array(body.utf8)), project: "shop-1")
+    }
+
+    private func error(_ status: String, _ code: String? = nil, _ message: String = "") -> String {
+        let detail = code.map {
+            #"{"@type":"type.googleapis.com/google.firebase.fcm.v1.FcmError","errorCode":"\#($0)"}"#
+        }
+        return #"{"error":{"status":"\#(status)","message":"\#(message)","details":[\#(detail ?? "")]}}"#
+    }
+
+    @Test func anErrorAboutTheTokenMeansThatAllElseIsInOrder() {
+        let malformed = "The registration token is not a valid FCM registration token"
+        for (status, body) in [
+            (400 as UInt16, error("INVALID_ARGUMENT", "INVALID_ARGUMENT", malformed)),
+            (404, error("NOT_FOUND", "UNREGISTERED")), (403, error("PERMISSION_DENIED", "SENDER_ID_MISMATCH")),
+        ] {
+            let item = judge(status, body)
+            #expect(item.level == .ok && item.advice.isEmpty)
+            #expect(item.detail == "https://fcm.googleapis.com takes the service account for project shop-1")
+        }
+    }
+
+    @Test func otherErrorsSayWhatToLookAt() {
+        for (status, body, level, word) in [
+            (400 as UInt16, error("INVALID_ARGUMENT"), CheckItem.Level.fail, "documentation"),
+            (401, error("UNAUTHENTICATED"), .fail, "service account"),
+            (403, error("PERMISSION_DENIED"), .fail, "Enable the Firebase Cloud Messaging API of project shop-1"),
+            (404, error("NOT_FOUND"), .fail, "Is there a Firebase project shop-1?"),
+            (429, error("RESOURCE_EXHAUSTED", "QUOTA_EXCEEDED"), .warn, "later"), (503, "<html>", .warn, "later"),
+        ] {
+            let item = judge(status, body)
+            #expect(item.level == level, "\(status)")
+            #expect(item.advice.contains(word), "\(item.advice)")
+        }
+        let probe = FCMProbe(app: "shop", credentials: Configuration.FCM())
+        let silent = probe.judge(
+            PushAnswer(tag: 1, without: .notSent, cause: .tls, detail: "certificate expired"),
+            project: "shop-1"
+        )
+        #expect(silent.level == .fail && silent.detail == "no answer: certificate expired")
+    }
+}
+
+/// The probes against the simulated services.
+@Suite(.flowSandbox) struct OnlineProbeTests {
+    let openssl: OpenSSL
+    let ready: SandboxReady
+
+    init() throws {
+        openssl = try OpenSSL()
+        ready = try #require(FlowSandboxTrait.sandbox).ready
+    }
+
+    private func probe(_ change: (inout [String: String]) -> Void = { _ in }) async throws -> CheckItem {
+        let source = URL(fileURLWithPath: ready.directory).appendingPathComponent("service-account.json")
+        var fields = try JSONDecoder().decode([String: String].self, from: Data(contentsOf: source))
+        change(&fields)
+        var fcm = Configuration.FCM()
+        fcm.endpoint = try Endpoint("https://localhost:\(ready.tlsPort)")
+        fcm.caFile = ready.caFile
+        fcm.serviceAccountFile = try openssl.write(
+            "account.json",
+            String(decoding: JSONEncoder().encode(fields), as: UTF8.self)
+        )
+        return try await onThread { [fcm] in
+            FCMProbe(app: "shop", credentials: fcm).item(CredentialFiles(environment: [:]))
+        }
+    }
+
+    @Test func anAccountInOrderIsTaken() async throws {
+        let item = try await probe()
+        #expect(item.level == .ok, "\(item.text)")
+    }
+
+    @Test func anotherKeyOrProjectIsRefused() async throws {
+        try openssl.makeServiceAccount(project: "other")
+        let foreign = try openssl.read("account.key")
+        let key = try await probe { $0["private_key"] = foreign }
+        #expect(key.level == .fail)
+        #expect(key.detail.contains(" invalid_grant"), "\(key.text)")
+        let project = try await probe { $0["project_id"] = "nowhere" }
+        #expect(project.level == .fail)
+        #expect(project.advice == "Is there a Firebase project nowhere?", "\(project.text)")
+    }
+
+    @Test func aTokenEndpointThatIsNotThereIsNamed() async throws {
+        let item = try await probe { $0["token_uri"] = "https://127.0.0.1:1/token" }
+        #expect(item.level == .fail && item.detail.hasPrefix("no answer: "))
+        #expect(item.advice.hasPrefix("Is https://127.0.0.1:1/token reachable"))
+    }
+
+    @Test(arguments: [false, true]) func apnsTakesAKeyOrACertificate(usesCertificate: Bool) async throws {
+        let configuration = try Configuration.load(
+            file: ready.configFile,
+            environment: [:],
+            flags: ["database.url": "postgres:///app"]
+        )
+        var apns = try #require(configuration.apps.values.first?.apns)
+        if usesCertificate {
+            apns.certificateFile = ready.directory + "/apns-certificate.p12"
+            apns.certificatePasswordFile = ready.directory + "/apns-certificate.password"
+        }
+        for probe in APNSProbe.all(of: "shop", apns) {
+            let item = try await onThread { probe.item(CredentialFiles(environment: [:])) }
+            #expect(item.level == .ok, "\(item.text)")
+            #expect(item.detail.contains(usesCertificate ? "takes certificate" : "takes key"))
+        }
+    }
+}
