@@ -49,7 +49,9 @@ struct APNSProbe {
             let key = try files.signingKey(credentials, app: app)
             let tokens = ProviderTokens(key: key, keyID: credentials.keyID, teamID: credentials.teamID)
             let token = try tokens.current(at: Clocks.steady, wall: Clocks.wall)
-            fields.append(try HeaderField("authorization", token.authorization))
+            if let authorization = token.authorization {
+                fields.append(try HeaderField("authorization", authorization))
+            }
         }
         let body = PushBody(Array(#"{"aps":{}}"#.utf8))
         let request = try PushRequest(tag: 1, path: Self.path, head: HeaderBlock(fields), body: body)
