@@ -35,7 +35,7 @@ import Testing
         #expect(item.detail.contains("valid until \(end)"))
     }
 
-    @Test(arguments: [(69, CheckItem.Level.ok), (71, .warn), (98, .warn), (101, .fail)])
+    @Test(arguments: [(69 as Int64, CheckItem.Level.ok), (71, .warn), (98, .warn), (101, .fail)])
     func aCertificateThatEndsSoonIsAWarning(days: Int64, level: CheckItem.Level) throws {
         try openssl.makeCertificate(days: 100)
         let item = try #require(items(certificate(), after: days).first)
@@ -147,13 +147,13 @@ import Testing
 }
 
 /// The probes against the simulated services.
-@Suite(.flowSandbox) struct OnlineProbeTests {
+@Suite(.flowSandbox, .database) struct OnlineProbeTests {
     let openssl: OpenSSL
     let ready: SandboxReady
 
     init() throws {
         openssl = try OpenSSL()
-        ready = try #require(FlowSandboxTrait.sandbox).ready
+        ready = try Flow.idle().sandbox.ready
     }
 
     private func probe(_ change: (inout [String: String]) -> Void = { _ in }) async throws -> CheckItem {
