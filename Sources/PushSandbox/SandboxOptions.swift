@@ -49,9 +49,7 @@ public struct SandboxOptions: Sendable {
     /// Contact of the sender in the written configuration, which becomes VAPID's `sub`.
     public var vapidSubject = "mailto:push@example.com"
     /// Whose blocks the written configuration has; credentials are made for all.
-    ///
-    /// By default those that Fanfare reads.
-    public var configuredProviders: Set<ConfiguredProvider> = [.apns]
+    public var configuredProviders: Set<ConfiguredProvider> = Set(ConfiguredProvider.allCases)
     /// Name of the app in the written configuration.
     public var appName = "demo"
     /// Database URL for the written configuration; nil leaves the database to the environment.

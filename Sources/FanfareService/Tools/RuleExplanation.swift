@@ -22,17 +22,19 @@ public struct ExampleEvent: Sendable {
     }
 }
 
-/// What one rule would send to one device through APNs.
+/// What one rule would send to one device through one provider.
 public struct RuleExplanation: Sendable {
     /// The rule's app.
     public let app: String
     /// The rule's name.
     public let rule: String
+    /// Who would be asked to deliver it.
+    public let provider: PushProvider
     /// The rule's tag that serves the locale; nil for the message without one.
     public let matchedLocale: String?
-    /// The request's headers, but for `authorization` and `apns-id`, which differ by request.
+    /// The request's headers, but for `authorization` and those that differ by request or belong to the encryption.
     public let headers: [(name: String, value: String)]
-    /// The request's body, compact JSON.
+    /// The request's body, compact JSON; for Web Push before it is encrypted.
     public let body: String
     /// Why nothing would be sent; nil if it would.
     public let problem: String?
@@ -45,7 +47,8 @@ public struct RuleExplanation: Sendable {
         var headerObject = JSONObject()
         for header in headers { headerObject[header.name] = .string(header.value) }
         return [
-            "app": .string(app), "rule": .string(rule), "provider": "apns", "locale": JSONValue(orNull: matchedLocale),
+            "app": .string(app), "rule": .string(rule), "provider": .string(provider.rawValue),
+            "locale": JSONValue(orNull: matchedLocale),
             "headers": .object(headerObject), "header_bytes": JSONValue(Int64(headerBytes)),
             "body": (try? JSONValue(parsing: body)) ?? .null, "body_bytes": JSONValue(Int64(body.utf8.count)),
             "problem": JSONValue(orNull: problem),
@@ -55,13 +58,14 @@ public struct RuleExplanation: Sendable {
     /// The request for people.
     public var text: String {
         let variant = matchedLocale.map { "locale \($0)" } ?? "no locale's own text"
-        var lines = ["\(app)/\(rule)  apns  \(variant)"]
+        var lines = ["\(app)/\(rule)  \(provider.rawValue)  \(variant)"]
         if let problem { return (lines + ["  nothing is sent: \(problem)"]).joined(separator: "\n") }
         lines += headers.map { "  \($0.name): \(TextTable.printable($0.value))" }
-        lines.append("  (\(headerBytes) bytes of headers; authorization and apns-id are added to each request)")
+        lines.append("  (\(headerBytes) bytes of headers; \(provider.addedHeaders) added to each request)")
         lines.append("")
         lines += Self.indented(body).split(separator: "\n").map { "  " + TextTable.printable(String($0)) }
-        lines.append("  (\(body.utf8.count) bytes of body)")
+        let encryption = provider == .webpush ? " before it is encrypted" : ""
+        lines.append("  (\(body.utf8.count) bytes of body\(encryption))")
         return lines.joined(separator: "\n")
     }
 
@@ -92,7 +96,8 @@ extension RuleSet {
     /// - Parameters:
     ///   - example: the event and the device.
     ///   - topic: the APNs topic of an app; nil if it is not known.
-    /// - Returns: one explanation per rule.
+    /// - Returns: one explanation for each rule and each provider that it has something for; for a rule that has
+    ///   nothing for any, the reason.
     /// - Throws: ``ToolError`` of kind `usage` if the payload is no JSON object.
     public func explain(
         _ example: ExampleEvent,
@@ -100,41 +105,109 @@ extension RuleSet {
     ) throws(ToolError) -> [RuleExplanation] {
         let payload = try ToolJSON.object(example.payload, named: "--event")
         let now = Clocks.wall / Micros.second
-        return entries.map { entry in
+        return entries.flatMap { entry in
             let rule = entry.compiled
             let context = RenderContext(
                 eventID: EventID(rawValue: 1),
                 eventType: rule.definition.event,
                 eventKey: example.key,
                 payload: payload,
-                expiration: rule.definition.ttl.map { now + $0.seconds }
+                expiration: rule.definition.ttl.map { now + $0.seconds },
+                now: now,
+                time: now
             )
             let device = DeviceContext(deviceID: 1, userID: example.userID, locale: example.locale)
-            let rendered = Result { () throws(RenderProblem) in
-                try rule.render(
-                    context,
-                    platform: .apns,
-                    kind: example.kind,
-                    locale: example.locale,
-                    topic: topic(entry.id.app) ?? "(topic of \(entry.id.app))",
-                    device: device
+            let all = rule.definition.audience.platforms.map { platform in
+                let rendered = Result { () throws(RenderProblem) in
+                    try rule.explain(
+                        context,
+                        platform: platform,
+                        example: example,
+                        topic: topic(entry.id.app) ?? "(topic of \(entry.id.app))",
+                        device: device
+                    )
+                }
+                return (platform, rendered)
+            }
+            let sent = all.filter { $0.1 != .failure(.noContent($0.0)) }
+            return (sent.isEmpty ? Array(all.prefix(1)) : sent).map { platform, rendered in
+                RuleExplanation(
+                    entry,
+                    provider: platform,
+                    locale: rule.matchedLocale(for: example.locale),
+                    rendered
                 )
             }
-            return RuleExplanation(entry, locale: rule.matchedLocale(for: example.locale), rendered)
+        }
+    }
+}
+
+/// What is compared and shown of a push.
+private struct ExplainedPush: Equatable {
+    let headers: [[String]]
+    let body: [UInt8]
+}
+
+extension CompiledRule {
+    /// Renders for a device that is made up, or for the audience that the provider keeps.
+    fileprivate func explain(
+        _ context: RenderContext,
+        platform: PushProvider,
+        example: ExampleEvent,
+        topic: String,
+        device: DeviceContext
+    ) throws(RenderProblem) -> ExplainedPush {
+        let push: RenderedPush
+        var target = FCMTarget.token("…")
+        if case .native(let audience) = audience {
+            let native = try audience.target(context)
+            push = try render(context, to: native)
+            if let fcm = native.fcm { target = fcm }
+        } else {
+            push = try render(
+                context,
+                platform: platform,
+                kind: example.kind,
+                locale: example.locale,
+                topic: topic,
+                device: device
+            )
+        }
+        let insertion = platform == .fcm ? target.insertion : []
+        return ExplainedPush(
+            headers: push.headers.map { [$0.name, $0.value] },
+            body: push.body + insertion + push.bodySuffix
+        )
+    }
+}
+
+extension PushProvider {
+    /// What a request has beside what the rule says.
+    fileprivate var addedHeaders: String {
+        switch self {
+        case .apns: "authorization and apns-id are"
+        case .fcm: "authorization is"
+        case .webpush: "authorization and content-encoding are"
         }
     }
 }
 
 extension RuleExplanation {
-    fileprivate init(_ entry: RuleSet.Entry, locale: String?, _ rendered: Result<RenderedPush, RenderProblem>) {
+    fileprivate init(
+        _ entry: RuleSet.Entry,
+        provider: PushProvider,
+        locale: String?,
+        _ rendered: Result<ExplainedPush, RenderProblem>
+    ) {
         let push = try? rendered.get()
         var problem: String?
         if case .failure(let reason) = rendered { problem = reason.description }
         self.init(
             app: entry.id.app,
             rule: entry.id.name,
+            provider: provider,
             matchedLocale: locale,
-            headers: push?.headers ?? [],
+            headers: push?.headers.map { (name: $0[0], value: $0[1]) } ?? [],
             body: push.map { String(decoding: $0.body, as: UTF8.self) } ?? "",
             problem: problem
         )

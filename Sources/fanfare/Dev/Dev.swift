@@ -6,20 +6,20 @@ import UnixSignals
 /// `fanfare dev`: everything at once, with nothing configured.
 struct Dev: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Run everything with nothing configured: PostgreSQL, simulated APNs, the daemon and a demo.",
+        abstract: "Run everything with nothing configured: PostgreSQL, simulated push services, the daemon and a demo.",
         discussion: """
-            Shows a push that an UPDATE causes, then waits for yours until Ctrl-C. All files are kept in one folder; \
+            Shows the pushes that an UPDATE causes on a phone of each kind and in a browser, then waits for yours until Ctrl-C. All files are kept in one folder; \
             delete it to begin anew. Nothing leaves this machine: the devices and the push service are simulated.
             """
     )
 
-    @Flag(help: "Show one push, then end.")
+    @Flag(help: "Show the pushes of one event, then end.")
     var once = false
 
     @Option(help: "The folder for the database, keys and logs.")
     var dir = ".fanfare"
 
-    @Option(help: "The TLS port of the simulated APNs; 0 takes a free one.")
+    @Option(help: "The TLS port of the simulated services; 0 takes a free one.")
     var port = 0
 
     @Option(help: "The port of the sandbox's control interface; 0 takes a free one.")
@@ -64,14 +64,19 @@ struct Dev: AsyncParsableCommand {
     }
 
     private func tour(_ stack: DevStack, _ console: DevConsole) async throws {
-        let demo = DevDemo(databaseURL: stack.databaseURL)
+        let browser = try stack.sandbox.subscription("alice")
+        let demo = DevDemo(databaseURL: stack.databaseURL, browser: browser)
         let began = ContinuousClock.now
         try await onThread { try demo.prepare() }
-        console.step("demo", "table orders is watched, two rules are in force, three devices", since: began)
+        console.step(
+            "demo",
+            "table orders is watched, two rules are in force, three customers, five devices",
+            since: began
+        )
         console.line()
 
         let tour = DevTour(demo: demo, sandbox: stack.sandbox, console: console)
-        let last = try await tour.showFirstPush()
+        let last = try await tour.showFirstPushes()
         guard !once else { return }
         console.hints(stack, dir)
         do {

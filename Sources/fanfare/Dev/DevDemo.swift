@@ -1,8 +1,9 @@
 import Foundation
 import PostgresClient
+import PushSandbox
 import Threading
 
-/// The demo: a table of orders, rules about it, and three customers' simulated devices.
+/// The demo: a table of orders, rules about it, and three customers' simulated devices; alice has one of each kind.
 ///
 /// Its calls block.
 struct DevDemo: Sendable {
@@ -18,6 +19,8 @@ struct DevDemo: Sendable {
     }
 
     let databaseURL: String
+    /// Alice's browser.
+    let browser: PushSubscription
 
     private static let tables = """
         CREATE TABLE IF NOT EXISTS public.orders (
@@ -63,6 +66,13 @@ struct DevDemo: Sendable {
         WHERE r.dropped_at IS NULL AND v.state <> 'active' AND r.name IN ('order-shipped', 'sale-started')
         """
 
+    /// Alice's browsers of earlier runs, whose endpoints went with the simulated service's port.
+    private static let oldBrowsers = """
+        SELECT count(fanfare.unregister_device($1, d.platform, d.token)) FROM fanfare.devices AS d
+        JOIN fanfare.apps AS a ON a.id = d.app_id AND a.name = $1
+        WHERE d.platform = 'webpush' AND d.user_id = 'alice' AND d.disabled_at IS NULL AND d.token <> $2
+        """
+
     private static let customers = [
         (name: "alice", token: "a11ce0", topics: ["news"]),
         (name: "bob", token: "b0b000", topics: ["news", "muted"]),
@@ -89,10 +99,26 @@ struct DevDemo: Sendable {
                 _ = try connection.query("SELECT fanfare.subscribe($1::bigint, $2)", device, topic)
             }
         }
+        try registerAlicesOthers(connection)
         for rule in Self.rules {
             _ = try connection.query("SELECT fanfare.put_rule($1)", rule)
         }
         try waitForRules(connection)
+    }
+
+    private func registerAlicesOthers(_ connection: PostgresConnection) throws(PostgresError) {
+        _ = try connection.query(Self.oldBrowsers, Self.app, browser.endpoint)
+        _ = try connection.query(
+            "SELECT fanfare.register_device($1, 'fcm', 'alices-android-phone', 'alice')",
+            Self.app
+        )
+        _ = try connection.query(
+            "SELECT fanfare.register_device($1, 'webpush', $2, 'alice', p256dh => $3, auth => $4)",
+            Self.app,
+            browser.endpoint,
+            browser.keys.p256dh,
+            browser.keys.auth
+        )
     }
 
     /// Takes an order and ships it, in two transactions.

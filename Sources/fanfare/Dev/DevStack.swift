@@ -48,7 +48,7 @@ struct DevStack: Sendable {
             try await onThread { try createDatabase(on: cluster) }
             let sandbox = try await startSandbox(in: directory, ports: ports, databaseURL: url)
             do {
-                console.step("simulated APNs", "https://localhost:\(sandbox.tlsPort)", since: began)
+                console.step("push services", "https://localhost:\(sandbox.tlsPort)", since: began)
                 let daemon = try await DevDaemon.start(sandbox.ready.configFile, in: directory, console: console)
                 return DevStack(databaseURL: url, sandbox: sandbox, cluster: cluster, daemon: daemon)
             } catch {
