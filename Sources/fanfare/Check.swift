@@ -10,7 +10,7 @@ struct Check: ParsableCommand {
 
     @OptionGroup var options: GlobalOptions
 
-    @Flag(help: "Ask each provider too, by one request that no device can get.")
+    @Flag(help: "Ask APNs and FCM too, by requests that no device can get.")
     var online = false
 
     func run() throws {

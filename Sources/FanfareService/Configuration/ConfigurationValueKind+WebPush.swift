@@ -28,6 +28,7 @@ extension ConfigurationValueKind<String> {
         if let url = try? HTTPSURL(text) { return url.origin.host }
         let parts = text.split(separator: "@", omittingEmptySubsequences: false)
         guard text.hasPrefix("mailto:"), parts.count == 2, parts[0] != "mailto:",
+            !parts[1].contains(where: { ":/".contains($0) }),
             let origin = try? Endpoint("https://\(parts[1].prefix { $0 != "?" })")
         else { throw ConfigurationRefusal(expected) }
         return origin.host

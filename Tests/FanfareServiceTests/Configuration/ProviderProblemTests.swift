@@ -66,6 +66,7 @@ import Testing
     @Test(
         arguments: [
             ("push@example.com", ""), ("mailto:push", ""), ("mailto:@example.com", ""), ("mailto:a@b@c", ""),
+            ("mailto:a@b:25", ""),
             ("http://example.com", ""), ("https://", ""), ("\"mailto:a@b c\"", ", without spaces"),
             ("mailto:<push@example.com>", ", without spaces"), ("https://localhost/", ", found localhost"),
             ("mailto:root@localhost", ", found localhost"),
