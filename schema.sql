@@ -66,6 +66,16 @@ BEGIN
 END
 $$;
 
+-- So does ALTER TABLE … ADD COLUMN IF NOT EXISTS, and readers too.
+CREATE OR REPLACE FUNCTION fanfare.add_column(relation regclass, name text, definition text) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = relation AND a.attname = add_column.name) THEN
+        EXECUTE format('ALTER TABLE %s ADD COLUMN %I %s', relation, name, definition);
+    END IF;
+END
+$$;
+
 -- ---------------------------------------------------------------------------------------------------------------
 -- Version and installation
 -- ---------------------------------------------------------------------------------------------------------------
@@ -273,9 +283,22 @@ CREATE TABLE IF NOT EXISTS fanfare.targets (
     id smallint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     app_id smallint NOT NULL REFERENCES fanfare.apps,
     platform text NOT NULL CONSTRAINT targets_platform CHECK (platform IN ('apns', 'fcm', 'webpush')),
-    environment text NOT NULL CONSTRAINT targets_environment CHECK (environment IN ('production', 'sandbox')),
-    UNIQUE (app_id, platform, environment)
+    environment text NOT NULL CONSTRAINT targets_environment CHECK (environment IN ('production', 'sandbox'))
 );
+
+-- Which kind of audience, for those that the provider keeps: the key of a rule's `to`. NULL: devices of ours. Which topic,
+-- condition or channel is no part of it, since there may be one for each event: it is rendered again when it is sent to.
+SELECT fanfare.add_column('fanfare.targets', 'native_key', $$text CONSTRAINT targets_native CHECK (native_key IS NULL
+    OR (native_key, platform) IN (('fcm_topic', 'fcm'), ('fcm_condition', 'fcm'), ('channel', 'apns')))$$);
+DO $$
+BEGIN
+    IF to_regclass('fanfare.targets_key') IS NULL THEN
+        ALTER TABLE fanfare.targets
+            ADD CONSTRAINT targets_key UNIQUE NULLS NOT DISTINCT (app_id, platform, environment, native_key),
+            DROP CONSTRAINT IF EXISTS targets_app_id_platform_environment_key;
+    END IF;
+END
+$$;
 
 -- One token under one user. Disabled, never deleted, when a provider says that the token is gone.
 CREATE TABLE IF NOT EXISTS fanfare.devices (
@@ -363,6 +386,8 @@ CREATE TABLE IF NOT EXISTS fanfare.rule_versions (
     CONSTRAINT rule_versions_checked CHECK (state <> 'active' OR (app_id IS NOT NULL AND event_type IS NOT NULL
         AND rule_created_at IS NOT NULL AND audience IS NOT NULL AND kind IS NOT NULL AND lane IS NOT NULL))
 );
+-- Where the requests of a rule go whose audience the provider keeps; NULL where each device says it.
+SELECT fanfare.add_column('fanfare.rule_versions', 'native_target_id', 'smallint');
 SELECT fanfare.create_index('rule_versions_in_force', $$CREATE INDEX rule_versions_in_force ON fanfare.rule_versions (event_type) WHERE state = 'active' AND retired_at IS NULL AND enabled$$);
 SELECT fanfare.create_index('rule_versions_unchecked', $$CREATE INDEX rule_versions_unchecked ON fanfare.rule_versions (id) WHERE state = 'unchecked'$$);
 
@@ -488,7 +513,8 @@ CREATE TABLE IF NOT EXISTS fanfare.collapse_latest (
 -- ---------------------------------------------------------------------------------------------------------------
 
 -- Up to 1000 pairs of one rule version and one target. A broadcast's batch names its event once; the pairs of small
--- events that were planned together have their events beside them.
+-- events that were planned together have their events beside them. An event has a single pair, with device 0, where the
+-- provider keeps the audience.
 CREATE TABLE IF NOT EXISTS fanfare.batches (
     id bigint PRIMARY KEY DEFAULT fanfare.new_batch_id(),
     parent_id bigint,
@@ -720,7 +746,8 @@ DECLARE
     found smallint;
 BEGIN
     SELECT t.id INTO found FROM fanfare.targets AS t
-    WHERE t.app_id = target_id_for.app_id AND t.platform = target_id_for.platform AND t.environment = target_id_for.environment;
+    WHERE t.app_id = target_id_for.app_id AND t.platform = target_id_for.platform AND t.environment = target_id_for.environment
+        AND t.native_key IS NULL;
     IF found IS NULL THEN
         IF target_id_for.platform IS NULL OR target_id_for.platform NOT IN ('apns', 'fcm', 'webpush') THEN
             RAISE EXCEPTION 'unknown platform %', quote_nullable(target_id_for.platform)
@@ -736,7 +763,29 @@ BEGIN
         FROM unnest(CASE target_id_for.platform WHEN 'apns' THEN '{production,sandbox}' ELSE ARRAY[target_id_for.environment] END) AS e
         ON CONFLICT DO NOTHING;
         SELECT t.id INTO STRICT found FROM fanfare.targets AS t
-        WHERE t.app_id = target_id_for.app_id AND t.platform = target_id_for.platform AND t.environment = target_id_for.environment;
+        WHERE t.app_id = target_id_for.app_id AND t.platform = target_id_for.platform AND t.environment = target_id_for.environment
+            AND t.native_key IS NULL;
+    END IF;
+    RETURN found;
+END
+$$;
+
+-- Looks before it inserts, as target_id_for does: an INSERT uses up an id even where it conflicts, and there are 32,767.
+CREATE OR REPLACE FUNCTION fanfare.native_target_id_for(app_id smallint, platform text, native_key text) RETURNS smallint
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    found smallint;
+BEGIN
+    SELECT t.id INTO found FROM fanfare.targets AS t
+    WHERE t.app_id = native_target_id_for.app_id AND t.platform = native_target_id_for.platform AND t.environment = 'production'
+        AND t.native_key = native_target_id_for.native_key;
+    IF found IS NULL THEN
+        INSERT INTO fanfare.targets (app_id, platform, environment, native_key)
+        VALUES (native_target_id_for.app_id, native_target_id_for.platform, 'production', native_target_id_for.native_key)
+        ON CONFLICT DO NOTHING;
+        SELECT t.id INTO STRICT found FROM fanfare.targets AS t
+        WHERE t.app_id = native_target_id_for.app_id AND t.platform = native_target_id_for.platform AND t.environment = 'production'
+            AND t.native_key = native_target_id_for.native_key;
     END IF;
     RETURN found;
 END

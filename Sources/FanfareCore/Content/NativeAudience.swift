@@ -31,6 +31,15 @@ public enum NativeAudience: Sendable {
         }
     }
 
+    /// The key of `to` it comes from.
+    public var key: String {
+        switch self {
+        case .fcmTopic: "fcm_topic"
+        case .fcmCondition: "fcm_condition"
+        case .channel: "channel"
+        }
+    }
+
     /// Whether it has a template, so that the target is known only with an event.
     var needsRendering: Bool {
         switch self {

@@ -158,7 +158,8 @@ final class Claimer: Stage {
                 return ClaimWish(
                     target: target.id,
                     lane: lane.rawValue,
-                    count: Int32(room),
+                    // The room is its devices' too: one at a time, lest both take all of it.
+                    count: target.nativeKey == nil ? Int32(room) : 1,
                     floor: floors.floor(target: target.id, lane: lane.rawValue, now: now)
                 )
             }

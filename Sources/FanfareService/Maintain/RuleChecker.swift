@@ -68,7 +68,8 @@ struct RuleChecker {
         case .tokens(let text, _): (audience, path) = ("tokens", text)
         case .topic: audience = "topic"
         case .condition: audience = "condition"
-        case .everyone, .native: break
+        case .everyone: break
+        case .native(let native): audience = native.key
         }
         if let text = path {
             if let problem = try probe(text, "to.\(audience)", isPredicate: false, connection) {
@@ -87,6 +88,7 @@ struct RuleChecker {
             whenPath: definition.when,
             audience: audience,
             audiencePath: path,
+            nativePlatform: definition.audience.selection.provider?.rawValue,
             devicesPath: definition.audience.devices,
             kind: definition.audience.kind.rawValue,
             platform: definition.audience.platform?.rawValue,

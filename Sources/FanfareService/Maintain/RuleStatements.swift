@@ -39,6 +39,8 @@ struct RuleColumns: Equatable {
     var whenPath: String?
     var audience: String
     var audiencePath: String?
+    /// Who keeps the audience; nil if Fanfare does.
+    var nativePlatform: String?
     var devicesPath: String?
     var kind: String
     var platform: String?
@@ -58,6 +60,8 @@ struct ActivateRule: PostgresStatement {
                 event_type = $2, when_path = $3::jsonpath, audience = $4, audience_path = $5::jsonpath,
                 devices_path = $6::jsonpath, kind = $7, platform = $8, lane = $9,
                 ttl = make_interval(secs => $10::bigint::float8), supersede = $11, enabled = $12,
+                native_target_id = CASE WHEN $13::text IS NOT NULL
+                    THEN fanfare.native_target_id_for(r.app_id, $13, $4) END,
                 retired_at = CASE WHEN r.dropped_at IS NOT NULL OR EXISTS (
                     SELECT FROM fanfare.rule_versions AS n
                     WHERE n.rule_id = v.rule_id AND n.version > v.version AND n.state = 'active') THEN clock_timestamp() END
@@ -86,6 +90,7 @@ struct ActivateRule: PostgresStatement {
         binds.append(columns.ttlSeconds)
         binds.append(columns.supersede)
         binds.append(columns.enabled)
+        binds.append(columns.nativePlatform)
     }
 }
 

@@ -2,8 +2,8 @@ internal import FanfareCore
 internal import Logging
 internal import PostgresClient
 
-/// Plans what a round could not: audiences that are rendered, walked slice by slice, or made of tokens, and the
-/// newest event of rules that supersede.
+/// Plans what a round could not: audiences that are rendered, walked slice by slice, made of tokens, or kept by a
+/// provider, and the newest event of rules that supersede.
 ///
 /// Runs in the round's transaction.
 struct AudiencePlanner {
@@ -62,6 +62,14 @@ struct AudiencePlanner {
         }
         if !work.conditions.isEmpty { counts.plans += try openPlans(work.conditions, on: connection) }
         if !work.tokens.isEmpty { counts += try planTokens(work.tokens, on: connection) }
+        if !work.native.isEmpty {
+            let statement = PlanNative(
+                eventIDs: work.native.map(\.eventID),
+                ruleVersions: work.native.map(\.ruleVersion),
+                batchSize: context.settings.batchSize
+            )
+            for planned in try connection.run(statement) { counts += planned }
+        }
         return counts
     }
 
@@ -116,6 +124,7 @@ private struct AudienceWork {
     var topics: [(match: DeferredMatch, topic: String)] = []
     var conditions: [(match: DeferredMatch, clauses: [TopicClause])] = []
     var tokens: [DeferredMatch] = []
+    var native: [DeferredMatch] = []
 
     mutating func add(_ match: DeferredMatch, rule: LoadedRule) throws(RenderProblem) {
         let event = match.renderContext
@@ -123,11 +132,15 @@ private struct AudienceWork {
             newest.append((key.rawValue, match.eventID))
         }
         switch rule.compiled.audience {
-        case .users, .native: break
+        case .users: break
         case .tokens: tokens.append(match)
         case .topic: if let name = try rule.compiled.audience.topicName(event) { topics.append((match, name)) }
         case .condition(let condition): conditions.append((match, try condition.clauses(event)))
         case .everyone: conditions.append((match, [TopicClause(positive: [], negative: [])]))
+        case .native(let audience):
+            // Rendered again when it is sent; here only so that an event without a target is refused where it shows.
+            _ = try audience.target(event)
+            native.append(match)
         }
     }
 }

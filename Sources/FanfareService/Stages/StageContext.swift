@@ -298,11 +298,12 @@ final class TargetDirectory: Sendable {
         }
     }
 
-    /// The target of the same app and platform in the other environment.
+    /// The target of the same app and platform in the other environment; nil for audiences that a provider keeps.
     func otherEnvironment(of target: Target) -> Int16? {
         targets.withLock { targets in
             targets.values.first {
-                $0.app == target.app && $0.platform == target.platform && $0.environment != target.environment
+                $0.app == target.app && $0.platform == target.platform && $0.nativeKey == target.nativeKey
+                    && $0.environment != target.environment
             }?.id
         }
     }

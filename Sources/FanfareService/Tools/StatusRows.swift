@@ -152,11 +152,11 @@ struct ListHealth: PostgresStatement {
     }
 }
 
-/// Targets by id, as `shop/apns/production`.
+/// Targets by id, as `shop/apns/production` or `shop/fcm/production/fcm_topic`.
 struct TargetNames: PostgresStatement {
     static let name = "target_names"
     static let sql = """
-        SELECT t.id, a.name || '/' || t.platform || '/' || t.environment
+        SELECT t.id, concat_ws('/', a.name, t.platform, t.environment, t.native_key)
         FROM fanfare.targets AS t JOIN fanfare.apps AS a ON a.id = t.app_id
         """
 

@@ -24,6 +24,7 @@ struct StatementCatalog {
         let keyed: Int64
         let version: Int32
         let tokensVersion: Int32
+        let nativeVersion: Int32
         let unchecked: Int32
         let device: Int64
         let token: String
@@ -42,6 +43,7 @@ struct StatementCatalog {
         _ = try world.connection.query("SELECT fanfare.subscribe($1::bigint, 'news')", String(device))
         let version = try world.rule("users", event: "order", to: #"{"users": "$.user"}"#)
         let tokens = try world.rule("tokens", event: "token", to: #"{"tokens": "$.token", "platform": "apns"}"#)
+        let native = try world.rule("native", event: "native", to: #"{"fcm_topic": "all"}"#)
         let everyone = try world.rule("all", event: "all", to: #"{"everyone": true}"#)
         let event = try world.emit("order", #"{"user": "u"}"#)
         let keyed = try world.emit("order", #"{"user": "u"}"#, key: "k")
@@ -72,6 +74,7 @@ struct StatementCatalog {
             keyed: keyed,
             version: Int32(version),
             tokensVersion: Int32(tokens),
+            nativeVersion: Int32(native),
             unchecked: try world.connection.run(UncheckedRules())[0].id,
             device: device,
             token: token,
@@ -90,6 +93,7 @@ struct StatementCatalog {
             RefuseSlowEvent(detail: "d"),
             NoteNewest(keys: [1], eventIDs: [parts.event]),
             NewestEvents(keys: [5]),
+            PlanNative(eventIDs: [parts.event], ruleVersions: [parts.nativeVersion], batchSize: 1000),
             NotePlanProblem(eventID: parts.event, problem: "p"),
             PlanTopics(
                 eventIDs: [parts.event],

@@ -1,0 +1,67 @@
+import PostgresClient
+import TestKit
+import Testing
+
+@testable import FanfareService
+
+/// The schema over databases and beside daemons of another version.
+@Suite(.database)
+struct UpgradeTests {
+    private static let shape = """
+        SELECT string_agg(line, E'\\n' ORDER BY line COLLATE "C") FROM (
+            SELECT 'a ' || attrelid::regclass || '.' || attname || ' ' || atttypid::regtype || ' ' || attnotnull AS line
+            FROM pg_attribute WHERE attnum > 0 AND NOT attisdropped AND attrelid IN (
+                SELECT oid FROM pg_class WHERE relnamespace = 'fanfare'::regnamespace AND relkind IN ('r', 'p', 'v'))
+            UNION ALL SELECT 'c ' || conrelid::regclass || ' ' || conname || ' ' || pg_get_constraintdef(oid)
+            FROM pg_constraint WHERE connamespace = 'fanfare'::regnamespace) AS lines
+        """
+
+    @Test func aDatabaseWithoutNativeTargetsGetsThem() throws {
+        let world = try World()
+        let connection = world.connection
+        let fresh = try connection.text(Self.shape)
+        let device = try world.device("aa", user: "u")
+        try world.rule("users", event: "e", to: #"{"users": "$.u"}"#)
+        try connection.execute(
+            """
+            ALTER TABLE fanfare.targets DROP COLUMN native_key;
+            ALTER TABLE fanfare.targets ADD UNIQUE (app_id, platform, environment);
+            ALTER TABLE fanfare.rule_versions DROP COLUMN native_target_id CASCADE;
+            """
+        )
+        let old = try connection.column("SELECT id FROM fanfare.targets ORDER BY id")
+        for _ in 0..<2 {
+            try connection.execute(Schema.sql)
+            #expect(try connection.text(Self.shape) == fresh)
+        }
+        #expect(try connection.column("SELECT id FROM fanfare.targets ORDER BY id") == old)
+        let upgraded = try World()
+        try upgraded.rule("topic", event: "e", to: #"{"fcm_topic": "all"}"#)
+        let event = try upgraded.emit("e", #"{"u": "u"}"#)
+        try upgraded.plan()
+        #expect(try upgraded.recipients(event) == [0, device])
+    }
+
+    @Test func targetsAreOneForEachKindOfAudience() throws {
+        let world = try World()
+        try world.device("bb", user: "u", platform: "fcm")
+        for n in 1...2 { try world.rule("topic\(n)", event: "e", to: #"{"fcm_topic": "all"}"#) }
+        try world.rule("condition", event: "e", to: #"{"fcm_condition": "'a' in topics"}"#)
+        try world.device("cc", user: "u", platform: "fcm")
+        let targets = "SELECT coalesce(native_key, 'devices') FROM fanfare.targets ORDER BY id"
+        #expect(try world.connection.column(targets) == ["devices", "fcm_topic", "fcm_condition"])
+        #expect(try world.connection.number("SELECT count(DISTINCT target_id) FROM fanfare.devices") == 1)
+        for values in ["'fcm', 'production', 'fcm_topic'", "'fcm', 'production', NULL"] {
+            let again =
+                "INSERT INTO fanfare.targets (app_id, platform, environment, native_key) SELECT id, \(values) FROM fanfare.apps"
+            #expect(world.connection.refusal(again)?.constraint == "targets_key")
+        }
+        for values in [
+            "'apns', 'production', 'fcm_topic'", "'fcm', 'production', 'channel'", "'fcm', 'production', 'topic'",
+        ] {
+            let wrong =
+                "INSERT INTO fanfare.targets (app_id, platform, environment, native_key) SELECT id, \(values) FROM fanfare.apps"
+            #expect(world.connection.refusal(wrong)?.constraint == "targets_native")
+        }
+    }
+}
