@@ -1418,6 +1418,7 @@ FROM (
 JOIN fanfare.event_fates AS f ON f.fate = e.fate
 $view$);
 
+-- A code that only a newer daemon knows shows as what its range means: whoever wrote it acted on that.
 SELECT fanfare.create_view('deliveries', 'One row per pair of event and device and attempt, in flight ones included.', $view$
 WITH pairs AS (
     SELECT b.event_id, b.rule_version, b.target_id, u.device_id, b.attempt,
@@ -1439,13 +1440,16 @@ WITH pairs AS (
     CROSS JOIN LATERAL unnest(b.event_ids, b.device_ids) WITH ORDINALITY AS u (event_id, device_id, position)
 )
 SELECT p.event_id, v.event_type, r.name AS rule, v.version AS rule_version, a.name AS app, t.platform, t.environment,
-    p.device_id, d.user_id, p.attempt, c.outcome, c.reason, p.at, p.batch_id
+    p.device_id, d.user_id, p.attempt,
+    coalesce(c.outcome, (ARRAY['pending', 'accepted', 'attempted', 'unknown', 'retrying', 'gone', 'rejected'])
+        [1 + width_bucket(p.code, ARRAY[1, 2, 3, 32, 64, 96])]) AS outcome,
+    coalesce(c.reason, 'unknown') AS reason, p.at, p.batch_id
 FROM pairs AS p
 JOIN fanfare.rule_versions AS v ON v.id = p.rule_version
 JOIN fanfare.rules AS r ON r.id = v.rule_id
 JOIN fanfare.targets AS t ON t.id = p.target_id
 JOIN fanfare.apps AS a ON a.id = t.app_id
-JOIN fanfare.outcome_codes AS c ON c.code = p.code
+LEFT JOIN fanfare.outcome_codes AS c ON c.code = p.code
 LEFT JOIN fanfare.devices AS d ON d.id = p.device_id
 $view$);
 

@@ -35,7 +35,9 @@ enum TailReader: String, CaseIterable {
             """
             SELECT b.id, (b.ctid::text::point)[0]::bigint, (extract(epoch FROM b.closed_at) * 1e6)::bigint, p.event_id,
                 (extract(epoch FROM e.created_at) * 1e6)::bigint, v.event_type, r.name, a.name, t.platform, t.environment,
-                p.device_id, d.user_id, b.attempt, c.outcome, c.reason
+                p.device_id, d.user_id, b.attempt,
+                coalesce(c.outcome, (ARRAY['pending', 'accepted', 'attempted', 'unknown', 'retrying', 'gone', 'rejected'])
+                    [1 + width_bucket(p.code, ARRAY[1, 2, 3, 32, 64, 96])]), coalesce(c.reason, 'unknown')
             FROM (
                 SELECT ctid, * FROM fanfare.\(partition)
                 WHERE ctid >= $1::tid AND closed_at >= $2::timestamptz
@@ -51,7 +53,7 @@ enum TailReader: String, CaseIterable {
             JOIN fanfare.rules AS r ON r.id = v.rule_id
             JOIN fanfare.targets AS t ON t.id = b.target_id
             JOIN fanfare.apps AS a ON a.id = t.app_id
-            JOIN fanfare.outcome_codes AS c ON c.code = p.code
+            LEFT JOIN fanfare.outcome_codes AS c ON c.code = p.code
             LEFT JOIN fanfare.devices AS d ON d.id = p.device_id
             LEFT JOIN fanfare.event_log AS e ON e.day = fanfare.ring_day(p.event_id) AND e.id = p.event_id
             WHERE $3::bigint IS NULL OR p.event_id = $3

@@ -1,3 +1,4 @@
+import FanfareCore
 import PostgresClient
 import TestKit
 import Testing
@@ -62,6 +63,32 @@ struct UpgradeTests {
             let wrong =
                 "INSERT INTO fanfare.targets (app_id, platform, environment, native_key) SELECT id, \(values) FROM fanfare.apps"
             #expect(world.connection.refusal(wrong)?.constraint == "targets_native")
+        }
+    }
+
+    @Test func codesOfANewerDaemonAreShownByTheirRange() throws {
+        let world = try World()
+        try world.devices(256, user: "u")
+        try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
+        let event = try world.emit("e", #"{"u": "u"}"#)
+        try world.plan()
+        try world.connection.execute(
+            """
+            UPDATE fanfare.batches SET outcomes = decode((
+                SELECT string_agg(lpad(to_hex(n), 2, '0'), '' ORDER BY n) FROM generate_series(0, 255) AS n), 'hex');
+            """
+        )
+        let known = try world.outcomes(event)
+        try world.connection.execute("DELETE FROM fanfare.outcome_codes")
+        let shown = try world.outcomes(event)
+        #expect(known.count == 256 && shown.count == 256)
+        for code in 0...255 {
+            let range = OutcomeRange(code: UInt8(code))
+            let name = range == .own ? "unknown" : "\(range)"
+            #expect(shown[code] == "\(name)/unknown", "\(code)")
+            if range != .own, let outcome = Outcome(rawValue: UInt8(code)) {
+                #expect(known[code].hasPrefix("\(name)/"), "\(outcome)")
+            }
         }
     }
 }
