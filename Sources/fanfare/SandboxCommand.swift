@@ -27,12 +27,31 @@ struct SandboxCommand: AsyncParsableCommand {
     @Option(help: "The control port; 0 takes a free one.")
     var controlPort = 0
 
+    @Option(
+        help: "A provider whose block the written configuration gets; may be repeated. By default those Fanfare reads.",
+        transform: SandboxCommand.provider
+    )
+    var configure: [SandboxOptions.ConfiguredProvider] = []
+
+    @Option(help: "Seconds until FCM's access tokens end; what is promised is 3599.")
+    var accessTokenLifetime: Int?
+
+    @Option(help: "Messages that FCM takes per minute; any number by default.")
+    var projectQuota: Int?
+
+    @Option(help: "Messages that FCM takes per minute and device; any number by default.")
+    var deviceQuota: Int?
+
     func run() async throws {
         var options = SandboxOptions(directory: dir)
         options.tlsPort = port
         options.controlPort = controlPort
         options.sink = sink
         options.databaseURL = ProcessInfo.processInfo.environment["DATABASE_URL"]
+        if !configure.isEmpty { options.configuredProviders = Set(configure) }
+        if let accessTokenLifetime { options.accessTokenLifetime = accessTokenLifetime }
+        options.projectQuota = projectQuota
+        options.deviceQuota = deviceQuota
         if let faults { options.faults = Array(try Data(contentsOf: URL(fileURLWithPath: faults))) }
         let sandbox = try await PushSandbox.start(options)
         let encoder = JSONEncoder()
@@ -41,5 +60,13 @@ struct SandboxCommand: AsyncParsableCommand {
         let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
         for await _ in signals { break }
         await sandbox.stop()
+    }
+
+    private static func provider(_ name: String) throws -> SandboxOptions.ConfiguredProvider {
+        guard let provider = SandboxOptions.ConfiguredProvider(rawValue: name) else {
+            let known = SandboxOptions.ConfiguredProvider.allCases.map(\.rawValue).joined(separator: ", ")
+            throw ValidationError("'\(name)' is none of \(known)")
+        }
+        return provider
     }
 }
