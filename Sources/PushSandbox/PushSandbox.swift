@@ -68,27 +68,31 @@ public final class PushSandbox: Sendable {
         _ faults: FaultPlan,
         _ subscribers: Subscribers
     ) throws -> Router {
+        let apns = APNsSimulator(
+            streamLimit: options.streamLimit,
+            verifier: ProviderTokenVerifier(teamID: options.teamID, keyID: options.keyID, publicKey: folder.apnsKey),
+            topics: APNsTopics(bundleIDs: options.topics),
+            order: options.validationOrder,
+            authority: try folder.authorityKey()
+        )
+        let webPush = WebPushSimulator(
+            streamLimit: options.openStreamLimit,
+            fingerprint: VAPIDCredential.fingerprint(of: folder.vapidPublicKey),
+            subscribers: subscribers,
+            decrypts: !options.sink
+        )
+        // Web Push before FCM, with whose host name some browsers' endpoints begin.
+        return Router(simulators: [apns, webPush] + google(options, folder, faults))
+    }
+
+    private static func google(
+        _ options: SandboxOptions,
+        _ folder: SandboxFolder,
+        _ faults: FaultPlan
+    ) -> [any ProviderSimulator] {
         let tokens = AccessTokens()
         let streams = options.openStreamLimit
-        return Router(simulators: [
-            APNsSimulator(
-                streamLimit: options.streamLimit,
-                verifier: ProviderTokenVerifier(
-                    teamID: options.teamID,
-                    keyID: options.keyID,
-                    publicKey: folder.apnsKey
-                ),
-                topics: APNsTopics(bundleIDs: options.topics),
-                order: options.validationOrder,
-                authority: try folder.authorityKey()
-            ),
-            // Before FCM, with whose host name some browsers' endpoints begin.
-            WebPushSimulator(
-                streamLimit: streams,
-                fingerprint: VAPIDCredential.fingerprint(of: folder.vapidPublicKey),
-                subscribers: subscribers,
-                decrypts: !options.sink
-            ),
+        return [
             FCMSimulator(
                 streamLimit: streams,
                 projectID: options.projectID,
@@ -104,7 +108,7 @@ public final class PushSandbox: Sendable {
                 lifetime: Int64(options.accessTokenLifetime)
             ),
             TopicManagementSimulator(streamLimit: streams, tokens: tokens, faults: faults),
-        ])
+        ]
     }
 
     /// Waits until the sandbox is stopped; when the calling task is cancelled, stops it.

@@ -11,15 +11,7 @@ extension ProviderConnection {
         provider: KnownProvider,
         on id: HTTP2StreamID
     ) {
-        let decision =
-            state.faults.isEmpty
-            ? FaultDecision()
-            : state.faults.decide(
-                provider: provider,
-                environment: environment,
-                target: judgement.target,
-                accepted: judgement.answer.isAccepted
-            )
+        let decision = decision(about: judgement, provider: provider)
         let outcome = Outcome(decision, judgement, session, unixMicroseconds: request.unixMicroseconds)
         state.ledger.append(
             Reception(
@@ -45,6 +37,16 @@ extension ProviderConnection {
             self.carryOut(outcome, on: id)
             self.flush()
         }
+    }
+
+    private func decision(about judgement: Judgement, provider: KnownProvider) -> FaultDecision {
+        guard !state.faults.isEmpty else { return FaultDecision() }
+        return state.faults.decide(
+            provider: provider,
+            environment: environment,
+            target: judgement.target,
+            accepted: judgement.answer.isAccepted
+        )
     }
 
     private func carryOut(_ outcome: Outcome, on id: HTTP2StreamID) {

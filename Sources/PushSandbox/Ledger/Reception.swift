@@ -57,6 +57,11 @@ extension JSONLine {
         } else {
             appendBody(reception.request.body.readableBytesView)
         }
+        appendResult(of: reception)
+        append(raw: "}\n")
+    }
+
+    private mutating func appendResult(of reception: Reception) {
         append(raw: #","status":"#)
         if reception.status == 0 { append(raw: "null") } else { append(integer: reception.status) }
         append(raw: #","reason":"#)
@@ -69,7 +74,6 @@ extension JSONLine {
             append(raw: #","problem":"#)
             append(string: problem)
         }
-        append(raw: "}\n")
     }
 
     private mutating func appendFields(of head: RequestHead, authorization: String?) {
