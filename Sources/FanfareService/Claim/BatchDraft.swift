@@ -109,6 +109,9 @@ struct BatchDraft {
         if let outcome = decision(aboutEvent: eventID) {
             return PairResult(position: Int32(position), outcome: outcome)
         }
+        if case .native(let audience) = rule.compiled.audience {
+            return decideNative(position, audience, eventID: eventID)
+        }
         guard let token = device.token, device.isEnabled, let event = events[eventID] else {
             return PairResult(position: Int32(position), outcome: .disabled)
         }
@@ -120,11 +123,42 @@ struct BatchDraft {
         guard let address = address(of: device, token: token) else {
             return PairResult(position: Int32(position), outcome: .webPushInvalidSubscription)
         }
-        switch render(event, for: device, id: batch.deviceIDs[position]) {
+        let rendered = render(event, for: device, id: batch.deviceIDs[position])
+        return add(position, rendered, token: token, address: address, registeredAt: device.registeredAt.microseconds)
+    }
+
+    /// Decides the one request for an audience that the provider keeps: there is no device.
+    private mutating func decideNative(_ position: Int, _ audience: NativeAudience, eventID: Int64) -> PairResult? {
+        guard let event = events[eventID] else {
+            return PairResult(position: Int32(position), outcome: .expired)
+        }
+        let context = event.renderContext(ttl: timeToLive(of: event), now: now)
+        do throws(RenderProblem) {
+            let native = try audience.target(context)
+            let push = try rule.compiled.render(context, to: native)
+            let address =
+                native.fcm.map { PushAddress.shared(path: app.fcmPath, insertion: $0.insertion) }
+                ?? .shared(path: Array("/4/broadcasts/apps/\(app.topic)".utf8), insertion: [])
+            return add(position, .variant(add(push, event)), token: native.value, address: address, registeredAt: 0)
+        } catch {
+            note(error, event)
+            return PairResult(position: Int32(position), outcome: .refused)
+        }
+    }
+
+    /// Adds a pair to those that are sent.
+    private mutating func add(
+        _ position: Int,
+        _ rendered: Rendered,
+        token: String,
+        address: PushAddress,
+        registeredAt: Microseconds
+    ) -> PairResult? {
+        switch rendered {
         case .decided(let outcome): return PairResult(position: Int32(position), outcome: outcome)
         case .variant(let variant):
             let id = DeliveryID(
-                event: EventID(rawValue: eventID),
+                event: EventID(rawValue: batch.eventID(at: position)),
                 ruleID: Int64(rule.ruleID),
                 deviceID: batch.deviceIDs[position]
             )
@@ -135,7 +169,7 @@ struct BatchDraft {
                     token: token,
                     address: address,
                     deliveryID: variants[Int(variant)].push.deliveryHeader?.value(id) ?? [],
-                    registeredAt: device.registeredAt.microseconds
+                    registeredAt: registeredAt
                 )
             )
             return nil
@@ -216,23 +250,32 @@ struct BatchDraft {
                 topic: app.topic,
                 device: fields
             )
-            let variant = PushVariant(
+            return .variant(add(push, event))
+        } catch {
+            note(error, event)
+            return .decided(.refused)
+        }
+    }
+
+    private mutating func add(_ push: RenderedPush, _ event: EventRow) -> Int32 {
+        variants.append(
+            PushVariant(
                 event: event,
                 push: push,
                 body: PushBody(push.body, suffix: push.bodySuffix),
                 deadline: deadline(of: event)
             )
-            variants.append(variant)
-            return .variant(Int32(variants.count - 1))
-        } catch {
-            context.logger.notice(
-                "a message could not be rendered",
-                metadata: .init([
-                    .eventID: "\(event.id)", .ruleName: "\(rule.compiled.definition.name)",
-                    .ruleVersion: "\(rule.version)", .reason: "\(error)",
-                ])
-            )
-            return .decided(.refused)
-        }
+        )
+        return Int32(variants.count - 1)
+    }
+
+    private func note(_ problem: RenderProblem, _ event: EventRow) {
+        context.logger.notice(
+            "a message could not be rendered",
+            metadata: .init([
+                .eventID: "\(event.id)", .ruleName: "\(rule.compiled.definition.name)",
+                .ruleVersion: "\(rule.version)", .reason: "\(problem)",
+            ])
+        )
     }
 }

@@ -30,8 +30,15 @@ final class Sender: Stage {
         }
     }
 
+    /// How many batches wait, of all lanes.
+    var waiting: Int { shared.waiting.withLock { $0.reduce(0, +) } }
+
+    /// How many batches of a lane wait.
+    func waiting(_ lane: Int) -> Int { shared.waiting.withLock { $0[lane] } }
+
     /// Hands over a batch, from any thread.
     func put(_ batch: PreparedBatch) {
+        shared.waiting.withLock { $0[Int(batch.lane.rawValue)] += 1 }
         guard inbox.put(batch) else {
             recorder.put(.abandoned(batch.claimed.id, unsent: batch.pairs.map(\.position)))
             return

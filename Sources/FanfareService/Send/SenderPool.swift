@@ -25,16 +25,14 @@ final class SenderPool: Sendable {
     let settings: PoolSettings
     let breakers = Breakers()
     let retries = Locked(RetryBudget())
-    private let waiting = Locked([0, 0, 0])
     private let senders: [Sender]
     private let threads = Locked<[WorkerThread]>([])
-    private let turn = Locked(0)
 
     init(settings: PoolSettings, context: StageContext, recorder: Mailbox<RecorderMessage>) {
         self.settings = settings
-        let shared = SenderShared(settings: settings, breakers: breakers, retries: retries, waiting: waiting)
-        senders = (0..<max(1, settings.threads)).map { index in
-            Sender(index: index, shared: shared, context: context, recorder: recorder)
+        senders = (0..<max(1, settings.threads)).map { [breakers, retries] index in
+            let shared = SenderShared(settings: settings, breakers: breakers, retries: retries)
+            return Sender(index: index, shared: shared, context: context, recorder: recorder)
         }
     }
 
@@ -56,24 +54,21 @@ final class SenderPool: Sendable {
 
     /// How many more batches of a lane may be claimed.
     func room(_ lane: Int16) -> Int {
-        max(0, Self.depth * senders.count - waiting.withLock { $0[Int(lane)] })
+        max(0, Self.depth * senders.count - senders.reduce(0) { $0 + $1.waiting(Int(lane)) })
     }
 
-    /// Hands a batch to a sender.
+    /// Hands a batch to the sender that has least to do, of equals to the first: with little to send one connection does
+    /// it all, and is warm.
     func send(_ batch: PreparedBatch) {
-        waiting.withLock { $0[Int(batch.lane.rawValue)] += 1 }
-        let index = turn.withLock { turn in
-            turn = (turn + 1) % senders.count
-            return turn
-        }
-        senders[index].put(batch)
+        senders.min { $0.waiting < $1.waiting }?.put(batch)
     }
 }
 
-/// What the threads of one pool share.
+/// What a sender shares: breakers and retry budget with the pool's others, and how much waits with the pool.
 struct SenderShared: Sendable {
     let settings: PoolSettings
     let breakers: Breakers
     let retries: Locked<RetryBudget>
-    let waiting: Locked<[Int]>
+    /// Batches that wait, by lane.
+    let waiting = Locked([0, 0, 0])
 }

@@ -115,6 +115,20 @@ struct ProviderFlowTests {
         }
     }
 
+    @Test func oneRequestReachesATopicOfFCM() async throws {
+        try await Flow.run { flow in
+            try await flow.sql { world in
+                try world.rule("stores", event: "stores", to: #"{"fcm_topic": "store-{{store}}"}"#)
+                try world.emit("stores", #"{"store": 7}"#)
+            }
+            try await flow.until(
+                "SELECT count(*) = 1 FROM fanfare.deliveries WHERE event_type = 'stores' AND outcome = 'accepted'"
+            )
+            let pushes = try await flow.sandbox.received().filter { $0.body?.contains("store-7") ?? false }
+            #expect(try pushes.map { try $0.json("message", "topic")?.stringValue } == ["store-7"])
+        }
+    }
+
     @Test func aCertificateTakesTheKeysPlace() async throws {
         try await Flow.run({ configuration in
             let ready = FlowSandboxTrait.sandbox?.ready
