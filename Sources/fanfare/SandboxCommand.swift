@@ -28,7 +28,7 @@ struct SandboxCommand: AsyncParsableCommand {
     var controlPort = 0
 
     @Option(
-        help: "A provider whose block the written configuration gets; may be repeated. By default those Fanfare reads.",
+        help: "A provider whose block the written configuration gets; may be repeated. All by default.",
         transform: SandboxCommand.provider
     )
     var configure: [SandboxOptions.ConfiguredProvider] = []
