@@ -191,9 +191,10 @@ struct APNSSenderVerdictTests {
     @Test(arguments: UnansweredFate.allCases)
     func atMostOnceNeverRepeatsTheAmbiguous(fate: UnansweredFate) {
         let once = Verdict(fate: fate, atMostOnce: true)
-        if fate == .ambiguous {
-            #expect(once == Verdict(.unknown, .final))
-        } else {
+        switch fate {
+        case .ambiguous: #expect(once == Verdict(.unknown, .final))
+        case .forbidden: #expect(once == Verdict(.destinationForbidden, .final))
+        case .notSent, .notProcessed:
             #expect(once == Verdict(fate: fate, atMostOnce: false) && once.outcome.kind == .retrying)
         }
     }

@@ -135,7 +135,7 @@ private func line(with word: String, in lines: AsyncStream<String>) async -> Str
         try "log: { format: json, level: debug }\nsend: { streams: 7 }\n"
             .write(toFile: file, atomically: true, encoding: .utf8)
         process.signal(SIGHUP)
-        let restart = await line(with: "needs a restart", in: process.errors)
+        let restart = await line(with: "wait for a restart", in: process.errors)
         #expect(restart?.contains("send.streams") == true)
         #expect(await line(with: "configuration reloaded", in: process.errors) != nil)
 
