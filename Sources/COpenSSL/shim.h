@@ -31,6 +31,16 @@ static inline void copenssl_wipe(BIO *bio) {
     if (data != NULL && count > 0) OPENSSL_cleanse(data, (size_t)count);
 }
 
+/* A parameter keeps the pointers to its name and its value, which Swift's strings are not there for long enough for. */
+static inline int copenssl_set_sha256(EVP_MAC_CTX *context) {
+    char digest[] = "SHA256";
+    OSSL_PARAM parameters[] = {
+        OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest, 0),
+        OSSL_PARAM_construct_end(),
+    };
+    return EVP_MAC_CTX_set_params(context, parameters);
+}
+
 /* The stack functions are macros around casts. */
 static inline int copenssl_certificate_count(const STACK_OF(X509) *stack) {
     return stack == NULL ? 0 : sk_X509_num(stack);

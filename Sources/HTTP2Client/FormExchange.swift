@@ -55,6 +55,8 @@ final class FormExchange {
         try unsafe setOption(easy, CURLOPT_NETRC, 0)
         try unsafe setOption(easy, CURLOPT_NOSIGNAL, 1)
         try unsafe setOption(easy, CURLOPT_FORBID_REUSE, 1)
+        // A resolver that hangs must not outlast the deadline (libcurl 7.87 or newer).
+        _ = unsafe ccurl_setopt_long(easy, CURLOPT_QUICK_EXIT, 1)
         let milliseconds = Int(max(request.deadline.nanoseconds / 1_000_000, 1))
         try unsafe setOption(easy, CURLOPT_TIMEOUT_MS, milliseconds)
         try unsafe setOption(easy, CURLOPT_CONNECTTIMEOUT_MS, milliseconds)

@@ -49,6 +49,7 @@ extension HTTP2Client {
         on connection: Connection,
         into answers: inout [PushAnswer]
     ) {
+        lastAnswerAt = context.now
         if connection.machine.answer(now: context.now) {
             let isHTTP2 = transfer.isHTTP2()
             if isHTTP2 || context.rules.allowsHTTP1 { replaceOldConnection() } else { refuseOldProtocol(connection) }
@@ -85,9 +86,14 @@ extension HTTP2Client {
         into answers: inout [PushAnswer]
     ) {
         connection.machine.fail(wasStarted: false)
+        finish(transfer, .notSent, .forbidden, refusal, into: &answers)
+        finishQueue(.forbidden, refusal, into: &answers)
+    }
+
+    private func finishQueue(_ cause: FateCause, _ detail: String, into answers: inout [PushAnswer]) {
         let waiting = queue
         queue = []
-        for transfer in [transfer] + waiting { finish(transfer, .notSent, .forbidden, refusal, into: &answers) }
+        for transfer in waiting { finish(transfer, .notSent, cause, detail, into: &answers) }
     }
 
     private func failConnect(
@@ -102,6 +108,9 @@ extension HTTP2Client {
         context.state.failedConnectsInARow += 1
         context.state.lastConnectFailure = detail
         finish(transfer, .notSent, cause, detail, into: &answers)
+        // Who shares slots with other origins does not hold them while nobody is there to connect to.
+        let isAlone = connections.allSatisfy { $0.machine.phase == .retired }
+        if isAlone && context.rules.destinations != nil { finishQueue(cause, detail, into: &answers) }
     }
 
     private func fail(_ transfer: Transfer, on connection: Connection) {
@@ -113,7 +122,10 @@ extension HTTP2Client {
     private func dueTime(of transfer: Transfer) -> MonotonicTime {
         if transfer.hasStarted { return transfer.deadlineAt }
         let connectTimeout = options.connectTimeout.nanoseconds
-        guard let connection = transfer.connection else { return transfer.submittedAt + connectTimeout }
+        // Where others are answered, a place on a connection will come free.
+        guard let connection = transfer.connection else {
+            return max(transfer.submittedAt, lastAnswerAt) + connectTimeout
+        }
         guard connection.machine.wasEstablished else {
             // libcurl has the same time limit and gives the better reason.
             return transfer.attachedAt + connectTimeout + stallTime

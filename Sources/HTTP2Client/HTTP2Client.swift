@@ -29,6 +29,8 @@ public final class HTTP2Client: PushTransport {
     var watchList = WatchList()
     private var isClosed = false
     private var lastAcceptedAt: MonotonicTime = 0
+    /// When any request was answered.
+    var lastAnswerAt: MonotonicTime = 0
 
     /// How many requests were taken and not yet answered.
     public private(set) var inFlight = 0

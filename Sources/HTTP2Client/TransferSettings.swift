@@ -54,6 +54,8 @@ final class TransferSettings {
         try set(transfer, CURLOPT_PROXY, "")
         try set(transfer, CURLOPT_NETRC, 0)
         try set(transfer, CURLOPT_NOSIGNAL, 1)
+        // A resolver that hangs must not hold up the thread when its request is given up (libcurl 7.87 or newer).
+        _ = unsafe ccurl_setopt_long(transfer.easy, CURLOPT_QUICK_EXIT, 1)
         // Resolved afresh for each connection, as Apple asks.
         try set(transfer, CURLOPT_DNS_CACHE_TIMEOUT, 0)
         try set(transfer, CURLOPT_CONNECTTIMEOUT_MS, milliseconds(options.connectTimeout))

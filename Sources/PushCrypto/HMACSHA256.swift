@@ -20,20 +20,8 @@ final class HMACSHA256 {
         defer { unsafe EVP_MAC_free(algorithm) }
         guard let context = unsafe EVP_MAC_CTX_new(algorithm) else { throw CryptoError("EVP_MAC_CTX_new") }
         let code = unsafe HMACSHA256(owning: context)
-        try code.setDigest()
+        guard unsafe copenssl_set_sha256(context) == 1 else { throw CryptoError("EVP_MAC_CTX_set_params") }
         return code
-    }
-
-    private func setDigest() throws(CryptoError) {
-        var name = Array("SHA256".utf8CString)
-        let isSet = unsafe name.withUnsafeMutableBufferPointer { name in
-            let parameters = unsafe [
-                OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, name.baseAddress, 0),
-                OSSL_PARAM_construct_end(),
-            ]
-            return unsafe EVP_MAC_CTX_set_params(context, parameters) == 1
-        }
-        guard isSet else { throw CryptoError("EVP_MAC_CTX_set_params") }
     }
 
     /// The code of some bytes, given in parts.

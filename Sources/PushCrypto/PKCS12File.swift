@@ -81,12 +81,7 @@ final class PKCS12File {
         var leaf: OpaquePointer?
         var others: OpaquePointer?
         guard unsafe PKCS12_parse(archive, password, &key, &leaf, &others) == 1 else {
-            let reasons = drainOpenSSLErrors()
-            let isUnsupported = reasons.contains { $0.contains("unsupported") || $0.contains("unknown") }
-            throw KeyError(
-                reason: isUnsupported ? .unsupportedEncryption(reasons) : .malformed(reasons),
-                source: source
-            )
+            throw KeyError(reason: obstacle(drainOpenSSLErrors(), hasPassword: password != nil), source: source)
         }
         ERR_clear_error()
         defer {
@@ -110,6 +105,16 @@ final class PKCS12File {
         } catch {
             throw KeyError(reason: .malformed(error.reasons), source: source)
         }
+    }
+
+    /// What OpenSSL's reasons mean.
+    ///
+    /// It reads no file that is encrypted and has no authentication code; there a missing password shows as garbage.
+    private static func obstacle(_ reasons: [String], hasPassword: Bool) -> KeyError.Reason {
+        let speaks = { (words: [String]) in reasons.contains { reason in words.contains { reason.contains($0) } } }
+        if speaks(["unsupported", "unknown", "mac absent"]) { return .unsupportedEncryption(reasons) }
+        if speaks(["bad decrypt", "cipherfinal"]) { return hasPassword ? .wrongPassword : .passwordNeeded }
+        return .malformed(reasons)
     }
 
     private static func malformed(_ source: String) -> KeyError {

@@ -8,7 +8,7 @@ public struct TransportOptions: Sendable {
 
     /// How long resolving, connecting and the TLS handshake may take together.
     ///
-    /// A request that waits for a connection longer than this is given back as not sent.
+    /// A request that waits for a connection, while no other is answered, longer than this is given back as not sent.
     public var connectTimeout = Duration.seconds(10)
 
     /// A PEM file whose certificates are trusted in addition to the system's.

@@ -88,10 +88,15 @@ struct APNsCertificateTests {
         #expect(refusal(of: archive) == .passwordNeeded)
         #expect(refusal(of: archive, passwordFile: "wrong") == .wrongPassword)
         #expect(refusal(of: archive, passwordFile: "none") == .missing)
+        let unauthenticated = try openssl.exportPKCS12(password: "marked", ["-nomac"])
+        #expect(refusal(of: unauthenticated) == .passwordNeeded)
+        let message = message(of: unauthenticated, passwordFile: "password")
+        #expect(message.contains("mac absent") && message.contains("convert it with: openssl pkcs12"))
         try openssl.write("open", Array("marked".utf8), mode: 0o644)
         #expect(refusal(of: archive, passwordFile: "open") == .exposed(mode: 0o644))
         try openssl.run(["pkcs8", "-topk8", "-in", "cert.key", "-out", "locked.key", "-passout", "pass:marked"])
         let pem = try pemFile(["locked.key", "cert.pem"])
+        #expect(throws: KeyError.self) { try SigningKey.load(pemFile: pem, expecting: .es256) }
         #expect(refusal(of: pem) == .passwordNeeded)
         #expect(refusal(of: pem, passwordFile: "wrong") == .wrongPassword)
         #expect(refusal(of: pem, passwordFile: "password") == nil)
@@ -172,6 +177,15 @@ struct APNsCertificateTests {
 
     private func refusal(of path: String, passwordFile: String? = nil) -> KeyError.Reason? {
         reason { try APNsCertificate.load(file: path, passwordFile: passwordFile.map { openssl.path($0) }) }
+    }
+
+    private func message(of path: String, passwordFile: String) -> String {
+        do throws(KeyError) {
+            _ = try APNsCertificate.load(file: path, passwordFile: openssl.path(passwordFile))
+            return ""
+        } catch {
+            return error.description
+        }
     }
 
     private func reason(_ body: () throws -> some Any) -> KeyError.Reason? {
