@@ -93,14 +93,14 @@ DECLARE
     there int;
 BEGIN
     SELECT version INTO there FROM fanfare.schema_version;
-    IF there > 1 THEN
-        RAISE EXCEPTION 'this database has schema version %, which is newer than this file (1)', there
+    IF there > 2 THEN
+        RAISE EXCEPTION 'this database has schema version %, which is newer than this file (2)', there
             USING ERRCODE = '42501', HINT = 'Run the migrate command of the newest Fanfare.';
     END IF;
 END
 $$;
 
-INSERT INTO fanfare.schema_version (version, oldest_daemon) VALUES (1, 1)
+INSERT INTO fanfare.schema_version (version, oldest_daemon) VALUES (2, 1)
 ON CONFLICT (one) DO UPDATE SET version = excluded.version, oldest_daemon = excluded.oldest_daemon, loaded_at = clock_timestamp();
 
 -- Whose database this is. A copy (staging, a restore) must not push to real users: a daemon compares all three.
@@ -641,6 +641,18 @@ CREATE TABLE IF NOT EXISTS fanfare.alarms (
     name text PRIMARY KEY,
     detail text NOT NULL,
     since timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+
+-- The prune fuse of an app and environment, the same for all daemons. While it is blown no device is disabled there; the
+-- operator who closes it has looked, and what was answered before that no longer counts.
+CREATE TABLE IF NOT EXISTS fanfare.prune_fuses (
+    app_id smallint NOT NULL REFERENCES fanfare.apps,
+    environment text NOT NULL CONSTRAINT prune_fuses_environment CHECK (environment IN ('production', 'sandbox')),
+    blown_at timestamptz,
+    evidence text CONSTRAINT prune_fuses_evidence CHECK (evidence IN ('weak', 'strong')),
+    closed_at timestamptz,
+    PRIMARY KEY (app_id, environment),
+    CONSTRAINT prune_fuses_blown CHECK ((blown_at IS NULL) = (evidence IS NULL))
 );
 
 -- Advisory lock keys, class 1178685254 ("FANF"):

@@ -45,7 +45,7 @@ extension Devices {
             abstract: "Enable devices again that pruning had disabled.",
             discussion: """
                 For the hour after a provider, or a wrong key, called living tokens dead. What users and apps unregistered \
-                themselves stays disabled.
+                themselves stays disabled. A blown prune fuse stays blown: see resume-pruning.
                 """
         )
 
@@ -68,16 +68,50 @@ extension Devices {
 
         func run() throws {
             let request = RestoreRequest(app: app, since: Since(since), reason: reason, environment: environment)
-            let counts = try options.database().restore(request, isDryRun: dryRun)
+            let database = try options.database()
+            let counts = try database.restore(request, isDryRun: dryRun)
+            let blown = try database.blownFuses(app: app)
             var reasons = JSONObject()
             for count in counts { reasons[count.reason] = .number(JSONNumber(count.devices)) }
             let total = counts.reduce(0) { $0 + $1.devices }
-            let lines = counts.map { "  \($0.reason): \($0.devices)" }
+            var lines = counts.map { "  \($0.reason): \($0.devices)" }
+            if !blown.isEmpty {
+                lines.append(
+                    "nothing is pruned in \(blown.joined(separator: ", ")) until `fanfare devices resume-pruning`"
+                )
+            }
             let summary = dryRun ? "\(total) would be restored" : "\(total) restored"
             options.show(
-                ["restored": .number(JSONNumber(total)), "by_reason": .object(reasons), "done": .bool(!dryRun)],
+                [
+                    "restored": .number(JSONNumber(total)), "by_reason": .object(reasons), "done": .bool(!dryRun),
+                    "fuses_blown": .array(blown.map(JSONValue.string)),
+                ],
                 ([summary] + lines).joined(separator: "\n")
             )
+        }
+    }
+    /// `fanfare devices resume-pruning`.
+    struct ResumePruning: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Close a blown prune fuse, so that all daemons prune again.",
+            discussion: """
+                For when the cause is mended: a wrong key, host or environment. What was answered before no longer counts. \
+                `fanfare devices restore` enables again what was pruned by mistake.
+                """
+        )
+
+        @OptionGroup var options: GlobalOptions
+
+        @Option(help: "Of this app.")
+        var app: String
+
+        @Option(help: "Of this environment only: production or sandbox.")
+        var environment: String?
+
+        func run() throws {
+            let closed = try options.database().resumePruning(app: app, environment: environment)
+            let text = closed.isEmpty ? "no fuse was blown" : "pruning goes on in \(closed.joined(separator: ", "))"
+            options.show(["resumed": .array(closed.map(JSONValue.string))], text)
         }
     }
 }

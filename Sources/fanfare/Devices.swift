@@ -8,6 +8,7 @@ struct Devices: ParsableCommand {
         abstract: "Register, list and subscribe devices; restore pruned ones.",
         subcommands: [
             Register.self, Unregister.self, List.self, Show.self, Subscribe.self, Unsubscribe.self, Restore.self,
+            ResumePruning.self,
         ]
     )
 }

@@ -223,33 +223,6 @@ struct NewCancels: PostgresStatement {
     }
 }
 
-/// What the prune fuse goes by: answers of the last ten minutes, from all daemons.
-struct RecentAnswers: PostgresStatement {
-    static let name = "recent_answers"
-    static let sql = """
-        SELECT s.target_id,
-            sum(s.pairs) FILTER (WHERE s.outcome = 1 OR s.outcome >= 64)::bigint,
-            coalesce(sum(s.pairs) FILTER (WHERE s.outcome = $1), 0)::bigint,
-            coalesce(sum(s.pairs) FILTER (WHERE s.outcome BETWEEN 64 AND 95 AND s.outcome <> $1), 0)::bigint
-        FROM fanfare.stats_pending AS s
-        WHERE s.at > clock_timestamp() - interval '10 minutes'
-        GROUP BY s.target_id
-        """
-
-    /// The outcome that stands for weak evidence.
-    let weak: UInt8
-
-    func bind(to binds: inout PostgresBinds) {
-        binds.append(Int16(weak))
-    }
-
-    static func decode(
-        _ row: borrowing PostgresRow
-    ) throws(PostgresError) -> (target: Int16, answers: Int64, weak: Int64, strong: Int64) {
-        (try row.int16(0), try row.int64(orNil: 1) ?? 0, try row.int64(2), try row.int64(3))
-    }
-}
-
 /// Whether this session may send: whose database this is, and which it was when it was adopted.
 struct ReadInstallation: PostgresStatement {
     static let name = "read_installation"

@@ -56,6 +56,7 @@ final class Controller: Stage {
 /// One control connection's time: one owner number, one lock, one lease.
 private struct Tenure {
     private let context: StageContext
+    private let fuses: FuseKeeper
     private let owner: Int32
     private var renewedAt: Microseconds
     private var lookedAt: Microseconds = 0
@@ -65,6 +66,9 @@ private struct Tenure {
 
     init(context: StageContext, on connection: PostgresConnection) throws(PostgresError) {
         self.context = context
+        fuses = FuseKeeper(context: context)
+        // Before anything is claimed: a fuse that blew before we began holds for us too.
+        try fuses.synchronize(on: connection)
         let start = Clocks.steady
         let entered = try connection.run(
             EnterInstance(
@@ -88,10 +92,11 @@ private struct Tenure {
 
     mutating func tick(on connection: PostgresConnection) throws(PostgresError) {
         try readCancels(on: connection)
+        try fuses.synchronize(on: connection)
         let now = Clocks.steady
         if now - renewedAt >= LeaseGuard.renewalInterval {
             try renew(on: connection)
-            try readFuses(on: connection)
+            try fuses.judge(on: connection)
         }
         if now - lookedAt >= Micros.second {
             lookedAt = now
@@ -130,15 +135,6 @@ private struct Tenure {
         let rows = try connection.run(NewCancels(since: cancelsSince))
         context.cancels.add(rows.compactMap(\.fact))
         if let oldest = rows.first?.oldest { cancelsSince = oldest }
-    }
-
-    private func readFuses(on connection: PostgresConnection) throws(PostgresError) {
-        for row in try connection.run(RecentAnswers(weak: Outcome.goneAPNSBadDeviceToken.rawValue)) {
-            context.fuses.observe(
-                PruneCounts(answers: Int(row.answers), weak: Int(row.weak), strong: Int(row.strong)),
-                target: row.target
-            )
-        }
     }
 
     /// Frees the batches of daemons whose lock this session could take and still has 3 s later, or whose lease is over.

@@ -14,7 +14,6 @@ struct Chores {
         ) == 10_000 {}
         _ = try connection.runReturningCount(ForgetFacts())
         for day in Int16(0)..<32 { try keepWithinRetention(day, on: connection) }
-        try raiseAlarms(on: connection)
     }
 
     /// Empties a partition whose days are over.
@@ -45,17 +44,5 @@ struct Chores {
     private func isOver(_ partition: RingPartition) -> Bool {
         partition.newestDay >= 0 && !partition.isReferredTo
             && Int(partition.newestDay) < partition.today - context.settings.logRetentionDays
-    }
-
-    private func raiseAlarms(on connection: PostgresConnection) throws(PostgresError) {
-        for (id, target) in context.directory.all {
-            let name = "prune_fuse/\(target.app)/\(target.environment)"
-            if context.fuses.blown.contains(id) {
-                let detail = "too many tokens seem dead; look at the provider's answers, then restart the daemons"
-                _ = try connection.runReturningCount(RaiseAlarm(alarm: name, detail: detail))
-            } else {
-                _ = try connection.runReturningCount(ClearAlarm(alarm: name))
-            }
-        }
     }
 }

@@ -81,32 +81,3 @@ struct RingPartition: Equatable {
     /// The newest day in it; -1 if it is empty.
     let newestDay: Int32
 }
-
-/// Raises or renews an alarm.
-struct RaiseAlarm: PostgresStatement {
-    static let name = "raise_alarm"
-    static let sql = """
-        INSERT INTO fanfare.alarms (name, detail) VALUES ($1, $2)
-        ON CONFLICT (name) DO UPDATE SET detail = excluded.detail WHERE fanfare.alarms.detail <> excluded.detail
-        """
-
-    let alarm: String
-    let detail: String
-
-    func bind(to binds: inout PostgresBinds) {
-        binds.append(alarm)
-        binds.append(detail)
-    }
-}
-
-/// Takes an alarm down.
-struct ClearAlarm: PostgresStatement {
-    static let name = "clear_alarm"
-    static let sql = "DELETE FROM fanfare.alarms WHERE name = $1"
-
-    let alarm: String
-
-    func bind(to binds: inout PostgresBinds) {
-        binds.append(alarm)
-    }
-}

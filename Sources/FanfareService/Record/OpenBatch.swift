@@ -12,6 +12,8 @@ struct OpenBatch {
     /// Slots of W that are given back when the outcomes are in the database.
     var slots = 0
     var isDirty = false
+    /// Its answers were counted for the prune fuse; a close that failed is tried again.
+    var isCounted = false
     /// Pairs that were never submitted and belong to the queue again.
     private(set) var unsent: Int?
 

@@ -95,7 +95,7 @@ final class Recorder: Stage {
 
     private func close(_ batches: [OpenBatch], _ owner: Int32, _ open: inout [Int64: OpenBatch], _ session: Session) {
         guard !batches.isEmpty else { return }
-        let batches = batches.map(withFuse)
+        let batches = batches.map { withFuse($0, &open) }
         let now = context.lease.databaseNow
         let retries = batches.flatMap { $0.retries(now: now) }
         let statement = CloseBatches(
@@ -123,17 +123,17 @@ final class Recorder: Stage {
         if !retries.isEmpty { context.bells.claim.ring() }
     }
 
-    private func withFuse(_ batch: OpenBatch) -> OpenBatch {
+    /// Counts a batch's answers, once, and keeps its devices where the fuse is blown.
+    private func withFuse(_ batch: OpenBatch, _ open: inout [Int64: OpenBatch]) -> OpenBatch {
         let counts = batch.pruneCounts
-        guard counts.weak + counts.strong > 0 || counts.answers > 0 else { return batch }
-        guard !context.fuses.record(counts, target: batch.batch.target.id) else { return batch }
-        guard counts.weak + counts.strong > 0 else { return batch }
-        context.logger.error(
-            "too many tokens seem dead; nothing is pruned until an operator has looked",
-            metadata: .init([
-                .app: "\(batch.batch.target.app)", .environment: "\(batch.batch.target.environment)",
-            ])
-        )
+        let key = FuseKey(app: batch.batch.target.app, environment: batch.batch.target.environment)
+        if !batch.isCounted {
+            context.fuses.record(counts, of: key)
+            open[batch.id]?.isCounted = true
+        }
+        guard counts.weak + counts.strong > 0, !context.fuses.allowsPruning(of: key) else { return batch }
+        // The other daemons hear of it through the database.
+        if !context.fuses.unstored.isEmpty { context.bells.control.ring() }
         var kept = batch
         kept.keepDevices()
         return kept

@@ -208,35 +208,6 @@ final class CancelIndex: Sendable {
     }
 }
 
-/// One prune fuse per target.
-final class PruneFuses: Sendable {
-    private let fuses = Locked<[Int16: PruneFuse]>([:])
-
-    /// Counts this daemon's answers.
-    ///
-    /// - Returns: whether devices of the target may be disabled.
-    func record(_ counts: PruneCounts, target: Int16) -> Bool {
-        let now = Clocks.steady
-        return fuses.withLock { fuses in
-            _ = fuses[target, default: PruneFuse()].record(counts, at: now)
-            return fuses[target, default: PruneFuse()].allowsPruning
-        }
-    }
-
-    /// Judges what all daemons were answered.
-    func observe(_ counts: PruneCounts, target: Int16) {
-        let now = Clocks.steady
-        fuses.withLock { fuses in
-            _ = fuses[target, default: PruneFuse()].observe(counts, at: now)
-        }
-    }
-
-    /// The targets whose fuse is blown.
-    var blown: [Int16] {
-        fuses.withLock { fuses in fuses.filter { !$0.value.allowsPruning }.keys.sorted() }
-    }
-}
-
 /// W, and who waits for a part of it.
 final class BudgetKeeper: Sendable {
     private let budget: Locked<UnrecordedBudget<ProviderKey>>

@@ -56,7 +56,7 @@ final class StatusBoard: Sendable {
         var breakers = JSONObject()
         for (name, word) in state.breakers.sorted(by: { $0.key < $1.key }) { breakers[name] = .string(word) }
         report["breakers"] = .object(breakers)
-        report["fuses_blown"] = .array(context.fuses.blown.map { .number(JSONNumber(Int64($0))) })
+        report["fuses_blown"] = .array(context.fuses.blown.map { .string("\($0)") })
         return String(decoding: JSONValue.object(report).encoded, as: UTF8.self)
     }
 }

@@ -8,8 +8,6 @@ public struct StatusReport: Sendable {
     let daemons: [DaemonRow]
     let queues: [QueueRow]
     let health: [HealthRow]
-    /// Names of targets by id, for fuses.
-    let targets: [Int16: String]
 
     /// Whether at least one daemon lives.
     public var hasDaemon: Bool { daemons.contains(where: \.isAlive) }
@@ -21,7 +19,7 @@ public struct StatusReport: Sendable {
             "schema_version": JSONValue(Int64(installation.schemaVersion)),
             "adopted": .bool(installation.isAdopted && installation.isSameDatabase),
             "at": JSONValue(now),
-            "daemons": .array(daemons.map { $0.json(at: now, targets: targets) }),
+            "daemons": .array(daemons.map { $0.json(at: now) }),
             "queues": .array(queues.map { $0.json(at: now) }),
             "health": .array(health.map(\.json)),
         ]
@@ -40,7 +38,7 @@ public struct StatusReport: Sendable {
         var table = TextTable([
             "daemon", "host", "pid", "version", "state", "seen", "listen", "leads", "breakers", "fuse",
         ])
-        for daemon in daemons { table.append(daemon.cells(at: now, targets: targets)) }
+        for daemon in daemons { table.append(daemon.cells(at: now)) }
         return table.text
     }
 
@@ -68,14 +66,12 @@ extension ToolDatabase {
             guard let installation = try connection.run(ReadInstallation()).first,
                 let now = try connection.run(DatabaseNow()).first
             else { throw PostgresError(.protocolMismatch, message: "the schema has no version") }
-            let targets = try connection.run(TargetNames())
             return StatusReport(
                 installation: installation,
                 now: now,
                 daemons: try connection.run(ListDaemons()),
                 queues: try connection.run(ListQueues()),
-                health: try connection.run(ListHealth()),
-                targets: Dictionary(targets.map { ($0.id, $0.name) }) { first, _ in first }
+                health: try connection.run(ListHealth())
             )
         }
     }

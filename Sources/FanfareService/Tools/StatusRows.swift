@@ -19,24 +19,21 @@ struct DaemonRow: Sendable {
         report["breakers"]?.objectValue?.members.map { "\($0.key) \($0.value.stringValue ?? $0.value.text)" } ?? []
     }
 
-    private func fuses(_ targets: [Int16: String]) -> [String] {
-        (report["fuses_blown"]?.arrayValue ?? []).compactMap { $0.numberValue?.integer }.map { id in
-            Int16(exactly: id).flatMap { targets[$0] } ?? "target \(id)"
-        }
+    private var fuses: [String] {
+        (report["fuses_blown"]?.arrayValue ?? []).compactMap(\.stringValue)
     }
 
-    func json(at now: Timestamp, targets: [Int16: String]) -> JSONValue {
+    func json(at now: Timestamp) -> JSONValue {
         [
             "id": JSONValue(Int64(id)), "name": .string(name), "host": .string(host), "pid": JSONValue(Int64(pid)),
             "version": .string(version), "alive": .bool(isAlive), "started_at": JSONValue(startedAt),
             "heartbeat_seconds": heartbeatAt.secondsAgo(at: now), "leads": .array(leads.map(JSONValue.string)),
-            "fuses_blown": .array(fuses(targets).map(JSONValue.string)), "report": report,
+            "fuses_blown": .array(fuses.map(JSONValue.string)), "report": report,
         ]
     }
 
-    func cells(at now: Timestamp, targets: [Int16: String]) -> [String] {
+    func cells(at now: Timestamp) -> [String] {
         let listening = report["listening"]?.boolValue
-        let fuses = fuses(targets)
         return [
             "\(id) \(name)", host, "\(pid)", version, isAlive ? "alive for \(startedAt.age(at: now))" : "lease over",
             heartbeatAt.age(at: now), listening == true ? "ok" : "down",
@@ -149,19 +146,6 @@ struct ListHealth: PostgresStatement {
             detail: try row.string(orNil: 2) ?? "",
             since: try row.timestamp(orNil: 3)
         )
-    }
-}
-
-/// Targets by id, as `shop/apns/production` or `shop/fcm/production/fcm_topic`.
-struct TargetNames: PostgresStatement {
-    static let name = "target_names"
-    static let sql = """
-        SELECT t.id, concat_ws('/', a.name, t.platform, t.environment, t.native_key)
-        FROM fanfare.targets AS t JOIN fanfare.apps AS a ON a.id = t.app_id
-        """
-
-    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> (id: Int16, name: String) {
-        (try row.int16(0), try row.string(1))
     }
 }
 

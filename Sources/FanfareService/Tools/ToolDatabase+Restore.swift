@@ -86,6 +86,33 @@ extension ToolDatabase {
     }
 }
 
+extension ToolDatabase {
+    /// Closes an app's blown prune fuses: all daemons prune again within half a second, and count anew.
+    ///
+    /// - Parameters:
+    ///   - app: the app.
+    ///   - environment: `production` or `sandbox`; nil for both.
+    /// - Returns: the environments whose fuse was blown.
+    /// - Throws: ``ToolError``.
+    public func resumePruning(app: String, environment: String?) throws(ToolError) -> [String] {
+        try run { connection throws(PostgresError) in
+            try connection.run(CloseFuses(app: app, environment: environment))
+        }
+    }
+
+    /// The environments in which an app's prune fuse is blown.
+    ///
+    /// - Parameter app: the app.
+    /// - Returns: `production`, `sandbox`, both or none.
+    /// - Throws: ``ToolError``.
+    public func blownFuses(app: String) throws(ToolError) -> [String] {
+        try run { connection throws(PostgresError) in
+            try connection.run(StoredFuses()).filter { $0.key.app == app && $0.blownBy != nil }.map(\.key.environment)
+                .sorted()
+        }
+    }
+}
+
 /// The reasons for which pruning disables devices.
 struct PruneReasons: PostgresStatement {
     static let name = "prune_reasons"

@@ -6,6 +6,7 @@ import PushTransport
 import ServiceLifecycle
 import TestKit
 import Testing
+import Threading
 
 @testable import FanfareService
 
@@ -26,14 +27,23 @@ struct Flow {
     /// - Parameters:
     ///   - change: what is different from the defaults.
     ///   - body: the test.
+    /// - Returns: what the daemon logged.
+    @discardableResult
     static func run(
         _ change: (inout Configuration) -> Void = { _ in },
         _ body: (Flow) async throws -> Void
-    ) async throws {
+    ) async throws -> [String] {
         var flow = try Flow.idle()
         var configuration = try flow.configuration()
         change(&configuration)
-        let logger = Logger(label: "flow") { _ in SwiftLogNoOpLogHandler() }
+        let log = Locked<[String]>([])
+        let output = LogOutput(
+            configuration.log,
+            colour: false,
+            now: { LogTimestamp(microsecondsSince1970: 0) },
+            writer: LogWriter { bytes in log.withLock { $0.append(String(decoding: bytes, as: UTF8.self)) } }
+        )
+        let logger = output.logger()
         let daemon = try Daemon(configuration: configuration, environment: [:], version: "test", logger: logger)
         flow.daemon = daemon
         let group = ServiceGroup(services: daemon.services, logger: logger)
@@ -48,7 +58,9 @@ struct Flow {
         }
         await group.triggerGracefulShutdown()
         try await running.value
+        output.close()
         try outcome.get()
+        return log.withLock { $0.joined() }.split(separator: "\n").map(String.init)
     }
 
     /// The test's database and the suite's simulated services, without a daemon.

@@ -39,7 +39,7 @@ struct SchemaTests {
         try connection.execute(Schema.sql)
         #expect(try connection.text(shape) == before)
         #expect(try connection.column("SELECT type FROM fanfare.outbox") == ["kept"])
-        #expect(try connection.text("SELECT version || ' ' || oldest_daemon FROM fanfare.schema_version") == "1 1")
+        #expect(try connection.text("SELECT version || ' ' || oldest_daemon FROM fanfare.schema_version") == "2 1")
     }
 
     @Test func loadsBesideOpenTransactions() throws {
@@ -65,12 +65,12 @@ struct SchemaTests {
 
     @Test func aNewerDatabaseIsLeftAlone() throws {
         let connection = try TestDatabase.current.connect()
-        try connection.execute("UPDATE fanfare.schema_version SET version = 2")
+        try connection.execute("UPDATE fanfare.schema_version SET version = 3")
         let error = try #require(connection.refusal(Schema.sql))
         try connection.execute("ROLLBACK")
         #expect(error.sqlState == "42501")
         #expect(error.hint != nil)
-        #expect(try connection.text("SELECT version FROM fanfare.schema_version") == "2")
+        #expect(try connection.text("SELECT version FROM fanfare.schema_version") == "3")
     }
 
     static let functions = [

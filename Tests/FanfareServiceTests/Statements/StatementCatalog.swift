@@ -62,6 +62,7 @@ struct StatementCatalog {
             VALUES ('1', fanfare.new_event_id(), now(), 'order', '{"user": "u"}');
             INSERT INTO fanfare.collapse_latest (key, event_id) VALUES (5, 6);
             INSERT INTO fanfare.instances (name, host, pid, version, lease_until) VALUES ('d', 'h', 1, 'v', now());
+            INSERT INTO fanfare.prune_fuses (app_id, environment, blown_at, evidence) VALUES (1, 'sandbox', now(), 'weak');
             INSERT INTO fanfare.stats_pending (rule_version, target_id, outcome, pairs) VALUES (1, 1, 1, 1);
             SELECT fanfare.put_rule('{"app": "shop", "name": "new"}'), fanfare.adopt('here');
             SELECT fanfare.register_device('shop', 'apns', 'dead');
@@ -189,6 +190,8 @@ struct StatementCatalog {
             Rescue(dead: owner),
             NewCancels(since: "0"),
             RecentAnswers(weak: 66),
+            StoredFuses(),
+            BlowFuse(key: FuseKey(app: "shop", environment: "production"), strength: .weak),
             ReadInstallation(),
         ]
     }
@@ -199,8 +202,6 @@ struct StatementCatalog {
             ForgetKeys(retentionSeconds: 0),
             ForgetFacts(),
             RingDayState(day: 3),
-            RaiseAlarm(alarm: "a", detail: "d"),
-            ClearAlarm(alarm: "a"),
             UncheckedRules(),
             ActivateRule(
                 id: parts.unchecked,
@@ -248,7 +249,7 @@ struct StatementCatalog {
             ListDaemons(),
             ListQueues(),
             ListHealth(),
-            TargetNames(),
+            CloseFuses(app: "shop", environment: "sandbox"),
             DatabaseNow(),
             MissingPrivileges(),
             ServerSettings(),

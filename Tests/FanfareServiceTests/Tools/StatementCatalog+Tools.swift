@@ -37,7 +37,7 @@ extension StatementCatalog {
             PruneReasons(), CountPruned(request: pruned), RestoreDevices(request: pruned),
             StoredRules(apps: nil), PutRule(rule: #"{"app": "tools", "name": "r"}"#),
             MarkRuleFromFile(id: RuleID(app: "shop", name: "users")), DropRule(id: RuleID(app: "shop", name: "users")),
-            IsDaemonAlive(), ListDaemons(), ListQueues(), ListHealth(), TargetNames(), DatabaseNow(),
+            IsDaemonAlive(), ListDaemons(), ListQueues(), ListHealth(), DatabaseNow(),
             MissingPrivileges(), ServerSettings(), AppUse(), TailStart(since: nil), LogPartitions(),
         ]
     }

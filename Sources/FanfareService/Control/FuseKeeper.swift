@@ -1,0 +1,38 @@
+internal import FanfareCore
+internal import Logging
+internal import PostgresClient
+
+/// Keeps this daemon's prune fuses the same as the database's, which all daemons share.
+struct FuseKeeper {
+    let context: StageContext
+
+    /// Stores the fuses that blew here, then takes over what is stored.
+    func synchronize(on connection: PostgresConnection) throws(PostgresError) {
+        for (key, strength) in context.fuses.unstored {
+            _ = try connection.runReturningCount(BlowFuse(key: key, strength: strength))
+            context.fuses.stored(key)
+        }
+        let changes = context.fuses.take(try connection.run(StoredFuses()))
+        for key in changes.blown {
+            context.logger.error(
+                "too many tokens seem dead; nothing is pruned until an operator has looked",
+                metadata: metadata(key)
+            )
+        }
+        for key in changes.closed {
+            context.logger.notice("an operator let pruning go on", metadata: metadata(key))
+        }
+    }
+
+    /// Judges the answers that all daemons got together.
+    func judge(on connection: PostgresConnection) throws(PostgresError) {
+        for row in try connection.run(RecentAnswers(weak: Outcome.goneAPNSBadDeviceToken.rawValue)) {
+            context.fuses.observe(row.counts, of: row.key)
+        }
+        try synchronize(on: connection)
+    }
+
+    private func metadata(_ key: FuseKey) -> Logger.Metadata {
+        .init([.app: "\(key.app)", .environment: "\(key.environment)"])
+    }
+}

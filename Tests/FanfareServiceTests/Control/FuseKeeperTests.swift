@@ -1,0 +1,102 @@
+import FanfareCore
+import PostgresClient
+import TestKit
+import Testing
+
+@testable import FanfareService
+
+/// Two daemons' prune fuses, kept the same by what is stored.
+@Suite(.database)
+struct FuseKeeperTests {
+    private static let key = FuseKey(app: "shop", environment: "production")
+    let (a, b): (World, World)
+
+    init() throws {
+        (a, b) = (try World(), try World())
+        try a.device("aa10")
+    }
+
+    private func synchronize(_ worlds: World...) throws {
+        for world in worlds { try FuseKeeper(context: world.context).synchronize(on: world.connection) }
+    }
+
+    private func judge(_ worlds: World...) throws {
+        for world in worlds { try FuseKeeper(context: world.context).judge(on: world.connection) }
+    }
+
+    private func allows(_ world: World) -> Bool { world.context.fuses.allowsPruning(of: Self.key) }
+
+    /// Records answers as all daemons together do: so many accepted, so many gone for a reason.
+    private func answer(accepted: Int, gone: Int, _ outcome: Outcome) throws {
+        try a.connection.execute(
+            """
+            INSERT INTO fanfare.stats_pending (rule_version, target_id, outcome, pairs)
+            SELECT 1, id, o.outcome, o.pairs FROM fanfare.targets,
+                (VALUES (1, \(accepted)), (\(outcome.rawValue), \(gone))) AS o (outcome, pairs)
+            WHERE environment = 'production' AND platform = 'apns'
+            """
+        )
+    }
+
+    @Test func whatBlowsInOneHoldsForAll() throws {
+        a.context.fuses.record(PruneCounts(answers: 1000, strong: 251), of: Self.key)
+        #expect(!allows(a) && allows(b))
+        try synchronize(a, b)
+        #expect(!allows(b))
+        #expect(b.context.fuses.blown == [Self.key])
+        let late = try World()
+        try synchronize(late)
+        #expect(!allows(late), "one that starts later too")
+        #expect(late.context.fuses.allowsPruning(of: FuseKey(app: "shop", environment: "sandbox")))
+    }
+
+    @Test(arguments: [(Outcome.goneAPNSBadDeviceToken, 21), (.goneAPNSUnregistered, 251)])
+    func answersOfAllDaemonsAreJudgedTogether(outcome: Outcome, gone: Int) throws {
+        try answer(accepted: 1000 - gone, gone: gone - 1, outcome)
+        try judge(a, b)
+        #expect(allows(a) && allows(b))
+        try answer(accepted: 0, gone: 1, outcome)
+        try judge(a, b)
+        #expect(!allows(a) && !allows(b))
+        let stored = try a.connection.run(StoredFuses())
+        let strength: PruneEvidence.Strength = outcome == .goneAPNSBadDeviceToken ? .weak : .strong
+        #expect(stored == [StoredFuse(key: Self.key, blownBy: strength, closedAt: nil)])
+        #expect(try a.connection.column("SELECT name FROM fanfare.alarms") == ["prune_fuse/shop/production"])
+    }
+
+    @Test func afterItWasClosedAllCountAnew() throws {
+        try answer(accepted: 700, gone: 300, .goneAPNSUnregistered)
+        a.context.fuses.record(PruneCounts(answers: 1000, strong: 300), of: Self.key)
+        b.context.fuses.record(PruneCounts(answers: 999, strong: 300), of: Self.key)
+        try synchronize(a, b)
+        #expect(!allows(a) && !allows(b))
+        #expect(try a.connection.run(CloseFuses(app: "shop", environment: nil)) == ["production"])
+        try judge(a, b)
+        #expect(allows(a) && allows(b), "what was answered before no longer counts")
+        #expect(try a.connection.number("SELECT count(*) FROM fanfare.alarms") == 0)
+        b.context.fuses.record(PruneCounts(answers: 999, strong: 999), of: Self.key)
+        #expect(allows(b))
+        b.context.fuses.record(PruneCounts(answers: 1, strong: 1), of: Self.key)
+        try synchronize(b, a)
+        #expect(!allows(a), "and it blows again if nothing was mended")
+    }
+
+    @Test func aBatchThatKeepsItsDevicesSaysSoInItsOutcomes() throws {
+        for n in 10..<13 { try a.device("aa\(n)", user: "u") }
+        try a.rule("r", event: "e", to: #"{"users": "$.u"}"#)
+        try a.emit("e", #"{"u": "u"}"#)
+        try a.plan()
+        let batch = try #require(try a.prepare(try a.claim()).first).batch
+        var open = OpenBatch(batch, decided: [])
+        open.add(
+            batch.pairs.map { pair in
+                let evidence = PruneEvidence(strength: .strong, registeredUpTo: pair.registeredAt)
+                return PairResult(position: pair.position, outcome: .goneAPNSUnregistered, followUp: .prune(evidence))
+            }
+        )
+        #expect(open.pruneCounts == PruneCounts(answers: 3, strong: 3))
+        open.keepDevices()
+        #expect(open.prunes.isEmpty && open.pruneCounts.strong == 0)
+        #expect(Set(open.record.outcomes) == [Outcome.apnsUnregistered.rawValue])
+    }
+}
