@@ -1,0 +1,135 @@
+import FanfareCore
+import PostgresClient
+import TestKit
+import Testing
+
+@testable import FanfareService
+
+/// The ring of log partitions: what is over is emptied, what anybody still needs is not.
+@Suite(.database)
+struct RetentionTests {
+    private static let today = "((now() AT TIME ZONE 'UTC')::date - DATE '2020-01-01')"
+
+    private func world(days: Int = 30) throws -> World {
+        var settings = StageSettings()
+        settings.logRetentionDays = days
+        return try World(settings: settings)
+    }
+
+    /// Logs an event and its batch as they were written so many days ago.
+    ///
+    /// - Returns: the event's id.
+    @discardableResult
+    private func log(daysAgo age: Int, in world: World) throws -> Int64 {
+        try world.connection.number(
+            """
+            WITH ids AS (SELECT (\(Self.today) - $1::int)::bigint << 32 | 4000000000 AS id),
+            batch AS (
+                INSERT INTO fanfare.batch_log (day, lane, target_id, attempt, id, event_id, created_at, first_device,
+                    last_device, rule_version, device_ids, outcomes)
+                SELECT fanfare.ring_day(id), 1, 1, 1, id, id, now(), 1, 1, 1, '{1}', '\\x01' FROM ids
+            )
+            INSERT INTO fanfare.event_log (day, fate, id, created_at, type, payload)
+            SELECT fanfare.ring_day(id), 1, id, now() - $1::int * interval '1 day', 'e', '{}' FROM ids
+            RETURNING id
+            """,
+            "\(age)"
+        )
+    }
+
+    /// How many days old what is left is, in both logs.
+    private func left(in world: World) throws -> [Int64] {
+        let ages = { (table: String) in
+            try world.connection.column("SELECT \(Self.today) - (id >> 32) FROM \(table) ORDER BY 1").compactMap {
+                Int64($0)
+            }
+        }
+        let events = try ages("fanfare.events")
+        #expect(try ages("fanfare.batch_log") == events)
+        return events
+    }
+
+    private func tidyUp(_ world: World) throws {
+        try Chores(context: world.context).run(on: world.connection)
+    }
+
+    @Test(arguments: [(30, [0, 1, 7, 8, 30]), (7, [0, 1, 7]), (1, [0, 1])])
+    func eventsWithinRetentionAreLeftAndNoOthers(days: Int, kept: [Int64]) throws {
+        let world = try world(days: days)
+        for age in [0, 1, 7, 8, 30, 31] { try log(daysAgo: age, in: world) }
+        try tidyUp(world)
+        #expect(try left(in: world) == kept)
+        try tidyUp(world)
+        #expect(try left(in: world) == kept)
+    }
+
+    @Test func aReloadMovesTheEndOfRetention() throws {
+        let world = try world()
+        for age in [3, 20] { try log(daysAgo: age, in: world) }
+        try tidyUp(world)
+        #expect(try left(in: world) == [3, 20])
+        var fresh = StageSettings()
+        fresh.logRetentionDays = 10
+        world.context.apply(fresh)
+        try tidyUp(world)
+        #expect(try left(in: world) == [3])
+    }
+
+    @Test func theDayThatSharesAPartitionWithANewOneIsLeftWithIt() throws {
+        // No daemon ran when its time came, and today's events are in the same partition already.
+        let world = try world()
+        for age in [0, 32] { try log(daysAgo: age, in: world) }
+        try tidyUp(world)
+        #expect(try left(in: world) == [0, 32])
+    }
+
+    @Test(arguments: [
+        "INSERT INTO fanfare.batches (event_id, rule_version, target_id, lane, device_ids) VALUES ($1, 1, 1, 1, '{1}')",
+        """
+        INSERT INTO fanfare.batches (event_ids, rule_version, target_id, lane, device_ids)
+        VALUES (ARRAY[fanfare.new_event_id(), $1], 1, 1, 1, '{1,2}')
+        """,
+        """
+        INSERT INTO fanfare.plans (event_id, rule_version, app_id, lane, clauses, last_device)
+        VALUES ($1, 1, 1, 1, '[{}]', 9)
+        """,
+        "INSERT INTO fanfare.outbox (id, type, payload) VALUES ($1, 'e', '{}')",
+        """
+        INSERT INTO fanfare.outbox_slow (xid, id, created_at, type, payload)
+        VALUES (pg_current_xact_id(), $1, now(), 'e', '{}')
+        """,
+    ])
+    func whatAQueueStillRefersToIsLeft(insert: String) throws {
+        let world = try world()
+        let event = try log(daysAgo: 31, in: world)
+        try log(daysAgo: 40, in: world)
+        _ = try world.connection.query(insert, "\(event)")
+        try tidyUp(world)
+        let kept = "SELECT count(*) FROM fanfare.event_log WHERE id = $1"
+        #expect(try world.connection.number(kept, "\(event)") == 1)
+        #expect(
+            try world.connection.number("SELECT count(*) FROM fanfare.event_log") == 1,
+            "nobody needs the other day"
+        )
+        try world.connection.execute(
+            """
+            DELETE FROM fanfare.batches; DELETE FROM fanfare.plans; DELETE FROM fanfare.outbox;
+            DELETE FROM fanfare.outbox_slow
+            """
+        )
+        try tidyUp(world)
+        #expect(try left(in: world) == [])
+    }
+
+    @Test func anOpenReaderOnlyDelaysIt() throws {
+        let world = try world()
+        try log(daysAgo: 31, in: world)
+        let reader = try TestDatabase.current.connect()
+        try reader.execute("BEGIN; SELECT count(*) FROM fanfare.event_log")
+        try tidyUp(world)
+        #expect(try left(in: world) == [31])
+        try reader.execute("COMMIT")
+        try tidyUp(world)
+        #expect(try left(in: world) == [])
+    }
+}
