@@ -36,7 +36,7 @@ public struct ClusterOptions: Sendable {
     public static let tests = ClusterOptions(
         durable: false,
         ephemeral: true,
-        settings: ["max_prepared_transactions": "20", "max_connections": "600"]
+        settings: ["max_prepared_transactions": "20", "max_connections": "500"]
     )
 
     /// The whole `postgresql.conf`.
