@@ -36,6 +36,8 @@ struct OutageTests {
         let events = try await flow.sql { world in
             try world.device("aa9100", user: "u")
             try world.rule("r", event: "e", to: #"{"users": "$.u"}"#, more)
+            // No event goes by a rule made after it.
+            try world.connection.execute("UPDATE fanfare.rule_versions SET rule_created_at = now() - interval '1 day'")
             let old = try [("a", 9), ("a", 6), ("a", 3), ("b", 2)].map { id, minutes in
                 try Self.emit("e", #"{"u": "u", "id": "\#(id)"}"#, minutesAgo: minutes, in: world)
             }
