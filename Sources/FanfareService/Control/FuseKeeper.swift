@@ -26,9 +26,12 @@ struct FuseKeeper {
 
     /// Judges the answers that all daemons got together.
     func judge(on connection: PostgresConnection) throws(PostgresError) {
+        var sums: [FuseKey: PruneCounts] = [:]
         for row in try connection.run(RecentAnswers(weak: Outcome.goneAPNSBadDeviceToken.rawValue)) {
-            context.fuses.observe(row.counts, of: row.key)
+            context.fuses.observe(row.counts, from: row.provider, of: row.key)
+            sums[row.key, default: PruneCounts()] += row.counts
         }
+        for (key, counts) in sums { context.fuses.observe(counts, from: nil, of: key) }
         try synchronize(on: connection)
     }
 

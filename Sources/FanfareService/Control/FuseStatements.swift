@@ -5,7 +5,7 @@ internal import PostgresClient
 struct RecentAnswers: PostgresStatement {
     static let name = "recent_answers"
     static let sql = """
-        SELECT a.name, t.environment,
+        SELECT a.name, t.environment, t.platform,
             sum(s.pairs) FILTER (WHERE s.outcome = 1 OR s.outcome >= 64)::bigint,
             coalesce(sum(s.pairs) FILTER (WHERE s.outcome = $1), 0)::bigint,
             coalesce(sum(s.pairs) FILTER (WHERE s.outcome BETWEEN 64 AND 95 AND s.outcome <> $1), 0)::bigint
@@ -14,7 +14,7 @@ struct RecentAnswers: PostgresStatement {
         JOIN fanfare.apps AS a ON a.id = t.app_id
         LEFT JOIN fanfare.prune_fuses AS f ON f.app_id = t.app_id AND f.environment = t.environment
         WHERE s.at > statement_timestamp() - interval '10 minutes' AND (f.closed_at IS NULL OR s.at > f.closed_at)
-        GROUP BY a.name, t.environment
+        GROUP BY a.name, t.environment, t.platform
         """
 
     /// The outcome that stands for weak evidence.
@@ -24,13 +24,21 @@ struct RecentAnswers: PostgresStatement {
         binds.append(Int16(weak))
     }
 
-    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> (key: FuseKey, counts: PruneCounts) {
-        (
-            FuseKey(app: try row.string(0), environment: try row.string(1)),
-            PruneCounts(
-                answers: Int(try row.int64(orNil: 2) ?? 0),
-                weak: Int(try row.int64(3)),
-                strong: Int(try row.int64(4))
+    /// One provider's answers.
+    struct Row {
+        let key: FuseKey
+        let provider: String
+        let counts: PruneCounts
+    }
+
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Row {
+        Row(
+            key: FuseKey(app: try row.string(0), environment: try row.string(1)),
+            provider: try row.string(2),
+            counts: PruneCounts(
+                answers: Int(try row.int64(orNil: 3) ?? 0),
+                weak: Int(try row.int64(4)),
+                strong: Int(try row.int64(5))
             )
         )
     }

@@ -128,7 +128,7 @@ final class Recorder: Stage {
         let counts = batch.pruneCounts
         let key = FuseKey(app: batch.batch.target.app, environment: batch.batch.target.environment)
         if !batch.isCounted {
-            context.fuses.record(counts, of: key)
+            context.fuses.record(counts, from: batch.batch.target.platform, of: key)
             open[batch.id]?.isCounted = true
         }
         guard counts.weak + counts.strong > 0, !context.fuses.allowsPruning(of: key) else { return batch }

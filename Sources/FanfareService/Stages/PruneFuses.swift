@@ -19,36 +19,61 @@ struct FuseKey: Hashable, Comparable, Sendable, CustomStringConvertible {
 /// (``FuseKeeper``).
 final class PruneFuses: Sendable {
     private struct Known {
-        var fuse = PruneFuse()
+        /// Judges the answers of all providers together.
+        var all = PruneFuse()
+        /// Judge each provider's: many good answers of one must not hide that another calls every token dead.
+        var byProvider: [String: PruneFuse] = [:]
         /// Whether the database has it that the fuse is blown.
         var isStored = false
         /// Whether the log has it.
         var isAnnounced = false
         var closedAt: Timestamp?
+
+        /// Which evidence there was too much of; nil while devices may be disabled.
+        var blownBy: PruneEvidence.Strength? {
+            for fuse in [all] + byProvider.values {
+                if case .blown(let strength, _) = fuse.state { return strength }
+            }
+            return nil
+        }
     }
 
     private let known = Locked<[FuseKey: Known]>([:])
 
-    /// Counts this daemon's answers, before what they say is done.
-    func record(_ counts: PruneCounts, of key: FuseKey) {
+    /// Counts a provider's answers to this daemon, before what they say is done.
+    func record(_ counts: PruneCounts, from provider: String, of key: FuseKey) {
         let now = Clocks.steady
-        known.withLock { known in _ = known[key, default: Known()].fuse.record(counts, at: now) }
+        known.withLock { known in
+            _ = known[key, default: Known()].all.record(counts, at: now)
+            _ = known[key, default: Known()].byProvider[provider, default: PruneFuse()].record(counts, at: now)
+        }
     }
 
     /// Judges what all daemons were answered.
-    func observe(_ counts: PruneCounts, of key: FuseKey) {
+    ///
+    /// - Parameters:
+    ///   - counts: the sums.
+    ///   - provider: whose; nil for all together.
+    ///   - key: whose devices.
+    func observe(_ counts: PruneCounts, from provider: String?, of key: FuseKey) {
         let now = Clocks.steady
-        known.withLock { known in _ = known[key, default: Known()].fuse.observe(counts, at: now) }
+        known.withLock { known in
+            if let provider {
+                _ = known[key, default: Known()].byProvider[provider, default: PruneFuse()].observe(counts, at: now)
+            } else {
+                _ = known[key, default: Known()].all.observe(counts, at: now)
+            }
+        }
     }
 
     /// Whether devices may be disabled.
     func allowsPruning(of key: FuseKey) -> Bool {
-        known.withLock { $0[key]?.fuse.allowsPruning ?? true }
+        known.withLock { $0[key]?.blownBy == nil }
     }
 
     /// The fuses that are blown.
     var blown: [FuseKey] {
-        known.withLock { known in known.filter { !$0.value.fuse.allowsPruning }.keys.sorted() }
+        known.withLock { known in known.filter { $0.value.blownBy != nil }.keys.sorted() }
     }
 
     // MARK: The database's
@@ -57,7 +82,7 @@ final class PruneFuses: Sendable {
     var unstored: [(key: FuseKey, by: PruneEvidence.Strength)] {
         known.withLock { known in
             known.compactMap { key, known in
-                guard !known.isStored, case .blown(let strength, _) = known.fuse.state else { return nil }
+                guard !known.isStored, let strength = known.blownBy else { return nil }
                 return (key, strength)
             }
         }
@@ -79,12 +104,12 @@ final class PruneFuses: Sendable {
                 var mine = known[stored.key] ?? Known()
                 let wasClosed = mine.closedAt != stored.closedAt
                 if wasClosed {
-                    if !mine.fuse.allowsPruning && stored.blownBy == nil { changes.closed.append(stored.key) }
+                    if mine.blownBy != nil && stored.blownBy == nil { changes.closed.append(stored.key) }
                     mine = Known(closedAt: stored.closedAt)
                 }
                 if let strength = stored.blownBy {
                     if !mine.isAnnounced { changes.blown.append(stored.key) }
-                    mine.fuse.blow(by: strength, at: now)
+                    mine.all.blow(by: strength, at: now)
                     mine.isStored = true
                     mine.isAnnounced = true
                 }

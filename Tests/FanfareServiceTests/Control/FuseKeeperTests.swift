@@ -39,7 +39,7 @@ struct FuseKeeperTests {
     }
 
     @Test func whatBlowsInOneHoldsForAll() throws {
-        a.context.fuses.record(PruneCounts(answers: 1000, strong: 251), of: Self.key)
+        a.context.fuses.record(PruneCounts(answers: 1000, strong: 251), from: "apns", of: Self.key)
         #expect(!allows(a) && allows(b))
         try synchronize(a, b)
         #expect(!allows(b))
@@ -64,19 +64,39 @@ struct FuseKeeperTests {
         #expect(try a.connection.column("SELECT name FROM fanfare.alarms") == ["prune_fuse/shop/production"])
     }
 
+    @Test func manyGoodAnswersOfOneProviderDoNotHideAnothersBadOnes() throws {
+        try a.device("bb10", platform: "fcm")
+        let accepted =
+            "INSERT INTO fanfare.stats_pending (rule_version, target_id, outcome, pairs) SELECT 1, id, 1, 100000"
+        try a.connection.execute("\(accepted) FROM fanfare.targets WHERE platform = 'fcm'")
+        a.context.fuses.record(PruneCounts(answers: 100_000), from: "fcm", of: Self.key)
+        try answer(accepted: 979, gone: 21, .goneAPNSBadDeviceToken)
+        try judge(b)
+        #expect(!allows(b))
+        a.context.fuses.record(PruneCounts(answers: 1000, weak: 21), from: "apns", of: Self.key)
+        #expect(!allows(a))
+    }
+
+    @Test func fewAnswersOfEachProviderAreJudgedTogether() throws {
+        a.context.fuses.record(PruneCounts(answers: 500, strong: 150), from: "fcm", of: Self.key)
+        #expect(allows(a))
+        a.context.fuses.record(PruneCounts(answers: 500, strong: 150), from: "apns", of: Self.key)
+        #expect(!allows(a))
+    }
+
     @Test func afterItWasClosedAllCountAnew() throws {
         try answer(accepted: 700, gone: 300, .goneAPNSUnregistered)
-        a.context.fuses.record(PruneCounts(answers: 1000, strong: 300), of: Self.key)
-        b.context.fuses.record(PruneCounts(answers: 999, strong: 300), of: Self.key)
+        a.context.fuses.record(PruneCounts(answers: 1000, strong: 300), from: "apns", of: Self.key)
+        b.context.fuses.record(PruneCounts(answers: 999, strong: 300), from: "apns", of: Self.key)
         try synchronize(a, b)
         #expect(!allows(a) && !allows(b))
         #expect(try a.connection.run(CloseFuses(app: "shop", environment: nil)) == ["production"])
         try judge(a, b)
         #expect(allows(a) && allows(b), "what was answered before no longer counts")
         #expect(try a.connection.number("SELECT count(*) FROM fanfare.alarms") == 0)
-        b.context.fuses.record(PruneCounts(answers: 999, strong: 999), of: Self.key)
+        b.context.fuses.record(PruneCounts(answers: 999, strong: 999), from: "apns", of: Self.key)
         #expect(allows(b))
-        b.context.fuses.record(PruneCounts(answers: 1, strong: 1), of: Self.key)
+        b.context.fuses.record(PruneCounts(answers: 1, strong: 1), from: "apns", of: Self.key)
         try synchronize(b, a)
         #expect(!allows(a), "and it blows again if nothing was mended")
     }
