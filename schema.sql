@@ -646,7 +646,8 @@ CREATE TABLE IF NOT EXISTS fanfare.alarms (
 -- The prune fuse of an app and environment, the same for all daemons. While it is blown no device is disabled there; the
 -- operator who closes it has looked, and what was answered before that no longer counts.
 CREATE TABLE IF NOT EXISTS fanfare.prune_fuses (
-    app_id smallint NOT NULL REFERENCES fanfare.apps,
+    -- No reference: making one locks apps, and an upgrade would wait for whoever registers a new app's device.
+    app_id smallint NOT NULL,
     environment text NOT NULL CONSTRAINT prune_fuses_environment CHECK (environment IN ('production', 'sandbox')),
     blown_at timestamptz,
     evidence text CONSTRAINT prune_fuses_evidence CHECK (evidence IN ('weak', 'strong')),

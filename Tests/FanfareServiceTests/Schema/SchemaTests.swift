@@ -45,13 +45,7 @@ struct SchemaTests {
     @Test func loadsBesideOpenTransactions() throws {
         let database = TestDatabase.current
         // What one of them holds another must not need: each is tried alone.
-        for sql in [
-            "SELECT * FROM fanfare.outbox, fanfare.event_log, fanfare.devices, fanfare.subscriptions, fanfare.rule_versions",
-            "SELECT * FROM fanfare.batches, fanfare.batch_log", "SELECT * FROM fanfare.events",
-            "SELECT * FROM fanfare.queue",
-            "SELECT * FROM fanfare.deliveries, fanfare.health", "SELECT fanfare.emit('open')",
-            "SELECT fanfare.register_device('a', 'apns', 'ab')", "DELETE FROM fanfare.batches",
-        ] {
+        for sql in Self.openTransactions {
             let other = try database.connect()
             try other.execute("BEGIN; \(sql)")
             let error = try database.connect().refusal(Self.impatient)
@@ -59,6 +53,32 @@ struct SchemaTests {
             try other.execute("\(sql); COMMIT")
         }
     }
+
+    @Test func version1IsUpgradedBesideOpenTransactions() throws {
+        let database = TestDatabase.current
+        for sql in Self.openTransactions {
+            try database.connect().execute(
+                "DROP TABLE fanfare.prune_fuses; UPDATE fanfare.schema_version SET version = 1"
+            )
+            let other = try database.connect()
+            try other.execute("BEGIN; \(sql)")
+            let error = try database.connect().refusal(Self.impatient)
+            #expect(error == nil, "\(sql)")
+            try other.execute("\(sql); COMMIT")
+        }
+        let connection = try database.connect()
+        let rights = "SELECT has_table_privilege('fanfare_daemon', 'fanfare.prune_fuses', 'SELECT,UPDATE,DELETE')"
+        #expect(try connection.text(rights) == "t")
+        #expect(try connection.number("SELECT version FROM fanfare.schema_version") == 2)
+    }
+
+    private static let openTransactions = [
+        "SELECT * FROM fanfare.outbox, fanfare.event_log, fanfare.devices, fanfare.subscriptions, fanfare.rule_versions",
+        "SELECT * FROM fanfare.batches, fanfare.batch_log", "SELECT * FROM fanfare.events",
+        "SELECT * FROM fanfare.queue",
+        "SELECT * FROM fanfare.deliveries, fanfare.health", "SELECT fanfare.emit('open')",
+        "SELECT fanfare.register_device('a', 'apns', 'ab')", "DELETE FROM fanfare.batches",
+    ]
 
     /// The schema, unwilling to wait for locks.
     private static let impatient = Schema.sql.replacing("lock_timeout = '3s'", with: "lock_timeout = '50ms'")
