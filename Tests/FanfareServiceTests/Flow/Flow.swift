@@ -111,12 +111,13 @@ struct Flow {
     }
 
     /// Waits until nothing is left to plan or to send at once.
-    func untilIdle() async throws {
+    func untilIdle(seconds: Int = 20) async throws {
         try await until(
             """
             SELECT NOT EXISTS (SELECT FROM fanfare.outbox) AND NOT EXISTS (SELECT FROM fanfare.plans)
                 AND NOT EXISTS (SELECT FROM fanfare.batches WHERE owner IS NOT NULL OR not_before < now() + interval '20 s')
-            """
+            """,
+            seconds: seconds
         )
     }
 

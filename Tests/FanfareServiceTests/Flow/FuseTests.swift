@@ -6,7 +6,7 @@ import Testing
 @testable import FanfareService
 
 /// The prune fuse from a provider's answers to the operator who closes it.
-@Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(2)))
+@Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(5)))
 struct FuseTests {
     private static let alarm = """
         SELECT EXISTS (SELECT FROM fanfare.health WHERE name = 'alarm: prune_fuse/shop/production' AND NOT ok)
@@ -29,7 +29,8 @@ struct FuseTests {
                 return try world.emit("all")
             }
             try await first.until("SELECT fate = 'planned' FROM fanfare.events WHERE id = \(event)")
-            try await first.untilIdle()
+            // 2,000 pushes, while all other suites want the machine too.
+            try await first.untilIdle(seconds: 60)
             try await first.until(Self.alarm)
             let counts = try await first.sql { world in
                 try world.connection.column(
