@@ -27,7 +27,7 @@ struct FuseKeeper {
     /// Judges the answers that all daemons got together.
     func judge(on connection: PostgresConnection) throws(PostgresError) {
         var sums: [FuseKey: PruneCounts] = [:]
-        for row in try connection.run(RecentAnswers(weak: Outcome.goneAPNSBadDeviceToken.rawValue)) {
+        for row in try connection.run(RecentAnswers(weak: Outcome.goneOnWeakEvidence)) {
             context.fuses.observe(row.counts, from: row.provider, of: row.key)
             sums[row.key, default: PruneCounts()] += row.counts
         }

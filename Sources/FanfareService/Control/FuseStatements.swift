@@ -7,8 +7,8 @@ struct RecentAnswers: PostgresStatement {
     static let sql = """
         SELECT a.name, t.environment, t.platform,
             sum(s.pairs) FILTER (WHERE s.outcome = 1 OR s.outcome >= 64)::bigint,
-            coalesce(sum(s.pairs) FILTER (WHERE s.outcome = $1), 0)::bigint,
-            coalesce(sum(s.pairs) FILTER (WHERE s.outcome BETWEEN 64 AND 95 AND s.outcome <> $1), 0)::bigint
+            coalesce(sum(s.pairs) FILTER (WHERE s.outcome = ANY ($1::smallint[])), 0)::bigint,
+            coalesce(sum(s.pairs) FILTER (WHERE s.outcome BETWEEN 64 AND 95 AND s.outcome <> ALL ($1::smallint[])), 0)::bigint
         FROM fanfare.stats_pending AS s
         JOIN fanfare.targets AS t ON t.id = s.target_id
         JOIN fanfare.apps AS a ON a.id = t.app_id
@@ -17,11 +17,11 @@ struct RecentAnswers: PostgresStatement {
         GROUP BY a.name, t.environment, t.platform
         """
 
-    /// The outcome that stands for weak evidence.
-    let weak: UInt8
+    /// The outcomes that stand for weak evidence.
+    let weak: [Outcome]
 
     func bind(to binds: inout PostgresBinds) {
-        binds.append(Int16(weak))
+        binds.append(weak.map { Int16($0.rawValue) })
     }
 
     /// One provider's answers.

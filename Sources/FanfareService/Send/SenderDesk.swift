@@ -10,27 +10,27 @@ struct SenderDesk {
     /// Pairs that are admitted, paid for and submitted together.
     private static let chunk = 64
 
-    private struct Slot {
+    struct Slot {
         var active: ActiveBatch
         var pair: Int
         var generation: Int
         var isProbe: Bool
     }
 
-    private let shared: SenderShared
-    private let context: StageContext
-    private let recorder: Mailbox<RecorderMessage>
-    private let transport: any PushTransport
+    let shared: SenderShared
+    let context: StageContext
+    let recorder: Mailbox<RecorderMessage>
+    let transport: any PushTransport
     private let writer: any RequestWriter
     private let key: ProviderKey
 
     private var queues: [Lane: [ActiveBatch]] = [:]
-    private var slots: [Slot?] = []
-    private var freeSlots: [Int] = []
-    private var answers: [PushAnswer] = []
-    private var touched: [ActiveBatch] = []
-    private var failedConnects = 0
-    private var established: UInt64 = 0
+    var slots: [Slot?] = []
+    var freeSlots: [Int] = []
+    var answers: [PushAnswer] = []
+    var touched: [ActiveBatch] = []
+    var failedConnects = 0
+    var established: UInt64 = 0
     private var isBlocked = false
     private var breakerWord = "closed"
     /// Wakes this thread's poll; registered where W is used up.
@@ -255,114 +255,5 @@ struct SenderDesk {
             context.logger.error("a provider token could not be signed", metadata: .init([.error: "\(error)"]))
             return nil
         }
-    }
-
-    // MARK: Answers
-
-    private mutating func poll(_ timeout: Duration) {
-        transport.poll(timeout: timeout, into: &answers)
-        if !shared.settings.hasManyOrigins { watchConnections(transport.state) }
-        takeAnswers()
-    }
-
-    /// Tells the breaker of a provider's one endpoint whether it can be reached.
-    private mutating func watchConnections(_ state: TransportState) {
-        if state.established > established {
-            established = state.established
-            shared.breakers.update(nil) { $0.connected() }
-        }
-        if state.failedConnectsInARow > failedConnects {
-            let now = Clocks.steady
-            shared.breakers.update(nil) { $0.connectFailed(at: now) }
-            context.logger.warning(
-                "a provider could not be reached",
-                metadata: metadata(.init([.error: "\(state.lastConnectFailure)"]))
-            )
-        }
-        failedConnects = state.failedConnectsInARow
-    }
-
-    private mutating func takeAnswers() {
-        guard !answers.isEmpty else { return }
-        let judge = AnswerJudge(shared: shared, context: context)
-        var health: [Endpoint?: ProviderTally] = [:]
-        for answer in answers {
-            let index = Int(answer.tag)
-            guard let slot = slots[index] else { continue }
-            slots[index] = nil
-            freeSlots.append(index)
-            slot.active.outstanding -= 1
-            let pair = slot.active.batch.pairs[slot.pair]
-            let verdict = judge.verdict(answer, pair: pair, batch: slot.active.batch, generation: slot.generation)
-            let origin = pair.address.origin
-            if slot.isProbe {
-                shared.breakers.update(origin) { $0.probeEnded(verdict.health, at: Clocks.steady) }
-            } else {
-                health[origin, default: ProviderTally()].count(verdict.health)
-            }
-            if let origin { watchOrigin(origin, answer) }
-            note(slot.active, judge.result(verdict, pair: pair, batch: slot.active.batch), slots: 1)
-        }
-        let now = Clocks.steady
-        let answered = answers.count
-        for (origin, tally) in health where !tally.isEmpty {
-            shared.breakers.update(origin) { tally.report(to: &$0, at: now) }
-        }
-        shared.retries.withLock { $0.answered(answered, at: now) }
-        answers.removeAll(keepingCapacity: true)
-    }
-
-    /// Tells the breaker of one of many origins whether it can be reached.
-    private func watchOrigin(_ origin: Endpoint, _ answer: PushAnswer) {
-        switch answer.cause {
-        case .connect, .tls: shared.breakers.update(origin) { $0.connectFailed(at: Clocks.steady) }
-        case .none: shared.breakers.update(origin) { $0.connected() }
-        default: break
-        }
-    }
-
-    private mutating func note(_ active: ActiveBatch, _ result: PairResult, slots: Int) {
-        if active.results.isEmpty { touched.append(active) }
-        active.results.append(result)
-        active.slots += slots
-    }
-
-    private mutating func report() {
-        for active in touched {
-            recorder.put(.results(active.batch.claimed.id, active.results, slots: active.slots))
-            active.results = []
-            active.slots = 0
-        }
-        touched.removeAll(keepingCapacity: true)
-    }
-
-    private func metadata(_ more: Logger.Metadata) -> Logger.Metadata {
-        let target = shared.settings.target
-        let own = Logger.Metadata([
-            .app: "\(target.app)", .provider: "\(target.platform)",
-            .environment: "\(target.environment)",
-        ])
-        return own.merging(more) { $1 }
-    }
-}
-
-/// What a poll's answers said about the provider.
-private struct ProviderTally {
-    private var accepted = 0
-    private var failed = 0
-
-    var isEmpty: Bool { accepted + failed == 0 }
-
-    mutating func count(_ health: ProviderHealth) {
-        switch health {
-        case .accepted: accepted += 1
-        case .failed: failed += 1
-        case .neutral: break
-        }
-    }
-
-    func report(to breaker: inout Breaker, at now: Microseconds) {
-        if accepted > 0 { breaker.record(.accepted, count: accepted, at: now) }
-        if failed > 0 { breaker.record(.failed, count: failed, at: now) }
     }
 }

@@ -189,7 +189,7 @@ struct StatementCatalog {
             OtherInstances(owner: 99),
             Rescue(dead: owner),
             NewCancels(since: "0"),
-            RecentAnswers(weak: 66),
+            RecentAnswers(weak: Outcome.goneOnWeakEvidence),
             StoredFuses(),
             BlowFuse(key: FuseKey(app: "shop", environment: "production"), strength: .weak),
             ReadInstallation(),

@@ -12,9 +12,11 @@ import Testing
 
     init() throws { openssl = try OpenSSL() }
 
-    private func items(_ app: Configuration.App, after days: Int64 = 0) -> [CheckItem] {
+    /// The items at a time after ``now``; without days a minute later, since files are made in between.
+    private func items(_ app: Configuration.App, after days: Int64? = nil) -> [CheckItem] {
         let files = CredentialFiles(environment: [:])
-        return CredentialCheckup(name: "shop", app: app, files: files, now: now + days * 86_400).items
+        let later = days.map { $0 * 86_400 } ?? 60
+        return CredentialCheckup(name: "shop", app: app, files: files, now: now + later).items
     }
 
     private func certificate(topic: String = "com.example.shop", password: Bool = true) -> Configuration.App {

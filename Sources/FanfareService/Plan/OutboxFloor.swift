@@ -1,0 +1,52 @@
+/// Where a planning session stands in the outbox (reference: transaction ids, not row ids, are what a pass goes by).
+///
+/// A **pass** is rounds until one finds fewer events than its limit. When it ends, what was open or not begun at the
+/// snapshot of its first round is all that the next pass has to look at: exact with commits out of order, and no
+/// slower under somebody's old snapshot.
+struct OutboxFloor: Equatable {
+    /// Transactions that were open at the last pass's snapshot.
+    var open: [String] = []
+    /// The first transaction that had not begun then.
+    var next = "0"
+    /// The last event taken in this pass.
+    var afterXID = "0"
+    var afterID: Int64 = 0
+    /// The snapshot of this pass's first round; nil between passes.
+    var snapshot: OutboxSnapshot?
+
+    /// Notes the end of a committed round.
+    ///
+    /// - Parameters:
+    ///   - round: what it took.
+    ///   - limit: how many it would have taken.
+    mutating func advance(after round: PlanRoundSummary, limit: Int) {
+        if snapshot == nil { snapshot = round.snapshot }
+        if let lastXID = round.lastXID {
+            afterXID = lastXID
+            afterID = round.lastID
+        }
+        guard round.taken < limit, let seen = snapshot else { return }
+        self = OutboxFloor(open: seen.open, next: seen.next)
+    }
+}
+
+/// A `pg_snapshot`: which transactions were open, and which had not begun.
+struct OutboxSnapshot: Equatable {
+    /// Every transaction before this one had ended.
+    let oldest: String
+    /// The first transaction that had not begun.
+    let next: String
+    /// What was open in between.
+    let open: [String]
+
+    /// Parses `xmin:xmax:xip,xip`.
+    ///
+    /// - Parameter text: what `pg_current_snapshot()::text` gave.
+    init?(_ text: String) {
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        guard parts.count == 3 else { return nil }
+        oldest = String(parts[0])
+        next = String(parts[1])
+        open = parts[2].split(separator: ",").map(String.init)
+    }
+}
