@@ -93,7 +93,7 @@ struct ClaimBatches: PostgresStatement {
 struct NextDue: PostgresStatement {
     static let name = "next_due"
     static let sql = """
-        SELECT min(d.not_before), statement_timestamp()
+        SELECT min(d.not_before), statement_timestamp(), (SELECT count(*) FROM fanfare.targets)
         FROM unnest($1::smallint[]) AS t (id) CROSS JOIN unnest(ARRAY[0, 1, 2]::smallint[]) AS l (lane)
         CROSS JOIN LATERAL (
             SELECT x.not_before FROM fanfare.batches AS x
@@ -108,8 +108,16 @@ struct NextDue: PostgresStatement {
         binds.append(targets)
     }
 
-    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> (due: Timestamp?, now: Timestamp) {
-        (try row.timestamp(orNil: 0), try row.timestamp(1))
+    /// When the next batch is due; nil if none waits.
+    struct Row {
+        let due: Timestamp?
+        let now: Timestamp
+        /// How many targets there are, asked for or not.
+        let targetCount: Int
+    }
+
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Row {
+        Row(due: try row.timestamp(orNil: 0), now: try row.timestamp(1), targetCount: Int(try row.int64(2)))
     }
 }
 

@@ -167,9 +167,13 @@ final class Claimer: Stage {
     }
 
     private func nextLook(_ targets: [Int16], on connection: PostgresConnection) throws(PostgresError) -> Duration {
-        guard let next = try connection.run(NextDue(targets: targets)).first, let due = next.due else {
-            return .seconds(1)
+        guard let next = try connection.run(NextDue(targets: targets)).first else { return .seconds(1) }
+        guard next.targetCount == context.directory.all.count else {
+            // The first device of a provider: its first push is not to wait for the next sweep.
+            context.directory.replace(try connection.run(AllTargets()))
+            return .zero
         }
+        guard let due = next.due else { return .seconds(1) }
         let wait = due.microseconds - next.now.microseconds
         // Due already, and yet not claimed: there is no room, or another daemon has it.
         return wait <= 0 ? .milliseconds(50) : .microseconds(min(wait, Micros.second))
