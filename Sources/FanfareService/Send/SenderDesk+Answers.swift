@@ -31,7 +31,9 @@ extension SenderDesk {
     mutating func takeAnswers() {
         guard !answers.isEmpty else { return }
         let judge = AnswerJudge(shared: shared, context: context)
-        var health: [Endpoint?: ProviderTally] = [:]
+        // The one endpoint of most providers needs no look-up per answer.
+        var health = ProviderTally()
+        var originHealth: [Endpoint: ProviderTally] = [:]
         for answer in answers {
             let index = Int(answer.tag)
             guard let slot = slots[index] else { continue }
@@ -43,15 +45,18 @@ extension SenderDesk {
             let origin = pair.address.origin
             if slot.isProbe {
                 shared.breakers.update(origin) { $0.probeEnded(verdict.health, at: Clocks.steady) }
+            } else if let origin {
+                originHealth[origin, default: ProviderTally()].count(verdict.health)
             } else {
-                health[origin, default: ProviderTally()].count(verdict.health)
+                health.count(verdict.health)
             }
             if let origin { watchOrigin(origin, answer) }
             note(slot.active, judge.result(verdict, pair: pair, batch: slot.active.batch), slots: 1)
         }
         let now = Clocks.steady
         let answered = answers.count
-        for (origin, tally) in health where !tally.isEmpty {
+        if !health.isEmpty { shared.breakers.update(nil) { [health] in health.report(to: &$0, at: now) } }
+        for (origin, tally) in originHealth where !tally.isEmpty {
             shared.breakers.update(origin) { tally.report(to: &$0, at: now) }
         }
         shared.retries.withLock { $0.answered(answered, at: now) }
