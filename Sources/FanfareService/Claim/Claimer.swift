@@ -137,9 +137,9 @@ final class Claimer: Stage {
             let record = OpenBatch(batch, decided: prepared.decided).record
             let mine = try connection.transaction { connection throws(PostgresError) in
                 try connection.run(FlushCommit())
-                return try connection.run(Checkpoint(owner: batch.owner, batches: [record]))
+                return try connection.run(Checkpoint(owner: batch.owner, batches: [record])).batches
             }
-            guard !mine.isEmpty else { return }
+            guard mine.contains(batch.claimed.id) else { return }
         }
         recorder.put(.opened(batch, decided: prepared.decided))
         if !batch.pairs.isEmpty { roster.send(batch) }

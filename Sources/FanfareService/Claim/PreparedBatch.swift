@@ -95,7 +95,7 @@ struct PairResult: Sendable {
     var followUp: FollowUp?
 }
 
-/// What the close of a batch does for a pair beside recording its outcome.
+/// What is done for a pair beside recording its outcome.
 enum FollowUp: Sendable {
     /// Another attempt, not before a time (database clock), judged with a history, in a target.
     case again(at: Microseconds, history: RetryHistory, target: Int16)
@@ -103,4 +103,12 @@ enum FollowUp: Sendable {
     case prune(PruneEvidence)
     /// The device belongs to the environment that accepted its token.
     case moved
+
+    /// Whether it changes the device, which is done as soon as the outcome is recorded; attempts are made at the close.
+    var isAboutToken: Bool {
+        switch self {
+        case .again: false
+        case .prune, .moved: true
+        }
+    }
 }

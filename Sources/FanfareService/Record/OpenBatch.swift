@@ -1,7 +1,7 @@
 internal import FanfareCore
 internal import PostgresClient
 
-/// A batch between its claim and its close: outcomes so far, and what its close will do.
+/// A batch between its claim and its close: outcomes so far, and what follows from them.
 ///
 /// Used by the recorder alone.
 struct OpenBatch {
@@ -12,8 +12,8 @@ struct OpenBatch {
     /// Slots of W that are given back when the outcomes are in the database.
     var slots = 0
     var isDirty = false
-    /// Its answers were counted for the prune fuse; a close that failed is tried again.
-    var isCounted = false
+    /// Answers that the prune fuse has not counted yet.
+    private var uncounted = PruneCounts()
     /// Pairs that were never submitted and belong to the queue again.
     private(set) var unsent: Int?
 
@@ -51,6 +51,9 @@ struct OpenBatch {
     private mutating func set(_ result: PairResult) {
         outcomes[Int(result.position)] = result.outcome.rawValue
         followUps[result.position] = result.followUp
+        if result.outcome.isFinalAnswer { uncounted.answers += 1 }
+        guard case .prune(let evidence)? = result.followUp else { return }
+        if evidence.strength == .weak { uncounted.weak += 1 } else { uncounted.strong += 1 }
     }
 
     /// A retry that a daemon before us had recorded, without its details: as late as its outcome asks.
@@ -68,9 +71,15 @@ struct OpenBatch {
         return .again(at: at, history: history, target: batch.target.id)
     }
 
-    // MARK: Closing
+    // MARK: Evidence
 
-    /// Changes outcomes that say "device disabled" where the fuse keeps devices.
+    /// What answers said about tokens since this was last asked, for the fuse.
+    mutating func takeUncounted() -> PruneCounts {
+        defer { uncounted = PruneCounts() }
+        return uncounted
+    }
+
+    /// Changes outcomes that would disable devices where the fuse keeps them.
     mutating func keepDevices() {
         for (position, followUp) in followUps {
             guard case .prune = followUp, let outcome = Outcome(rawValue: outcomes[Int(position)]) else { continue }
@@ -79,17 +88,46 @@ struct OpenBatch {
         }
     }
 
-    /// What this batch's answers say about tokens, for the fuse.
-    var pruneCounts: PruneCounts {
-        var counts = PruneCounts(answers: 0)
+    /// What the answers say about tokens and the database does not know yet.
+    var evidence: TokenEvidence {
+        var evidence = TokenEvidence()
+        guard followUps.values.contains(where: \.isAboutToken) else { return evidence }
         for pair in batch.pairs {
-            let code = outcomes[Int(pair.position)]
-            if code == Outcome.accepted.rawValue || code >= 64 { counts.answers += 1 }
-            guard case .prune(let evidence)? = followUps[pair.position] else { continue }
-            if evidence.strength == .weak { counts.weak += 1 } else { counts.strong += 1 }
+            let deviceID = batch.claimed.deviceIDs[Int(pair.position)]
+            switch followUps[pair.position] {
+            case .prune(let said):
+                let prune = Prune(
+                    batchID: id,
+                    deviceID: deviceID,
+                    token: pair.token,
+                    registeredBefore: Timestamp(microseconds: said.registeredUpTo),
+                    reason: Outcome(rawValue: outcomes[Int(pair.position)])?.reason ?? "gone"
+                )
+                evidence.prunes.append(prune)
+            case .moved:
+                guard let from = batch.otherTarget else { continue }
+                let move = EnvironmentCorrection(
+                    batchID: id,
+                    deviceID: deviceID,
+                    token: pair.token,
+                    from: from,
+                    to: batch.target.id
+                )
+                evidence.corrections.append(move)
+            case .again, nil: continue
+            }
         }
-        return counts
+        return evidence
     }
+
+    /// Notes that outcomes and evidence are in the database.
+    mutating func written() {
+        isDirty = false
+        slots = 0
+        followUps = followUps.filter { !$0.value.isAboutToken }
+    }
+
+    // MARK: Closing
 
     /// How often each outcome came.
     var tallies: [OutcomeTally] {
@@ -133,36 +171,14 @@ struct OpenBatch {
             delay < 2 * Micros.second ? Micros.second / 4 : delay < Micros.minute ? Micros.second : 5 * Micros.second
         return (delay + grain - 1) / grain * grain
     }
+}
 
-    var prunes: [Prune] {
-        pairsWithFollowUp.compactMap { pair, followUp in
-            guard case .prune(let evidence) = followUp else { return nil }
-            return Prune(
-                batchID: id,
-                deviceID: batch.claimed.deviceIDs[Int(pair.position)],
-                token: pair.token,
-                registeredBefore: Timestamp(microseconds: evidence.registeredUpTo),
-                reason: Outcome(rawValue: outcomes[Int(pair.position)])?.reason ?? "gone"
-            )
+extension Outcome {
+    /// Whether a provider said it, and will not be asked again.
+    fileprivate var isFinalAnswer: Bool {
+        switch kind {
+        case .accepted, .gone, .rejected: true
+        default: false
         }
-    }
-
-    var corrections: [EnvironmentCorrection] {
-        guard let from = batch.otherTarget else { return [] }
-        return pairsWithFollowUp.compactMap { pair, followUp in
-            guard case .moved = followUp else { return nil }
-            return EnvironmentCorrection(
-                batchID: id,
-                deviceID: batch.claimed.deviceIDs[Int(pair.position)],
-                token: pair.token,
-                from: from,
-                to: batch.target.id
-            )
-        }
-    }
-
-    private var pairsWithFollowUp: [(PreparedPair, FollowUp)] {
-        guard !followUps.isEmpty else { return [] }
-        return batch.pairs.compactMap { pair in followUps[pair.position].map { (pair, $0) } }
     }
 }

@@ -8,30 +8,39 @@ struct BatchRecord {
     let outcomes: [UInt8]
 }
 
-/// Saves the outcomes so far of batches in flight.
+/// Saves the outcomes so far of batches in flight, and follows what they say about tokens.
 ///
 /// Batches that are no longer ours are left alone.
 struct Checkpoint: PostgresStatement {
     static let name = "checkpoint"
     static let sql = """
-        UPDATE fanfare.batches AS b SET outcomes = r.outcomes
-        FROM unnest($2::bigint[], $3::bigint[], $4::bytea[]) AS r (id, lease_token, outcomes)
-        WHERE b.id = r.id AND b.owner = $1 AND b.lease_token = r.lease_token
-        RETURNING b.id
+        WITH
+        saved AS (
+            UPDATE fanfare.batches AS b SET outcomes = r.outcomes
+            FROM unnest($2::bigint[], $3::bigint[], $4::bytea[]) AS r (id, lease_token, outcomes)
+            WHERE b.id = r.id AND b.owner = $1 AND b.lease_token = r.lease_token
+            RETURNING b.id
+        ),
+        \(TokenEvidence.sql(of: "saved", from: 5))
+        SELECT id, NULL::bigint FROM saved
+        UNION ALL
+        SELECT NULL, id FROM pruned
         """
 
     let owner: Int32
     let batches: [BatchRecord]
+    var evidence = TokenEvidence()
 
     func bind(to binds: inout PostgresBinds) {
         binds.append(owner)
         binds.append(batches.map(\.id))
         binds.append(batches.map(\.leaseToken))
         binds.append(batches.map(\.outcomes))
+        evidence.bind(to: &binds)
     }
 
-    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int64 {
-        try row.int64(0)
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Recorded {
+        try Recorded(row)
     }
 }
 
@@ -48,26 +57,6 @@ struct RetryBatch: Equatable {
     let eventIDs: [Int64]?
 }
 
-/// Evidence that a token is dead.
-///
-/// The device is disabled only if it still holds that token, registered no later.
-struct Prune: Equatable {
-    let batchID: Int64
-    let deviceID: Int64
-    let token: String
-    let registeredBefore: Timestamp
-    let reason: String
-}
-
-/// Evidence that a token belongs to another environment of its app.
-struct EnvironmentCorrection: Equatable {
-    let batchID: Int64
-    let deviceID: Int64
-    let token: String
-    let from: Int16
-    let to: Int16
-}
-
 /// The tally of one outcome in one closing batch.
 struct OutcomeTally: Equatable {
     let batchID: Int64
@@ -75,8 +64,8 @@ struct OutcomeTally: Equatable {
     let pairs: Int64
 }
 
-/// Closes batches in one statement: out of the queue, into the log, retries into new batches, dead tokens disabled,
-/// counters counted.
+/// Closes batches in one statement: out of the queue, into the log, retries into new batches, what was said
+/// about tokens followed, counters counted.
 ///
 /// Whatever belongs to a batch that is no longer ours does not happen.
 struct CloseBatches: PostgresStatement {
@@ -107,30 +96,7 @@ struct CloseBatches: PostgresStatement {
                 AS r (parent_id, target_id, history, delay, device_ids, event_ids)
             JOIN closing AS c ON c.id = r.parent_id
         ),
-        -- Never in a user's way: a device somebody has locked keeps its token until the provider says it again.
-        pruned AS (
-            UPDATE fanfare.devices AS d SET disabled_at = clock_timestamp(), disabled_reason = p.reason
-            FROM unnest($11::bigint[], $12::bigint[], $13::text[], $14::timestamptz[], $15::text[])
-                AS p (batch_id, device_id, token, registered_before, reason)
-            WHERE d.id = p.device_id
-                AND d.id = ANY (ARRAY(
-                    SELECT x.id FROM fanfare.devices AS x WHERE x.id = ANY ($12::bigint[])
-                    ORDER BY x.id FOR NO KEY UPDATE SKIP LOCKED))
-                AND p.batch_id IN (SELECT id FROM closing)
-                AND d.token = p.token AND d.registered_at <= p.registered_before AND d.disabled_at IS NULL
-            RETURNING d.id
-        ),
-        corrected AS (
-            UPDATE fanfare.devices AS d SET target_id = p.to_target
-            FROM unnest($16::bigint[], $17::bigint[], $18::text[], $19::smallint[], $20::smallint[])
-                AS p (batch_id, device_id, token, from_target, to_target)
-            WHERE d.id = p.device_id
-                AND d.id = ANY (ARRAY(
-                    SELECT x.id FROM fanfare.devices AS x WHERE x.id = ANY ($17::bigint[])
-                    ORDER BY x.id FOR NO KEY UPDATE SKIP LOCKED))
-                AND p.batch_id IN (SELECT id FROM closing)
-                AND d.token = p.token AND d.target_id = p.from_target
-        ),
+        \(TokenEvidence.sql(of: "closing", from: 11)),
         counted AS (
             INSERT INTO fanfare.stats_pending (rule_version, target_id, outcome, pairs)
             SELECT c.rule_version, c.target_id, t.outcome, sum(t.pairs)
@@ -146,8 +112,7 @@ struct CloseBatches: PostgresStatement {
     let owner: Int32
     let batches: [BatchRecord]
     let retries: [RetryBatch]
-    let prunes: [Prune]
-    let corrections: [EnvironmentCorrection]
+    var evidence = TokenEvidence()
     let tallies: [OutcomeTally]
 
     func bind(to binds: inout PostgresBinds) {
@@ -161,30 +126,14 @@ struct CloseBatches: PostgresStatement {
         binds.append(retries.map(\.delayMicroseconds))
         binds.append(retries.map { Self.literal($0.deviceIDs) })
         binds.append(retries.map { $0.eventIDs.map(Self.literal) } as [String?])
-        binds.append(prunes.map(\.batchID))
-        binds.append(prunes.map(\.deviceID))
-        binds.append(prunes.map(\.token))
-        binds.append(prunes.map(\.registeredBefore))
-        binds.append(prunes.map(\.reason))
-        binds.append(corrections.map(\.batchID))
-        binds.append(corrections.map(\.deviceID))
-        binds.append(corrections.map(\.token))
-        binds.append(corrections.map(\.from))
-        binds.append(corrections.map(\.to))
+        evidence.bind(to: &binds)
         binds.append(tallies.map(\.batchID))
         binds.append(tallies.map { Int16($0.outcome) })
         binds.append(tallies.map(\.pairs))
     }
 
-    /// What one row says was done.
-    enum Done {
-        case closed(batch: Int64)
-        case pruned(device: Int64)
-    }
-
-    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Done {
-        if let batch = try row.int64(orNil: 0) { return .closed(batch: batch) }
-        return .pruned(device: try row.int64(1))
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Recorded {
+        try Recorded(row)
     }
 
     /// PostgreSQL has no arrays of arrays of different lengths: each goes as text, and few batches have retries.

@@ -83,67 +83,63 @@ final class Recorder: Stage {
     private func record(_ open: inout [Int64: OpenBatch], _ session: Session, _ policy: inout CheckpointPolicy) {
         let dirty = open.values.filter(\.isDirty).sorted { $0.id < $1.id }
         for (owner, batches) in Dictionary(grouping: dirty, by: \.batch.owner) {
+            let batches = batches.map { withFuse($0, &open) }
             let complete = batches.filter(\.isComplete)
             for start in stride(from: 0, to: complete.count, by: Self.closeLimit) {
                 close(Array(complete[start..<min(start + Self.closeLimit, complete.count)]), owner, &open, session)
             }
-            release(batches.filter { !$0.isComplete && $0.isLeftOver }, owner, &open, session)
-            checkpoint(batches.filter { !$0.isComplete && !$0.isLeftOver }, owner, &open, session)
+            let incomplete = batches.filter { !$0.isComplete }
+            checkpoint(incomplete, owner, &open, session)
+            release(incomplete.filter(\.isLeftOver), owner, &open, session)
         }
         if open.values.contains(where: \.isDirty) { policy.answered(1, at: Clocks.steady) }
     }
 
     private func close(_ batches: [OpenBatch], _ owner: Int32, _ open: inout [Int64: OpenBatch], _ session: Session) {
         guard !batches.isEmpty else { return }
-        let batches = batches.map { withFuse($0, &open) }
         let now = context.lease.databaseNow
         let retries = batches.flatMap { $0.retries(now: now) }
         let statement = CloseBatches(
             owner: owner,
             batches: batches.map(\.record),
             retries: retries,
-            prunes: batches.flatMap(\.prunes),
-            corrections: batches.flatMap(\.corrections),
+            evidence: batches.reduce(into: TokenEvidence()) { $0 += $1.evidence },
             tallies: batches.flatMap(\.tallies)
         )
         guard let done = session.attempt({ connection throws(PostgresError) in try connection.run(statement) }) else {
             return
         }
-        var pruned: Int64 = 0
-        var closed: Set<Int64> = []
-        for item in done {
-            switch item {
-            case .closed(let id): closed.insert(id)
-            case .pruned: pruned += 1
-            }
-        }
+        let closed = done.batches
         finish(batches, &open)
-        count(batches.filter { closed.contains($0.id) }, pruned: pruned)
+        count(batches.filter { closed.contains($0.id) }, pruned: done.prunedCount)
         if closed.count < batches.count { logLost(batches.count - closed.count) }
         if !retries.isEmpty { context.bells.claim.ring() }
     }
 
-    /// Counts a batch's answers, once, and keeps its devices where the fuse is blown.
+    /// Counts a batch's answers, each once, and keeps its devices where the fuse is blown.
     private func withFuse(_ batch: OpenBatch, _ open: inout [Int64: OpenBatch]) -> OpenBatch {
-        let counts = batch.pruneCounts
+        var batch = batch
+        let counts = batch.takeUncounted()
         let key = FuseKey(app: batch.batch.target.app, environment: batch.batch.target.environment)
-        if !batch.isCounted {
-            context.fuses.record(counts, from: batch.batch.target.platform, of: key)
-            open[batch.id]?.isCounted = true
+        context.fuses.record(counts, from: batch.batch.target.platform, of: key)
+        if !context.fuses.allowsPruning(of: key) {
+            // The other daemons hear of it through the database.
+            if !context.fuses.unstored.isEmpty { context.bells.control.ring() }
+            batch.keepDevices()
         }
-        guard counts.weak + counts.strong > 0, !context.fuses.allowsPruning(of: key) else { return batch }
-        // The other daemons hear of it through the database.
-        if !context.fuses.unstored.isEmpty { context.bells.control.ring() }
-        var kept = batch
-        kept.keepDevices()
-        return kept
+        open[batch.id] = batch
+        return batch
     }
 
     private func release(_ batches: [OpenBatch], _ owner: Int32, _ open: inout [Int64: OpenBatch], _ session: Session) {
         guard !batches.isEmpty else { return }
         let statement = ReleaseBatches(owner: owner, batches: batches.map(\.record))
         let done = session.attempt { connection throws(PostgresError) in try connection.runReturningCount(statement) }
-        if done != nil { finish(batches, &open) }
+        if done != nil {
+            finish(batches, &open)
+        } else {
+            for batch in batches { open[batch.id]?.isDirty = true }
+        }
     }
 
     private func checkpoint(
@@ -153,16 +149,20 @@ final class Recorder: Stage {
         _ session: Session
     ) {
         guard !batches.isEmpty else { return }
-        let statement = Checkpoint(owner: owner, batches: batches.map(\.record))
+        let statement = Checkpoint(
+            owner: owner,
+            batches: batches.map(\.record),
+            evidence: batches.reduce(into: TokenEvidence()) { $0 += $1.evidence }
+        )
         let done = session.attempt { connection throws(PostgresError) in try connection.run(statement) }
-        guard done != nil else { return }
+        guard let done else { return }
         var slots: [BudgetShare: Int] = [:]
         for batch in batches {
             slots[batch.share, default: 0] += batch.slots
-            open[batch.id]?.slots = 0
-            open[batch.id]?.isDirty = false
+            open[batch.id]?.written()
         }
         context.budget.release(slots)
+        context.counters.add { $0.devicesPruned += done.prunedCount }
     }
 
     private func finish(_ batches: [OpenBatch], _ open: inout [Int64: OpenBatch]) {

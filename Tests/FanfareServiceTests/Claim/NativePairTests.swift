@@ -80,8 +80,6 @@ struct NativePairTests {
                     eventIDs: [batch.eventIDs[1]]
                 )
             ],
-            prunes: [],
-            corrections: [],
             tallies: codes.map { OutcomeTally(batchID: batch.id, outcome: $0, pairs: 1) }
         )
         _ = try world.connection.run(close)

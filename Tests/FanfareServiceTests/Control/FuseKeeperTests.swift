@@ -114,9 +114,11 @@ struct FuseKeeperTests {
                 return PairResult(position: pair.position, outcome: .goneAPNSUnregistered, followUp: .prune(evidence))
             }
         )
-        #expect(open.pruneCounts == PruneCounts(answers: 3, strong: 3))
+        #expect(open.takeUncounted() == PruneCounts(answers: 3, strong: 3))
+        #expect(open.takeUncounted() == PruneCounts(), "each answer counts once")
+        #expect(open.evidence.prunes.count == 3)
         open.keepDevices()
-        #expect(open.prunes.isEmpty && open.pruneCounts.strong == 0)
+        #expect(open.evidence == TokenEvidence())
         #expect(Set(open.record.outcomes) == [Outcome.apnsUnregistered.rawValue])
     }
 }

@@ -164,8 +164,6 @@ struct RecorderTests {
                 owner: owner,
                 batches: [record],
                 retries: [],
-                prunes: [],
-                corrections: [],
                 tallies: []
             )
             #expect(try world.connection.run(close).isEmpty)
@@ -208,6 +206,44 @@ struct RecorderTests {
             "SELECT device_ids, not_before > now() + interval '50 s' FROM fanfare.batches ORDER BY not_before"
         ).rows
         #expect(rows == batch.claimed.deviceIDs.prefix(2).enumerated().map { ["{\($1)}", $0 == 0 ? "f" : "t"] })
+    }
+
+    @Test func evidenceIsFollowedWithTheCheckpointThatRecordsIt() throws {
+        let (event, batch) = try batch(devices: 3)
+        let gone = result(0, .goneAPNSUnregistered, evidence(batch, 0))
+        world.record([.opened(batch, decided: []), .results(batch.claimed.id, [gone], slots: 0)])
+        let disabled = "SELECT id FROM fanfare.devices WHERE disabled_at IS NOT NULL"
+        #expect(try world.connection.column(disabled) == ["\(batch.claimed.deviceIDs[0])"])
+        #expect(world.context.counters.snapshot.devicesPruned == 1)
+        // The daemon dies here; who takes the batch over sees an outcome, and no evidence.
+        _ = try world.connection.run(Rescue(dead: 1))
+        let second = try #require(try world.prepare(try world.claim(owner: 2), owner: 2).first).batch
+        close(second, second.pairs.map { result($0.position, .accepted) })
+        #expect(Set(try world.outcomes(event)) == ["gone/Unregistered", "accepted/accepted"])
+        #expect(try world.connection.column(disabled).count == 1)
+    }
+
+    @Test func evidenceThatIsWrittenIsNotFollowedAgain() throws {
+        let (_, batch) = try batch(devices: 2)
+        var open = OpenBatch(batch, decided: [])
+        open.add([result(0, .goneAPNSUnregistered, evidence(batch, 0))])
+        #expect(open.evidence.prunes.map(\.deviceID) == [batch.claimed.deviceIDs[0]])
+        open.written()
+        open.add([result(1, .goneAPNSUnregistered, evidence(batch, 1))])
+        #expect(open.evidence.prunes.map(\.deviceID) == [batch.claimed.deviceIDs[1]])
+    }
+
+    @Test func evidenceIsFollowedWhenTheRestGoesBackToTheQueue() throws {
+        let (event, batch) = try batch(devices: 2)
+        let gone = result(1, .goneAPNSUnregistered, evidence(batch, 1))
+        let id = batch.claimed.id
+        world.record([
+            .opened(batch, decided: []), .results(id, [gone], slots: 0), .abandoned(id, unsent: [0]),
+        ])
+        let disabled = "SELECT id FROM fanfare.devices WHERE disabled_at IS NOT NULL"
+        #expect(try world.connection.column(disabled) == ["\(batch.claimed.deviceIDs[1])"])
+        #expect(try world.connection.text("SELECT owner FROM fanfare.batches") == nil)
+        #expect(try world.outcomes(event) == ["pending/not_attempted", "gone/Unregistered"])
     }
 
     @Test func outcomesOfTheWrongLengthAreRefused() throws {

@@ -138,8 +138,23 @@ struct StatementCatalog {
         let batch = parts.batch
         let outcomes = [UInt8](repeating: Outcome.retryingServerError.rawValue, count: batch.deviceIDs.count)
         let record = BatchRecord(id: batch.id, leaseToken: batch.leaseToken, outcomes: outcomes)
+        let prune = Prune(
+            batchID: batch.id,
+            deviceID: parts.device,
+            token: parts.token,
+            registeredBefore: .infinity,
+            reason: "r"
+        )
+        let correction = EnvironmentCorrection(
+            batchID: batch.id,
+            deviceID: parts.device,
+            token: parts.token,
+            from: parts.otherTarget,
+            to: parts.target
+        )
+        let evidence = TokenEvidence(prunes: [prune], corrections: [correction])
         return [
-            Checkpoint(owner: owner, batches: [record]),
+            Checkpoint(owner: owner, batches: [record], evidence: evidence),
             ReleaseBatches(owner: owner, batches: [record]),
             CloseBatches(
                 owner: owner,
@@ -154,24 +169,7 @@ struct StatementCatalog {
                         eventIDs: batch.eventID == nil ? batch.eventIDs : nil
                     )
                 ],
-                prunes: [
-                    Prune(
-                        batchID: batch.id,
-                        deviceID: parts.device,
-                        token: parts.token,
-                        registeredBefore: .infinity,
-                        reason: "r"
-                    )
-                ],
-                corrections: [
-                    EnvironmentCorrection(
-                        batchID: batch.id,
-                        deviceID: parts.device,
-                        token: parts.token,
-                        from: parts.otherTarget,
-                        to: parts.target
-                    )
-                ],
+                evidence: evidence,
                 tallies: [OutcomeTally(batchID: batch.id, outcome: 35, pairs: 1)]
             ),
         ]

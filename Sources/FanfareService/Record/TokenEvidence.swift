@@ -1,0 +1,120 @@
+internal import FanfareCore
+internal import PostgresClient
+
+/// Evidence that a token is dead.
+///
+/// The device is disabled only if it still holds that token, registered no later.
+struct Prune: Equatable {
+    let batchID: Int64
+    let deviceID: Int64
+    let token: String
+    let registeredBefore: Timestamp
+    let reason: String
+}
+
+/// Evidence that a token belongs to another environment of its app.
+struct EnvironmentCorrection: Equatable {
+    let batchID: Int64
+    let deviceID: Int64
+    let token: String
+    let from: Int16
+    let to: Int16
+}
+
+/// What answers say about tokens: followed in the statement that records those answers, so that no end of a daemon
+/// comes between them.
+struct TokenEvidence: Equatable {
+    var prunes: [Prune] = []
+    var corrections: [EnvironmentCorrection] = []
+
+    /// Binds one parameter per column.
+    static let parameterCount = 10
+
+    /// The parts `pruned`, which returns the devices it disabled, and `corrected` of a statement.
+    ///
+    /// - Parameters:
+    ///   - batches: the part of the statement that returns the ids of the batches that are ours.
+    ///   - first: the number of the first of ``parameterCount`` parameters.
+    /// - Returns: two common table expressions, without a comma after them.
+    static func sql(of batches: String, from first: Int) -> String {
+        func parameter(_ offset: Int) -> String { "$\(first + offset)" }
+        // Never in a user's way: a device somebody has locked keeps its token until the provider says it again.
+        func unlocked(_ ids: String) -> String {
+            """
+            d.id = ANY (ARRAY(
+                        SELECT x.id FROM fanfare.devices AS x WHERE x.id = ANY (\(ids)::bigint[])
+                        ORDER BY x.id FOR NO KEY UPDATE SKIP LOCKED))
+            """
+        }
+        return """
+            pruned AS (
+                UPDATE fanfare.devices AS d SET disabled_at = clock_timestamp(), disabled_reason = p.reason
+                FROM unnest(\(parameter(0))::bigint[], \(parameter(1))::bigint[], \(parameter(2))::text[],
+                    \(parameter(3))::timestamptz[], \(parameter(4))::text[])
+                    AS p (batch_id, device_id, token, registered_before, reason)
+                WHERE d.id = p.device_id
+                    AND \(unlocked(parameter(1)))
+                    AND p.batch_id IN (SELECT id FROM \(batches))
+                    AND d.token = p.token AND d.registered_at <= p.registered_before AND d.disabled_at IS NULL
+                RETURNING d.id
+            ),
+            corrected AS (
+                UPDATE fanfare.devices AS d SET target_id = p.to_target
+                FROM unnest(\(parameter(5))::bigint[], \(parameter(6))::bigint[], \(parameter(7))::text[],
+                    \(parameter(8))::smallint[], \(parameter(9))::smallint[])
+                    AS p (batch_id, device_id, token, from_target, to_target)
+                WHERE d.id = p.device_id
+                    AND \(unlocked(parameter(6)))
+                    AND p.batch_id IN (SELECT id FROM \(batches))
+                    AND d.token = p.token AND d.target_id = p.from_target
+            )
+            """
+    }
+
+    func bind(to binds: inout PostgresBinds) {
+        binds.append(prunes.map(\.batchID))
+        binds.append(prunes.map(\.deviceID))
+        binds.append(prunes.map(\.token))
+        binds.append(prunes.map(\.registeredBefore))
+        binds.append(prunes.map(\.reason))
+        binds.append(corrections.map(\.batchID))
+        binds.append(corrections.map(\.deviceID))
+        binds.append(corrections.map(\.token))
+        binds.append(corrections.map(\.from))
+        binds.append(corrections.map(\.to))
+    }
+
+    static func += (evidence: inout TokenEvidence, other: TokenEvidence) {
+        evidence.prunes += other.prunes
+        evidence.corrections += other.corrections
+    }
+}
+
+/// What one row of a recording statement says was done.
+enum Recorded: Equatable {
+    /// A batch was ours, and its outcomes are written.
+    case written(batch: Int64)
+    /// A device was disabled.
+    case pruned(device: Int64)
+
+    /// Reads the columns `batch id` and `device id`, of which one is null.
+    init(_ row: borrowing PostgresRow) throws(PostgresError) {
+        if let batch = try row.int64(orNil: 0) {
+            self = .written(batch: batch)
+        } else {
+            self = .pruned(device: try row.int64(1))
+        }
+    }
+}
+
+extension [Recorded] {
+    /// The batches that were ours.
+    var batches: Set<Int64> {
+        Set(compactMap { if case .written(let id) = $0 { id } else { nil } })
+    }
+
+    /// How many devices were disabled.
+    var prunedCount: Int64 {
+        Int64(count { if case .pruned = $0 { true } else { false } })
+    }
+}
