@@ -17,29 +17,82 @@ extension PostgresConnection {
         guard unsafe send(handle) == 1 else { throw unsafe refusal(handle, statement: statement) }
         let deadline = options.responseTimeout.map { ContinuousClock.now + $0 }
         try unsafe flush(handle, deadline)
+        let answer = try unsafe collect(handle, statement: statement, deadline)
+        if let failure = answer.failure { throw unsafe asLost(failure, handle) }
+        guard let last = answer.last else { throw unsafe refusal(handle, statement: statement) }
+        return last
+    }
+
+    /// Sends two prepared statements at once and collects both answers: one round trip instead of two.
+    ///
+    /// - Parameters:
+    ///   - statements: their names, for errors.
+    ///   - send: calls `PQsendQueryPrepared` for each and returns 1 if both were taken.
+    /// - Returns: both results.
+    /// - Throws: the first error of the answers, after which the second statement was not run; `connectionLost`,
+    ///   `cancelled`.
+    func exchangePair(
+        statements: (String, String),
+        _ send: (OpaquePointer) -> Int32
+    ) throws(PostgresError) -> PostgresResultPair {
+        let handle = try unsafe requireHandle()
+        guard unsafe PQenterPipelineMode(handle) == 1, unsafe send(handle) == 1, unsafe PQpipelineSync(handle) == 1
+        else {
+            // What libpq has queued cannot be taken back.
+            let failure = unsafe refusal(handle, statement: statements.0)
+            close()
+            throw failure
+        }
+        let deadline = options.responseTimeout.map { ContinuousClock.now + $0 }
+        try unsafe flush(handle, deadline)
+        let first = try unsafe collect(handle, statement: statements.0, deadline)
+        let second = try unsafe collect(handle, statement: statements.1, deadline)
+        try unsafe awaitResult(handle, deadline)
+        // The end of the pipeline; what it says was said before.
+        if let end = unsafe PQgetResult(handle) { _ = unsafe PostgresResult(owning: end) }
+        let isOver = unsafe PQexitPipelineMode(handle) == 1
+        if let failure = first.failure ?? second.failure { throw unsafe asLost(failure, handle) }
+        guard isOver, let one = first.last, let two = second.last else {
+            let failure = unsafe refusal(handle, statement: statements.0)
+            close()
+            throw failure
+        }
+        return PostgresResultPair(first: one, second: two)
+    }
+
+    /// What came for one command.
+    private struct Answer: ~Copyable {
         var last: PostgresResult?
         var failure: PostgresError?
+    }
+
+    /// Collects what comes for one command; of several results the last.
+    private func collect(
+        _ handle: OpaquePointer,
+        statement: String?,
+        _ deadline: ContinuousClock.Instant?
+    ) throws(PostgresError) -> Answer {
+        var answer = Answer()
         while true {
             try unsafe awaitResult(handle, deadline)
-            guard let pointer = unsafe PQgetResult(handle) else { break }
+            guard let pointer = unsafe PQgetResult(handle) else { return answer }
             let result = unsafe PostgresResult(owning: pointer)
             switch result.status {
             case PGRES_COMMAND_OK, PGRES_TUPLES_OK, PGRES_EMPTY_QUERY:
-                last = consume result
+                answer.last = consume result
             case PGRES_COPY_IN, PGRES_COPY_OUT, PGRES_COPY_BOTH:
                 // libpq would give this result again and again.
                 close()
                 throw PostgresError(.protocolMismatch, message: "COPY is not supported", statement: statement)
             default:
-                failure = failure ?? error(of: result, statement: statement)
+                answer.failure = answer.failure ?? error(of: result, statement: statement)
             }
         }
-        if let failure {
-            // A session that was ended answers with an error first; only now libpq has seen the end of the stream.
-            throw unsafe PQstatus(handle) == CONNECTION_BAD ? failure.asConnectionLost : failure
-        }
-        guard let last = last.take() else { throw unsafe refusal(handle, statement: statement) }
-        return last
+    }
+
+    /// A session that was ended answers with an error first; only after it libpq sees the end of the stream.
+    private func asLost(_ failure: PostgresError, _ handle: OpaquePointer) -> PostgresError {
+        unsafe PQstatus(handle) == CONNECTION_BAD ? failure.asConnectionLost : failure
     }
 
     private func flush(_ handle: OpaquePointer, _ deadline: ContinuousClock.Instant?) throws(PostgresError) {

@@ -13,13 +13,7 @@ extension PostgresConnection {
     public func run<Statement: PostgresStatement>(
         _ statement: Statement
     ) throws(PostgresError) -> [Statement.Row] {
-        let result = try perform(statement)
-        var rows: [Statement.Row] = []
-        rows.reserveCapacity(result.rowCount)
-        for index in 0..<result.rowCount {
-            rows.append(try Statement.decode(result.row(index)))
-        }
-        return rows
+        try perform(statement).rows(of: Statement.self)
     }
 
     /// Runs a prepared statement whose rows do not matter.
@@ -69,7 +63,7 @@ extension PostgresConnection {
     /// Prepares a statement unless this session has it.
     ///
     /// - Returns: the name it has in this session.
-    private func prepare<Statement: PostgresStatement>(_: Statement.Type) throws(PostgresError) -> String {
+    func prepare<Statement: PostgresStatement>(_: Statement.Type) throws(PostgresError) -> String {
         if let name = prepared.name(of: Statement.self, parameters: binds.parameters) { return name }
         let name = prepared.newName(of: Statement.self)
         let types = binds.parameters.map { Oid($0.type.rawValue) }
@@ -90,9 +84,19 @@ extension PostgresConnection {
     }
 }
 
+extension PostgresResult {
+    /// Decodes all rows, in order.
+    func rows<Statement: PostgresStatement>(of _: Statement.Type) throws(PostgresError) -> [Statement.Row] {
+        var rows: [Statement.Row] = []
+        rows.reserveCapacity(rowCount)
+        for index in 0..<rowCount { rows.append(try Statement.decode(row(index))) }
+        return rows
+    }
+}
+
 extension PostgresError {
     /// 26000: the session forgot the statement; 0A000 by a plan whose result changed its shape (plancache.c).
-    fileprivate var isStalePlan: Bool {
+    var isStalePlan: Bool {
         sqlState == "26000" || (sqlState == "0A000" && message == "cached plan must not change result type")
     }
 }

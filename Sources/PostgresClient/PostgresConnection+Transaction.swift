@@ -45,7 +45,7 @@ extension PostgresConnection {
         try execute("BEGIN")
     }
 
-    private func commit() throws(PostgresError) {
+    func commit() throws(PostgresError) {
         // PostgreSQL answers the COMMIT of a failed transaction with success and the tag ROLLBACK.
         let tag = try query("COMMIT").commandTag
         guard tag == "COMMIT" else {
@@ -58,7 +58,7 @@ extension PostgresConnection {
     }
 
     /// Rolls back; a connection that cannot even do that is closed, which does it too.
-    private func rollback() {
+    func rollback() {
         guard isInTransaction else { return }
         do {
             try execute("ROLLBACK")

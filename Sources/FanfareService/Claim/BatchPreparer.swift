@@ -30,8 +30,8 @@ struct BatchPreparer {
         on connection: PostgresConnection
     ) throws(PostgresError) -> [Prepared] {
         let rules = try context.rules.load(Set(claimed.map(\.ruleVersion)), from: connection)
-        let events = try events(of: claimed, on: connection)
-        var devices = try connection.run(FetchDevices(deviceIDs: claimed.flatMap(\.deviceIDs)))[...]
+        let (events, fetched) = try eventsAndDevices(of: claimed, on: connection)
+        var devices = fetched[...]
         var prepared: [Prepared] = []
         for batch in claimed {
             let own = devices.prefix(batch.deviceIDs.count)
@@ -60,18 +60,20 @@ struct BatchPreparer {
         return prepared
     }
 
-    private func events(
+    /// Reads what all batches need: events by id, and devices batch after batch.
+    private func eventsAndDevices(
         of claimed: [ClaimedBatch],
         on connection: PostgresConnection
-    ) throws(PostgresError) -> [Int64: EventRow] {
+    ) throws(PostgresError) -> (events: [Int64: EventRow], devices: [DeviceRow]) {
         let wanted = Set(claimed.flatMap { $0.eventID.map { [$0] } ?? $0.eventIDs })
-        var events: [Int64: EventRow] = [:]
-        for (day, ids) in Dictionary(grouping: wanted, by: { EventID(rawValue: $0).ringDay }) {
-            for event in try connection.run(FetchEvents(day: Int16(day), eventIDs: ids.sorted())) {
-                events[event.id] = event
-            }
-        }
-        return events
+        var days = Dictionary(grouping: wanted) { EventID(rawValue: $0).ringDay }
+            .map { FetchEvents(day: Int16($0), eventIDs: $1.sorted()) }
+        let devices = FetchDevices(deviceIDs: claimed.flatMap(\.deviceIDs))
+        guard let last = days.popLast() else { return ([:], try connection.run(devices)) }
+        // Nearly always all events are of one day.
+        var (rows, fetched) = try connection.run(last, devices)
+        for day in days { rows += try connection.run(day) }
+        return (Dictionary(rows.map { ($0.id, $0) }) { first, _ in first }, fetched)
     }
 
     /// The newest event per collapse key of this rule's events; empty unless the rule drops older ones.

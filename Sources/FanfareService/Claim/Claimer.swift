@@ -9,6 +9,8 @@ final class Claimer: Stage {
     let name = "claimer"
     /// How often batches are looked for from the beginning, for those that committed late.
     private static let sweepInterval = 5 * Micros.second
+    /// How long after a claim of all that was due the next look comes, unless somebody rings.
+    private static let pause = Duration.milliseconds(2)
     /// How long a batch that could not be prepared is left alone.
     private static let returnDelay = 5 * Micros.second
 
@@ -84,7 +86,8 @@ final class Claimer: Stage {
                 left.removeAll { $0.id == prepared.batch.claimed.id }
             }
         }
-        return .zero
+        // What is planned next rings. Looking again at once would only take the processor from who sends and records.
+        return claimed.fill(wishes) ? .zero : Self.pause
     }
 
     /// Parts batches, most urgent first, into groups of one lane and one batch's size, which are read together: small
@@ -177,6 +180,15 @@ final class Claimer: Stage {
         let wait = due.microseconds - next.now.microseconds
         // Due already, and yet not claimed: there is no room, or another daemon has it.
         return wait <= 0 ? .milliseconds(50) : .microseconds(min(wait, Micros.second))
+    }
+}
+
+extension [ClaimedBatch] {
+    /// Whether a target and lane gave as many batches as were wished for: there may be more.
+    fileprivate func fill(_ wishes: [ClaimWish]) -> Bool {
+        wishes.contains { wish in
+            count { $0.target == wish.target && $0.lane == wish.lane } >= Int(wish.count)
+        }
     }
 }
 

@@ -24,22 +24,32 @@ struct AudiencePlanner {
         let rules = try context.rules.load(Set(matches.map(\.ruleVersion)), from: connection)
         var work = AudienceWork()
         for match in matches {
-            guard let rule = rules[match.ruleVersion] else { continue }
+            guard let rule = rules[match.ruleVersion] else {
+                // Checked by a newer daemon while this one is still running: nobody will plan it again, so it must show.
+                let problem = "rule version \(match.ruleVersion): the daemon that planned this event is too old for it"
+                try note(problem, of: match, on: connection)
+                continue
+            }
             do throws(RenderProblem) {
                 try work.add(match, rule: rule)
             } catch {
-                let problem = "rule \(rule.compiled.definition.name): \(error)"
-                _ = try connection.runReturningCount(NotePlanProblem(eventID: match.eventID, problem: problem))
-                context.logger.notice(
-                    "an event's audience could not be rendered",
-                    metadata: .init([
-                        .eventID: "\(match.eventID)", .ruleName: "\(rule.compiled.definition.name)",
-                        .reason: "\(error)",
-                    ])
-                )
+                try note("rule \(rule.compiled.definition.name): \(error)", of: match, on: connection)
             }
         }
         return try carryOut(work, on: connection)
+    }
+
+    /// Notes with the event why a rule that took it made no batches.
+    private func note(
+        _ problem: String,
+        of match: DeferredMatch,
+        on connection: PostgresConnection
+    ) throws(PostgresError) {
+        _ = try connection.runReturningCount(NotePlanProblem(eventID: match.eventID, problem: problem))
+        context.logger.notice(
+            "a rule took an event and could not be planned for it",
+            metadata: .init([.eventID: "\(match.eventID)", .reason: "\(problem)"])
+        )
     }
 
     private func carryOut(_ work: AudienceWork, on connection: PostgresConnection) throws(PostgresError)

@@ -167,8 +167,10 @@ struct PlannerLoop {
     private mutating func planSet(on connection: PostgresConnection) throws(PostgresError) -> PlanRoundSummary {
         let statement = PlanRound(floor: floor, limit: Self.roundSize, batchSize: context.settings.batchSize)
         let audiences = audiences
-        let (round, counts) = try connection.transaction { connection throws(PostgresError) in
-            let round = PlanRoundSummary(try connection.run(statement))
+        let (round, counts) = try connection.transaction(beginningWith: statement) {
+            connection,
+            parts throws(PostgresError) in
+            let round = PlanRoundSummary(parts)
             return (round, try audiences.plan(round.deferred, on: connection))
         }
         floor.advance(after: round, limit: Self.roundSize)

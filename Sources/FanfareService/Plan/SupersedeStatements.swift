@@ -39,7 +39,7 @@ struct NewestEvents: PostgresStatement {
 
 /// Adds to a planned event what went wrong with one of its rules.
 ///
-/// The one place where a log row is written twice: a rule whose audience could not be rendered is rare, and its event
+/// The one place where a log row is written twice: a rule that takes an event and cannot be planned for it is rare, and its event
 /// was planned for other rules in the same statement.
 struct NotePlanProblem: PostgresStatement {
     static let name = "note_plan_problem"

@@ -168,8 +168,9 @@ final class Recorder: Stage {
     private func finish(_ batches: [OpenBatch], _ open: inout [Int64: OpenBatch]) {
         var slots: [BudgetShare: Int] = [:]
         for batch in batches {
-            slots[batch.share, default: 0] += batch.slots
-            open[batch.id] = nil
+            // As it is now: a checkpoint right before may have given its slots back.
+            guard let last = open.removeValue(forKey: batch.id) else { continue }
+            slots[last.share, default: 0] += last.slots
         }
         context.budget.release(slots)
     }

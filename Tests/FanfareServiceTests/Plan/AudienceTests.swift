@@ -140,6 +140,22 @@ struct AudienceTests {
         #expect(try world.recipients(good) == [device])
     }
 
+    @Test func aRuleThatOnlyANewerDaemonUnderstandsShowsAtItsEvent() throws {
+        let world = try World()
+        try world.device("aa", user: "u")
+        let version = try world.rule("r", event: "e", to: #"{"topic": "team-7"}"#)
+        try world.connection.execute(
+            """
+            UPDATE fanfare.rule_versions SET definition = jsonb_set(definition::jsonb, '{to}', '{"stars": "all"}')::json
+            WHERE id = \(version)
+            """
+        )
+        let event = try world.emit("e")
+        try world.plan()
+        #expect(try world.fate(event) == "refused")
+        #expect(try world.detail(event)?.contains("rule version \(version)") == true)
+    }
+
     @Test func aValueInAConditionCannotWidenIt() throws {
         let world = try World()
         for (n, topic) in ["store-1", "store-2", "muted"].enumerated() {

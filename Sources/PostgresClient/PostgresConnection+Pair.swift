@@ -1,0 +1,96 @@
+internal import CPostgres
+
+/// Two statements in one round trip, by libpq's pipeline mode.
+extension PostgresConnection {
+    /// Runs two prepared statements, sent together, and decodes the rows of both.
+    ///
+    /// For what is read together: outside a transaction they are one, and the second is not run if the first fails.
+    /// Otherwise as ``run(_:)``.
+    ///
+    /// - Parameters:
+    ///   - first: what to run first.
+    ///   - second: what to run then.
+    /// - Returns: the rows of both, in order.
+    /// - Throws: what the server or a decoder says.
+    public func run<First: PostgresStatement, Second: PostgresStatement>(
+        _ first: First,
+        _ second: Second
+    ) throws(PostgresError) -> ([First.Row], [Second.Row]) {
+        let pair: PostgresResultPair
+        do {
+            pair = try performPair(first, second)
+        } catch {
+            guard error.isStalePlan else { throw error }
+            prepared.forget(First.name)
+            prepared.forget(Second.name)
+            guard !isInTransaction else { throw error }
+            pair = try performPair(first, second)
+        }
+        return (try pair.first.rows(of: First.self), try pair.second.rows(of: Second.self))
+    }
+
+    /// Runs `body` in a transaction that begins in the same round trip as its first statement.
+    ///
+    /// Otherwise as ``transaction(_:)``.
+    ///
+    /// - Parameters:
+    ///   - statement: what to run first.
+    ///   - body: what to do with its rows; must not begin or end a transaction itself.
+    /// - Returns: what `body` returns.
+    /// - Throws: what `body` throws, and what BEGIN, the statement or COMMIT say.
+    public func transaction<Statement: PostgresStatement, Result>(
+        beginningWith statement: Statement,
+        _ body: (PostgresConnection, [Statement.Row]) throws(PostgresError) -> Result
+    ) throws(PostgresError) -> Result {
+        precondition(!isInTransaction, "transactions do not nest")
+        let result: Result
+        do {
+            let (_, rows) = try run(Begin(), statement)
+            result = try body(self, rows)
+        } catch {
+            rollback()
+            throw error
+        }
+        try commit()
+        return result
+    }
+
+    private func performPair<First: PostgresStatement, Second: PostgresStatement>(
+        _ first: First,
+        _ second: Second
+    ) throws(PostgresError) -> PostgresResultPair {
+        let names = (try prepare(first), try prepare(second))
+        return try unsafe exchangePair(statements: (First.name, Second.name)) { handle in
+            guard unsafe send(first, as: names.0, on: handle) == 1 else { return 0 }
+            return unsafe send(second, as: names.1, on: handle)
+        }
+    }
+
+    /// Prepares a statement unless this session has it: not possible between the two.
+    private func prepare<Statement: PostgresStatement>(_ statement: Statement) throws(PostgresError) -> String {
+        binds.removeAll()
+        statement.bind(to: &binds)
+        return try prepare(Statement.self)
+    }
+
+    private func send(_ statement: some PostgresStatement, as name: String, on handle: OpaquePointer) -> Int32 {
+        binds.removeAll()
+        statement.bind(to: &binds)
+        return unsafe binds.withPointers { values, lengths, formats, count in
+            unsafe PQsendQueryPrepared(handle, name, count, values, lengths, formats, 1)
+        }
+    }
+}
+
+/// Two results, each with one owner.
+struct PostgresResultPair: ~Copyable {
+    let first: PostgresResult
+    let second: PostgresResult
+}
+
+/// Begins a transaction.
+private struct Begin: PostgresStatement {
+    typealias Row = Void
+    static let name = "begin"
+    static let sql = "BEGIN"
+}
