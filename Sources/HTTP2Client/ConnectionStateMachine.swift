@@ -1,3 +1,5 @@
+internal import PushTransport
+
 /// The life of one connection and its window: how many requests it may have at once.
 ///
 /// The window starts at 1, because libcurl assumes 100 streams until the peer's SETTINGS arrive and APNs allows 1 until

@@ -1,4 +1,5 @@
 internal import CCurl
+internal import PushTransport
 
 /// The installed libcurl.
 enum CurlLibrary {

@@ -13,7 +13,7 @@ func setOption(_ easy: UnsafeMutableRawPointer, _ option: CURLoption, _ value: S
 
 private func checkOption(_ option: CURLoption, _ code: CURLcode) throws(TransportError) {
     guard code != CURLE_OK else { return }
-    throw TransportError(reason: .call("option \(option.rawValue)", problem: describe(code)))
+    throw TransportError(reason: .call("libcurl: option \(option.rawValue)", problem: describe(code)))
 }
 
 /// The status of an easy handle's answer; 0 while there is none.

@@ -1,5 +1,6 @@
 internal import CCurl
 import Glibc
+internal import PushTransport
 
 /// The certificates a connection may be signed by, where they are not just the system's.
 enum TrustStore {

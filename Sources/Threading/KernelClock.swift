@@ -14,11 +14,14 @@ public enum KernelClock: Sendable {
     case processCPU
 
     /// The clock's reading in microseconds, rounded down; comparable with readings of the same clock only.
-    public var microseconds: Int64 {
+    public var microseconds: Int64 { nanoseconds / 1000 }
+
+    /// The clock's reading in nanoseconds; comparable with readings of the same clock only.
+    public var nanoseconds: Int64 {
         var time = timespec()
         let status = unsafe clock_gettime(id, &time)
         precondition(status == 0, "clock_gettime failed: \(errno)")
-        return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
+        return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
     }
 
     private var id: clockid_t {

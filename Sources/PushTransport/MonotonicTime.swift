@@ -1,0 +1,11 @@
+/// A moment on CLOCK_MONOTONIC in nanoseconds: plain integers, since it is compared for every request.
+public typealias MonotonicTime = Int64
+
+extension Duration {
+    /// Whole nanoseconds, bounded to what a sum with a ``MonotonicTime`` can hold; 0 for a negative duration.
+    public var nanoseconds: Int64 {
+        let (seconds, attoseconds) = components
+        let bounded = min(max(seconds, 0), 1_000_000_000)
+        return bounded * 1_000_000_000 + max(attoseconds, 0) / 1_000_000_000
+    }
+}
