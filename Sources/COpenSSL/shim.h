@@ -1,4 +1,5 @@
-/* OpenSSL 3 for Swift. Most of what PushCrypto needs is a function already; the macros Swift cannot import stand below. */
+/* OpenSSL 3 for Swift. Most of what PushCrypto and HTTP2Engine need is a function already; the macros Swift cannot import
+   stand below. */
 #ifndef FANFARE_COPENSSL_SHIM_H
 #define FANFARE_COPENSSL_SHIM_H
 
@@ -17,7 +18,10 @@
 #include <openssl/provider.h>
 #include <openssl/rand.h>
 #include <openssl/sha.h>
+#include <openssl/ssl.h>
 #include <openssl/x509.h>
+#include <openssl/x509v3.h>
+#include <sys/socket.h>
 
 /* BIO_get_mem_data is a macro around BIO_ctrl. */
 static inline long copenssl_memory(BIO *bio, char **data) {
@@ -52,6 +56,68 @@ static inline X509 *copenssl_certificate(const STACK_OF(X509) *stack, int index)
 
 static inline void copenssl_certificates_free(STACK_OF(X509) *stack) {
     sk_X509_pop_free(stack, X509_free);
+}
+
+/* What every TLS connection of ours has in common. Reads as much as there is at once: servers send many small records. */
+static inline int copenssl_client_defaults(SSL_CTX *context) {
+    SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
+    SSL_CTX_set_mode(context, SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
+    SSL_CTX_set_read_ahead(context, 1);
+    SSL_CTX_set_default_read_buffer_len(context, 65536);
+    return SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) == 1 && SSL_CTX_set_default_verify_paths(context) == 1;
+}
+
+/* Takes the certificate over. */
+static inline int copenssl_add_chain(SSL_CTX *context, X509 *certificate) {
+    return (int)SSL_CTX_add0_chain_cert(context, certificate);
+}
+
+static inline int copenssl_set_server_name(SSL *ssl, const char *name) {
+    return (int)SSL_set_tlsext_host_name(ssl, name);
+}
+
+/* A socket BIO like OpenSSL's own, but a peer that is gone is an error and no SIGPIPE. */
+static inline int copenssl_socket_write(BIO *bio, const char *bytes, int count) {
+    ssize_t sent = send((int)(intptr_t)BIO_get_data(bio), bytes, (size_t)count, MSG_NOSIGNAL);
+    BIO_clear_retry_flags(bio);
+    if (sent < 0 && BIO_sock_should_retry(-1)) BIO_set_retry_write(bio);
+    return (int)sent;
+}
+
+static inline int copenssl_socket_read(BIO *bio, char *bytes, int count) {
+    ssize_t got = recv((int)(intptr_t)BIO_get_data(bio), bytes, (size_t)count, 0);
+    BIO_clear_retry_flags(bio);
+    if (got < 0 && BIO_sock_should_retry(-1)) BIO_set_retry_read(bio);
+    if (got == 0) BIO_set_flags(bio, BIO_FLAGS_IN_EOF);
+    return (int)got;
+}
+
+static inline long copenssl_socket_control(BIO *bio, int command, long number, void *pointer) {
+    (void)number;
+    (void)pointer;
+    if (command == BIO_CTRL_EOF) return BIO_test_flags(bio, BIO_FLAGS_IN_EOF) != 0;
+    return command == BIO_CTRL_FLUSH || command == BIO_CTRL_DUP;
+}
+
+/* Made once for the process. NULL for want of memory. */
+static inline BIO_METHOD *copenssl_socket_method(void) {
+    BIO_METHOD *method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "socket without SIGPIPE");
+    if (method == NULL) return NULL;
+    BIO_meth_set_write(method, copenssl_socket_write);
+    BIO_meth_set_read(method, copenssl_socket_read);
+    BIO_meth_set_ctrl(method, copenssl_socket_control);
+    return method;
+}
+
+/* Lets a connection read and write a socket, which stays the caller's. */
+static inline int copenssl_use_socket(SSL *ssl, const BIO_METHOD *method, int descriptor) {
+    BIO *bio = BIO_new(method);
+    if (bio == NULL) return 0;
+    BIO_set_data(bio, (void *)(intptr_t)descriptor);
+    BIO_set_init(bio, 1);
+    SSL_set_bio(ssl, bio, bio);
+    return 1;
 }
 
 #endif

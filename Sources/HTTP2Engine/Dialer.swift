@@ -1,0 +1,103 @@
+internal import CNGHTTP2
+import Glibc
+internal import PushTransport
+
+/// Gets a TCP connection to an endpoint: resolves its name and tries its addresses one after another.
+///
+/// Each address gets its share of what is left of the time, so that one family that leads nowhere leaves time for the
+/// other.
+final class Dialer {
+    /// How far it is.
+    enum Progress: Equatable {
+        /// It waits for the resolver, or for the socket.
+        case waiting
+        /// The socket is connected; it is the caller's now.
+        case connected(Int32)
+        /// No address works, for this reason.
+        case failed(String)
+    }
+
+    /// The socket that is being connected, to be watched for writing.
+    private(set) var descriptor: Int32 = -1
+    private let endpoint: Endpoint
+    private let userTimeout: UInt32
+    private let deadline: MonotonicTime
+    private var resolution: Resolution?
+    private var addresses: ArraySlice<SocketAddress> = []
+    private var attemptDeadline = MonotonicTime.max
+    private var lastProblem = "connecting took too long"
+
+    init(_ endpoint: Endpoint, _ options: TransportOptions, waking waker: EventWaker, now: MonotonicTime) {
+        self.endpoint = endpoint
+        userTimeout = UInt32(min(options.tcpUserTimeout.nanoseconds / 1_000_000, Int64(Int32.max)))
+        deadline = now + options.connectTimeout.nanoseconds
+        resolution = Resolution.start(endpoint, waking: waker)
+    }
+
+    deinit { closeSocket() }
+
+    /// When ``advance(now:)`` has to be called though nothing is ready.
+    var nextEvent: MonotonicTime { min(deadline, attemptDeadline) }
+
+    /// Goes on as far as it can without waiting.
+    func advance(now: MonotonicTime) -> Progress {
+        if let resolution {
+            switch resolution.result {
+            case nil: return now < deadline ? .waiting : .failed("resolving \(endpoint.host) took too long")
+            case .failed(let problem): return .failed(problem)
+            case .addresses(let found): addresses = found[...]
+            }
+            self.resolution = nil
+        }
+        while true {
+            if descriptor >= 0 {
+                let progress = lookAtSocket(now: now)
+                if progress != .failed("") { return progress }
+                closeSocket()
+            }
+            guard now < deadline, let address = addresses.popFirst() else {
+                return .failed("connecting to \(endpoint.authority) failed: \(lastProblem)")
+            }
+            connect(address, now: now)
+        }
+    }
+
+    /// An empty failure means that the next address is to be tried.
+    private func lookAtSocket(now: MonotonicTime) -> Progress {
+        var poll = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        guard unsafe Glibc.poll(&poll, 1, 0) > 0 else {
+            if now < nextEvent { return .waiting }
+            lastProblem = "no answer in time"
+            return .failed("")
+        }
+        let code = cnghttp2_socket_error(descriptor)
+        guard code == 0 else {
+            lastProblem = unsafe String(cString: strerror(code))
+            return .failed("")
+        }
+        defer { descriptor = -1 }
+        return .connected(descriptor)
+    }
+
+    private func connect(_ address: SocketAddress, now: MonotonicTime) {
+        attemptDeadline = now + (deadline - now) / Int64(addresses.count + 1)
+        descriptor = cnghttp2_socket(address.family, userTimeout)
+        guard descriptor >= 0 else {
+            lastProblem = unsafe String(cString: strerror(errno))
+            return
+        }
+        let code = unsafe address.bytes.withUnsafeBytes { bytes -> Int32 in
+            guard let name = unsafe bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self) else { return -1 }
+            return unsafe Glibc.connect(descriptor, name, socklen_t(bytes.count))
+        }
+        guard code != 0, errno != EINPROGRESS, errno != EINTR else { return }
+        lastProblem = unsafe String(cString: strerror(errno))
+        closeSocket()
+    }
+
+    private func closeSocket() {
+        guard descriptor >= 0 else { return }
+        Glibc.close(descriptor)
+        descriptor = -1
+    }
+}

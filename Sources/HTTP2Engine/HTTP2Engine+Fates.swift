@@ -1,0 +1,117 @@
+import PushTransport
+
+/// What became of each request.
+extension HTTP2Engine {
+    /// Reports the requests of a connection that ended, each for itself.
+    func collect(_ connection: Connection, into answers: inout [PushAnswer]) {
+        while let slot = unsafe connection.session.nextFinished() {
+            let wasMade = unsafe slot.pointee.wireStart != .max
+            let answer = unsafe connection.session.answer(slot)
+            report(answer, wasMade: wasMade, on: connection, into: &answers)
+        }
+    }
+
+    private func report(
+        _ answer: PushAnswer,
+        wasMade: Bool,
+        on connection: Connection,
+        into answers: inout [PushAnswer]
+    ) {
+        if answer.fate == .answered {
+            lastAnswerAt = now
+            if connection.machine.answer() { replaceOldConnection() }
+        } else if wasMade {
+            let wasEstablished = connection.machine.phase == .established
+            connection.machine.fail()
+            if wasEstablished && connection.machine.phase == .retired { counters.lost += 1 }
+        } else {
+            connection.machine.withdraw()
+        }
+        answers.append(answer)
+        inFlight -= 1
+    }
+
+    /// Reports what is overdue.
+    func expire(into answers: inout [PushAnswer]) {
+        for connection in connections where connection.session.nextDeadline <= now {
+            for index in connection.session.overdue(now: now) { giveUp(index, on: connection, into: &answers) }
+        }
+        let limit = options.connectTimeout.nanoseconds
+        // Where others are answered, a place on a connection will come free.
+        guard let oldest = queue.first, now >= max(oldest.submittedAt, lastAnswerAt) + limit else { return }
+        let late = queue.filter { now >= max($0.submittedAt, lastAnswerAt) + limit }
+        queue.removeAll { now >= max($0.submittedAt, lastAnswerAt) + limit }
+        for waiting in late { fail(waiting.request, .queue, "no connection took it in time", into: &answers) }
+    }
+
+    /// When ``expire(into:)`` has something to do.
+    var nextExpiry: MonotonicTime {
+        var next = MonotonicTime.max
+        for connection in connections { next = min(next, connection.session.nextDeadline) }
+        guard let oldest = queue.first else { return next }
+        return min(next, max(oldest.submittedAt, lastAnswerAt) + options.connectTimeout.nanoseconds)
+    }
+
+    private func giveUp(_ index: Int, on connection: Connection, into answers: inout [PushAnswer]) {
+        let session = connection.session
+        let slot = unsafe session.table.slots + index
+        // It cannot be called back out of what the socket does not take; the whole connection can.
+        guard unsafe session.mayHaveArrived(slot) else {
+            return connection.end(.lost, "the server did not read for as long as an answer may take")
+        }
+        if unsafe connection.machine.heardAt <= slot.pointee.startedAt, connection.machine.phase == .established {
+            // Silence since it was sent, for every request: the connection is not to be trusted.
+            counters.lost += 1
+            connection.machine.retire()
+        }
+        let answer = unsafe session.giveUp(slot)
+        report(answer, wasMade: true, on: connection, into: &answers)
+    }
+
+    /// Reports everything that a connection had when it ended, and closes it.
+    func bury(_ connection: Connection, _ failure: Connection.Failure, into answers: inout [PushAnswer]) {
+        collect(connection, into: &answers)
+        if connection.machine.establishedAt == 0 {
+            counters.failedConnectsInARow += 1
+            counters.lastConnectFailure = failure.detail
+        } else if connection.machine.phase == .established {
+            counters.lost += 1
+            connection.machine.retire()
+            reclaim(from: connection)
+        }
+        settle(connection, failure.cause, failure.detail, into: &answers)
+        connection.close()
+    }
+
+    /// Answers whatever is left on a connection that carries nothing any more.
+    func settle(
+        _ connection: Connection,
+        _ cause: FateCause,
+        _ detail: String,
+        into answers: inout [PushAnswer]
+    ) {
+        connection.machine.retire()
+        for answer in connection.session.settle(cause, detail) {
+            connection.machine.withdraw()
+            answers.append(answer)
+            inFlight -= 1
+        }
+    }
+
+    /// Answers everybody who waits for a connection.
+    func failQueue(_ cause: FateCause, _ detail: String, into answers: inout [PushAnswer]) {
+        let waiting = queue
+        queue = []
+        for one in waiting { fail(one.request, cause, detail, into: &answers) }
+    }
+
+    private func fail(
+        _ request: PushRequest,
+        _ cause: FateCause,
+        _ detail: String,
+        into answers: inout [PushAnswer]
+    ) {
+        answers.append(PushAnswer(tag: request.tag, without: .notSent, cause: cause, detail: detail))
+        inFlight -= 1
+    }
+}

@@ -1,0 +1,78 @@
+internal import CNGHTTP2
+import Glibc
+internal import PushTransport
+internal import Threading
+
+/// An address to connect to, as the system has it.
+struct SocketAddress: Sendable {
+    let family: Int32
+    let bytes: [UInt8]
+}
+
+/// One look-up of an endpoint's addresses, on a thread of its own: getaddrinfo waits, and nothing can end it early.
+///
+/// Who no longer wants the result lets go of it; the thread then ends by itself, at the latest when the system's resolver
+/// gives up.
+final class Resolution: Sendable {
+    /// What came of it.
+    enum Outcome: Sendable {
+        /// The addresses, in the order in which the system would try them (RFC 6724).
+        case addresses([SocketAddress])
+        /// There are none, for this reason.
+        case failed(String)
+    }
+
+    private let outcome = Locked<Outcome?>(nil)
+
+    private init() {}
+
+    /// Starts a look-up; an address needs none, and its result is there at once.
+    ///
+    /// - Parameters:
+    ///   - endpoint: whose addresses.
+    ///   - waker: woken when the result is there.
+    /// - Returns: the look-up.
+    static func start(_ endpoint: Endpoint, waking waker: EventWaker) -> Resolution {
+        let resolution = Resolution()
+        let numeric = lookUp(endpoint, numericOnly: true)
+        if case .addresses = numeric {
+            resolution.outcome.withLock { $0 = numeric }
+            return resolution
+        }
+        // Ends by itself; the result waits in the object.
+        _ = WorkerThread.start(name: "resolve") {
+            let outcome = lookUp(endpoint, numericOnly: false)
+            resolution.outcome.withLock { $0 = outcome }
+            waker.wake()
+        }
+        return resolution
+    }
+
+    /// The result; nil while there is none.
+    var result: Outcome? { outcome.withLock { $0 } }
+
+    private static func lookUp(_ endpoint: Endpoint, numericOnly: Bool) -> Outcome {
+        var hints = unsafe addrinfo()
+        unsafe hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        unsafe hints.ai_flags = AI_NUMERICSERV | (numericOnly ? AI_NUMERICHOST : 0)
+        var list: UnsafeMutablePointer<addrinfo>?
+        let code = unsafe getaddrinfo(endpoint.host, "\(endpoint.port)", &hints, &list)
+        guard code == 0 else {
+            let problem = code == EAI_SYSTEM ? unsafe String(cString: strerror(errno)) : describeLookUp(code)
+            return .failed("\(endpoint.host) could not be resolved: \(problem)")
+        }
+        defer { unsafe freeaddrinfo(list) }
+        var addresses: [SocketAddress] = []
+        var next = unsafe list
+        while let entry = unsafe next {
+            if let address = unsafe entry.pointee.ai_addr {
+                let bytes = unsafe UnsafeRawBufferPointer(start: address, count: Int(entry.pointee.ai_addrlen))
+                unsafe addresses.append(SocketAddress(family: unsafe entry.pointee.ai_family, bytes: Array(bytes)))
+            }
+            unsafe next = entry.pointee.ai_next
+        }
+        return addresses.isEmpty ? .failed("\(endpoint.host) has no address") : .addresses(addresses)
+    }
+
+    private static func describeLookUp(_ code: Int32) -> String { unsafe String(cString: gai_strerror(code)) }
+}

@@ -1,0 +1,339 @@
+internal import CNGHTTP2
+internal import PushTransport
+
+/// One HTTP/2 session on nghttp2: requests and bytes in, fates and bytes out.
+///
+/// Knows no socket and no clock. A request is given to nghttp2 only when its frame can be made at once, so that none waits where its fate cannot be seen.
+@safe
+final class Session {
+    let table: SlotTable
+    private let state: UnsafeMutablePointer<SessionState>
+    private let session: OpaquePointer
+    private var outgoing: OutgoingBytes
+    private var partialAnswers: [Int32: PartialAnswer] = [:]
+    private let options: TransportOptions
+    private var namedVarying: Set<String> = []
+    /// When a request may be overdue; never later than the truth.
+    private(set) var nextDeadline = MonotonicTime.max
+    /// Why it cannot go on; nil while it can.
+    private(set) var failure: String?
+
+    /// The fields and the body of an answer other than 200.
+    private struct PartialAnswer {
+        var headers: [HeaderField] = []
+        var body: [UInt8] = []
+    }
+
+    private init(
+        owning session: OpaquePointer,
+        state: UnsafeMutablePointer<SessionState>,
+        table: SlotTable,
+        options: TransportOptions
+    ) {
+        unsafe self.session = session
+        unsafe self.state = state
+        self.table = table
+        self.options = options
+        outgoing = OutgoingBytes()
+    }
+
+    deinit {
+        unsafe nghttp2_session_del(session)
+        unsafe state.pointee.finished.deallocate()
+        unsafe state.deinitialize(count: 1)
+        unsafe state.deallocate()
+    }
+
+    /// Makes a session; its first bytes are the preface and our SETTINGS.
+    ///
+    /// - Parameter options: streams, and what to keep of answers.
+    /// - Returns: the session.
+    /// - Throws: ``TransportError`` for want of memory.
+    static func open(_ options: TransportOptions) throws(TransportError) -> Session {
+        let table = SlotTable(capacity: max(options.streams, 1))
+        let state = UnsafeMutablePointer<SessionState>.allocate(capacity: 1)
+        var handle: OpaquePointer?
+        guard let callbacks = SessionCallbacks.shared,
+            unsafe nghttp2_session_client_new2(&handle, callbacks.pointer, state, callbacks.option) == 0,
+            let handle = unsafe handle
+        else {
+            unsafe state.deallocate()
+            throw TransportError(reason: .call("nghttp2_session_client_new2", problem: "out of memory"))
+        }
+        let session = unsafe Session(owning: handle, state: state, table: table, options: options)
+        unsafe state.initialize(
+            to: SessionState(
+                owner: Unmanaged.passUnretained(session),
+                slots: table.slots,
+                contents: table.contents,
+                finished: .allocate(capacity: table.capacity),
+                readLimit: max(options.answerLimit, 64 * 1024)
+            )
+        )
+        try session.submitSettings()
+        return session
+    }
+
+    private func submitSettings() throws(TransportError) {
+        let settings = [
+            nghttp2_settings_entry(settings_id: Int32(NGHTTP2_SETTINGS_ENABLE_PUSH.rawValue), value: 0),
+            nghttp2_settings_entry(settings_id: Int32(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE.rawValue), value: 65_536),
+        ]
+        let none = UInt8(NGHTTP2_FLAG_NONE.rawValue)
+        let submitted = unsafe nghttp2_submit_settings(session, none, settings, settings.count)
+        // Answers are looked at as they come, so the window need not hold them back.
+        let widened = unsafe nghttp2_session_set_local_window_size(session, none, 0, 1 << 20)
+        guard submitted == 0, widened == 0 else {
+            throw TransportError(reason: .call("nghttp2_submit_settings", problem: "out of memory"))
+        }
+    }
+
+    // MARK: Bytes out
+
+    /// Bytes that the socket has not taken yet.
+    var hasOutgoing: Bool { !outgoing.isEmpty }
+
+    /// Whether anything that waits for the socket belongs to a request of which the peer has nothing yet.
+    var holdsUnsentRequest: Bool {
+        for index in 0..<table.capacity where unsafe isUnsent(table.slots + index) { return true }
+        return false
+    }
+
+    private func isUnsent(_ slot: UnsafeMutablePointer<Slot>) -> Bool {
+        unsafe slot.pointee.stage == .submitted && slot.pointee.wireStart >= state.pointee.accepted
+    }
+
+    /// Gives a request to nghttp2 for each whose bytes fit, and gathers what nghttp2 wants to say.
+    ///
+    /// - Parameters:
+    ///   - now: the time, from which deadlines count.
+    ///   - isTooLate: whether nothing may begin any more.
+    func fill(now: MonotonicTime, isTooLate: Bool) {
+        unsafe state.pointee.isTooLate = isTooLate
+        while failure == nil, outgoing.count < OutgoingBytes.slice {
+            if produce() { continue }
+            guard let slot = unsafe table.nextWaiting() else { return }
+            unsafe begin(slot, now: now)
+        }
+    }
+
+    /// Moves one frame of nghttp2's.
+    private func produce() -> Bool {
+        var bytes: UnsafePointer<UInt8>?
+        let count = unsafe nghttp2_session_mem_send(session, &bytes)
+        if count < 0 { fail(Int32(count)) }
+        guard count > 0, let bytes = unsafe bytes else { return false }
+        unsafe outgoing.append(unsafe UnsafeBufferPointer(start: bytes, count: count))
+        unsafe state.pointee.produced += UInt64(count)
+        return true
+    }
+
+    private func begin(_ slot: UnsafeMutablePointer<Slot>, now: MonotonicTime) {
+        let index = unsafe Int(slot.pointee.index)
+        unsafe slot.pointee.stage = .submitted
+        unsafe slot.pointee.startedAt = now
+        guard unsafe !state.pointee.isTooLate else {
+            unsafe slot.pointee.end = .tooLate
+            unsafe state.pointee.finish(slot)
+            return
+        }
+        let content = unsafe table.contents + index
+        let name = unsafe content.pointee.headers.block.varyingName
+        let isFirst = namedVarying.isEmpty || (name.map { !namedVarying.contains($0) } ?? false)
+        if isFirst, let name { namedVarying.insert(name) }
+        let stream = unsafe content.pointee.headers.submit(
+            slot,
+            content.pointee.request,
+            to: session,
+            namesVarying: isFirst
+        )
+        guard stream > 0 else {
+            unsafe slot.pointee.end = .refusedLocally
+            unsafe state.pointee.finish(slot)
+            return fail(stream)
+        }
+        unsafe slot.pointee.streamID = stream
+        let deadline = unsafe now + content.pointee.request.deadline.nanoseconds
+        unsafe slot.pointee.deadlineAt = deadline
+        nextDeadline = min(nextDeadline, deadline)
+        _ = produce()
+        // It would wait inside nghttp2, which was not to happen: the limit was looked at.
+        if unsafe slot.pointee.wireStart == .max, failure == nil { failure = "nghttp2 did not send a request at once" }
+    }
+
+    /// The next bytes for the socket: at most what fits into one TLS record.
+    func withOutgoing(_ body: (UnsafeRawBufferPointer) -> Int) {
+        let taken = unsafe outgoing.withNext(body)
+        unsafe state.pointee.accepted += UInt64(taken)
+    }
+
+    // MARK: Bytes in
+
+    /// Takes what the peer said.
+    func receive(_ bytes: UnsafeRawBufferPointer) {
+        unsafe state.pointee.bytesSinceEnd += bytes.count
+        let start = unsafe bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
+        let taken = unsafe nghttp2_session_mem_recv(session, start, bytes.count)
+        if taken < 0 { return fail(Int32(taken)) }
+        // What one answer may have at most, for each that is due, and as much again for what belongs to none.
+        let allowed = unsafe (1 + table.count) * (4 * state.pointee.readLimit)
+        if unsafe state.pointee.bytesSinceEnd > allowed, failure == nil {
+            failure = "the server says much and answers nothing"
+        }
+    }
+
+    /// Whether the peer or nghttp2 has ended the session, so that no answer can come any more.
+    var isOver: Bool {
+        unsafe failure != nil || nghttp2_session_want_read(session) == 0
+    }
+
+    /// The peer's stream limit, if it was told since this was last asked.
+    func takeLimit() -> UInt32? {
+        defer { unsafe state.pointee.newLimit = nil }
+        return unsafe state.pointee.newLimit
+    }
+
+    /// The error code of the peer's GOAWAY, in nghttp2's words; nil before one came.
+    var goaway: String? {
+        guard let code = unsafe state.pointee.goaway else { return nil }
+        return errorName(code)
+    }
+
+    /// Asks whether the peer is there.
+    func ping() {
+        let none = UInt8(NGHTTP2_FLAG_NONE.rawValue)
+        if unsafe nghttp2_submit_ping(session, none, nil) != 0 { failure = "nghttp2_submit_ping: out of memory" }
+    }
+
+    /// Says goodbye, as the last thing.
+    func terminate() {
+        _ = unsafe nghttp2_session_terminate_session(session, NGHTTP2_NO_ERROR.rawValue)
+        _ = produce()
+    }
+
+    // MARK: Fates
+
+    /// Takes the next request that ended.
+    func nextFinished() -> UnsafeMutablePointer<Slot>? {
+        guard unsafe state.pointee.finishedCount > 0 else { return nil }
+        unsafe state.pointee.finishedCount -= 1
+        return unsafe table.slots + Int(state.pointee.finished[state.pointee.finishedCount])
+    }
+
+    /// The answer of a slot that ended, which is free afterwards.
+    func answer(_ slot: UnsafeMutablePointer<Slot>) -> PushAnswer {
+        let index = unsafe slot.pointee.index
+        let tag = unsafe table.contents[Int(index)].request.tag
+        defer { table.release(index) }
+        let status = unsafe slot.pointee.status
+        let partial = partialAnswers.isEmpty ? nil : partialAnswers.removeValue(forKey: index)
+        guard status == 0 else {
+            guard let partial else { return PushAnswer(tag: tag, status: status) }
+            return PushAnswer(tag: tag, status: status, body: partial.body, headers: partial.headers)
+        }
+        let (fate, cause, detail) = unsafe fate(of: slot)
+        return PushAnswer(tag: tag, without: fate, cause: cause, detail: detail)
+    }
+
+    private func fate(of slot: UnsafeMutablePointer<Slot>) -> (Fate, FateCause, String) {
+        let wasMade = unsafe slot.pointee.wireStart != .max
+        let fate: Fate = wasMade ? .ambiguous : .notSent
+        switch unsafe slot.pointee.end {
+        case .tooLate: return (fate, .sendUntil, "the time to send had ended")
+        case .refusedLocally: return (.notSent, .local, failure ?? "nghttp2 did not take it")
+        case .closed: break
+        }
+        let code = unsafe slot.pointee.closeCode
+        if code == NGHTTP2_REFUSED_STREAM.rawValue {
+            let how = goaway.map { "GOAWAY, \($0)" } ?? "REFUSED_STREAM"
+            return (.notProcessed, .lost, "the server did not process it (\(how))")
+        }
+        return (fate, .lost, "the stream was closed without an answer (\(errorName(code)))")
+    }
+
+    /// Whether the peer may have anything of a request.
+    func mayHaveArrived(_ slot: UnsafeMutablePointer<Slot>) -> Bool {
+        unsafe slot.pointee.stage != .waiting && slot.pointee.wireStart < state.pointee.accepted
+    }
+
+    /// Looks for requests whose answer is overdue, and finds out when to look again.
+    ///
+    /// - Parameter now: the time.
+    /// - Returns: the slots.
+    func overdue(now: MonotonicTime) -> [Int] {
+        nextDeadline = .max
+        return (0..<table.capacity).filter { index in
+            guard unsafe table.slots[index].stage == .submitted else { return false }
+            let deadline = unsafe table.slots[index].deadlineAt
+            if deadline > now { nextDeadline = min(nextDeadline, deadline) }
+            return deadline <= now
+        }
+    }
+
+    /// Ends a request that is overdue, and tells the peer; its slot is free afterwards.
+    ///
+    /// - Parameter slot: one that ``overdue(now:)`` named.
+    /// - Returns: its answer; a status that has come counts.
+    func giveUp(_ slot: UnsafeMutablePointer<Slot>) -> PushAnswer {
+        let stream = unsafe slot.pointee.streamID
+        let none = UInt8(NGHTTP2_FLAG_NONE.rawValue)
+        unsafe nghttp2_session_set_stream_user_data(session, stream, nil)
+        if unsafe state.pointee.current == slot { unsafe state.pointee.current = nil }
+        let code = unsafe nghttp2_submit_rst_stream(session, none, stream, NGHTTP2_CANCEL.rawValue)
+        if code != 0 { fail(code) }
+        return unsafe settle(slot, .ambiguous, .deadline, "no answer in time")
+    }
+
+    /// Ends all requests that are left.
+    ///
+    /// - Parameters:
+    ///   - cause: why.
+    ///   - detail: why, for logs.
+    /// - Returns: their answers; what the socket never took was not sent.
+    func settle(_ cause: FateCause, _ detail: String) -> [PushAnswer] {
+        var answers: [PushAnswer] = []
+        while let (request, _) = table.takeBack() {
+            answers.append(PushAnswer(tag: request.tag, without: .notSent, cause: cause, detail: detail))
+        }
+        for index in 0..<table.capacity where unsafe table.slots[index].stage != .free {
+            let slot = unsafe table.slots + index
+            unsafe answers.append(settle(slot, mayHaveArrived(slot) ? .ambiguous : .notSent, cause, detail))
+        }
+        return answers
+    }
+
+    private func settle(
+        _ slot: UnsafeMutablePointer<Slot>,
+        _ fate: Fate,
+        _ cause: FateCause,
+        _ detail: String
+    ) -> PushAnswer {
+        if unsafe slot.pointee.status > 0 { return unsafe answer(slot) }
+        let index = unsafe slot.pointee.index
+        let tag = unsafe table.contents[Int(index)].request.tag
+        partialAnswers[index] = nil
+        table.release(index)
+        return PushAnswer(tag: tag, without: fate, cause: cause, detail: detail)
+    }
+
+    /// Keeps a field of an answer, if it was asked for.
+    func keep(_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>, of index: Int32) {
+        guard let wanted = options.answerHeaders.first(where: { unsafe $0.utf8.elementsEqual(name) }) else { return }
+        let text = unsafe String(decoding: value, as: UTF8.self)
+        guard let field = try? HeaderField(wanted, text) else { return }
+        partialAnswers[index, default: PartialAnswer()].headers.append(field)
+    }
+
+    /// Keeps a part of an answer's body, up to the limit.
+    func keep(body: UnsafeBufferPointer<UInt8>, of index: Int32) {
+        let kept = partialAnswers[index]?.body.count ?? 0
+        let part = unsafe body.prefix(max(options.answerLimit - kept, 0))
+        unsafe partialAnswers[index, default: PartialAnswer()].body.append(contentsOf: part)
+    }
+
+    private func fail(_ code: Int32) {
+        if failure == nil { failure = unsafe "HTTP/2: " + String(cString: nghttp2_strerror(code)) }
+    }
+
+    private func errorName(_ code: UInt32) -> String { unsafe String(cString: nghttp2_http2_strerror(code)) }
+}

@@ -1,0 +1,154 @@
+internal import COpenSSL
+import Glibc
+internal import PushTransport
+internal import Threading
+
+/// What all TLS connections with the same authorities and the same certificate share: reading the system's authorities
+/// takes 25 to 50 ms.
+@safe
+final class TLSContext: @unchecked Sendable {
+    // Sendable: configured before it is shared; OpenSSL counts its references by itself.
+    let pointer: OpaquePointer
+
+    /// What makes two contexts the same.
+    private struct Key: Hashable {
+        let caFile: String?
+        /// A file that was replaced is another.
+        let caState: [Int]
+        let certificate: ObjectIdentifier?
+    }
+
+    private struct Entry {
+        weak var context: TLSContext?
+        /// Alive as long as the key, which names it by its address.
+        let certificate: ClientCertificate?
+    }
+
+    private static let contexts = Locked<[Key: Entry]>([:])
+
+    private init(owning pointer: OpaquePointer) { unsafe self.pointer = pointer }
+
+    deinit { unsafe SSL_CTX_free(pointer) }
+
+    /// The context for some options, made if there is none.
+    ///
+    /// - Parameter options: CA file and client certificate.
+    /// - Returns: the context.
+    /// - Throws: ``TransportError`` if one of them is of no use.
+    static func shared(_ options: TransportOptions) throws(TransportError) -> TLSContext {
+        let key = Key(
+            caFile: options.caFile,
+            caState: try options.caFile.map(stateOfFile) ?? [],
+            certificate: options.clientCertificate.map { ObjectIdentifier($0) }
+        )
+        let made = contexts.withLock { contexts -> Result<TLSContext, TransportError> in
+            if let context = contexts[key]?.context { return .success(context) }
+            contexts = contexts.filter { $0.value.context != nil }
+            do throws(TransportError) {
+                let context = try open(options)
+                contexts[key] = Entry(context: context, certificate: options.clientCertificate)
+                return .success(context)
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try made.get()
+    }
+
+    private static func stateOfFile(_ path: String) throws(TransportError) -> [Int] {
+        var state = stat()
+        guard unsafe stat(path, &state) == 0, unsafe access(path, R_OK) == 0 else {
+            throw .caFile(path, unsafe String(cString: strerror(errno)))
+        }
+        return [Int(state.st_ino), Int(state.st_size), state.st_mtim.tv_sec, state.st_mtim.tv_nsec]
+    }
+
+    private static func open(_ options: TransportOptions) throws(TransportError) -> TLSContext {
+        ERR_clear_error()
+        guard let pointer = unsafe SSL_CTX_new(TLS_client_method()) else {
+            throw TransportError(reason: .call("SSL_CTX_new", problem: drainErrors()))
+        }
+        let context = unsafe TLSContext(owning: pointer)
+        let protocols: [UInt8] = [2, UInt8(ascii: "h"), UInt8(ascii: "2")]
+        guard unsafe copenssl_client_defaults(pointer) == 1,
+            unsafe SSL_CTX_set_alpn_protos(pointer, protocols, UInt32(protocols.count)) == 0
+        else { throw TransportError(reason: .call("SSL_CTX", problem: drainErrors())) }
+        unsafe SSL_CTX_sess_set_new_cb(pointer, keepSession)
+        if let caFile = options.caFile {
+            guard unsafe SSL_CTX_load_verify_file(pointer, caFile) == 1 else {
+                ERR_clear_error()
+                throw .caFile(caFile, "holds no PEM certificate")
+            }
+        }
+        if let certificate = options.clientCertificate { try context.use(certificate) }
+        return context
+    }
+
+    private func use(_ certificate: ClientCertificate) throws(TransportError) {
+        func problem() -> TransportError { TransportError(reason: .clientCertificate(problem: drainErrors())) }
+        guard let chain = unsafe BIO_new_mem_buf(certificate.chain, Int32(clamping: certificate.chain.count)),
+            let secret = unsafe BIO_new_mem_buf(certificate.privateKey, Int32(clamping: certificate.privateKey.count))
+        else { throw problem() }
+        defer {
+            unsafe BIO_free(chain)
+            unsafe BIO_free(secret)
+        }
+        guard let leaf = unsafe PEM_read_bio_X509(chain, nil, nil, nil) else { throw problem() }
+        defer { unsafe X509_free(leaf) }
+        guard unsafe SSL_CTX_use_certificate(pointer, leaf) == 1 else { throw problem() }
+        while let next = unsafe PEM_read_bio_X509(chain, nil, nil, nil) {
+            guard unsafe copenssl_add_chain(pointer, next) == 1 else {
+                unsafe X509_free(next)
+                throw problem()
+            }
+        }
+        // The end of the file is an error to OpenSSL.
+        ERR_clear_error()
+        guard let key = unsafe PEM_read_bio_PrivateKey(secret, nil, nil, nil) else { throw problem() }
+        defer { unsafe EVP_PKEY_free(key) }
+        guard unsafe SSL_CTX_use_PrivateKey(pointer, key) == 1, unsafe SSL_CTX_check_private_key(pointer) == 1 else {
+            throw problem()
+        }
+    }
+}
+
+/// Takes all of OpenSSL's errors on this thread.
+///
+/// - Returns: the reasons, in order.
+func drainErrors() -> String {
+    var reasons: [String] = []
+    while case let code = ERR_get_error(), code != 0 {
+        let text = unsafe ERR_reason_error_string(code).map { unsafe String(cString: $0) }
+        reasons.append(text ?? "error \(code)")
+    }
+    return reasons.isEmpty ? "no reason given" : reasons.joined(separator: "; ")
+}
+
+/// Keeps the ticket for the next connection of the same transport.
+private func keepSession(_ ssl: OpaquePointer?, _ session: OpaquePointer?) -> Int32 {
+    guard let context = unsafe SSL_get_ex_data(ssl, 0), let session = unsafe session else { return 0 }
+    unsafe Unmanaged<TLSTicket>.fromOpaque(context).takeUnretainedValue().keep(session)
+    return 1
+}
+
+/// The last session ticket of an endpoint, so that a reconnect is quick; one thread uses it.
+@safe
+final class TLSTicket {
+    private var session: OpaquePointer?
+
+    deinit { unsafe SSL_SESSION_free(session) }
+
+    /// Takes a session over.
+    func keep(_ session: OpaquePointer) {
+        unsafe SSL_SESSION_free(self.session)
+        unsafe self.session = session
+    }
+
+    /// Shows it to a server; one may be used once (RFC 8446 appendix C.4).
+    func use(for ssl: OpaquePointer) {
+        guard let session = unsafe session else { return }
+        unsafe SSL_set_session(ssl, session)
+        unsafe SSL_SESSION_free(session)
+        unsafe self.session = nil
+    }
+}
