@@ -54,6 +54,12 @@ let package = Package(
         .target(name: "HTTP2Client", dependencies: ["CCurl", "PushTransport"], swiftSettings: sources),
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
         .target(name: "PushCrypto", dependencies: ["COpenSSL"], swiftSettings: sources),
+        .systemLibrary(name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
+        .target(
+            name: "HTTP2Engine",
+            dependencies: ["CNGHTTP2", "COpenSSL", "PushTransport", "Threading"],
+            swiftSettings: sources
+        ),
 
         // The daemon.
         .target(

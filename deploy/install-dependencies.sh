@@ -19,6 +19,7 @@ missing_packages() {
     library libpq libpq-dev "$have_pkg_config"
     library libcurl libcurl4-openssl-dev "$have_pkg_config"
     library openssl libssl-dev "$have_pkg_config"
+    library libnghttp2 libnghttp2-dev "$have_pkg_config"
     has_postgres || echo postgresql
     # Debian leaves sbin out of an ordinary user's PATH.
     PATH="$PATH:/usr/sbin:/sbin" command -v nghttpd > /dev/null || echo nghttp2-server
