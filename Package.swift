@@ -91,10 +91,11 @@ let package = Package(
         ),
         .testTarget(name: "PushCryptoTests", dependencies: ["PushCrypto"], swiftSettings: shared),
         .testTarget(
-            name: "HTTP2ClientTests",
-            dependencies: ["HTTP2Client", "PushCrypto", "PushTransport", "TestKit", "Threading"],
+            name: "TransportTests",
+            dependencies: ["HTTP2Client", "HTTP2Engine", "PushCrypto", "PushTransport", "TestKit", "Threading"],
             swiftSettings: shared
         ),
+        .testTarget(name: "HTTP2EngineTests", dependencies: ["HTTP2Engine", "PushTransport"], swiftSettings: shared),
         .testTarget(
             name: "FanfareServiceTests",
             dependencies: [

@@ -13,7 +13,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # Those that reach C or threads; the rest is pure Swift, which the compiler checks.
 readonly address_sanitized="ThreadingTests PushCryptoTests PostgresClientTests"
-readonly thread_sanitized="ThreadingTests PostgresClientTests HTTP2ClientTests"
+readonly thread_sanitized="ThreadingTests PostgresClientTests TransportTests HTTP2EngineTests"
 results=""
 passed=0
 failed=0

@@ -1,4 +1,3 @@
-import HTTP2Client
 import PushTransport
 import TestKit
 import Testing
@@ -6,9 +5,10 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct DeliveryTests {
     /// The sandbox allows 1 stream until it has seen a good token and refuses what exceeds it, as APNs does.
-    @Test func coldStartAgainstStreamLimitOneLosesNothing() async throws {
+    @Test(arguments: Transport.allCases)
+    func coldStartAgainstStreamLimitOneLosesNothing(_ transport: Transport) async throws {
         try await APNsPeer.with { peer in
-            let delivery = try await deliver(peer.requests(0..<500), to: peer.endpoint, peer.options)
+            let delivery = try await deliver(peer.requests(0..<500), to: peer.endpoint, peer.options, by: transport)
             #expect(delivery.answers.allSatisfy { $0.status == 200 && $0.body.isEmpty })
             #expect(delivery.byTag.count == 500 && delivery.answers.count == 500)
             #expect(delivery.state.established == 2)
@@ -19,7 +19,8 @@ struct DeliveryTests {
         }
     }
 
-    @Test func fieldsPathAndBodyArriveAsGiven() async throws {
+    @Test(arguments: Transport.allCases)
+    func fieldsPathAndBodyArriveAsGiven(_ transport: Transport) async throws {
         try await APNsPeer.with { peer in
             let head = try HeaderBlock(
                 peer.head.fields + [HeaderField("content-type", "application/json"), HeaderField("x-empty", "")],
@@ -33,7 +34,7 @@ struct DeliveryTests {
                 body: PushBody(Array(#"{"a":""#.utf8), suffix: Array(#""}"#.utf8)),
                 insertion: Array("middle".utf8)
             )
-            let delivery = try await deliver([request], to: peer.endpoint, peer.options)
+            let delivery = try await deliver([request], to: peer.endpoint, peer.options, by: transport)
             #expect(delivery.count(.answered) == 1)
             let received = try #require(try await peer.sandbox.received().first)
             #expect(received.path == "/3/device/../a%2Fb")
@@ -45,7 +46,8 @@ struct DeliveryTests {
         }
     }
 
-    @Test func bodiesLargerThanOneFrameArriveWhole() async throws {
+    @Test(arguments: Transport.allCases)
+    func bodiesLargerThanOneFrameArriveWhole(_ transport: Transport) async throws {
         try await APNsPeer.with { peer in
             let text = String(repeating: "0123456789", count: 3_000)
             let request = try PushRequest(
@@ -56,7 +58,7 @@ struct DeliveryTests {
                 body: PushBody(Array(#"{"aps":{"alert":""#.utf8), suffix: Array(#""}}"#.utf8)),
                 insertion: Array(text.utf8)
             )
-            let delivery = try await deliver([request], to: peer.endpoint, peer.options)
+            let delivery = try await deliver([request], to: peer.endpoint, peer.options, by: transport)
             // Read whole, and then too large for APNs.
             #expect(delivery.answers.map(\.status) == [413])
             let received = try #require(try await peer.sandbox.received().first)
@@ -64,10 +66,11 @@ struct DeliveryTests {
         }
     }
 
-    @Test func refusalsBringReasonAndRetryAfter() async throws {
+    @Test(arguments: Transport.allCases)
+    func refusalsBringReasonAndRetryAfter(_ transport: Transport) async throws {
         let faults = #"[{"do":"status","status":429,"reason":"TooManyRequests","retry_after":17}]"#
         try await APNsPeer.with(faults) { peer in
-            let delivery = try await deliver(peer.requests(0..<3), to: peer.endpoint, peer.options)
+            let delivery = try await deliver(peer.requests(0..<3), to: peer.endpoint, peer.options, by: transport)
             for answer in delivery.answers {
                 #expect(answer.status == 429 && answer.fate == .answered && answer.cause == .none)
                 #expect(String(decoding: answer.body, as: UTF8.self).contains("TooManyRequests"))
@@ -78,26 +81,33 @@ struct DeliveryTests {
         }
     }
 
-    @Test(arguments: [101, 5_000, 50_000, 200_000])
-    func answersAreCutAtTheirLimit(_ count: Int) async throws {
+    @Test(arguments: [101, 5_000, 50_000, 200_000], Transport.allCases)
+    func answersAreCutAtTheirLimit(_ count: Int, _ transport: Transport) async throws {
         let body = String(repeating: "x", count: count)
         try await APNsPeer.with(#"[{"do":"status","status":500,"body":"\#(body)"}]"#) { peer in
             var options = peer.options
             options.answerLimit = 100
-            let delivery = try await deliver(peer.requests(0..<1), to: peer.endpoint, options)
+            let delivery = try await deliver(peer.requests(0..<1), to: peer.endpoint, options, by: transport)
             #expect(delivery.answers.map(\.status) == [500], "\(delivery.answers)")
             #expect(delivery.answers.first?.body == Array(repeating: UInt8(ascii: "x"), count: 100))
         }
     }
 
-    @Test func oldConnectionsAreReplacedWithoutLoss() async throws {
+    @Test(arguments: Transport.allCases)
+    func oldConnectionsAreReplacedWithoutLoss(_ transport: Transport) async throws {
         try await APNsPeer.with(#"[{"do":"slow","ms":20}]"#) { peer in
             var options = peer.options
             options.maxConnectionAge = .milliseconds(50)
             options.connectBurst = 4
             options.connectInterval = .milliseconds(100)
             options.streams = 10
-            let delivery = try await deliver(peer.requests(0..<120), to: peer.endpoint, options, within: .seconds(60))
+            let delivery = try await deliver(
+                peer.requests(0..<120),
+                to: peer.endpoint,
+                options,
+                by: transport,
+                within: .seconds(60)
+            )
             #expect(delivery.count(.answered) == 120)
             #expect(delivery.state.established > 4)
             #expect(delivery.state.lost == 0)
@@ -106,14 +116,15 @@ struct DeliveryTests {
         }
     }
 
-    @Test func windowFollowsALimitThatFalls() async throws {
+    @Test(arguments: Transport.allCases)
+    func windowFollowsALimitThatFalls(_ transport: Transport) async throws {
         try await APNsPeer.with(#"[{"do":"slow","ms":5}]"#) { peer in
             let endpoint = try peer.endpoint
             let options = peer.options
             let requests = try peer.requests(0..<400)
-            let first = try await deliver(Array(requests.prefix(50)), to: endpoint, options)
+            let first = try await deliver(Array(requests.prefix(50)), to: endpoint, options, by: transport)
             try await peer.sandbox.setFaults(#"[{"do":"stream_limit","value":3},{"do":"slow","ms":5}]"#)
-            let second = try await deliver(Array(requests.suffix(350)), to: endpoint, options)
+            let second = try await deliver(Array(requests.suffix(350)), to: endpoint, options, by: transport)
             #expect(first.count(.answered) == 50)
             #expect(second.count(.answered) == 350)
             #expect(second.mostInFlight < 20)

@@ -4,7 +4,7 @@ import TestKit
 import Testing
 
 /// `openssl s_server` with a certificate of its own making: a peer for handshakes that the sandbox would not do, and one
-/// that says over HTTP/1.1 what it is told.
+/// that says what it is told.
 struct TLSServer {
     let port: Int
     private let reading: Task<[String], Never>
@@ -17,8 +17,14 @@ struct TLSServer {
     /// - Parameters:
     ///   - host: the name in its certificate.
     ///   - saying: what it says on its first connection, whatever it is asked; nothing lets it wait.
+    ///   - protocolName: what it chooses by ALPN; nil for HTTP/1.1 if it says something, else for HTTP/2.
     ///   - arguments: more arguments of `s_server`.
-    static func start(host: String, saying: String? = nil, _ arguments: [String] = []) async throws -> TLSServer {
+    static func start(
+        host: String,
+        saying: [UInt8]? = nil,
+        by protocolName: String? = nil,
+        _ arguments: [String] = []
+    ) async throws -> TLSServer {
         let folder = NSTemporaryDirectory() + "fanfare-tls-" + UUID().uuidString
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         try await runOpenSSL([
@@ -32,9 +38,9 @@ struct TLSServer {
         let speech = try FileHandle(forUpdating: URL(fileURLWithPath: pipe))
         // Linux's F_SETPIPE_SZ: all of a long speech has to be in it before the server listens.
         try #require(fcntl(speech.fileDescriptor, 1031, 1 << 20) >= 1 << 20)
-        if let saying { try speech.write(contentsOf: Data(saying.utf8)) }
+        if let saying { try speech.write(contentsOf: Data(saying)) }
         let common = [
-            "-accept", "localhost:0", "-alpn", saying == nil ? "h2" : "http/1.1",
+            "-accept", "localhost:0", "-alpn", protocolName ?? (saying == nil ? "h2" : "http/1.1"),
             "-cert", folder + "/cert.pem", "-key", folder + "/key.pem",
         ]
         let script = #"speech=$1; shift; exec openssl s_server "$@" <"$speech""#

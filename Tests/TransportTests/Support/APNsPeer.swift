@@ -1,5 +1,4 @@
 import Foundation
-import HTTP2Client
 import PushCrypto
 import PushTransport
 import TestKit
@@ -113,9 +112,10 @@ func deliver(
     _ requests: [PushRequest],
     to endpoint: Endpoint,
     _ options: TransportOptions,
+    by transport: Transport,
     within limit: Duration = .seconds(30)
 ) async throws -> Delivery {
-    try await deliver(requests, within: limit) { try HTTP2Client(endpoint: endpoint, options: options) }
+    try await deliver(requests, within: limit) { try transport.open(endpoint, options) }
 }
 
 /// Sends all requests as slots come free, on a thread of its own, by a transport that is made there.

@@ -1,3 +1,4 @@
+import PushTransport
 import Testing
 
 @testable import HTTP2Client

@@ -215,7 +215,7 @@ struct MultiOriginTests {
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct StrangerTests {
     private func deliverOne(saying said: String) async throws -> (answer: PushAnswer, state: TransportState) {
-        let server = try await TLSServer.start(host: "localhost", saying: said)
+        let server = try await TLSServer.start(host: "localhost", saying: Array(said.utf8))
         var options = try MultiOriginOptions(
             destinations: DestinationPolicy(hosts: ["localhost"], networks: ["127.0.0.1", "::1"])
         )

@@ -1,4 +1,3 @@
-import HTTP2Client
 import PushTransport
 import TestKit
 import Testing
@@ -6,16 +5,19 @@ import Threading
 
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct FateTests {
-    @Test func silenceIsAmbiguousAfterTheDeadline() async throws {
+    @Test(arguments: Transport.allCases)
+    func silenceIsAmbiguousAfterTheDeadline(_ transport: Transport) async throws {
         try await APNsPeer.with("[{\"match\":{\"token\":\"\(tokens(5..<6))\"},\"do\":\"silence\"}]") { peer in
             var options = peer.options
             options.connections = 1
+            options.streams = 10
             let clock = ContinuousClock()
             let begin = clock.now
             let delivery = try await deliver(
                 peer.requests(0..<40, deadline: .milliseconds(700)),
                 to: peer.endpoint,
-                options
+                options,
+                by: transport
             )
             #expect(clock.now - begin > .milliseconds(700))
             #expect(delivery.byTag.count == 40 && delivery.answers.count == 40)
@@ -28,7 +30,8 @@ struct FateTests {
         }
     }
 
-    @Test func aSlowAnswerLeavesTheOthersAlone() async throws {
+    @Test(arguments: Transport.allCases)
+    func aSlowAnswerLeavesTheOthersAlone(_ transport: Transport) async throws {
         let fault = "[{\"match\":{\"token\":\"\(tokens(5..<6))\"},\"do\":\"slow\",\"ms\":3000}]"
         try await APNsPeer.with(fault) { peer in
             var options = peer.options
@@ -36,15 +39,16 @@ struct FateTests {
             let requests = try peer.requests(0..<20) + peer.requests(20..<21, deadline: .milliseconds(200))
             var impatient = requests
             impatient[5] = try peer.requests(5..<6, deadline: .milliseconds(200))[0]
-            let delivery = try await deliver(impatient, to: peer.endpoint, options)
+            let delivery = try await deliver(impatient, to: peer.endpoint, options, by: transport)
             #expect(delivery.byTag[5]?.first?.cause == .deadline)
             #expect(delivery.count(.answered) == 20)
         }
     }
 
-    @Test func unknownAuthorityIsNotSent() async throws {
+    @Test(arguments: Transport.allCases)
+    func unknownAuthorityIsNotSent(_ transport: Transport) async throws {
         try await APNsPeer.with { peer in
-            let delivery = try await deliver(peer.requests(0..<2), to: peer.endpoint, TransportOptions())
+            let delivery = try await deliver(peer.requests(0..<2), to: peer.endpoint, TransportOptions(), by: transport)
             for answer in delivery.answers {
                 #expect(answer.fate == .notSent && answer.cause == .tls)
                 #expect(answer.detail.contains("certificate"))
@@ -56,12 +60,14 @@ struct FateTests {
         }
     }
 
-    @Test func wrongHostNameIsNotSent() async throws {
+    @Test(arguments: Transport.allCases)
+    func wrongHostNameIsNotSent(_ transport: Transport) async throws {
         let server = try await TLSServer.start(host: "push.example.com")
         let delivery = try await deliver(
             someRequests(1),
             to: Endpoint("https://localhost:\(server.port)"),
-            server.options
+            server.options,
+            by: transport
         )
         await server.stop()
         #expect(delivery.answers.map(\.fate) == [.notSent])
@@ -69,12 +75,13 @@ struct FateTests {
         #expect(delivery.answers.first?.detail.contains("localhost") == true)
     }
 
-    @Test func onlyGivenAuthoritiesAreAdded() async throws {
+    @Test(arguments: Transport.allCases)
+    func onlyGivenAuthoritiesAreAdded(_ transport: Transport) async throws {
         let server = try await TLSServer.start(host: "localhost")
         let other = try await TLSServer.start(host: "localhost")
         let requests = try someRequests(1, deadline: .milliseconds(300))
-        let trusting = try await deliver(requests, to: server.endpoint, server.options)
-        let mistrusting = try await deliver(requests, to: server.endpoint, other.options)
+        let trusting = try await deliver(requests, to: server.endpoint, server.options, by: transport)
+        let mistrusting = try await deliver(requests, to: server.endpoint, other.options, by: transport)
         await server.stop()
         await other.stop()
         // The server does not understand the request; what counts is that the handshake went through, or did not.
@@ -82,7 +89,8 @@ struct FateTests {
         #expect(mistrusting.answers.map(\.cause) == [.tls])
     }
 
-    @Test func nobodyListensIsNotSentAndPaced() async throws {
+    @Test(arguments: Transport.allCases)
+    func nobodyListensIsNotSentAndPaced(_ transport: Transport) async throws {
         var options = TransportOptions()
         options.connectBurst = 3
         options.connectInterval = .seconds(3600)
@@ -91,7 +99,7 @@ struct FateTests {
         let requests = try someRequests(10)
         let finalOptions = options
         let (answers, free, state) = try await onThread("sender") {
-            let client = try HTTP2Client(endpoint: endpoint, options: finalOptions)
+            let client = try transport.open(endpoint, finalOptions)
             var answers: [PushAnswer] = []
             var rest = requests[...]
             while answers.count < 3 {
@@ -107,13 +115,14 @@ struct FateTests {
         #expect(state.failedConnectsInARow == 3)
     }
 
-    @Test func nothingIsSentAfterTheLease() async throws {
+    @Test(arguments: Transport.allCases)
+    func nothingIsSentAfterTheLease(_ transport: Transport) async throws {
         try await APNsPeer.with { peer in
             let endpoint = try peer.endpoint
             let options = peer.options
             let requests = try peer.requests(0..<2)
             let answers = try await onThread("sender") {
-                let client = try HTTP2Client(endpoint: endpoint, options: options)
+                let client = try transport.open(endpoint, options)
                 var answers: [PushAnswer] = []
                 client.sendUntil = .now
                 _ = client.submit(requests[..<1])
@@ -130,12 +139,14 @@ struct FateTests {
         }
     }
 
-    @Test func closingAnswersWhatIsInFlight() async throws {
+    @Test(arguments: Transport.allCases)
+    func closingAnswersWhatIsInFlight(_ transport: Transport) async throws {
         try await APNsPeer.with(#"[{"do":"slow","ms":60000}]"#) { peer in
             let delivery = try await deliver(
                 peer.requests(0..<3),
                 to: peer.endpoint,
                 peer.options,
+                by: transport,
                 within: .milliseconds(500)
             )
             #expect(delivery.answers.allSatisfy { $0.cause == .closed && $0.fate == .ambiguous })
@@ -143,11 +154,12 @@ struct FateTests {
         }
     }
 
-    @Test func aWakeEndsThePoll() async throws {
+    @Test(arguments: Transport.allCases)
+    func aWakeEndsThePoll(_ transport: Transport) async throws {
         let endpoint = try Endpoint("https://localhost:1")
         let wakers = Mailbox<any TransportWaker>()
         let sender = WorkerThread.start(name: "sender") {
-            guard let client = try? HTTP2Client(endpoint: endpoint) else { return }
+            guard let client = try? transport.open(endpoint) else { return }
             wakers.put(client.waker)
             var answers: [PushAnswer] = []
             client.poll(timeout: .seconds(3600), into: &answers)
@@ -159,13 +171,14 @@ struct FateTests {
         waker.wake()
     }
 
-    @Test func aUselessAuthorityFileIsRefused() throws {
+    @Test(arguments: Transport.allCases)
+    func aUselessAuthorityFileIsRefused(_ transport: Transport) throws {
         var options = TransportOptions()
         options.caFile = "/nonexistent/ca.pem"
         let endpoint = try Endpoint("https://localhost:1")
-        #expect(throws: TransportError.self) { try HTTP2Client(endpoint: endpoint, options: options) }
+        #expect(throws: TransportError.self) { try transport.open(endpoint, options) }
         options.caFile = "/dev/null"
-        let error = #expect(throws: TransportError.self) { try HTTP2Client(endpoint: endpoint, options: options) }
+        let error = #expect(throws: TransportError.self) { try transport.open(endpoint, options) }
         #expect(error?.description.contains("holds no PEM certificate") == true)
     }
 }

@@ -31,7 +31,7 @@ struct FormRequestTests {
     }
 
     @Test func theFormArrivesEncodedAndTheAnswerComesBack() async throws {
-        let server = try await TLSServer.start(host: "localhost", saying: Self.accepted, ["-naccept", "1"])
+        let server = try await TLSServer.start(host: "localhost", saying: Array(Self.accepted.utf8), ["-naccept", "1"])
         let answer = try await send(to: server)
         let received = await server.finished()
         #expect(answer.status == 200 && answer.cause == .none && answer.detail.isEmpty)
@@ -46,7 +46,7 @@ struct FormRequestTests {
 
     @Test func refusalsBringStatusAndRetryAfter() async throws {
         let said = "HTTP/1.1 503 Busy\r\nRetry-After: 17\r\nContent-Length: 4\r\n\r\nwait"
-        let server = try await TLSServer.start(host: "localhost", saying: said)
+        let server = try await TLSServer.start(host: "localhost", saying: Array(said.utf8))
         let answer = try await send(to: server)
         await server.stop()
         #expect(answer.status == 503 && answer.retryAfter == "17" && answer.body == Array("wait".utf8))
@@ -54,7 +54,7 @@ struct FormRequestTests {
 
     @Test func redirectsAreNotFollowed() async throws {
         let said = "HTTP/1.1 302 Found\r\nLocation: https://localhost:1/\r\nContent-Length: 0\r\n\r\n"
-        let server = try await TLSServer.start(host: "localhost", saying: said)
+        let server = try await TLSServer.start(host: "localhost", saying: Array(said.utf8))
         let answer = try await send(to: server)
         await server.stop()
         #expect(answer.status == 302 && answer.cause == .none)
@@ -63,7 +63,7 @@ struct FormRequestTests {
     @Test(arguments: ["Content-Length: 5000", "Connection: close"])
     func tooLongAnswersAreGivenUp(_ field: String) async throws {
         let said = "HTTP/1.1 200 OK\r\n\(field)\r\n\r\n" + String(repeating: "x", count: 5000)
-        let server = try await TLSServer.start(host: "localhost", saying: said)
+        let server = try await TLSServer.start(host: "localhost", saying: Array(said.utf8))
         let answer = try await send(to: server) { $0.answerLimit = 1000 }
         await server.stop()
         #expect(answer.status == 0 && answer.body.isEmpty)
@@ -78,7 +78,7 @@ struct FormRequestTests {
     }
 
     @Test func strangersAreNotTold() async throws {
-        let server = try await TLSServer.start(host: "localhost", saying: Self.accepted)
+        let server = try await TLSServer.start(host: "localhost", saying: Array(Self.accepted.utf8))
         let unknown = try await send(to: server) { $0.caFile = nil }
         let misnamed = try await send(to: server, host: "127.0.0.1")
         await server.stop()

@@ -1,5 +1,4 @@
 import Foundation
-import HTTP2Client
 import PushCrypto
 import PushTransport
 import TestKit
@@ -8,8 +7,6 @@ import Testing
 /// A server that asks for a certificate and trusts only the root of its chain.
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct ClientCertificateTests {
-    private static let accepted = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
-
     /// Makes a root, an authority below it, and a client certificate below that, in a folder that it deletes.
     private func withCertificates(_ body: (String) async throws -> Void) async throws {
         let folder = NSTemporaryDirectory() + "fanfare-client-" + UUID().uuidString
@@ -47,25 +44,34 @@ struct ClientCertificateTests {
 
     private func deliverOne(
         asking folder: String,
+        by transport: Transport,
         _ adjust: (inout TransportOptions) -> Void
     ) async throws -> PushAnswer {
         let server = try await TLSServer.start(
             host: "localhost",
-            saying: Self.accepted,
+            saying: transport.accepted,
+            by: transport.scriptedProtocol,
             ["-Verify", "2", "-verifyCAfile", folder + "/root.pem", "-verify_return_error"]
         )
         var options = server.options
         adjust(&options)
-        let delivery = try await deliver(someRequests(1, deadline: .seconds(5)), to: server.endpoint, options)
-        await server.stop()
-        return try #require(delivery.answers.first)
+        do {
+            let requests = try someRequests(1, deadline: .seconds(5))
+            let delivery = try await deliver(requests, to: server.endpoint, options, by: transport)
+            await server.stop()
+            return try #require(delivery.answers.first)
+        } catch {
+            await server.stop()
+            throw error
+        }
     }
 
-    @Test func theWholeChainIsShown() async throws {
+    @Test(arguments: Transport.allCases)
+    func theWholeChainIsShown(_ transport: Transport) async throws {
         try await withCertificates { folder in
             let path = folder + "/push.p12"
             let certificate = try APNsCertificate.load(file: path, passwordFile: folder + "/password")
-            let answer = try await deliverOne(asking: folder) {
+            let answer = try await deliverOne(asking: folder, by: transport) {
                 $0.clientCertificate = ClientCertificate(
                     chain: certificate.chainPEM,
                     privateKey: certificate.privateKeyPEM
@@ -75,22 +81,32 @@ struct ClientCertificateTests {
         }
     }
 
-    @Test func withoutOneNothingIsAnswered() async throws {
+    @Test(arguments: Transport.allCases)
+    func withoutOneNothingIsAnswered(_ transport: Transport) async throws {
         try await withCertificates { folder in
-            let answer = try await deliverOne(asking: folder) { _ in }
+            let answer = try await deliverOne(asking: folder, by: transport) { _ in }
             #expect(answer.fate != .answered)
             #expect(answer.detail.contains("alert"), "\(answer.detail)")
         }
     }
 
-    @Test func aKeyThatDoesNotFitIsNotSent() async throws {
+    @Test(arguments: Transport.allCases)
+    func aKeyThatDoesNotFitIsNotSent(_ transport: Transport) async throws {
         try await withCertificates { folder in
             let read = { (name: String) in try [UInt8](Data(contentsOf: URL(fileURLWithPath: folder + "/" + name))) }
             let (chain, key) = try (read("client.pem"), read("middle.key"))
-            let answer = try await deliverOne(asking: folder) {
-                $0.clientCertificate = ClientCertificate(chain: chain, privateKey: key)
+            let deliver = {
+                try await deliverOne(asking: folder, by: transport) {
+                    $0.clientCertificate = ClientCertificate(chain: chain, privateKey: key)
+                }
             }
-            #expect(answer.fate == .notSent && answer.cause == .tls)
+            if transport.checksClientCertificateFirst {
+                let error = await #expect(throws: TransportError.self) { _ = try await deliver() }
+                #expect(error?.description.hasPrefix("client certificate: ") == true, "\(error as Any)")
+            } else {
+                let answer = try await deliver()
+                #expect(answer.fate == .notSent && answer.cause == .tls)
+            }
         }
     }
 }
