@@ -65,8 +65,8 @@ let package = Package(
         .target(
             name: "FanfareService",
             dependencies: [
-                "FanfareCore", "HTTP2Client", "PostgresClient", "PushCrypto", "PushTransport", "Threading",
-                logging, coreMetrics, serviceLifecycle, unixSignals, "Yams",
+                "FanfareCore", "HTTP2Client", "HTTP2Engine", "PostgresClient", "PushCrypto", "PushTransport",
+                "Threading", logging, coreMetrics, serviceLifecycle, unixSignals, "Yams",
             ],
             swiftSettings: sources
         ),
@@ -150,8 +150,8 @@ if withSandbox {
         .executableTarget(
             name: "fanfare",
             dependencies: [
-                "CurlBaseline", "FanfareCore", "FanfareService", "HTTP2Client", "PostgresClient", "PrivateCluster",
-                "PushSandbox", "PushTransport", "Threading",
+                "CurlBaseline", "FanfareCore", "FanfareService", "HTTP2Client", "HTTP2Engine", "PostgresClient",
+                "PrivateCluster", "PushSandbox", "PushTransport", "Threading",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 logging, serviceLifecycle, unixSignals,
             ],

@@ -21,10 +21,10 @@ struct ArchitectureTests {
             "Threading", "Crypto", "CryptoExtras", "X509", "SwiftASN1",
             "NIOCore", "NIOPosix", "NIOHTTP1", "NIOTLS", "NIOSSL", "NIOHTTP2", "NIOHPACK",
         ],
-        // The bench sends through the transport, and compares with libcurl alone.
+        // The bench sends through the transports, and compares with libcurl alone.
         "fanfare": [
-            "FanfareCore", "FanfareService", "HTTP2Client", "PostgresClient", "PrivateCluster", "PushSandbox",
-            "PushTransport",
+            "FanfareCore", "FanfareService", "HTTP2Client", "HTTP2Engine", "PostgresClient", "PrivateCluster",
+            "PushSandbox", "PushTransport",
             "CurlBaseline", "Threading", "ArgumentParser", "Logging", "ServiceLifecycle", "UnixSignals",
         ],
     ]

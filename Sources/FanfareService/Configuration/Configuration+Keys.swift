@@ -89,6 +89,14 @@ extension Configuration {
             "Requests in flight, or answered and not yet recorded: at most so many are repeated after a crash."
         ),
         .init(
+            "send.transport",
+            \.send.transport,
+            .choice,
+            change: .restart,
+            "What carries requests to APNs and FCM: `engine` is nghttp2, which takes a tenth of the CPU and knows the "
+                + "fate of each request exactly; `curl` is libcurl, which Web Push always goes through."
+        ),
+        .init(
             "retry.attempts",
             \.retry.attempts,
             .integer(1...100),

@@ -105,9 +105,19 @@ public struct Configuration: Equatable, Sendable {
         public var batch = 1000
         /// Cap on requests that are in flight, or answered and not yet recorded.
         public var unrecorded = 4096
+        /// What carries requests to APNs and FCM.
+        public var transport = Transport.engine
 
         /// All defaults.
         public init() {}
+
+        /// What carries requests to APNs and FCM.
+        public enum Transport: String, CaseIterable, Sendable {
+            /// nghttp2 over OpenSSL: a tenth of the CPU, and the exact fate of each request.
+            case engine
+            /// libcurl, which Web Push and OAuth always go through.
+            case curl
+        }
     }
 
     /// How often a pair is tried.

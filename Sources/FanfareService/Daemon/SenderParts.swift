@@ -10,6 +10,7 @@ struct SenderParts {
     let send: Configuration.Send
     let logger: Logger
 
+    private var transports: ProviderTransports { ProviderTransports(send) }
     private var threads: Int { min(send.threads, send.connections) }
 
     private func options(caFile: String?) -> TransportOptions {
@@ -49,7 +50,7 @@ struct SenderParts {
                 target: Target(id: 0, app: app, platform: PushProvider.apns.rawValue, environment: name),
                 access: access,
                 threads: threads,
-                makeTransport: { [options] in try HTTP2Client(endpoint: endpoint, options: options) }
+                makeTransport: { [options, transports] in try transports.make(endpoint, options) }
             )
         }
     }
@@ -80,7 +81,7 @@ struct SenderParts {
             target: Target(id: 0, app: app, platform: PushProvider.fcm.rawValue, environment: "production"),
             access: FCMAccess(tokens: tokens),
             threads: threads,
-            makeTransport: { [endpoint = fcm.endpoint] in try HTTP2Client(endpoint: endpoint, options: options) }
+            makeTransport: { [transports] in try transports.make(fcm.endpoint, options) }
         )
         return (pool, Array(FCMRequest.path(project: account.projectID).utf8))
     }
@@ -123,7 +124,7 @@ struct SenderParts {
     /// Proves that the transport's files are of use.
     private func check(_ options: TransportOptions, _ endpoint: Endpoint, key: String) throws(DaemonError) {
         do throws(TransportError) {
-            _ = try HTTP2Client(endpoint: endpoint, options: options)
+            _ = try transports.make(endpoint, options)
         } catch {
             throw DaemonError(.configuration, "\(key): \(error)", hint: Self.caHint)
         }

@@ -11,17 +11,37 @@ struct APNSProbe {
     private let app: String
     private let probe: ProviderProbe
 
-    init(app: String, environmentName: String, endpoint: Endpoint, credentials: Configuration.APNS) {
+    init(
+        app: String,
+        environmentName: String,
+        endpoint: Endpoint,
+        credentials: Configuration.APNS,
+        transports: ProviderTransports
+    ) {
         self.app = app
         self.credentials = credentials
-        probe = ProviderProbe(name: "APNs \(environmentName) for \(app)", endpoint: endpoint)
+        probe = ProviderProbe(
+            name: "APNs \(environmentName) for \(app)",
+            endpoint: endpoint,
+            transports: transports
+        )
     }
 
     /// The probes of both environments; none without credentials.
-    static func all(of app: String, _ apns: Configuration.APNS?) -> [APNSProbe] {
+    static func all(
+        of app: String,
+        _ apns: Configuration.APNS?,
+        over transports: ProviderTransports
+    ) -> [APNSProbe] {
         guard let apns else { return [] }
         return [("production", apns.endpoint), ("sandbox", apns.sandboxEndpoint)].map { environmentName, endpoint in
-            APNSProbe(app: app, environmentName: environmentName, endpoint: endpoint, credentials: apns)
+            APNSProbe(
+                app: app,
+                environmentName: environmentName,
+                endpoint: endpoint,
+                credentials: apns,
+                transports: transports
+            )
         }
     }
 

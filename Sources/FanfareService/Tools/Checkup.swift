@@ -66,7 +66,13 @@ public struct Checkup: Sendable {
     private var keyItems: [CheckItem] {
         let now = Clocks.wall / Micros.second
         return sortedApps.flatMap { name, app in
-            CredentialCheckup(name: name, app: app, files: CredentialFiles(environment: environment), now: now).items
+            CredentialCheckup(
+                name: name,
+                app: app,
+                files: CredentialFiles(environment: environment),
+                transports: ProviderTransports(configuration.send),
+                now: now
+            ).items
         }
     }
 
@@ -83,9 +89,10 @@ public struct Checkup: Sendable {
 
     private var onlineItems: [CheckItem] {
         let files = CredentialFiles(environment: environment)
+        let transports = ProviderTransports(configuration.send)
         return sortedApps.flatMap { name, app in
-            APNSProbe.all(of: name, app.apns).map { $0.item(files) }
-                + (app.fcm.map { [FCMProbe(app: name, credentials: $0).item(files)] } ?? [])
+            APNSProbe.all(of: name, app.apns, over: transports).map { $0.item(files) }
+                + (app.fcm.map { [FCMProbe(app: name, credentials: $0, transports: transports).item(files)] } ?? [])
         }
     }
 }

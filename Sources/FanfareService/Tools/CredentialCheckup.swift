@@ -1,6 +1,5 @@
 internal import FanfareCore
 internal import Foundation
-internal import HTTP2Client
 internal import PushCrypto
 internal import PushTransport
 
@@ -12,6 +11,7 @@ struct CredentialCheckup {
     let name: String
     let app: Configuration.App
     let files: CredentialFiles
+    let transports: ProviderTransports
     /// Seconds since 1970.
     let now: Int64
 
@@ -82,7 +82,7 @@ struct CredentialCheckup {
         var options = TransportOptions()
         options.caFile = file
         do throws(TransportError) {
-            _ = try HTTP2Client(endpoint: endpoint, options: options)
+            _ = try transports.make(endpoint, options)
             return [CheckItem(.ok, item, file)]
         } catch {
             return [CheckItem(.fail, item, "\(error)", advice: "It holds the certificates to trust, as PEM.")]

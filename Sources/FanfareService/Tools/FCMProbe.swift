@@ -13,10 +13,10 @@ struct FCMProbe {
     private let app: String
     private let probe: ProviderProbe
 
-    init(app: String, credentials: Configuration.FCM) {
+    init(app: String, credentials: Configuration.FCM, transports: ProviderTransports) {
         self.app = app
         self.credentials = credentials
-        probe = ProviderProbe(name: "FCM for \(app)", endpoint: credentials.endpoint)
+        probe = ProviderProbe(name: "FCM for \(app)", endpoint: credentials.endpoint, transports: transports)
     }
 
     /// Asks and judges.

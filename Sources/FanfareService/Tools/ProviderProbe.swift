@@ -1,4 +1,3 @@
-internal import HTTP2Client
 internal import PushTransport
 
 /// Asks a provider by a single request, over a connection of its own.
@@ -8,6 +7,7 @@ struct ProviderProbe {
     /// What the item is called.
     let name: String
     let endpoint: Endpoint
+    let transports: ProviderTransports
 
     /// Sends the request and waits for the answer, up to 20 s.
     ///
@@ -19,7 +19,7 @@ struct ProviderProbe {
     func answer(to request: PushRequest, options: TransportOptions) throws(TransportError) -> PushAnswer {
         var options = options
         options.connections = 1
-        let transport = try HTTP2Client(endpoint: endpoint, options: options)
+        let transport = try transports.make(endpoint, options)
         let deadline = ContinuousClock.now + Self.patience
         transport.sendUntil = deadline
         _ = transport.submit([request])

@@ -2,11 +2,11 @@ import ArgumentParser
 import Foundation
 import PushSandbox
 
-/// `fanfare bench transport`: the daemon's transport alone, beside what the same library does at best.
+/// `fanfare bench transport`: the daemon's transports alone, beside what the same libraries do at best.
 struct BenchTransport: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "transport",
-        abstract: "Measure the HTTP/2 transport alone, against bare libcurl in C.",
+        abstract: "Measure the HTTP/2 transports alone, against bare libcurl in C and h2load.",
         discussion: "All send the same push to one nghttpd; h2load joins in where it is installed (nghttp2-client)."
     )
 
@@ -53,7 +53,8 @@ struct BenchTransport: AsyncParsableCommand {
 
 /// The results of all runs.
 struct TransportResults: Sendable {
-    private var own: [TransportLoad.Result] = []
+    private var engine: [TransportLoad.Result] = []
+    private var curl: [TransportLoad.Result] = []
     private var bare: [TransportLoad.Result] = []
     private var h2load: [TransportLoad.Result] = []
 
@@ -64,7 +65,8 @@ struct TransportResults: Sendable {
         for run in 1...runs {
             note("run \(run) of \(runs): \(load.requests) requests each")
             bare.append(try load.bareCurl())
-            own.append(try load.ownTransport())
+            curl.append(try load.own(.curl))
+            engine.append(try load.own(.engine))
             if let result = try load.h2load() { h2load.append(result) }
         }
     }
@@ -72,15 +74,27 @@ struct TransportResults: Sendable {
     /// The figures.
     func report(_ setting: [String: String]) -> BenchReport {
         var report = BenchReport(setting: setting)
-        let senders = [("own", "HTTP2Client", own), ("bare", "bare libcurl in C", bare), ("h2load", "h2load", h2load)]
+        let senders = [
+            ("engine", "HTTP2Engine", engine), ("curl", "HTTP2Client", curl), ("bare", "bare libcurl in C", bare),
+            ("h2load", "h2load", h2load),
+        ]
         for (id, title, results) in senders {
             report.add("\(id).cpu", "\(title), CPU per request", "µs", results.map(\.microseconds))
             report.add("\(id).rate", "\(title), requests", "/s", results.map(\.rate))
         }
-        let ratios = zip(own, bare).map { $0.microseconds / $1.microseconds }
-        report.add("ratio.bare", "HTTP2Client over bare libcurl, CPU per request", "×", ratios, bar: .atMost(1.15))
-        let overH2load = zip(own, h2load).map { $0.microseconds / $1.microseconds }
-        report.add("ratio.h2load", "HTTP2Client over h2load, CPU per request", "×", overH2load)
+        func ratios(_ own: [TransportLoad.Result], _ other: [TransportLoad.Result]) -> [Double] {
+            zip(own, other).map { $0.microseconds / $1.microseconds }
+        }
+        let title = "CPU per request"
+        report.add("ratio.h2load", "HTTP2Engine over h2load, \(title)", "×", ratios(engine, h2load), bar: .atMost(1.5))
+        report.add(
+            "ratio.curl",
+            "HTTP2Engine over bare libcurl, \(title)",
+            "×",
+            ratios(engine, bare),
+            bar: .atMost(0.2)
+        )
+        report.add("ratio.bare", "HTTP2Client over bare libcurl, \(title)", "×", ratios(curl, bare), bar: .atMost(1.15))
         return report
     }
 }

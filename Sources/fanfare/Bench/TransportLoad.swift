@@ -1,6 +1,7 @@
 import CurlBaseline
 import Foundation
 import HTTP2Client
+import HTTP2Engine
 import PushTransport
 import Threading
 
@@ -46,8 +47,14 @@ struct TransportLoad: Sendable {
         return Result(requests: requests, seconds: wall, cpuSeconds: cpu)
     }
 
-    /// The daemon's transport, one thread for each connection, as the daemon uses it.
-    func ownTransport() throws -> Result {
+    /// A transport of the daemon.
+    enum Transport: Sendable {
+        case engine
+        case curl
+    }
+
+    /// One of the daemon's transports, one thread for each connection, as the daemon uses it.
+    func own(_ transport: Transport) throws -> Result {
         let lanes = Locked<[Lane]>([])
         let failures = Locked<[String]>([])
         let start = KernelClock.monotonic.microseconds
@@ -55,7 +62,7 @@ struct TransportLoad: Sendable {
             let share = requests / connections + (index < requests % connections ? 1 : 0)
             return WorkerThread.start(name: "transport") {
                 do {
-                    let lane = try run(share)
+                    let lane = try run(share, over: transport)
                     lanes.withLock { $0.append(lane) }
                 } catch {
                     failures.withLock { $0.append("\(error)") }
@@ -101,13 +108,18 @@ struct TransportLoad: Sendable {
         let cpuMicroseconds: Int64
     }
 
-    private func run(_ count: Int) throws -> Lane {
+    private func run(_ count: Int, over transport: Transport) throws -> Lane {
         let start = KernelClock.threadCPU.microseconds
         var options = TransportOptions()
         options.connections = 1
         options.streams = streams
         options.caFile = sink.caFile
-        let client = try HTTP2Client(endpoint: Endpoint(sink.endpoint), options: options)
+        let endpoint = try Endpoint(sink.endpoint)
+        let client: any PushTransport =
+            switch transport {
+            case .engine: try HTTP2Engine(endpoint: endpoint, options: options)
+            case .curl: try HTTP2Client(endpoint: endpoint, options: options)
+            }
         let head = try HeaderBlock(Self.fields.map { try HeaderField($0.0, $0.1) }, varyingName: "apns-id")
         let body = PushBody(Self.body)
         let (path, id) = (Array("/3/device/".utf8) + Array(repeating: 97, count: 64), Array(Self.deliveryID.utf8))

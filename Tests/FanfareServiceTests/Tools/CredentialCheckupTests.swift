@@ -16,7 +16,13 @@ import Testing
     private func items(_ app: Configuration.App, after days: Int64? = nil) -> [CheckItem] {
         let files = CredentialFiles(environment: [:])
         let later = days.map { $0 * 86_400 } ?? 60
-        return CredentialCheckup(name: "shop", app: app, files: files, now: now + later).items
+        return CredentialCheckup(
+            name: "shop",
+            app: app,
+            files: files,
+            transports: ProviderTransports(Configuration.Send()),
+            now: now + later
+        ).items
     }
 
     private func certificate(topic: String = "com.example.shop", password: Bool = true) -> Configuration.App {
@@ -105,7 +111,7 @@ import Testing
 /// What `fanfare check --online` makes of FCM's answers.
 @Suite struct FCMProbeTests {
     private func judge(_ status: UInt16, _ body: String) -> CheckItem {
-        FCMProbe(app: "shop", credentials: Configuration.FCM())
+        FCMProbe(app: "shop", credentials: Configuration.FCM(), transports: ProviderTransports(Configuration.Send()))
             .judge(PushAnswer(tag: 1, status: status, body: Array(body.utf8)), project: "shop-1")
     }
 
@@ -140,7 +146,11 @@ import Testing
             #expect(item.level == level, "\(status)")
             #expect(item.advice.contains(word), "\(item.advice)")
         }
-        let probe = FCMProbe(app: "shop", credentials: Configuration.FCM())
+        let probe = FCMProbe(
+            app: "shop",
+            credentials: Configuration.FCM(),
+            transports: ProviderTransports(Configuration.Send())
+        )
         let silent = probe.judge(
             PushAnswer(tag: 1, without: .notSent, cause: .tls, detail: "certificate expired"),
             project: "shop-1"
@@ -171,7 +181,9 @@ import Testing
             String(decoding: JSONEncoder().encode(fields), as: UTF8.self)
         )
         return try await onThread { [fcm] in
-            FCMProbe(app: "shop", credentials: fcm).item(CredentialFiles(environment: [:]))
+            FCMProbe(app: "shop", credentials: fcm, transports: ProviderTransports(Configuration.Send())).item(
+                CredentialFiles(environment: [:])
+            )
         }
     }
 

@@ -49,7 +49,8 @@ import UnixSignals
             app: "shop",
             environmentName: "production",
             endpoint: .apnsProduction,
-            credentials: Configuration.APNS()
+            credentials: Configuration.APNS(),
+            transports: ProviderTransports(Configuration.Send())
         )
         return probe.judge(PushAnswer(tag: 1, status: status, body: Array(#"{"reason":"\#(reason)"}"#.utf8)))
     }
@@ -73,7 +74,8 @@ import UnixSignals
             app: "shop",
             environmentName: "sandbox",
             endpoint: .apnsSandbox,
-            credentials: Configuration.APNS()
+            credentials: Configuration.APNS(),
+            transports: ProviderTransports(Configuration.Send())
         )
         let item = probe.judge(PushAnswer(tag: 1, without: .notSent, cause: .tls, detail: "certificate expired"))
         #expect(item.level == .fail && item.detail == "no answer: certificate expired")
