@@ -156,7 +156,9 @@ struct RefuseSlowEvent: PostgresStatement {
 
 /// The CTEs that take a set of events: what was open at the last pass's snapshot first, then what began since.
 ///
-/// By ctid, because a join back by key became a scan; safe here, since rows of the outbox are never updated.
+/// By ctid, because a join back by key became a scan; safe here, since rows of the outbox are never updated. One row
+/// comparison bounds the second look: of `xid >= …` beside another, the index took the looser one, and a round walked past
+/// every entry that was dead and not yet vacuumed (2.4 ms instead of 0.6 after 64,000 events).
 private func takeSQL(queue: String) -> String {
     """
     opened AS MATERIALIZED (
@@ -169,7 +171,8 @@ private func takeSQL(queue: String) -> String {
         DELETE FROM \(queue)
         WHERE ctid = ANY ((SELECT rows FROM opened) || ARRAY(
             SELECT ctid FROM \(queue)
-            WHERE xid >= $2::text::xid8 AND (xid, id) > ($3::text::xid8, $4::bigint)
+            WHERE (xid, id) > (greatest($2::text::xid8, $3::text::xid8),
+                CASE WHEN $3::text::xid8 >= $2::text::xid8 THEN $4::bigint ELSE 0 END)
             ORDER BY xid, id LIMIT (SELECT $5::int - cardinality(rows) FROM opened) FOR UPDATE SKIP LOCKED))
         RETURNING xid, id, created_at, type, key, ttl, payload
     )

@@ -58,12 +58,12 @@ struct PlannerLoop {
     /// Events in one statement.
     static let roundSize = 1000
     /// A round of fewer events is followed by a pause, in which more can gather.
-    private static let smallRound = 100
+    private static let smallRound = 250
     /// How long a planner that drains waits for more before it sleeps: shorter than anybody notices, long enough that a
     /// steady stream of events is not notified one by one.
     private static let linger = Duration.milliseconds(2)
     /// The longest pause between rounds of few events.
-    private static let longestLinger = Duration.milliseconds(10)
+    private static let longestLinger = Duration.milliseconds(25)
 
     private let context: StageContext
     private var floor = OutboxFloor()

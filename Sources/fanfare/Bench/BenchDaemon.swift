@@ -27,6 +27,9 @@ struct BenchDaemon: AsyncParsableCommand {
     @Option(help: "What to push to for throughput; latency is always taken at the sandbox.")
     var sink = SinkKind.sandbox
 
+    @Option(help: "What the daemon sends over.")
+    var transport = BenchTransportKind.engine
+
     @Option(help: "An https origin to push to instead, answering 200 to POST /3/device/…")
     var endpoint: String?
 
@@ -58,7 +61,8 @@ struct BenchDaemon: AsyncParsableCommand {
     func run() async throws {
         let report = try await BenchPlace.use { place in
             note("starting a private cluster with \(devices) devices")
-            let (sandbox, sink) = try await place.startSandbox(named: "sandbox", keepsLedger: true)
+            var (sandbox, sink) = try await place.startSandbox(named: "sandbox", keepsLedger: true)
+            sink.transport = transport.rawValue
             let (database, configuration) = try await place.startDatabase(devices: devices, sink: sink)
             var report = BenchReport(setting: setting)
             report.add(try await measureThroughput(database, sink, certificates: sandbox.ready.dir, in: place))
@@ -83,7 +87,7 @@ struct BenchDaemon: AsyncParsableCommand {
     private var setting: [String: String] {
         [
             "devices": "\(devices)", "events": "\(events)", "writers": "\(writers)", "runs": "\(options.runs)",
-            "sink": endpoint ?? sink.rawValue, "version": Fanfare.version,
+            "sink": endpoint ?? sink.rawValue, "transport": transport.rawValue, "version": Fanfare.version,
             "processors": "\(ProcessInfo.processInfo.activeProcessorCount)",
         ]
     }
@@ -96,8 +100,8 @@ struct BenchDaemon: AsyncParsableCommand {
     ) async throws -> ThroughputResults {
         let target = try await target(credentials, certificates: certificates, in: place)
         let configuration = try target.writeConfiguration(named: "throughput", database: database, in: place)
-        // Bare libcurl has no provider token, which nghttpd does not ask for.
-        let baseline = endpoint == nil && sink == .nghttpd ? target : nil
+        // Bare libcurl and h2load have no provider token, which nghttpd does not ask for.
+        let baseline = endpoint == nil && sink == .nghttpd ? ThroughputBaseline(sink: target, of: transport) : nil
         return try await blocking { [events, writers, runs = options.runs] in
             let daemon = try DaemonProcess.start(
                 named: "throughput",
@@ -119,7 +123,10 @@ struct BenchDaemon: AsyncParsableCommand {
     ) async throws -> BenchSink {
         if let endpoint { return credentials.at(endpoint, caFile: caFile) }
         switch sink {
-        case .sandbox: return try await place.startSandbox(named: "sink", keepsLedger: false).sink
+        case .sandbox:
+            var sink = try await place.startSandbox(named: "sink", keepsLedger: false).sink
+            sink.transport = credentials.transport
+            return sink
         case .nghttpd:
             let origin = try await blocking { try place.startNghttpd(certificates: certificates) }
             return credentials.at(origin, caFile: credentials.caFile)

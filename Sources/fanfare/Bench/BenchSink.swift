@@ -11,6 +11,14 @@ enum SinkKind: String, ExpressibleByArgument, CaseIterable {
     case nghttpd
 }
 
+/// What the daemon sends over, in the words of `send.transport`.
+enum BenchTransportKind: String, ExpressibleByArgument, CaseIterable {
+    /// nghttp2.
+    case engine
+    /// libcurl.
+    case curl
+}
+
 /// A place to push to, and the credentials for it.
 struct BenchSink: Sendable {
     let endpoint: String
@@ -19,6 +27,8 @@ struct BenchSink: Sendable {
     let teamID: String
     let keyID: String
     let topic: String
+    /// What the daemon is to send over; nil for its default.
+    var transport: String?
 
     /// Writes a daemon's configuration.
     ///
@@ -39,6 +49,7 @@ struct BenchSink: Sendable {
             "      sandbox_endpoint: \(endpoint)",
         ]
         if let caFile { lines.append("      ca_file: \"\(caFile)\"") }
+        if let transport { lines += ["send:", "  transport: \(transport)"] }
         lines += ["log:", "  level: warning"]
         let path = place.directory + "/\(name).yaml"
         try (lines.joined(separator: "\n") + "\n").write(toFile: path, atomically: true, encoding: .utf8)
@@ -47,7 +58,15 @@ struct BenchSink: Sendable {
 
     /// The same credentials for another endpoint.
     func at(_ endpoint: String, caFile: String?) -> BenchSink {
-        BenchSink(endpoint: endpoint, caFile: caFile, keyFile: keyFile, teamID: teamID, keyID: keyID, topic: topic)
+        BenchSink(
+            endpoint: endpoint,
+            caFile: caFile,
+            keyFile: keyFile,
+            teamID: teamID,
+            keyID: keyID,
+            topic: topic,
+            transport: transport
+        )
     }
 }
 

@@ -1,22 +1,57 @@
 import Foundation
 
+/// What a daemon's CPU per push is compared with: the bare client of the library that it sends over, at the same sink.
+struct ThroughputBaseline: Sendable {
+    let sink: BenchSink
+    let transport: BenchTransportKind
+
+    init(sink: BenchSink, of transport: BenchTransportKind) {
+        self.sink = sink
+        self.transport = transport
+    }
+
+    /// CPU microseconds per request; nil where the client is not installed.
+    func microseconds(requests: Int) throws -> Double? {
+        let load = TransportLoad(sink: sink, requests: requests)
+        return switch transport {
+        case .engine: try load.h2load()?.microseconds
+        case .curl: try load.bareCurl().microseconds
+        }
+    }
+
+    var title: String {
+        switch transport {
+        case .engine: "h2load"
+        case .curl: "bare libcurl in C"
+        }
+    }
+
+    /// What the whole daemon may cost at most, as a multiple.
+    var bar: Bar {
+        switch transport {
+        case .engine: .atMost(2)
+        case .curl: .atMost(1.15)
+        }
+    }
+}
+
 /// The results of all runs.
 struct ThroughputResults: Sendable {
     private(set) var broadcasts: [ThroughputBench.Result] = []
     private(set) var backlogs: [ThroughputBench.Result] = []
     private(set) var streams: [ThroughputBench.Result] = []
-    /// CPU microseconds per request of bare libcurl against the same sink.
+    /// CPU microseconds per request of the baseline against the same sink.
     private(set) var bare: [Double] = []
+    let baseline: ThroughputBaseline?
 
     /// Runs each load as often as asked, taking turns, so that a slow minute of the machine falls on all alike.
-    init(_ bench: ThroughputBench, events: Int, writers: Int, runs: Int, baseline: BenchSink?) throws {
+    init(_ bench: ThroughputBench, events: Int, writers: Int, runs: Int, baseline: ThroughputBaseline?) throws {
+        self.baseline = baseline
         for run in 1...runs {
             note("run \(run) of \(runs): broadcast to \(bench.database.devices)")
             broadcasts.append(try bench.broadcast())
-            if let baseline {
-                let load = TransportLoad(sink: baseline, requests: max(20_000, bench.database.devices / 2))
-                bare.append(try load.bareCurl().microseconds)
-            }
+            let requests = max(20_000, bench.database.devices / 2)
+            if let cost = try baseline?.microseconds(requests: requests) { bare.append(cost) }
             note("run \(run) of \(runs): backlog of \(events) events")
             backlogs.append(try bench.backlog(events))
             note("run \(run) of \(runs): \(events) events by \(writers) writers")
@@ -36,8 +71,10 @@ extension BenchReport {
         addCPU("backlog", "event of a backlog", backlogs)
         addCPU("stream", "event emitted at once", streams)
         let ratios = zip(broadcasts, results.bare).map { $0.usage.total / $0.pushes / $1 }
-        add("bare.cpu", "bare libcurl in C, CPU per request", "µs", results.bare)
-        add("broadcast.ratio", "daemon over bare libcurl, CPU per push", "×", ratios, bar: .atMost(1.15))
+        if let baseline = results.baseline {
+            add("bare.cpu", "\(baseline.title), CPU per request", "µs", results.bare)
+            add("broadcast.ratio", "daemon over \(baseline.title), CPU per push", "×", ratios, bar: baseline.bar)
+        }
         addMemory(broadcasts)
         addDatabase(broadcasts)
     }

@@ -47,14 +47,8 @@ struct TransportLoad: Sendable {
         return Result(requests: requests, seconds: wall, cpuSeconds: cpu)
     }
 
-    /// A transport of the daemon.
-    enum Transport: Sendable {
-        case engine
-        case curl
-    }
-
     /// One of the daemon's transports, one thread for each connection, as the daemon uses it.
-    func own(_ transport: Transport) throws -> Result {
+    func own(_ transport: BenchTransportKind) throws -> Result {
         let lanes = Locked<[Lane]>([])
         let failures = Locked<[String]>([])
         let start = KernelClock.monotonic.microseconds
@@ -108,7 +102,7 @@ struct TransportLoad: Sendable {
         let cpuMicroseconds: Int64
     }
 
-    private func run(_ count: Int, over transport: Transport) throws -> Lane {
+    private func run(_ count: Int, over transport: BenchTransportKind) throws -> Lane {
         let start = KernelClock.threadCPU.microseconds
         var options = TransportOptions()
         options.connections = 1
