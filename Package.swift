@@ -81,9 +81,15 @@ let package = Package(
             path: "Tests/TestKit",
             swiftSettings: shared
         ),
+        // Messages as applications send them: what must come through unchanged.
+        .target(name: "PayloadFixtures", path: "Tests/PayloadFixtures", swiftSettings: shared),
         .testTarget(name: "ArchitectureTests", swiftSettings: shared),
         .testTarget(name: "ThreadingTests", dependencies: ["Threading"], swiftSettings: shared),
-        .testTarget(name: "FanfareCoreTests", dependencies: ["FanfareCore"], swiftSettings: shared),
+        .testTarget(
+            name: "FanfareCoreTests",
+            dependencies: ["FanfareCore", "PayloadFixtures"],
+            swiftSettings: shared
+        ),
         .testTarget(
             name: "PostgresClientTests",
             dependencies: ["PostgresClient", "PrivateCluster", "TestKit", "Threading"],
@@ -99,8 +105,8 @@ let package = Package(
         .testTarget(
             name: "FanfareServiceTests",
             dependencies: [
-                "FanfareCore", "FanfareService", "PostgresClient", "PushTransport", "TestKit", "Threading",
-                logging, coreMetrics, serviceLifecycle, unixSignals,
+                "FanfareCore", "FanfareService", "PayloadFixtures", "PostgresClient", "PushTransport", "TestKit",
+                "Threading", logging, coreMetrics, serviceLifecycle, unixSignals,
             ],
             swiftSettings: shared
         ),

@@ -1,4 +1,5 @@
 import FanfareCore
+import PayloadFixtures
 import Testing
 
 struct CompiledRuleTests {

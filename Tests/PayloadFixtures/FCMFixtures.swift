@@ -1,6 +1,7 @@
 /// Requests as applications send them to FCM v1; each must come through unchanged.
-enum FCMFixtures {
-    static let requests: [(name: String, text: String)] = [
+public enum FCMFixtures {
+    /// Names and JSON texts.
+    public static let requests: [(name: String, text: String)] = [
         (
             "background-high-priority",
             #"""

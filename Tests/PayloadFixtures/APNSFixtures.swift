@@ -1,6 +1,7 @@
 /// Payloads as applications send them to APNs; each must pass through unchanged.
-enum APNSFixtures {
-    static let payloads: [(name: String, text: String)] = [
+public enum APNSFixtures {
+    /// Names and JSON texts.
+    public static let payloads: [(name: String, text: String)] = [
         (
             "action-loc-key",
             #"""
