@@ -146,21 +146,3 @@ struct ProviderFlowTests {
         }
     }
 }
-
-extension World {
-    /// Registers an Android phone.
-    fileprivate func register(android token: String, user: String) throws {
-        _ = try connection.query("SELECT fanfare.register_device('shop', 'fcm', $1, $2)", token, user)
-    }
-
-    /// Registers a browser.
-    fileprivate func register(_ browser: BrowserSubscription, user: String) throws {
-        _ = try connection.query(
-            "SELECT fanfare.register_device('shop', 'webpush', $1, $2, p256dh => $3, auth => $4)",
-            browser.endpoint,
-            user,
-            browser.keys.p256dh,
-            browser.keys.auth
-        )
-    }
-}

@@ -57,6 +57,22 @@ final class World {
         )
     }
 
+    /// Registers an Android phone of app `shop`.
+    func register(android token: String, user: String) throws {
+        try device(token, user: user, platform: "fcm")
+    }
+
+    /// Registers a browser of app `shop`.
+    func register(_ browser: BrowserSubscription, user: String) throws {
+        _ = try connection.query(
+            "SELECT fanfare.register_device('shop', 'webpush', $1, $2, p256dh => $3, auth => $4)",
+            browser.endpoint,
+            user,
+            browser.keys.p256dh,
+            browser.keys.auth
+        )
+    }
+
     /// Registers a user's devices in bulk, with tokens that nobody else uses.
     ///
     /// - Returns: the first and the last id.
