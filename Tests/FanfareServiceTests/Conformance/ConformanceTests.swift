@@ -1,0 +1,162 @@
+import FanfareCore
+import Foundation
+import PostgresClient
+import TestKit
+import Testing
+
+@testable import FanfareService
+
+/// What every provider has to be served with alike, through the real senders: the provider is the parameter.
+@Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(5)))
+struct ConformanceTests {
+    private static let lost = ["retrying/answer_lost", "accepted/accepted"]
+
+    @Test(arguments: ProviderUnderTest.allCases)
+    func whatIsInOrderIsAcceptedOnce(provider: ProviderUnderTest) async throws {
+        try await Flow.run { flow in
+            let fine = ConformanceCase(provider, "fine-\(provider.rawValue)", does: "", ["accepted/accepted"])
+            try await flow.conform(to: [fine])
+            #expect(try await flow.received(by: provider.token(fine.name), of: provider).count == 1)
+        }
+    }
+
+    @Test(arguments: ProviderUnderTest.allCases)
+    func eachReasonIsTakenAtItsWord(provider: ProviderUnderTest) async throws {
+        try await Flow.run { flow in try await flow.conform(to: RejectionTables.independent(provider)) }
+    }
+
+    @Test(arguments: RejectionTables.stopping)
+    func aRefusedCredentialCostsNoDevice(refused: ConformanceCase) async throws {
+        let log = try await Flow.run { flow in try await flow.conform(to: [refused]) }
+        #expect(log.contains { $0.contains("the provider refuses this configuration") })
+    }
+
+    @Test(arguments: ProviderUnderTest.allCases)
+    func retryAfterIsALeastWait(provider: ProviderUnderTest) async throws {
+        let reason = ["apns": "TooManyRequests", "fcm": "QUOTA_EXCEEDED", "webpush": "TooManyRequests"]
+        let word = provider == .apns ? "device_throttled" : "sender_throttled"
+        let outcomes = ["retrying/\(word)", "pending/not_attempted"]
+        let date = Self.httpDate(in: 600)
+        let waits = [("seconds", "300", 300), ("date", #""\#(date)""#, 600)]
+        try await Flow.run { flow in
+            try await flow.conform(
+                to: waits.map { name, value, _ in
+                    let fault =
+                        #""do": "status", "reason": "\#(reason[provider.rawValue] ?? "")", "retry_after": \#(value)"#
+                    return ConformanceCase(provider, name, does: fault, outcomes)
+                }
+            )
+            for (name, _, seconds) in waits {
+                let wait = try await flow.sql { world in
+                    try world.connection.number(
+                        """
+                        SELECT extract(epoch FROM b.not_before - now())::int FROM fanfare.batches AS b
+                        JOIN fanfare.devices AS d ON d.id = ANY (b.device_ids) WHERE d.user_id = $1
+                        """,
+                        name
+                    )
+                }
+                #expect((Int64(seconds) - 30...Int64(seconds) * 11 / 10 + 1).contains(wait), "\(name): \(wait) s")
+            }
+        }
+    }
+
+    @Test(arguments: ProviderUnderTest.allCases)
+    func anExpiredCredentialIsRenewedAndNoPushLost(provider: ProviderUnderTest) async throws {
+        let fault = ["apns": #""reason": "ExpiredProviderToken""#, "fcm": #""status": 401"#]
+        let expired = fault[provider.rawValue] ?? #""reason": "ExpiredToken""#
+        try await Flow.run { flow in
+            let cases = (1...3).map { number in
+                ConformanceCase(
+                    provider,
+                    "expired\(number)",
+                    "\(expired), \"times\": 1",
+                    "retrying/credential_renewed",
+                    "accepted/accepted"
+                )
+            }
+            try await flow.conform(to: cases)
+        }
+    }
+
+    @Test(arguments: ProviderUnderTest.allCases, [#""at": "headers""#, #""at": "body""#])
+    func aConnectionLostIsAskedOnceMore(provider: ProviderUnderTest, place: String) async throws {
+        try await Flow.run { flow in
+            let fault = #""do": "close", \#(place), "times": 1"#
+            try await flow.conform(to: [ConformanceCase(provider, "lost", does: fault, Self.lost)])
+        }
+    }
+
+    @Test(arguments: ProviderUnderTest.allCases)
+    func anUnheardOfAnswerGoesByItsStatus(provider: ProviderUnderTest) async throws {
+        let page = #""body": "<!DOCTYPE html><title>Error</title>""#
+        let log = try await Flow.run { flow in
+            try await flow.conform(to: [
+                ConformanceCase(provider, "teapot", #""status": 418, "reason": "Teapot""#, "rejected/status_4xx"),
+                ConformanceCase(provider, "page4xx", #""status": 418, \#(page)"#, "rejected/status_4xx"),
+                ConformanceCase(
+                    provider,
+                    "page502",
+                    #""status": 502, \#(page), "times": 1"#,
+                    "retrying/status_5xx",
+                    "accepted/accepted"
+                ),
+                ConformanceCase(
+                    provider,
+                    "odd5xx",
+                    #""status": 599, "body": "", "times": 1"#,
+                    "retrying/status_5xx",
+                    "accepted/accepted"
+                ),
+            ])
+        }
+        #expect(log.contains { $0.contains("an answer is in no table") })
+    }
+
+    @Test(arguments: ProviderUnderTest.allCases)
+    func whatIsTooLargeIsNotSentAndKeepsTheDevice(provider: ProviderUnderTest) async throws {
+        let text = String(repeating: "x", count: 4096)
+        try await Flow.run { flow in
+            let large = ConformanceCase(provider, "large", does: "", ["refused/not_renderable"])
+            let title = "{{#users}}\(text){{/users}}"
+            try await flow.conform(to: [large], message: #""message": {"notification": {"title": "\#(title)"}}"#)
+            #expect(try await flow.received(by: provider.token(large.name), of: provider).isEmpty)
+        }
+    }
+
+    /// IMF-fixdate (RFC 9110 section 5.6.7).
+    private static func httpDate(in seconds: TimeInterval) -> String {
+        let format = DateFormatter()
+        format.locale = Locale(identifier: "en_US_POSIX")
+        format.timeZone = TimeZone(secondsFromGMT: 0)
+        format.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
+        return format.string(from: Date(timeIntervalSinceNow: seconds))
+    }
+}
+
+/// A provider that takes requests and answers nothing; three at once, since each takes a request's whole deadline.
+@Suite(.flowSandbox, .database, .timeLimit(.minutes(3)))
+struct SilenceTests {
+    @Test func silenceEndsWithTheDeadlineAndNoPushIsLost() async throws {
+        try await Flow.run { flow in
+            let cases = ProviderUnderTest.allCases.map { provider in
+                ConformanceCase(
+                    provider,
+                    "silent-\(provider.rawValue)",
+                    does: #""do": "silence", "times": 1"#,
+                    ["retrying/answer_lost", "accepted/accepted"]
+                )
+            }
+            try await flow.conform(to: cases)
+        }
+    }
+}
+
+extension Flow {
+    /// The requests that one device got.
+    fileprivate func received(by token: String, of provider: ProviderUnderTest) async throws -> [ReceivedPush] {
+        try await sandbox.received().filter { push in
+            provider == .fcm ? push.body?.contains(#""\#(token)""#) ?? false : push.path.hasSuffix("/\(token)")
+        }
+    }
+}

@@ -1,0 +1,121 @@
+import TestKit
+import Testing
+
+/// A provider as the conformance suite sees it: how its devices are named, and what a fault matches them by.
+enum ProviderUnderTest: String, CaseIterable, Sendable, CustomTestStringConvertible {
+    case apns, fcm, webpush
+
+    var testDescription: String { rawValue }
+
+    /// The device token of a case; for Web Push the name of the subscription.
+    func token(_ name: String) -> String {
+        switch self {
+        // Tokens of APNs are hexadecimal.
+        case .apns: name.utf8.map { String(UInt16($0) + 0x100, radix: 16).dropFirst() }.joined()
+        case .fcm, .webpush: name.replacing("_", with: "-")
+        }
+    }
+
+    /// A fault of the sandbox for one case's device.
+    ///
+    /// - Parameters:
+    ///   - members: the fault's JSON members beside provider and match.
+    ///   - name: the case.
+    func fault(_ members: String, for name: String) -> String {
+        if self == .fcm, members.contains(#""at": "headers""#) {
+            // The token is in the body, which is not read then.
+            return #"{"provider": "fcm", \#(members)}"#
+        }
+        let pattern = self == .webpush ? "/\(token(name))$" : "^\(token(name))$"
+        return #"{"provider": "\#(rawValue)", "match": {"token": "\#(pattern)"}, \#(members)}"#
+    }
+
+    /// Registers the device of a case, under a user of the case's name.
+    func register(_ name: String, in flow: Flow) async throws {
+        let token = token(name)
+        switch self {
+        case .apns: try await flow.sql { _ = try $0.device(token, user: name) }
+        case .fcm: try await flow.sql { try $0.register(android: token, user: name) }
+        case .webpush:
+            let browser = try await flow.sandbox.subscription(token)
+            try await flow.sql { try $0.register(browser, user: name) }
+        }
+    }
+}
+
+/// What a provider does to one device's push, and what is to become of it.
+struct ConformanceCase: Sendable, CustomTestStringConvertible {
+    let provider: ProviderUnderTest
+    let name: String
+    /// The JSON members of a fault beside provider and match; empty for none.
+    let fault: String
+    /// Outcome and reason of each attempt, in order.
+    let outcomes: [String]
+
+    var testDescription: String { "\(provider) \(name)" }
+
+    /// A device is disabled if and only if it is gone.
+    var isDisabled: Bool { outcomes.last?.hasPrefix("gone/") ?? false }
+
+    /// A `status` fault for every attempt.
+    ///
+    /// - Parameters:
+    ///   - name: the reason it gives, unless `fault` has another.
+    ///   - fault: the members beside `do`; nil for the reason alone.
+    init(_ provider: ProviderUnderTest, _ name: String, _ fault: String? = nil, _ outcomes: String...) {
+        self.provider = provider
+        self.name = name
+        self.fault = #""do": "status", \#(fault ?? #""reason": "\#(name)""#)"#
+        self.outcomes = outcomes
+    }
+
+    /// Any fault.
+    init(_ provider: ProviderUnderTest, _ name: String, does fault: String, _ outcomes: [String]) {
+        self.provider = provider
+        self.name = name
+        self.fault = fault
+        self.outcomes = outcomes
+    }
+}
+
+extension Flow {
+    /// Sends each case's device a push, and compares what is recorded with what is expected.
+    ///
+    /// - Parameters:
+    ///   - cases: of one or more providers; names differ.
+    ///   - message: the rule's member `message`; empty for a plain one.
+    func conform(to cases: [ConformanceCase], message: String = "") async throws {
+        let faults = cases.filter { !$0.fault.isEmpty }.map { $0.provider.fault($0.fault, for: $0.name) }
+        try await sandbox.setFaults("[\(faults.joined(separator: ","))]")
+        for item in cases { try await item.provider.register(item.name, in: self) }
+        try await sql { world in
+            try world.rule("conformance", event: "conformance", to: #"{"users": "$.users"}"#, message)
+            let users = cases.map { #""\#($0.name)""# }.joined(separator: ", ")
+            try world.emit("conformance", #"{"users": [\#(users)]}"#)
+        }
+        let expected = cases.map { "('\($0.name)', '\($0.outcomes.joined(separator: " "))')" }.joined(separator: ", ")
+        // What is missing when the time is over is named below.
+        try? await until(
+            """
+            SELECT bool_and(e.outcomes = (SELECT string_agg(outcome || '/' || reason, ' ' ORDER BY attempt)
+                    FROM fanfare.deliveries WHERE user_id = e.name))
+            FROM (VALUES \(expected)) AS e (name, outcomes)
+            """,
+            seconds: 25
+        )
+        try await sql { world in
+            for item in cases {
+                let outcomes = try world.connection.column(
+                    "SELECT outcome || '/' || reason FROM fanfare.deliveries WHERE user_id = $1 ORDER BY attempt",
+                    item.name
+                )
+                #expect(outcomes == item.outcomes, "\(item.testDescription)")
+                let disabled = try world.connection.number(
+                    "SELECT count(*) FROM fanfare.devices WHERE user_id = $1 AND disabled_at IS NOT NULL",
+                    item.name
+                )
+                #expect(disabled == (item.isDisabled ? 1 : 0), "\(item.testDescription): disabled")
+            }
+        }
+    }
+}
