@@ -4,7 +4,7 @@
 /// locale. A message that has nothing but `apns.payload` passes unchanged.
 struct APNSContent: Sendable {
     let headers: APNSHeaders
-    let body: BodyTemplate
+    let body: BadgedBody
     /// The push type if neither header nor kind say it.
     let inferredPushType: APNSPushType
     let usesDevice: Bool
@@ -36,10 +36,13 @@ struct APNSContent: Sendable {
         } else {
             node = patches.reduce(.object([])) { $0.mergePatched(with: $1) }
         }
+        let inferred = inferPushType(node)
+        let type = pushType(headers, inferred, for: rule.audience.kind)
         let content = APNSContent(
             headers: headers,
-            body: BodyTemplate(node),
-            inferredPushType: inferPushType(node),
+            // Silent pushes stay silent, and other types have no badge.
+            body: BadgedBody(node, badgeAt: rule.badgeSQL != nil && type == .alert ? [Self.badge] : []),
+            inferredPushType: inferred,
             usesDevice: headers.usesDevice || node.usesDevice
         )
         try content.check(node, part: parts[parts.count - 1], rule: rule)
@@ -51,8 +54,19 @@ struct APNSContent: Sendable {
     /// - Parameter kind: the kind.
     /// - Returns: the header's if given; else the kind's; else what the payload says.
     func pushType(for kind: DeviceKind) -> APNSPushType {
+        Self.pushType(headers, inferredPushType, for: kind)
+    }
+
+    /// Where a badge count is put.
+    private static let badge = BadgedBody.Place(path: ["aps", "badge"])
+
+    private static func pushType(
+        _ headers: APNSHeaders,
+        _ inferred: APNSPushType,
+        for kind: DeviceKind
+    ) -> APNSPushType {
         let given = headers[APNSHeaders.pushType]?.template.literal.flatMap(APNSPushType.init)
-        return given ?? kind.apnsPushType ?? inferredPushType
+        return given ?? kind.apnsPushType ?? inferred
     }
 
     private static func notificationPatch(_ part: MessagePart) throws(RuleProblem) -> [ContentNode] {

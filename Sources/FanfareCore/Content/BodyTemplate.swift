@@ -9,6 +9,8 @@ struct BodyTemplate: Sendable {
         case value(TemplateExpression)
         /// What Fanfare fills in, inside a JSON string.
         case derived(DerivedValue)
+        /// The user's badge count.
+        case badge
         /// A template with sections, inside a JSON string.
         case sections(SectionTemplate)
     }
@@ -45,6 +47,7 @@ struct BodyTemplate: Sendable {
                 let value = try scope.value(of: expression)
                 JSONValue.encodeContent(of: try expression.text(of: value), into: &output)
             case .derived(let value): JSONValue.encodeContent(of: value.text(scope.derived), into: &output)
+            case .badge: output.append(contentsOf: String(scope.badge ?? 0).utf8)
             case .sections(let template):
                 JSONValue.encodeContent(of: try template.text(in: scope), into: &output)
             }
@@ -65,6 +68,11 @@ struct BodyTemplate: Sendable {
             flush()
             segments.append(.derived(value))
             pending.append(UInt8(ascii: "\""))
+        case .badge(let isText):
+            if isText { pending.append(UInt8(ascii: "\"")) }
+            flush()
+            segments.append(.badge)
+            if isText { pending.append(UInt8(ascii: "\"")) }
         case .array(let nodes):
             pending.append(UInt8(ascii: "["))
             for (index, node) in nodes.enumerated() {

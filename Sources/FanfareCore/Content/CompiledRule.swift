@@ -21,8 +21,8 @@ public struct CompiledRule: Sendable {
         init(_ parts: [MessagePart], rule: RuleDefinition) throws(RuleProblem) {
             let platforms = rule.audience.platforms
             if platforms.contains(.apns) { apns = try APNSContent.compile(parts, rule: rule) }
-            if platforms.contains(.fcm) { fcm = try FCMContent.compile(parts, hasCollapse: rule.collapse != nil) }
-            if platforms.contains(.webpush) { webPush = try WebPushContent.compile(parts) }
+            if platforms.contains(.fcm) { fcm = try FCMContent.compile(parts, rule: rule) }
+            if platforms.contains(.webpush) { webPush = try WebPushContent.compile(parts, rule: rule) }
         }
 
         var isEmpty: Bool { apns == nil && fcm == nil && webPush == nil }
@@ -105,6 +105,7 @@ public struct CompiledRule: Sendable {
     ///   - locale: a device's locale, or what ``matchedLocale(for:)`` made of it.
     ///   - topic: the app's APNs topic, without a suffix; unused for other platforms.
     ///   - device: the device; required if ``needsDevice``, unused otherwise.
+    ///   - badge: what the rule's `badge_sql` gave for the device's user; nil leaves the message as it is.
     /// - Returns: headers and body.
     /// - Throws: `RenderProblem`; the pairs are then `refused`.
     public func render(
@@ -113,11 +114,12 @@ public struct CompiledRule: Sendable {
         kind: DeviceKind,
         locale: String?,
         topic: String,
-        device: DeviceContext? = nil
+        device: DeviceContext? = nil,
+        badge: Int64? = nil
     ) throws(RenderProblem) -> RenderedPush {
         guard device != nil || !needsDevice else { throw .deviceNeeded }
         let variant = variants[locales.index(for: locale).map { $0 + 1 } ?? 0]
-        var scope = TemplateScope(context: context, device: device)
+        var scope = TemplateScope(context: context, device: device, badge: badge)
         switch platform {
         case .apns:
             guard let content = variant.apns else { throw .noContent(platform) }

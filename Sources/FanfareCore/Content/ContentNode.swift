@@ -8,6 +8,8 @@ indirect enum ContentNode: Sendable {
     case value(TextTemplate)
     /// A string that Fanfare fills in.
     case derived(DerivedValue)
+    /// The user's badge count: a number, or text where the provider wants strings.
+    case badge(isText: Bool)
     case array([ContentNode])
     case object([(key: String, value: ContentNode)])
 
@@ -66,7 +68,7 @@ indirect enum ContentNode: Sendable {
     /// Whether a template in it names a device or user field.
     var usesDevice: Bool {
         switch self {
-        case .literal, .derived: false
+        case .literal, .derived, .badge: false
         case .text(let template), .value(let template): template.usesDevice
         case .array(let nodes): nodes.contains(where: \.usesDevice)
         case .object(let members): members.contains { $0.value.usesDevice }

@@ -5,26 +5,27 @@ struct FCMContent: Sendable {
     /// What closes message and body.
     static let closing = Array("}}".utf8)
 
-    private let withDeadline: BodyTemplate
-    private let withoutDeadline: BodyTemplate
+    private let withDeadline: BadgedBody
+    private let withoutDeadline: BadgedBody
     let usesDevice: Bool
 
     /// Compiles the content.
     ///
     /// - Parameters:
     ///   - parts: the message, and the locale's overlay if there is one.
-    ///   - hasCollapse: whether the rule has a collapse id.
+    ///   - rule: the rule, for what stands beside the message.
     /// - Returns: nil if the message has nothing for FCM.
     /// - Throws: `RuleProblem` if FCM would refuse the message.
-    static func compile(_ parts: [MessagePart], hasCollapse: Bool) throws(RuleProblem) -> FCMContent? {
+    static func compile(_ parts: [MessagePart], rule: RuleDefinition) throws(RuleProblem) -> FCMContent? {
         var node = parts[0].node
         for part in parts.dropFirst() { node = overlaid(node, with: part.node) }
         guard hasContent(node) else { return nil }
         try check(node, path: parts[parts.count - 1].path)
-        let settled = hasCollapse ? collapsing(node) : node
+        let settled = rule.collapse == nil ? node : collapsing(node)
+        let badges = rule.badgeSQL == nil ? [] : badgePlaces(node)
         return FCMContent(
-            withDeadline: BodyTemplate(expiring(settled)),
-            withoutDeadline: BodyTemplate(settled),
+            withDeadline: BadgedBody(expiring(settled), badgeAt: badges),
+            withoutDeadline: BadgedBody(settled, badgeAt: badges),
             usesDevice: node.usesDevice
         )
     }
@@ -110,6 +111,21 @@ extension FCMContent {
             result = result.setting(["apns", "payload", key], to: nil)
         }
         return result.mergePatched(with: overlay)
+    }
+
+    /// Where a badge count is put: only where something is shown, since it would make a data message a visible one.
+    private static func badgePlaces(_ message: ContentNode) -> [BadgedBody.Place] {
+        let isShown = message["notification"]?.mergeMembers?.isEmpty == false
+        let aps = message[["apns", "payload", "aps"]]
+        let android = message[["android", "notification"]]
+        var places: [BadgedBody.Place] = []
+        if isShown || aps.map(APNSContent.hasVisiblePart) ?? false {
+            places.append(BadgedBody.Place(path: ["apns", "payload", "aps", "badge"]))
+        }
+        if isShown || android?.mergeMembers?.isEmpty == false {
+            places.append(BadgedBody.Place(path: ["android", "notification", "notification_count"]))
+        }
+        return places
     }
 
     private static func collapsing(_ message: ContentNode) -> ContentNode {

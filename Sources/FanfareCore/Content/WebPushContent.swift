@@ -7,17 +7,19 @@ struct WebPushContent: Sendable {
     static let payloadLimit = 3993
 
     private let headers: WebPushHeaders
-    private let body: BodyTemplate
+    private let body: BadgedBody
     /// The urgency if the rule gives none.
     private let urgency: String
     let usesDevice: Bool
 
     /// Compiles the content.
     ///
-    /// - Parameter parts: the message, and the locale's overlay if there is one.
+    /// - Parameters:
+    ///   - parts: the message, and the locale's overlay if there is one.
+    ///   - rule: the rule, for what stands beside the message.
     /// - Returns: nil if the message has nothing for Web Push.
     /// - Throws: `RuleProblem` if a header cannot be sent or the body is too large.
-    static func compile(_ parts: [MessagePart]) throws(RuleProblem) -> WebPushContent? {
+    static func compile(_ parts: [MessagePart], rule: RuleDefinition) throws(RuleProblem) -> WebPushContent? {
         var headers = WebPushHeaders()
         for part in parts {
             if let block = part.webPushHeaders { try headers.merge(block) }
@@ -27,7 +29,9 @@ struct WebPushContent: Sendable {
         let isBlockOnly = parts.count == 1 && patches.count == 1
         let node = isBlockOnly ? patches[0] : patches.reduce(.object([])) { $0.mergePatched(with: $1) }
         guard ["notification", "data"].contains(where: { node[$0]?.mergeMembers?.isEmpty == false }) else { return nil }
-        let body = BodyTemplate(node)
+        // The page's service worker hands it to navigator.setAppBadge; data are strings, as in FCM.
+        let badge = BadgedBody.Place(path: ["data", "badge"], isText: true)
+        let body = BadgedBody(node, badgeAt: rule.badgeSQL == nil ? [] : [badge])
         guard body.minimumSize <= payloadLimit else {
             throw RuleProblem(
                 path: parts[parts.count - 1].path,

@@ -7,8 +7,10 @@ public struct RuleDefinition: Equatable, Sendable {
     public static let nameLimit = 255
     static let keys = [
         "name", "app", "event", "when", "to", "message", "locales", "collapse", "ttl", "lane", "supersede", "backlog",
-        "delivery", "enabled",
+        "delivery", "enabled", "badge_sql",
     ]
+    /// The longest `badge_sql`, in bytes.
+    public static let badgeSQLLimit = 16 * 1024
 
     /// Unique within the app.
     public let name: String
@@ -38,6 +40,8 @@ public struct RuleDefinition: Equatable, Sendable {
     public let delivery: DeliveryGuarantee
     /// Whether it takes events at all.
     public let enabled: Bool
+    /// A query that gives users' badge counts, if given: columns user id and count, for the user ids in `$1`.
+    public let badgeSQL: String?
 
     /// Reads a rule.
     ///
@@ -70,7 +74,9 @@ public struct RuleDefinition: Equatable, Sendable {
         backlog = try reader.word("backlog", BacklogPolicy.self) ?? .send
         delivery = try reader.word("delivery", DeliveryGuarantee.self) ?? .atLeastOnce
         enabled = try reader.bool("enabled") ?? true
+        badgeSQL = try reader.string("badge_sql")
         try checkCollapse()
+        try checkBadge()
     }
 
     /// The rule as it would be written, without defaults: what is stored, and compared to see whether it changed.
@@ -90,6 +96,7 @@ public struct RuleDefinition: Equatable, Sendable {
         if backlog != .send { object["backlog"] = .string(backlog.rawValue) }
         if delivery != .atLeastOnce { object["delivery"] = .string(delivery.rawValue) }
         if !enabled { object["enabled"] = false }
+        object["badge_sql"] = badgeSQL.map(JSONValue.string)
         return .object(object)
     }
 
@@ -116,6 +123,24 @@ public struct RuleDefinition: Equatable, Sendable {
                 path: supersede ? "supersede" : "backlog",
                 reason: "needs a plain path in to, to tell whom events are for",
                 hint: "write to as $.customer_id or $.teams[*].lead"
+            )
+        }
+    }
+
+    private func checkBadge() throws(RuleProblem) {
+        guard let badgeSQL else { return }
+        if let provider = audience.selection.provider {
+            throw RuleProblem(
+                path: "badge_sql",
+                reason: "differs by user, but \(provider.rawValue) gets one request for all",
+                hint: "remove it"
+            )
+        }
+        guard badgeSQL.utf8.count <= Self.badgeSQLLimit, badgeSQL.contains("$1"), !badgeSQL.utf8.contains(0) else {
+            throw RuleProblem(
+                path: "badge_sql",
+                reason: "is too long, or does not ask for $1",
+                hint: "write SELECT user_id, count(*) FROM public.unread WHERE user_id = ANY ($1) GROUP BY user_id"
             )
         }
     }

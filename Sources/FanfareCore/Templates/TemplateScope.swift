@@ -102,6 +102,8 @@ struct TemplateScope {
     let device: DeviceContext?
     /// What bodies say beside their templates.
     var derived = DerivedValues()
+    /// The user's badge count, if `badge_sql` gave one.
+    var badge: Int64?
 
     /// Looks up the first part of a name.
     ///
