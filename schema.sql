@@ -33,7 +33,7 @@ DO $$
 DECLARE
     role_name name;
 BEGIN
-    FOREACH role_name IN ARRAY '{fanfare_owner,fanfare_daemon,fanfare_emitter,fanfare_registrar,fanfare_author,fanfare_reader}'::name[]
+    FOREACH role_name IN ARRAY '{fanfare_owner,fanfare_daemon,fanfare_emitter,fanfare_registrar,fanfare_author,fanfare_reader,fanfare_sql}'::name[]
     LOOP
         IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = role_name) THEN
             BEGIN
@@ -46,6 +46,14 @@ BEGIN
     -- A superuser needs no membership, and granting one would touch a shared row for nothing.
     IF NOT pg_has_role(current_user, 'fanfare_owner', 'MEMBER') THEN
         EXECUTE format('GRANT fanfare_owner TO %I', current_user);
+    END IF;
+    -- Only the owner of a function may give it away, and only to a role that it is a member of.
+    IF NOT pg_has_role('fanfare_owner', 'fanfare_sql', 'MEMBER') THEN
+        BEGIN
+            GRANT fanfare_sql TO fanfare_owner;
+        EXCEPTION WHEN unique_violation THEN
+            NULL;
+        END;
     END IF;
 END
 $$;
@@ -1496,6 +1504,31 @@ WHERE r.dropped_at IS NULL AND v.state = 'refused'
 UNION ALL
 SELECT 'alarm: ' || name, false, detail, since FROM fanfare.alarms
 $view$);
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- SQL that authors of rules wrote
+-- ---------------------------------------------------------------------------------------------------------------
+
+-- Runs a rule's badge_sql: its two columns are a user and that user's count, for the users in $1.
+--
+-- It has the rights of fanfare_sql, which owns it, and nobody else's: SET ROLE in the query fails inside a SECURITY
+-- DEFINER function, and a session that ran it has nothing to give back to. The caller's transaction is read-only and timed.
+-- Names outside pg_catalog are written with their schema.
+CREATE OR REPLACE FUNCTION fanfare.badges(query text, user_ids text[]) RETURNS TABLE (user_id text, badge bigint)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF NOT current_setting('transaction_read_only')::boolean THEN
+        RAISE EXCEPTION 'badges are read in read-only transactions only'
+            USING ERRCODE = '42501', HINT = 'BEGIN READ ONLY.';
+    END IF;
+    RETURN QUERY EXECUTE format(E'SELECT q.id::text, q.count::bigint FROM (%s\n) AS q (id, count)', rtrim(query, E'; \t\r\n'))
+        USING user_ids;
+END
+$$;
+
+GRANT CREATE ON SCHEMA fanfare TO fanfare_sql;
+ALTER FUNCTION fanfare.badges OWNER TO fanfare_sql;
+REVOKE CREATE ON SCHEMA fanfare FROM fanfare_sql;
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- Rights. PUBLIC has nothing.
