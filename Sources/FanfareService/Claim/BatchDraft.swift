@@ -15,6 +15,8 @@ struct BatchDraft {
         let kind: String
         /// 0 unless the message is rendered for each device.
         let deviceID: Int64
+        /// Users with the same count share a variant.
+        let badge: Int64?
     }
 
     private enum Rendered {
@@ -32,6 +34,8 @@ struct BatchDraft {
     private let events: [Int64: EventRow]
     private let newest: [Int64: Int64]
     private let fields: [Int64: DeviceContext]
+    /// Users' badge counts.
+    private let badges: [String: Int64]
     private let now: Microseconds
 
     private var rendered: [VariantKey: Rendered] = [:]
@@ -49,7 +53,8 @@ struct BatchDraft {
         app: AppIdentity,
         events: [Int64: EventRow],
         newest: [Int64: Int64],
-        fields: [Int64: DeviceContext]
+        fields: [Int64: DeviceContext],
+        badges: [String: Int64]
     ) {
         self.context = context
         self.batch = batch
@@ -61,6 +66,7 @@ struct BatchDraft {
         self.events = events
         self.newest = newest
         self.fields = fields
+        self.badges = badges
         now = context.lease.databaseNow
     }
 
@@ -227,10 +233,11 @@ struct BatchDraft {
             eventID: event.id,
             locale: rule.compiled.matchedLocale(for: device.locale),
             kind: device.kind,
-            deviceID: needsDevice ? id : 0
+            deviceID: needsDevice ? id : 0,
+            badge: fields[id]?.userID.flatMap { badges[$0] }
         )
         if let known = rendered[key] { return known }
-        let result = freshRender(event, for: device, locale: key.locale, device: needsDevice ? fields[id] : nil)
+        let result = freshRender(event, for: device, as: key, device: needsDevice ? fields[id] : nil)
         rendered[key] = result
         return result
     }
@@ -238,7 +245,7 @@ struct BatchDraft {
     private mutating func freshRender(
         _ event: EventRow,
         for device: DeviceRow,
-        locale: String?,
+        as key: VariantKey,
         device fields: DeviceContext?
     ) -> Rendered {
         do throws(RenderProblem) {
@@ -246,9 +253,10 @@ struct BatchDraft {
                 event.renderContext(ttl: timeToLive(of: event), now: now),
                 platform: provider,
                 kind: DeviceKind(rawValue: device.kind) ?? .device,
-                locale: locale,
+                locale: key.locale,
                 topic: app.topic,
-                device: fields
+                device: fields,
+                badge: key.badge
             )
             return .variant(add(push, event))
         } catch {

@@ -9,6 +9,8 @@ struct BatchPreparer {
     let targets: [Int16: Target]
     /// By the app's name.
     let apps: [String: AppIdentity]
+    /// Gives badge counts for rules that ask for them; nil for none.
+    var badges: BadgeReader?
 
     /// A batch ready to be sent, and what is already decided about its pairs.
     struct Prepared {
@@ -38,11 +40,13 @@ struct BatchPreparer {
             devices = devices.dropFirst(own.count)
             guard let rule = rules[batch.ruleVersion], let target = targets[batch.target] else { continue }
             var fields: [Int64: DeviceContext] = [:]
-            if rule.compiled.needsDevice {
+            let asksForBadges = badges != nil && rule.compiled.definition.badgeSQL != nil
+            if rule.compiled.needsDevice || asksForBadges {
                 for row in try connection.run(FetchDeviceFields(deviceIDs: batch.deviceIDs)) {
                     fields[row.deviceID] = row
                 }
             }
+            let counts = badges?.counts(of: rule, for: Set(fields.values.compactMap(\.userID))) ?? [:]
             let newest = try newestEvents(rule, events: events, on: connection)
             var drafting = BatchDraft(
                 context: context,
@@ -53,7 +57,8 @@ struct BatchPreparer {
                 app: apps[target.app] ?? AppIdentity(),
                 events: events,
                 newest: newest,
-                fields: fields
+                fields: fields,
+                badges: counts
             )
             prepared.append(drafting.finish(own))
         }

@@ -32,6 +32,8 @@ final class Claimer: Stage {
 
     func run() {
         let session = Session(options: context.database.unflushedQueue(name), stop: stopping, logger: context.logger)
+        let badges = BadgeReader(options: context.database.slices("badges"), logger: context.logger)
+        defer { badges.close() }
         var floors = ClaimFloors()
         var left: [ClaimedBatch] = []
         var leaseToken = Int64.random(in: 1..<Int64.max / 2)
@@ -45,7 +47,7 @@ final class Claimer: Stage {
             let wait = session.attempt(opened: { _ throws(PostgresError) in floors = ClaimFloors() }) {
                 connection throws(PostgresError) in
                 try giveBack(&left, owner: owner, on: connection)
-                return try claim(owner: owner, leaseToken: leaseToken, floors: &floors, left: &left, on: connection)
+                return try claim(owner, leaseToken: leaseToken, floors: &floors, left: &left, badges, on: connection)
             }
             if let wait, wait > .zero { context.bells.claim.wait(timeout: wait) }
         }
@@ -56,10 +58,11 @@ final class Claimer: Stage {
     ///
     /// - Returns: how long to wait before the next look.
     private func claim(
-        owner: Int32,
+        _ owner: Int32,
         leaseToken: Int64,
         floors: inout ClaimFloors,
         left: inout [ClaimedBatch],
+        _ badges: BadgeReader,
         on connection: PostgresConnection
     ) throws(PostgresError) -> Duration {
         let now = context.lease.databaseNow
@@ -78,7 +81,8 @@ final class Claimer: Stage {
         for batch in claimed { floors.saw(batch) }
         left = claimed
         context.counters.add { [count = Int64(claimed.count)] in $0.batchesClaimed += count }
-        let preparer = BatchPreparer(context: context, targets: context.directory.all, apps: roster.identities)
+        var preparer = BatchPreparer(context: context, targets: context.directory.all, apps: roster.identities)
+        preparer.badges = badges
         // Most urgent first: a one-off must not wait while a broadcast's tokens are read.
         for group in groups(claimed) {
             for prepared in try preparer.prepare(group, owner: owner, on: connection) {

@@ -1,0 +1,97 @@
+internal import FanfareCore
+internal import Logging
+internal import PostgresClient
+
+/// Runs rules' `badge_sql`: whoever may write rules wrote it, so it gets nothing but what was granted to `fanfare_sql`.
+///
+/// Read-only and timed, inside `fanfare.badges`, on a session of its own whose transaction is rolled back and whose state
+/// is discarded after every query. Used by one thread.
+final class BadgeReader {
+    /// What one query for one batch may take, in milliseconds.
+    static let patience = 2_000
+    /// How long a rule whose query failed is left alone, so that it holds up nobody else's pushes.
+    static let pause = 30 * Micros.second
+
+    private let options: PostgresOptions
+    private let logger: Logger
+    private var connection: PostgresConnection?
+    /// Until when a rule version's query is not run again (steady time).
+    private var pausedUntil: [Int32: Microseconds] = [:]
+
+    /// - Parameters:
+    ///   - options: how to connect; opened when a rule first needs it.
+    ///   - logger: told of queries that fail.
+    init(options: PostgresOptions, logger: Logger) {
+        self.options = options
+        self.logger = logger
+    }
+
+    /// Asks for users' badge counts.
+    ///
+    /// - Parameters:
+    ///   - rule: a rule, perhaps without `badge_sql`.
+    ///   - users: whose.
+    /// - Returns: by user; those are missing for whom the query gave no row or NULL, and all of them if it failed.
+    func counts(of rule: LoadedRule, for users: Set<String>) -> [String: Int64] {
+        guard let sql = rule.compiled.definition.badgeSQL, !users.isEmpty,
+            pausedUntil[rule.id].map({ $0 <= Clocks.steady }) ?? true
+        else { return [:] }
+        pausedUntil[rule.id] = nil
+        do throws(PostgresError) {
+            return try counts(sql, users.sorted())
+        } catch {
+            connection?.close()
+            connection = nil
+            pausedUntil[rule.id] = Clocks.steady + Self.pause
+            logger.warning(
+                "badge_sql failed; pushes go out without its badge",
+                metadata: .init([
+                    .app: "\(rule.compiled.definition.app)", .ruleName: "\(rule.compiled.definition.name)",
+                    .ruleVersion: "\(rule.version)", .error: "\(error)", .sqlState: "\(error.sqlState ?? "")",
+                    .retryMilliseconds: "\(Self.pause / Micros.millisecond)",
+                ])
+            )
+            return [:]
+        }
+    }
+
+    /// Closes the session, if it is open.
+    func close() {
+        connection?.close()
+        connection = nil
+    }
+
+    private func counts(_ sql: String, _ users: [String]) throws(PostgresError) -> [String: Int64] {
+        let connection = try opened()
+        try connection.execute("BEGIN READ ONLY; SET LOCAL statement_timeout = \(Self.patience)")
+        let table = try connection.query(
+            "SELECT user_id, badge FROM fanfare.badges($1, $2::text[])",
+            sql,
+            Self.arrayLiteral(users)
+        )
+        try connection.execute("ROLLBACK")
+        try connection.execute("DISCARD ALL")
+        var counts: [String: Int64] = [:]
+        for row in table.rows {
+            // A count that no provider can show is none.
+            guard let user = row[0], let count = row[1].flatMap({ Int64($0) }), count >= 0 else { continue }
+            counts[user] = min(count, Int64(Int32.max))
+        }
+        return counts
+    }
+
+    private func opened() throws(PostgresError) -> PostgresConnection {
+        if let connection, !connection.isClosed { return connection }
+        let fresh = try PostgresConnection.open(options)
+        connection = fresh
+        return fresh
+    }
+
+    /// The text form of a `text[]`.
+    static func arrayLiteral(_ elements: [String]) -> String {
+        let quoted = elements.map { element in
+            "\"" + element.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
+        }
+        return "{" + quoted.joined(separator: ",") + "}"
+    }
+}

@@ -1,0 +1,111 @@
+import FanfareCore
+import Logging
+import PostgresClient
+import TestKit
+import Testing
+import Threading
+
+@testable import FanfareService
+
+/// What `badge_sql` may do, and what it may not.
+@Suite(.database)
+struct BadgeReaderTests {
+    private let connection: PostgresConnection
+
+    init() throws {
+        connection = try TestDatabase.current.connect()
+        try connection.execute(
+            """
+            CREATE TABLE public.unread (user_id text, n bigint);
+            INSERT INTO public.unread VALUES ('a', 3), ('b', -1), ('c', 5000000000), ('d"\\,', 4), ('e', NULL);
+            GRANT SELECT ON public.unread TO fanfare_sql;
+            """
+        )
+    }
+
+    /// Runs a query as a rule's.
+    private func counts(_ sql: String, for users: Set<String> = ["a"]) throws -> [String: Int64] {
+        let rule: JSONValue = [
+            "name": "r", "app": "shop", "event": "e", "to": ["everyone": true], "badge_sql": .string(sql),
+            "message": ["notification": ["title": "T"]],
+        ]
+        let loaded = LoadedRule(id: 1, ruleID: 1, version: 1, compiled: try CompiledRule(json: rule))
+        let reader = BadgeReader(
+            options: PostgresOptions(url: TestDatabase.current.url),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
+        defer { reader.close() }
+        return reader.counts(of: loaded, for: users)
+    }
+
+    @Test(arguments: [
+        "SELECT user_id, n FROM public.unread WHERE user_id = ANY ($1)",
+        "SELECT user_id, sum(n) FROM public.unread WHERE user_id = ANY ($1::text[]) GROUP BY 1 -- by user\n;",
+    ])
+    func usersGetTheirCounts(sql: String) throws {
+        let counts = try counts(sql, for: ["a", "b", "c", "d\"\\,", "e", "f"])
+        #expect(counts == ["a": 3, "c": 2_147_483_647, "d\"\\,": 4], "a count below zero is none")
+    }
+
+    /// Each would change or reveal something with the daemon's rights, or those of the schema's owner.
+    @Test(arguments: [
+        "SELECT token, 1 FROM fanfare.devices WHERE $1 IS NOT NULL",
+        "SELECT 'a', 1 FROM fanfare.emit('x') WHERE $1 IS NOT NULL",
+        "WITH w AS (DELETE FROM public.unread RETURNING 1) SELECT 'a', 1 FROM w WHERE $1 IS NOT NULL",
+        "SELECT 'a', 1 WHERE set_config('role', 'fanfare_daemon', false) <> $1[1]",
+        "SELECT 'a', 1 WHERE set_config('session_authorization', 'postgres', false) <> $1[1]",
+        "SELECT 'a', 1 WHERE set_config('transaction_read_only', 'off', true) <> $1[1]",
+        "SELECT 'a', 1) AS q (id, count); DELETE FROM public.unread; SELECT ($1",
+        "SELECT 'a', 1 FROM pg_sleep(60) WHERE $1 IS NOT NULL",
+        "SELECT user_id FROM public.unread WHERE user_id = ANY ($1)", "no SQL at all: $1",
+        "SELECT 'a', 'many' WHERE $1 IS NOT NULL", "SELECT 'a', n FROM unread WHERE $1 IS NOT NULL",
+    ])
+    func nothingElseIsAllowed(sql: String) throws {
+        #expect(try counts(sql).isEmpty)
+        #expect(try connection.number("SELECT count(*) FROM public.unread") == 5)
+        #expect(try connection.number("SELECT count(*) FROM fanfare.outbox") == 0)
+    }
+
+    @Test func whatASessionKeepsIsDiscarded() throws {
+        let sql = """
+            SELECT u, CASE WHEN set_config('work_mem', '1MB', false) <> '' AND pg_try_advisory_lock(7)
+                AND current_setting('work_mem') <> '64kB' THEN 1 END FROM unnest($1) AS u
+            """
+        #expect(try counts(sql) == ["a": 1])
+        #expect(try connection.text("SELECT pg_try_advisory_lock(7)") == "t")
+    }
+
+    @Test func aQueryThatFailedIsLeftAloneForAWhile() throws {
+        let sql = "SELECT user_id, n FROM public.unread WHERE user_id = ANY ($1)"
+        let rule: JSONValue = [
+            "name": "r", "app": "shop", "event": "e", "to": ["everyone": true], "badge_sql": .string(sql),
+            "message": ["notification": ["title": "T"]],
+        ]
+        let loaded = LoadedRule(id: 1, ruleID: 1, version: 1, compiled: try CompiledRule(json: rule))
+        let log = Locked<[String]>([])
+        let logger = Logger(label: "test") { _ in LineKeeper(lines: log) }
+        let reader = BadgeReader(options: PostgresOptions(url: TestDatabase.current.url), logger: logger)
+        defer { reader.close() }
+        #expect(reader.counts(of: loaded, for: ["a"]) == ["a": 3])
+        try connection.execute("REVOKE SELECT ON public.unread FROM fanfare_sql")
+        for _ in 0..<3 { #expect(reader.counts(of: loaded, for: ["a"]).isEmpty) }
+        #expect(log.withLock(\.count) == 1, "said once")
+        #expect(log.withLock { $0.first?.contains("42501") ?? false })
+    }
+}
+
+/// Keeps what was logged.
+private struct LineKeeper: LogHandler {
+    let lines: Locked<[String]>
+    var metadata: Logger.Metadata = [:]
+    var logLevel = Logger.Level.trace
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        lines.withLock { $0.append("\(event.message) \(event.metadata ?? [:])") }
+    }
+}
