@@ -33,8 +33,17 @@ public struct Endpoint: Hashable, Sendable, CustomStringConvertible {
     /// Where Apple serves devices of development-signed builds.
     public static let apnsSandbox = Endpoint(host: "api.sandbox.push.apple.com", port: 443)
 
-    /// FCM, for messages and for topics.
+    /// Where broadcast channels of production are managed (reference: Apple, "Sending channel management requests to APNs").
+    public static let channelsProduction = Endpoint(host: "api-manage-broadcast.push.apple.com", port: 2196)
+
+    /// Where broadcast channels of development-signed builds are managed.
+    public static let channelsSandbox = Endpoint(host: "api-manage-broadcast.sandbox.push.apple.com", port: 2195)
+
+    /// FCM, for messages.
     public static let fcm = Endpoint(host: "fcm.googleapis.com", port: 443)
+
+    /// Google's Instance ID service, where FCM's topics are managed.
+    public static let fcmTopics = Endpoint(host: "iid.googleapis.com", port: 443)
 
     private init(host: String, port: UInt16) {
         self.host = host
