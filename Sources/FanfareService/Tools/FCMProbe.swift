@@ -5,8 +5,8 @@ internal import PushTransport
 
 /// Asks Google whether it gives the service account an access token, and FCM whether it takes that for the project.
 struct FCMProbe {
-    /// `!` is in no registration token.
-    private static let token = FCMTarget.token("fanfare-check!")
+    /// Nobody's: `!` is in no registration token.
+    static let token = FCMTarget.token("fanfare-check!")
     private static let grant = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 
     let credentials: Configuration.FCM
@@ -25,14 +25,32 @@ struct FCMProbe {
     /// - Returns: what was said.
     func item(_ files: CredentialFiles) -> CheckItem {
         probe.item {
-            let account = try files.serviceAccount(credentials, app: app)
-            let granted = try askForToken(account)
-            if let problem = judge(granted, of: account) { return problem }
-            guard let token = Self.accessToken(in: granted) else {
-                return CheckItem(.fail, probe.name, "\(account.tokenURI) gave no access token", advice: Self.wrongPlace)
-            }
-            return judge(try ask(account.projectID, token), project: account.projectID)
+            let access = try access(files)
+            return judge(try ask(access), project: access.project)
         }
+    }
+
+    /// An access token, and the project it is for.
+    struct Access {
+        let project: String
+        let token: String
+    }
+
+    /// Asks the token endpoint for an access token.
+    ///
+    /// - Parameter files: reads the service account.
+    /// - Returns: the token.
+    /// - Throws: ``ToolError`` with what was said instead, or why the file is of no use.
+    func access(_ files: CredentialFiles) throws -> Access {
+        let account = try files.serviceAccount(credentials, app: app)
+        let granted = try askForToken(account)
+        if let problem = judge(granted, of: account) {
+            throw ToolError(.failed, problem.detail, hint: problem.advice)
+        }
+        guard let token = Self.accessToken(in: granted) else {
+            throw ToolError(.failed, "\(account.tokenURI) gave no access token", hint: Self.wrongPlace)
+        }
+        return Access(project: account.projectID, token: token)
     }
 
     private static let wrongPlace = "Is token_uri in the service account's file the one that Google wrote?"
@@ -47,18 +65,28 @@ struct FCMProbe {
         return try form.send()
     }
 
-    private func ask(_ project: String, _ token: String) throws -> PushAnswer {
+    private func ask(_ access: Access) throws -> PushAnswer {
+        let message = FCMRequest.validatingOnly(Array("{\"message\":{".utf8))
+        return try ask(message + Self.token.insertion + Array("}}".utf8), access)
+    }
+
+    /// Sends one request to FCM.
+    ///
+    /// - Parameters:
+    ///   - body: the request's body.
+    ///   - access: whose project it goes to.
+    /// - Returns: the answer, or what became of the request.
+    /// - Throws: if the transport cannot be made.
+    func ask(_ body: [UInt8], _ access: Access) throws -> PushAnswer {
         let head = try HeaderBlock([
-            HeaderField("authorization", "Bearer \(token)"),
+            HeaderField("authorization", "Bearer \(access.token)"),
             HeaderField("content-type", "application/json"),
         ])
-        let message = FCMRequest.validatingOnly(Array("{\"message\":{".utf8))
         let request = try PushRequest(
             tag: 1,
-            path: Array(FCMRequest.path(project: project).utf8),
+            path: Array(FCMRequest.path(project: access.project).utf8),
             head: head,
-            body: PushBody(message, suffix: Array("}}".utf8)),
-            insertion: Self.token.insertion
+            body: PushBody(body)
         )
         var options = TransportOptions()
         options.caFile = credentials.caFile

@@ -65,7 +65,7 @@ struct StatementCatalog {
             INSERT INTO fanfare.prune_fuses (app_id, environment, blown_at, evidence) VALUES (1, 'sandbox', now(), 'weak');
             INSERT INTO fanfare.stats_pending (rule_version, target_id, outcome, pairs) VALUES (1, 1, 1, 1);
             SELECT fanfare.put_rule('{"app": "shop", "name": "new"}'), fanfare.adopt('here');
-            SELECT fanfare.register_device('shop', 'apns', 'dead');
+            SELECT fanfare.register_device('shop', 'apns', 'dead'), fanfare.register_device('shop', 'fcm', 'android');
             UPDATE fanfare.devices SET disabled_at = now(), disabled_reason = 'Unregistered' WHERE token = 'dead';
             """
         )
@@ -229,6 +229,7 @@ struct StatementCatalog {
         return [
             ListDevices(filter: DeviceFilter()),
             ShowDevice(id: parts.device),
+            ListTokens(filter: FCMDeviceFilter(app: "shop"), after: 0, limit: 10),
             RegisterDevice(registration: DeviceRegistration(app: "shop", platform: "apns", token: "abcd")),
             UnregisterDevice(app: "shop", platform: "apns", token: parts.token),
             SubscribeDevices(ids: [parts.device], topic: "sport"),

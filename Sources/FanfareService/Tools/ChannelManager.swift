@@ -1,0 +1,153 @@
+internal import FanfareCore
+internal import HTTP2Client
+internal import PushCrypto
+internal import PushTransport
+
+/// Makes, lists and deletes an app's broadcast channels at APNs, which Live Activities listen to (Apple, "Sending channel
+/// management requests to APNs").
+///
+/// Blocks the calling thread while APNs is asked.
+public struct ChannelManager: Sendable {
+    /// What APNs keeps for devices that are offline; fixed when the channel is made.
+    public enum Storage: Int64, Sendable {
+        /// Nothing: more may be published, and `ttl` must be left out.
+        case nothing = 0
+        /// The newest message, for up to 8 hours.
+        case newest = 1
+    }
+
+    private let app: String
+    private let credentials: Configuration.APNS
+    private let origin: Endpoint
+    private let files: CredentialFiles
+
+    /// Takes an app's credentials from a configuration; nothing is connected yet.
+    ///
+    /// - Parameters:
+    ///   - configuration: checked values.
+    ///   - app: the app.
+    ///   - isSandbox: whether the channels are those of development builds.
+    ///   - environment: variables of the process, for `CREDENTIALS_DIRECTORY`.
+    /// - Throws: ``ToolError`` if the app has no credentials for APNs.
+    public init(
+        _ configuration: Configuration,
+        app: String,
+        isSandbox: Bool,
+        environment: [String: String]
+    ) throws(ToolError) {
+        guard let credentials = configuration.apps[app]?.apns else {
+            throw ToolError(.configuration, "app \(app) has no apns credentials", hint: "Configure apps.\(app).apns.")
+        }
+        self.app = app
+        self.credentials = credentials
+        origin = Self.origin(isSandbox ? credentials.sandboxEndpoint : credentials.endpoint)
+        files = CredentialFiles(environment: environment)
+    }
+
+    /// Apple manages channels on hosts of their own; a simulator or gateway does all in one place.
+    private static func origin(_ endpoint: Endpoint) -> Endpoint {
+        switch endpoint {
+        case .apnsProduction: .channelsProduction
+        case .apnsSandbox: .channelsSandbox
+        default: endpoint
+        }
+    }
+
+    /// Makes a channel.
+    ///
+    /// - Parameter storage: what is kept for devices that are offline.
+    /// - Returns: its id, which devices subscribe with and rules name in `to.channel`.
+    /// - Throws: ``ToolError``.
+    public func create(_ storage: Storage) throws(ToolError) -> String {
+        let body: JSONValue = ["message-storage-policy": JSONValue(storage.rawValue), "push-type": "LiveActivity"]
+        let answer = try ask("POST", "channels", body: body.encoded, expecting: 201)
+        guard let id = answer.headers["apns-channel-id"], !id.isEmpty else {
+            throw ToolError(
+                .failed,
+                "APNs made a channel and did not say its id",
+                hint: "`fanfare channels list` shows it."
+            )
+        }
+        return id
+    }
+
+    /// Lists the app's channels.
+    ///
+    /// - Returns: their ids.
+    /// - Throws: ``ToolError``.
+    public func list() throws(ToolError) -> [String] {
+        let answer = try ask("GET", "all-channels", expecting: 200)
+        guard let ids = (try? JSONValue(parsing: answer.body))?["channels"]?.arrayValue else {
+            throw ToolError(.failed, "APNs answered without a list of channels", at: "\(origin)")
+        }
+        return ids.compactMap(\.stringValue)
+    }
+
+    /// Deletes a channel for good; what was published before may still arrive.
+    ///
+    /// - Parameter id: the channel.
+    /// - Throws: ``ToolError``, also if there is none.
+    public func delete(_ id: String) throws(ToolError) {
+        _ = try ask("DELETE", "channels", channel: id, expecting: 204)
+    }
+
+    private func ask(
+        _ method: String,
+        _ place: String,
+        channel: String? = nil,
+        body: [UInt8] = [],
+        expecting status: UInt16
+    ) throws(ToolError) -> ManagementAnswer {
+        let answer: ManagementAnswer
+        do {
+            answer = try request(method, place, channel: channel, body: body).send(keeping: ["apns-channel-id"])
+        } catch {
+            throw ToolError(error)
+        }
+        guard answer.status != status else { return answer }
+        guard answer.status != 0 else {
+            let hint = "Is \(origin) reachable from here, and its certificate trusted?"
+            throw ToolError(.unavailable, "no answer: \(answer.detail)", at: "\(origin)", hint: hint)
+        }
+        let reason = APNSErrorBody(parsing: answer.body).reason ?? "no reason"
+        throw ToolError(.failed, "APNs says \(answer.status) \(reason)", at: "\(origin)", hint: Self.hint(reason))
+    }
+
+    private func request(
+        _ method: String,
+        _ place: String,
+        channel: String?,
+        body: [UInt8]
+    ) throws -> ManagementRequest {
+        var fields: [HeaderField] = []
+        if let channel { fields.append(try HeaderField("apns-channel-id", channel)) }
+        let certificate = try files.certificate(credentials, app: app, now: Clocks.wall / Micros.second)
+        if certificate == nil {
+            let key = try files.signingKey(credentials, app: app)
+            let tokens = ProviderTokens(key: key, keyID: credentials.keyID, teamID: credentials.teamID)
+            let token = try tokens.current(at: Clocks.steady, wall: Clocks.wall)
+            if let authorization = token.authorization {
+                fields.append(try HeaderField("authorization", authorization))
+            }
+        }
+        let url = try HTTPSURL("\(origin)/1/apps/\(credentials.topic)/\(place)")
+        var request = ManagementRequest(method, url, fields: fields, body: body)
+        request.caFile = credentials.caFile
+        request.clientCertificate = certificate.map {
+            ClientCertificate(chain: $0.chainPEM, privateKey: $0.privateKeyPEM)
+        }
+        return request
+    }
+
+    private static func hint(_ reason: String) -> String {
+        switch reason {
+        case "FeatureNotEnabled": "Enable broadcasts for the App ID on Apple's developer site."
+        case "CannotCreateChannelConfig": "An app has at most 10,000 channels in an environment; delete some."
+        case "ChannelNotRegistered", "BadChannelId": "`fanfare channels list` shows those there are."
+        case "TopicDisallowed", "TopicMismatch": "Is topic the app's bundle id, and the credential allowed for it?"
+        case "InvalidProviderToken": "Do team_id, key_id and key_file belong together?"
+        case "TooManyRequests", "InternalServerError", "ServiceUnavailable", "Shutdown": "Try again later."
+        default: "Look up the reason in Apple's documentation of broadcasts."
+        }
+    }
+}

@@ -1,0 +1,94 @@
+public import FanfareCore
+internal import Foundation
+internal import PushCrypto
+
+/// When one of an app's credentials ends.
+public struct CredentialExpiry: Sendable {
+    /// The app.
+    public let app: String
+    /// Which credential, such as `APNs certificate`.
+    public let credential: String
+    /// When it ends, in seconds since 1970; nil for those that hold until somebody revokes them.
+    public let endsAt: Int64?
+    /// Why it is of no use now; nil if it is.
+    public let problem: String?
+
+    /// The credential as JSON.
+    public var json: JSONValue {
+        [
+            "app": .string(app), "credential": .string(credential),
+            "ends_at": JSONValue(orNull: endsAt.map(Self.date)), "problem": JSONValue(orNull: problem),
+        ]
+    }
+
+    /// A table for people; empty if there are no credentials.
+    ///
+    /// - Parameters:
+    ///   - all: the credentials.
+    ///   - now: seconds since 1970.
+    /// - Returns: the table.
+    public static func text(_ all: [CredentialExpiry], now: Int64) -> String {
+        guard !all.isEmpty else { return "" }
+        var table = TextTable(["app", "credential", "ends", "left"])
+        for item in all {
+            let left = item.endsAt.map { "\(max(0, $0 - now) / 86_400)d" } ?? ""
+            table.append([
+                item.app, item.credential, item.problem ?? item.endsAt.map(date) ?? "when it is revoked",
+                item.problem == nil ? left : "",
+            ])
+        }
+        return table.text
+    }
+
+    private static func date(_ seconds: Int64) -> String {
+        Date(timeIntervalSince1970: TimeInterval(seconds)).ISO8601Format()
+    }
+}
+
+extension Configuration {
+    /// When the apps' credentials end, as their files say: those this machine has, whatever other daemons use.
+    ///
+    /// - Parameters:
+    ///   - environment: variables of the process, for `CREDENTIALS_DIRECTORY`.
+    ///   - now: seconds since 1970.
+    /// - Returns: one for each credential, by app.
+    public func credentialExpiries(environment: [String: String], now: Int64) -> [CredentialExpiry] {
+        let files = CredentialFiles(environment: environment)
+        return apps.sorted { $0.key < $1.key }.flatMap { name, app in
+            var all: [CredentialExpiry] = []
+            func look(_ credential: String, _ body: () throws(DaemonError) -> Int64?) {
+                do throws(DaemonError) {
+                    let end = try body()
+                    all.append(CredentialExpiry(app: name, credential: credential, endsAt: end, problem: nil))
+                } catch {
+                    all.append(
+                        CredentialExpiry(app: name, credential: credential, endsAt: nil, problem: error.reason)
+                    )
+                }
+            }
+            if let apns = app.apns, apns.certificateFile != nil {
+                look("APNs certificate") { () throws(DaemonError) in
+                    try files.certificate(apns, app: name, now: now)?.notAfter
+                }
+            } else if let apns = app.apns {
+                look("APNs key") { () throws(DaemonError) in
+                    _ = try files.signingKey(apns, app: name)
+                    return nil
+                }
+            }
+            if let fcm = app.fcm {
+                look("FCM service account") { () throws(DaemonError) in
+                    _ = try files.serviceAccount(fcm, app: name)
+                    return nil
+                }
+            }
+            if let webPush = app.webPush {
+                look("VAPID key") { () throws(DaemonError) in
+                    _ = try files.vapidKey(webPush, app: name)
+                    return nil
+                }
+            }
+            return all
+        }
+    }
+}

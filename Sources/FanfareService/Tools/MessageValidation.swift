@@ -1,0 +1,71 @@
+public import FanfareCore
+internal import PushTransport
+
+/// What FCM says of a message that it is asked to look at and not to deliver.
+public struct MessageValidation: Sendable {
+    /// Whether FCM takes it.
+    public let isTaken: Bool
+    /// What it said, in its own words where it refused.
+    public let detail: String
+
+    /// Both as JSON.
+    public var json: JSONValue { ["taken": .bool(isTaken), "detail": .string(detail)] }
+}
+
+extension RuleExplanation {
+    /// Asks FCM whether it would take the message (`validate_only`).
+    ///
+    /// - Parameters:
+    ///   - configuration: names the app's service account.
+    ///   - token: whom it is addressed to; nil for a token that nobody has, whose refusal is no complaint about the message.
+    ///   - environment: variables of the process, for `CREDENTIALS_DIRECTORY`.
+    /// - Returns: what FCM said; nil for other providers and where nothing would be sent.
+    /// - Throws: ``ToolError`` if FCM cannot be asked.
+    public func validate(
+        _ configuration: Configuration,
+        token: String? = nil,
+        environment: [String: String]
+    ) throws(ToolError) -> MessageValidation? {
+        guard provider == .fcm, problem == nil else { return nil }
+        guard let credentials = configuration.apps[app]?.fcm else {
+            throw ToolError(
+                .configuration,
+                "app \(app) has no fcm credentials",
+                hint: "Set apps.\(app).fcm.service_account_file."
+            )
+        }
+        do {
+            let probe = FCMProbe(app: app, credentials: credentials)
+            let access = try probe.access(CredentialFiles(environment: environment))
+            let body = try validating(token)
+            return try Self.judge(probe.ask(body, access), isTokenOurs: token == nil)
+        } catch {
+            throw ToolError(error)
+        }
+    }
+
+    /// The request's body, addressed and marked.
+    private func validating(_ token: String?) throws -> [UInt8] {
+        let request = try JSONValue(parsing: body)
+        var message = request["message"]?.objectValue ?? JSONObject()
+        if message["token"] != nil { message["token"] = .string(token ?? "fanfare-check!") }
+        let marked: JSONValue = ["validate_only": true, "message": .object(message)]
+        return marked.encoded
+    }
+
+    private static func judge(_ answer: PushAnswer, isTokenOurs: Bool) throws(ToolError) -> MessageValidation {
+        guard answer.fate == .answered else { throw ToolError(.unavailable, "FCM did not answer: \(answer.detail)") }
+        if answer.status == 200 { return MessageValidation(isTaken: true, detail: "FCM takes it") }
+        let error = FCMErrorBody(parsing: answer.body)
+        let isAboutToken = answer.status == 400 && error.namesToken || error.errorCode == "UNREGISTERED"
+        if isTokenOurs && isAboutToken {
+            return MessageValidation(
+                isTaken: true,
+                detail: "FCM takes it; only the token, which is nobody's, was refused"
+            )
+        }
+        let said = (try? JSONValue(parsing: answer.body))?["error"]?["message"]?.stringValue ?? ""
+        let words = [error.reason ?? "", String(said.prefix(300))].filter { !$0.isEmpty }.joined(separator: ": ")
+        return MessageValidation(isTaken: false, detail: "FCM says \(answer.status) \(words)")
+    }
+}
