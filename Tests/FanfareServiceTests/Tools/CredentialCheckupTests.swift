@@ -65,6 +65,28 @@ import Testing
         #expect(locked.detail.contains("set certificate_password_file"))
     }
 
+    @Test func aWrongPasswordIsSaidAndAPEMFileNeedsNone() throws {
+        try openssl.makeCertificate(days: 100)
+        try openssl.write("password", "wrong\n")
+        let locked = try #require(items(certificate()).first)
+        #expect(locked.level == .fail)
+        #expect(locked.detail.contains("password"), "\(locked.detail)")
+        #expect(!locked.detail.contains("wrong"), "what was tried is not shown")
+        try openssl.write("both.pem", openssl.read("push.pem") + openssl.read("push.key"))
+        var app = certificate(password: false)
+        app.apns?.certificateFile = openssl.path("both.pem")
+        let plain = try #require(items(app).first)
+        #expect(plain.level == .ok, "\(plain.detail)")
+        #expect(plain.detail.hasSuffix(", for com.example.shop"))
+        try openssl.run("ec", "-in", "push.key", "-aes256", "-passout", "pass:secret", "-out", "locked.key")
+        try openssl.write("both.pem", openssl.read("push.pem") + openssl.read("locked.key"))
+        #expect(try #require(items(app).first).level == .fail, "a key with a password, and none is configured")
+        try openssl.write("password", "secret\n")
+        app.apns?.certificatePasswordFile = openssl.path("password")
+        let opened = try #require(items(app).first)
+        #expect(opened.level == .ok, "\(opened.detail)")
+    }
+
     @Test func aServiceAccountNamesItsProject() throws {
         try openssl.makeServiceAccount(project: "shop-1234")
         var fcm = Configuration.FCM()
