@@ -10,7 +10,8 @@ struct Fanfare: AsyncParsableCommand {
         version: version,
         subcommands: [
             Serve.self, Dev.self, Migrate.self, Adopt.self, Check.self, Status.self, Emit.self, Devices.self,
-            Rules.self, Tail.self, Explain.self, VAPIDKeys.self, SandboxCommand.self, BenchCommand.self, Version.self,
+            Topics.self, Channels.self, Rules.self, Tail.self, Explain.self, VAPIDKeys.self, SandboxCommand.self,
+            BenchCommand.self, Version.self,
         ]
     )
 }

@@ -28,6 +28,9 @@ private func line(with word: String, in lines: AsyncStream<String>) async -> Str
 @Suite struct CommandLineTests {
     @Test(arguments: [
         ["--bogus"], ["emit"], ["emit", "t", "[1]"], ["emit", "t", "{}", "--ttl", "soon"], ["nonsense"],
+        ["topics", "subscribe", "t", "--app", "shop"],
+        ["topics", "subscribe", "t", "--app", "shop", "--all", "--user", "u"],
+        ["channels", "create"], ["explain", "rules.yaml", "--token", "t"],
     ])
     func mistakesOfUsageEndWith64(arguments: [String]) async throws {
         let program = try FanfareBinary.path()

@@ -1,0 +1,82 @@
+import ArgumentParser
+import FanfareCore
+import FanfareService
+
+/// `fanfare topics`: FCM's own topics.
+struct Topics: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Subscribe devices to FCM's own topics, or end that.",
+        discussion: """
+            For rules with `to: { fcm_topic: … }` or `fcm_condition`: FCM, not Fanfare, keeps who is subscribed. Topics of \
+            Fanfare are changed by `fanfare devices subscribe` and in SQL.
+            """,
+        subcommands: [Subscribe.self, Unsubscribe.self]
+    )
+
+    /// Which devices.
+    struct Selection: ParsableArguments {
+        @OptionGroup var options: GlobalOptions
+
+        @Argument(help: "FCM's topic.")
+        var topic: String
+
+        @Option(help: "The app.")
+        var app: String
+
+        @Option(help: "Subscribers of this topic of Fanfare's.")
+        var subscribersOf: String?
+
+        @Option(help: "Devices of this user; may be repeated.")
+        var user: [String] = []
+
+        @Flag(help: "All of the app's FCM devices.")
+        var all = false
+
+        @Flag(help: "Only count them.")
+        var dryRun = false
+
+        func validate() throws {
+            guard all != (subscribersOf != nil || !user.isEmpty) else {
+                throw ValidationError("Give --subscribers-of, --user, or --all.")
+            }
+        }
+
+        func set(_ isSubscribed: Bool) throws {
+            let configuration = try options.load()
+            var filter = FCMDeviceFilter(app: app)
+            filter.topic = subscribersOf
+            filter.users = user.isEmpty ? nil : user
+            let database = try ToolDatabase(configuration, environment: options.environment)
+            var manager = try TopicManager(configuration, app: app, environment: options.environment)
+            var tally = TopicTally()
+            var count = 0
+            try database.forEachToken(filter) { tokens throws(ToolError) in
+                count += tokens.count
+                if !dryRun { tally += try manager.set(tokens, of: topic, isSubscribed) }
+            }
+            guard !dryRun else {
+                return options.show(["devices": .number(JSONNumber(Int64(count)))], "\(count) devices")
+            }
+            options.show(tally.json, tally.text)
+            if !tally.isComplete { throw ExitCode.failure }
+        }
+    }
+
+    /// `fanfare topics subscribe`.
+    struct Subscribe: ParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Subscribe devices to one of FCM's topics.")
+
+        @OptionGroup var selection: Selection
+
+        func run() throws { try selection.set(true) }
+    }
+
+    /// `fanfare topics unsubscribe`.
+    struct Unsubscribe: ParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "End devices' subscriptions to one of FCM's topics.")
+
+        @OptionGroup var selection: Selection
+
+        func run() throws { try selection.set(false) }
+    }
+}
