@@ -28,6 +28,25 @@ import Testing
         for rule in file.rules { _ = try RuleDefinition(json: rule.json) }
     }
 
+    /// Whoever copies a rule from the manual gets one that works.
+    @Test func theReadmesRulesMakeSense() throws {
+        let readme = try String(contentsOf: Self.root.appending(path: "README.md"), encoding: .utf8)
+        let blocks = readme.components(separatedBy: "```yaml\n").dropFirst()
+            .compactMap { $0.components(separatedBy: "```").first }.filter { $0.hasPrefix("- name:") }
+        let folder = FileManager.default.temporaryDirectory.appending(path: "fanfare-readme-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        var names: [String] = []
+        for (number, block) in blocks.enumerated() {
+            let file = folder.appending(path: "\(number).yaml")
+            try block.write(to: file, atomically: true, encoding: .utf8)
+            for rule in try RulesFile.load(file.path).rules {
+                names.append(try CompiledRule(json: rule.json).definition.name)
+            }
+        }
+        #expect(names == ["order-shipped", "delivery-starts", "delivery-moves", "delivery-ends"])
+    }
+
     @Test func theUnitGivesTheDaemonTimeToDrainAndReloadsByHUP() throws {
         let unit = try String(
             contentsOf: Self.root.appending(path: "systemd/fanfare.service"),
