@@ -157,7 +157,7 @@ if withSandbox {
             name: "fanfare",
             dependencies: [
                 "CurlBaseline", "FanfareCore", "FanfareService", "HTTP2Client", "HTTP2Engine", "PostgresClient",
-                "PrivateCluster", "PushSandbox", "PushTransport", "Threading",
+                "PrivateCluster", "PushCrypto", "PushSandbox", "PushTransport", "Threading",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 logging, serviceLifecycle, unixSignals,
             ],

@@ -23,7 +23,7 @@ struct ArchitectureTests {
         ],
         // The bench sends through the transports, and compares with libcurl alone.
         "fanfare": [
-            "FanfareCore", "FanfareService", "HTTP2Client", "HTTP2Engine", "PostgresClient", "PrivateCluster",
+            "FanfareCore", "FanfareService", "HTTP2Client", "HTTP2Engine", "PostgresClient", "PrivateCluster", "PushCrypto",
             "PushSandbox", "PushTransport",
             "CurlBaseline", "Threading", "ArgumentParser", "Logging", "ServiceLifecycle", "UnixSignals",
         ],
