@@ -128,12 +128,11 @@ public final class HTTP2Engine: PushTransport {
         let taken = requests.prefix(freeSlots)
         inFlight += taken.count
         var rest = taken
-        while let first = rest.first {
+        while !rest.isEmpty {
             guard let (connection, room) = connectionForNext() else {
                 for request in rest { enqueue(request) }
                 break
             }
-            precondition(first.origin.map { $0 == setting.endpoint } ?? true, "a request for another origin")
             for request in rest.prefix(room) { hand(request, to: connection, submittedAt: now) }
             rest = rest.dropFirst(room)
         }
@@ -171,6 +170,7 @@ public final class HTTP2Engine: PushTransport {
 
     /// Gives a request its place on a connection.
     func hand(_ request: PushRequest, to connection: Connection, submittedAt: MonotonicTime) {
+        precondition(request.origin.map { $0 == setting.endpoint } ?? true, "a request for another origin")
         connection.session.table.put(request, headerTable(of: request.head), submittedAt: submittedAt)
         connection.machine.attach()
     }

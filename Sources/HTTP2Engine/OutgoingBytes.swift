@@ -6,6 +6,8 @@ struct OutgoingBytes: ~Copyable {
     private var buffer: UnsafeMutableRawBufferPointer
     private var start = 0
     private var end = 0
+    /// What was shown last and not taken.
+    private var offered = 0
 
     init() {
         // A slice less one byte, and one more frame.
@@ -26,12 +28,17 @@ struct OutgoingBytes: ~Copyable {
 
     /// Shows the next bytes, at most a slice.
     ///
-    /// - Parameter body: tells how many it took.
+    /// What was not taken is shown again as it was, though more has come: OpenSSL may have made a record of it, and would
+    /// send that and only then find no room for the rest, so that nobody could say what had been taken.
+    ///
+    /// - Parameter body: takes all of it or nothing, and tells how many bytes that were.
     /// - Returns: the same.
     mutating func withNext(_ body: (UnsafeRawBufferPointer) -> Int) -> Int {
-        let next = unsafe UnsafeRawBufferPointer(rebasing: buffer[start..<min(end, start + Self.slice)])
-        let taken = unsafe body(next)
+        if offered == 0 { offered = min(count, Self.slice) }
+        let taken = unsafe body(UnsafeRawBufferPointer(rebasing: buffer[start..<start + offered]))
+        guard taken > 0 else { return 0 }
         start += taken
+        offered = 0
         if start == end { (start, end) = (0, 0) }
         return taken
     }

@@ -35,6 +35,7 @@ final class SessionCallbacks: @unchecked Sendable {
         // A peer that makes us answer and does not read is hostile or broken.
         unsafe nghttp2_option_set_max_outbound_ack(option, 128)
         unsafe nghttp2_option_set_max_settings(option, 32)
+        unsafe nghttp2_option_set_max_reserved_remote_streams(option, 0)
         unsafe nghttp2_option_set_no_closed_streams(option, 1)
     }
 
