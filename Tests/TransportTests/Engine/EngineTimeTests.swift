@@ -1,0 +1,137 @@
+import Glibc
+import PushTransport
+import TestKit
+import Testing
+import Threading
+
+@testable import HTTP2Engine
+
+/// What time does to an engine's connections, with a clock that the test sets.
+@Suite(.timeLimit(.minutes(2)))
+struct EngineTimeTests {
+    /// A clock that stands until it is set.
+    private final class ManualClock: Sendable {
+        private let time = Locked<MonotonicTime>(1_000_000_000)
+
+        var now: MonotonicTime { time.withLock { $0 } }
+
+        func advance(seconds: Int64) { time.withLock { $0 += seconds * 1_000_000_000 } }
+    }
+
+    /// It answers the first request and is silent from then on.
+    @Test func aPeerThatDoesNotAnswerAPingIsGone() async throws {
+        let server = try await TLSServer.start(
+            host: "localhost",
+            saying: Transport.engine.accepted,
+            by: Transport.engine.scriptedProtocol
+        )
+        let (endpoint, options) = (try server.endpoint, server.options)
+        let requests = try someRequests(2, deadline: .seconds(3600))
+        let (answers, states) = try await onThread("sender") {
+            let clock = ManualClock()
+            let engine = try HTTP2Engine(endpoint: endpoint, options: options) { clock.now }
+            var answers: [PushAnswer] = []
+            _ = engine.submit(requests[..<1])
+            while answers.isEmpty { engine.poll(timeout: .milliseconds(20), into: &answers) }
+            _ = engine.submit(requests[1...])
+            engine.poll(timeout: .zero, into: &answers)
+            var states = [engine.state]
+            for seconds: Int64 in [9, 2, 4, 2] {
+                clock.advance(seconds: seconds)
+                engine.poll(timeout: .zero, into: &answers)
+                engine.poll(timeout: .zero, into: &answers)
+                states.append(engine.state)
+            }
+            engine.close(into: &answers)
+            return (answers, states)
+        }
+        await server.stop()
+        #expect(answers.map(\.fate) == [.answered, .ambiguous])
+        #expect(answers.last?.cause == .lost)
+        #expect(answers.last?.detail == "the server did not answer a PING")
+        #expect(states.map(\.lost) == [0, 0, 0, 0, 1])
+        #expect(states.last?.open == 0)
+    }
+
+    /// The kernel accepts the connection, and nobody reads.
+    @Test func aHandshakeThatHangsIsGivenUp() async throws {
+        let listener = try Listener()
+        let endpoint = try Endpoint("https://127.0.0.1:\(listener.port)")
+        let requests = try someRequests(1)
+        let (answers, state) = try await onThread("sender") {
+            let clock = ManualClock()
+            let engine = try HTTP2Engine(endpoint: endpoint, options: TransportOptions()) { clock.now }
+            var answers: [PushAnswer] = []
+            _ = engine.submit(requests[...])
+            engine.poll(timeout: .zero, into: &answers)
+            clock.advance(seconds: 9)
+            engine.poll(timeout: .zero, into: &answers)
+            #expect(answers.isEmpty && engine.state.opening == 1)
+            clock.advance(seconds: 2)
+            engine.poll(timeout: .zero, into: &answers)
+            return (answers, engine.state)
+        }
+        #expect(answers.map(\.fate) == [.notSent] && answers.map(\.cause) == [.connect])
+        #expect(answers.first?.detail == "connecting took too long")
+        #expect(state.failedConnectsInARow == 1 && state.opening == 0)
+    }
+
+    /// `localhost` is `::1` first in many places, where this server does not listen.
+    @Test func everyAddressIsTried() async throws {
+        let listener = try Listener()
+        let endpoint = try Endpoint("https://localhost:\(listener.port)")
+        try await onThread("dialer") {
+            let waker = try EventWaker.open()
+            let dialer = Dialer(endpoint, TransportOptions(), waking: waker, now: 0)
+            var progress = dialer.advance(now: 0)
+            while progress == .waiting {
+                var wakes = pollfd(fd: waker.descriptor, events: Int16(POLLIN), revents: 0)
+                var connects = pollfd(fd: dialer.descriptor, events: Int16(POLLOUT), revents: 0)
+                _ = dialer.descriptor < 0 ? poll(&wakes, 1, 5000) : poll(&connects, 1, 5000)
+                waker.reset()
+                progress = dialer.advance(now: 0)
+            }
+            guard case .connected(let descriptor) = progress else {
+                Issue.record("\(progress)")
+                return
+            }
+            close(descriptor)
+        }
+    }
+
+    @Test func namesThatDoNotExistAreNotSent() async throws {
+        let requests = try someRequests(1)
+        let delivery = try await deliver(
+            requests,
+            to: Endpoint("https://no-such-host.invalid"),
+            TransportOptions(),
+            by: .engine
+        )
+        #expect(delivery.answers.map(\.cause) == [.connect])
+        #expect(delivery.answers.first?.detail.contains("no-such-host.invalid could not be resolved") == true)
+    }
+}
+
+/// A socket on 127.0.0.1 that listens and never accepts.
+private final class Listener: Sendable {
+    let port: UInt16
+    private let descriptor: Int32
+
+    init() throws {
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let handle = descriptor
+        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { name in
+                bind(handle, name, size) == 0 && listen(handle, 8) == 0 && getsockname(handle, name, &size) == 0
+            }
+        }
+        try #require(isBound)
+        port = UInt16(bigEndian: address.sin_port)
+    }
+
+    deinit { close(descriptor) }
+}
