@@ -28,6 +28,11 @@ struct ArchitectureTests {
             "CurlBaseline", "Threading", "ArgumentParser", "Logging", "ServiceLifecycle", "UnixSignals",
         ],
     ]
+    /// The one target behind which each C module lies; what two transports and the signing of tokens need lies behind two.
+    static let owners: [String: Set<String>] = [
+        "CPostgres": ["PostgresClient"], "CCurl": ["HTTP2Client"], "CNGHTTP2": ["HTTP2Engine"],
+        "COpenSSL": ["HTTP2Engine", "PushCrypto"],
+    ]
     static let everybody: Set<String> = ["Foundation", "FoundationNetworking", "Glibc"]
     /// The C libraries and threads; and the command line, for the bench's yardstick in C.
     static let mayBeUnsafe: Set<String> = [
@@ -49,6 +54,16 @@ struct ArchitectureTests {
                 #expect(line.access == "internal", "\(file.path) imports \(line.module)")
             }
         }
+    }
+
+    @Test func cModulesLieBehindTheirOwners() throws {
+        var importers: [String: Set<String>] = [:]
+        for file in SourceFile.all {
+            for line in file.imports where Self.isCModule(line.module) {
+                importers[line.module, default: []].insert(file.target)
+            }
+        }
+        #expect(importers == Self.owners)
     }
 
     @Test func unsafeCodeStaysBehindItsWalls() throws {
