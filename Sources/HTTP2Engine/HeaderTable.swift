@@ -56,29 +56,29 @@ final class HeaderTable {
     ///
     /// - Parameters:
     ///   - slot: where it is; its text is filled.
-    ///   - request: the request.
+    ///   - content: what the slot keeps alive; by pointer, since a copy of the request counts five references.
     ///   - session: the session.
     ///   - namesVarying: whether the varying field goes into HPACK's table this time, as Apple advises for the first: later
     ///     ones then name it by its number.
     /// - Returns: the stream, or nghttp2's error code.
     func submit(
         _ slot: UnsafeMutablePointer<Slot>,
-        _ request: borrowing PushRequest,
+        of content: UnsafePointer<SlotTable.Content>,
         to session: OpaquePointer,
         namesVarying: Bool
     ) -> Int32 {
-        let path = request.path
-        let varying = request.varyingValue
+        let path = unsafe content.pointee.request.path
+        let varying = unsafe content.pointee.request.varyingValue
         unsafe slot.pointee.reserveText(path.count + varying.count + 20)
         var next = unsafe slot.pointee.text
         unsafe place(path, at: &next, Self.path)
-        unsafe placeNumber(request.contentLength, at: &next, Self.length)
+        unsafe placeNumber(slot.pointee.contentLength, at: &next, Self.length)
         if block.varyingName != nil {
             unsafe place(varying, at: &next, Self.varying)
             let flag = namesVarying ? 0 : UInt8(NGHTTP2_NV_FLAG_NO_INDEX.rawValue)
             unsafe fields[Self.varying].flags = Self.keep | flag
         }
-        let read: nghttp2_data_source_read_callback? = unsafe request.contentLength == 0 ? nil : readBody
+        let read: nghttp2_data_source_read_callback? = unsafe slot.pointee.contentLength == 0 ? nil : readBody
         return unsafe cnghttp2_submit(session, fields, count, read, slot)
     }
 
