@@ -23,7 +23,8 @@ struct ArchitectureTests {
         ],
         // The bench sends through the transports, and compares with libcurl alone.
         "fanfare": [
-            "FanfareCore", "FanfareService", "HTTP2Client", "HTTP2Engine", "PostgresClient", "PrivateCluster", "PushCrypto",
+            "FanfareCore", "FanfareService", "HTTP2Client", "HTTP2Engine", "PostgresClient", "PrivateCluster",
+            "PushCrypto",
             "PushSandbox", "PushTransport",
             "CurlBaseline", "Threading", "ArgumentParser", "Logging", "ServiceLifecycle", "UnixSignals",
         ],

@@ -35,7 +35,8 @@ extension RuleExplanation {
             )
         }
         do {
-            let probe = FCMProbe(app: app, credentials: credentials)
+            let transports = ProviderTransports(configuration.send)
+            let probe = FCMProbe(app: app, credentials: credentials, transports: transports)
             let access = try probe.access(CredentialFiles(environment: environment))
             let body = try validating(token)
             return try Self.judge(probe.ask(body, access), isTokenOurs: token == nil)

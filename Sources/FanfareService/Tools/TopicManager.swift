@@ -35,7 +35,7 @@ public struct TopicManager {
         // A simulator or gateway does all in one place.
         origin = credentials.endpoint == .fcm ? .fcmTopics : credentials.endpoint
         files = CredentialFiles(environment: environment)
-        probe = FCMProbe(app: app, credentials: credentials)
+        probe = FCMProbe(app: app, credentials: credentials, transports: ProviderTransports(configuration.send))
     }
 
     /// Subscribes tokens to a topic, or ends their subscriptions; doing it again does no harm.
