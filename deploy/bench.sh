@@ -1,15 +1,24 @@
 #!/usr/bin/env bash
-# Builds a release and takes all figures of `fanfare bench`; arguments go to the daemon's bench, such as --devices 1000000. Takes half an hour.
-# Needs nghttpd and h2load (Debian: nghttp2-server, nghttp2-client). Leaves nothing outside the checkout.
+# Builds a release and takes all figures of `fanfare bench`, medians of five; arguments go to the daemon's bench, such as
+# --devices 1000000. Takes an hour. Needs nghttpd and h2load (Debian: nghttp2-server, nghttp2-client). Leaves nothing
+# outside the checkout.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+deploy/install-dependencies.sh
+command -v h2load > /dev/null || { echo "bench: h2load is missing; on Debian: apt install nghttp2-client" >&2 && exit 69; }
 swift build -c release --product fanfare
 fanfare=$(swift build -c release --show-bin-path)/fanfare
-"$fanfare" bench transport
+
+# h2load, bare libcurl and both transports, all against one nghttpd.
+"$fanfare" bench transport --runs 5
 # Rates and latency at the simulated providers: nghttpd, which keeps each body in a file, is slower than the daemon.
-"$fanfare" bench "$@"
-# The CPU of a push beside bare libcurl's, which has no provider token that the simulated APNs would take.
-"$fanfare" bench --sink nghttpd --samples 0 "$@"
-"$fanfare" bench emit
+"$fanfare" bench --runs 5 "$@"
+# The CPU of the whole daemon beside the bare client of the library that it sends over, which has no provider token that the
+# simulated APNs would take.
+for transport in engine curl; do
+    "$fanfare" bench --runs 5 --sink nghttpd --samples 0 --transport "$transport" "$@"
+done
+"$fanfare" bench emit --runs 5
+"$fanfare" bench encryption
 "$fanfare" bench rounds

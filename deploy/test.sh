@@ -12,7 +12,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # Those that reach C or threads; the rest is pure Swift, which the compiler checks.
-readonly address_sanitized="ThreadingTests PushCryptoTests PostgresClientTests"
+readonly address_sanitized="ThreadingTests PushCryptoTests PostgresClientTests HTTP2EngineTests"
 readonly thread_sanitized="ThreadingTests PostgresClientTests TransportTests HTTP2EngineTests"
 results=""
 passed=0

@@ -242,7 +242,7 @@ import Testing
             apns.certificateFile = ready.directory + "/apns-certificate.p12"
             apns.certificatePasswordFile = ready.directory + "/apns-certificate.password"
         }
-        for probe in APNSProbe.all(of: "shop", apns) {
+        for probe in APNSProbe.all(of: "shop", apns, over: ProviderTransports(Configuration.Send())) {
             let item = try await onThread { probe.item(CredentialFiles(environment: [:])) }
             #expect(item.level == .ok, "\(item.text)")
             #expect(item.detail.contains(usesCertificate ? "takes certificate" : "takes key"))
