@@ -3,29 +3,13 @@
 #include <curl/curl.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
-
-/* As long as a usual APNs payload. */
-static const char body[] =
-    "{\"aps\":{\"alert\":{\"title\":\"Order 4711\",\"body\":\"On its way, and with you tomorrow between nine and eleven\"},"
-    "\"sound\":\"default\",\"thread-id\":\"orders\",\"badge\":3},\"order\":{\"id\":4711}}";
-
-static const char *const header_lines[] = {
-    "accept:",
-    "content-type: application/json",
-    "authorization: bearer eyJhbGciOiJFUzI1NiIsImtpZCI6IkFCQzEyM0RFRkcifQ"
-    ".eyJpc3MiOiJERUYxMjNHSElKIiwiaWF0IjoxNzAwMDAwMDAwfQ"
-    ".MEUCIQDZ4mP0Yw1Yk5oQyYh0p3kqk1x0T0r5o0m8v0Xx7wIgJxX9h2mQ0vQ5oQyYh0p3kqk1x0T0r5o0m8v0Xx7w",
-    "apns-topic: com.example.shop",
-    "apns-push-type: alert",
-    "apns-priority: 10",
-    "apns-expiration: 1700003600",
-    "apns-id: 123e4567-e89b-12d3-a456-426614174000",
-};
 
 struct connection {
     const char *url;
     const char *ca;
+    const char *body;
     struct curl_slist *headers;
     CURLM *multi;
     CURL **handles;
@@ -57,8 +41,8 @@ static CURL *make_handle(const struct connection *connection) {
     curl_easy_setopt(easy, CURLOPT_PIPEWAIT, 1L);
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(easy, CURLOPT_HTTPHEADER, connection->headers);
-    curl_easy_setopt(easy, CURLOPT_POSTFIELDS, body);
-    curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE, (long)(sizeof body - 1));
+    curl_easy_setopt(easy, CURLOPT_POSTFIELDS, connection->body);
+    curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE, (long)strlen(connection->body));
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, discard);
     return easy;
 }
@@ -120,12 +104,13 @@ static int prepare(struct connection *connection) {
     return 1;
 }
 
-int curl_baseline_run(const char *url, const char *ca, int requests, int connections, int streams,
-                      double *cpu_seconds, double *wall_seconds) {
+int curl_baseline_run(const char *url, const char *ca, const char *body, const char *const *header_lines,
+                      int header_count, int requests, int connections, int streams, double *cpu_seconds,
+                      double *wall_seconds) {
     if (requests < 1 || connections < 1 || streams < 1) return -1;
     if (curl_global_init(CURL_GLOBAL_ALL) != CURLE_OK) return -1;
     struct curl_slist *headers = NULL;
-    for (size_t i = 0; i < sizeof header_lines / sizeof *header_lines; i++)
+    for (int i = 0; i < header_count; i++)
         headers = curl_slist_append(headers, header_lines[i]);
     struct connection *all = calloc((size_t)connections, sizeof *all);
     pthread_t *threads = calloc((size_t)connections, sizeof *threads);
@@ -135,7 +120,8 @@ int curl_baseline_run(const char *url, const char *ca, int requests, int connect
     *cpu_seconds = 0;
     for (; all && threads && started < connections; started++) {
         struct connection *connection = &all[started];
-        *connection = (struct connection){.url = url, .ca = ca, .headers = headers, .streams = streams};
+        *connection =
+            (struct connection){.url = url, .ca = ca, .body = body, .headers = headers, .streams = streams};
         connection->unsent = requests / connections + (started < requests % connections);
         if (!prepare(connection)) break;
         if (pthread_create(&threads[started], NULL, run_connection, connection)) break;

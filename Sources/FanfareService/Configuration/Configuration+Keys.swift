@@ -93,8 +93,8 @@ extension Configuration {
             \.send.transport,
             .choice,
             change: .restart,
-            "What carries requests to APNs and FCM: `engine` is nghttp2, which takes a tenth of the CPU and knows the "
-                + "fate of each request exactly; `curl` is libcurl, which Web Push always goes through."
+            "What carries requests to APNs and FCM: `engine` is nghttp2, which takes an eighth of the CPU and knows "
+                + "the fate of each request exactly; `curl` is libcurl, which Web Push always goes through."
         ),
         .init(
             "retry.attempts",

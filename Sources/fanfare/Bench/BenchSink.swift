@@ -76,11 +76,17 @@ extension BenchPlace {
     /// - Parameters:
     ///   - name: of its folder.
     ///   - keepsLedger: whether it writes down what it gets, with times, or counts only.
+    ///   - faults: what it does wrong, as the sandbox takes it.
     /// - Returns: the provider, and how to push to it.
     /// - Throws: if it cannot start.
-    func startSandbox(named name: String, keepsLedger: Bool) async throws -> (sandbox: PushSandbox, sink: BenchSink) {
+    func startSandbox(
+        named name: String,
+        keepsLedger: Bool,
+        faults: String? = nil
+    ) async throws -> (sandbox: PushSandbox, sink: BenchSink) {
         var options = SandboxOptions(directory: directory + "/" + name)
         options.sink = !keepsLedger
+        options.faults = faults.map { Array($0.utf8) }
         let sandbox = try await PushSandbox.start(options)
         let sink = BenchSink(
             endpoint: "https://localhost:\(sandbox.tlsPort)",

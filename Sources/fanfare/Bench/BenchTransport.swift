@@ -7,10 +7,17 @@ struct BenchTransport: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "transport",
         abstract: "Measure the HTTP/2 transports alone, against bare libcurl in C and h2load.",
-        discussion: "All send the same push to one nghttpd; h2load joins in where it is installed (nghttp2-client)."
+        discussion: """
+            All send the same push to one server; h2load joins in where it is installed (nghttp2-client). nghttpd \
+            answers many requests in one TLS record, which flatters every client; the sandbox answers each by itself, \
+            5 ms later, as APNs does.
+            """
     )
 
     @OptionGroup var options: BenchOptions
+
+    @Option(help: "The server to push to.")
+    var sink = SinkKind.nghttpd
 
     @Option(help: "Requests in each run.")
     var requests = 200_000
@@ -29,11 +36,22 @@ struct BenchTransport: AsyncParsableCommand {
 
     func run() async throws {
         let report = try await BenchPlace.use { place in
-            // Only for its certificates.
-            let (sandbox, credentials) = try await place.startSandbox(named: "sandbox", keepsLedger: false)
+            // With nghttpd only its certificates count.
+            let (sandbox, own) = try await place.startSandbox(
+                named: "sandbox",
+                keepsLedger: false,
+                faults: #"[{"match": {}, "do": "slow", "ms": 5}]"#
+            )
             let certificates = sandbox.ready.dir
-            let origin = try await blocking { try place.startNghttpd(certificates: certificates) }
-            var load = TransportLoad(sink: credentials.at(origin, caFile: credentials.caFile), requests: requests)
+            let target =
+                switch sink {
+                case .sandbox: own
+                case .nghttpd:
+                    try await blocking {
+                        own.at(try place.startNghttpd(certificates: certificates), caFile: own.caFile)
+                    }
+                }
+            var load = try TransportLoad(sink: target, requests: requests)
             load.connections = connections
             load.streams = streams
             let results = try await blocking { [load, runs = options.runs] in try TransportResults(load, runs: runs) }
@@ -45,7 +63,7 @@ struct BenchTransport: AsyncParsableCommand {
     private var setting: [String: String] {
         [
             "requests": "\(requests)", "connections": "\(connections)", "streams": "\(streams)",
-            "runs": "\(options.runs)", "sink": "nghttpd --echo-upload", "version": Fanfare.version,
+            "runs": "\(options.runs)", "sink": sink.rawValue, "version": Fanfare.version,
             "processors": "\(ProcessInfo.processInfo.activeProcessorCount)",
         ]
     }

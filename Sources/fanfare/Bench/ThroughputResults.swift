@@ -12,7 +12,7 @@ struct ThroughputBaseline: Sendable {
 
     /// CPU microseconds per request; nil where the client is not installed.
     func microseconds(requests: Int) throws -> Double? {
-        let load = TransportLoad(sink: sink, requests: requests)
+        let load = try TransportLoad(sink: sink, requests: requests)
         return switch transport {
         case .engine: try load.h2load()?.microseconds
         case .curl: try load.bareCurl().microseconds

@@ -2,6 +2,7 @@ import CurlBaseline
 import Foundation
 import HTTP2Client
 import HTTP2Engine
+import PushCrypto
 import PushTransport
 import Threading
 
@@ -19,9 +20,22 @@ struct TransportLoad: Sendable {
     }
 
     let sink: BenchSink
+    /// A provider token; all senders send the same one.
+    let token: String
     var requests: Int
     var connections = 2
     var streams = 100
+
+    /// Signs the token.
+    init(sink: BenchSink, requests: Int) throws {
+        self.sink = sink
+        self.requests = requests
+        token = try JSONWebToken.sign(
+            header: ["kid": .string(sink.keyID)],
+            claims: ["iss": .string(sink.teamID), "iat": .integer(Int64(Date().timeIntervalSince1970))],
+            with: SigningKey.load(pemFile: sink.keyFile, expecting: .es256)
+        )
+    }
 
     /// The same load with another number of requests.
     func with(requests: Int) -> TransportLoad {
@@ -34,15 +48,22 @@ struct TransportLoad: Sendable {
     func bareCurl() throws -> Result {
         var (cpu, wall) = (0.0, 0.0)
         let url = "\(sink.endpoint)/3/device/" + String(repeating: "a", count: 64)
-        let answered = unsafe curl_baseline_run(
-            url,
-            sink.caFile,
-            Int32(clamping: requests),
-            Int32(clamping: connections),
-            Int32(clamping: streams),
-            &cpu,
-            &wall
-        )
+        let body = String(decoding: Self.body, as: UTF8.self)
+        let lines = ["accept:"] + fields.map { "\($0.0): \($0.1)" } + ["apns-id: \(Self.deliveryID)"]
+        let answered = unsafe withCStrings(lines) { lines in
+            unsafe curl_baseline_run(
+                url,
+                sink.caFile,
+                body,
+                lines.baseAddress,
+                Int32(lines.count),
+                Int32(clamping: requests),
+                Int32(clamping: connections),
+                Int32(clamping: streams),
+                &cpu,
+                &wall
+            )
+        }
         guard answered == requests else { throw BenchError("bare libcurl had \(answered) of \(requests) answers") }
         return Result(requests: requests, seconds: wall, cpuSeconds: cpu)
     }
@@ -82,7 +103,7 @@ struct TransportLoad: Sendable {
         try Data(Self.body).write(to: URL(fileURLWithPath: body))
         defer { try? FileManager.default.removeItem(atPath: body) }
         process.arguments = ["-n\(requests)", "-c\(connections)", "-m\(streams)", "-t\(connections)", "-d", body]
-        for (name, value) in Self.fields + [("apns-id", Self.deliveryID)] {
+        for (name, value) in fields + [("apns-id", Self.deliveryID)] {
             process.arguments? += ["-H", "\(name): \(value)"]
         }
         process.arguments?.append(sink.endpoint + "/3/device/" + String(repeating: "a", count: 64))
@@ -114,7 +135,7 @@ struct TransportLoad: Sendable {
             case .engine: try HTTP2Engine(endpoint: endpoint, options: options)
             case .curl: try HTTP2Client(endpoint: endpoint, options: options)
             }
-        let head = try HeaderBlock(Self.fields.map { try HeaderField($0.0, $0.1) }, varyingName: "apns-id")
+        let head = try HeaderBlock(fields.map { try HeaderField($0.0, $0.1) }, varyingName: "apns-id")
         let body = PushBody(Self.body)
         let (path, id) = (Array("/3/device/".utf8) + Array(repeating: 97, count: 64), Array(Self.deliveryID.utf8))
         var (submitted, answered, accepted) = (0, 0, 0)
@@ -137,21 +158,26 @@ struct TransportLoad: Sendable {
         return Lane(accepted: accepted, cpuMicroseconds: KernelClock.threadCPU.microseconds - start)
     }
 
-    // The same as CurlBaseline sends.
+    // As long as a usual payload.
     private static let body = Array(
         (#"{"aps":{"alert":{"title":"Order 4711","body":"On its way, and with you tomorrow between nine and eleven"},"#
             + #""sound":"default","thread-id":"orders","badge":3},"order":{"id":4711}}"#).utf8
     )
     private static let deliveryID = "123e4567-e89b-12d3-a456-426614174000"
-    private static let fields = [
-        ("content-type", "application/json"),
-        (
-            "authorization",
-            "bearer eyJhbGciOiJFUzI1NiIsImtpZCI6IkFCQzEyM0RFRkcifQ"
-                + ".eyJpc3MiOiJERUYxMjNHSElKIiwiaWF0IjoxNzAwMDAwMDAwfQ"
-                + ".MEUCIQDZ4mP0Yw1Yk5oQyYh0p3kqk1x0T0r5o0m8v0Xx7wIgJxX9h2mQ0vQ5oQyYh0p3kqk1x0T0r5o0m8v0Xx7w"
-        ),
-        ("apns-topic", "com.example.shop"), ("apns-push-type", "alert"), ("apns-priority", "10"),
-        ("apns-expiration", "1700003600"),
-    ]
+    private var fields: [(String, String)] {
+        [
+            ("content-type", "application/json"), ("authorization", "bearer \(token)"), ("apns-topic", sink.topic),
+            ("apns-push-type", "alert"), ("apns-priority", "10"), ("apns-expiration", "4102444800"),
+        ]
+    }
+}
+
+/// Lends strings to C.
+private func withCStrings<Result>(
+    _ strings: [String],
+    _ body: (UnsafeBufferPointer<UnsafePointer<CChar>?>) -> Result
+) -> Result {
+    let copies = unsafe strings.map { unsafe UnsafePointer(strdup($0)) }
+    defer { for copy in unsafe copies { unsafe free(UnsafeMutablePointer(mutating: copy)) } }
+    return unsafe copies.withUnsafeBufferPointer(body)
 }
