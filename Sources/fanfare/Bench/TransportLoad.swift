@@ -178,6 +178,6 @@ private func withCStrings<Result>(
     _ body: (UnsafeBufferPointer<UnsafePointer<CChar>?>) -> Result
 ) -> Result {
     let copies = unsafe strings.map { unsafe UnsafePointer(strdup($0)) }
-    defer { for copy in unsafe copies { unsafe free(UnsafeMutablePointer(mutating: copy)) } }
+    defer { unsafe copies.forEach { unsafe free(UnsafeMutablePointer(mutating: $0)) } }
     return unsafe copies.withUnsafeBufferPointer(body)
 }
