@@ -56,7 +56,7 @@ struct AnswerJudge {
             history: batch.claimed.history,
             deadline: batch.variants[Int(pair.variant)].deadline,
             now: context.lease.databaseNow,
-            random: .random(in: 0..<1)
+            random: Clocks.unitRandom
         )
         switch decision {
         case .again(let at, let outcome, let history):

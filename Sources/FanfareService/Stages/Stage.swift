@@ -64,26 +64,6 @@ final class Bell: Sendable {
     }
 }
 
-/// The clocks the stages read.
-enum Clocks {
-    private static let start = ContinuousClock.now
-
-    /// CLOCK_BOOTTIME: goes on while the machine sleeps.
-    ///
-    /// Counted from the process's start.
-    static var steady: Microseconds {
-        (ContinuousClock.now - start).inMicroseconds
-    }
-
-    /// The instant of a steady time.
-    static func instant(ofSteady time: Microseconds) -> ContinuousClock.Instant {
-        start + .microseconds(time)
-    }
-
-    /// The wall clock of this machine, microseconds since 1970.
-    static var wall: Microseconds { KernelClock.realTime.microseconds }
-}
-
 extension Duration {
     /// The span in whole microseconds.
     var inMicroseconds: Microseconds {
