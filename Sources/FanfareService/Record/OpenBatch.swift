@@ -152,7 +152,8 @@ struct OpenBatch {
             let delay = Self.bucket(max(0, at - now))
             groups[Group(target: target, history: history, delay: delay), default: []].append(position)
         }
-        return groups.map { group, positions in
+        // In the order of their first pairs: what is written depends on nothing but the outcomes.
+        return groups.sorted { $0.value[0] < $1.value[0] }.map { group, positions in
             RetryBatch(
                 parentID: id,
                 target: group.target,

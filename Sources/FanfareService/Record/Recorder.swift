@@ -15,11 +15,9 @@ enum RecorderMessage: Sendable {
 
 /// Writes down what became of each pair: checkpoints while a batch is in flight, one statement to close it.
 ///
-/// A slot of W is given back only when its outcome is committed.
+/// Runs what ``RecordLedger`` decides.
 final class Recorder: Stage {
     let name = "recorder"
-    /// Batches closed in one statement.
-    private static let closeLimit = 64
 
     private let context: StageContext
     private let mailbox: Mailbox<RecorderMessage>
@@ -37,152 +35,68 @@ final class Recorder: Stage {
 
     func run() {
         let session = Session(options: context.database.queue(name), stop: stopping, logger: context.logger)
-        var open: [Int64: OpenBatch] = [:]
-        var policy = CheckpointPolicy()
+        var ledger = RecordLedger()
         var failures = 0
         while true {
             context.pulses.beat(name)
-            let wait = policy.dueAt.map { Duration.microseconds(max(0, $0 - Clocks.steady)) } ?? .seconds(1)
+            let wait = ledger.policy.dueAt.map { Duration.microseconds(max(0, $0 - Clocks.steady)) } ?? .seconds(1)
             guard let messages = mailbox.take(timeout: wait) else { break }
-            for message in messages { take(message, into: &open, &policy) }
-            guard policy.isDue(share: context.budget.checkpointShare, at: Clocks.steady) else { continue }
-            policy.begun()
-            record(&open, session, &policy)
+            for message in messages { ledger.take(message, at: Clocks.steady) }
+            guard ledger.isDue(share: context.budget.checkpointShare, at: Clocks.steady) else { continue }
+            record(&ledger, session)
         }
         // The last flush: whatever was answered is written down, however the daemon ends.
-        while open.values.contains(where: \.isDirty) && failures < 20 {
+        while ledger.isDirty && failures < 20 {
             context.pulses.beat(name)
-            record(&open, session, &policy)
+            record(&ledger, session)
             failures += 1
         }
         session.close()
     }
 
-    private func take(_ message: RecorderMessage, into open: inout [Int64: OpenBatch], _ policy: inout CheckpointPolicy)
-    {
-        switch message {
-        case .opened(let batch, let decided):
-            open[batch.claimed.id] = OpenBatch(batch, decided: decided)
-            if !decided.isEmpty || batch.pairs.isEmpty {
-                open[batch.claimed.id]?.isDirty = true
-                policy.answered(decided.count, at: Clocks.steady)
-            }
-        case .results(let id, let results, let slots):
-            open[id]?.add(results)
-            open[id]?.slots += slots
-            policy.answered(results.count, at: Clocks.steady)
-        case .abandoned(let id, let unsent):
-            open[id]?.leaveOver(unsent)
-            policy.answered(1, at: Clocks.steady)
-        }
-    }
-
     /// Writes everything that changed.
     ///
     /// What could not be written stays and is written next time.
-    private func record(_ open: inout [Int64: OpenBatch], _ session: Session, _ policy: inout CheckpointPolicy) {
-        let dirty = open.values.filter(\.isDirty).sorted { $0.id < $1.id }
-        for (owner, batches) in Dictionary(grouping: dirty, by: \.batch.owner) {
-            let batches = batches.map { withFuse($0, &open) }
-            let complete = batches.filter(\.isComplete)
-            for start in stride(from: 0, to: complete.count, by: Self.closeLimit) {
-                close(Array(complete[start..<min(start + Self.closeLimit, complete.count)]), owner, &open, session)
+    private func record(_ ledger: inout RecordLedger, _ session: Session) {
+        let writes = ledger.begin(databaseNow: context.lease.databaseNow, heedFuse: context.heedFuse)
+        for write in writes {
+            let done = session.attempt { connection throws(PostgresError) in try Self.run(write, on: connection) }
+            guard let done else {
+                ledger.failed(write)
+                continue
             }
-            let incomplete = batches.filter { !$0.isComplete }
-            checkpoint(incomplete, owner, &open, session)
-            release(incomplete.filter(\.isLeftOver), owner, &open, session)
+            context.budget.release(ledger.done(write))
+            count(write, done)
         }
-        if open.values.contains(where: \.isDirty) { policy.answered(1, at: Clocks.steady) }
+        ledger.wrote(at: Clocks.steady)
     }
 
-    private func close(_ batches: [OpenBatch], _ owner: Int32, _ open: inout [Int64: OpenBatch], _ session: Session) {
-        guard !batches.isEmpty else { return }
-        let now = context.lease.databaseNow
-        let retries = batches.flatMap { $0.retries(now: now) }
-        let statement = CloseBatches(
-            owner: owner,
-            batches: batches.map(\.record),
-            retries: retries,
-            evidence: batches.reduce(into: TokenEvidence()) { $0 += $1.evidence },
-            tallies: batches.flatMap(\.tallies)
-        )
-        guard let done = session.attempt({ connection throws(PostgresError) in try connection.run(statement) }) else {
-            return
-        }
-        let closed = done.batches
-        finish(batches, &open)
-        count(batches.filter { closed.contains($0.id) }, pruned: done.prunedCount)
-        if closed.count < batches.count { logLost(batches.count - closed.count) }
-        if !retries.isEmpty { context.bells.claim.ring() }
-    }
-
-    /// Counts a batch's answers, each once, and keeps its devices where the fuse is blown.
-    private func withFuse(_ batch: OpenBatch, _ open: inout [Int64: OpenBatch]) -> OpenBatch {
-        var batch = batch
-        let counts = batch.takeUncounted()
-        let key = FuseKey(app: batch.batch.target.app, environment: batch.batch.target.environment)
-        context.fuses.record(counts, from: batch.batch.target.platform, of: key)
-        if !context.fuses.allowsPruning(of: key) {
-            // The other daemons hear of it through the database.
-            if !context.fuses.unstored.isEmpty { context.bells.control.ring() }
-            batch.keepDevices()
-        }
-        open[batch.id] = batch
-        return batch
-    }
-
-    private func release(_ batches: [OpenBatch], _ owner: Int32, _ open: inout [Int64: OpenBatch], _ session: Session) {
-        guard !batches.isEmpty else { return }
-        let statement = ReleaseBatches(owner: owner, batches: batches.map(\.record))
-        let done = session.attempt { connection throws(PostgresError) in try connection.runReturningCount(statement) }
-        if done != nil {
-            finish(batches, &open)
-        } else {
-            for batch in batches { open[batch.id]?.isDirty = true }
+    private static func run(
+        _ write: RecordLedger.Write,
+        on connection: PostgresConnection
+    ) throws(PostgresError) -> [Recorded] {
+        switch write {
+        case .close(let statement, _): return try connection.run(statement)
+        case .checkpoint(let statement, _): return try connection.run(statement)
+        case .release(let statement, _):
+            _ = try connection.runReturningCount(statement)
+            return []
         }
     }
 
-    private func checkpoint(
-        _ batches: [OpenBatch],
-        _ owner: Int32,
-        _ open: inout [Int64: OpenBatch],
-        _ session: Session
-    ) {
-        guard !batches.isEmpty else { return }
-        let statement = Checkpoint(
-            owner: owner,
-            batches: batches.map(\.record),
-            evidence: batches.reduce(into: TokenEvidence()) { $0 += $1.evidence }
-        )
-        let done = session.attempt { connection throws(PostgresError) in try connection.run(statement) }
-        guard let done else { return }
-        var slots: [BudgetShare: Int] = [:]
-        for batch in batches {
-            slots[batch.share, default: 0] += batch.slots
-            open[batch.id]?.written()
-        }
-        context.budget.release(slots)
+    private func count(_ write: RecordLedger.Write, _ done: [Recorded]) {
         context.counters.add { $0.devicesPruned += done.prunedCount }
-    }
-
-    private func finish(_ batches: [OpenBatch], _ open: inout [Int64: OpenBatch]) {
-        var slots: [BudgetShare: Int] = [:]
-        for batch in batches {
-            // As it is now: a checkpoint right before may have given its slots back.
-            guard let last = open.removeValue(forKey: batch.id) else { continue }
-            slots[last.share, default: 0] += last.slots
-        }
-        context.budget.release(slots)
-    }
-
-    private func count(_ batches: [OpenBatch], pruned: Int64) {
-        let tallies = batches.flatMap(\.tallies)
-        let closed = Int64(batches.count)
+        guard case .close(let statement, let batches) = write else { return }
+        let ours = done.batches
+        let closed = batches.filter { ours.contains($0.id) }
+        let tallies = closed.flatMap(\.tallies)
+        let count = Int64(closed.count)
         context.counters.add { counts in
-            counts.batchesClosed += closed
-            counts.devicesPruned += pruned
+            counts.batchesClosed += count
             for tally in tallies { counts.pairsByOutcome[tally.outcome, default: 0] += tally.pairs }
         }
+        if closed.count < batches.count { logLost(batches.count - closed.count) }
+        if !statement.retries.isEmpty { context.bells.claim.ring() }
     }
 
     private func logLost(_ count: Int) {
@@ -193,7 +107,15 @@ final class Recorder: Stage {
     }
 }
 
-extension OpenBatch {
-    /// Whose part of W its pairs take.
-    var share: BudgetShare { BudgetShare(key: batch.providerKey, lane: batch.lane) }
+extension StageContext {
+    /// Counts a batch's answers, each once, and keeps its devices where the fuse is blown.
+    func heedFuse(_ batch: inout OpenBatch) {
+        let counts = batch.takeUncounted()
+        let key = FuseKey(app: batch.batch.target.app, environment: batch.batch.target.environment)
+        fuses.record(counts, from: batch.batch.target.platform, of: key)
+        guard !fuses.allowsPruning(of: key) else { return }
+        // The other daemons hear of it through the database.
+        if !fuses.unstored.isEmpty { bells.control.ring() }
+        batch.keepDevices()
+    }
 }

@@ -69,8 +69,8 @@ struct SenderDesk {
 
     /// Submits nothing more, waits for what is in flight, and gives back the rest.
     mutating func drain() {
-        for batches in queues.values {
-            for active in batches { leaveOver(active) }
+        for lane in Lane.allCases {
+            for active in queues[lane] ?? [] { leaveOver(active) }
         }
         queues = [:]
         report()

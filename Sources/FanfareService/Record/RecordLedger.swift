@@ -1,0 +1,138 @@
+internal import FanfareCore
+internal import PostgresClient
+
+/// The batches that are open, and what is to be written of them: the recorder's decisions, without its database.
+///
+/// A slot of W is given back only when ``done(_:)`` says so, which is after its outcome was committed.
+struct RecordLedger {
+    /// Batches closed in one statement.
+    private static let closeLimit = 64
+
+    /// One statement, and the batches it is about.
+    enum Write {
+        /// Moves finished batches into the log.
+        case close(CloseBatches, [OpenBatch])
+        /// Saves what is known of batches in flight.
+        case checkpoint(Checkpoint, [OpenBatch])
+        /// Gives batches back whose rest this daemon will not send.
+        case release(ReleaseBatches, [OpenBatch])
+    }
+
+    private var open: [Int64: OpenBatch] = [:]
+    private(set) var policy = CheckpointPolicy()
+
+    /// Whether anything is known that is not written.
+    var isDirty: Bool { open.values.contains(where: \.isDirty) }
+
+    /// Takes in what the recorder was told.
+    ///
+    /// - Parameters:
+    ///   - message: what it was told.
+    ///   - now: steady time.
+    mutating func take(_ message: RecorderMessage, at now: Microseconds) {
+        switch message {
+        case .opened(let batch, let decided):
+            open[batch.claimed.id] = OpenBatch(batch, decided: decided)
+            if !decided.isEmpty || batch.pairs.isEmpty {
+                open[batch.claimed.id]?.isDirty = true
+                policy.answered(decided.count, at: now)
+            }
+        case .results(let id, let results, let slots):
+            open[id]?.add(results)
+            open[id]?.slots += slots
+            policy.answered(results.count, at: now)
+        case .abandoned(let id, let unsent):
+            open[id]?.leaveOver(unsent)
+            policy.answered(1, at: now)
+        }
+    }
+
+    /// Whether it is time to write.
+    func isDue(share: Int, at now: Microseconds) -> Bool { policy.isDue(share: share, at: now) }
+
+    /// All that is to be written now, in this order.
+    ///
+    /// - Parameters:
+    ///   - databaseNow: the time by the database, which retries count from.
+    ///   - heedFuse: counts a batch's answers for the prune fuse, and keeps its devices where it is blown.
+    /// - Returns: statements; each is to be followed by ``done(_:)`` or ``failed(_:)``, all by ``wrote(at:)``.
+    mutating func begin(databaseNow: Microseconds, heedFuse: (inout OpenBatch) -> Void) -> [Write] {
+        policy.begun()
+        let dirty = open.values.filter(\.isDirty).sorted { $0.id < $1.id }
+        var writes: [Write] = []
+        for (owner, batches) in Dictionary(grouping: dirty, by: \.batch.owner).sorted(by: { $0.key < $1.key }) {
+            let batches = batches.map { batch in
+                var batch = batch
+                heedFuse(&batch)
+                open[batch.id] = batch
+                return batch
+            }
+            writes += closes(of: batches.filter(\.isComplete), owner: owner, databaseNow: databaseNow)
+            let incomplete = batches.filter { !$0.isComplete }
+            guard !incomplete.isEmpty else { continue }
+            let evidence = incomplete.reduce(into: TokenEvidence()) { $0 += $1.evidence }
+            let checkpoint = Checkpoint(owner: owner, batches: incomplete.map(\.record), evidence: evidence)
+            writes.append(.checkpoint(checkpoint, incomplete))
+            let leftOver = incomplete.filter(\.isLeftOver)
+            guard !leftOver.isEmpty else { continue }
+            writes.append(.release(ReleaseBatches(owner: owner, batches: leftOver.map(\.record)), leftOver))
+        }
+        return writes
+    }
+
+    private func closes(of complete: [OpenBatch], owner: Int32, databaseNow: Microseconds) -> [Write] {
+        stride(from: 0, to: complete.count, by: Self.closeLimit).map { start in
+            let batches = Array(complete[start..<min(start + Self.closeLimit, complete.count)])
+            let statement = CloseBatches(
+                owner: owner,
+                batches: batches.map(\.record),
+                retries: batches.flatMap { $0.retries(now: databaseNow) },
+                evidence: batches.reduce(into: TokenEvidence()) { $0 += $1.evidence },
+                tallies: batches.flatMap(\.tallies)
+            )
+            return .close(statement, batches)
+        }
+    }
+
+    /// A statement was committed.
+    ///
+    /// Batches that were no longer ours are forgotten all the same: who owns them now does the rest.
+    ///
+    /// - Parameter write: which.
+    /// - Returns: the slots of W to give back.
+    mutating func done(_ write: Write) -> [BudgetShare: Int] {
+        var slots: [BudgetShare: Int] = [:]
+        switch write {
+        case .close(_, let batches), .release(_, let batches):
+            for batch in batches {
+                // As it is now: a checkpoint right before may have given its slots back.
+                guard let last = open.removeValue(forKey: batch.id) else { continue }
+                slots[last.share, default: 0] += last.slots
+            }
+        case .checkpoint(_, let batches):
+            for batch in batches {
+                slots[batch.share, default: 0] += batch.slots
+                open[batch.id]?.written()
+            }
+        }
+        return slots
+    }
+
+    /// A statement was not committed, as far as is known: it is made again next time.
+    mutating func failed(_ write: Write) {
+        guard case .release(_, let batches) = write else { return }
+        for batch in batches { open[batch.id]?.isDirty = true }
+    }
+
+    /// Everything was tried; what could not be written is due again.
+    ///
+    /// - Parameter now: steady time.
+    mutating func wrote(at now: Microseconds) {
+        if isDirty { policy.answered(1, at: now) }
+    }
+}
+
+extension OpenBatch {
+    /// Whose part of W its pairs take.
+    var share: BudgetShare { BudgetShare(key: batch.providerKey, lane: batch.lane) }
+}
