@@ -151,8 +151,8 @@ struct OtherInstances: PostgresStatement {
         binds.append(owner)
     }
 
-    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> (id: Int32, isLeaseOver: Bool) {
-        (try row.int32(0), try row.bool(1))
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> DeathWatch.Other {
+        DeathWatch.Other(id: try row.int32(0), isLeaseOver: try row.bool(1))
     }
 }
 

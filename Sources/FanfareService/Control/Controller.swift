@@ -61,8 +61,7 @@ private struct Tenure {
     private var renewedAt: Microseconds
     private var lookedAt: Microseconds = 0
     private var cancelsSince = "0"
-    /// Since when this session has held a silent daemon's lock.
-    private var suspects: [Int32: Microseconds] = [:]
+    private var watch = DeathWatch()
 
     init(context: StageContext, on connection: PostgresConnection) throws(PostgresError) {
         self.context = context
@@ -137,17 +136,16 @@ private struct Tenure {
         if let oldest = rows.first?.oldest { cancelsSince = oldest }
     }
 
-    /// Frees the batches of daemons whose lock this session could take and still has 3 s later, or whose lease is over.
+    /// Frees the batches of daemons that are dead.
     private mutating func rescue(on connection: PostgresConnection) throws(PostgresError) {
         let now = Clocks.steady
         let others = try connection.run(OtherInstances(owner: owner))
         for other in others {
-            if suspects[other.id] == nil {
+            if watch.shouldTryLock(of: other) {
                 let isFree = try connection.run(TryLock(family: AdvisoryLock.instances, key: other.id)).first ?? false
-                if isFree { suspects[other.id] = now }
+                if isFree { watch.tookLock(of: other.id, at: now) }
             }
-            let isSilent = suspects[other.id].map { now - $0 >= 3 * Micros.second } ?? false
-            guard isSilent || other.isLeaseOver else { continue }
+            guard watch.isDead(other, at: now) else { continue }
             let freed = try connection.run(Rescue(dead: other.id)).first ?? 0
             context.logger.notice(
                 "batches of a dead daemon rescued",
@@ -155,10 +153,8 @@ private struct Tenure {
             )
             if freed > 0 { context.bells.claim.ring() }
         }
-        for id in suspects.keys
-        where !others.contains(where: { $0.id == id }) || others.contains(where: { $0.id == id && $0.isLeaseOver }) {
+        for id in watch.settle(others) {
             _ = try connection.run(Unlock(family: AdvisoryLock.instances, key: id))
-            suspects[id] = nil
         }
     }
 }
