@@ -36,6 +36,7 @@ final class Claimer: Stage {
         defer { badges.close() }
         var floors = ClaimFloors()
         var left: [ClaimedBatch] = []
+        var doubts = DoubtfulClaims()
         var leaseToken = Int64.random(in: 1..<Int64.max / 2)
         while !stopping.isStopped {
             context.pulses.beat(name)
@@ -47,7 +48,9 @@ final class Claimer: Stage {
             let wait = session.attempt(opened: { _ throws(PostgresError) in floors = ClaimFloors() }) {
                 connection throws(PostgresError) in
                 try giveBack(&left, owner: owner, on: connection)
-                return try claim(owner, leaseToken: leaseToken, floors: &floors, left: &left, badges, on: connection)
+                try settle(&doubts, on: connection)
+                let token = DoubtfulClaims.Claim(owner: owner, leaseToken: leaseToken)
+                return try claim(token, floors: &floors, left: &left, doubts: &doubts, on: connection)
             }
             if let wait, wait > .zero { context.bells.claim.wait(timeout: wait) }
         }
@@ -58,11 +61,10 @@ final class Claimer: Stage {
     ///
     /// - Returns: how long to wait before the next look.
     private func claim(
-        _ owner: Int32,
-        leaseToken: Int64,
+        _ claim: DoubtfulClaims.Claim,
         floors: inout ClaimFloors,
         left: inout [ClaimedBatch],
-        _ badges: BadgeReader,
+        doubts: inout DoubtfulClaims,
         on connection: PostgresConnection
     ) throws(PostgresError) -> Duration {
         let now = context.lease.databaseNow
@@ -74,9 +76,11 @@ final class Claimer: Stage {
         let roster = pools.roster
         let served = context.directory.all.values.filter(roster.serves)
         let wishes = wishes(for: served, of: roster, floors: floors, now: now)
-        let claimed =
-            wishes.isEmpty
-            ? [] : try connection.run(ClaimBatches(wishes: wishes, owner: owner, leaseToken: leaseToken))
+        guard !wishes.isEmpty else { return try nextLook(served.map(\.id), on: connection) }
+        doubts.began(claim, at: Clocks.steady)
+        let statement = ClaimBatches(wishes: wishes, owner: claim.owner, leaseToken: claim.leaseToken)
+        let claimed = try connection.run(statement)
+        doubts.answered(claim)
         guard !claimed.isEmpty else { return try nextLook(served.map(\.id), on: connection) }
         for batch in claimed { floors.saw(batch) }
         left = claimed
@@ -85,7 +89,7 @@ final class Claimer: Stage {
         preparer.badges = badges
         // Most urgent first: a one-off must not wait while a broadcast's tokens are read.
         for group in groups(claimed) {
-            for prepared in try preparer.prepare(group, owner: owner, on: connection) {
+            for prepared in try preparer.prepare(group, owner: claim.owner, on: connection) {
                 try passOn(prepared, to: roster, on: connection)
                 left.removeAll { $0.id == prepared.batch.claimed.id }
             }
@@ -131,6 +135,23 @@ final class Claimer: Stage {
             )
         }
         left = []
+    }
+
+    /// Gives back what was claimed without our being told.
+    private func settle(
+        _ doubts: inout DoubtfulClaims,
+        on connection: PostgresConnection
+    ) throws(PostgresError) {
+        let claims = doubts.due(at: Clocks.steady)
+        guard !claims.isEmpty else { return }
+        let count = try connection.runReturningCount(ReleaseClaims(claims: claims))
+        doubts.gaveBack(at: Clocks.steady)
+        if count > 0 {
+            context.logger.warning(
+                "batches whose claim was not answered were given back",
+                metadata: .init([.count: "\(count)"])
+            )
+        }
     }
 
     private func passOn(

@@ -138,11 +138,15 @@ struct RenewLease: PostgresStatement {
     }
 }
 
-/// The other daemons, and owners of batches that are in no list.
+/// The other daemons, and owners of batches that are in no list: whoever was stopped in the middle of a claim and struck off
+/// meanwhile makes it all the same.
 struct OtherInstances: PostgresStatement {
     static let name = "other_instances"
     static let sql = """
         SELECT id, lease_until < clock_timestamp() FROM fanfare.instances WHERE id <> $1
+        UNION ALL
+        SELECT DISTINCT b.owner, true FROM fanfare.batches AS b
+        WHERE b.owner <> $1 AND NOT EXISTS (SELECT FROM fanfare.instances AS i WHERE i.id = b.owner)
         """
 
     let owner: Int32

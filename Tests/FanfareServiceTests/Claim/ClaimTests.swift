@@ -79,4 +79,35 @@ struct ClaimTests {
         #expect(prepared.decided.map(\.outcome) == [.unknown], "what was attempted stays unknown")
         #expect(try world.outcomes(event).first == "accepted/accepted")
     }
+
+    @Test func aClaimThatWasNotAnsweredIsGivenBack() throws {
+        let world = try world(batches: 3)
+        let first = try claim(world, count: 1)
+        _ = try world.claim(owner: 1, leaseToken: 10)
+        let claims = [DoubtfulClaims.Claim(owner: 1, leaseToken: 10), DoubtfulClaims.Claim(owner: 2, leaseToken: 9)]
+        #expect(try world.connection.runReturningCount(ReleaseClaims(claims: claims)) == 2)
+        #expect(try Set(world.claim(owner: 2).map(\.id)).isDisjoint(with: first.map(\.id)), "another claim's stay")
+    }
+
+    @Test func aDoubtfulClaimIsGivenBackForAsLongAsItMayStillBeMade() {
+        var doubts = DoubtfulClaims()
+        let claim = DoubtfulClaims.Claim(owner: 1, leaseToken: 1)
+        doubts.began(claim, at: 0)
+        #expect(doubts.due(at: 0) == [claim])
+        doubts.gaveBack(at: 0)
+        #expect(doubts.due(at: Micros.second - 1).isEmpty && doubts.due(at: Micros.second) == [claim])
+        doubts.gaveBack(at: Micros.minute)
+        #expect(doubts.due(at: Micros.hour).isEmpty)
+        doubts.began(claim, at: Micros.hour)
+        doubts.answered(claim)
+        #expect(doubts.due(at: Micros.hour).isEmpty)
+    }
+
+    @Test func aClaimOfADaemonThatWasStruckOffIsFound() throws {
+        let world = try world(batches: 1)
+        _ = try claim(world)
+        let other = DeathWatch.Other(id: 1, isLeaseOver: true)
+        #expect(try world.connection.run(OtherInstances(owner: 2)) == [other])
+        #expect(try world.connection.run(OtherInstances(owner: 1)).isEmpty, "one's own are not another's")
+    }
 }

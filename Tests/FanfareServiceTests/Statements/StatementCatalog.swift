@@ -185,6 +185,7 @@ struct StatementCatalog {
             EnterInstance(daemon: "d", host: "h", pid: 1, version: "v", leaseMicroseconds: 1),
             RenewLease(owner: 1, leaseMicroseconds: 1, leads: ["x"], report: "{}"),
             OtherInstances(owner: 99),
+            ReleaseClaims(claims: [DoubtfulClaims.Claim(owner: 99, leaseToken: 9)]),
             Rescue(dead: owner),
             NewCancels(since: "0"),
             RecentAnswers(weak: Outcome.goneOnWeakEvidence),

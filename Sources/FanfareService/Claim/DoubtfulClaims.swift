@@ -1,0 +1,60 @@
+internal import FanfareCore
+internal import PostgresClient
+
+/// Claims whose answer did not come: the server may have made them, or may make them yet, while nobody sends what they took.
+///
+/// Their owner lives, so nobody rescues them: whoever asked gives them back.
+struct DoubtfulClaims {
+    /// How long a statement may still be at work on a session that was lost.
+    private static let patience = Micros.minute
+    private static let interval = Micros.second
+
+    /// One claim.
+    struct Claim: Hashable, Sendable {
+        let owner: Int32
+        let leaseToken: Int64
+    }
+
+    private var since: [Claim: Microseconds] = [:]
+    private var triedAt: Microseconds?
+
+    /// A claim is about to be sent: to be called before, not after.
+    mutating func began(_ claim: Claim, at now: Microseconds) {
+        since[claim] = now
+        triedAt = nil
+    }
+
+    /// What it took is known.
+    mutating func answered(_ claim: Claim) {
+        since[claim] = nil
+    }
+
+    /// The claims to give back now; a statement that is still at work is met by trying again.
+    func due(at now: Microseconds) -> [Claim] {
+        guard triedAt.map({ now - $0 >= Self.interval }) ?? true else { return [] }
+        return since.keys.sorted { $0.leaseToken < $1.leaseToken }
+    }
+
+    /// They were given back, as far as they were made by then.
+    mutating func gaveBack(at now: Microseconds) {
+        triedAt = now
+        since = since.filter { now - $0.value < Self.patience }
+    }
+}
+
+/// Gives back all that some claims took.
+struct ReleaseClaims: PostgresStatement {
+    static let name = "release_claims"
+    static let sql = """
+        UPDATE fanfare.batches AS b SET owner = NULL, lease_token = NULL, not_before = clock_timestamp()
+        FROM unnest($1::int[], $2::bigint[]) AS c (owner, lease_token)
+        WHERE b.owner = c.owner AND b.lease_token = c.lease_token
+        """
+
+    let claims: [DoubtfulClaims.Claim]
+
+    func bind(to binds: inout PostgresBinds) {
+        binds.append(claims.map(\.owner))
+        binds.append(claims.map(\.leaseToken))
+    }
+}
