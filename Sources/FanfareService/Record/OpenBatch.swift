@@ -59,7 +59,13 @@ struct OpenBatch {
     /// A retry that a daemon before us had recorded, without its details: as late as its outcome asks.
     private func recovered(_ position: Int32, now: Microseconds) -> FollowUp? {
         guard let outcome = Outcome(rawValue: outcomes[Int(position)]), outcome.kind == .retrying else { return nil }
-        let floor: Microseconds = outcome == .retryingDeviceThrottled ? Micros.minute : 0
+        if outcome == .retryingOtherEnvironment {
+            // Asked here again, it names the other one again. To go there unasked, or to mark it as tried, could make
+            // evidence against a token of what only one environment said.
+            return .again(at: now, history: batch.claimed.history, target: batch.target.id)
+        }
+        let waitsLong = outcome == .retryingDeviceThrottled || outcome == .retryingRegisteredLater
+        let floor = waitsLong ? Micros.minute : 0
         let decision = RetrySchedule(maximumAttempts: .max).decide(
             Verdict(outcome, .retry(Retry(floor: floor))),
             history: batch.claimed.history,
