@@ -13,6 +13,10 @@ public struct LeaseGuard: Equatable, Sendable {
     /// Nothing is submitted from this long after the control connection was lost.
     public static let controlGrace: Microseconds = Micros.second
 
+    /// Nothing is submitted this long after the last look at the cancellations began: nothing starts later than 1 s after
+    /// a cancellation's commit.
+    public static let cancelPatience: Microseconds = Micros.second
+
     /// Whether the lease can still be renewed.
     public enum State: Equatable, Sendable {
         /// No lease was granted yet. Can transition to: ``held(end:)``, ``ended(at:)``.
@@ -27,6 +31,7 @@ public struct LeaseGuard: Equatable, Sendable {
     /// Whether the lease can still be renewed.
     public private(set) var state = State.none
     private var lastRenewal: Microseconds?
+    private var cancelsReadAt: Microseconds?
 
     /// A guard without a lease: nothing may be submitted.
     public init() {}
@@ -62,6 +67,22 @@ public struct LeaseGuard: Equatable, Sendable {
         case .held(let end): state = .ended(at: min(end.subtractingClamping(Self.margin), grace))
         case .ended(let known): state = .ended(at: min(known, grace))
         }
+    }
+
+    /// All cancellations that were committed before a time are known.
+    ///
+    /// - Parameter start: when the look at them began.
+    public mutating func cancelsRead(startedAt start: Microseconds) {
+        cancelsReadAt = max(cancelsReadAt ?? start, start)
+    }
+
+    /// The first time at which nothing may be submitted until the cancellations have been looked at again; nil before they
+    /// were, and without a lease.
+    ///
+    /// A process that was stopped for less than its lease still owns its batches, and may not go on with them unasked.
+    public var startsUntil: Microseconds? {
+        guard let submitsUntil, let cancelsReadAt else { return nil }
+        return min(submitsUntil, cancelsReadAt.addingClamping(Self.cancelPatience))
     }
 
     /// The first time at which nothing may be submitted, as far as known now; nil without a lease.

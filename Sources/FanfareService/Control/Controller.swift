@@ -39,7 +39,8 @@ final class Controller: Stage {
                 }
             }
             if done == nil {
-                if tenure != nil { context.lease.lost() }
+                // Also where a tenure ended while it began: its lease is taken by then, and its lock is lost.
+                context.lease.lost()
                 tenure = nil
                 session.close()
                 continue
@@ -131,8 +132,10 @@ private struct Tenure {
     }
 
     private mutating func readCancels(on connection: PostgresConnection) throws(PostgresError) {
+        let start = Clocks.steady
         let rows = try connection.run(NewCancels(since: cancelsSince))
         context.cancels.add(rows.compactMap(\.fact))
+        context.lease.cancelsRead(startedAt: start)
         if let oldest = rows.first?.oldest { cancelsSince = oldest }
     }
 

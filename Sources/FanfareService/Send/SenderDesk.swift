@@ -115,6 +115,8 @@ struct SenderDesk {
                 queues[lane]?.removeFirst()
                 continue
             }
+            // Ours, but somebody may have cancelled it by now: the controller looks.
+            guard context.lease.startsUntil(owner: active.batch.owner) > Clocks.steady else { break }
             let room = min(transport.freeSlots - leaving, Self.chunk, active.remaining)
             guard submit(from: active, lane: lane, upTo: room) else { break }
             if active.remaining == 0 {
@@ -129,7 +131,7 @@ struct SenderDesk {
     private mutating func submit(from active: ActiveBatch, lane: Lane, upTo room: Int) -> Bool {
         guard room > 0 else { return true }
         let now = Clocks.steady
-        let end = context.lease.submitsUntil(owner: active.batch.owner)
+        let end = context.lease.startsUntil(owner: active.batch.owner)
         guard let credential = currentCredential(now) else { return false }
         var wanted = room
         var isProbe = false

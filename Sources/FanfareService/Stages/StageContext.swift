@@ -113,8 +113,7 @@ final class LeaseKeeper: Sendable {
     private struct State {
         var owner: Int32?
         var guardian = LeaseGuard()
-        /// The database's clock less ours.
-        var clockOffset: Microseconds = 0
+        var databaseClock = DatabaseClock()
     }
 
     private let state = Locked(State())
@@ -123,14 +122,27 @@ final class LeaseKeeper: Sendable {
     var owner: Int32? { state.withLock { $0.owner } }
 
     /// The time by the database's clock, in microseconds since 1970.
-    var databaseNow: Microseconds { Clocks.wall + state.withLock { $0.clockOffset } }
+    var databaseNow: Microseconds { state.withLock { $0.databaseClock.now(wall: Clocks.wall) } }
 
-    /// Until when (steady clock) batches of an owner may be sent; in the past if they may not.
+    /// Until when (steady clock) batches of an owner are ours to send; in the past if they are not.
     func submitsUntil(owner: Int32) -> Microseconds {
         state.withLock { state in
             guard state.owner == owner || state.owner == nil else { return 0 }
             return state.guardian.submitsUntil ?? 0
         }
+    }
+
+    /// Until when they may be sent as far as cancellations are known; comes again where only those must be looked at.
+    func startsUntil(owner: Int32) -> Microseconds {
+        state.withLock { state in
+            guard state.owner == owner || state.owner == nil else { return 0 }
+            return state.guardian.startsUntil ?? 0
+        }
+    }
+
+    /// The cancellations were looked at.
+    func cancelsRead(startedAt: Microseconds) {
+        state.withLock { $0.guardian.cancelsRead(startedAt: startedAt) }
     }
 
     /// A control connection was made: a new owner, a new guard.
@@ -145,11 +157,12 @@ final class LeaseKeeper: Sendable {
 
     /// The lease was renewed.
     func renewed(startedAt: Microseconds, databaseNow: Microseconds) {
-        let wall = Clocks.wall
+        let answered = Clocks.wall
+        let asked = answered - (Clocks.steady - startedAt)
         state.withLock { state in
             state.guardian.renewStarted(at: startedAt)
             state.guardian.renewSucceeded(startedAt: startedAt)
-            state.clockOffset = databaseNow - wall
+            state.databaseClock.read(databaseNow, asked: asked, answered: answered)
         }
     }
 

@@ -36,6 +36,19 @@ struct LeaseGuardTests {
         #expect(lease.submitsUntil == 24 * second)
     }
 
+    @Test func nothingStartsASecondAfterTheLastLookAtCancellations() {
+        var lease = held(from: 100 * second)
+        #expect(lease.startsUntil == nil, "somebody may have cancelled anything")
+        lease.cancelsRead(startedAt: 100 * second)
+        #expect(lease.startsUntil == 101 * second)
+        lease.cancelsRead(startedAt: 105 * second)
+        lease.cancelsRead(startedAt: 104 * second)
+        #expect(lease.startsUntil == 106 * second, "answers may come in any order")
+        lease.cancelsRead(startedAt: 113 * second + second / 2)
+        #expect(lease.startsUntil == 114 * second, "the lease ends before")
+        #expect(lease.submitsUntil == 114 * second, "what is ours does not depend on it")
+    }
+
     @Test func lostControlConnectionEndsItForGood() {
         var lease = held(from: 0)
         lease.controlLost(at: 3 * second)
