@@ -110,6 +110,14 @@ let package = Package(
             ],
             swiftSettings: shared
         ),
+        // Whole daemons on a virtual clock, without threads, sockets or a database.
+        .testTarget(
+            name: "SimulatorTests",
+            dependencies: [
+                "FanfareCore", "FanfareService", "PostgresClient", "PushTransport", "TestKit", "Threading", logging,
+            ],
+            swiftSettings: shared
+        ),
     ]
 )
 

@@ -1,0 +1,137 @@
+import FanfareCore
+import PostgresClient
+import Threading
+
+@testable import FanfareService
+
+/// What `Claimer` does.
+extension VirtualDaemon {
+    private static let sweepInterval = 5 * Micros.second
+    private static let returnDelay = 5 * Micros.second
+    private static let depth = 2
+
+    func claim() {
+        guard let owner = context.lease.owner else { return after(200 * Micros.millisecond) { self.claim() } }
+        leaseToken += 1
+        let token = leaseToken
+        if claiming.id == nil { floors = ClaimFloors() }
+        giveBack(owner) { self.settle { self.claim(owner, token) } }
+    }
+
+    private func giveBack(_ owner: Int32, then next: @escaping () -> Void) {
+        guard !left.isEmpty else { return next() }
+        let records = left.map { BatchRecord(id: $0.id, leaseToken: $0.leaseToken, outcomes: []) }
+        let statement = ReleaseBatches(owner: owner, batches: records, delay: Self.returnDelay)
+        run(claiming) { rows in
+            rows.apply(statement)
+        } answered: { count in
+            guard count != nil else { return self.claim() }
+            self.left = []
+            next()
+        }
+    }
+
+    private func settle(then next: @escaping () -> Void) {
+        let claims = doubts.due(at: Clocks.steady)
+        guard !claims.isEmpty else { return next() }
+        run(claiming) { rows in
+            rows.apply(ReleaseClaims(claims: claims))
+        } answered: { count in
+            guard count != nil else { return self.claim() }
+            self.doubts.gaveBack(at: Clocks.steady)
+            next()
+        }
+    }
+
+    private func claim(_ owner: Int32, _ token: Int64) {
+        if floors.isSweepDue(at: Clocks.steady, every: Self.sweepInterval) { floors.sweep(at: Clocks.steady) }
+        let now = context.lease.databaseNow
+        let wishes = desks.keys.sorted().flatMap { target in
+            Lane.allCases.compactMap { lane -> ClaimWish? in
+                let room = Self.depth - (desks[target]?.waiting(lane) ?? 0)
+                guard room > 0 else { return nil }
+                return ClaimWish(
+                    target: target,
+                    lane: lane.rawValue,
+                    count: Int32(room),
+                    floor: floors.floor(target: target, lane: lane.rawValue, now: now)
+                )
+            }
+        }
+        let claim = DoubtfulClaims.Claim(owner: owner, leaseToken: token)
+        doubts.began(claim, at: Clocks.steady)
+        run(claiming) { rows in
+            rows.apply(ClaimBatches(wishes: wishes, owner: owner, leaseToken: token))
+        } answered: { claimed in
+            guard let claimed else { return self.claim() }
+            self.doubts.answered(claim)
+            guard !claimed.isEmpty else {
+                return self.after(self.world.chance.time(5 * Micros.millisecond...200 * Micros.millisecond)) {
+                    self.claim()
+                }
+            }
+            for batch in claimed { self.floors.saw(batch) }
+            self.left = claimed
+            self.prepare(claimed, owner)
+        }
+    }
+
+    private func prepare(_ claimed: [ClaimedBatch], _ owner: Int32) {
+        let events = Set(claimed.flatMap { batch in batch.eventID.map { [$0] } ?? batch.eventIDs })
+        run(claiming) { rows in
+            (rows.fetch(events: events), claimed.map { rows.fetch($0.deviceIDs) })
+        } answered: { fetched in
+            guard let (events, devices) = fetched else { return self.claim() }
+            let drafts = zip(claimed, devices).compactMap { self.draft($0, owner, events, $1) }
+            self.passOn(drafts[...])
+        }
+    }
+
+    private func draft(
+        _ batch: ClaimedBatch,
+        _ owner: Int32,
+        _ events: [Int64: EventRow],
+        _ devices: [DeviceRow]
+    ) -> BatchPreparer.Prepared? {
+        guard let rule = SimulatedRule.all.first(where: { $0.id == batch.ruleVersion }),
+            let target = context.directory.all[batch.target]
+        else { return nil }
+        var draft = BatchDraft(
+            context: context,
+            batch: batch,
+            owner: owner,
+            rule: rule.loaded,
+            target: target,
+            app: AppIdentity(topic: "com.example.shop"),
+            events: events,
+            newest: [:],
+            fields: [:]
+        )
+        return draft.finish(devices[...])
+    }
+
+    private func passOn(_ rest: ArraySlice<BatchPreparer.Prepared>) {
+        guard let prepared = rest.first else { return after(2 * Micros.millisecond) { self.claim() } }
+        let batch = prepared.batch
+        guard batch.isAtMostOnce && !batch.pairs.isEmpty else {
+            hand(prepared)
+            return passOn(rest.dropFirst())
+        }
+        let record = OpenBatch(batch, decided: prepared.decided).record
+        // `FlushCommit`: this one transaction waits for the disk.
+        run(claiming, flushed: true) { rows in
+            rows.apply(Checkpoint(owner: batch.owner, batches: [record])).batches
+        } answered: { mine in
+            guard let mine else { return self.claim() }
+            if mine.contains(batch.claimed.id) { self.hand(prepared) }
+            self.passOn(rest.dropFirst())
+        }
+    }
+
+    private func hand(_ prepared: BatchPreparer.Prepared) {
+        left.removeAll { $0.id == prepared.batch.claimed.id }
+        mailbox.put(.opened(prepared.batch, decided: prepared.decided))
+        if !prepared.batch.pairs.isEmpty { send(prepared.batch) }
+        after(0) { self.record() }
+    }
+}

@@ -1,0 +1,127 @@
+import FanfareCore
+import PostgresClient
+
+@testable import FanfareService
+
+/// One control session's time, as `Controller` has it.
+struct VirtualTenure {
+    let owner: Int32
+    var renewedAt: Microseconds
+    var lookedAt: Microseconds = 0
+    var cancelsSince = "0"
+    var watch = DeathWatch()
+}
+
+/// What `Controller` and its `Tenure` do.
+extension VirtualDaemon {
+    private static let interval = 500 * Micros.millisecond
+
+    func enter() {
+        let start = Clocks.steady
+        let statement = EnterInstance(
+            daemon: "simulated",
+            host: "",
+            pid: 1,
+            version: "",
+            leaseMicroseconds: LeaseGuard.length
+        )
+        run(control) { [control, server] rows in
+            let owner = rows.apply(statement)
+            if let session = control.id { _ = server.tryLock(owner, for: session) }
+            return owner
+        } answered: { owner in
+            guard let owner else { return self.lose() }
+            self.owners.insert(owner)
+            self.context.lease.begin(owner: owner, startedAt: start)
+            self.tenure = VirtualTenure(owner: owner, renewedAt: start)
+            self.renew { self.readCancels { self.after(Self.interval) { self.tick() } } }
+        }
+    }
+
+    /// The control connection was lost: a new owner number.
+    private func lose() {
+        context.lease.lost()
+        tenure = nil
+        control.close()
+        enter()
+    }
+
+    private func tick() {
+        readCancels {
+            guard let tenure = self.tenure else { return }
+            if Clocks.steady - tenure.renewedAt >= LeaseGuard.renewalInterval {
+                self.renew { self.look() }
+            } else {
+                self.look()
+            }
+        }
+    }
+
+    private func renew(then next: @escaping () -> Void) {
+        guard let owner = tenure?.owner else { return }
+        let start = Clocks.steady
+        let statement = RenewLease(owner: owner, leaseMicroseconds: LeaseGuard.length, leads: [], report: "{}")
+        run(control) { rows in
+            rows.apply(statement)
+        } answered: { answer in
+            guard let answer, let databaseNow = answer else { return self.lose() }
+            self.tenure?.renewedAt = start
+            self.context.lease.renewed(startedAt: start, databaseNow: databaseNow.microseconds)
+            next()
+        }
+    }
+
+    private func readCancels(then next: @escaping () -> Void) {
+        guard let since = tenure?.cancelsSince else { return }
+        let start = Clocks.steady
+        run(control) { rows in
+            rows.apply(NewCancels(since: since))
+        } answered: { answer in
+            guard let answer else { return self.lose() }
+            self.context.cancels.add(answer.facts)
+            self.context.lease.cancelsRead(startedAt: start)
+            self.tenure?.cancelsSince = answer.oldest
+            next()
+        }
+    }
+
+    /// Once a second: who else is dead.
+    private func look() {
+        guard let tenure, Clocks.steady - tenure.lookedAt >= Micros.second else {
+            return after(Self.interval) { self.tick() }
+        }
+        let now = Clocks.steady
+        self.tenure?.lookedAt = now
+        run(control) { rows in
+            rows.apply(OtherInstances(owner: tenure.owner))
+        } answered: { others in
+            guard let others else { return self.lose() }
+            self.judge(others[...], all: others, at: now)
+        }
+    }
+
+    private func judge(_ rest: ArraySlice<DeathWatch.Other>, all: [DeathWatch.Other], at now: Microseconds) {
+        guard let other = rest.first else {
+            for id in tenure?.watch.settle(all) ?? [] {
+                if let session = control.id { server.unlock(id, of: session) }
+            }
+            return after(Self.interval) { self.tick() }
+        }
+        let tries = tenure?.watch.shouldTryLock(of: other) ?? false
+        run(control) { [control, server] _ in
+            tries && control.id.map { server.tryLock(other.id, for: $0) } ?? false
+        } answered: { isFree in
+            guard let isFree else { return self.lose() }
+            if isFree { self.tenure?.watch.tookLock(of: other.id, at: now) }
+            guard self.tenure?.watch.isDead(other, at: now) ?? false else {
+                return self.judge(rest.dropFirst(), all: all, at: now)
+            }
+            self.run(self.control) { rows in
+                rows.apply(Rescue(dead: other.id))
+            } answered: { freed in
+                guard freed != nil else { return self.lose() }
+                self.judge(rest.dropFirst(), all: all, at: now)
+            }
+        }
+    }
+}

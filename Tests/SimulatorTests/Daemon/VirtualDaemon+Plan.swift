@@ -1,0 +1,34 @@
+import FanfareCore
+
+@testable import FanfareService
+
+/// What `Planner` and `Slicer` do; nobody is notified, so the planner goes by its sweeps alone.
+extension VirtualDaemon {
+    private static let roundSize = 3
+    private static let sliceRows = 7
+
+    func plan() {
+        let round = PlanRound(floor: floor, limit: Self.roundSize, batchSize: scenario.batchSize)
+        run(planning) { rows in
+            rows.plan(round)
+        } answered: { summary in
+            if let summary {
+                self.floor.advance(after: summary, limit: Self.roundSize)
+            } else {
+                self.floor = OutboxFloor()
+            }
+            let isBusy = (summary?.taken ?? 0) > 0
+            self.after(isBusy ? Micros.millisecond : self.world.chance.time(Micros.millisecond...Micros.second)) {
+                self.plan()
+            }
+        }
+    }
+
+    func slice() {
+        run(slicing) { [scenario] rows in
+            rows.slice(rows: Self.sliceRows, batchSize: scenario.batchSize)
+        } answered: { didWork in
+            self.after(didWork == true ? Micros.millisecond : Micros.second / 2) { self.slice() }
+        }
+    }
+}

@@ -1,0 +1,110 @@
+import FanfareCore
+import PushTransport
+import Threading
+
+@testable import FanfareService
+
+/// A sender thread's desk, the daemon's own, over a simulated transport.
+final class VirtualDesk {
+    let transport: SimulatedTransport
+    private let shared: SenderShared
+    private var desk: SenderDesk
+    private var inbox: [PreparedBatch] = []
+    /// Whether a turn is to come.
+    var isAwake = false
+
+    init(target: Target, daemon: VirtualDaemon, provider: Provider) {
+        let transport = SimulatedTransport(provider: provider, target: target.id, daemon: daemon)
+        let settings = PoolSettings(
+            target: target,
+            access: APNSAccess(tokens: nil),
+            threads: 1,
+            makeTransport: { throw Unused() }
+        )
+        self.transport = transport
+        shared = SenderShared(settings: settings, breakers: Breakers(), retries: Locked(RetryBudget()))
+        desk = SenderDesk(
+            shared: shared,
+            context: daemon.context,
+            recorder: daemon.mailbox,
+            transport: transport,
+            writer: SharedHeadWriter()
+        )
+    }
+
+    private struct Unused: Error {}
+
+    func waiting(_ lane: Lane) -> Int { shared.waiting.withLock { $0[Int(lane.rawValue)] } }
+
+    /// Whether there is anything to send or to wait for.
+    var isBusy: Bool { transport.inFlight > 0 || shared.waiting.withLock { $0.contains { $0 > 0 } } }
+
+    func put(_ batch: PreparedBatch) {
+        shared.waiting.withLock { $0[Int(batch.lane.rawValue)] += 1 }
+        inbox.append(batch)
+    }
+
+    func turn() {
+        desk.accept(inbox)
+        inbox = []
+        desk.turn()
+    }
+}
+
+/// What `Sender` does.
+extension VirtualDaemon {
+    func send(_ batch: PreparedBatch) {
+        guard let desk = desks[batch.target.id] else { return }
+        desk.put(batch)
+        guard !desk.isAwake else { return }
+        desk.isAwake = true
+        after(0) { self.turn(desk) }
+    }
+
+    private func turn(_ desk: VirtualDesk) {
+        desk.turn()
+        after(0) { self.record() }
+        guard desk.isBusy else {
+            desk.isAwake = false
+            return
+        }
+        let next = desk.transport.nextAnswer.map { $0 - world.now } ?? 20 * Micros.millisecond
+        after(min(max(next, 100), 20 * Micros.millisecond)) { self.turn(desk) }
+    }
+}
+
+/// What `Recorder` does.
+extension VirtualDaemon {
+    func record() {
+        guard !isRecording else { return }
+        for message in mailbox.take(timeout: .zero) ?? [] { ledger.take(message, at: Clocks.steady) }
+        guard ledger.isDue(share: context.budget.checkpointShare, at: Clocks.steady) else {
+            if let due = ledger.policy.dueAt { after(due - Clocks.steady) { self.record() } }
+            return
+        }
+        isRecording = true
+        write(ledger.begin(databaseNow: context.lease.databaseNow, heedFuse: context.heedFuse)[...])
+    }
+
+    private func write(_ rest: ArraySlice<RecordLedger.Write>) {
+        guard let write = rest.first else {
+            ledger.wrote(at: Clocks.steady)
+            isRecording = false
+            return record()
+        }
+        run(recording) { rows in
+            switch write {
+            case .close(let statement, _): _ = rows.apply(statement)
+            case .checkpoint(let statement, _): _ = rows.apply(statement)
+            case .release(let statement, _): _ = rows.apply(statement)
+            }
+        } answered: { (done: Void?) in
+            if done == nil {
+                self.ledger.failed(write)
+            } else {
+                self.context.budget.release(self.ledger.done(write))
+            }
+            self.write(rest.dropFirst())
+        }
+    }
+}

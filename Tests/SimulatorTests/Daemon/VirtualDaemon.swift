@@ -1,0 +1,172 @@
+import FanfareCore
+import Logging
+import PostgresClient
+import PushTransport
+import Threading
+
+@testable import FanfareService
+
+/// A daemon without threads, sockets and files: what its stages decide is the daemon's own code, what they wait for is
+/// simulated.
+final class VirtualDaemon {
+    let world: Simulation
+    let server: Server
+    let scenario: Scenario
+    let context: StageContext
+    private let wallSkew: Microseconds
+    private let jitter: Locked<Chance>
+    private(set) var isAlive = true
+    /// Stopped by SIGSTOP until then.
+    private var stoppedUntil: Microseconds = 0
+    /// All owner numbers it ever had.
+    var owners: Set<Int32> = []
+
+    // Control.
+    let control: VirtualSession
+    var tenure: VirtualTenure?
+    // Plan.
+    let planning: VirtualSession
+    let slicing: VirtualSession
+    var floor = OutboxFloor()
+    // Claim.
+    let claiming: VirtualSession
+    var floors = ClaimFloors()
+    var left: [ClaimedBatch] = []
+    var doubts = DoubtfulClaims()
+    var leaseToken: Int64
+    // Send.
+    var desks: [Int16: VirtualDesk] = [:]
+    // Record.
+    let recording: VirtualSession
+    let mailbox = Mailbox<RecorderMessage>()
+    var ledger = RecordLedger()
+    var isRecording = false
+
+    init(world: Simulation, server: Server, scenario: Scenario, provider: Provider) {
+        self.world = world
+        self.server = server
+        self.scenario = scenario
+        var settings = StageSettings()
+        settings.batchSize = scenario.batchSize
+        settings.unrecorded = scenario.unrecorded
+        settings.maximumAttempts = 6
+        settings.deliveryLogging = .none
+        context = StageContext(
+            logger: Logger(label: "simulated") { _ in SwiftLogNoOpLogHandler() },
+            settings: settings,
+            database: DatabaseSessions(base: PostgresOptions(url: "postgres:///simulated")),
+            counters: PipelineCounters()
+        )
+        wallSkew = world.chance.time(-2 * Micros.second...2 * Micros.second)
+        jitter = Locked(Chance(seed: world.chance.next()))
+        leaseToken = Int64(world.chance.next() >> 2)
+        control = VirtualSession(server, isFlushed: true)
+        planning = VirtualSession(server, isFlushed: false, mayFail: true)
+        slicing = VirtualSession(server, isFlushed: true, mayFail: true)
+        claiming = VirtualSession(server, isFlushed: false, mayFail: true)
+        recording = VirtualSession(server, isFlushed: true, mayFail: true)
+        context.directory.replace([
+            Target(id: 1, app: "shop", platform: "apns", environment: "production"),
+            Target(id: 2, app: "shop", platform: "apns", environment: "sandbox"),
+        ])
+        for target in context.directory.all.values.sorted(by: { $0.id < $1.id }) {
+            desks[target.id] = VirtualDesk(target: target, daemon: self, provider: provider)
+        }
+    }
+
+    func start() {
+        after(0) { self.enter() }
+        after(0) { self.plan() }
+        after(0) { self.slice() }
+        after(0) { self.claim() }
+    }
+
+    // MARK: Time
+
+    /// Has a stage of this daemon do something, unless the daemon is dead by then; a stopped one does it afterwards.
+    func after(_ delay: Microseconds, _ body: @escaping () -> Void) {
+        world.after(delay) { self.perform(body) }
+    }
+
+    private func perform(_ body: @escaping () -> Void) {
+        guard isAlive else { return }
+        guard world.now >= stoppedUntil else {
+            // All threads go on at once, in no order.
+            let start = stoppedUntil - world.now + world.chance.time(0...3 * Micros.millisecond)
+            return after(start, body)
+        }
+        let clocks = Clocks.Simulated(
+            steady: world.now,
+            wall: Server.epoch + world.now + wallSkew,
+            unit: { [jitter] in jitter.withLock { $0.unit() } }
+        )
+        Clocks.$simulated.withValue(clocks, operation: body)
+    }
+
+    // MARK: Faults
+
+    /// SIGKILL, or a host without power.
+    func kill() {
+        isAlive = false
+        for session in [control, planning, slicing, claiming, recording] { session.close() }
+    }
+
+    /// SIGSTOP, and SIGCONT later.
+    func stop(for span: Microseconds) { stoppedUntil = world.now + span }
+
+    // MARK: Database
+
+    /// Runs a statement on a session; reconnects after a pause where it was lost.
+    ///
+    /// - Parameters:
+    ///   - session: which.
+    ///   - flushed: whether the commit waits for the disk; nil for what the session is set to.
+    ///   - work: the statement.
+    ///   - answered: called with the result, or with nil after an error.
+    func run<Result>(
+        _ session: VirtualSession,
+        flushed: Bool? = nil,
+        _ work: @escaping (inout Rows) -> Result,
+        answered: @escaping (Result?) -> Void
+    ) {
+        guard let id = session.connected() else { return fail(session, answered) }
+        server.run(on: id, flushed: flushed ?? session.isFlushed, mayFail: session.mayFail, work) { result in
+            self.perform {
+                guard let result else { return self.fail(session, answered) }
+                session.backoff.reset()
+                answered(result)
+            }
+        }
+    }
+
+    private func fail<Result>(_ session: VirtualSession, _ answered: @escaping (Result?) -> Void) {
+        session.close()
+        after(session.backoff.next(random: world.chance.unit())) { answered(nil) }
+    }
+}
+
+/// A session of a virtual daemon.
+final class VirtualSession {
+    private let server: Server
+    let isFlushed: Bool
+    /// Whether it may be lost by chance; the control session is lost on purpose only.
+    let mayFail: Bool
+    var backoff = ReconnectBackoff()
+    private(set) var id: Int?
+
+    init(_ server: Server, isFlushed: Bool, mayFail: Bool = false) {
+        self.server = server
+        self.isFlushed = isFlushed
+        self.mayFail = mayFail
+    }
+
+    func connected() -> Int? {
+        if id == nil { id = server.connect() }
+        return id
+    }
+
+    func close() {
+        if let id { server.end(id) }
+        id = nil
+    }
+}

@@ -1,0 +1,313 @@
+import FanfareCore
+import PostgresClient
+import TestKit
+import Testing
+
+@testable import FanfareService
+
+/// A random history of statements, run on the model of the rows and on PostgreSQL.
+final class History {
+    private static let batchSize = 3
+    private static let roundSize = 2
+    private static let hour = 3600 * Micros.second
+
+    private var chance: Chance
+    private var rows = Rows()
+    private let real: RealRows
+    private var modelFloor = OutboxFloor()
+    private var realFloor = OutboxFloor()
+    private var events: [Int64] = []
+    /// The open transaction of the writer, if any.
+    private var openXID: UInt64?
+    private var token: Int64 = 0
+    /// Ids of the queue's batches in both, by their names.
+    private var ids: [String: (model: Int64, real: Int64)] = [:]
+
+    init(seed: UInt64, database: TestDatabase) throws {
+        chance = Chance(seed: seed)
+        rows.now = Server.epoch
+        for id in Int64(1)...10 {
+            rows.devices[id] = Rows.Device(
+                id: id,
+                user: "user-\(id % 4)",
+                token: "\(id + 10)aa",
+                target: id == 2 ? 2 : 1,
+                registeredAt: rows.now
+            )
+        }
+        let devices = rows.devices.values.sorted { $0.id < $1.id }
+        real = try RealRows(database, devices: devices, batchSize: Self.batchSize)
+    }
+
+    /// Runs a history; both are compared after each step.
+    func run(steps: Int) throws {
+        for step in 1...steps {
+            rows.now += Micros.millisecond
+            let name = try takeStep()
+            let (model, real) = (rows.summary(events), try real.summary())
+            try #require(model == real, "after step \(step), \(name)")
+        }
+    }
+
+    private func takeStep() throws -> String {
+        try findBatches()
+        switch chance.number(0...15) {
+        case 0, 1: try emit()
+        case 2: try commit()
+        case 3: try cancel()
+        case 4, 5: try plan()
+        case 6: try slice()
+        case 7, 8: try claim()
+        case 9: try checkpoint()
+        case 10, 11: try close()
+        case 12: try release()
+        case 13: try register()
+        case 14: try releaseClaims()
+        default: try control()
+        }
+        return lastName
+    }
+
+    private var lastName = ""
+
+    private func findBatches() throws {
+        let real = try real.batchIDs()
+        ids = [:]
+        for batch in rows.batches.values {
+            let event = events.firstIndex(of: batch.eventID(at: 0)) ?? -1
+            let name = "#\(event)/\(batch.ruleVersion)/\(batch.deviceIDs[0])"
+            if let id = real[name] { ids[name] = (batch.id, id) }
+        }
+    }
+
+    // MARK: Applications
+
+    private func emit() throws {
+        lastName = "emit"
+        guard openXID == nil else { return }
+        let type = ["one", "all", "once", "nobody"][chance.number(0...3)]
+        let users = (0..<chance.number(1...2)).map { _ in "user-\(chance.number(0...3))" }
+        let key = chance.happens(0.3) ? "key-\(chance.number(1...2))" : nil
+        let staysOpen = chance.happens(0.3)
+        let xid = rows.begin()
+        events.append(rows.emit(type, users: users, key: key, in: xid))
+        if staysOpen { openXID = xid } else { rows.commit(xid) }
+        try real.emit(type, users: users, key: key, staysOpen: staysOpen)
+    }
+
+    private func commit() throws {
+        lastName = "commit"
+        guard let xid = openXID else { return }
+        openXID = nil
+        rows.commit(xid)
+        try real.commit()
+    }
+
+    private func cancel() throws {
+        lastName = "cancel"
+        guard !events.isEmpty else { return }
+        let index = chance.number(0...events.count - 1)
+        let xid = rows.begin()
+        rows.cancel(event: events[index], in: xid)
+        rows.commit(xid)
+        try real.cancel(real.events[index])
+    }
+
+    private func register() throws {
+        lastName = "register"
+        let id = Int64(chance.number(1...rows.devices.count))
+        rows.register(id)
+        if let device = rows.devices[id] { try real.register(device) }
+    }
+
+    // MARK: Planning
+
+    private func plan() throws {
+        lastName = "plan"
+        let size = Self.batchSize
+        let mine = rows.plan(PlanRound(floor: modelFloor, limit: Self.roundSize, batchSize: size))
+        let theirs = try real.plan(PlanRound(floor: realFloor, limit: Self.roundSize, batchSize: size))
+        #expect(mine.taken == theirs.taken)
+        #expect(mine.fates == theirs.fates)
+        modelFloor.advance(after: mine, limit: Self.roundSize)
+        realFloor.advance(after: theirs, limit: Self.roundSize)
+        if chance.happens(0.1) { (modelFloor, realFloor) = (OutboxFloor(), OutboxFloor()) }
+    }
+
+    private func slice() throws {
+        lastName = "slice"
+        let mine = rows.slice(rows: SliceStatements.rows, batchSize: Self.batchSize)
+        #expect(try mine == real.slice(batchSize: Self.batchSize))
+    }
+
+    // MARK: Claiming
+
+    private func claim() throws {
+        lastName = "claim"
+        token += 1
+        let targets = chance.happens(0.5) ? [Int16(1), 2] : [Int16(chance.number(1...2))]
+        let wishes = targets.flatMap { target in
+            (Int16(0)...2).map { ClaimWish(target: target, lane: $0, count: 1000, floor: .minusInfinity) }
+        }
+        let statement = ClaimBatches(wishes: wishes, owner: Int32(chance.number(1...3)), leaseToken: token)
+        let (mine, theirs) = (rows.apply(statement), try real.connection.run(statement))
+        #expect(mine.map(\.deviceIDs).sorted(by: <) == theirs.map(\.deviceIDs).sorted(by: <))
+        #expect(Set(mine.map(\.outcomes)) == Set(theirs.map(\.outcomes)))
+    }
+
+    /// Some batches with outcomes, under owners and tokens that are mostly right.
+    private func records() -> (owner: Int32, model: [BatchRecord], real: [BatchRecord]) {
+        let owner = Int32(chance.number(1...3))
+        var records: (model: [BatchRecord], real: [BatchRecord]) = ([], [])
+        for name in ids.keys.sorted() where chance.happens(0.6) {
+            guard let (model, real) = ids[name], let batch = rows.batches[model] else { continue }
+            let token = chance.happens(0.1) ? 0 : batch.leaseToken ?? 0
+            let codes: [UInt8] = [0, 1, 3, 35, 44, 64, 66, 100]
+            let outcomes = batch.deviceIDs.map { _ in codes[chance.number(0...codes.count - 1)] }
+            records.model.append(BatchRecord(id: model, leaseToken: token, outcomes: outcomes))
+            records.real.append(BatchRecord(id: real, leaseToken: token, outcomes: outcomes))
+        }
+        return (owner, records.model, records.real)
+    }
+
+    /// Evidence about each device that is gone, some of it older than the registration.
+    private func evidence(_ model: [BatchRecord], _ theirs: [BatchRecord]) throws -> (TokenEvidence, TokenEvidence) {
+        var evidence = (model: TokenEvidence(), real: TokenEvidence())
+        var seen: Set<Int64> = []
+        for (mine, their) in zip(model, theirs) {
+            guard let batch = rows.batches[mine.id] else { continue }
+            for (position, code) in mine.outcomes.enumerated() {
+                let id = batch.deviceIDs[position]
+                guard let device = rows.devices[id], seen.insert(id).inserted else { continue }
+                if OutcomeRange(code: code) == .gone {
+                    let age: Microseconds = chance.happens(0.3) ? 1 : 0
+                    let token = chance.happens(0.1) ? "other" : device.token
+                    let at = (device.registeredAt - age, try real.registeredAt(id) - age)
+                    evidence.model.prunes.append(prune(mine.id, id, token, at.0))
+                    evidence.real.prunes.append(prune(their.id, id, token, at.1))
+                } else if code == 1 && chance.happens(0.2) {
+                    let from: Int16 = chance.happens(0.8) ? device.target : 3 - device.target
+                    evidence.model.corrections.append(move(mine.id, id, device.token, from))
+                    evidence.real.corrections.append(move(their.id, id, device.token, from))
+                }
+            }
+        }
+        return evidence
+    }
+
+    private func prune(_ batch: Int64, _ device: Int64, _ token: String, _ at: Microseconds) -> Prune {
+        let before = Timestamp(microseconds: at)
+        return Prune(batchID: batch, deviceID: device, token: token, registeredBefore: before, reason: "gone")
+    }
+
+    private func move(_ batch: Int64, _ device: Int64, _ token: String, _ from: Int16) -> EnvironmentCorrection {
+        EnvironmentCorrection(batchID: batch, deviceID: device, token: token, from: from, to: 3 - from)
+    }
+
+    // MARK: Recording
+
+    private func checkpoint() throws {
+        lastName = "checkpoint"
+        let (owner, model, theirs) = records()
+        let evidence = try evidence(model, theirs)
+        let mine = rows.apply(Checkpoint(owner: owner, batches: model, evidence: evidence.0))
+        let other = try real.connection.run(Checkpoint(owner: owner, batches: theirs, evidence: evidence.1))
+        #expect(mine.batches.count == other.batches.count)
+        #expect(mine.prunedCount == other.prunedCount)
+    }
+
+    private func close() throws {
+        lastName = "close"
+        let (owner, model, theirs) = records()
+        let evidence = try evidence(model, theirs)
+        var retries: (model: [RetryBatch], real: [RetryBatch]) = ([], [])
+        for (mine, their) in zip(model, theirs) {
+            guard let batch = rows.batches[mine.id] else { continue }
+            let again = mine.outcomes.indices.filter { OutcomeRange(code: mine.outcomes[$0]) == .retrying }
+            guard !again.isEmpty else { continue }
+            let delay = chance.happens(0.5) ? Self.hour : 0
+            let target = Int16(chance.number(1...2))
+            let history = RetryHistory(attempts: 1, marks: chance.happens(0.5) ? .resent : [])
+            func retry(_ parent: Int64, _ eventIDs: [Int64]?) -> RetryBatch {
+                RetryBatch(
+                    parentID: parent,
+                    target: target,
+                    history: history,
+                    delayMicroseconds: delay,
+                    deviceIDs: again.map { batch.deviceIDs[$0] },
+                    eventIDs: eventIDs
+                )
+            }
+            let events = batch.eventIDs.map { ids in again.map { ids[$0] } }
+            let realEvents = events.map { $0.map { real.events[self.events.firstIndex(of: $0) ?? 0] } }
+            retries.model.append(retry(mine.id, events))
+            retries.real.append(retry(their.id, realEvents))
+        }
+        let mine = rows.apply(
+            CloseBatches(owner: owner, batches: model, retries: retries.model, evidence: evidence.0, tallies: [])
+        )
+        let other = try real.connection.run(
+            CloseBatches(owner: owner, batches: theirs, retries: retries.real, evidence: evidence.1, tallies: [])
+        )
+        #expect(mine.batches.count == other.batches.count)
+        #expect(mine.prunedCount == other.prunedCount)
+    }
+
+    private func release() throws {
+        lastName = "release"
+        let (owner, model, theirs) = records()
+        let delay = chance.happens(0.3) ? Self.hour : 0
+        let keeps = chance.happens(0.5)
+        func released(_ records: [BatchRecord]) -> [BatchRecord] {
+            records.map { BatchRecord(id: $0.id, leaseToken: $0.leaseToken, outcomes: keeps ? [] : $0.outcomes) }
+        }
+        let mine = rows.apply(ReleaseBatches(owner: owner, batches: released(model), delay: delay))
+        let statement = ReleaseBatches(owner: owner, batches: released(theirs), delay: delay)
+        #expect(try mine == real.connection.runReturningCount(statement))
+    }
+
+    private func releaseClaims() throws {
+        lastName = "release claims"
+        guard token > 0 else { return }
+        let claim = DoubtfulClaims.Claim(
+            owner: Int32(chance.number(1...3)),
+            leaseToken: Int64(chance.number(1...Int(token)))
+        )
+        let statement = ReleaseClaims(claims: [claim])
+        #expect(try rows.apply(statement) == real.connection.runReturningCount(statement))
+    }
+
+    // MARK: Control
+
+    private func control() throws {
+        let owner = Int32(chance.number(1...3))
+        switch chance.number(0...3) {
+        case 0:
+            lastName = "enter"
+            guard rows.lastInstance < 3 else { return }
+            let statement = EnterInstance(
+                daemon: "d",
+                host: "h",
+                pid: 1,
+                version: "v",
+                leaseMicroseconds: LeaseGuard.length
+            )
+            #expect(try rows.apply(statement) == real.connection.run(statement).first?.id)
+        case 1:
+            lastName = "renew"
+            let statement = RenewLease(owner: owner, leaseMicroseconds: Self.hour, leads: [], report: "{}")
+            #expect(try (rows.apply(statement) == nil) == real.connection.run(statement).isEmpty)
+        case 2:
+            lastName = "rescue"
+            #expect(try rows.apply(Rescue(dead: owner)) == real.connection.run(Rescue(dead: owner)).first)
+        default:
+            lastName = "others"
+            let statement = OtherInstances(owner: owner)
+            let theirs = try real.connection.run(statement).map(\.id).sorted()
+            #expect(rows.apply(statement).map(\.id).sorted() == theirs)
+        }
+    }
+}
+
+/// Whether one list of devices comes before another.
+private func < (left: [Int64], right: [Int64]) -> Bool { left.lexicographicallyPrecedes(right) }

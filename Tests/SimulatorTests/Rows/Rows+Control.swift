@@ -1,0 +1,45 @@
+import FanfareCore
+import PostgresClient
+
+@testable import FanfareService
+
+/// What the statements of the control session do.
+extension Rows {
+    mutating func apply(_ statement: EnterInstance) -> Int32 {
+        lastInstance += 1
+        instances[lastInstance] = now + statement.leaseMicroseconds
+        return lastInstance
+    }
+
+    /// - Returns: the server's time; nil if another daemon took this one for dead.
+    mutating func apply(_ statement: RenewLease) -> Timestamp? {
+        guard instances[statement.owner] != nil else { return nil }
+        instances[statement.owner] = now + statement.leaseMicroseconds
+        return Timestamp(microseconds: now)
+    }
+
+    func apply(_ statement: OtherInstances) -> [DeathWatch.Other] {
+        let listed = instances.filter { $0.key != statement.owner }.sorted { $0.key < $1.key }
+            .map { DeathWatch.Other(id: $0.key, isLeaseOver: $0.value < now) }
+        let owners = Set(batches.values.compactMap(\.owner)).subtracting(instances.keys).subtracting([statement.owner])
+        return listed + owners.sorted().map { DeathWatch.Other(id: $0, isLeaseOver: true) }
+    }
+
+    @discardableResult
+    mutating func apply(_ statement: Rescue) -> Int64 {
+        instances[statement.dead] = nil
+        let freed = batches.values.filter { $0.owner == statement.dead }.map(\.id)
+        for id in freed {
+            batches[id]?.owner = nil
+            batches[id]?.leaseToken = nil
+            batches[id]?.notBefore = now
+        }
+        return Int64(freed.count)
+    }
+
+    func apply(_ statement: NewCancels) -> (oldest: String, facts: [CancelFact]) {
+        let since = UInt64(statement.since) ?? 0
+        let facts = cancels.filter { $0.xid >= since && !open.contains($0.xid) }.map(\.fact)
+        return ("\(open.min() ?? nextXID)", facts)
+    }
+}

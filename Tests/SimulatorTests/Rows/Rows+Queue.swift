@@ -1,0 +1,173 @@
+import FanfareCore
+import PostgresClient
+
+@testable import FanfareService
+
+/// What the statements of claiming and recording do.
+extension Rows {
+    mutating func apply(_ statement: ClaimBatches) -> [ClaimedBatch] {
+        var picked: [Int64] = []
+        for wish in statement.wishes {
+            let due = batches.values.filter { batch in
+                batch.owner == nil && batch.target == wish.target && batch.lane == wish.lane
+                    && batch.notBefore >= wish.floor.microseconds && batch.notBefore <= now
+                    && !picked.contains(batch.id)
+            }
+            picked += due.sorted { ($0.notBefore, $0.id) < ($1.notBefore, $1.id) }
+                .prefix(Int(wish.count)).map(\.id)
+        }
+        return picked.compactMap { id in
+            batches[id]?.owner = statement.owner
+            batches[id]?.leaseToken = statement.leaseToken
+            return batches[id]?.claimed
+        }
+    }
+
+    mutating func apply(_ statement: Checkpoint) -> [Recorded] {
+        var saved: Set<Int64> = []
+        for record in statement.batches where isOwned(record, by: statement.owner) {
+            batches[record.id]?.outcomes = record.outcomes
+            saved.insert(record.id)
+        }
+        return saved.sorted().map { .written(batch: $0) } + follow(statement.evidence, of: saved)
+    }
+
+    mutating func apply(_ statement: CloseBatches) -> [Recorded] {
+        var closing: [Int64: Batch] = [:]
+        for record in statement.batches where isOwned(record, by: statement.owner) {
+            guard var batch = batches.removeValue(forKey: record.id) else { continue }
+            batch.outcomes = record.outcomes
+            closing[record.id] = batch
+            log[record.id] = batch
+        }
+        for retry in statement.retries {
+            guard let parent = closing[retry.parentID] else { continue }
+            let id = newID()
+            batches[id] = Batch(
+                id: id,
+                parentID: parent.id,
+                eventID: parent.eventID,
+                eventIDs: retry.eventIDs,
+                notBefore: now + retry.delayMicroseconds,
+                ruleVersion: parent.ruleVersion,
+                target: retry.target,
+                lane: parent.lane,
+                attempt: parent.attempt + 1,
+                history: retry.history.encoded,
+                deviceIDs: retry.deviceIDs
+            )
+        }
+        return closing.keys.sorted().map { .written(batch: $0) } + follow(statement.evidence, of: Set(closing.keys))
+    }
+
+    @discardableResult
+    mutating func apply(_ statement: ReleaseBatches) -> Int {
+        var count = 0
+        for record in statement.batches where isOwned(record, by: statement.owner) {
+            count += 1
+            batches[record.id]?.owner = nil
+            batches[record.id]?.leaseToken = nil
+            batches[record.id]?.notBefore = now + statement.delay
+            if !record.outcomes.isEmpty { batches[record.id]?.outcomes = record.outcomes }
+        }
+        return count
+    }
+
+    @discardableResult
+    mutating func apply(_ statement: ReleaseClaims) -> Int {
+        let taken = batches.values.filter { batch in
+            statement.claims.contains { $0.owner == batch.owner && $0.leaseToken == batch.leaseToken }
+        }
+        for batch in taken {
+            batches[batch.id]?.owner = nil
+            batches[batch.id]?.leaseToken = nil
+            batches[batch.id]?.notBefore = now
+        }
+        return taken.count
+    }
+
+    /// The fence: who writes must own the batch under the token it was claimed with.
+    private func isOwned(_ record: BatchRecord, by owner: Int32) -> Bool {
+        guard let batch = batches[record.id] else { return false }
+        return batch.owner == owner && batch.leaseToken == record.leaseToken
+    }
+
+    private mutating func follow(_ evidence: TokenEvidence, of mine: Set<Int64>) -> [Recorded] {
+        var disabled: [Int64] = []
+        for prune in evidence.prunes where mine.contains(prune.batchID) {
+            guard let device = devices[prune.deviceID], device.token == prune.token, device.disabledReason == nil,
+                device.registeredAt <= prune.registeredBefore.microseconds
+            else { continue }
+            devices[prune.deviceID]?.disabledReason = prune.reason
+            disabled.append(prune.deviceID)
+        }
+        for move in evidence.corrections where mine.contains(move.batchID) {
+            guard let device = devices[move.deviceID], device.token == move.token, device.target == move.from else {
+                continue
+            }
+            devices[move.deviceID]?.target = move.to
+        }
+        pruned += disabled
+        return disabled.map { .pruned(device: $0) }
+    }
+
+    // MARK: Reading
+
+    /// When the next batch of a target is due; nil if none waits.
+    func nextDue(_ target: Int16) -> Microseconds? {
+        batches.values.filter { $0.owner == nil && $0.target == target }.map(\.notBefore).min()
+    }
+
+    func fetch(_ devices: [Int64]) -> [DeviceRow] {
+        devices.map { id in
+            let device = self.devices[id]
+            return DeviceRow(
+                token: device?.token,
+                target: device?.target ?? 0,
+                kind: device == nil ? "" : "device",
+                isEnabled: device.map { $0.disabledReason == nil } ?? false,
+                registeredAt: Timestamp(microseconds: device?.registeredAt ?? 0),
+                locale: nil,
+                p256dh: nil,
+                auth: nil
+            )
+        }
+    }
+
+    func fetch(events ids: Set<Int64>) -> [Int64: EventRow] {
+        var rows: [Int64: EventRow] = [:]
+        for id in ids {
+            guard let event = events[id] else { continue }
+            rows[id] = EventRow(
+                id: id,
+                type: event.waiting.type,
+                key: event.waiting.key,
+                createdAt: Timestamp(microseconds: event.waiting.createdAt),
+                plannedAt: Timestamp(microseconds: event.plannedAt),
+                ttlSeconds: event.waiting.ttl.map { Double($0) / Double(Micros.second) },
+                payload: "{}"
+            )
+        }
+        return rows
+    }
+}
+
+extension Rows.Batch {
+    /// The row as a claim returns it.
+    var claimed: ClaimedBatch {
+        ClaimedBatch(
+            id: id,
+            leaseToken: leaseToken ?? 0,
+            target: target,
+            lane: lane,
+            ruleVersion: ruleVersion,
+            attempt: attempt,
+            history: RetryHistory(encoded: history),
+            eventID: eventID,
+            eventIDs: eventIDs ?? [],
+            deviceIDs: deviceIDs,
+            outcomes: outcomes,
+            notBefore: Timestamp(microseconds: notBefore)
+        )
+    }
+}

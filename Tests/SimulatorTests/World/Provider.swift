@@ -1,0 +1,189 @@
+import FanfareCore
+import PushTransport
+
+@testable import FanfareService
+
+/// One (event, rule, device).
+struct Pair: Hashable {
+    let event: Int64
+    let rule: Int32
+    let device: Int64
+}
+
+/// APNs in two environments: what it received, and what it knows of tokens.
+final class Provider {
+    /// What is true of a token.
+    struct Token {
+        /// The one target that knows it; nil for none.
+        var home: Int16?
+        /// Since when it is gone (server's time).
+        var goneSince: Microseconds?
+    }
+
+    /// How a request ended, as the provider saw it.
+    enum Ending {
+        /// Taken.
+        case accepted
+        /// Refused for good.
+        case refused
+        /// Refused for now, or for this environment.
+        case again
+    }
+
+    /// One request that reached the provider, or was lost on its way.
+    struct Request {
+        let at: Microseconds
+        let pair: Pair
+        let ending: Ending
+        /// Whether the answer did not come, so that the daemon cannot know the ending.
+        let isAmbiguous: Bool
+        /// Whether the daemon was told all there was to tell.
+        var isKnown = false
+    }
+
+    let world: Simulation
+    var scenario: Scenario
+    var tokens: [String: Token] = [:]
+    private(set) var requests: [Request] = []
+    /// Which pair a delivery id stands for.
+    private var pairs: [[UInt8]: Pair] = [:]
+    /// Called with each request, at the moment it is put on the wire.
+    var received: (Pair, VirtualDaemon) -> Void = { _, _ in }
+
+    init(world: Simulation, scenario: Scenario) {
+        self.world = world
+        self.scenario = scenario
+    }
+
+    /// Makes known the ids of an event's deliveries.
+    func expect(_ event: Int64, type: String, devices: some Sequence<Int64>) {
+        for rule in SimulatedRule.all where rule.event == type {
+            for device in devices {
+                var text: [UInt8] = []
+                DeliveryID(event: EventID(rawValue: event), ruleID: Int64(rule.id), deviceID: device)
+                    .appendText(to: &text)
+                pairs[text] = Pair(event: event, rule: rule.id, device: device)
+            }
+        }
+    }
+
+    /// The daemon was told how a request ended.
+    func tell(_ index: Int) { requests[index].isKnown = true }
+
+    /// Takes a request.
+    ///
+    /// - Returns: its number, the answer, and how long it takes.
+    func receive(_ request: PushRequest, target: Int16, from daemon: VirtualDaemon)
+        -> (index: Int, answer: PushAnswer, delay: Microseconds)
+    {
+        guard let pair = pairs[request.varyingValue] else { preconditionFailure("an unknown delivery id") }
+        received(pair, daemon)
+        let token = String(decoding: request.path.dropFirst("/3/device/".utf8.count), as: UTF8.self)
+        let (answer, ending, delay) = answer(to: request.tag, token: token, target: target)
+        let isAmbiguous = answer.fate == .ambiguous
+        requests.append(Request(at: world.now, pair: pair, ending: ending, isAmbiguous: isAmbiguous))
+        world.note(UInt64(bitPattern: pair.device) << 8 | UInt64(answer.status))
+        return (requests.count - 1, answer, delay)
+    }
+
+    private func answer(to tag: UInt64, token: String, target: Int16) -> (PushAnswer, Ending, Microseconds) {
+        let delay = world.chance.time(Micros.millisecond...scenario.slowest)
+        var dice = world.chance.unit()
+        func falls(_ probability: Double) -> Bool {
+            dice -= probability
+            return dice < 0
+        }
+        func lost(_ cause: FateCause = .lost) -> PushAnswer {
+            PushAnswer(tag: tag, without: .ambiguous, cause: cause, detail: "simulated")
+        }
+        func refusal(_ status: UInt16, _ reason: String, _ more: String = "") -> PushAnswer {
+            PushAnswer(tag: tag, status: status, body: Array("{\"reason\":\"\(reason)\"\(more)}".utf8))
+        }
+        if falls(scenario.throttled) { return (refusal(429, "TooManyRequests"), .again, delay) }
+        if falls(scenario.serverError) { return (refusal(503, "ServiceUnavailable"), .again, delay) }
+        if falls(scenario.requestLost) { return (lost(), .again, delay) }
+        if falls(scenario.notProcessed) {
+            return (PushAnswer(tag: tag, without: .notProcessed, cause: .lost, detail: "GOAWAY"), .again, delay)
+        }
+        let isSilent = falls(scenario.silent)
+        let isLost = falls(scenario.answerLost) || isSilent
+        let known = tokens[token] ?? Token()
+        let answer: PushAnswer
+        let ending: Ending
+        if let gone = known.goneSince {
+            (answer, ending) = (refusal(410, "Unregistered", ",\"timestamp\":\(gone / 1000)"), .refused)
+        } else if known.home != target {
+            (answer, ending) = (refusal(400, "BadDeviceToken"), .again)
+        } else {
+            (answer, ending) = (PushAnswer(tag: tag, status: 200), .accepted)
+        }
+        guard isLost else { return (answer, ending, delay) }
+        return (lost(isSilent ? .deadline : .lost), ending, isSilent ? 15 * Micros.second : delay)
+    }
+}
+
+/// A connection of a virtual daemon to the provider.
+final class SimulatedTransport: PushTransport {
+    private struct Flight {
+        let index: Int
+        let answer: PushAnswer
+        let at: Microseconds
+    }
+
+    private struct Silent: TransportWaker {
+        func wake() {}
+    }
+
+    private let provider: Provider
+    private let target: Int16
+    private unowned let daemon: VirtualDaemon
+    private let streams: Int
+    /// Taken, and not on the wire yet: a connection can be cold, or full.
+    private var waiting: [PushRequest] = []
+    private var flights: [Flight] = []
+
+    var sendUntil = ContinuousClock.now
+    let state = TransportState()
+    let waker: any TransportWaker = Silent()
+
+    init(provider: Provider, target: Int16, daemon: VirtualDaemon) {
+        self.provider = provider
+        self.target = target
+        self.daemon = daemon
+        streams = provider.scenario.streams
+    }
+
+    var inFlight: Int { waiting.count + flights.count }
+    var freeSlots: Int { max(0, streams - inFlight) }
+    /// When the next answer comes.
+    var nextAnswer: Microseconds? { flights.map(\.at).min() }
+
+    func submit(_ requests: ArraySlice<PushRequest>) -> Int {
+        waiting += requests
+        return requests.count
+    }
+
+    func poll(timeout: Duration, into answers: inout [PushAnswer]) {
+        let world = provider.world
+        while let request = waiting.first, !world.chance.happens(0.1) {
+            waiting.removeFirst()
+            guard Clocks.instant(ofSteady: world.now) < sendUntil else {
+                answers.append(PushAnswer(tag: request.tag, without: .notSent, cause: .sendUntil, detail: "late"))
+                continue
+            }
+            let (index, answer, delay) = provider.receive(request, target: target, from: daemon)
+            flights.append(Flight(index: index, answer: answer, at: world.now + delay))
+        }
+        for flight in flights where flight.at <= world.now {
+            provider.tell(flight.index)
+            answers.append(flight.answer)
+        }
+        flights.removeAll { $0.at <= world.now }
+    }
+
+    func close(into answers: inout [PushAnswer]) {
+        answers += flights.map { PushAnswer(tag: $0.answer.tag, without: .ambiguous, cause: .closed, detail: "closed") }
+        answers += waiting.map { PushAnswer(tag: $0.tag, without: .notSent, cause: .closed, detail: "closed") }
+        (flights, waiting) = ([], [])
+    }
+}

@@ -1,0 +1,204 @@
+import FanfareCore
+
+@testable import FanfareService
+
+/// One run: a few daemons, devices, events, and whatever its seed lets go wrong.
+final class Run {
+    let seed: UInt64
+    let world: Simulation
+    let scenario: Scenario
+    let server: Server
+    let provider: Provider
+    var daemons: [VirtualDaemon] = []
+    /// How often a daemon may have lost what it had not recorded.
+    private(set) var losses = 0
+    /// When each cancellation was committed (steady time).
+    private(set) var cancelledAt: [Int64: Microseconds] = [:]
+    /// Events whose transactions committed.
+    private(set) var committed: Set<Int64> = []
+    private(set) var problems: [String] = []
+    private var eventsLeft: Int
+
+    init(seed: UInt64) {
+        self.seed = seed
+        world = Simulation(seed: seed)
+        scenario = Scenario(chance: &world.chance)
+        server = Server(world: world)
+        provider = Provider(world: world, scenario: scenario)
+        eventsLeft = scenario.events
+        server.sessionLoss = scenario.sessionLoss
+        server.changed = { [unowned self] in checkPrunes() }
+        provider.received = { [unowned self] pair, daemon in checkRequest(pair, from: daemon) }
+        addDevices()
+    }
+
+    /// Notes that a promise was broken.
+    func broke(_ promise: String) {
+        problems.append("seed \(seed), \(scenario.kind), at \(Double(world.now) / 1e6) s: \(promise)")
+    }
+
+    /// Runs to the end of all work.
+    ///
+    /// - Returns: what was broken.
+    func finish() -> [String] {
+        for _ in 0..<scenario.daemons { startDaemon() }
+        world.after(world.chance.time(0...Micros.second)) { self.emit() }
+        server.writeAhead()
+        makeTrouble()
+        // Chaos ends, and a while later everything is done; retries wait for minutes.
+        world.run(until: scenario.chaosEnd, or: { false })
+        endTrouble()
+        world.run(until: 40 * Micros.minute, or: { self.eventsLeft == 0 && self.server.rows.isIdle })
+        checkEnd()
+        for daemon in daemons { daemon.kill() }
+        world.end()
+        return problems
+    }
+
+    // MARK: Work
+
+    private func addDevices() {
+        server.change { rows in
+            for id in 1...Int64(scenario.devices) {
+                let token = "\(id)aa"
+                rows.devices[id] = Rows.Device(
+                    id: id,
+                    user: "user-\(id % 5)",
+                    token: token,
+                    target: Int16(world.chance.number(1...2)),
+                    registeredAt: rows.now - Micros.hour
+                )
+                provider.tokens[token] = truth(of: rows.devices[id]?.target ?? 1)
+            }
+        }
+    }
+
+    private func truth(of target: Int16) -> Provider.Token {
+        let dice = world.chance.unit()
+        if dice < scenario.gone {
+            return Provider.Token(home: target, goneSince: server.now - world.chance.time(1000...Micros.minute))
+        }
+        if dice < scenario.gone + scenario.elsewhere { return Provider.Token(home: 3 - target) }
+        if dice < scenario.gone + scenario.elsewhere + scenario.nowhere { return Provider.Token() }
+        return Provider.Token(home: target)
+    }
+
+    /// Emits one event, whose transaction stays open for a while.
+    private func emit() {
+        eventsLeft -= 1
+        let types = ["one", "all", "once", "one", "nobody"]
+        let type = types[world.chance.number(0...types.count - 1)]
+        let users = (0..<world.chance.number(1...3)).map { _ in "user-\(world.chance.number(0...4))" }
+        let ttl: Microseconds? = world.chance.happens(0.2) ? world.chance.time(Micros.second...20 * Micros.second) : nil
+        let key = world.chance.happens(0.3) ? "key-\(world.chance.number(1...2))" : nil
+        if server.isUp {
+            let xid = server.change(flushed: false) { $0.begin() }
+            let id = server.change(flushed: false) { $0.emit(type, users: users, key: key, ttl: ttl, in: xid) }
+            provider.expect(id, type: type, devices: server.rows.devices.keys)
+            world.after(world.chance.time(100...2 * Micros.second)) {
+                guard self.server.rows.open.contains(xid) else { return }
+                self.server.change { $0.commit(xid) }
+                self.committed.insert(id)
+                if self.world.chance.happens(0.25) { self.cancelLater(id) }
+            }
+        }
+        if eventsLeft > 0 { world.after(world.chance.time(0...4 * Micros.second)) { self.emit() } }
+    }
+
+    private func cancelLater(_ event: Int64) {
+        world.after(world.chance.time(0...3 * Micros.second)) {
+            guard self.server.isUp else { return }
+            let xid = self.server.change(flushed: false) { rows in
+                let xid = rows.begin()
+                rows.cancel(event: event, in: xid)
+                return xid
+            }
+            self.world.after(self.world.chance.time(100...300 * Micros.millisecond)) {
+                guard self.server.rows.open.contains(xid) else { return }
+                self.server.change { $0.commit(xid) }
+                self.cancelledAt[event] = self.world.now
+            }
+        }
+    }
+
+    // MARK: Trouble
+
+    private func startDaemon() {
+        let daemon = VirtualDaemon(world: world, server: server, scenario: scenario, provider: provider)
+        daemons.append(daemon)
+        daemon.start()
+    }
+
+    private func makeTrouble() {
+        repeatedly(scenario.crashEvery) {
+            guard let victim = self.anyDaemon() else { return }
+            victim.kill()
+            self.losses += 1
+            self.world.after(self.world.chance.time(10 * Micros.millisecond...5 * Micros.second)) { self.startDaemon() }
+        }
+        repeatedly(scenario.pauseEvery) {
+            let isLong = self.world.chance.happens(0.5)
+            let span = isLong ? 14 * Micros.second...25 * Micros.second : 10 * Micros.millisecond...14 * Micros.second
+            self.anyDaemon()?.stop(for: self.world.chance.time(span))
+            if isLong { self.losses += 1 }
+        }
+        repeatedly(scenario.controlLossEvery) {
+            self.anyDaemon()?.control.id.map { self.server.end($0) }
+            self.losses += 1
+        }
+        repeatedly(scenario.restartEvery) {
+            guard self.server.isUp else { return }
+            self.losses += self.daemons.count { $0.isAlive }
+            self.server.restart(losingPower: self.world.chance.happens(0.5))
+        }
+        repeatedly(scenario.gone > 0 ? 2 * Micros.second : nil) { self.registerAgain() }
+    }
+
+    private func endTrouble() {
+        server.sessionLoss = 0
+        let calm = Scenario.Kind.calm
+        provider.scenario = calm == scenario.kind ? scenario : scenario.withoutProviderFaults
+    }
+
+    /// An app registers a token anew that was gone, or loses one.
+    private func registerAgain() {
+        guard server.isUp else { return }
+        let id = Int64(world.chance.number(1...scenario.devices))
+        // Not of those that are known in the other environment alone: what the first environment said of a token is not
+        // dated, so that a registration between two attempts is not seen.
+        guard let device = server.rows.devices[id], var token = provider.tokens[device.token],
+            token.home == device.target
+        else { return }
+        if token.goneSince != nil {
+            token.goneSince = nil
+            server.change { $0.register(id) }
+        } else if world.chance.happens(0.3), device.registeredAt < server.now - 10 * Micros.millisecond {
+            token.goneSince = server.now
+        }
+        provider.tokens[device.token] = token
+    }
+
+    private func anyDaemon() -> VirtualDaemon? {
+        let alive = daemons.filter(\.isAlive)
+        return alive.isEmpty ? nil : alive[world.chance.number(0...alive.count - 1)]
+    }
+
+    private func repeatedly(_ mean: Microseconds?, _ body: @escaping () -> Void) {
+        guard let mean else { return }
+        world.after(world.chance.time(mean / 2...mean * 3 / 2)) {
+            guard self.world.now < self.scenario.chaosEnd else { return }
+            body()
+            self.repeatedly(mean, body)
+        }
+    }
+}
+
+extension Scenario {
+    /// As it is once providers work again.
+    var withoutProviderFaults: Scenario {
+        var calm = self
+        (calm.throttled, calm.serverError, calm.answerLost) = (0, 0, 0)
+        (calm.requestLost, calm.notProcessed, calm.silent) = (0, 0, 0)
+        return calm
+    }
+}

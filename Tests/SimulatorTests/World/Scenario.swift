@@ -1,0 +1,84 @@
+import FanfareCore
+
+/// What may go wrong in a run, drawn from its seed.
+struct Scenario {
+    /// Which faults there are, so that each promise is also tried under the faults that may not weaken it.
+    ///
+    /// The last is as frequent as the others together.
+    enum Kind: CaseIterable {
+        /// None: exactly one request for each pair.
+        case calm
+        /// Providers fail, daemons do not: no request beyond those the answers ask for.
+        case providers
+        /// Sessions are lost, but for the control session: nothing is repeated.
+        case sessions
+        /// Daemons crash.
+        case crashes
+        /// Everything.
+        case everything
+    }
+
+    let kind: Kind
+    let daemons: Int
+    let devices: Int
+    let events: Int
+    /// W of each daemon.
+    let unrecorded = 32
+    let batchSize = 8
+    /// Until when faults are made.
+    let chaosEnd: Microseconds
+    /// The longest a provider takes to answer: pairs that are long on their way meet more trouble.
+    let slowest: Microseconds
+    /// Requests at once.
+    let streams: Int
+
+    /// Probabilities of each answer.
+    var throttled = 0.0
+    var serverError = 0.0
+    var answerLost = 0.0
+    var requestLost = 0.0
+    var notProcessed = 0.0
+    var silent = 0.0
+    /// Share of devices whose token is gone, of the other environment, of neither.
+    var gone = 0.0
+    var elsewhere = 0.0
+    var nowhere = 0.0
+    /// A session that is lost, for each statement.
+    var sessionLoss = 0.0
+    /// Mean time between crashes, pauses, and restarts of the database; nil for never.
+    var crashEvery: Microseconds?
+    var pauseEvery: Microseconds?
+    var restartEvery: Microseconds?
+    var controlLossEvery: Microseconds?
+
+    init(chance: inout Chance) {
+        kind = chance.happens(0.4) ? .everything : Kind.allCases[chance.number(0...Kind.allCases.count - 1)]
+        daemons = chance.number(1...3)
+        devices = chance.number(6...30)
+        events = chance.number(1...5)
+        chaosEnd = chance.time(4 * Micros.second...15 * Micros.second)
+        slowest =
+            chance.happens(0.5) ? 60 * Micros.millisecond : chance.time(100 * Micros.millisecond...3 * Micros.second)
+        streams = chance.happens(0.5) ? chance.number(4...40) : chance.number(1...3)
+        if kind == .providers || kind == .everything {
+            throttled = chance.unit() * 0.03
+            serverError = chance.unit() * 0.2
+            answerLost = chance.unit() * 0.1
+            requestLost = chance.unit() * 0.1
+            notProcessed = chance.unit() * 0.1
+            silent = chance.unit() * 0.02
+        }
+        if kind != .calm {
+            gone = chance.unit() * 0.2
+            elsewhere = chance.unit() * 0.2
+            nowhere = chance.unit() * 0.1
+        }
+        if kind == .sessions || kind == .everything { sessionLoss = chance.unit() * 0.02 }
+        if kind == .crashes || kind == .everything { crashEvery = chance.time(Micros.second...8 * Micros.second) }
+        if kind == .everything {
+            pauseEvery = chance.time(2 * Micros.second...10 * Micros.second)
+            restartEvery = chance.time(5 * Micros.second...20 * Micros.second)
+            controlLossEvery = chance.time(2 * Micros.second...10 * Micros.second)
+        }
+    }
+}
