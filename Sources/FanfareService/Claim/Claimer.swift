@@ -34,9 +34,7 @@ final class Claimer: Stage {
         let session = Session(options: context.database.unflushedQueue(name), stop: stopping, logger: context.logger)
         let badges = BadgeReader(options: context.database.slices("badges"), logger: context.logger)
         defer { badges.close() }
-        var floors = ClaimFloors()
-        var left: [ClaimedBatch] = []
-        var doubts = DoubtfulClaims()
+        var work = Work(badges: badges)
         var leaseToken = Int64.random(in: 1..<Int64.max / 2)
         while !stopping.isStopped {
             context.pulses.beat(name)
@@ -45,16 +43,24 @@ final class Claimer: Stage {
                 continue
             }
             leaseToken += 1
-            let wait = session.attempt(opened: { _ throws(PostgresError) in floors = ClaimFloors() }) {
+            let wait = session.attempt(opened: { _ throws(PostgresError) in work.floors = ClaimFloors() }) {
                 connection throws(PostgresError) in
-                try giveBack(&left, owner: owner, on: connection)
-                try settle(&doubts, on: connection)
-                let token = DoubtfulClaims.Claim(owner: owner, leaseToken: leaseToken)
-                return try claim(token, floors: &floors, left: &left, doubts: &doubts, on: connection)
+                try giveBack(&work.left, owner: owner, on: connection)
+                try settle(&work.doubts, on: connection)
+                return try claim(.init(owner: owner, leaseToken: leaseToken), &work, on: connection)
             }
             if let wait, wait > .zero { context.bells.claim.wait(timeout: wait) }
         }
         session.close()
+    }
+
+    /// What a claimer remembers from one look to the next.
+    private struct Work {
+        let badges: BadgeReader
+        var floors = ClaimFloors()
+        /// Claimed, and not passed on yet.
+        var left: [ClaimedBatch] = []
+        var doubts = DoubtfulClaims()
     }
 
     /// Claims and passes on once.
@@ -62,36 +68,34 @@ final class Claimer: Stage {
     /// - Returns: how long to wait before the next look.
     private func claim(
         _ claim: DoubtfulClaims.Claim,
-        floors: inout ClaimFloors,
-        left: inout [ClaimedBatch],
-        doubts: inout DoubtfulClaims,
+        _ work: inout Work,
         on connection: PostgresConnection
     ) throws(PostgresError) -> Duration {
         let now = context.lease.databaseNow
-        if floors.isSweepDue(at: Clocks.steady, every: Self.sweepInterval) || context.directory.all.isEmpty {
+        if work.floors.isSweepDue(at: Clocks.steady, every: Self.sweepInterval) || context.directory.all.isEmpty {
             context.directory.replace(try connection.run(AllTargets()))
-            floors.sweep(at: Clocks.steady)
+            work.floors.sweep(at: Clocks.steady)
         }
         // One roster from claim to sender: a batch that was rendered for pools since replaced comes back from them.
         let roster = pools.roster
         let served = context.directory.all.values.filter(roster.serves)
-        let wishes = wishes(for: served, of: roster, floors: floors, now: now)
+        let wishes = wishes(for: served, of: roster, floors: work.floors, now: now)
         guard !wishes.isEmpty else { return try nextLook(served.map(\.id), on: connection) }
-        doubts.began(claim, at: Clocks.steady)
+        work.doubts.began(claim, at: Clocks.steady)
         let statement = ClaimBatches(wishes: wishes, owner: claim.owner, leaseToken: claim.leaseToken)
         let claimed = try connection.run(statement)
-        doubts.answered(claim)
+        work.doubts.answered(claim)
         guard !claimed.isEmpty else { return try nextLook(served.map(\.id), on: connection) }
-        for batch in claimed { floors.saw(batch) }
-        left = claimed
+        for batch in claimed { work.floors.saw(batch) }
+        work.left = claimed
         context.counters.add { [count = Int64(claimed.count)] in $0.batchesClaimed += count }
         var preparer = BatchPreparer(context: context, targets: context.directory.all, apps: roster.identities)
-        preparer.badges = badges
+        preparer.badges = work.badges
         // Most urgent first: a one-off must not wait while a broadcast's tokens are read.
         for group in groups(claimed) {
             for prepared in try preparer.prepare(group, owner: claim.owner, on: connection) {
                 try passOn(prepared, to: roster, on: connection)
-                left.removeAll { $0.id == prepared.batch.claimed.id }
+                work.left.removeAll { $0.id == prepared.batch.claimed.id }
             }
         }
         // What is planned next rings. Looking again at once would only take the processor from who sends and records.
