@@ -105,7 +105,8 @@ extension VirtualDaemon {
             app: AppIdentity(topic: "com.example.shop"),
             events: events,
             newest: [:],
-            fields: [:]
+            fields: [:],
+            badges: [:]
         )
         return draft.finish(devices[...])
     }
