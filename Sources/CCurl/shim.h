@@ -34,6 +34,12 @@ static inline CURLcode ccurl_setopt_blob(CURL *easy, CURLoption option, const vo
     return curl_easy_setopt(easy, option, &blob);
 }
 
+/* libcurl copies the bytes, of which there may be none. */
+static inline CURLcode ccurl_setopt_body(CURL *easy, const void *bytes, size_t count) {
+    CURLcode code = curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)count);
+    return code ? code : curl_easy_setopt(easy, CURLOPT_COPYPOSTFIELDS, bytes ? bytes : "");
+}
+
 static inline CURLcode ccurl_setopt_read(CURL *easy, size_t (*callback)(char *, size_t, size_t, void *)) {
     return curl_easy_setopt(easy, CURLOPT_READFUNCTION, callback);
 }

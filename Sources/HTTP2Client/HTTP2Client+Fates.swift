@@ -24,7 +24,7 @@ extension HTTP2Client {
                 transfer,
                 on: connection,
                 FateCause(code) == .tls ? .tls : .connect,
-                transfer.detail(code),
+                settings.connectProblem(of: transfer, code),
                 into: &answers
             )
         }

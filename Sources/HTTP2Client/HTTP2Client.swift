@@ -11,7 +11,7 @@ public final class HTTP2Client: PushTransport {
     let options: TransportOptions
     let context: TransferContext
     let eventWaker: EventWaker
-    private let settings: TransferSettings
+    let settings: TransferSettings
     /// Its peer speaks HTTP/1.1.
     var takesTurns = false
     /// All connections that are not yet closed.

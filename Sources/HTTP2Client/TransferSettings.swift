@@ -8,8 +8,7 @@ final class TransferSettings {
     private let url: String
     private let options: TransportOptions
     private let rules: OriginRules
-    private let trustStore: MemoryFile?
-    private let certificateChain: MemoryFile?
+    private let connection: ConnectionSettings
     /// Keeps TLS sessions for quick reconnects across the multi handles of one transport, all on one thread.
     private let sessions: UnsafeMutableRawPointer?
 
@@ -17,18 +16,13 @@ final class TransferSettings {
         url = "\(endpoint)/"
         self.options = options
         self.rules = rules
-        var trustStore = rules.trustStore
-        if trustStore == nil, let caFile = options.caFile { trustStore = try TrustStore.joining(caFile: caFile) }
-        self.trustStore = trustStore
-        var certificateChain: MemoryFile?
-        if let certificate = options.clientCertificate {
-            certificateChain = MemoryFile.holding(certificate.chain)
-            guard certificateChain != nil else {
-                let problem = unsafe String(cString: strerror(errno))
-                throw TransportError(reason: .clientCertificate(problem: problem))
-            }
-        }
-        self.certificateChain = certificateChain
+        connection = try ConnectionSettings(
+            caFile: options.caFile,
+            clientCertificate: options.clientCertificate,
+            // What strangers named is judged by the address that is connected to, which a proxy would hide.
+            proxy: rules.destinations == nil ? options.proxy : nil,
+            trustStore: rules.trustStore
+        )
         let share = unsafe curl_share_init()
         unsafe sessions = share
         if let share = unsafe share, unsafe ccurl_share_sessions(share) != CURLSHE_OK {
@@ -38,24 +32,21 @@ final class TransferSettings {
 
     deinit { _ = unsafe curl_share_cleanup(sessions) }
 
+    /// Why a transfer got no connection, safe to log.
+    func connectProblem(of transfer: Transfer, _ code: CURLcode) -> String {
+        unsafe connection.connectProblem(of: transfer.easy, transfer.detail(code))
+    }
+
     /// Prepares an easy handle.
     func apply(to transfer: Transfer) throws(TransportError) {
+        try unsafe connection.apply(to: transfer.easy)
         try setNetwork(transfer)
-        try setTLS(transfer)
         try setRequest(transfer)
         try setCallbacks(transfer)
     }
 
     private func setNetwork(_ transfer: Transfer) throws(TransportError) {
         try set(transfer, CURLOPT_URL, url)
-        try set(transfer, CURLOPT_PROTOCOLS_STR, "https")
-        try set(transfer, CURLOPT_FOLLOWLOCATION, 0)
-        // An empty name means no proxy, whatever the environment says.
-        try set(transfer, CURLOPT_PROXY, "")
-        try set(transfer, CURLOPT_NETRC, 0)
-        try set(transfer, CURLOPT_NOSIGNAL, 1)
-        // A resolver that hangs must not hold up the thread when its request is given up (libcurl 7.87 or newer).
-        _ = unsafe ccurl_setopt_long(transfer.easy, CURLOPT_QUICK_EXIT, 1)
         // Resolved afresh for each connection, as Apple asks.
         try set(transfer, CURLOPT_DNS_CACHE_TIMEOUT, 0)
         try set(transfer, CURLOPT_CONNECTTIMEOUT_MS, milliseconds(options.connectTimeout))
@@ -67,32 +58,12 @@ final class TransferSettings {
         let seconds = max(milliseconds(options.maxConnectionAge) / 1000 * 2, 600)
         try set(transfer, CURLOPT_MAXAGE_CONN, seconds)
         try set(transfer, CURLOPT_MAXLIFETIME_CONN, seconds)
-    }
-
-    private func setTLS(_ transfer: Transfer) throws(TransportError) {
-        try set(transfer, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS)
         try set(transfer, CURLOPT_PIPEWAIT, 1)
-        try set(transfer, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2)
-        try set(transfer, CURLOPT_SSL_VERIFYPEER, 1)
-        try set(transfer, CURLOPT_SSL_VERIFYHOST, 2)
-        if let trustStore { try set(transfer, CURLOPT_CAINFO, trustStore.path) }
         try check("CURLOPT_SHARE", unsafe ccurl_setopt_pointer(transfer.easy, CURLOPT_SHARE, sessions))
-        try setClientCertificate(transfer)
-    }
-
-    private func setClientCertificate(_ transfer: Transfer) throws(TransportError) {
-        guard let certificate = options.clientCertificate, let certificateChain else { return }
-        try set(transfer, CURLOPT_SSLCERTTYPE, "PEM")
-        try set(transfer, CURLOPT_SSLCERT, certificateChain.path)
-        try set(transfer, CURLOPT_SSLKEYTYPE, "PEM")
-        let key = certificate.privateKey
-        let code = unsafe ccurl_setopt_blob(transfer.easy, CURLOPT_SSLKEY_BLOB, key, key.count)
-        guard code == CURLE_OK else { throw TransportError(reason: .clientCertificate(problem: describe(code))) }
     }
 
     private func setRequest(_ transfer: Transfer) throws(TransportError) {
         try set(transfer, CURLOPT_POST, 1)
-        try set(transfer, CURLOPT_PATH_AS_IS, 1)
         // Small buffers: there is one of each for every request in flight, and pushes are short.
         try set(transfer, CURLOPT_UPLOAD_BUFFERSIZE, 16 * 1024)
     }

@@ -19,6 +19,12 @@ public struct TransportOptions: Sendable {
     /// What the client shows in the TLS handshake; nil for providers that take tokens.
     public var clientCertificate: ClientCertificate?
 
+    /// What connections are tunnelled through; nil to connect directly, whatever the environment says.
+    ///
+    /// For transports to one configured endpoint that know proxies: libcurl's does, nghttp2's does not. A transport to
+    /// origins that strangers name connects directly, because it judges the address that it connects to.
+    public var proxy: HTTPProxy?
+
     /// After this a connection is drained while a new one opens.
     public var maxConnectionAge = Duration.seconds(60 * 60)
 

@@ -41,6 +41,40 @@ struct TransportValueTests {
         #expect(error?.description.contains("marked") == false)
     }
 
+    @Test(arguments: [
+        ("http://proxy.example.com:3128", HTTPProxy.Scheme.http, "proxy.example.com", 3128),
+        ("HTTPS://PROXY:443", .https, "proxy", 443),
+        ("http://10.0.0.1:80", .http, "10.0.0.1", 80),
+        ("http://[::443]:8080", .http, "::443", 8080),
+    ])
+    func proxiesAreParsed(_ text: String, _ scheme: HTTPProxy.Scheme, _ host: String, _ port: UInt16) throws {
+        let proxy = try HTTPProxy(text)
+        #expect(proxy.scheme == scheme && proxy.host == host && proxy.port == port)
+        #expect(proxy.description == text.lowercased())
+    }
+
+    @Test(arguments: [
+        ("proxy:3128", HTTPProxyError.scheme),
+        ("socks5://proxy:1080", .scheme),
+        ("", .scheme),
+        ("http://user:marked@proxy:3128", .userInformation),
+        ("http://user:mark/ed@proxy:3128", .userInformation),
+        ("http://proxy:3128/", .path),
+        ("http://proxy:3128?marked", .path),
+        ("http://:3128", .host),
+        ("http://a b:3128", .host),
+        ("http://proxy\r\nmarked:3128", .host),
+        ("http://proxy", .port),
+        ("http://[::443]", .port),
+        ("http://proxy:", .port),
+        ("http://proxy:65536", .port),
+    ])
+    func otherProxiesAreRefusedWithTheReason(_ text: String, _ reason: HTTPProxyError) {
+        let error = #expect(throws: HTTPProxyError.self) { try HTTPProxy(text) }
+        #expect(error == reason)
+        #expect(error?.description.contains("mark") == false)
+    }
+
     /// A line break in a rendered value would be another header, or another request.
     @Test(arguments: ["marked\r\nb: c", "marked\nb", "marked\u{0}", " marked", "marked\t", "marked\u{7F}"])
     func valuesThatBreakOutAreRefused(_ value: String) throws {

@@ -1,3 +1,5 @@
+internal import PushTransport
+
 extension Configuration {
     /// Every key there is; parsing, defaults, environment names, the reference and reloads all come from here.
     static let keys: [ConfigurationKey] = general + apns + fcm + webPush + sending + keeping + logging
@@ -95,6 +97,15 @@ extension Configuration {
             change: .restart,
             "What carries requests to APNs and FCM: `engine` is nghttp2, which takes an eighth of the CPU and knows "
                 + "the fate of each request exactly; `curl` is libcurl, which Web Push always goes through."
+        ),
+        .init(
+            "send.proxy",
+            \.send.proxy,
+            ConfigurationValueKind<HTTPProxy>.proxy.optional,
+            change: .restart,
+            "HTTP proxy for APNs, FCM and Google's token endpoint, which makes tunnels by CONNECT; `curl` carries them "
+                + "then, whatever `send.transport` says. Web Push connects directly. Variables such as `https_proxy` "
+                + "do not count."
         ),
         .init(
             "retry.attempts",

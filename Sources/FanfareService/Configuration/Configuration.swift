@@ -107,6 +107,8 @@ public struct Configuration: Equatable, Sendable {
         public var unrecorded = 4096
         /// What carries requests to APNs and FCM.
         public var transport = Transport.engine
+        /// What everything to APNs, FCM and Google's token endpoint is tunnelled through, over libcurl; nil for none.
+        public var proxy: HTTPProxy?
 
         /// All defaults.
         public init() {}
@@ -187,6 +189,12 @@ extension Configuration {
             if database.passwordFile != nil {
                 warnings.append("database.password_file: is not used, because database.url holds a password")
             }
+        }
+        if let proxy = send.proxy, apps.values.contains(where: { $0.webPush != nil }) {
+            warnings.append(
+                "send.proxy: Web Push connects directly and not through \(proxy), because it may connect to public addresses "
+                    + "only and has to see them; let this host reach the push services"
+            )
         }
         return warnings
     }

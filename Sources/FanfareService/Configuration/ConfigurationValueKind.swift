@@ -195,6 +195,25 @@ extension ConfigurationValueKind<Endpoint> {
     }
 }
 
+extension ConfigurationValueKind<HTTPProxy> {
+    /// An HTTP proxy's address; messages never quote it.
+    static var proxy: Self {
+        .init(
+            name: "URL",
+            range: "http://HOST:PORT or https://HOST:PORT",
+            parse: { (raw, _) throws(ConfigurationRefusal) in
+                let text = try raw.string(expected: "expected http://HOST:PORT or https://HOST:PORT").withoutVariables()
+                do throws(HTTPProxyError) {
+                    return try HTTPProxy(text)
+                } catch {
+                    throw ConfigurationRefusal("\(error)")
+                }
+            },
+            text: { $0.description }
+        )
+    }
+}
+
 extension ConfigurationValueKind<DatabaseURL> {
     /// A connection string of libpq; messages never quote it.
     static var databaseURL: Self {

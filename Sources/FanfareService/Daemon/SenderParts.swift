@@ -76,7 +76,13 @@ struct SenderParts {
         }
         let options = options(caFile: fcm.caFile)
         try check(options, fcm.endpoint, key: "apps.\(app).fcm.ca_file")
-        let tokens = OAuthTokens(account: account, url: url, caFile: fcm.caFile, logger: logger)
+        let tokens = OAuthTokens(
+            account: account,
+            url: url,
+            caFile: fcm.caFile,
+            proxy: send.proxy,
+            logger: logger
+        )
         let pool = PoolSettings(
             target: Target(id: 0, app: app, platform: PushProvider.fcm.rawValue, environment: "production"),
             access: FCMAccess(tokens: tokens),

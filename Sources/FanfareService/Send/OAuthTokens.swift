@@ -42,6 +42,7 @@ final class OAuthTokens: Sendable {
     private let account: ServiceAccount
     private let url: HTTPSURL
     private let caFile: String?
+    private let proxy: HTTPProxy?
     private let logger: Logger
     private let state = Locked(State())
 
@@ -49,11 +50,13 @@ final class OAuthTokens: Sendable {
     ///   - account: the service account.
     ///   - url: its token endpoint.
     ///   - caFile: CAs to trust beside the system's.
+    ///   - proxy: what the endpoint is reached through.
     ///   - logger: told of failures, never of tokens.
-    init(account: ServiceAccount, url: HTTPSURL, caFile: String?, logger: Logger) {
+    init(account: ServiceAccount, url: HTTPSURL, caFile: String?, proxy: HTTPProxy?, logger: Logger) {
         self.account = account
         self.url = url
         self.caFile = caFile
+        self.proxy = proxy
         self.logger = logger
     }
 
@@ -122,16 +125,7 @@ final class OAuthTokens: Sendable {
     }
 
     private func request() throws -> (token: String, lifetime: Microseconds) {
-        let assertion = try account.assertion(issuedAt: Clocks.wall / Micros.second)
-        var form = FormRequest(
-            url: url,
-            fields: [
-                (name: "grant_type", value: "urn:ietf:params:oauth:grant-type:jwt-bearer"),
-                (name: "assertion", value: assertion),
-            ]
-        )
-        form.caFile = caFile
-        let answer = try form.send()
+        let answer = try SingleRequest(tokenFor: account, from: url, caFile: caFile, proxy: proxy).send()
         guard answer.status == 200 else {
             let said = answer.status == 0 ? answer.detail : "\(answer.status) \(OAuthError(answer.body).code)"
             throw TokenProblem(description: "\(url.origin) says \(said)")
@@ -140,6 +134,16 @@ final class OAuthTokens: Sendable {
             throw TokenProblem(description: "\(url.origin) answered 200 without an access token")
         }
         return (read.accessToken, Microseconds(read.expiresIn ?? 3600) * Micros.second)
+    }
+}
+
+extension SingleRequest {
+    /// Exchanges an assertion, signed now, for an access token (RFC 7523 section 2.1).
+    init(tokenFor account: ServiceAccount, from url: HTTPSURL, caFile: String?, proxy: HTTPProxy?) throws {
+        let assertion = try account.assertion(issuedAt: Clocks.wall / Micros.second)
+        let grant = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+        try self.init(posting: [("grant_type", grant), ("assertion", assertion)], to: url)
+        (self.caFile, self.proxy) = (caFile, proxy)
     }
 }
 

@@ -4,23 +4,29 @@ internal import PushTransport
 
 /// Makes the transports of providers with one endpoint (APNs, FCM), as configured.
 ///
-/// Web Push's many hosts always go through libcurl.
+/// Web Push's many hosts always go through libcurl, and never through a proxy.
 struct ProviderTransports: Equatable, Sendable {
     let kind: Configuration.Send.Transport
+    /// What everything to these providers is tunnelled through.
+    let proxy: HTTPProxy?
 
     init(_ send: Configuration.Send) {
-        kind = send.transport
+        proxy = send.proxy
+        // The engine knows no proxies.
+        kind = proxy == nil ? send.transport : .curl
     }
 
     /// Makes one, on the thread that will own it.
     ///
     /// - Parameters:
     ///   - endpoint: where to send.
-    ///   - options: how to behave.
+    ///   - options: how to behave; the proxy is the configured one.
     /// - Returns: the transport, which has not connected yet.
     /// - Throws: ``TransportError`` for a CA file or a certificate that is of no use.
     func make(_ endpoint: Endpoint, _ options: TransportOptions) throws(TransportError) -> any PushTransport {
-        switch kind {
+        var options = options
+        options.proxy = proxy
+        return switch kind {
         case .engine: try HTTP2Engine(endpoint: endpoint, options: options)
         case .curl: try HTTP2Client(endpoint: endpoint, options: options)
         }

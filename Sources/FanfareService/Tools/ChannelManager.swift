@@ -19,6 +19,7 @@ public struct ChannelManager: Sendable {
     private let app: String
     private let credentials: Configuration.APNS
     private let origin: Endpoint
+    private let proxy: HTTPProxy?
     private let files: CredentialFiles
 
     /// Takes an app's credentials from a configuration; nothing is connected yet.
@@ -41,6 +42,7 @@ public struct ChannelManager: Sendable {
         self.app = app
         self.credentials = credentials
         origin = Self.origin(isSandbox ? credentials.sandboxEndpoint : credentials.endpoint)
+        proxy = configuration.send.proxy
         files = CredentialFiles(environment: environment)
     }
 
@@ -97,8 +99,8 @@ public struct ChannelManager: Sendable {
         channel: String? = nil,
         body: [UInt8] = [],
         expecting status: UInt16
-    ) throws(ToolError) -> ManagementAnswer {
-        let answer: ManagementAnswer
+    ) throws(ToolError) -> SingleAnswer {
+        let answer: SingleAnswer
         do {
             answer = try request(method, place, channel: channel, body: body).send(keeping: ["apns-channel-id"])
         } catch {
@@ -118,8 +120,9 @@ public struct ChannelManager: Sendable {
         _ place: String,
         channel: String?,
         body: [UInt8]
-    ) throws -> ManagementRequest {
+    ) throws -> SingleRequest {
         var fields: [HeaderField] = []
+        if !body.isEmpty { fields.append(try HeaderField("content-type", "application/json")) }
         if let channel { fields.append(try HeaderField("apns-channel-id", channel)) }
         let certificate = try files.certificate(credentials, app: app, now: Clocks.wall / Micros.second)
         if certificate == nil {
@@ -131,8 +134,9 @@ public struct ChannelManager: Sendable {
             }
         }
         let url = try HTTPSURL("\(origin)/1/apps/\(credentials.topic)/\(place)")
-        var request = ManagementRequest(method, url, fields: fields, body: body)
+        var request = try SingleRequest(method, url, fields: fields, body: body)
         request.caFile = credentials.caFile
+        request.proxy = proxy
         request.clientCertificate = certificate.map {
             ClientCertificate(chain: $0.chainPEM, privateKey: $0.privateKeyPEM)
         }

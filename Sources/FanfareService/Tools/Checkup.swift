@@ -37,6 +37,10 @@ public struct Checkup: Sendable {
 
     private var configurationItems: [CheckItem] {
         var items = [CheckItem(.ok, "configuration", Self.count(of: configuration.apps))]
+        if let proxy = configuration.send.proxy {
+            let detail = "\(proxy) carries what goes to APNs and FCM, over libcurl whatever send.transport says"
+            items.append(CheckItem(.ok, "proxy", detail))
+        }
         items += configuration.warnings.map { CheckItem(.warn, "configuration", $0) }
         if configuration.installation == nil {
             items.append(

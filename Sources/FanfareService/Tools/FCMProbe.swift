@@ -7,7 +7,6 @@ internal import PushTransport
 struct FCMProbe {
     /// Nobody's: `!` is in no registration token.
     static let token = FCMTarget.token("fanfare-check!")
-    private static let grant = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 
     let credentials: Configuration.FCM
     private let app: String
@@ -55,14 +54,10 @@ struct FCMProbe {
 
     private static let wrongPlace = "Is token_uri in the service account's file the one that Google wrote?"
 
-    private func askForToken(_ account: ServiceAccount) throws -> FormAnswer {
-        let assertion = try account.assertion(issuedAt: Clocks.wall / Micros.second)
-        var form = FormRequest(
-            url: try HTTPSURL(account.tokenURI),
-            fields: [("grant_type", Self.grant), ("assertion", assertion)]
-        )
-        form.caFile = credentials.caFile
-        return try form.send()
+    private func askForToken(_ account: ServiceAccount) throws -> SingleAnswer {
+        let url = try HTTPSURL(account.tokenURI)
+        let (caFile, proxy) = (credentials.caFile, probe.transports.proxy)
+        return try SingleRequest(tokenFor: account, from: url, caFile: caFile, proxy: proxy).send()
     }
 
     private func ask(_ access: Access) throws -> PushAnswer {
@@ -93,7 +88,7 @@ struct FCMProbe {
         return try probe.answer(to: request, options: options)
     }
 
-    private static func accessToken(in answer: FormAnswer) -> String? {
+    private static func accessToken(in answer: SingleAnswer) -> String? {
         guard let text = (try? JSONValue(parsing: answer.body))?["access_token"]?.stringValue, !text.isEmpty else {
             return nil
         }
@@ -103,7 +98,7 @@ struct FCMProbe {
     /// Judges the answer of the token endpoint (RFC 6749 section 5.2).
     ///
     /// - Returns: what is wrong; nil if a token was given.
-    private func judge(_ answer: FormAnswer, of account: ServiceAccount) -> CheckItem? {
+    private func judge(_ answer: SingleAnswer, of account: ServiceAccount) -> CheckItem? {
         if answer.cause != .none {
             let advice = "Is \(account.tokenURI) reachable from here, and its certificate trusted?"
             return CheckItem(.fail, probe.name, "no answer: \(answer.detail)", advice: advice)

@@ -13,6 +13,7 @@ public struct TopicManager {
     private let credentials: Configuration.FCM
     private let origin: Endpoint
     private let files: CredentialFiles
+    private let proxy: HTTPProxy?
     private let probe: FCMProbe
     private var access: FCMProbe.Access?
 
@@ -35,6 +36,7 @@ public struct TopicManager {
         // A simulator or gateway does all in one place.
         origin = credentials.endpoint == .fcm ? .fcmTopics : credentials.endpoint
         files = CredentialFiles(environment: environment)
+        proxy = configuration.send.proxy
         probe = FCMProbe(app: app, credentials: credentials, transports: ProviderTransports(configuration.send))
     }
 
@@ -109,12 +111,11 @@ public struct TopicManager {
             let access = try access ?? probe.access(files)
             self.access = access
             var fields = [try HeaderField("authorization", "Bearer \(access.token)")]
-            for header in FCMTopicManagement.headers where header.name != "content-type" {
-                fields.append(try HeaderField(header.name, header.value))
-            }
+            for header in FCMTopicManagement.headers { fields.append(try HeaderField(header.name, header.value)) }
             let url = try HTTPSURL("\(origin)\(operation.path)")
-            var request = ManagementRequest("POST", url, fields: fields, body: body)
+            var request = try SingleRequest("POST", url, fields: fields, body: body)
             request.caFile = credentials.caFile
+            request.proxy = proxy
             let answer = try request.send(keeping: ["retry-after"])
             guard answer.status != 0 else { return .retry(floor: 0) }
             return FCMTopicAnswer(

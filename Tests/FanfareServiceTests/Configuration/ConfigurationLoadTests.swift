@@ -50,7 +50,7 @@ func problems(
                   endpoint: https://127.0.0.1:8443
                   sandbox_endpoint: https://[::1]:8443/
                   ca_file: /tmp/ca.pem
-            send: { threads: 3, connections: 4, streams: 50, batch: 500, unrecorded: 1024 }
+            send: { threads: 3, connections: 4, streams: 50, batch: 500, unrecorded: 1024, proxy: "http://[::1]:3128" }
             retry: { attempts: 5 }
             retention: { keys: 36h, log: 14d }
             log: { level: debug, format: text, deliveries: all }
@@ -75,6 +75,7 @@ func problems(
         #expect(loaded.send.streams == 50)
         #expect(loaded.send.batch == 500)
         #expect(loaded.send.unrecorded == 1024)
+        #expect(loaded.send.proxy?.description == "http://[::1]:3128")
         #expect(loaded.retry.attempts == 5)
         #expect(loaded.retention.keys == .seconds(36 * 3600))
         #expect(loaded.retention.log == .seconds(14 * 86_400))
@@ -82,6 +83,15 @@ func problems(
         #expect(loaded.log.format == .text)
         #expect(loaded.log.deliveries == .all)
         #expect(loaded.warnings.isEmpty)
+    }
+
+    @Test func webPushBesideAProxyIsWarnedAbout() throws {
+        let app = "apps: { shop: { webpush: { vapid_key_file: /k.pem, subject: \"mailto:push@example.com\" } } }\n"
+        let environment = ["DATABASE_URL": "postgres:///app"]
+        #expect(try configuration(app, environment: environment).warnings.isEmpty)
+        let loaded = try configuration(app + "send: { proxy: \"http://proxy:3128\" }", environment: environment)
+        #expect(loaded.warnings.count == 1)
+        #expect(loaded.warnings.first?.hasPrefix("send.proxy: Web Push connects directly") == true)
     }
 
     @Test func withoutAFileTheDefaultsHold() throws {

@@ -49,6 +49,10 @@ import Testing
             ("send: { threads: 65 }", "1:18: send.threads: expected an integer from 1 to 64, found 65"),
             ("send: { threads: [2] }", "1:18: send.threads: expected an integer from 1 to 64, found a list"),
             ("send:\n  threads:\n", "2:11: send.threads: expected an integer from 1 to 64, found nothing"),
+            (
+                "send: { proxy: \"http://proxy\" }",
+                "1:16: send.proxy: expected http://HOST:PORT or https://HOST:PORT, found no port from 1 to 65535"
+            ),
             ("send: 5", "1:7: send: expected a mapping of keys to values, found a number"),
             ("- send", "1:1: expected a mapping of keys to values, found a list"),
             ("listen: orders", "1:9: listen: expected a list of strings, found a string"),

@@ -40,6 +40,34 @@ struct ProviderToolTests {
         }
     }
 
+    // MARK: A proxy
+
+    /// Management, tokens and pushes, whatever transport is configured.
+    @Test func everythingGoesThroughTheProxy() async throws {
+        try await withProxy { proxy in
+            var configuration = configuration
+            configuration.send.proxy = try HTTPProxy(proxy.address)
+            try await onThread { [configuration] in
+                _ = try ChannelManager(configuration, app: "shop", isSandbox: false, environment: [:]).list()
+                #expect(proxy.heads.count == 1)
+                var topics = try TopicManager(configuration, app: "shop", environment: [:])
+                _ = try topics.set(["behind-a-proxy"], of: "news", true)
+                #expect(proxy.heads.count == 3, "an access token, and the topic")
+                let app = try #require(configuration.apps["shop"])
+                let transports = ProviderTransports(configuration.send)
+                let files = CredentialFiles(environment: [:])
+                let fcm = FCMProbe(app: "shop", credentials: try #require(app.fcm), transports: transports)
+                #expect(fcm.item(files).level == .ok)
+                #expect(proxy.heads.count == 5)
+                for probe in APNSProbe.all(of: "shop", app.apns, over: transports) {
+                    #expect(probe.item(files).level == .ok)
+                }
+                #expect(proxy.heads.count == 7)
+            }
+            #expect(proxy.heads.allSatisfy { $0.hasPrefix("CONNECT localhost:") && !$0.contains("uthorization: ") })
+        }
+    }
+
     @Test func anAppWithoutCredentialsIsNamed() throws {
         let channels = #expect(throws: ToolError.self) {
             try ChannelManager(configuration, app: "other", isSandbox: false, environment: [:])

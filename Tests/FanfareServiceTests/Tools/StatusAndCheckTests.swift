@@ -1,3 +1,4 @@
+import PushTransport
 import TestKit
 import Testing
 
@@ -127,13 +128,16 @@ import Testing
     }
 
     @Test func anUnreachableDatabaseIsOneItem() throws {
-        let configuration = try Configuration.parse(
+        var configuration = try Configuration.parse(
             nil,
             named: "",
             directory: "/",
             environment: ["DATABASE_URL": "postgres://127.0.0.1:1/app"]
         )
+        #expect(item("proxy", in: Checkup(configuration, environment: [:]).items(online: false)) == nil)
+        configuration.send.proxy = try HTTPProxy("http://proxy:3128")
         let items = Checkup(configuration, environment: [:]).items(online: false)
+        #expect(item("proxy", in: items)?.detail.hasPrefix("http://proxy:3128 carries") == true)
         #expect(items.last?.name == "database" && items.last?.level == .fail)
     }
 }

@@ -5,7 +5,7 @@ import TestKit
 import Testing
 
 @Suite(.serialized, .timeLimit(.minutes(2)))
-struct FormRequestTests {
+struct SingleRequestTests {
     static let accepted = """
         HTTP/1.1 200 OK\r
         Content-Type: application/json\r
@@ -17,16 +17,16 @@ struct FormRequestTests {
     private func send(
         to server: TLSServer,
         host: String = "localhost",
-        _ adjust: @escaping @Sendable (inout FormRequest) -> Void = { _ in }
-    ) async throws -> FormAnswer {
+        _ adjust: @escaping @Sendable (inout SingleRequest) -> Void = { _ in }
+    ) async throws -> SingleAnswer {
         let url = try HTTPSURL("https://\(host):\(server.port)/token?x=1")
         let caFile = server.caFile
-        return try await onThread("form") {
+        return try await onThread("request") {
             let grant = "urn:ietf:params:oauth:grant-type:jwt-bearer"
-            var form = FormRequest(url: url, fields: [("grant_type", grant), ("assertion", "a.b_c-d~ +&=ä")])
-            form.caFile = caFile
-            adjust(&form)
-            return try form.send()
+            var request = try SingleRequest(posting: [("grant_type", grant), ("assertion", "a.b_c-d~ +&=ä")], to: url)
+            request.caFile = caFile
+            adjust(&request)
+            return try request.send(keeping: ["retry-after"])
         }
     }
 
@@ -44,12 +44,33 @@ struct FormRequestTests {
         #expect(received.contains { $0.hasPrefix(body) })
     }
 
+    /// Bytes that are no text, and no content type unless the caller gives one.
+    @Test func methodFieldsAndBodyAreTheCallers() async throws {
+        let said = Array("HTTP/1.1 204 Gone\r\n\r\n".utf8)
+        let server = try await TLSServer.start(host: "localhost", saying: said, ["-naccept", "1"])
+        let url = try HTTPSURL("https://localhost:\(server.port)/channels")
+        let caFile = server.caFile
+        let answer = try await onThread("request") {
+            let fields = [try HeaderField("apns-channel-id", "abc")]
+            let body = Array("one\u{0}two-".utf8) + [0xFF, 0xFE] + Array("-three\n".utf8)
+            var request = try SingleRequest("DELETE", url, fields: fields, body: body)
+            request.caFile = caFile
+            return try request.send()
+        }
+        let received = await server.finished()
+        #expect(answer.status == 204 && answer.body.isEmpty)
+        #expect(received.contains("DELETE /channels HTTP/1.1"))
+        #expect(received.contains("apns-channel-id: abc") && received.contains("Content-Length: 17"))
+        #expect(!received.contains { $0.lowercased().hasPrefix("content-type") || $0.lowercased().hasPrefix("accept") })
+        #expect(received.contains { $0.hasPrefix("one\u{0}two-") && $0.contains("-three") })
+    }
+
     @Test func refusalsBringStatusAndRetryAfter() async throws {
         let said = "HTTP/1.1 503 Busy\r\nRetry-After: 17\r\nContent-Length: 4\r\n\r\nwait"
         let server = try await TLSServer.start(host: "localhost", saying: Array(said.utf8))
         let answer = try await send(to: server)
         await server.stop()
-        #expect(answer.status == 503 && answer.retryAfter == "17" && answer.body == Array("wait".utf8))
+        #expect(answer.status == 503 && answer.headers["retry-after"] == "17" && answer.body == Array("wait".utf8))
     }
 
     @Test func redirectsAreNotFollowed() async throws {
@@ -89,14 +110,14 @@ struct FormRequestTests {
     }
 
     @Test func nobodyListens() async throws {
-        let answer = try await onThread("form") {
-            try FormRequest(url: HTTPSURL("https://localhost:1/token"), fields: []).send()
+        let answer = try await onThread("request") {
+            try SingleRequest(posting: [], to: HTTPSURL("https://localhost:1/token")).send()
         }
         #expect(answer.status == 0 && answer.cause == .connect)
         #expect(throws: TransportError.self) {
-            var form = try FormRequest(url: HTTPSURL("https://localhost:1/"), fields: [])
-            form.caFile = "/nonexistent/ca.pem"
-            _ = try form.send()
+            var request = try SingleRequest("GET", HTTPSURL("https://localhost:1/"))
+            request.caFile = "/nonexistent/ca.pem"
+            _ = try request.send()
         }
     }
 }
