@@ -66,7 +66,7 @@ extension VirtualDaemon {
             guard let claimed else { return self.claim() }
             self.doubts.answered(claim)
             guard !claimed.isEmpty else {
-                return self.after(self.world.chance.time(5 * Micros.millisecond...200 * Micros.millisecond)) {
+                return self.after(self.world.chance.time(5 * Micros.millisecond...600 * Micros.millisecond)) {
                     self.claim()
                 }
             }
