@@ -102,6 +102,12 @@ let package = Package(
             swiftSettings: shared
         ),
         .testTarget(name: "HTTP2EngineTests", dependencies: ["HTTP2Engine", "PushTransport"], swiftSettings: shared),
+        // The built program in processes of its own, and what can happen to them.
+        .testTarget(
+            name: "FaultTests",
+            dependencies: ["PostgresClient", "PrivateCluster", "TestKit", "Threading"],
+            swiftSettings: shared
+        ),
         .testTarget(
             name: "FanfareServiceTests",
             dependencies: [
