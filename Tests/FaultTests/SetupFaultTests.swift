@@ -1,0 +1,114 @@
+import Foundation
+import PostgresClient
+import TestKit
+import Testing
+import Threading
+
+/// Rules, events and surroundings that are wrong from the start.
+@Suite(.rig, .serialized, .timeLimit(.minutes(5)))
+struct SetupFaultTests {
+    @Test func poisonStopsNobodyElse() async throws {
+        let rig = try Rig.current
+        let (audit, first) = try await rig.under("a poison event and poison rules") { audience in
+            let moment = monotonicNanoseconds()
+            try await rig.sql { connection in
+                for rule in [
+                    // Refused when looked at, at each planning, and at each message.
+                    #"{"app": "demo", "name": "bad-path", "event": "\#(audience.name)", "when": "$.n +", "to": {"topic": "t"}, "message": {"notification": {"title": "T"}}}"#,
+                    #"{"app": "demo", "name": "bad-field", "event": "\#(audience.name)", "to": {"topic": "\#(audience.name)"}, "message": {"notification": {"title": "{{absent}}"}}}"#,
+                ] {
+                    // Some mistakes are refused at once.
+                    try? connection.execute("SELECT fanfare.put_rule('\(rule)')")
+                }
+                try connection.execute(
+                    "SELECT fanfare.emit('\(audience.name)', '{\"n\": \"900000\"}', 'poison', interval '170000000 years')"
+                )
+            }
+            try await rig.until(
+                "SELECT count(*) = 1 FROM fanfare.events WHERE key = 'poison' AND fate = 'refused'",
+                seconds: 30
+            )
+            try await rig.sql { try $0.execute("SELECT fanfare.drop_rule('demo', 'bad-field')") }
+            return moment
+        }
+        #expect(first.map { $0 < 5000 } == true)
+        #expect(audit.duplicates == 0)
+    }
+
+    @Test func fewFileDescriptorsAreEnough() async throws {
+        let rig = try Rig.current
+        for daemon in rig.daemons { #expect(await rig.end(daemon, by: SIGTERM) == 0) }
+        try await rig.serve(3, options: .init(descriptors: 64))
+        let (audit, _) = try await rig.under("64 file descriptors") { _ in
+            // What it opens anew has to fit as well.
+            for daemon in rig.daemons {
+                daemon.provider.reset()
+                daemon.database.reset()
+            }
+            return monotonicNanoseconds()
+        }
+        #expect(audit.duplicates <= 3 * Rig.unrecorded)
+        for daemon in rig.daemons { #expect(await rig.end(daemon, by: SIGTERM) == 0) }
+    }
+
+    /// A server that is not to be trusted, or does not speak HTTP/2.
+    enum BadServer: String, Sendable, CaseIterable {
+        case expired = "certificate expired"
+        case otherHost = "certificate of another host"
+        case noALPN = "no ALPN"
+    }
+
+    @Test(arguments: BadServer.allCases) func nothingIsSentToAServerThatProvesNothing(kind: BadServer) async throws {
+        let rig = try Rig.current
+        for daemon in rig.daemons { #expect(await rig.end(daemon, by: SIGTERM) == 0) }
+        let audience = try await served(rig, kind)
+        let server = try BadTLSServer(
+            isExpired: kind == .expired,
+            host: kind == .otherHost ? "other.example" : "localhost",
+            speaksALPN: kind != .noALPN
+        )
+        let (port, authority) = (server.port, server.authorityFile)
+        try await rig.serve(
+            1,
+            options: .init(configuration: { text in
+                text.replacing(/https:\/\/localhost:[0-9]+/, with: "https://localhost:\(port)")
+                    .replacing("ca_file: ca.pem", with: "ca_file: \(authority)")
+            })
+        )
+        let started = monotonicNanoseconds()
+        let daemon = try #require(rig.daemons.first)
+        try await rig.emit(1, to: audience)
+        let patience = ContinuousClock.now + .seconds(30)
+        var said: Int?
+        while said == nil, ContinuousClock.now < patience {
+            said = daemon.milliseconds(from: started, toLineWith: "a provider could not be reached")
+            try await rig.hold(seconds: 0.05)
+        }
+        let line = daemon.log.withLock { $0.last { $0.text.contains("a provider could not be reached") }?.text ?? "" }
+        await rig.end(daemon, by: SIGKILL)
+        let heard = await server.stop()
+        let requests = try await rig.ledger(of: audience).count
+        print(
+            "fault: \(kind.rawValue): said after \(said.map(String.init) ?? "-") ms: \(line), bytes of requests \(heard)"
+        )
+        #expect(said != nil, "the daemon says so")
+        #expect(heard == 0 && requests == 0, "nothing is sent")
+        try await rig.sql { connection in
+            _ = try connection.query("SELECT fanfare.cancel($1, $2)", audience.name, "\(audience.name)-1")
+        }
+        // The next test's daemons find an empty queue.
+        try await rig.serve(3)
+        try await rig.until(
+            "SELECT count(*) = 5 FROM fanfare.deliveries WHERE rule = '\(audience.name)' AND outcome NOT IN ('pending', 'retrying')",
+            seconds: 60
+        )
+    }
+
+    /// An audience whose rule is in force before the daemons go.
+    private func served(_ rig: Rig, _ kind: BadServer) async throws -> Audience {
+        try await rig.serve(1)
+        let audience = try await rig.audience("bad-\(kind)", devices: 5)
+        for daemon in rig.daemons { #expect(await rig.end(daemon, by: SIGTERM) == 0) }
+        return audience
+    }
+}

@@ -1,0 +1,79 @@
+import Foundation
+import TestKit
+import Threading
+
+/// A TLS server of `openssl` with something wrong about it, which counts what a client says to it.
+final class BadTLSServer: Sendable {
+    let port: Int
+    /// The CA of its certificate, to be trusted.
+    let authorityFile: String
+    private let process: ProgramProcess
+    private let folder: String
+    private let heard = Locked(0)
+    private let reading: Task<Void, Never>
+
+    init(isExpired: Bool, host: String, speaksALPN: Bool) throws {
+        folder = NSTemporaryDirectory() + "fanfare-tls-" + UUID().uuidString.prefix(13).lowercased()
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        authorityFile = folder + "/ca.pem"
+        try Self.makeCertificates(in: folder, isExpired: isExpired, host: host)
+        let (descriptor, port) = try LoopbackSocket.listen()
+        close(descriptor)
+        self.port = port
+        // Reads a pipe that never ends: it takes the end of its standard input for a command to stop.
+        process = try ProgramProcess(
+            "/bin/sh",
+            ["-c", #"mkfifo input; exec 0<>input; exec openssl s_server "$@""#, "sh"]
+                + ["-accept", "127.0.0.1:\(port)", "-cert", "server.pem", "-key", "server.key", "-quiet"]
+                + (speaksALPN ? ["-alpn", "h2"] : []),
+            directory: folder
+        )
+        let (output, heard) = (process.output, heard)
+        // Ends with the process.
+        reading = Task { for await line in output { heard.withLock { $0 += max(1, line.utf8.count) } } }
+    }
+
+    /// Ends it.
+    ///
+    /// - Returns: how many bytes clients sent it inside TLS.
+    func stop() async -> Int {
+        process.signal(SIGKILL)
+        _ = await process.exitStatus()
+        await reading.value
+        try? FileManager.default.removeItem(atPath: folder)
+        return heard.withLock { $0 }
+    }
+
+    private static func makeCertificates(in folder: String, isExpired: Bool, host: String) throws {
+        try "subjectAltName=DNS:\(host)\n".write(toFile: folder + "/names", atomically: true, encoding: .utf8)
+        let curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
+        try run(
+            ["req", "-x509"] + curve + ["-keyout", "ca.key", "-out", "ca.pem", "-days", "2", "-subj", "/CN=Fault CA"],
+            in: folder
+        )
+        try run(
+            ["req", "-new"] + curve + ["-keyout", "server.key", "-out", "server.csr", "-subj", "/CN=\(host)"],
+            in: folder
+        )
+        try run(
+            [
+                "x509", "-req", "-in", "server.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-extfile",
+                "names",
+            ]
+                + ["-out", "server.pem", "-days", isExpired ? "-1" : "1"],
+            in: folder
+        )
+    }
+
+    private static func run(_ arguments: [String], in folder: String) throws {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = ["openssl"] + arguments
+        process.currentDirectoryURL = URL(fileURLWithPath: folder)
+        process.standardError = FileHandle.nullDevice
+        process.standardOutput = FileHandle.nullDevice
+        try process.run()
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else { throw RigError(message: "openssl \(arguments[0]) failed") }
+    }
+}

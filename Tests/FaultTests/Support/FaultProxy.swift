@@ -1,0 +1,148 @@
+import Foundation
+import Threading
+
+/// A TCP proxy on loopback that does to connections what bad networks do.
+///
+/// It lives in user space: the kernel acknowledges what a black hole swallows, as a peer does whose program hangs, so
+/// only what a program itself asks of its peer finds that out.
+final class FaultProxy: Sendable {
+    /// What is done to bytes in both directions.
+    enum Behaviour: Sendable, Equatable {
+        case pass
+        /// Every piece waits so many milliseconds.
+        case delay(milliseconds: Int)
+        /// Every piece is written in parts of so many bytes.
+        case slice(bytes: Int)
+        /// One byte a second.
+        case trickle
+        /// Nothing comes through, nothing is closed; what waits goes on when this ends.
+        case blackHole
+        /// New connections are reset at once; those that are open pass.
+        case refuse
+    }
+
+    private struct State {
+        var behaviour = Behaviour.pass
+        var isClosed = false
+        var links: [Int: ProxyLink] = [:]
+        var accepted = 0
+    }
+
+    /// The port it listens on, on 127.0.0.1.
+    let port: Int
+    private let target: Int
+    private let listener: Int32
+    private let state = NSCondition()
+    nonisolated(unsafe) private var guarded = State()  // Under `state`'s lock.
+    private let thread = Locked<WorkerThread?>(nil)
+
+    /// Listens, and forwards to another port on loopback.
+    init(to target: Int) throws {
+        self.target = target
+        (listener, port) = try LoopbackSocket.listen()
+        let worker = WorkerThread.start(name: "proxy") { [self] in accept() }
+        thread.withLock { $0 = worker }
+    }
+
+    /// What is done to bytes from now on.
+    var behaviour: Behaviour {
+        get { locked { $0.behaviour } }
+        set {
+            locked { $0.behaviour = newValue }
+            state.broadcast()
+        }
+    }
+
+    /// How many connections there have been.
+    var accepted: Int { locked { $0.accepted } }
+
+    /// Closes all connections as their peers would.
+    func cut() {
+        for link in locked({ Array($0.links.values) }) { link.close() }
+        state.broadcast()
+    }
+
+    /// Resets all connections.
+    func reset() {
+        for link in locked({ Array($0.links.values) }) { link.reset() }
+        state.broadcast()
+    }
+
+    /// Ends it, with all connections.
+    func stop() {
+        locked { $0.isClosed = true }
+        shutdown(listener, Int32(SHUT_RDWR))
+        cut()
+        thread.withLock { $0 }?.join()
+        close(listener)
+    }
+
+    private func accept() {
+        while true {
+            let client = Glibc.accept(listener, nil, nil)
+            guard !locked({ $0.isClosed }) else {
+                if client >= 0 { close(client) }
+                return
+            }
+            guard client >= 0 else { continue }
+            guard behaviour != .refuse, let server = try? LoopbackSocket.connect(port: target) else {
+                LoopbackSocket.reset(client)
+                close(client)
+                continue
+            }
+            let number = locked { state in
+                state.accepted += 1
+                return state.accepted
+            }
+            let link = ProxyLink(client: client, server: server)
+            locked { $0.links[number] = link }
+            link.pump(through: { [self] bytes, send in forward(bytes, on: link, send) }) { [self] in
+                locked { $0.links[number] = nil }
+            }
+        }
+    }
+
+    /// Hands a piece on as the behaviour wants it; false once the connection is of no use.
+    private func forward(_ bytes: ArraySlice<UInt8>, on link: ProxyLink, _ send: (ArraySlice<UInt8>) -> Bool) -> Bool {
+        var rest = bytes
+        var hasWaited = false
+        while !rest.isEmpty {
+            guard !link.isClosed, !locked({ $0.isClosed }) else { return false }
+            let part: Int
+            switch behaviour {
+            case .pass, .refuse: part = rest.count
+            case .slice(let bytes): part = min(bytes, rest.count)
+            case .delay(let milliseconds):
+                if !hasWaited { wait(milliseconds: milliseconds, on: link) }
+                hasWaited = true
+                part = rest.count
+            case .trickle:
+                wait(milliseconds: 1000, on: link)
+                part = 1
+            case .blackHole:
+                wait(milliseconds: 60_000, on: link)
+                continue
+            }
+            guard send(rest.prefix(part)) else { return false }
+            rest = rest.dropFirst(part)
+        }
+        return true
+    }
+
+    /// Waits for a time, or until the behaviour changes or the connection is closed.
+    private func wait(milliseconds: Int, on link: ProxyLink) {
+        let end = Date(timeIntervalSinceNow: Double(milliseconds) / 1000)
+        state.lock()
+        defer { state.unlock() }
+        let before = guarded.behaviour
+        while guarded.behaviour == before, !guarded.isClosed, !link.isClosed {
+            guard state.wait(until: end) else { return }
+        }
+    }
+
+    private func locked<Value>(_ body: (inout State) -> Value) -> Value {
+        state.lock()
+        defer { state.unlock() }
+        return body(&guarded)
+    }
+}

@@ -1,0 +1,53 @@
+import PostgresClient
+import TestKit
+import Testing
+
+extension Rig {
+    /// How long a fault lasts; nothing is waited for.
+    func hold(seconds: Double) async throws {
+        try await Task.sleep(for: .seconds(seconds))
+    }
+
+    /// Waits until the provider has received so many requests more than now.
+    func pushes(moreThan count: Int, seconds: Int = 60) async throws {
+        let now = try await sandbox.awaitCounts().received
+        let reached = try await sandbox.awaitCounts(received: now + count, seconds: seconds).received
+        try #require(reached >= now + count, "pushes go on")
+    }
+
+    /// Keeps an audience busy, does harm, and compares afterwards.
+    ///
+    /// - Parameters:
+    ///   - fault: its name in the report.
+    ///   - devices: how many get each of the four events a second.
+    ///   - platform: `apns` or `fcm`.
+    ///   - more: told in the report as well.
+    ///   - harm: does and ends the fault; returns the moment from which the first push counts, nil to measure nothing.
+    /// - Returns: the comparison, and the milliseconds from that moment to the first push.
+    @discardableResult
+    func under(
+        _ fault: String,
+        devices: Int = 60,
+        platform: String = "apns",
+        more: () -> String = { "" },
+        _ harm: (Audience) async throws -> UInt64?
+    ) async throws -> (audit: DeliveryAudit, firstPush: Int?) {
+        try await serve(3)
+        let name = fault.filter { $0.isLetter || $0.isNumber }.lowercased()
+        let audience = try await audience(name, devices: devices, platform: platform)
+        let traffic = traffic(to: audience, perSecond: 4)
+        try await pushes(moreThan: 2 * devices)
+        let moment = try await harm(audience)
+        if moment != nil { try await pushes(moreThan: devices) }
+        let events = try await settle(traffic, seconds: 120)
+        let audit = try await audit(audience, events: events)
+        let firstPush =
+            if let moment { try await millisecondsToFirstPush(after: moment, of: audience) } else { Int?.none }
+        audit.report(
+            fault,
+            [firstPush.map { "first push after \($0) ms" } ?? "", more()].filter { !$0.isEmpty }.joined(separator: ", ")
+        )
+        audit.expectNothingLost(fault)
+        return (audit, firstPush)
+    }
+}

@@ -1,0 +1,121 @@
+import PostgresClient
+import PrivateCluster
+import TestKit
+import Threading
+
+extension Rig {
+    /// Makes an audience and its rule, and waits until a daemon has put that into force.
+    ///
+    /// - Parameters:
+    ///   - name: of rule, event type and topic.
+    ///   - devices: how many.
+    ///   - platform: `apns` or `fcm`.
+    ///   - more: further members of the rule, as JSON.
+    func audience(
+        _ name: String,
+        devices: Int,
+        platform: String = "apns",
+        _ more: String = ""
+    ) async throws -> Audience {
+        let prefix = String(random(0x1000_0000_0000...0xffff_ffff_ffff), radix: 16)
+        let rest = more.isEmpty ? "" : ", " + more
+        let rule = """
+            {"app": "\(Self.app)", "name": "\(name)", "event": "\(name)", "to": {"topic": "\(name)"},
+            "message": {"notification": {"title": "T", "body": "\(Self.secret) {{n}}"}, "data": {"n": "{{n}}"}}\(rest)}
+            """
+        let tokens = try await sql { connection in
+            // FCM's tokens are longer than this and hold a colon; the sandbox wants no more than that of them.
+            let shape =
+                platform == "fcm"
+                ? "'\(prefix)' || ':' || lpad(to_hex(g), 140, '0')" : "'\(prefix)' || lpad(to_hex(g), 52, '0')"
+            let rows = try connection.query(
+                """
+                WITH made AS MATERIALIZED (
+                    SELECT \(shape) AS token, fanfare.register_device('\(Self.app)', '\(platform)', \(shape), 'user-' || g) AS id
+                    FROM generate_series(1, \(devices)) AS g
+                )
+                SELECT token FROM made
+                """
+            ).rows
+            try connection.execute(
+                """
+                SELECT fanfare.subscribe(array_agg(id), '\(name)') FROM fanfare.devices WHERE token LIKE '\(prefix)%'
+                """
+            )
+            _ = try connection.query("SELECT fanfare.put_rule($1::jsonb)", rule)
+            return rows.compactMap { $0[0] }
+        }
+        try await until(
+            """
+            SELECT bool_or(v.state = 'active') FROM fanfare.rule_versions AS v JOIN fanfare.rules AS r ON r.id = v.rule_id
+            WHERE r.name = '\(name)'
+            """,
+            seconds: 20
+        )
+        return Audience(name: name, prefix: prefix, tokens: tokens)
+    }
+
+    /// Emits numbered events at a steady rate until told to stop.
+    func traffic(to audience: Audience, perSecond: Int) -> Traffic {
+        Traffic(to: audience, url: cluster.connectionURL(database: databaseName), perSecond: perSecond)
+    }
+
+    /// Emits events 1 to `count` at once.
+    func emit(_ count: Int, to audience: Audience) async throws {
+        try await sql { connection in
+            for number in 1...count { try Traffic.emit(number, to: audience, on: connection) }
+        }
+    }
+
+    /// Stops traffic and waits until everything is sent and recorded.
+    ///
+    /// - Returns: how many events there were.
+    func settle(_ traffic: Traffic, seconds: Int = 60) async throws -> Int {
+        let counted = await traffic.stop()
+        let count = try await sql { connection in
+            // One whose COMMIT was not answered may be there all the same.
+            let highest = try connection.query(
+                "SELECT coalesce(max((payload->>'n')::int), 0)::text FROM fanfare.events WHERE type = $1",
+                traffic.audience.name
+            ).rows[0][0]
+            return max(counted, highest.flatMap { Int($0) } ?? 0)
+        }
+        try await untilIdle(seconds: seconds)
+        return count
+    }
+
+    /// Waits until nothing is left to plan, send or record.
+    func untilIdle(seconds: Int = 60) async throws {
+        try await until(
+            """
+            SELECT NOT EXISTS (SELECT FROM fanfare.outbox) AND NOT EXISTS (SELECT FROM fanfare.plans)
+                AND NOT EXISTS (SELECT FROM fanfare.batches)
+            """,
+            seconds: seconds
+        )
+    }
+
+    /// What a daemon's batches still have to send: tokens, with the numbers of their events.
+    func owned(by daemon: RigDaemon) async throws -> Set<Pair> {
+        let processID = daemon.process.processID
+        return try await sql { connection in
+            let rows = try connection.query(
+                """
+                SELECT e.payload->>'n', v.token
+                FROM fanfare.batches AS b
+                JOIN fanfare.instances AS i ON i.id = b.owner AND i.pid = \(processID)
+                CROSS JOIN LATERAL unnest(
+                    coalesce(b.event_ids, array_fill(b.event_id, ARRAY[cardinality(b.device_ids)])), b.device_ids
+                ) AS p (event_id, device_id)
+                JOIN fanfare.events AS e ON e.id = p.event_id
+                JOIN fanfare.devices AS v ON v.id = p.device_id
+                """
+            ).rows
+            return Set(
+                rows.compactMap { row in
+                    row[0].flatMap { Int($0) }.flatMap { n in row[1].map { Pair(event: n, token: $0) } }
+                }
+            )
+        }
+    }
+}

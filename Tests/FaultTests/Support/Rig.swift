@@ -1,0 +1,176 @@
+import Foundation
+import PostgresClient
+import PrivateCluster
+import TestKit
+import Threading
+
+/// Three daemons on one database, with a fault proxy in each of their links, and the simulated providers.
+///
+/// One suite's faults share a rig, one after the other. It is bounded, on loopback, and takes all it made with it.
+final class Rig: Sendable {
+    /// W of each daemon, small enough to be met.
+    static let unrecorded = 256
+    static let app = "demo"
+    /// In every message: no log may hold it.
+    static let secret = "Confidential-7c1e"
+    /// In the database's URL; the server trusts whoever comes over loopback.
+    static let password = "pw-5f0e2b"
+
+    let cluster: PrivateCluster
+    let sandbox: SandboxProcess
+    let databaseName: String
+    let seed: UInt64
+    /// All lines that any daemon wrote.
+    let log = Locked<[String]>([])
+    private let fleet = Locked<[RigDaemon]>([])
+    private let generator: Locked<SeededGenerator>
+    private let directory: String
+
+    /// Starts everything but the daemons.
+    static func start(cluster: PrivateCluster? = nil, tablespace: String? = nil) async throws -> Rig {
+        let server = try await onThread("cluster") { try cluster ?? .start(options: clusterOptions) }
+        let name = "fault_" + UUID().uuidString.prefix(8).lowercased()
+        do {
+            try await onThread("schema") {
+                try server.createDatabase(name)
+                let connection = try PostgresConnection.open(PostgresOptions(url: server.connectionURL(database: name)))
+                if let tablespace { try connection.execute("SET default_tablespace = '\(tablespace)'") }
+                try connection.execute(Schema.sql)
+                try connection.execute("SELECT fanfare.adopt()")
+            }
+            return Rig(server, try await SandboxProcess.start(), name)
+        } catch {
+            server.stop(.immediate)
+            throw error
+        }
+    }
+
+    /// Commits survive a crash of the server, though not of the machine.
+    private static let clusterOptions = ClusterOptions(
+        durable: false,
+        ephemeral: true,
+        loopback: true,
+        settings: ["synchronous_commit": "on", "full_page_writes": "on", "max_connections": "200"]
+    )
+
+    private init(_ cluster: PrivateCluster, _ sandbox: SandboxProcess, _ databaseName: String) {
+        self.cluster = cluster
+        self.sandbox = sandbox
+        self.databaseName = databaseName
+        seed = FaultSeed.next()
+        generator = Locked(SeededGenerator(seed: seed))
+        directory = sandbox.ready.directory
+        print("fault suite: seed \(seed) (FANFARE_FAULT_SEED repeats it)")
+    }
+
+    /// The daemons that run.
+    var daemons: [RigDaemon] { fleet.withLock { $0 } }
+
+    /// A number that the seed decides.
+    func random(_ range: ClosedRange<Int>) -> Int {
+        let (least, most) = (range.lowerBound, range.upperBound)
+        return generator.withLock { .random(in: least...most, using: &$0) }
+    }
+
+    /// Starts daemons until there are so many, and waits until each has its lease.
+    func serve(_ count: Int, options: RigDaemon.Options = .init()) async throws {
+        for index in 0..<count where !daemons.contains(where: { $0.index == index }) {
+            let daemon = try await start(index, options)
+            fleet.withLock { $0.append(daemon) }
+        }
+        try await until(
+            """
+            SELECT count(*) = \(count) FROM fanfare.instances
+            WHERE lease_until > clock_timestamp() AND pid IN (\(daemons.map { "\($0.process.processID)" }.joined(separator: ",")))
+            """,
+            seconds: 30
+        )
+    }
+
+    private func start(_ index: Int, _ options: RigDaemon.Options) async throws -> RigDaemon {
+        let proxies = (
+            database: try FaultProxy(to: cluster.port), provider: try FaultProxy(to: sandbox.ready.tlsPort)
+        )
+        let configuration = directory + "/daemon\(index).yaml"
+        let text = try String(contentsOfFile: sandbox.ready.configFile, encoding: .utf8)
+            .replacing("https://localhost:\(sandbox.ready.tlsPort)", with: "https://localhost:\(proxies.provider.port)")
+        try options.configuration(text).write(toFile: configuration, atomically: true, encoding: .utf8)
+        let url = "postgres://postgres:\(Self.password)@127.0.0.1:\(proxies.database.port)/\(databaseName)"
+        var options = options
+        options.environment.merge(["FANFARE_SEND__UNRECORDED": "\(Self.unrecorded)", "FANFARE_SEND__BATCH": "100"]) {
+            given,
+            _ in given
+        }
+        return try await onThread("daemon") { [options, log] in
+            try RigDaemon(
+                index: index,
+                configuration: configuration,
+                databaseURL: url,
+                proxies: proxies,
+                options: options,
+                allLines: log
+            )
+        }
+    }
+
+    /// Sends a signal that ends a daemon, waits for that, and takes it off the list.
+    @discardableResult
+    func end(_ daemon: RigDaemon, by signal: Int32) async -> Int32 {
+        daemon.process.signal(signal)
+        let status = await daemon.ended()
+        retire(daemon)
+        return status
+    }
+
+    private func retire(_ daemon: RigDaemon) {
+        fleet.withLock { $0.removeAll { $0.index == daemon.index } }
+        daemon.database.stop()
+        daemon.provider.stop()
+    }
+
+    /// Ends all, and deletes what was made.
+    func stop() async {
+        for daemon in daemons {
+            daemon.process.signal(SIGCONT)
+            await end(daemon, by: SIGKILL)
+        }
+        await sandbox.stop()
+        cluster.stop(.immediate)
+    }
+
+    /// Works with the database on a thread of its own, past all proxies.
+    func sql<Value: Sendable>(_ body: @escaping @Sendable (PostgresConnection) throws -> Value) async throws -> Value {
+        let url = cluster.connectionURL(database: databaseName)
+        return try await onThread("sql") {
+            try body(.open(PostgresOptions(url: url, applicationName: "fault suite")))
+        }
+    }
+
+    /// Waits until a query says true; the server does the waiting.
+    func until(_ query: String, seconds: Int) async throws {
+        try await sql { connection in
+            let patience = ContinuousClock.now + .seconds(seconds)
+            while try connection.query(query).rows != [["t"]] {
+                guard ContinuousClock.now < patience else { throw RigError(message: "never true: \(query)") }
+                try connection.execute("SELECT pg_catalog.pg_sleep(0.02)")
+            }
+        }
+    }
+}
+
+/// Why a rig is of no use.
+struct RigError: Error, CustomStringConvertible {
+    let message: String
+
+    var description: String { message }
+}
+
+/// Where random parameters come from: printed, and given again to repeat a run.
+enum FaultSeed {
+    private static let first =
+        ProcessInfo.processInfo.environment["FANFARE_FAULT_SEED"].flatMap { UInt64($0) }
+        ?? .random(in: 0..<1_000_000)
+
+    /// The seed of a rig; all rigs of a run have the same.
+    static func next() -> UInt64 { first }
+}

@@ -1,0 +1,80 @@
+import Foundation
+import TestKit
+import Threading
+
+/// A daemon of the rig: the built program in a process of its own, behind a proxy to the database and one to the
+/// provider.
+final class RigDaemon: Sendable {
+    /// Its place in the rig.
+    let index: Int
+    let process: ProgramProcess
+    let database: FaultProxy
+    let provider: FaultProxy
+    /// What it logged, with the moment at which that was read.
+    let log: Locked<[(at: UInt64, text: String)]>
+    private let reading: Task<Void, Never>
+
+    /// How to start it.
+    struct Options: Sendable {
+        var environment: [String: String] = [:]
+        /// The most file descriptors; nil for the usual limit.
+        var descriptors: Int?
+        /// Changes its configuration file.
+        var configuration: @Sendable (String) -> String = { $0 }
+    }
+
+    init(
+        index: Int,
+        configuration: String,
+        databaseURL: String,
+        proxies: (database: FaultProxy, provider: FaultProxy),
+        options: Options,
+        allLines: Locked<[String]>
+    ) throws {
+        self.index = index
+        database = proxies.database
+        provider = proxies.provider
+        let limit = options.descriptors.map { "ulimit -n \($0); " } ?? ""
+        // The shell becomes the program, whose process id is then known.
+        process = try ProgramProcess(
+            "/bin/sh",
+            ["-c", limit + #"exec "$@""#, "sh", FanfareBinary.path(), "serve", "--config", configuration]
+                + ["--database-url", databaseURL],
+            environment: options.environment
+        )
+        let lines = Locked<[(at: UInt64, text: String)]>([])
+        log = lines
+        let streams = [process.errors, process.output]
+        // Ends with the process's two streams; `ended()` awaits it.
+        reading = Task {
+            await withTaskGroup { group in
+                for stream in streams {
+                    group.addTask {
+                        for await line in stream {
+                            lines.withLock { $0.append((monotonicNanoseconds(), line)) }
+                            allLines.withLock { $0.append(line) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// What the provider sees in the authority of its requests.
+    var authority: String { "localhost:\(provider.port)" }
+
+    /// Milliseconds from a moment to the first line that holds a text; nil if there is none yet.
+    func milliseconds(from moment: UInt64, toLineWith text: String) -> Int? {
+        log.withLock { lines in
+            lines.first { $0.at > moment && $0.text.contains(text) }.map { Int(($0.at - moment) / 1_000_000) }
+        }
+    }
+
+    /// Waits for its end, and until all it said is read.
+    @discardableResult
+    func ended() async -> Int32 {
+        let status = await process.exitStatus()
+        await reading.value
+        return status
+    }
+}

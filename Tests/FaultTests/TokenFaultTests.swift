@@ -1,0 +1,119 @@
+import Foundation
+import PostgresClient
+import TestKit
+import Testing
+
+/// What providers say of tokens: followed on evidence only.
+@Suite(.rig, .serialized, .timeLimit(.minutes(5)))
+struct TokenFaultTests {
+    struct Verdict: Sendable, CustomTestStringConvertible {
+        let name: String
+        let field: String
+        let prunes: Bool
+
+        var testDescription: String { name }
+    }
+
+    static let verdicts = [
+        Verdict(name: "an older timestamp", field: #", "timestamp_age_ms": 3600000"#, prunes: false),
+        Verdict(name: "a newer timestamp", field: "", prunes: true),
+        Verdict(name: "no timestamp", field: #", "timestamp_ms": null"#, prunes: true),
+    ]
+
+    @Test(arguments: verdicts) func deadTokensAreDisabledByTheTimestamp(verdict: Verdict) async throws {
+        let rig = try Rig.current
+        let fault = "410 with \(verdict.name)"
+        let audience = try await rig.audience("gone-\(rig.random(0...1_000_000))", devices: 20)
+        try await rig.sandbox.setFaults(gone(audience, verdict.field))
+        try await rig.emit(1, to: audience)
+        // Where the device may be registered anew it is tried once more after a minute, which we do not wait for.
+        try await rig.until(
+            """
+            WITH asked AS (UPDATE fanfare.batches SET not_before = clock_timestamp() WHERE not_before > clock_timestamp() + interval '20 s')
+            SELECT NOT EXISTS (SELECT FROM fanfare.batches) AND NOT EXISTS (SELECT FROM fanfare.outbox)
+            """,
+            seconds: 30
+        )
+        let audit = try await rig.audit(audience, events: 1, dead: verdict.prunes ? Set(audience.tokens) : [])
+        audit.report(fault, "disabled \(try await disabled(audience, rig).count) of 20")
+        #expect(audit.wronglyPruned.isEmpty)
+        #expect(audit.unrecorded.isEmpty && audit.unexpected.isEmpty)
+        #expect(try await disabled(audience, rig).count == (verdict.prunes ? 20 : 0))
+    }
+
+    @Test func aNewRegistrationWinsTheRaceAgainstA410() async throws {
+        let rig = try Rig.current
+        let fault = "410 racing a new registration"
+        let audience = try await rig.audience("race", devices: 40)
+        let again = Set(audience.tokens.prefix(20))
+        // Registered before the answer, and after the moment it speaks of.
+        try await rig.hold(seconds: 1)
+        let spoken = Int(Date().timeIntervalSince1970 * 1000)
+        try await rig.sandbox.setFaults(
+            #"[{"do": "slow", "ms": 1500}, {"match": {"token": "^\#(audience.prefix)"}, "do": "status", "status": 410, "reason": "Unregistered", "timestamp_ms": \#(spoken), "total": 40}]"#
+        )
+        try await rig.emit(1, to: audience)
+        try await rig.pushes(moreThan: 1)
+        try await rig.sql { connection in
+            for token in again {
+                _ = try connection.query("SELECT fanfare.register_device($1, 'apns', $2)", Rig.app, token)
+            }
+        }
+        try await rig.until(
+            """
+            SELECT count(*) = 40 FROM fanfare.deliveries WHERE rule = '\(audience.name)' AND outcome NOT IN ('pending', 'attempted') AND attempt = 1
+            """,
+            seconds: 30
+        )
+        try await rig.sandbox.setFaults("[]")
+        try await rig.sql { try $0.execute("UPDATE fanfare.batches SET not_before = clock_timestamp()") }
+        try await rig.untilIdle()
+        let audit = try await rig.audit(audience, events: 1, dead: Set(audience.tokens).subtracting(again))
+        audit.report(fault, "disabled \(try await disabled(audience, rig).count) of 40, registered again 20")
+        #expect(audit.wronglyPruned.isEmpty)
+        #expect(audit.unexpected.isEmpty && audit.unrecorded.isEmpty && audit.recordedTwice.isEmpty)
+        #expect(try await disabled(audience, rig) == Set(audience.tokens).subtracting(again))
+        #expect(audit.count("accepted") == 20, "they are reached at the second try")
+    }
+
+    /// The last one, since the fuse then stays blown.
+    @Test func thePruneFuseHolds() async throws {
+        let rig = try Rig.current
+        let fault = "30 % BadDeviceToken"
+        let audience = try await rig.audience("fuse", devices: Soak.choose(3000, soak: 30_000))
+        try await rig.sandbox.setFaults(
+            #"[{"match": {"token": "^\#(audience.prefix)", "share": 0.3}, "do": "status", "reason": "BadDeviceToken"}]"#
+        )
+        try await rig.emit(1, to: audience)
+        try await rig.untilIdle(seconds: 240)
+        try await rig.until(
+            "SELECT EXISTS (SELECT FROM fanfare.health WHERE name LIKE 'alarm: prune_fuse/%' AND NOT ok)",
+            seconds: 20
+        )
+        let refused = Set(
+            try await rig.ledger(of: audience).filter { $0.fate == .rejected(400) }.map(\.pair.token)
+        )
+        let audit = try await rig.audit(audience, events: 1, dead: refused)
+        let pruned = try await disabled(audience, rig).count
+        audit.report(fault, "\(refused.count) tokens refused, disabled \(pruned) before the fuse blew")
+        #expect(audit.wronglyPruned.isEmpty)
+        #expect(audit.unrecorded.isEmpty && audit.recordedTwice.isEmpty && audit.unexpected.isEmpty)
+        // Each daemon judges at least 1,000 answers, its own and those that it has heard of.
+        #expect(pruned <= 900, "the fuse holds")
+        #expect(audit.count("accepted") == audience.tokens.count - refused.count)
+    }
+
+    private func gone(_ audience: Audience, _ field: String) -> String {
+        #"[{"match": {"token": "^\#(audience.prefix)"}, "do": "status", "status": 410, "reason": "Unregistered"\#(field)}]"#
+    }
+
+    private func disabled(_ audience: Audience, _ rig: Rig) async throws -> Set<String> {
+        try await rig.sql { connection in
+            let rows = try connection.query(
+                "SELECT token FROM fanfare.devices WHERE disabled_at IS NOT NULL AND token LIKE $1",
+                audience.prefix + "%"
+            ).rows
+            return Set(rows.compactMap { $0[0] })
+        }
+    }
+}

@@ -1,0 +1,38 @@
+import Foundation
+import TestKit
+import Testing
+
+/// What systemd takes away from the service.
+@Suite struct UnitHardeningTests {
+    private static let unit = URL(fileURLWithPath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        .appendingPathComponent("systemd/fanfare.service").path
+
+    @Test func theUnitIsHardened() async throws {
+        let analyze = "/usr/bin/systemd-analyze"
+        guard FileManager.default.isExecutableFile(atPath: analyze) else {
+            print("hardening: no \(analyze) here, the unit's exposure was NOT looked at")
+            return
+        }
+        let process = try ProgramProcess(analyze, ["security", "--offline=true", Self.unit])
+        var exposure: Double?
+        for await line in process.output {
+            let match = line.firstMatch(of: /Overall exposure level for fanfare.service: ([0-9.]+)/)
+            if let match { exposure = Double(match.1) }
+        }
+        let level = try #require(exposure, "systemd-analyze tells a level")
+        print("hardening: exposure \(level) of 10")
+        #expect(level <= 1.5)
+    }
+
+    /// What the service cannot do without.
+    @Test func theUnitStillLetsItWork() throws {
+        let text = try String(contentsOfFile: Self.unit, encoding: .utf8)
+        for line in [
+            "Type=notify", "LoadCredential=apns.p8:", "RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6", "LimitCORE=0",
+        ] {
+            #expect(text.contains("\n" + line), "\(line)")
+        }
+        #expect(!text.contains("\nPrivateNetwork=yes"))
+    }
+}
