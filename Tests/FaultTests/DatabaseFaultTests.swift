@@ -13,7 +13,7 @@ struct DatabaseFaultTests {
 
     @Test(arguments: ["the listener", "all sessions"])
     func sessionsAreTerminated(which: String) async throws {
-        let rig = try Rig.current
+        let rig = try await ready()
         let those = which == "the listener" ? "= 'fanfare listener'" : "LIKE 'fanfare %'"
         let (audit, first) = try await rig.under("pg_terminate_backend of \(which)") { _ in
             var moment: UInt64 = 0
@@ -37,7 +37,7 @@ struct DatabaseFaultTests {
     }
 
     @Test func theServerCrashesAndComesBack() async throws {
-        let rig = try Rig.current
+        let rig = try await ready()
         var firsts: [Int] = []
         for round in 1...Self.rounds {
             let (audit, first) = try await rig.under("PostgreSQL restart -m immediate \(round)") { _ in
@@ -52,7 +52,7 @@ struct DatabaseFaultTests {
     }
 
     @Test func theServerIsStoppedForAWhile() async throws {
-        let rig = try Rig.current
+        let rig = try await ready()
         let seconds = Soak.choose(4.0, soak: 60)
         let (audit, first) = try await rig.under("PostgreSQL stopped for \(Int(seconds)) s") { _ in
             try await onThread { rig.cluster.suspend(.fast) }
@@ -65,7 +65,7 @@ struct DatabaseFaultTests {
     }
 
     @Test func theServerFreezes() async throws {
-        let rig = try Rig.current
+        let rig = try await ready()
         // In the long run beyond the leases.
         let seconds = Soak.choose(4.0, soak: 25)
         let (audit, first) = try await rig.under("PostgreSQL SIGSTOPped for \(Int(seconds)) s") { _ in
@@ -80,7 +80,7 @@ struct DatabaseFaultTests {
     }
 
     @Test func anOldSnapshotStaysOpen() async throws {
-        let rig = try Rig.current
+        let rig = try await ready()
         let (audit, _) = try await rig.under("an old snapshot held open") { _ in
             let moment = monotonicNanoseconds()
             try await rig.sql { connection in
@@ -96,7 +96,7 @@ struct DatabaseFaultTests {
 
     @Test(arguments: LinkFault.toDatabase)
     func theWayToItIsBad(link: LinkFault) async throws {
-        let rig = try Rig.current
+        let rig = try await ready()
         let (audit, _) = try await rig.under("database link of one daemon: \(link.name)") { _ in
             let moment = monotonicNanoseconds()
             try await link.harm(rig.daemons[rig.random(0...2)].database, rig)
@@ -106,7 +106,7 @@ struct DatabaseFaultTests {
     }
 
     @Test func theWayToItIsHalfOpen() async throws {
-        let rig = try Rig.current
+        let rig = try await ready()
         var found: Int?
         var freed: UInt64 = 0
         let (audit, _) = try await rig.under(
@@ -114,6 +114,13 @@ struct DatabaseFaultTests {
             more: { "batches free after \(freed) ms, noticed by the daemon after \(found.map(String.init) ?? "-") ms" }
         ) { _ in
             let victim = rig.daemons[rig.random(0...2)]
+            try await rig.until(
+                """
+                SELECT EXISTS (SELECT FROM fanfare.instances AS i JOIN fanfare.batches AS b ON b.owner = i.id
+                    WHERE i.pid = \(victim.process.processID))
+                """,
+                seconds: 20
+            )
             let moment = monotonicNanoseconds()
             victim.database.behaviour = .blackHole
             // It cannot say goodbye, and its session lives on: by the lease.
@@ -135,5 +142,12 @@ struct DatabaseFaultTests {
         }
         #expect(freed <= 20_000)
         #expect(audit.duplicates <= Rig.unrecorded)
+    }
+
+    /// Requests take a while, so that some are always in flight and some answers not yet recorded.
+    private func ready() async throws -> Rig {
+        let rig = try Rig.current
+        try await rig.sandbox.setFaults(#"[{"do": "slow", "ms": 200}]"#)
+        return rig
     }
 }

@@ -19,33 +19,36 @@ extension Rig {
     ///
     /// - Parameters:
     ///   - fault: its name in the report.
-    ///   - devices: how many get each of the four events a second.
+    ///   - devices: how many get each of the twenty events a second.
     ///   - platform: `apns` or `fcm`.
     ///   - more: told in the report as well.
-    ///   - harm: does and ends the fault; returns the moment from which the first push counts, nil to measure nothing.
-    /// - Returns: the comparison, and the milliseconds from that moment to the first push.
+    ///   - harm: does and ends the fault; returns the moment from which the first push counts.
+    /// - Returns: the comparison, and the milliseconds from that moment to the first push of an event that was not there
+    ///   before the fault.
     @discardableResult
     func under(
         _ fault: String,
-        devices: Int = 60,
+        devices: Int = 20,
         platform: String = "apns",
         more: () -> String = { "" },
-        _ harm: (Audience) async throws -> UInt64?
+        _ harm: (Audience) async throws -> UInt64
     ) async throws -> (audit: DeliveryAudit, firstPush: Int?) {
         try await serve(3)
-        let name = fault.filter { $0.isLetter || $0.isNumber }.lowercased()
+        let name = fault.filter { $0.isLetter || $0.isNumber }.lowercased() + "-\(random(0...999_999))"
         let audience = try await audience(name, devices: devices, platform: platform)
-        let traffic = traffic(to: audience, perSecond: 4)
-        try await pushes(moreThan: 2 * devices)
+        let traffic = traffic(to: audience, perSecond: 20)
+        try await pushes(moreThan: 10 * devices)
+        let before = traffic.count
         let moment = try await harm(audience)
-        if moment != nil { try await pushes(moreThan: devices) }
+        try await pushes(moreThan: 10 * devices)
         let events = try await settle(traffic, seconds: 120)
         let audit = try await audit(audience, events: events)
-        let firstPush =
-            if let moment { try await millisecondsToFirstPush(after: moment, of: audience) } else { Int?.none }
+        let firstPush = try await millisecondsToFirstPush(after: moment, of: audience) { $0.pair.event > before }
         audit.report(
             fault,
-            [firstPush.map { "first push after \($0) ms" } ?? "", more()].filter { !$0.isEmpty }.joined(separator: ", ")
+            [firstPush.map { "first new push after \($0) ms" } ?? "", more()].filter { !$0.isEmpty }.joined(
+                separator: ", "
+            )
         )
         audit.expectNothingLost(fault)
         return (audit, firstPush)

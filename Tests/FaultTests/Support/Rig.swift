@@ -46,7 +46,7 @@ final class Rig: Sendable {
     }
 
     /// Commits survive a crash of the server, though not of the machine.
-    private static let clusterOptions = ClusterOptions(
+    static let clusterOptions = ClusterOptions(
         durable: false,
         ephemeral: true,
         loopback: true,

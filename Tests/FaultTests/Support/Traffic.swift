@@ -47,6 +47,9 @@ final class Traffic: Sendable {
         }
     }
 
+    /// How many events were emitted so far.
+    var count: Int { emitted.withLock { $0 } }
+
     /// Stops.
     ///
     /// - Returns: how many events were emitted; they are numbered from 1. A last one may have been emitted and not be

@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# Plays faults to three daemons, a PostgreSQL of its own and the simulated providers, and compares what was to be sent
+# with what was received and recorded. Runs on loopback and leaves nothing behind.
+#
+#   deploy/faults.sh                  every fault, once and shortly, as deploy/test.sh has it too
+#   deploy/faults.sh --soak [PART …]  the long forms; a part that passed is not run again at the same commit. Parts:
+#                                     daemon database disk provider throttle token setup
+#
+# FANFARE_FAULT_SEED=N repeats the random parameters of a run, which prints its own. FANFARE_BINARY=FILE plays to another
+# program than that of the build, such as a release build. Lines that begin with "fault:" are the results.
+#
+# Exit codes: 0 all held, 1 not, 64 usage.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+readonly all_parts="daemon database disk provider throttle token setup"
+
+# suite PART: the test suite of a part.
+suite() {
+    case $1 in
+        daemon) echo DaemonFaultTests ;;
+        database) echo DatabaseFaultTests ;;
+        disk) echo DiskFullTests ;;
+        provider) echo ProviderFaultTests ;;
+        throttle) echo ThrottleTests ;;
+        token) echo TokenFaultTests ;;
+        setup) echo SetupFaultTests ;;
+        *)
+            echo "faults.sh: no part is called '$1'; there are: $all_parts" >&2
+            exit 64
+            ;;
+    esac
+}
+
+# play FILTER: runs suites of the build; a run that finds none is a failure, which Swift Testing takes for success.
+play() {
+    local output
+    output=$(mktemp)
+    if swift test --skip-build --disable-xctest --filter "^FaultTests\.($1)[./]" 2>&1 | tee "$output" \
+        && grep --quiet 'Test run with [1-9][0-9]* test' "$output"; then
+        rm "$output"
+    else
+        rm "$output"
+        return 1
+    fi
+}
+
+main() {
+    local parts=() part marks failed=0
+    case "${1:-}" in
+        "") ;;
+        --soak)
+            shift
+            read -ra parts <<< "${*:-$all_parts}"
+            for part in "${parts[@]}"; do suite "$part" > /dev/null; done
+            export FANFARE_SOAK=1
+            ;;
+        *)
+            echo "usage: faults.sh [--soak [PART …]]" >&2
+            exit 64
+            ;;
+    esac
+    PATH="$PATH:$HOME/.local/share/swiftly/bin:/usr/libexec/swift/bin"
+    deploy/install-dependencies.sh
+    swift build --build-tests
+    if ((${#parts[@]} == 0)); then
+        play '.*'
+        return
+    fi
+    marks=.build/faults-$(git rev-parse HEAD)
+    # What is not committed has no name that a mark could stand for.
+    [[ -z "$(git status --porcelain)" ]] || marks=$(mktemp --directory)
+    mkdir -p "$marks"
+    for part in "${parts[@]}"; do
+        if [[ -e "$marks/$part" ]]; then
+            echo "== $part passed at this commit before"
+        elif play "$(suite "$part")"; then
+            touch "$marks/$part"
+        else
+            failed=1
+        fi
+    done
+    return "$failed"
+}
+
+main "$@"
