@@ -4,7 +4,7 @@
 #
 #   deploy/faults.sh                  every fault, once and shortly, as deploy/test.sh has it too
 #   deploy/faults.sh --soak [PART …]  the long forms; a part that passed is not run again at the same commit. Parts:
-#                                     daemon database disk provider throttle token setup
+#                                     daemon database disk provider throttle token setup random
 #
 # FANFARE_FAULT_SEED=N repeats the random parameters of a run, which prints its own. FANFARE_BINARY=FILE plays to another
 # program than that of the build, such as a release build. Lines that begin with "fault:" are the results.
@@ -13,7 +13,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-readonly all_parts="daemon database disk provider throttle token setup"
+readonly all_parts="daemon database disk provider throttle token setup random"
 
 # suite PART: the test suite of a part.
 suite() {
@@ -25,6 +25,7 @@ suite() {
         throttle) echo ThrottleTests ;;
         token) echo TokenFaultTests ;;
         setup) echo SetupFaultTests ;;
+        random) echo RandomFaultTests ;;
         *)
             echo "faults.sh: no part is called '$1'; there are: $all_parts" >&2
             exit 64

@@ -28,7 +28,7 @@ struct DaemonFaultTests {
             {
                 rescues.append(first)
             }
-            if Soak.isOn, kill % 5 == 0 { print("fault: \(fault): \(kill) kills") }
+            if Soak.isOn, kill % 5 == 0 { report("fault: \(fault): \(kill) kills") }
         }
         let audit = try await rig.audit(audience, events: rig.settle(traffic, seconds: 120))
         audit.report(

@@ -8,7 +8,7 @@ import Testing
 struct DiskFullTests {
     @Test func whatWaitsGoesOnWhenThereIsRoomAgain() async throws {
         guard SmallDisk.isPossible else {
-            print("fault: disk full: NOT played, only root mounts a small file system")
+            report("fault: disk full: NOT played, only root mounts a small file system")
             return
         }
         let cluster = try await onThread("cluster") { try PrivateCluster.start(options: Rig.clusterOptions) }
@@ -18,7 +18,7 @@ struct DiskFullTests {
         } catch {
             cluster.stop(.immediate)
             // A container may forbid it even root.
-            print("fault: disk full: NOT played, \(error)")
+            report("fault: disk full: NOT played, \(error)")
             return
         }
         let outcome: Result<Void, any Error>

@@ -54,7 +54,7 @@ struct ProviderFaultTests {
         ),
         Played(
             name: "expired provider token",
-            faults: #"[{"do": "status", "reason": "ExpiredProviderToken", "total": 100}]"#,
+            faults: #"[{"do": "status", "reason": "ExpiredProviderToken", "times": 1}]"#,
             repeatsNothing: true
         ),
         Played(

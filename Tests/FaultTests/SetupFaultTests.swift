@@ -21,7 +21,7 @@ struct SetupFaultTests {
                     try? connection.execute("SELECT fanfare.put_rule('\(rule)')")
                 }
                 try connection.execute(
-                    "SELECT fanfare.emit('\(audience.name)', '{\"n\": \"900000\"}', 'poison', interval '170000000 years')"
+                    "SELECT fanfare.emit('\(audience.name)', '{\"poison\": true}', 'poison', interval '170000000 years')"
                 )
             }
             try await rig.until(
@@ -88,7 +88,7 @@ struct SetupFaultTests {
         await rig.end(daemon, by: SIGKILL)
         let heard = await server.stop()
         let requests = try await rig.ledger(of: audience).count
-        print(
+        report(
             "fault: \(kind.rawValue): said after \(said.map(String.init) ?? "-") ms: \(line), bytes of requests \(heard)"
         )
         #expect(said != nil, "the daemon says so")

@@ -52,8 +52,9 @@ struct TokenFaultTests {
         try await rig.sandbox.setFaults(
             #"[{"do": "slow", "ms": 1500}, {"match": {"token": "^\#(audience.prefix)"}, "do": "status", "status": 410, "reason": "Unregistered", "timestamp_ms": \#(spoken), "total": 40}]"#
         )
+        let before = try await rig.sandbox.awaitCounts().received
         try await rig.emit(1, to: audience)
-        try await rig.pushes(moreThan: 1)
+        _ = try await rig.sandbox.awaitCounts(received: before + 1)
         try await rig.sql { connection in
             for token in again {
                 _ = try connection.query("SELECT fanfare.register_device($1, 'apns', $2)", Rig.app, token)
@@ -80,7 +81,7 @@ struct TokenFaultTests {
     @Test func thePruneFuseHolds() async throws {
         let rig = try Rig.current
         let fault = "30 % BadDeviceToken"
-        let audience = try await rig.audience("fuse", devices: Soak.choose(3000, soak: 30_000))
+        let audience = try await rig.audience("fuse", devices: Soak.choose(5000, soak: 30_000))
         try await rig.sandbox.setFaults(
             #"[{"match": {"token": "^\#(audience.prefix)", "share": 0.3}, "do": "status", "reason": "BadDeviceToken"}]"#
         )
@@ -98,8 +99,9 @@ struct TokenFaultTests {
         audit.report(fault, "\(refused.count) tokens refused, disabled \(pruned) before the fuse blew")
         #expect(audit.wronglyPruned.isEmpty)
         #expect(audit.unrecorded.isEmpty && audit.recordedTwice.isEmpty && audit.unexpected.isEmpty)
-        // Each daemon judges at least 1,000 answers, its own and those that it has heard of.
-        #expect(pruned <= 900, "the fuse holds")
+        // Nobody judges fewer than 1,000 answers; what the daemons have in flight then comes on top.
+        #expect(pruned <= 1000 + 3 * Rig.unrecorded, "the fuse holds")
+        #expect(pruned < refused.count)
         #expect(audit.count("accepted") == audience.tokens.count - refused.count)
     }
 

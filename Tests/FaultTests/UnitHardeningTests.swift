@@ -11,7 +11,7 @@ import Testing
     @Test func theUnitIsHardened() async throws {
         let analyze = "/usr/bin/systemd-analyze"
         guard FileManager.default.isExecutableFile(atPath: analyze) else {
-            print("hardening: no \(analyze) here, the unit's exposure was NOT looked at")
+            report("hardening: no \(analyze) here, the unit's exposure was NOT looked at")
             return
         }
         let process = try ProgramProcess(analyze, ["security", "--offline=true", Self.unit])
@@ -21,7 +21,7 @@ import Testing
             if let match { exposure = Double(match.1) }
         }
         let level = try #require(exposure, "systemd-analyze tells a level")
-        print("hardening: exposure \(level) of 10")
+        report("hardening: exposure \(level) of 10")
         #expect(level <= 1.5)
     }
 

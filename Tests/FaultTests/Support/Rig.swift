@@ -22,6 +22,8 @@ final class Rig: Sendable {
     let seed: UInt64
     /// All lines that any daemon wrote.
     let log = Locked<[String]>([])
+    /// What was read of the ledger so far.
+    let seen = Locked((last: 0, lines: [LedgerLine]()))
     private let fleet = Locked<[RigDaemon]>([])
     private let generator: Locked<SeededGenerator>
     private let directory: String
@@ -60,7 +62,7 @@ final class Rig: Sendable {
         seed = FaultSeed.next()
         generator = Locked(SeededGenerator(seed: seed))
         directory = sandbox.ready.directory
-        print("fault suite: seed \(seed) (FANFARE_FAULT_SEED repeats it)")
+        report("fault suite: seed \(seed) (FANFARE_FAULT_SEED repeats it)")
     }
 
     /// The daemons that run.

@@ -28,6 +28,8 @@ struct SmallDisk: Sendable {
         try await onThread("tablespace") {
             let connection = try PostgresConnection.open(PostgresOptions(url: url))
             try connection.execute("CREATE TABLESPACE \(Self.tablespace) LOCATION '\(path)'")
+            // The schema's owner is not us.
+            try connection.execute("GRANT CREATE ON TABLESPACE \(Self.tablespace) TO PUBLIC")
         }
     }
 
