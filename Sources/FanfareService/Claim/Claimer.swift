@@ -32,9 +32,9 @@ final class Claimer: Stage {
 
     func run() {
         let session = Session(options: context.database.unflushedQueue(name), stop: stopping, logger: context.logger)
-        var floors = ClaimFloors()
-        var left: [ClaimedBatch] = []
-        var doubts = DoubtfulClaims()
+        let badges = BadgeReader(options: context.database.slices("badges"), logger: context.logger)
+        defer { badges.close() }
+        var work = Work(badges: badges)
         var leaseToken = Int64.random(in: 1..<Int64.max / 2)
         while !stopping.isStopped {
             context.pulses.beat(name)
@@ -45,10 +45,9 @@ final class Claimer: Stage {
             leaseToken += 1
             let wait = session.attempt(opened: { _ throws(PostgresError) in work.floors = ClaimFloors() }) {
                 connection throws(PostgresError) in
-                try giveBack(&left, owner: owner, on: connection)
-                try settle(&doubts, on: connection)
-                let token = DoubtfulClaims.Claim(owner: owner, leaseToken: leaseToken)
-                return try claim(token, floors: &floors, left: &left, doubts: &doubts, on: connection)
+                try giveBack(&work.left, owner: owner, on: connection)
+                try settle(&work.doubts, on: connection)
+                return try claim(.init(owner: owner, leaseToken: leaseToken), &work, on: connection)
             }
             if let wait, wait > .zero { context.bells.claim.wait(timeout: wait) }
         }
@@ -69,9 +68,7 @@ final class Claimer: Stage {
     /// - Returns: how long to wait before the next look.
     private func claim(
         _ claim: DoubtfulClaims.Claim,
-        floors: inout ClaimFloors,
-        left: inout [ClaimedBatch],
-        doubts: inout DoubtfulClaims,
+        _ work: inout Work,
         on connection: PostgresConnection
     ) throws(PostgresError) -> Duration {
         let now = context.lease.databaseNow
@@ -82,12 +79,12 @@ final class Claimer: Stage {
         // One roster from claim to sender: a batch that was rendered for pools since replaced comes back from them.
         let roster = pools.roster
         let served = context.directory.all.values.filter(roster.serves)
-        let wishes = wishes(for: served, of: roster, floors: floors, now: now)
+        let wishes = wishes(for: served, of: roster, floors: work.floors, now: now)
         guard !wishes.isEmpty else { return try nextLook(served.map(\.id), on: connection) }
-        doubts.began(claim, at: Clocks.steady)
+        work.doubts.began(claim, at: Clocks.steady)
         let statement = ClaimBatches(wishes: wishes, owner: claim.owner, leaseToken: claim.leaseToken)
         let claimed = try connection.run(statement)
-        doubts.answered(claim)
+        work.doubts.answered(claim)
         guard !claimed.isEmpty else { return try nextLook(served.map(\.id), on: connection) }
         for batch in claimed { work.floors.saw(batch) }
         work.left = claimed
