@@ -78,18 +78,15 @@ struct SetupFaultTests {
         let started = monotonicNanoseconds()
         let daemon = try #require(rig.daemons.first)
         try await rig.emit(1, to: audience)
-        let patience = ContinuousClock.now + .seconds(30)
-        var said: Int?
-        while said == nil, ContinuousClock.now < patience {
-            said = daemon.milliseconds(from: started, toLineWith: "a provider could not be reached")
-            try await rig.hold(seconds: 0.05)
+        let said = try await onThread {
+            daemon.log.line(with: "a provider could not be reached", after: started, seconds: 30)
         }
-        let line = daemon.log.withLock { $0.last { $0.text.contains("a provider could not be reached") }?.text ?? "" }
         await rig.end(daemon, by: SIGKILL)
         let heard = await server.stop()
         let requests = try await rig.ledger(of: audience).count
         report(
-            "fault: \(kind.rawValue): said after \(said.map(String.init) ?? "-") ms: \(line), bytes of requests \(heard)"
+            "fault: \(kind.rawValue): said after \(said?.milliseconds ?? -1) ms: \(said?.text ?? ""), "
+                + "bytes of requests \(heard)"
         )
         #expect(said != nil, "the daemon says so")
         #expect(heard == 0 && requests == 0, "nothing is sent")

@@ -56,6 +56,14 @@ final class FaultProxy: Sendable {
     /// How many connections there have been.
     var accepted: Int { locked { $0.accepted } }
 
+    /// Blocks until there have been more connections than `count`, or the time is over.
+    func awaitConnection(after count: Int, seconds: Double) {
+        let end = Date(timeIntervalSinceNow: seconds)
+        state.lock()
+        defer { state.unlock() }
+        while guarded.accepted <= count, state.wait(until: end) {}
+    }
+
     /// Closes all connections as their peers would.
     func cut() {
         for link in locked({ Array($0.links.values) }) { link.close() }
@@ -94,6 +102,7 @@ final class FaultProxy: Sendable {
                 state.accepted += 1
                 return state.accepted
             }
+            state.broadcast()
             let link = ProxyLink(client: client, server: server)
             locked { $0.links[number] = link }
             link.pump(through: { [self] bytes, send in forward(bytes, on: link, send) }) { [self] in

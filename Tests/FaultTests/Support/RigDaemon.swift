@@ -10,8 +10,8 @@ final class RigDaemon: Sendable {
     let process: ProgramProcess
     let database: FaultProxy
     let provider: FaultProxy
-    /// What it logged, with the moment at which that was read.
-    let log: Locked<[(at: UInt64, text: String)]>
+    /// What it logged.
+    let log = LineBoard()
     private let reading: Task<Void, Never>
 
     /// How to start it.
@@ -42,8 +42,7 @@ final class RigDaemon: Sendable {
                 + ["--database-url", databaseURL],
             environment: options.environment
         )
-        let lines = Locked<[(at: UInt64, text: String)]>([])
-        log = lines
+        let lines = log
         let streams = [process.errors, process.output]
         // Ends with the process's two streams; `ended()` awaits it.
         reading = Task {
@@ -51,7 +50,7 @@ final class RigDaemon: Sendable {
                 for stream in streams {
                     group.addTask {
                         for await line in stream {
-                            lines.withLock { $0.append((monotonicNanoseconds(), line)) }
+                            lines.append(line)
                             allLines.withLock { $0.append(line) }
                         }
                     }
@@ -62,13 +61,6 @@ final class RigDaemon: Sendable {
 
     /// What the provider sees in the authority of its requests.
     var authority: String { "localhost:\(provider.port)" }
-
-    /// Milliseconds from a moment to the first line that holds a text; nil if there is none yet.
-    func milliseconds(from moment: UInt64, toLineWith text: String) -> Int? {
-        log.withLock { lines in
-            lines.first { $0.at > moment && $0.text.contains(text) }.map { Int(($0.at - moment) / 1_000_000) }
-        }
-    }
 
     /// Waits for its end, and until all it said is read.
     @discardableResult
