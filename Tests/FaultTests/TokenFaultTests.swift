@@ -96,7 +96,10 @@ struct TokenFaultTests {
         )
         let audit = try await rig.audit(audience, events: 1, dead: refused)
         let pruned = try await disabled(audience, rig).count
-        audit.report(fault, "\(refused.count) tokens refused, disabled \(pruned) before the fuse blew")
+        let alarms = try await rig.sql { connection in
+            try connection.query("SELECT string_agg(name, ' ') FROM fanfare.alarms").rows[0][0] ?? ""
+        }
+        audit.report(fault, "\(refused.count) tokens refused, disabled \(pruned) before the fuse blew: \(alarms)")
         #expect(audit.wronglyPruned.isEmpty)
         #expect(audit.unrecorded.isEmpty && audit.recordedTwice.isEmpty && audit.unexpected.isEmpty)
         // Nobody judges fewer than 1,000 answers; what the daemons have in flight then comes on top.
