@@ -21,7 +21,7 @@ suite() {
         daemon) echo DaemonFaultTests ;;
         database) echo DatabaseFaultTests ;;
         disk) echo DiskFullTests ;;
-        provider) echo ProviderFaultTests ;;
+        provider) echo "Provider[A-Za-z]*Tests" ;;
         throttle) echo ThrottleTests ;;
         token) echo TokenFaultTests ;;
         setup) echo SetupFaultTests ;;

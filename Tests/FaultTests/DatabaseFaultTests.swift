@@ -113,14 +113,7 @@ struct DatabaseFaultTests {
             "database link of one daemon half-open (LISTEN and all others)",
             more: { "batches free after \(freed) ms, noticed by the daemon after \(found.map(String.init) ?? "-") ms" }
         ) { _ in
-            let victim = rig.daemons[rig.random(0...2)]
-            try await rig.until(
-                """
-                SELECT EXISTS (SELECT FROM fanfare.instances AS i JOIN fanfare.batches AS b ON b.owner = i.id
-                    WHERE i.pid = \(victim.process.processID))
-                """,
-                seconds: 20
-            )
+            let victim = try await rig.busyDaemon()
             let moment = monotonicNanoseconds()
             victim.database.behaviour = .blackHole
             // It cannot say goodbye, and its session lives on: by the lease.

@@ -41,7 +41,7 @@ extension Rig {
         let before = traffic.count
         let moment = try await harm(audience)
         try await pushes(moreThan: 10 * devices)
-        let events = try await settle(traffic, seconds: 120)
+        let events = try await settle(traffic, seconds: Soak.choose(120, soak: 900))
         let audit = try await audit(audience, events: events)
         let firstPush = try await millisecondsToFirstPush(after: moment, of: audience) { $0.pair.event > before }
         audit.report(

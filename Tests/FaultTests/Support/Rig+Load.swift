@@ -118,4 +118,21 @@ extension Rig {
             )
         }
     }
+
+    /// A daemon that has batches in flight; which of them, the seed decides.
+    func busyDaemon() async throws -> RigDaemon {
+        let patience = ContinuousClock.now + .seconds(30)
+        while ContinuousClock.now < patience {
+            let busy = try await sql { connection in
+                let rows = try connection.query(
+                    "SELECT DISTINCT i.pid FROM fanfare.instances AS i JOIN fanfare.batches AS b ON b.owner = i.id"
+                ).rows
+                return Set(rows.compactMap { $0[0].flatMap { Int32($0) } })
+            }
+            let candidates = daemons.filter { busy.contains($0.process.processID) }
+            if !candidates.isEmpty { return candidates[random(0...candidates.count - 1)] }
+            try await pushes(moreThan: 1)
+        }
+        throw RigError(message: "no daemon has anything to do")
+    }
 }

@@ -1,0 +1,92 @@
+import TestKit
+import Testing
+
+/// A fault that the simulated provider plays for a while.
+struct PlayedFault: Sendable, CustomTestStringConvertible {
+    let name: String
+    let faults: String
+    var platform = "apns"
+    /// The provider said that it did not process what it left unanswered: nothing may be repeated.
+    var repeatsNothing = false
+
+    var testDescription: String { name }
+
+    /// How long it lasts.
+    static let seconds = Soak.choose(1.0, soak: 60)
+
+    /// What befalls streams and connections.
+    static let connections = [
+        PlayedFault(name: "GOAWAY below what is in flight", faults: goAway("below"), repeatsNothing: true),
+        PlayedFault(name: "GOAWAY at what is in flight", faults: goAway("at")),
+        PlayedFault(name: "GOAWAY above what is in flight", faults: goAway("above")),
+        PlayedFault(
+            name: "REFUSED_STREAM for 20 %",
+            faults: #"[{"match": {"share": 0.2}, "do": "refuse", "times": 3}]"#,
+            repeatsNothing: true
+        ),
+        PlayedFault(name: "TCP reset after the body", faults: #"[{"skip": 40, "do": "reset", "total": 8}]"#),
+        PlayedFault(
+            name: "RST_STREAM after the body for 30 %",
+            faults: #"[{"match": {"share": 0.3}, "do": "reset", "code": "INTERNAL_ERROR", "times": 1}]"#
+        ),
+        PlayedFault(name: "closed without an answer", faults: #"[{"skip": 40, "do": "close", "total": 8}]"#),
+    ]
+
+    /// What is answered, and how much may be asked at once.
+    static let answers = [
+        PlayedFault(
+            name: "503",
+            faults: #"[{"do": "status", "status": 503, "reason": "ServiceUnavailable"}]"#,
+            repeatsNothing: true
+        ),
+        PlayedFault(
+            name: "HTML bodies with 502 for 30 %",
+            faults:
+                #"[{"match": {"share": 0.3}, "do": "status", "status": 502, "body": "<html>Bad Gateway", "times": 1}]"#,
+            repeatsNothing: true
+        ),
+        PlayedFault(
+            name: "HTML bodies with 502 for 30 %, FCM",
+            faults:
+                #"[{"match": {"share": 0.3}, "do": "status", "status": 502, "body": "<html>Bad Gateway", "times": 1}]"#,
+            platform: "fcm",
+            repeatsNothing: true
+        ),
+        PlayedFault(
+            name: "expired provider token",
+            faults: #"[{"do": "status", "reason": "ExpiredProviderToken", "times": 1}]"#,
+            repeatsNothing: true
+        ),
+        PlayedFault(
+            name: "OAuth token not taken, FCM",
+            faults: #"[{"provider": "fcm", "do": "status", "status": 401, "times": 1, "total": 100}]"#,
+            platform: "fcm",
+            repeatsNothing: true
+        ),
+        PlayedFault(name: "stream limit 1", faults: #"[{"do": "stream_limit", "value": 1}]"#, repeatsNothing: true),
+        PlayedFault(name: "stream limit 0", faults: #"[{"do": "stream_limit", "value": 0}]"#, repeatsNothing: true),
+    ]
+
+    private static func goAway(_ last: String) -> String {
+        #"[{"skip": 40, "do": "goaway", "last_stream": "\#(last)", "total": 8}]"#
+    }
+}
+
+extension Rig {
+    /// Plays a fault and compares.
+    func play(_ fault: PlayedFault) async throws {
+        let (audit, _) = try await under(fault.name, platform: fault.platform) { _ in
+            try await sandbox.setFaults(fault.faults)
+            try await hold(seconds: PlayedFault.seconds)
+            // A limit that is raised again has to be said.
+            try await sandbox.setFaults(
+                fault.faults.contains("stream_limit") ? #"[{"do": "stream_limit", "value": 1000}]"# : "[]"
+            )
+            return monotonicNanoseconds()
+        }
+        try await sandbox.setFaults("[]")
+        #expect(audit.acceptedTwice == 0, "what was answered is not sent again")
+        if fault.repeatsNothing { #expect(audit.duplicates == 0) }
+        #expect(audit.count("accepted") == audit.expected.count)
+    }
+}
