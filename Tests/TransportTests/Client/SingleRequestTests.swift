@@ -61,7 +61,8 @@ struct SingleRequestTests {
         #expect(answer.status == 204 && answer.body.isEmpty)
         #expect(received.contains("DELETE /channels HTTP/1.1"))
         #expect(received.contains("apns-channel-id: abc") && received.contains("Content-Length: 17"))
-        #expect(!received.contains { $0.lowercased().contains(/^(content-type|accept):/) })
+        let names = received.map { $0.lowercased() }
+        #expect(!names.contains { $0.hasPrefix("content-type:") || $0.hasPrefix("accept:") })
         #expect(received.contains { $0.hasPrefix("one\u{0}two-") && $0.contains("-three") })
     }
 
