@@ -110,7 +110,7 @@ run_soak() {
 test_targets() {
     local path
     for path in Tests/*Tests; do [[ "$path" == Tests/FaultTests ]] || echo "${path#Tests/}"; done
-    printf 'FaultTests.%s\n' DeliveryAuditTests DaemonFaultTests
+    printf 'FaultTests.%s\n' DeliveryAuditTests UnitHardeningTests DaemonFaultTests
 }
 
 # build ARGUMENT…: builds, once more where the build tool itself crashed: it goes on where it was.
