@@ -84,6 +84,13 @@ final class PreparedBatch: Sendable {
     /// Who shares W's halves with whom.
     var providerKey: ProviderKey { ProviderKey(app: target.app, provider: target.platform) }
 
+    /// The environment that the devices are registered in, whichever they are sent to: what is said against their tokens
+    /// is said about devices of this one.
+    var homeEnvironment: String {
+        guard claimed.history.marks.contains(.otherEnvironment) else { return target.environment }
+        return target.environment == "production" ? "sandbox" : "production"
+    }
+
     /// Whether an answer that was lost must not be sent again.
     var isAtMostOnce: Bool { rule.compiled.definition.delivery == .atMostOnce }
 }

@@ -5,16 +5,24 @@ internal import PostgresClient
 struct RecentAnswers: PostgresStatement {
     static let name = "recent_answers"
     static let sql = """
-        SELECT a.name, t.environment, t.platform,
+        SELECT a.name, h.environment, t.platform,
             sum(s.pairs) FILTER (WHERE s.outcome = 1 OR s.outcome >= 64)::bigint,
             coalesce(sum(s.pairs) FILTER (WHERE s.outcome = ANY ($1::smallint[])), 0)::bigint,
             coalesce(sum(s.pairs) FILTER (WHERE s.outcome BETWEEN 64 AND 95 AND s.outcome <> ALL ($1::smallint[])), 0)::bigint
         FROM fanfare.stats_pending AS s
         JOIN fanfare.targets AS t ON t.id = s.target_id
         JOIN fanfare.apps AS a ON a.id = t.app_id
-        LEFT JOIN fanfare.prune_fuses AS f ON f.app_id = t.app_id AND f.environment = t.environment
+        -- `BadDeviceToken` is final in the environment that was asked last: the devices are the other one's.
+        CROSS JOIN LATERAL (
+            SELECT CASE
+                WHEN t.platform <> 'apns' OR s.outcome <> ALL ($1::smallint[]) THEN t.environment
+                WHEN t.environment = 'production' THEN 'sandbox'
+                ELSE 'production'
+            END AS environment
+        ) AS h
+        LEFT JOIN fanfare.prune_fuses AS f ON f.app_id = t.app_id AND f.environment = h.environment
         WHERE s.at > statement_timestamp() - interval '10 minutes' AND (f.closed_at IS NULL OR s.at > f.closed_at)
-        GROUP BY a.name, t.environment, t.platform
+        GROUP BY a.name, h.environment, t.platform
         """
 
     /// The outcomes that stand for weak evidence.

@@ -111,7 +111,7 @@ extension StageContext {
     /// Counts a batch's answers, each once, and keeps its devices where the fuse is blown.
     func heedFuse(_ batch: inout OpenBatch) {
         let counts = batch.takeUncounted()
-        let key = FuseKey(app: batch.batch.target.app, environment: batch.batch.target.environment)
+        let key = FuseKey(app: batch.batch.target.app, environment: batch.batch.homeEnvironment)
         fuses.record(counts, from: batch.batch.target.platform, of: key)
         guard !fuses.allowsPruning(of: key) else { return }
         // The other daemons hear of it through the database.

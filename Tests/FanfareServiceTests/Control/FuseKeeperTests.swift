@@ -28,12 +28,15 @@ struct FuseKeeperTests {
 
     /// Records answers as all daemons together do: so many accepted, so many gone for a reason.
     private func answer(accepted: Int, gone: Int, _ outcome: Outcome) throws {
+        // A token that no environment knows is called bad by its own first, and by the other one last.
+        let last = outcome == .goneAPNSBadDeviceToken ? "sandbox" : "production"
         try a.connection.execute(
             """
             INSERT INTO fanfare.stats_pending (rule_version, target_id, outcome, pairs)
             SELECT 1, id, o.outcome, o.pairs FROM fanfare.targets,
-                (VALUES (1, \(accepted)), (\(outcome.rawValue), \(gone))) AS o (outcome, pairs)
-            WHERE environment = 'production' AND platform = 'apns'
+                (VALUES ('production', 1, \(accepted)), ('\(last)', \(outcome.rawValue), \(gone)))
+                    AS o (environment, outcome, pairs)
+            WHERE targets.environment = o.environment AND platform = 'apns'
             """
         )
     }
@@ -99,6 +102,31 @@ struct FuseKeeperTests {
         b.context.fuses.record(PruneCounts(answers: 1, strong: 1), from: "apns", of: Self.key)
         try synchronize(b, a)
         #expect(!allows(a), "and it blows again if nothing was mended")
+    }
+
+    @Test func whatTheOtherEnvironmentSaysIsAboutDevicesOfTheirOwn() throws {
+        for n in 10..<13 { try a.device("aa\(n)", user: "u") }
+        try a.rule("r", event: "e", to: #"{"users": "$.u"}"#)
+        try a.emit("e", #"{"u": "u"}"#)
+        try a.plan()
+        let first = try #require(try a.prepare(try a.claim()).first).batch
+        #expect(first.homeEnvironment == "production")
+        let sandbox = try #require(first.otherTarget)
+        let again = FollowUp.again(at: 0, history: RetryHistory(marks: .otherEnvironment), target: sandbox)
+        let results = first.pairs.map {
+            PairResult(position: $0.position, outcome: .retryingOtherEnvironment, followUp: again)
+        }
+        a.record([.opened(first, decided: []), .results(first.claimed.id, results, slots: 0)])
+        let second = try #require(try a.prepare(try a.claim()).first).batch
+        #expect(second.target.environment == "sandbox" && second.homeEnvironment == "production")
+        a.context.fuses.record(PruneCounts(answers: 1000, weak: 18), from: "apns", of: Self.key)
+        let gone = second.pairs.map { pair in
+            let evidence = PruneEvidence(strength: .weak, registeredUpTo: pair.registeredAt)
+            return PairResult(position: pair.position, outcome: .goneAPNSBadDeviceToken, followUp: .prune(evidence))
+        }
+        a.record([.opened(second, decided: []), .results(second.claimed.id, gone, slots: 0)])
+        #expect(a.context.fuses.blown == [Self.key])
+        #expect(try a.connection.number("SELECT count(*) FROM fanfare.devices WHERE disabled_at IS NOT NULL") == 0)
     }
 
     @Test func aBatchThatKeepsItsDevicesSaysSoInItsOutcomes() throws {
