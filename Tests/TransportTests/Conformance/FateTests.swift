@@ -14,18 +14,18 @@ struct FateTests {
             let clock = ContinuousClock()
             let begin = clock.now
             let delivery = try await deliver(
-                peer.requests(0..<40, deadline: .milliseconds(700)),
+                peer.requests(0..<40, deadline: .seconds(2)),
                 to: peer.endpoint,
                 options,
                 by: transport
             )
-            #expect(clock.now - begin > .milliseconds(700))
+            #expect(clock.now - begin > .seconds(2))
             #expect(delivery.byTag.count == 40 && delivery.answers.count == 40)
             let struck = try #require(delivery.byTag[5]?.first)
             #expect(struck.fate == .ambiguous && struck.cause == .deadline)
-            // Its connection is given up, and the rest goes over another.
+            // Its connection is given up, and the rest goes over another; a slow machine may be silent once more.
             #expect(delivery.count(.answered) > 20)
-            #expect(delivery.state.established == 2)
+            #expect(delivery.state.established >= 2)
             #expect(try await peer.arrivals().values.allSatisfy { $0 == 1 })
         }
     }
