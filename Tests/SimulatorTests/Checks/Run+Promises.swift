@@ -28,8 +28,36 @@ extension Run {
         if !isOurs { broke("\(pair) was sent by a daemon that does not own it") }
     }
 
-    /// Devices were disabled.
-    func checkPrunes() {
+    /// What a daemon has on its way, or answered and not recorded, is never more than W.
+    func checkUnrecorded(_ pair: Pair, of daemon: VirtualDaemon) {
+        daemon.unrecorded.insert(pair)
+        guard daemon.unrecorded.count > scenario.unrecorded else { return }
+        var pending: Set<Pair> = []
+        for batch in server.rows.batches.values where batch.owner.map({ daemon.owners.contains($0) }) ?? false {
+            for position in batch.deviceIDs.indices {
+                let isRecorded =
+                    !batch.outcomes.isEmpty && batch.outcomes[position] != 0 && batch.outcomes[position] != 2
+                guard !isRecorded else { continue }
+                pending.insert(
+                    Pair(
+                        event: batch.eventID(at: position),
+                        rule: batch.ruleVersion,
+                        device: batch.deviceIDs[position]
+                    )
+                )
+            }
+        }
+        daemon.unrecorded.formIntersection(pending)
+        if daemon.unrecorded.count > scenario.unrecorded { broke("\(daemon.unrecorded.count) pairs are not recorded") }
+    }
+
+    /// Rows were changed.
+    func checkChange() {
+        for id in server.rows.unfenced { broke("batch \(id) was written past the fence") }
+        checkPrunes()
+    }
+
+    private func checkPrunes() {
         for id in server.takePruned() {
             guard let device = server.rows.devices[id], let token = provider.tokens[device.token] else { continue }
             if token.goneSince == nil && token.home != nil {

@@ -18,8 +18,14 @@ final class VirtualDaemon {
     private(set) var isAlive = true
     /// Stopped by SIGSTOP until then.
     private var stoppedUntil: Microseconds = 0
+    /// Cut off from the database until then.
+    private var cutOffUntil: Microseconds = 0
     /// All owner numbers it ever had.
     var owners: Set<Int32> = []
+    /// Pairs it sent, less those that are known to be recorded.
+    var unrecorded: Set<Pair> = []
+    /// Called when a statement was sent, and now and then just before.
+    var reachedStep: (VirtualDaemon) -> Void = { _ in }
 
     // Control.
     let control: VirtualSession
@@ -112,7 +118,13 @@ final class VirtualDaemon {
     }
 
     /// SIGSTOP, and SIGCONT later.
-    func stop(for span: Microseconds) { stoppedUntil = world.now + span }
+    func stop(for span: Microseconds) { stoppedUntil = max(stoppedUntil, world.now + span) }
+
+    /// The network between it and the database fails, and the server notices.
+    func cutOff(for span: Microseconds) {
+        cutOffUntil = world.now + span
+        for session in [control, planning, slicing, claiming, recording] { session.id.map { server.end($0) } }
+    }
 
     // MARK: Database
 
@@ -129,7 +141,8 @@ final class VirtualDaemon {
         _ work: @escaping (inout Rows) -> Result,
         answered: @escaping (Result?) -> Void
     ) {
-        guard let id = session.connected() else { return fail(session, answered) }
+        guard world.now >= cutOffUntil, let id = session.connected() else { return fail(session, answered) }
+        reachedStep(self)
         server.run(on: id, flushed: flushed ?? session.isFlushed, mayFail: session.mayFail, work) { result in
             self.perform {
                 guard let result else { return self.fail(session, answered) }

@@ -26,6 +26,7 @@ extension Rows {
     mutating func apply(_ statement: Checkpoint) -> [Recorded] {
         var saved: Set<Int64> = []
         for record in statement.batches where isOwned(record, by: statement.owner) {
+            noteWrite(record, by: statement.owner)
             batches[record.id]?.outcomes = record.outcomes
             saved.insert(record.id)
         }
@@ -35,6 +36,7 @@ extension Rows {
     mutating func apply(_ statement: CloseBatches) -> [Recorded] {
         var closing: [Int64: Batch] = [:]
         for record in statement.batches where isOwned(record, by: statement.owner) {
+            noteWrite(record, by: statement.owner)
             guard var batch = batches.removeValue(forKey: record.id) else { continue }
             batch.outcomes = record.outcomes
             closing[record.id] = batch
@@ -64,6 +66,7 @@ extension Rows {
     mutating func apply(_ statement: ReleaseBatches) -> Int {
         var count = 0
         for record in statement.batches where isOwned(record, by: statement.owner) {
+            noteWrite(record, by: statement.owner)
             count += 1
             batches[record.id]?.owner = nil
             batches[record.id]?.leaseToken = nil
@@ -90,6 +93,13 @@ extension Rows {
     private func isOwned(_ record: BatchRecord, by owner: Int32) -> Bool {
         guard let batch = batches[record.id] else { return false }
         return batch.owner == owner && batch.leaseToken == record.leaseToken
+    }
+
+    private mutating func noteWrite(_ record: BatchRecord, by owner: Int32) {
+        guard let batch = batches[record.id], batch.owner != owner || batch.leaseToken != record.leaseToken else {
+            return
+        }
+        unfenced.append(record.id)
     }
 
     private mutating func follow(_ evidence: TokenEvidence, of mine: Set<Int64>) -> [Recorded] {

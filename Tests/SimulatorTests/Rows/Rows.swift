@@ -89,6 +89,8 @@ struct Rows {
     var lastInstance: Int32 = 0
     /// Devices that were disabled since this was last emptied.
     var pruned: [Int64] = []
+    /// Batches that were written by somebody who did not own them under that claim; none may ever be.
+    var unfenced: [Int64] = []
 
     /// An id that no other row has.
     mutating func newID() -> Int64 {

@@ -27,8 +27,11 @@ final class Run {
         provider = Provider(world: world, scenario: scenario)
         eventsLeft = scenario.events
         server.sessionLoss = scenario.sessionLoss
-        server.changed = { [unowned self] in checkPrunes() }
-        provider.received = { [unowned self] pair, daemon in checkRequest(pair, from: daemon) }
+        server.changed = { [unowned self] in checkChange() }
+        provider.received = { [unowned self] pair, daemon in
+            checkRequest(pair, from: daemon)
+            checkUnrecorded(pair, of: daemon)
+        }
         addDevices()
     }
 
@@ -116,7 +119,7 @@ final class Run {
             self.world.after(self.world.chance.time(100...300 * Micros.millisecond)) {
                 guard self.server.rows.open.contains(xid) else { return }
                 self.server.change { $0.commit(xid) }
-                self.cancelledAt[event] = self.world.now
+                self.cancelledAt[event] = self.cancelledAt[event] ?? self.world.now
             }
         }
     }
@@ -126,21 +129,36 @@ final class Run {
     private func startDaemon() {
         let daemon = VirtualDaemon(world: world, server: server, scenario: scenario, provider: provider)
         daemons.append(daemon)
+        daemon.reachedStep = { [unowned self] daemon in
+            guard world.now < scenario.chaosEnd, world.chance.happens(scenario.stepTrouble) else { return }
+            if world.chance.happens(0.2) { crash(daemon) } else { pause(daemon) }
+        }
         daemon.start()
     }
 
+    private func crash(_ victim: VirtualDaemon) {
+        victim.kill()
+        losses += 1
+        world.after(world.chance.time(10 * Micros.millisecond...5 * Micros.second)) { self.startDaemon() }
+    }
+
+    /// Stops a daemon for less or for more than its lease; often something is cancelled meanwhile.
+    private func pause(_ victim: VirtualDaemon) {
+        let isLong = world.chance.happens(0.3)
+        let span = isLong ? 14 * Micros.second...25 * Micros.second : 10 * Micros.millisecond...13 * Micros.second
+        victim.stop(for: world.chance.time(span))
+        losses += 1
+        let underWay = server.rows.batches.values.flatMap { $0.eventID.map { [$0] } ?? $0.eventIDs ?? [] }.sorted()
+        guard !underWay.isEmpty, world.chance.happens(0.5) else { return }
+        cancelLater(underWay[world.chance.number(0...underWay.count - 1)])
+    }
+
     private func makeTrouble() {
-        repeatedly(scenario.crashEvery) {
-            guard let victim = self.anyDaemon() else { return }
-            victim.kill()
+        repeatedly(scenario.crashEvery) { self.anyDaemon().map(self.crash) }
+        repeatedly(scenario.pauseEvery) { self.anyDaemon().map(self.pause) }
+        repeatedly(scenario.cutOffEvery) {
+            self.anyDaemon()?.cutOff(for: self.world.chance.time(Micros.second...8 * Micros.second))
             self.losses += 1
-            self.world.after(self.world.chance.time(10 * Micros.millisecond...5 * Micros.second)) { self.startDaemon() }
-        }
-        repeatedly(scenario.pauseEvery) {
-            let isLong = self.world.chance.happens(0.5)
-            let span = isLong ? 14 * Micros.second...25 * Micros.second : 10 * Micros.millisecond...14 * Micros.second
-            self.anyDaemon()?.stop(for: self.world.chance.time(span))
-            if isLong { self.losses += 1 }
         }
         repeatedly(scenario.controlLossEvery) {
             self.anyDaemon()?.control.id.map { self.server.end($0) }

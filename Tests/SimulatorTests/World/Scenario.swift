@@ -50,6 +50,9 @@ struct Scenario {
     var pauseEvery: Microseconds?
     var restartEvery: Microseconds?
     var controlLossEvery: Microseconds?
+    var cutOffEvery: Microseconds?
+    /// How often a daemon crashes or is stopped in the middle of a statement.
+    var stepTrouble = 0.0
 
     init(chance: inout Chance) {
         kind = chance.happens(0.4) ? .everything : Kind.allCases[chance.number(0...Kind.allCases.count - 1)]
@@ -79,6 +82,8 @@ struct Scenario {
             pauseEvery = chance.time(2 * Micros.second...10 * Micros.second)
             restartEvery = chance.time(5 * Micros.second...20 * Micros.second)
             controlLossEvery = chance.time(2 * Micros.second...10 * Micros.second)
+            cutOffEvery = chance.time(4 * Micros.second...20 * Micros.second)
+            stepTrouble = chance.unit() * 0.01
         }
     }
 }
