@@ -10,6 +10,19 @@ struct ClaimWish: Hashable {
     var floor: Timestamp
 }
 
+/// One claim of a batch.
+///
+/// A daemon can claim a batch again while requests of its own earlier claim are still awaited: under a new owner number, after
+/// it lost its control session.
+struct BatchClaim: Hashable, Comparable, Sendable {
+    let batchID: Int64
+    let leaseToken: Int64
+
+    static func < (left: BatchClaim, right: BatchClaim) -> Bool {
+        (left.batchID, left.leaseToken) < (right.batchID, right.leaseToken)
+    }
+}
+
 /// A batch as its row stands when it was claimed.
 struct ClaimedBatch: Equatable {
     let id: Int64
@@ -27,6 +40,9 @@ struct ClaimedBatch: Equatable {
     /// What a daemon before us had recorded; empty if nothing.
     let outcomes: [UInt8]
     let notBefore: Timestamp
+
+    /// Which claim of it this is.
+    var claim: BatchClaim { BatchClaim(batchID: id, leaseToken: leaseToken) }
 
     /// The event of one pair.
     func eventID(at position: Int) -> Int64 {

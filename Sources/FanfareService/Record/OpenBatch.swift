@@ -29,6 +29,7 @@ struct OpenBatch {
     }
 
     var id: Int64 { batch.claimed.id }
+    var claim: BatchClaim { batch.claimed.claim }
     var record: BatchRecord { BatchRecord(id: id, leaseToken: batch.claimed.leaseToken, outcomes: outcomes) }
 
     /// All pairs have a result.

@@ -18,7 +18,7 @@ struct RecordLedger {
         case release(ReleaseBatches, [OpenBatch])
     }
 
-    private var open: [Int64: OpenBatch] = [:]
+    private var open: [BatchClaim: OpenBatch] = [:]
     private(set) var policy = CheckpointPolicy()
 
     /// Whether anything is known that is not written.
@@ -32,17 +32,18 @@ struct RecordLedger {
     mutating func take(_ message: RecorderMessage, at now: Microseconds) {
         switch message {
         case .opened(let batch, let decided):
-            open[batch.claimed.id] = OpenBatch(batch, decided: decided)
+            let claim = batch.claimed.claim
+            open[claim] = OpenBatch(batch, decided: decided)
             if !decided.isEmpty || batch.pairs.isEmpty {
-                open[batch.claimed.id]?.isDirty = true
+                open[claim]?.isDirty = true
                 policy.answered(decided.count, at: now)
             }
-        case .results(let id, let results, let slots):
-            open[id]?.add(results)
-            open[id]?.slots += slots
+        case .results(let claim, let results, let slots):
+            open[claim]?.add(results)
+            open[claim]?.slots += slots
             policy.answered(results.count, at: now)
-        case .abandoned(let id, let unsent):
-            open[id]?.leaveOver(unsent)
+        case .abandoned(let claim, let unsent):
+            open[claim]?.leaveOver(unsent)
             policy.answered(1, at: now)
         }
     }
@@ -58,13 +59,13 @@ struct RecordLedger {
     /// - Returns: statements; each is to be followed by ``done(_:)`` or ``failed(_:)``, all by ``wrote(at:)``.
     mutating func begin(databaseNow: Microseconds, heedFuse: (inout OpenBatch) -> Void) -> [Write] {
         policy.begun()
-        let dirty = open.values.filter(\.isDirty).sorted { $0.id < $1.id }
+        let dirty = open.values.filter(\.isDirty).sorted { $0.claim < $1.claim }
         var writes: [Write] = []
         for (owner, batches) in Dictionary(grouping: dirty, by: \.batch.owner).sorted(by: { $0.key < $1.key }) {
             let batches = batches.map { batch in
                 var batch = batch
                 heedFuse(&batch)
-                open[batch.id] = batch
+                open[batch.claim] = batch
                 return batch
             }
             writes += closes(of: batches.filter(\.isComplete), owner: owner, databaseNow: databaseNow)
@@ -106,13 +107,13 @@ struct RecordLedger {
         case .close(_, let batches), .release(_, let batches):
             for batch in batches {
                 // As it is now: a checkpoint right before may have given its slots back.
-                guard let last = open.removeValue(forKey: batch.id) else { continue }
+                guard let last = open.removeValue(forKey: batch.claim) else { continue }
                 slots[last.share, default: 0] += last.slots
             }
         case .checkpoint(_, let batches):
             for batch in batches {
                 slots[batch.share, default: 0] += batch.slots
-                open[batch.id]?.written()
+                open[batch.claim]?.written()
             }
         }
         return slots
@@ -121,7 +122,7 @@ struct RecordLedger {
     /// A statement was not committed, as far as is known: it is made again next time.
     mutating func failed(_ write: Write) {
         guard case .release(_, let batches) = write else { return }
-        for batch in batches { open[batch.id]?.isDirty = true }
+        for batch in batches { open[batch.claim]?.isDirty = true }
     }
 
     /// Everything was tried; what could not be written is due again.

@@ -8,9 +8,9 @@ enum RecorderMessage: Sendable {
     /// A batch was claimed; some of its pairs were decided without a request.
     case opened(PreparedBatch, decided: [PairResult])
     /// Results of a batch, and how many slots of W they give back.
-    case results(Int64, [PairResult], slots: Int)
+    case results(BatchClaim, [PairResult], slots: Int)
     /// The rest of a batch will not be sent by this daemon.
-    case abandoned(Int64, unsent: [Int32])
+    case abandoned(BatchClaim, unsent: [Int32])
 }
 
 /// Writes down what became of each pair: checkpoints while a batch is in flight, one statement to close it.

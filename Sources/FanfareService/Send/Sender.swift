@@ -40,7 +40,7 @@ final class Sender: Stage {
     func put(_ batch: PreparedBatch) {
         shared.waiting.withLock { $0[Int(batch.lane.rawValue)] += 1 }
         guard inbox.put(batch) else {
-            recorder.put(.abandoned(batch.claimed.id, unsent: batch.pairs.map(\.position)))
+            recorder.put(.abandoned(batch.claimed.claim, unsent: batch.pairs.map(\.position)))
             return
         }
         wake()
@@ -85,7 +85,7 @@ final class Sender: Stage {
 
     private func giveBack(_ batches: [PreparedBatch]) {
         for batch in batches {
-            recorder.put(.abandoned(batch.claimed.id, unsent: batch.pairs.map(\.position)))
+            recorder.put(.abandoned(batch.claimed.claim, unsent: batch.pairs.map(\.position)))
         }
     }
 }

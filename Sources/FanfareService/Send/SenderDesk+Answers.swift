@@ -80,7 +80,7 @@ extension SenderDesk {
 
     mutating func report() {
         for active in touched {
-            recorder.put(.results(active.batch.claimed.id, active.results, slots: active.slots))
+            recorder.put(.results(active.batch.claimed.claim, active.results, slots: active.slots))
             active.results = []
             active.slots = 0
         }

@@ -247,7 +247,7 @@ struct SenderDesk {
         let unsent = active.batch.pairs[active.next...].map(\.position)
         active.next = active.batch.pairs.count
         leaveQueue(active)
-        recorder.put(.abandoned(active.batch.claimed.id, unsent: unsent))
+        recorder.put(.abandoned(active.batch.claimed.claim, unsent: unsent))
     }
 
     private func currentCredential(_ now: Microseconds) -> Credential? {

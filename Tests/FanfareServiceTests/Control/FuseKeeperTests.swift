@@ -116,7 +116,7 @@ struct FuseKeeperTests {
         let results = first.pairs.map {
             PairResult(position: $0.position, outcome: .retryingOtherEnvironment, followUp: again)
         }
-        a.record([.opened(first, decided: []), .results(first.claimed.id, results, slots: 0)])
+        a.record([.opened(first, decided: []), .results(first.claimed.claim, results, slots: 0)])
         let second = try #require(try a.prepare(try a.claim()).first).batch
         #expect(second.target.environment == "sandbox" && second.homeEnvironment == "production")
         a.context.fuses.record(PruneCounts(answers: 1000, weak: 18), from: "apns", of: Self.key)
@@ -124,7 +124,7 @@ struct FuseKeeperTests {
             let evidence = PruneEvidence(strength: .weak, registeredUpTo: pair.registeredAt)
             return PairResult(position: pair.position, outcome: .goneAPNSBadDeviceToken, followUp: .prune(evidence))
         }
-        a.record([.opened(second, decided: []), .results(second.claimed.id, gone, slots: 0)])
+        a.record([.opened(second, decided: []), .results(second.claimed.claim, gone, slots: 0)])
         #expect(a.context.fuses.blown == [Self.key])
         #expect(try a.connection.number("SELECT count(*) FROM fanfare.devices WHERE disabled_at IS NOT NULL") == 0)
     }

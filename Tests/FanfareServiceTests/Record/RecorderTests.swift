@@ -33,7 +33,7 @@ struct RecorderTests {
     }
 
     private func close(_ batch: PreparedBatch, _ results: [PairResult]) {
-        world.record([.opened(batch, decided: []), .results(batch.claimed.id, results, slots: 0)])
+        world.record([.opened(batch, decided: []), .results(batch.claimed.claim, results, slots: 0)])
     }
 
     @Test func aFinishedBatchMovesIntoTheLog() throws {
@@ -94,6 +94,20 @@ struct RecorderTests {
         let retry = try #require(try world.claim().first)
         #expect(retry.deviceIDs == [first.claimed.deviceIDs[0]])
         #expect(retry.target == first.target.id && !retry.history.marks.contains(.otherEnvironment))
+    }
+
+    @Test func lateResultsOfAnEarlierClaimAreNotTheNextOnes() throws {
+        let (event, first) = try batch(devices: 2)
+        _ = try world.connection.run(Rescue(dead: 1))
+        let second = try #require(try world.prepare(try world.claim(owner: 2, leaseToken: 2), owner: 2).first).batch
+        let late = [result(0, .retryingAnswerLost), result(1, .retryingAnswerLost)]
+        world.record([
+            .opened(first, decided: []), .opened(second, decided: []),
+            .results(second.claimed.claim, [result(0, .accepted)], slots: 0),
+            .results(first.claimed.claim, late, slots: 0),
+            .results(second.claimed.claim, [result(1, .accepted)], slots: 0),
+        ])
+        #expect(try world.outcomes(event) == ["accepted/accepted", "accepted/accepted"])
     }
 
     @Test func retriesOfMixedEventsKeepTheirEvents() throws {
@@ -187,14 +201,14 @@ struct RecorderTests {
 
     @Test func whatIsInFlightIsCheckpointed() throws {
         let (event, batch) = try batch(devices: 3)
-        world.record([.opened(batch, decided: []), .results(batch.claimed.id, [result(1, .accepted)], slots: 0)])
+        world.record([.opened(batch, decided: []), .results(batch.claimed.claim, [result(1, .accepted)], slots: 0)])
         #expect(try world.outcomes(event) == ["pending/not_attempted", "accepted/accepted", "pending/not_attempted"])
         #expect(try world.connection.text("SELECT owner FROM fanfare.batches") == "1")
     }
 
     @Test func whatWasNotSentGoesBackToTheQueue() throws {
         let (event, batch) = try batch(devices: 3)
-        let id = batch.claimed.id
+        let id = batch.claimed.claim
         world.record([
             .opened(batch, decided: []), .results(id, [result(1, .accepted)], slots: 0),
             .abandoned(id, unsent: [0, 2]),
@@ -209,7 +223,7 @@ struct RecorderTests {
         let (_, batch) = try batch(devices: 3)
         let again = FollowUp.again(at: 0, history: .none, target: batch.target.id)
         let results = [result(0, .retryingServerError, again), result(1, .retryingDeviceThrottled, again)]
-        world.record([.opened(batch, decided: []), .results(batch.claimed.id, results, slots: 0)])
+        world.record([.opened(batch, decided: []), .results(batch.claimed.claim, results, slots: 0)])
         _ = try world.connection.run(Rescue(dead: 1))
         let second = try #require(try world.prepare(try world.claim(owner: 2), owner: 2).first).batch
         #expect(second.pairs.map(\.position) == [2])
@@ -223,7 +237,7 @@ struct RecorderTests {
     @Test func evidenceIsFollowedWithTheCheckpointThatRecordsIt() throws {
         let (event, batch) = try batch(devices: 3)
         let gone = result(0, .goneAPNSUnregistered, evidence(batch, 0))
-        world.record([.opened(batch, decided: []), .results(batch.claimed.id, [gone], slots: 0)])
+        world.record([.opened(batch, decided: []), .results(batch.claimed.claim, [gone], slots: 0)])
         let disabled = "SELECT id FROM fanfare.devices WHERE disabled_at IS NOT NULL"
         #expect(try world.connection.column(disabled) == ["\(batch.claimed.deviceIDs[0])"])
         #expect(world.context.counters.snapshot.devicesPruned == 1)
@@ -248,7 +262,7 @@ struct RecorderTests {
     @Test func evidenceIsFollowedWhenTheRestGoesBackToTheQueue() throws {
         let (event, batch) = try batch(devices: 2)
         let gone = result(1, .goneAPNSUnregistered, evidence(batch, 1))
-        let id = batch.claimed.id
+        let id = batch.claimed.claim
         let slots = world.context.budget.acquire(1, for: batch.providerKey, lane: batch.lane)
         world.record([
             .opened(batch, decided: []), .results(id, [gone], slots: slots), .abandoned(id, unsent: [0]),

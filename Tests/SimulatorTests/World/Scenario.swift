@@ -69,7 +69,7 @@ struct Scenario {
             answerLost = chance.unit() * 0.1
             requestLost = chance.unit() * 0.1
             notProcessed = chance.unit() * 0.1
-            silent = chance.unit() * 0.02
+            silent = chance.unit() * (chance.happens(0.3) ? 0.2 : 0.02)
         }
         if kind != .calm {
             gone = chance.unit() * 0.2
