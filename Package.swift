@@ -127,6 +127,21 @@ let package = Package(
     ]
 )
 
+// Needs all of the package compiled for libFuzzer: deploy/fuzz.sh.
+if ProcessInfo.processInfo.environment["FANFARE_FUZZ"] == "1" {
+    package.targets.append(
+        .executableTarget(
+            name: "Fuzz",
+            dependencies: ["FanfareCore", "FanfareService"],
+            path: "Tests/Fuzz",
+            exclude: ["Seeds"],
+            swiftSettings: shared,
+            // gold cannot link the address sanitizer's symbols.
+            linkerSettings: [.unsafeFlags(["-use-ld=lld"])]
+        )
+    )
+}
+
 if withSandbox {
     package.dependencies += [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),

@@ -5,7 +5,7 @@
 #   deploy/test.sh --quick   format and tests, in the build folder of everyday work
 #   deploy/test.sh --soak [PART …]
 #                            the long forms of some tests, half an hour each; a part that passed is not run again at
-#                            the same commit. Parts: crash planning conditions
+#                            the same commit. Parts: crash planning conditions simulator fuzz
 #
 # The last line counts all of it: "N passed, N failed". Exit codes: 0 all passed, 1 not, 64 usage.
 set -euo pipefail
@@ -80,11 +80,19 @@ soak_tests() {
         crash) echo FanfareServiceTests.CrashTests ;;
         planning) echo FanfareServiceTests.ExactlyOnceTests ;;
         conditions) echo FanfareServiceTests.ConditionTests ;;
+        simulator) echo SimulatorTests ;;
+        fuzz) echo "" ;;
         *)
-            echo "test.sh: no long run is called '$1'; there are: crash planning conditions" >&2
+            echo "test.sh: no long run is called '$1'; there are: crash planning conditions simulator fuzz" >&2
             exit 64
             ;;
     esac
+}
+
+# run_fuzzers SECONDS: fuzzes each parser that reads what others wrote; together they count as one test.
+run_fuzzers() {
+    announce "fuzz: $1 s of each parser"
+    if deploy/fuzz.sh "$1"; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
 }
 
 # run_soak PART…: runs the long forms, each part that has not passed at this commit.
@@ -101,7 +109,11 @@ run_soak() {
             continue
         fi
         before=$failed
-        run "soak-$part" .build "$tests" --skip-build
+        if [[ "$part" == fuzz ]]; then
+            run_fuzzers 180
+        else
+            run "soak-$part" .build "$tests" --skip-build
+        fi
         if ((failed == before)); then touch "$marks/$part"; fi
     done
 }
@@ -174,7 +186,7 @@ main() {
         --soak)
             shift
             parts=("$@")
-            if (($# == 0)); then parts=(crash planning conditions); fi
+            if (($# == 0)); then parts=(crash planning conditions simulator fuzz); fi
             ;;
         *)
             echo "usage: test.sh [--quick | --soak [PART …]]" >&2

@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# Fuzzes the parsers that read what others wrote, with libFuzzer and the address sanitizer.
+#
+#   deploy/fuzz.sh [SECONDS [PARSER …]]   10 seconds of each, unless said otherwise
+#
+# What it finds stays in .build-fuzz/found, and belongs into a test once it is understood. Exit codes: 0 nothing found,
+# 1 something, or it could not be built.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+PATH="$PATH:$HOME/.local/share/swiftly/bin:/usr/libexec/swift/bin"
+
+readonly seconds=${1:-10}
+shift || true
+parsers=("$@")
+if (($# == 0)); then
+    for path in Tests/Fuzz/Seeds/*; do parsers+=("${path##*/}"); done
+fi
+
+# Everything is compiled for it, else the fuzzer would not see where in the parsers it is.
+export FANFARE_FUZZ=1 FANFARE_WITHOUT_SANDBOX=1
+swift build --quiet --scratch-path .build-fuzz --product Fuzz -Xswiftc -sanitize=fuzzer,address
+export ASAN_OPTIONS=detect_leaks=0
+
+failed=0
+mkdir -p .build-fuzz/found
+for parser in "${parsers[@]}"; do
+    mkdir -p ".build-fuzz/corpus/$parser"
+    if ! .build-fuzz/debug/Fuzz "$parser" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=4096 \
+        -artifact_prefix=".build-fuzz/found/$parser-" -print_final_stats=1 \
+        ".build-fuzz/corpus/$parser" "Tests/Fuzz/Seeds/$parser" > ".build-fuzz/$parser.log" 2>&1; then
+        failed=$((failed + 1))
+        tail -n 40 ".build-fuzz/$parser.log"
+    fi
+    awk -v parser="$parser" '/number_of_executed_units/ { print parser ": " $2 " inputs" }' ".build-fuzz/$parser.log"
+done
+exit $((failed > 0))
