@@ -1,7 +1,7 @@
-/// Stops sending to a provider that fails, and finds out when it works again.
+/// Stops sending to a provider that fails or asks for a pause, and finds out when it works again.
 ///
 /// One for each (app, provider). Opens at 50 % failures among 20 or more answers in 10 s, or at 5 failed connects in a row. Probes with one request after
-/// 5 s, doubling to 60 s. Closes after 3 accepted. Times are microseconds of any steady clock.
+/// 5 s, doubling to 60 s; after a pause that was asked for, when that is over. Closes after 3 accepted. Times are microseconds of any steady clock.
 public struct Breaker: Equatable, Sendable {
     /// Answers needed before a share of failures means anything.
     public static let leastAnswers = 20
@@ -36,6 +36,8 @@ public struct Breaker: Equatable, Sendable {
         case probe
         /// Nothing before this time.
         case nothing(until: Microseconds)
+        /// Nothing while a probe is awaited.
+        case awaitsProbe
     }
 
     private struct Tally: WindowTally {
@@ -72,8 +74,7 @@ public struct Breaker: Equatable, Sendable {
             state = .probing(since: now, accepted: accepted, wait: wait)
             return .probe
         case .probing(let since?, _, let wait):
-            let givenUp = since.addingClamping(Self.probePatience)
-            guard now >= givenUp else { return .nothing(until: givenUp) }
+            guard now >= since.addingClamping(Self.probePatience) else { return .awaitsProbe }
             reopen(after: wait, at: now)
             return admit(at: now)
         }
@@ -113,6 +114,17 @@ public struct Breaker: Equatable, Sendable {
         case .accepted:
             state = .probing(since: nil, accepted: accepted + 1, wait: wait)
         }
+    }
+
+    /// Keeps everything back for as long as the provider asked all of the sender's requests to wait.
+    ///
+    /// - Parameters:
+    ///   - wait: how long; a wait that ends before the one under way changes nothing.
+    ///   - now: the time.
+    public mutating func hold(for wait: Microseconds, at now: Microseconds) {
+        let until = now.addingClamping(wait)
+        if case .open(let end, _) = state, end >= until { return }
+        state = .open(until: until, wait: Self.waits.lowerBound)
     }
 
     /// Reports a connection that was opened.

@@ -56,7 +56,8 @@ extension APNSAnswer {
             return badConnection(reason, tried: tried, context)
         case .throttled(let scope):
             let outcome: Outcome = scope == .device ? .retryingDeviceThrottled : .retryingSenderThrottled
-            return Verdict(outcome, .retry(retry(floor: Self.longFloor, scope: scope, context)))
+            // Nobody else waits: what other connections sign with the token before is taken (Apple's 20 minutes are a connection's).
+            return Verdict(outcome, .retry(retry(floor: Self.longFloor, context)))
         case .serverFault:
             let outcome: Outcome = reason == .serviceUnavailable ? .retryingUnavailable : .retryingServerError
             return Verdict(outcome, .retry(retry(context)))
@@ -70,7 +71,7 @@ extension APNSAnswer {
             let verdict = deadToken(.goneAPNSStatus410, in: context)
             return Verdict(verdict.outcome, verdict.disposition, isUnrecognized: true)
         case 429:
-            let retry = retry(floor: Self.longFloor, scope: .device, context)
+            let retry = retry(floor: Self.longFloor, context)
             return Verdict(.retryingDeviceThrottled, .retry(retry), isUnrecognized: true)
         case 500...599: return Verdict(.retryingStatus5xx, .retry(retry(context)), isUnrecognized: true)
         case 400...499: return Verdict(.apnsStatus4xx, .final, isUnrecognized: true)

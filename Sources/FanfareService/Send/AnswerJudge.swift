@@ -26,6 +26,8 @@ struct AnswerJudge {
         let verdict = judge(answer, pair: pair, batch: batch)
         switch verdict.disposition {
         case .renewCredential: renew(generation, origin: pair.address.origin)
+        case .retry(let retry) where retry.scope == .credential && retry.floor > 0:
+            hold(pair.address.origin, for: retry.floor, because: verdict)
         case .pauseCredential:
             stop(pair.address.origin)
             context.logger.error(
@@ -104,6 +106,19 @@ struct AnswerJudge {
     private func stop(_ origin: Endpoint?) {
         let now = Clocks.steady
         shared.breakers.update(origin) { $0.record(.failed, count: Breaker.leastAnswers, at: now) }
+    }
+
+    /// A quota that is used up is everybody's: asking on would only use up the next one, and can get a sender blocked.
+    private func hold(_ origin: Endpoint?, for wait: Microseconds, because verdict: Verdict) {
+        guard shared.breakers.hold(origin, for: wait, at: Clocks.steady) else { return }
+        let target = shared.settings.target
+        context.logger.warning(
+            "the provider asks this sender to wait",
+            metadata: .init([
+                .app: "\(target.app)", .provider: "\(target.platform)", .environment: "\(target.environment)",
+                .reason: "\(verdict.outcome.reason)", .durationMilliseconds: "\(wait / Micros.millisecond)",
+            ])
+        )
     }
 
     private func renew(_ generation: Int, origin: Endpoint?) {

@@ -30,6 +30,22 @@ final class Breakers: Sendable {
         }
     }
 
+    /// Keeps everything back that goes there, since the provider asked for it.
+    ///
+    /// - Parameters:
+    ///   - origin: where; nil for the pool's one endpoint.
+    ///   - wait: how long.
+    ///   - now: steady time.
+    /// - Returns: whether requests were let through until now.
+    func hold(_ origin: Endpoint?, for wait: Microseconds, at now: Microseconds) -> Bool {
+        var isNew = false
+        update(origin) { breaker in
+            isNew = breaker.isClosed
+            breaker.hold(for: wait, at: now)
+        }
+        return isNew
+    }
+
     /// Whether any of them keeps requests back.
     var isAnyOpen: Bool { all.withLock { all in all.values.contains { !$0.isClosed } } }
 }

@@ -138,7 +138,7 @@ struct SenderDesk {
         switch shared.breakers.admit(nil, at: now) {
         case .all: break
         case .probe: (wanted, isProbe) = (1, true)
-        case .nothing: return false
+        case .nothing, .awaitsProbe: return false
         }
         let used = pay(for: wanted, from: active, lane: lane, credential: credential, isProbe: isProbe, end: end)
         if isProbe && used ?? 0 == 0 { shared.breakers.update(nil) { $0.probeEnded(.neutral, at: now) } }
@@ -192,8 +192,12 @@ struct SenderDesk {
                 switch shared.breakers.admit(origin, at: Clocks.steady) {
                 case .all: break
                 case .probe: isProbe = true
-                case .nothing:
-                    // Others of the batch go elsewhere: they do not wait for a service that fails.
+                // Others of the batch go elsewhere: they do not wait for a service that fails.
+                case .nothing(let until):
+                    active.next += 1
+                    note(active, unsent(pair, of: active.batch, until: until), slots: 0)
+                    continue
+                case .awaitsProbe:
                     active.next += 1
                     note(active, unsent(pair, of: active.batch), slots: 0)
                     continue
@@ -222,9 +226,10 @@ struct SenderDesk {
         return taken
     }
 
-    /// What becomes of a pair whose service is not to be asked now.
-    private func unsent(_ pair: PreparedPair, of batch: PreparedBatch) -> PairResult {
-        let verdict = Verdict(fate: .notSent, atMostOnce: batch.isAtMostOnce)
+    /// What becomes of a pair whose service is not to be asked now, or not before some steady time.
+    private func unsent(_ pair: PreparedPair, of batch: PreparedBatch, until end: Microseconds = 0) -> PairResult {
+        let retry = Retry(pace: .repeatedly, floor: max(0, end - Clocks.steady), isFree: true)
+        let verdict = Verdict(.retryingNotSent, .retry(retry))
         return AnswerJudge(shared: shared, context: context).result(verdict, pair: pair, batch: batch)
     }
 

@@ -50,12 +50,30 @@ struct BreakerTests {
         for probe in 1...3 {
             let now = 5 * second + Int64(probe)
             #expect(breaker.admit(at: now) == .probe)
-            #expect(breaker.admit(at: now) == .nothing(until: now + Breaker.probePatience))
+            #expect(breaker.admit(at: now) == .awaitsProbe)
             breaker.probeEnded(.accepted, at: now)
         }
         #expect(breaker.admit(at: 6 * second) == .all)
         breaker.record(.failed, count: 19, at: 6 * second)
         #expect(breaker.state == .closed, "closing forgets what opened it")
+    }
+
+    @Test func aPauseThatWasAskedForIsKeptWholeAndThenProbed() {
+        var breaker = Breaker()
+        breaker.hold(for: 300 * second, at: 0)
+        breaker.hold(for: 60 * second, at: second)
+        breaker.record(.accepted, count: 1000, at: 2 * second)
+        #expect(breaker.admit(at: 299 * second) == .nothing(until: 300 * second))
+        #expect(breaker.admit(at: 300 * second) == .probe)
+        breaker.hold(for: 60 * second, at: 301 * second)
+        breaker.probeEnded(.neutral, at: 301 * second)
+        #expect(breaker.admit(at: 302 * second) == .nothing(until: 361 * second), "the probe was told to wait, too")
+    }
+
+    @Test func aPauseThatWasAskedForOutlastsTheNextProbeOfAFailure() {
+        var breaker = opened()
+        breaker.hold(for: 60 * second, at: second)
+        #expect(breaker.admit(at: 5 * second) == .nothing(until: 61 * second))
     }
 
     @Test func aFailedProbeDoublesTheWaitUpToAMinute() {
@@ -110,7 +128,8 @@ struct BreakerTests {
         for _ in 0..<500 {
             now += Int64.random(in: 0...3 * second, using: &random)
             let health = [ProviderHealth.accepted, .failed, .neutral].randomElement(using: &random) ?? .neutral
-            switch Int.random(in: 0..<5, using: &random) {
+            switch Int.random(in: 0..<6, using: &random) {
+            case 5: breaker.hold(for: Int64.random(in: 0...Micros.minute, using: &random), at: now)
             case 0: _ = breaker.admit(at: now)
             case 1: breaker.probeEnded(health, at: now)
             case 2: breaker.connectFailed(at: now)
@@ -122,6 +141,7 @@ struct BreakerTests {
         while now < end, breaker.state != .closed {
             switch breaker.admit(at: now) {
             case .nothing(let until): now = until
+            case .awaitsProbe: now += Breaker.probePatience
             case .probe, .all: breaker.probeEnded(.accepted, at: now)
             }
         }

@@ -152,10 +152,9 @@ struct APNSSenderVerdictTests {
         #expect(verdict(reason).disposition == .pauseCredential(.topic))
     }
 
-    @Test func status429WaitsAMinuteInTheScopeItSpeaksOf() {
-        #expect(verdict(.tooManyRequests).disposition == .retry(Retry(floor: Micros.minute)))
-        let updates = verdict(.tooManyProviderTokenUpdates)
-        #expect(updates.disposition == .retry(Retry(floor: Micros.minute, scope: .credential)))
+    @Test(arguments: [APNSReason.tooManyRequests, .tooManyProviderTokenUpdates])
+    func status429WaitsAMinuteAndNobodyElseWaits(reason: APNSReason) {
+        #expect(verdict(reason).disposition == .retry(Retry(floor: Micros.minute)))
     }
 
     @Test func retryAfterRaisesTheFloorAndNeverLowersIt() {

@@ -31,6 +31,23 @@ struct ConformanceTests {
         #expect(log.contains { $0.contains("the provider refuses this configuration") })
     }
 
+    @Test(arguments: RejectionTables.holding)
+    func aUsedUpQuotaHoldsTheSenderAndNobodyElse(used: ConformanceCase) async throws {
+        let log = try await Flow.run { flow in
+            try await flow.conform(to: [used])
+            try await used.provider.register("next", in: flow)
+            try await ProviderUnderTest.apns.register("other", in: flow)
+            _ = try await flow.sql { try $0.emit("conformance", #"{"users": ["next"]}"#) }
+            _ = try await flow.sql { try $0.emit("conformance", #"{"users": ["other"]}"#) }
+            try await flow.until(
+                "SELECT EXISTS (SELECT FROM fanfare.deliveries WHERE user_id = 'other' AND outcome = 'accepted')"
+            )
+            let next = try await flow.received(by: used.provider.token("next"), of: used.provider)
+            #expect(next.isEmpty, "asked although the provider said to wait")
+        }
+        #expect(log.contains { $0.contains("the provider asks this sender to wait") })
+    }
+
     @Test(arguments: ProviderUnderTest.allCases)
     func retryAfterIsALeastWait(provider: ProviderUnderTest) async throws {
         let reason = ["apns": "TooManyRequests", "fcm": "QUOTA_EXCEEDED", "webpush": "TooManyRequests"]
@@ -38,15 +55,12 @@ struct ConformanceTests {
         let outcomes = ["retrying/\(word)", "pending/not_attempted"]
         let date = Self.httpDate(in: 600)
         let waits = [("seconds", "300", 300), ("date", #""\#(date)""#, 600)]
-        try await Flow.run { flow in
-            try await flow.conform(
-                to: waits.map { name, value, _ in
-                    let fault =
-                        #""do": "status", "reason": "\#(reason[provider.rawValue] ?? "")", "retry_after": \#(value)"#
-                    return ConformanceCase(provider, name, does: fault, outcomes)
-                }
-            )
-            for (name, _, seconds) in waits {
+        for (name, value, seconds) in waits {
+            // Each for itself: a sender that was told to wait sends nothing else.
+            try await Flow.run { flow in
+                let fault =
+                    #""do": "status", "reason": "\#(reason[provider.rawValue] ?? "")", "retry_after": \#(value)"#
+                try await flow.conform(to: [ConformanceCase(provider, name, does: fault, outcomes)])
                 let wait = try await flow.sql { world in
                     try world.connection.number(
                         """

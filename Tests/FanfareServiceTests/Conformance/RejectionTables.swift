@@ -12,6 +12,26 @@ enum RejectionTables {
     /// Cases after which a sender waits, since its credential is refused.
     static let stopping: [ConformanceCase] = apnsStopping + fcmStopping + webPushStopping
 
+    /// Cases after which a sender waits, since everything it sends is to wait.
+    static let holding: [ConformanceCase] = [
+        ConformanceCase(.fcm, "QUOTA_EXCEEDED", nil, "retrying/sender_throttled", "pending/not_attempted"),
+        ConformanceCase(
+            .fcm,
+            "busy",
+            #""reason": "UNAVAILABLE", "retry_after": 120"#,
+            "retrying/unavailable",
+            "pending/not_attempted"
+        ),
+        ConformanceCase(.webpush, "TooManyRequests", nil, "retrying/sender_throttled", "pending/not_attempted"),
+        ConformanceCase(
+            .webpush,
+            "wns406",
+            #""status": 406, "body": """#,
+            "retrying/sender_throttled",
+            "pending/not_attempted"
+        ),
+    ]
+
     private static let accepted = "accepted/accepted"
 
     private static let apns: [ConformanceCase] =
@@ -63,7 +83,6 @@ enum RejectionTables {
         ConformanceCase(.fcm, "SENDER_ID_MISMATCH", nil, "rejected/SENDER_ID_MISMATCH"),
         ConformanceCase(.fcm, "THIRD_PARTY_AUTH_ERROR", nil, "rejected/THIRD_PARTY_AUTH_ERROR"),
         ConformanceCase(.fcm, "APNS_AUTH_ERROR", nil, "rejected/THIRD_PARTY_AUTH_ERROR"),
-        ConformanceCase(.fcm, "QUOTA_EXCEEDED", nil, "retrying/sender_throttled", "pending/not_attempted"),
         ConformanceCase(
             .fcm,
             "unspecified",
@@ -114,14 +133,6 @@ enum RejectionTables {
             ConformanceCase(.webpush, "MethodNotAllowed", nil, "rejected/method_not_allowed"),
             ConformanceCase(.webpush, "PayloadTooLarge", nil, "rejected/payload_too_large"),
             ConformanceCase(.webpush, "KeyMismatch", nil, "rejected/vapid_key_mismatch"),
-            ConformanceCase(.webpush, "TooManyRequests", nil, "retrying/sender_throttled", "pending/not_attempted"),
-            ConformanceCase(
-                .webpush,
-                "wns406",
-                #""status": 406, "body": """#,
-                "retrying/sender_throttled",
-                "pending/not_attempted"
-            ),
             ConformanceCase(
                 .webpush,
                 "blocked",
