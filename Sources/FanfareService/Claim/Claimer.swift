@@ -35,19 +35,17 @@ final class Claimer: Stage {
         let badges = BadgeReader(options: context.database.slices("badges"), logger: context.logger)
         defer { badges.close() }
         var work = Work(badges: badges)
-        var leaseToken = Int64.random(in: 1..<Int64.max / 2)
         while !stopping.isStopped {
             context.pulses.beat(name)
             guard let owner = context.lease.owner else {
                 context.bells.claim.wait(timeout: .milliseconds(200))
                 continue
             }
-            leaseToken += 1
             let wait = session.attempt(opened: { _ throws(PostgresError) in work.floors = ClaimFloors() }) {
                 connection throws(PostgresError) in
                 try giveBack(&work.left, owner: owner, on: connection)
                 try settle(&work.doubts, on: connection)
-                return try claim(.init(owner: owner, leaseToken: leaseToken), &work, on: connection)
+                return try look(for: owner, &work, on: connection)
             }
             if let wait, wait > .zero { context.bells.claim.wait(timeout: wait) }
         }
@@ -61,63 +59,82 @@ final class Claimer: Stage {
         /// Claimed, and not passed on yet.
         var left: [ClaimedBatch] = []
         var doubts = DoubtfulClaims()
+        var leaseToken = Int64.random(in: 1..<Int64.max / 2)
     }
 
     /// Claims and passes on once.
     ///
     /// - Returns: how long to wait before the next look.
-    private func claim(
-        _ claim: DoubtfulClaims.Claim,
+    private func look(
+        for owner: Int32,
         _ work: inout Work,
         on connection: PostgresConnection
     ) throws(PostgresError) -> Duration {
-        let now = context.lease.databaseNow
         if work.floors.isSweepDue(at: Clocks.steady, every: Self.sweepInterval) || context.directory.all.isEmpty {
             context.directory.replace(try connection.run(AllTargets()))
             work.floors.sweep(at: Clocks.steady)
         }
         // One roster from claim to sender: a batch that was rendered for pools since replaced comes back from them.
         let roster = pools.roster
-        let served = context.directory.all.values.filter(roster.serves)
-        let wishes = wishes(for: served, of: roster, floors: work.floors, now: now)
-        guard !wishes.isEmpty else { return try nextLook(served.map(\.id), on: connection) }
+        let (first, hasMore) = try claim(Lane.allCases, of: roster, for: owner, &work, on: connection)
+        guard !first.isEmpty else { return try nextLook(targets(of: roster).map(\.id), on: connection) }
+        var queue = BatchQueue(first)
+        while let group = queue.next(pairs: context.settings.batchSize) {
+            try passOn(group, to: roster, for: owner, &work, on: connection)
+            guard let waiting = queue.lane else { break }
+            // A one-off must not wait until all of a broadcast's tokens are read; nor a broadcast until no one-offs come.
+            let urgent = Lane.allCases.filter { $0.rawValue < waiting }
+            var first = BatchQueue(try claim(urgent, of: roster, for: owner, &work, on: connection).batches)
+            while let group = first.next(pairs: context.settings.batchSize) {
+                try passOn(group, to: roster, for: owner, &work, on: connection)
+            }
+        }
+        // What is planned next rings. Looking again at once would only take the processor from who sends and records.
+        return hasMore ? .zero : Self.pause
+    }
+
+    /// Claims what is due in some lanes.
+    ///
+    /// - Returns: the batches, and whether a target and lane gave as many as there was room for: there may be more.
+    private func claim(
+        _ lanes: [Lane],
+        of roster: SenderRoster,
+        for owner: Int32,
+        _ work: inout Work,
+        on connection: PostgresConnection
+    ) throws(PostgresError) -> (batches: [ClaimedBatch], hasMore: Bool) {
+        let wishes = wishes(lanes, of: roster, floors: work.floors, now: context.lease.databaseNow)
+        guard !wishes.isEmpty else { return ([], false) }
+        work.leaseToken += 1
+        let claim = DoubtfulClaims.Claim(owner: owner, leaseToken: work.leaseToken)
         work.doubts.began(claim, at: Clocks.steady)
         let statement = ClaimBatches(wishes: wishes, owner: claim.owner, leaseToken: claim.leaseToken)
         let claimed = try connection.run(statement)
         work.doubts.answered(claim)
-        guard !claimed.isEmpty else { return try nextLook(served.map(\.id), on: connection) }
         for batch in claimed { work.floors.saw(batch) }
-        work.left = claimed
+        work.left += claimed
         context.counters.add { [count = Int64(claimed.count)] in $0.batchesClaimed += count }
-        var preparer = BatchPreparer(context: context, targets: context.directory.all, apps: roster.identities)
-        preparer.badges = work.badges
-        // Most urgent first: a one-off must not wait while a broadcast's tokens are read.
-        for group in groups(claimed) {
-            for prepared in try preparer.prepare(group, owner: claim.owner, on: connection) {
-                try passOn(prepared, to: roster, on: connection)
-                work.left.removeAll { $0.id == prepared.batch.claimed.id }
-            }
-        }
-        // What is planned next rings. Looking again at once would only take the processor from who sends and records.
-        return claimed.fill(wishes) ? .zero : Self.pause
+        return (claimed, claimed.fill(wishes))
     }
 
-    /// Parts batches, most urgent first, into groups of one lane and one batch's size, which are read together: small
-    /// batches would otherwise wait for the database one by one.
-    private func groups(_ claimed: [ClaimedBatch]) -> [[ClaimedBatch]] {
-        var groups: [[ClaimedBatch]] = []
-        var pairs = 0
-        for batch in claimed.sorted(by: { ($0.lane, $0.id) < ($1.lane, $1.id) }) {
-            pairs += batch.deviceIDs.count
-            if let last = groups.last?.last, last.lane == batch.lane, pairs <= context.settings.batchSize {
-                groups[groups.count - 1].append(batch)
-            } else {
-                groups.append([batch])
-                pairs = batch.deviceIDs.count
-            }
+    /// Prepares batches and hands them to the senders.
+    private func passOn(
+        _ group: [ClaimedBatch],
+        to roster: SenderRoster,
+        for owner: Int32,
+        _ work: inout Work,
+        on connection: PostgresConnection
+    ) throws(PostgresError) {
+        var preparer = BatchPreparer(context: context, targets: context.directory.all, apps: roster.identities)
+        preparer.badges = work.badges
+        for prepared in try preparer.prepare(group, owner: owner, on: connection) {
+            try passOn(prepared, to: roster, on: connection)
+            work.left.removeAll { $0.id == prepared.batch.claimed.id }
         }
-        return groups
     }
+
+    /// The targets that this daemon has credentials for.
+    private func targets(of roster: SenderRoster) -> [Target] { context.directory.all.values.filter(roster.serves) }
 
     /// Gives back what was claimed and not passed on: an error came in between, or a rule that only a newer daemon
     /// understands.
@@ -178,13 +195,13 @@ final class Claimer: Stage {
     }
 
     private func wishes(
-        for targets: [Target],
+        _ lanes: [Lane],
         of roster: SenderRoster,
         floors: ClaimFloors,
         now: Microseconds
     ) -> [ClaimWish] {
-        targets.flatMap { target in
-            Lane.allCases.compactMap { lane in
+        targets(of: roster).flatMap { target in
+            lanes.compactMap { lane in
                 let room = roster.room(target, lane: lane.rawValue)
                 guard room > 0 else { return nil }
                 return ClaimWish(

@@ -1,0 +1,48 @@
+import FanfareCore
+import PostgresClient
+import Testing
+
+@testable import FanfareService
+
+struct BatchQueueTests {
+    private func batch(_ id: Int64, lane: Int16, pairs: Int = 1) -> ClaimedBatch {
+        ClaimedBatch(
+            id: id,
+            leaseToken: 1,
+            target: 1,
+            lane: lane,
+            ruleVersion: 1,
+            attempt: 1,
+            history: .none,
+            eventID: 1,
+            eventIDs: [],
+            deviceIDs: Array(repeating: 1, count: pairs),
+            outcomes: [],
+            notBefore: .minusInfinity
+        )
+    }
+
+    private func groups(of queue: BatchQueue, pairs: Int) -> [[Int64]] {
+        var queue = queue
+        var groups: [[Int64]] = []
+        while let group = queue.next(pairs: pairs) { groups.append(group.map(\.id)) }
+        return groups
+    }
+
+    @Test func theMostUrgentLaneComesFirstAndTheOldestOfIt() {
+        let queue = BatchQueue([batch(1, lane: 2), batch(3, lane: 0), batch(2, lane: 0), batch(4, lane: 1)])
+        #expect(queue.lane == 0)
+        #expect(groups(of: queue, pairs: 1) == [[2], [3], [4], [1]])
+    }
+
+    @Test func smallBatchesOfOneLaneAreReadTogether() {
+        let queue = BatchQueue([batch(1, lane: 0, pairs: 6), batch(2, lane: 0, pairs: 4), batch(3, lane: 1)])
+        #expect(groups(of: queue, pairs: 10) == [[1, 2], [3]])
+        #expect(groups(of: queue, pairs: 9) == [[1], [2], [3]])
+    }
+
+    @Test func aBatchLargerThanAFullOneGoesAlone() {
+        let queue = BatchQueue([batch(1, lane: 0, pairs: 20), batch(2, lane: 0)])
+        #expect(groups(of: queue, pairs: 10) == [[1], [2]])
+    }
+}
