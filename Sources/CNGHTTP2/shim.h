@@ -18,6 +18,8 @@ static inline uint8_t cnghttp2_frame_type(const nghttp2_frame *frame) { return f
 static inline uint8_t cnghttp2_frame_flags(const nghttp2_frame *frame) { return frame->hd.flags; }
 static inline int32_t cnghttp2_frame_stream(const nghttp2_frame *frame) { return frame->hd.stream_id; }
 static inline uint32_t cnghttp2_goaway_code(const nghttp2_frame *frame) { return frame->goaway.error_code; }
+static inline const uint8_t *cnghttp2_goaway_data(const nghttp2_frame *frame) { return frame->goaway.opaque_data; }
+static inline size_t cnghttp2_goaway_length(const nghttp2_frame *frame) { return frame->goaway.opaque_data_len; }
 
 /* A request with a body that `read` brings, or without one if it is NULL. nghttp2 copies the array, not what it points to. */
 static inline int32_t cnghttp2_submit(nghttp2_session *session, const nghttp2_nv *fields, size_t count,

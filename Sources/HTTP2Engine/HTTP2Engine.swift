@@ -54,7 +54,7 @@ public final class HTTP2Engine: PushTransport {
     /// - Parameters:
     ///   - endpoint: where to send.
     ///   - options: how to behave.
-    /// - Throws: ``TransportError`` if the CA file or the client certificate is of no use.
+    /// - Throws: ``TransportError`` if the CA file or the client certificate is of no use, or a proxy is asked for.
     public convenience init(
         endpoint: Endpoint,
         options: TransportOptions = TransportOptions()
@@ -67,6 +67,10 @@ public final class HTTP2Engine: PushTransport {
         options: TransportOptions,
         clock: @escaping () -> MonotonicTime
     ) throws(TransportError) {
+        // To connect directly all the same would go around whoever asked for the proxy.
+        guard options.proxy == nil else {
+            throw TransportError(reason: .call("HTTP2Engine", problem: "it knows no proxy; use the transport 'curl'"))
+        }
         let tls = try TLSContext.shared(options)
         resolverWaker = try EventWaker.open()
         eventWaker = try EventWaker.open()

@@ -137,6 +137,11 @@ private func receiveFrame(
         )
     case NGHTTP2_GOAWAY.rawValue:
         unsafe state.pointee.goaway = cnghttp2_goaway_code(frame)
+        let words = unsafe UnsafeBufferPointer(
+            start: cnghttp2_goaway_data(frame),
+            count: cnghttp2_goaway_length(frame)
+        )
+        unsafe state.pointee.owner.takeUnretainedValue().keep(goaway: words)
     case NGHTTP2_HEADERS.rawValue, NGHTTP2_DATA.rawValue:
         guard flags & NGHTTP2_FLAG_END_STREAM.rawValue != 0 else { break }
         let stream = unsafe cnghttp2_frame_stream(frame)

@@ -19,6 +19,8 @@ final class Session {
     var nextDeadline = MonotonicTime.max
     /// Why it cannot go on; nil while it can.
     private(set) var failure: String?
+    /// What the peer's GOAWAY says beside its code; of APNs a JSON object with the reason.
+    private var farewell = ""
 
     /// The fields and the body of an answer other than 200.
     struct PartialAnswer {
@@ -195,10 +197,15 @@ final class Session {
         return unsafe state.pointee.newLimit
     }
 
-    /// The error code of the peer's GOAWAY, in nghttp2's words; nil before one came.
+    /// The error code of the peer's GOAWAY, in nghttp2's words, and what it says beside; nil before one came.
     var goaway: String? {
         guard let code = unsafe state.pointee.goaway else { return nil }
-        return errorName(code)
+        return farewell.isEmpty ? errorName(code) : "\(errorName(code)): \(farewell)"
+    }
+
+    /// Keeps what a GOAWAY says, as far as it may stand in a log.
+    func keep(goaway words: UnsafeBufferPointer<UInt8>) {
+        farewell = unsafe String(decoding: words.prefix(200).filter { (0x20...0x7E).contains($0) }, as: UTF8.self)
     }
 
     /// Asks whether the peer is there.

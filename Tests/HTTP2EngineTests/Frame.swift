@@ -53,8 +53,8 @@ struct Frame: Equatable {
         Frame(kind: .reset, stream: stream, payload: bigEndian(code))
     }
 
-    static func goaway(last: UInt32, _ code: UInt32 = 0) -> Frame {
-        Frame(kind: .goaway, payload: bigEndian(last) + bigEndian(code))
+    static func goaway(last: UInt32, _ code: UInt32 = 0, saying words: String = "") -> Frame {
+        Frame(kind: .goaway, payload: bigEndian(last) + bigEndian(code) + Array(words.utf8))
     }
 
     static func window(_ increment: UInt32, on stream: UInt32) -> Frame {

@@ -30,6 +30,17 @@ struct SessionFateTests {
         #expect(peer.session.isOver)
     }
 
+    @Test func whatGoawaySaysIsToldAsFarAsItMayStandInALog() throws {
+        let peer = try SessionPeer()
+        try peer.send(1)
+        peer.receive(
+            .goaway(last: 0, saying: #"{"reason":"Shutdown"}"# + "\n\u{1B}[2J" + String(repeating: "x", count: 300))
+        )
+        let told = try #require(peer.session.goaway)
+        #expect(told.hasPrefix(#"NO_ERROR: {"reason":"Shutdown"}[2Jxx"#) && told.utf8.count <= 210)
+        #expect(peer.answers()[0]?.detail == "the server did not process it (GOAWAY, \(told))")
+    }
+
     @Test func aSecondGoawayMayTakeMoreBack() throws {
         let peer = try SessionPeer()
         try peer.send(3)
