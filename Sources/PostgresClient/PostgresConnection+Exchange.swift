@@ -15,7 +15,7 @@ extension PostgresConnection {
     ) throws(PostgresError) -> PostgresResult {
         let handle = try unsafe requireHandle()
         guard unsafe send(handle) == 1 else { throw unsafe refusal(handle, statement: statement) }
-        let deadline = options.responseTimeout.map { ContinuousClock.now + $0 }
+        let deadline = answerLimit.map { ContinuousClock.now + $0 }
         try unsafe flush(handle, deadline)
         let answer = try unsafe collect(handle, statement: statement, deadline)
         if let failure = answer.failure { throw unsafe asLost(failure, handle) }
@@ -43,7 +43,7 @@ extension PostgresConnection {
             close()
             throw failure
         }
-        let deadline = options.responseTimeout.map { ContinuousClock.now + $0 }
+        let deadline = answerLimit.map { ContinuousClock.now + $0 }
         try unsafe flush(handle, deadline)
         let first = try unsafe collect(handle, statement: statements.0, deadline)
         let second = try unsafe collect(handle, statement: statements.1, deadline)
@@ -124,10 +124,12 @@ extension PostgresConnection {
             throw PostgresError(.cancelled, message: "the connection was given up while a statement ran")
         case .timedOut:
             close()
-            throw PostgresError(
+            var silence = PostgresError(
                 .connectionLost,
-                message: "the server did not answer within \(options.responseTimeout ?? .zero)"
+                message: "the server did not answer within \(answerLimit ?? .zero)"
             )
+            silence.isUnanswered = true
+            throw silence
         }
     }
 

@@ -74,6 +74,7 @@ extension PostgresConnection {
         let greeter = unsafe PQbackendPID(try requireHandle())
         backendPID = answer.rows.first?.first?.flatMap { Int32($0) } ?? greeter
         isPooled = backendPID != greeter
+        settled()
     }
 
     /// Refuses a malformed URL without quoting it: libpq's message would, password and all.

@@ -11,6 +11,8 @@ public final class PostgresConnection {
     /// Raised by the canceller, looked at by every wait.
     let abandonment = WakeSignal()
     let options: PostgresOptions
+    /// How long an answer may take: while the session is set up the connect's limit, then that of the options.
+    private(set) var answerLimit: Duration?
     var prepared = PreparedStatements()
     /// Memory for parameters, kept between statements.
     var binds = PostgresBinds()
@@ -28,6 +30,7 @@ public final class PostgresConnection {
     init(owning handle: OpaquePointer, options: PostgresOptions) {
         unsafe self.handle = unsafe handle
         self.options = options
+        answerLimit = options.connectTimeout
         canceller = unsafe PostgresCanceller(owning: nil, abandonment: abandonment)
         // The sink lives as long as this object, and PQfinish runs before it goes. libpq's own receiver prints.
         _ = unsafe PQsetNoticeReceiver(handle, receiveNotice, Unmanaged.passUnretained(notices).toOpaque())
@@ -80,6 +83,11 @@ public final class PostgresConnection {
         canceller = unsafe PostgresCanceller(owning: PQgetCancel(handle), abandonment: abandonment)
         // All waiting is done by `SocketWait`, which also minds signals and deadlines.
         guard unsafe PQsetnonblocking(handle, 1) == 0 else { throw unsafe lost(handle) }
+    }
+
+    /// The session is set up: from now on statements have their own limit.
+    func settled() {
+        answerLimit = options.responseTimeout
     }
 
     /// The error for a connection that libpq reports broken.

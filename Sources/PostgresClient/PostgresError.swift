@@ -18,6 +18,8 @@ public struct PostgresError: Error, Sendable {
     public let statement: String?
     /// Where in the SQL or in which function it happened, in the server's words; may quote data.
     public internal(set) var context = ""
+    /// Whether the connection was given up because no answer came in time: the server, or the way to it, is silent.
+    public internal(set) var isUnanswered = false
     /// Where in this module the error was made, as `Module/File.swift`.
     public let fileID: String
     /// The line in `fileID`.

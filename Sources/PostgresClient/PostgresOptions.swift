@@ -17,7 +17,8 @@ public struct PostgresOptions: Sendable {
     /// How long a statement's answer may take before the connection counts as lost.
     ///
     /// The connection is then closed; the server may still finish the statement.
-    /// The last resort against a server that neither answers nor dies: above every `statement_timeout`. Nil: no limit.
+    /// The only way to find a silent peer whose kernel, or a proxy before it, still acknowledges. Above every
+    /// `statement_timeout`, or what is only slow is taken for dead. Nil: no limit.
     public var responseTimeout: Duration?
     /// Settings pinned after connecting.
     public var session: SessionSettings

@@ -64,6 +64,7 @@ import Threading
     @Test func aServerThatDoesNotAnswerIsLost() async throws {
         let error = try await whileBlocked(lock: 4, adjust: { $0.responseTimeout = .milliseconds(300) }) { _, _, _ in }
         #expect(error?.code == .connectionLost)
+        #expect(error?.isUnanswered == true)
     }
 
     @Test func statementTimeoutIsNeitherLostNorTransient() async throws {

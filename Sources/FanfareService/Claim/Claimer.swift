@@ -31,8 +31,8 @@ final class Claimer: Stage {
     }
 
     func run() {
-        let session = Session(options: context.database.unflushedQueue(name), stop: stopping, logger: context.logger)
-        let badges = BadgeReader(options: context.database.slices("badges"), logger: context.logger)
+        let session = Session(context.database.unflushedPromptQueue(name), of: context, stop: stopping)
+        let badges = BadgeReader(options: context.database.badges(), logger: context.logger)
         defer { badges.close() }
         var work = Work(badges: badges)
         while !stopping.isStopped {

@@ -25,7 +25,7 @@ final class Controller: Stage {
     }
 
     func run() {
-        let session = Session(options: context.database.control(name), stop: stopping, logger: context.logger)
+        let session = Session(context.database.control(name), of: context, stop: stopping)
         var tenure: Tenure?
         while !stopping.isStopped {
             context.pulses.beat(name)
@@ -43,6 +43,7 @@ final class Controller: Stage {
                 context.lease.lost()
                 tenure = nil
                 session.close()
+                if session.isUnanswered { giveUpSilentSessions() }
                 continue
             }
             context.bells.control.wait(timeout: Self.interval)
@@ -51,6 +52,17 @@ final class Controller: Stage {
             _ = session.attempt { connection throws(PostgresError) in try tenure.leave(on: connection) }
         }
         session.close()
+    }
+
+    /// What got no answer is trivial, so nobody else will get one either: to wait for it would only take longer.
+    ///
+    /// If this session alone was cut off, the others lose what they were about, and do it again.
+    private func giveUpSilentSessions() {
+        let count = context.database.open.abandonAll()
+        context.logger.warning(
+            "the database does not answer; all sessions begin anew",
+            metadata: .init([.count: "\(count)"])
+        )
     }
 }
 

@@ -5,13 +5,15 @@ internal import PostgresClient
 /// Hears NOTIFY: wakes the planner, and, where this daemon leads, stores the payloads of foreign channels as events.
 ///
 /// A notification is a hint only: on every new connection the planner sweeps. That LISTEN works is proved, not assumed:
-/// the session notifies itself at start and every 30 s.
+/// the session notifies itself at start and every 30 s. That somebody is there is asked every 3 s: a silent link looks like
+/// one on which there is nothing to hear.
 final class Listener: Stage {
     let name = "listener"
     /// What emit notifies.
     static let wakeChannel = "fanfare_wake"
     private static let probeInterval = 30 * Micros.second
     private static let probePatience = 5 * Micros.second
+    private static let pulseInterval = 3 * Micros.second
     private static let leaderInterval = 5 * Micros.second
 
     private let context: StageContext
@@ -28,7 +30,7 @@ final class Listener: Stage {
     }
 
     func run() {
-        let session = Session(options: context.database.control(name), stop: stopping, logger: context.logger)
+        let session = Session(context.database.control(name), of: context, stop: stopping)
         var ear: Ear?
         while !stopping.isStopped {
             context.pulses.beat(name)
@@ -51,6 +53,7 @@ final class Listener: Stage {
         private let probeChannel: String
         private var probedAt: Microseconds
         private var isAwaitingProbe = true
+        private var answeredAt: Microseconds
         private var triedToLeadAt: Microseconds = 0
         private var isLeader = false
 
@@ -68,6 +71,7 @@ final class Listener: Stage {
             try connection.listen(to: probeChannel)
             _ = try connection.query("SELECT pg_notify($1, '')", probeChannel)
             probedAt = Clocks.steady
+            answeredAt = probedAt
             context.bells.plan.ring()
         }
 
@@ -99,10 +103,16 @@ final class Listener: Stage {
                         "Is there a connection pool in transaction mode in between? LISTEN needs a session of its own."
                 )
             }
-            guard !isAwaitingProbe && now - probedAt > Listener.probeInterval else { return }
-            _ = try connection.query("SELECT pg_notify($1, '')", probeChannel)
-            probedAt = now
-            isAwaitingProbe = true
+            if !isAwaitingProbe && now - probedAt > Listener.probeInterval {
+                _ = try connection.query("SELECT pg_notify($1, '')", probeChannel)
+                probedAt = now
+                isAwaitingProbe = true
+            } else if now - answeredAt >= Listener.pulseInterval {
+                try connection.execute("SELECT")
+            } else {
+                return
+            }
+            answeredAt = now
         }
 
         /// Foreign channels are heard by one daemon only, or each payload would become several events.

@@ -18,8 +18,7 @@ final class Maintainer: Stage {
     }
 
     func run() {
-        let options = context.database.queue(name)
-        let session = Session(options: options, stop: stopping, logger: context.logger)
+        let session = Session(context.database.queue(name), of: context, stop: stopping)
         var maintenance = Maintenance(context: context)
         while !stopping.isStopped {
             context.pulses.beat(name)

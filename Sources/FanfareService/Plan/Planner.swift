@@ -29,7 +29,7 @@ final class Planner: Stage {
     }
 
     func run() {
-        let session = Session(options: context.database.unflushedQueue(name), stop: stopping, logger: context.logger)
+        let session = Session(context.database.unflushedQueue(name), of: context, stop: stopping)
         var loop = PlannerLoop(context: context)
         while !stopping.isStopped {
             context.pulses.beat(name)

@@ -33,7 +33,7 @@ final class Slicer: Stage {
     }
 
     func run() {
-        let session = Session(options: context.database.slices(name), stop: stopping, logger: context.logger)
+        let session = Session(context.database.slices(name), of: context, stop: stopping)
         var maintenance = maintains ? Maintenance(context: context) : nil
         var current: OpenedPlan?
         while !stopping.isStopped {

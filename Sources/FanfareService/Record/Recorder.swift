@@ -34,7 +34,7 @@ final class Recorder: Stage {
     }
 
     func run() {
-        let session = Session(options: context.database.queue(name), stop: stopping, logger: context.logger)
+        let session = Session(context.database.promptQueue(name), of: context, stop: stopping)
         var ledger = RecordLedger()
         var failures = 0
         while true {

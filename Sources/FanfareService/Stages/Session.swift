@@ -9,17 +9,26 @@ final class Session {
     private let options: PostgresOptions
     private let stop: StopSignal
     private let logger: Logger
+    private let register: OpenSessions
     private var backoff = ReconnectBackoff()
     private var connection: PostgresConnection?
     /// Grows with every new connection: session locks and prepared statements go with the old one.
     private(set) var generation = 0
+    /// Whether the last attempt failed because the database did not answer in time.
+    private(set) var isUnanswered = false
     private let stopped = Bell()
 
     /// Makes a session that is not open yet.
-    init(options: PostgresOptions, stop: StopSignal, logger: Logger) {
+    ///
+    /// - Parameters:
+    ///   - options: how it is opened.
+    ///   - context: whose stage's it is.
+    ///   - stop: ends its waits.
+    init(_ options: PostgresOptions, of context: StageContext, stop: StopSignal) {
         self.options = options
         self.stop = stop
-        self.logger = logger
+        logger = context.logger
+        register = context.database.open
         let stopped = stopped
         stop.whenStopped { stopped.ring() }
     }
@@ -38,8 +47,10 @@ final class Session {
             let connection = try connected(opened)
             let result = try work(connection)
             backoff.reset()
+            isUnanswered = false
             return result
         } catch {
+            isUnanswered = error.isUnanswered
             noteFailure(error)
             return nil
         }
@@ -47,6 +58,7 @@ final class Session {
 
     /// Closes the connection, if it is open.
     func close() {
+        register.closed(self)
         connection?.close()
         connection = nil
     }
@@ -56,6 +68,7 @@ final class Session {
     ) throws(PostgresError) -> PostgresConnection {
         if let connection, !connection.isClosed { return connection }
         let fresh = try PostgresConnection.open(options)
+        register.opened(self, fresh.canceller)
         try opened(fresh)
         connection = fresh
         generation += 1

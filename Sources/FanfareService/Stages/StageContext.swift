@@ -59,47 +59,6 @@ struct StageBells: Sendable {
     let maintain = Bell()
 }
 
-/// How each stage's session is opened.
-struct DatabaseSessions: Sendable {
-    /// Options without session settings; the password file, if any, is read on every connect.
-    let base: PostgresOptions
-
-    /// For the statements of the queues: prepared, generic plans, index nested loops.
-    func queue(_ stage: String) -> PostgresOptions { options(stage, .queue) }
-
-    /// Like ``queue(_:)``, for planning and claiming: a commit does not wait for the disk, which a push would wait for
-    /// twice.
-    ///
-    /// Safe, since the log is written in order: whatever outcome is on the disk, the plan and the claim before it are too.
-    /// A server that crashes forgets at most plans and claims of pairs that are not recorded, which W bounds; they are made
-    /// again, with the same ids at the provider. Who needs more says so: ``FlushCommit``.
-    func unflushedQueue(_ stage: String) -> PostgresOptions {
-        options(stage, SessionSettings.queue.setting("synchronous_commit", to: "off"))
-    }
-
-    /// For slices of large audiences: the normal planner.
-    func slices(_ stage: String) -> PostgresOptions { options(stage, .slices) }
-
-    /// For LISTEN, the lease and maintenance.
-    ///
-    /// The server probes a silent peer after 10 s, not after hours: a host without power must not keep its lock.
-    func control(_ stage: String) -> PostgresOptions {
-        let settings = SessionSettings.slices
-            .setting("tcp_keepalives_idle", to: "10")
-            .setting("tcp_keepalives_interval", to: "3")
-            .setting("tcp_keepalives_count", to: "3")
-        return options(stage, settings)
-    }
-
-    private func options(_ stage: String, _ session: SessionSettings) -> PostgresOptions {
-        var options = base
-        options.applicationName = "fanfare \(stage)"
-        options.session = session
-        options.responseTimeout = .seconds(45)
-        return options
-    }
-}
-
 /// Makes the commit of the current transaction wait until it is on the disk.
 struct FlushCommit: PostgresStatement {
     static let name = "flush_commit"

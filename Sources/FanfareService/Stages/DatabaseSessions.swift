@@ -1,0 +1,107 @@
+internal import PostgresClient
+internal import Threading
+
+/// How each stage's session is opened, and which are open.
+///
+/// A peer may be silent while TCP notices nothing, since a proxy in between still acknowledges. A session finds that out by
+/// itself only after a statement has had all its time. So statements are parted by the time they may take: the control
+/// session's are trivial and frequent, and when one of them gets no answer, no other session waits any longer.
+struct DatabaseSessions: Sendable {
+    /// Options without session settings; the password file, if any, is read on every connect.
+    let base: PostgresOptions
+    /// The sessions that are open now.
+    let open = OpenSessions()
+    /// How long a trivial statement's answer may take: the lease, cancellations, LISTEN.
+    var trivialPatience = Duration.seconds(10)
+
+    /// For the statements of the queues: prepared, generic plans, index nested loops.
+    func queue(_ stage: String) -> PostgresOptions { options(stage, .queue, Self.patience) }
+
+    /// Like ``queue(_:)``, for statements of which none takes long: they go by keys, and for a bounded number of batches.
+    func promptQueue(_ stage: String) -> PostgresOptions {
+        options(stage, Self.prompt(.queue), Self.promptPatience)
+    }
+
+    /// Like ``queue(_:)``, for planning: a commit does not wait for the disk, which a push would wait for twice.
+    ///
+    /// Safe, since the log is written in order: whatever outcome is on the disk, the plan and the claim before it are too.
+    /// A server that crashes forgets at most plans and claims of pairs that are not recorded, which W bounds; they are made
+    /// again, with the same ids at the provider. Who needs more says so: ``FlushCommit``.
+    func unflushedQueue(_ stage: String) -> PostgresOptions {
+        options(stage, Self.unflushed(.queue), Self.patience)
+    }
+
+    /// Like ``unflushedQueue(_:)`` and ``promptQueue(_:)``, for claiming.
+    func unflushedPromptQueue(_ stage: String) -> PostgresOptions {
+        options(stage, Self.unflushed(Self.prompt(.queue)), Self.promptPatience)
+    }
+
+    /// For slices of large audiences: the normal planner.
+    func slices(_ stage: String) -> PostgresOptions { options(stage, .slices, Self.patience) }
+
+    /// For `badge_sql`, which is timed apart (``BadgeReader/patience``) and must not hold up pushes.
+    func badges() -> PostgresOptions { options("badges", .slices, trivialPatience) }
+
+    /// For LISTEN and the lease: statements that take no time, on sessions that hold locks.
+    ///
+    /// The server probes a silent peer after 10 s, not after hours: a host without power must not keep its lock.
+    func control(_ stage: String) -> PostgresOptions {
+        let settings = SessionSettings.slices
+            .setting("statement_timeout", to: "9s")
+            .setting("tcp_keepalives_idle", to: "10")
+            .setting("tcp_keepalives_interval", to: "3")
+            .setting("tcp_keepalives_count", to: "3")
+        return options(stage, settings, trivialPatience)
+    }
+
+    /// Above the settings' `statement_timeout`, 30 s.
+    private static let patience = Duration.seconds(35)
+    private static let promptPatience = Duration.seconds(13)
+
+    private static func prompt(_ settings: SessionSettings) -> SessionSettings {
+        settings.setting("statement_timeout", to: "12s")
+    }
+
+    private static func unflushed(_ settings: SessionSettings) -> SessionSettings {
+        settings.setting("synchronous_commit", to: "off")
+    }
+
+    private func options(_ stage: String, _ session: SessionSettings, _ patience: Duration) -> PostgresOptions {
+        var options = base
+        options.applicationName = "fanfare \(stage)"
+        options.session = session
+        options.responseTimeout = patience
+        return options
+    }
+}
+
+/// The sessions that stages have open, so that all can be given up at once.
+final class OpenSessions: Sendable {
+    private let cancellers = Locked<[ObjectIdentifier: PostgresCanceller]>([:])
+
+    /// A session has a connection, in place of the one before.
+    func opened(_ session: Session, _ canceller: PostgresCanceller) {
+        let id = ObjectIdentifier(session)
+        cancellers.withLock { $0[id] = canceller }
+    }
+
+    /// A session has none.
+    func closed(_ session: Session) {
+        let id = ObjectIdentifier(session)
+        cancellers.withLock { $0[id] = nil }
+    }
+
+    /// Gives all connections up without asking the server: who waits for an answer stops waiting, who does not finds it out
+    /// with the next statement, and each opens another one.
+    ///
+    /// - Returns: how many there were.
+    @discardableResult
+    func abandonAll() -> Int {
+        let open = cancellers.withLock { cancellers in
+            defer { cancellers = [:] }
+            return Array(cancellers.values)
+        }
+        for canceller in open { canceller.abandon() }
+        return open.count
+    }
+}

@@ -1,0 +1,99 @@
+import FanfareCore
+import Glibc
+import Logging
+import PostgresClient
+import TestKit
+import Testing
+import Threading
+
+@testable import FanfareService
+
+/// A database that takes what it is sent and says nothing, while every kernel acknowledges: the control session finds it out
+/// for all.
+@Suite(.database, .timeLimit(.minutes(2)))
+struct SilentDatabaseTests {
+    private static func context(trivialPatience: Duration) -> StageContext {
+        var database = DatabaseSessions(base: PostgresOptions(url: TestDatabase.current.url))
+        database.trivialPatience = trivialPatience
+        return StageContext(
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            settings: StageSettings(),
+            database: database,
+            counters: PipelineCounters()
+        )
+    }
+
+    /// Waits until a session waits for the advisory lock 77.
+    private static let isBlocked = """
+        SELECT EXISTS (SELECT FROM pg_locks AS l JOIN pg_database AS d ON d.oid = l.database
+            WHERE d.datname = current_database() AND l.locktype = 'advisory' AND l.objid = 77 AND NOT l.granted)
+        """
+
+    @Test func aGivenUpSessionBeginsAnew() throws {
+        let context = Self.context(trivialPatience: .seconds(10))
+        let holder = try World().connection
+        try holder.execute("SELECT pg_advisory_lock(77)")
+        let waiter = Waiter(context)
+        try holder.waitUntil(Self.isBlocked)
+        #expect(context.database.open.abandonAll() == 1)
+        waiter.thread.join()
+        #expect(waiter.outcome == .init(waited: false, connections: 2))
+        #expect(context.database.open.abandonAll() == 0, "it was closed")
+    }
+
+    @Test func whenTheControlSessionGetsNoAnswerNobodyWaitsOn() throws {
+        let context = Self.context(trivialPatience: .milliseconds(500))
+        let world = try World()
+        try world.connection.execute("SELECT pg_advisory_lock(77)")
+        let waiter = Waiter(context)
+        try world.connection.waitUntil(Self.isBlocked)
+        let control = Controller(context: context)
+        let thread = WorkerThread.start(name: "control") { control.run() }
+        defer {
+            control.stop()
+            thread.join()
+        }
+        try world.connection.waitUntil("SELECT EXISTS (SELECT FROM fanfare.instances)")
+        let pid = try world.connection.number(
+            "SELECT pid FROM pg_stat_activity WHERE application_name = 'fanfare control' AND datname = current_database()"
+        )
+        // It no longer answers; its kernel does.
+        #expect(kill(pid_t(pid), SIGSTOP) == 0)
+        defer { kill(pid_t(pid), SIGCONT) }
+        waiter.thread.join()
+        #expect(waiter.outcome == .init(waited: false, connections: 2))
+        // The next control session has another owner number.
+        try world.connection.waitUntil("SELECT max(id) > 1 FROM fanfare.instances")
+    }
+}
+
+/// A session that waits for the lock that the test holds, then runs a statement that ends at once.
+private final class Waiter: Sendable {
+    struct Outcome: Equatable {
+        /// Whether it had the lock in the end.
+        let waited: Bool
+        /// How many connections were made.
+        let connections: Int
+    }
+
+    let thread: WorkerThread
+    private let result: Locked<Outcome?>
+
+    var outcome: Outcome? { result.withLock { $0 } }
+
+    init(_ context: StageContext) {
+        let result = Locked<Outcome?>(nil)
+        self.result = result
+        thread = WorkerThread.start(name: "waiter") {
+            let session = Session(context.database.slices("waiting"), of: context, stop: StopSignal())
+            let waited = session.attempt { connection throws(PostgresError) in
+                try connection.execute("SET lock_timeout = 0; SELECT pg_advisory_lock(77)")
+                return true
+            }
+            _ = session.attempt { connection throws(PostgresError) in try connection.execute("SELECT") }
+            session.close()
+            let outcome = Outcome(waited: waited ?? false, connections: session.generation)
+            result.withLock { $0 = outcome }
+        }
+    }
+}
