@@ -553,6 +553,8 @@ CREATE TABLE IF NOT EXISTS fanfare.batches (
 
 SELECT fanfare.create_index('batches_ready', $$CREATE INDEX batches_ready ON fanfare.batches (target_id, lane, not_before, id) WHERE owner IS NULL$$);
 SELECT fanfare.create_index('batches_owner', $$CREATE INDEX batches_owner ON fanfare.batches (owner) WHERE owner IS NOT NULL$$);
+-- For the audit; only batches of retries have a parent.
+SELECT fanfare.create_index('batches_parent', $$CREATE INDEX batches_parent ON fanfare.batches (parent_id) WHERE parent_id IS NOT NULL$$);
 
 CREATE TABLE IF NOT EXISTS fanfare.batch_log (
     day smallint NOT NULL,
@@ -577,6 +579,7 @@ CREATE TABLE IF NOT EXISTS fanfare.batch_log (
 
 SELECT fanfare.create_index('batch_log_event', $$CREATE INDEX batch_log_event ON fanfare.batch_log (event_id) WHERE event_id IS NOT NULL$$);
 SELECT fanfare.create_index('batch_log_events', $$CREATE INDEX batch_log_events ON fanfare.batch_log USING gin (event_ids) WITH (fastupdate = on)$$);
+SELECT fanfare.create_index('batch_log_parent', $$CREATE INDEX batch_log_parent ON fanfare.batch_log (parent_id) WHERE parent_id IS NOT NULL$$);
 
 DO $$
 BEGIN
@@ -650,6 +653,16 @@ CREATE TABLE IF NOT EXISTS fanfare.alarms (
     detail text NOT NULL,
     since timestamptz NOT NULL DEFAULT clock_timestamp()
 );
+
+-- What the leading daemon's audit found, by check: how many of what should not be, 0 where all is well.
+CREATE TABLE IF NOT EXISTS fanfare.audits (
+    name text PRIMARY KEY,
+    found bigint NOT NULL,
+    detail text NOT NULL,
+    -- When it turned bad, or well again.
+    since timestamptz NOT NULL DEFAULT clock_timestamp(),
+    looked_at timestamptz NOT NULL DEFAULT clock_timestamp()
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
 
 -- The prune fuse of an app and environment, the same for all daemons. While it is blown no device is disabled there; the
 -- operator who closes it has looked, and what was answered before that no longer counts.
@@ -1503,6 +1516,8 @@ CROSS JOIN LATERAL (SELECT * FROM fanfare.rule_versions WHERE rule_id = r.id ORD
 WHERE r.dropped_at IS NULL AND v.state = 'refused'
 UNION ALL
 SELECT 'alarm: ' || name, false, detail, since FROM fanfare.alarms
+UNION ALL
+SELECT 'audit: ' || name, found = 0, detail, since FROM fanfare.audits
 $view$);
 
 -- ---------------------------------------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ final class Maintainer: Stage {
 }
 
 /// What one daemon does for all: checks rules, plans the events whose set failed, keeps the logs within their ring,
-/// folds counters.
+/// folds counters, and looks whether all is well.
 ///
 /// Led by whoever holds the advisory lock. Works in turns that are short, since the session may have other work too.
 struct Maintenance {
@@ -45,6 +45,9 @@ struct Maintenance {
     private var leads: Int?
     private var dueAt: Microseconds = 0
     private var choresAt: Microseconds = 0
+    private var auditAt: Microseconds = 0
+    /// Only while we lead: what another daemon saw in between is not known.
+    private var auditor: Auditor?
 
     init(context: StageContext) {
         self.context = context
@@ -59,6 +62,8 @@ struct Maintenance {
             if leads != session.generation {
                 let isFree = try connection.run(TryLock(key: AdvisoryLock.maintenance)).first ?? false
                 leads = isFree ? session.generation : nil
+                auditor = nil
+                context.counters.add { $0.audit = [:] }
             }
             context.status.lead(Self.name, leads != nil)
             return leads == nil ? true : try lead(on: connection)
@@ -74,6 +79,12 @@ struct Maintenance {
         if Clocks.steady >= choresAt {
             choresAt = Clocks.steady + Self.choreInterval
             try Chores(context: context).run(on: connection)
+        }
+        if Clocks.steady >= auditAt {
+            auditAt = Clocks.steady + Auditor.interval
+            var auditor = auditor ?? Auditor(context: context)
+            try auditor.run(on: connection, at: Clocks.steady)
+            self.auditor = auditor
         }
         return isEmpty
     }

@@ -7,8 +7,8 @@ struct SlowLane {
     /// What one event may take; a jsonpath can be a bomb.
     private static let timeout = "1s"
     /// For the transaction: the session may be one for other work.
-    private static let settings = SessionSettings.nestedLoops.setting("statement_timeout", to: timeout)
-        .pairs.map { "SET LOCAL \($0.name) = '\($0.value)'" }.joined(separator: ";")
+    private static let settings =
+        SessionSettings.nestedLoops.setting("statement_timeout", to: timeout).forOneTransaction
 
     let context: StageContext
 
@@ -50,5 +50,12 @@ struct SlowLane {
             )
             return true
         }
+    }
+}
+
+extension SessionSettings {
+    /// SQL that makes them hold until the transaction's end; for settings of our own, whose values need no quoting.
+    var forOneTransaction: String {
+        pairs.map { "SET LOCAL \($0.name) = '\($0.value)'" }.joined(separator: ";")
     }
 }

@@ -1,5 +1,13 @@
 internal import FanfareCore
+internal import PostgresClient
 internal import Threading
+
+/// How many of what should not be an audit found.
+struct AuditFigure: Equatable, Sendable {
+    let found: Int64
+    /// Since when the oldest waits, by database time.
+    let oldest: Timestamp?
+}
 
 /// What the pipeline did since it began; shown by `fanfare status` and kept for metrics.
 final class PipelineCounters: Sendable {
@@ -13,6 +21,8 @@ final class PipelineCounters: Sendable {
         var devicesPruned: Int64 = 0
         /// CPU microseconds by stage.
         var cpu: [String: Int64] = [:]
+        /// What the audit last found, by check; empty unless this daemon does it.
+        var audit: [String: AuditFigure] = [:]
     }
 
     private let counts = Locked(Snapshot())

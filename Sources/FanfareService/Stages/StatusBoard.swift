@@ -1,4 +1,5 @@
 internal import FanfareCore
+internal import PostgresClient
 internal import Threading
 
 /// What this daemon leads, and what it tells `fanfare status` about itself with every renewal of its lease.
@@ -39,7 +40,7 @@ final class StatusBoard: Sendable {
         state.withLock { $0.breakers[name] = nil }
     }
 
-    /// The report as JSON: counts since the start, LISTEN, breakers, fuses.
+    /// The report as JSON: counts since the start, LISTEN, breakers, fuses, and what the audit found where this daemon does it.
     func report(_ context: StageContext) -> String {
         let counts = context.counters.snapshot
         let state = state.withLock { $0 }
@@ -57,6 +58,21 @@ final class StatusBoard: Sendable {
         for (name, word) in state.breakers.sorted(by: { $0.key < $1.key }) { breakers[name] = .string(word) }
         report["breakers"] = .object(breakers)
         report["fuses_blown"] = .array(context.fuses.blown.map { .string("\($0)") })
+        if !counts.audit.isEmpty { report["audit"] = Self.audit(counts.audit, at: context.lease.databaseNow) }
         return String(decoding: JSONValue.object(report).encoded, as: UTF8.self)
+    }
+
+    private static func audit(_ figures: [String: AuditFigure], at now: Microseconds) -> JSONValue {
+        var audit = JSONObject()
+        for (check, figure) in figures.sorted(by: { $0.key < $1.key }) {
+            var members = JSONObject()
+            members["found"] = .number(JSONNumber(figure.found))
+            if let oldest = figure.oldest {
+                let seconds = max(0, now - oldest.microseconds) / Micros.second
+                members["oldest_seconds"] = .number(JSONNumber(seconds))
+            }
+            audit[check] = .object(members)
+        }
+        return .object(audit)
     }
 }

@@ -14,6 +14,7 @@ struct StatementCatalog {
         all += Self.recording(parts)
         all += Self.control(parts)
         all += Self.maintenance(parts)
+        all += Self.audit(parts)
         all += Self.tools(parts)
         all += Self.toolsForRules(parts)
         self.all = all
@@ -61,6 +62,8 @@ struct StatementCatalog {
             INSERT INTO fanfare.outbox_slow (xid, id, created_at, type, payload)
             VALUES ('1', fanfare.new_event_id(), now(), 'order', '{"user": "u"}');
             INSERT INTO fanfare.collapse_latest (key, event_id) VALUES (5, 6);
+            INSERT INTO fanfare.batch_log (day, id, event_id, created_at, rule_version, target_id, lane, attempt, first_device,
+                last_device, device_ids, outcomes) VALUES (7, 7::bigint << 32, 1, now(), 1, 1, 1, 1, 1, 1, '{1}', '\\x23');
             INSERT INTO fanfare.instances (name, host, pid, version, lease_until) VALUES ('d', 'h', 1, 'v', now());
             INSERT INTO fanfare.prune_fuses (app_id, environment, blown_at, evidence) VALUES (1, 'sandbox', now(), 'weak');
             INSERT INTO fanfare.stats_pending (rule_version, target_id, outcome, pairs) VALUES (1, 1, 1, 1);
@@ -222,6 +225,19 @@ struct StatementCatalog {
             ProbePath(path: "$.a == 1", isPredicate: true),
             StoreForeignEvent(channel: "c", payload: "{}"),
             StoreMalformedEvent(channel: "c", payload: "x"),
+        ]
+    }
+
+    private static func audit(_ parts: Parts) -> [any PostgresStatement] {
+        let closed = ClosedBatch(id: 1, eventID: 1, pairs: 1, outcomes: [35], closedDay: 1)
+        return [
+            WaitingEvents(ageMicroseconds: -1_000_000),
+            StandingBatches(ageMicroseconds: -1_000_000),
+            OpenedCursors(),
+            LogLengths(),
+            ClosedBatches(day: 7, after: RowPlace(block: 0, row: 0)),
+            RetriedPairs(batches: [closed]),
+            StoreFinding(finding: AuditFinding(unplanned: [])),
         ]
     }
 

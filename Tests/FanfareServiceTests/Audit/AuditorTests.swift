@@ -1,0 +1,284 @@
+import FanfareCore
+import Logging
+import PostgresClient
+import TestKit
+import Testing
+import Threading
+
+@testable import FanfareService
+
+/// The audit against a database in which something was made to go wrong.
+@Suite(.database)
+struct AuditorTests {
+    private static let interval = Auditor.interval
+    private let world: World
+
+    init() throws {
+        world = try World()
+    }
+
+    private func finding(_ check: AuditCheck, _ auditor: inout Auditor, at now: Microseconds) throws -> AuditFinding? {
+        try auditor.look(on: world.connection, at: now).first { $0.check == check }
+    }
+
+    /// Emits as of some minutes ago.
+    private func emitEarlier(_ type: String) throws -> Int64 {
+        try world.connection.number(
+            """
+            INSERT INTO fanfare.outbox (type, payload, created_at)
+            VALUES ($1, '{"u": "u"}', clock_timestamp() - interval '5 minutes') RETURNING id
+            """,
+            type
+        )
+    }
+
+    /// An event to the devices of one user, planned, as batches of one pair.
+    private func plan(devices count: Int) throws -> Int64 {
+        for n in 0..<count { try world.device("aa\(10 + n)", user: "u") }
+        try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
+        let event = try world.emit("e", #"{"u": "u"}"#)
+        try world.plan()
+        return event
+    }
+
+    private func makeDue(secondsAgo: Int) throws {
+        try world.connection.execute(
+            "UPDATE fanfare.batches SET not_before = clock_timestamp() - interval '\(secondsAgo) seconds'"
+        )
+    }
+
+    @Test func eventsThatNobodyTakesAreFoundAtTheSecondLook() throws {
+        var auditor = Auditor(context: world.context)
+        let event = try emitEarlier("e")
+        #expect(try finding(.unplannedEvents, &auditor, at: 0) == nil, "one look cannot tell")
+        let found = try #require(try finding(.unplannedEvents, &auditor, at: Self.interval))
+        #expect(found.count == 1 && found.detail == "no planner takes 1 event: \(event)" && found.oldest != nil)
+        try world.plan()
+        #expect(try finding(.unplannedEvents, &auditor, at: 2 * Self.interval)?.count == 0)
+    }
+
+    @Test func aBacklogThatMovesIsNone() throws {
+        var auditor = Auditor(context: world.context)
+        _ = try emitEarlier("e")
+        _ = try finding(.unplannedEvents, &auditor, at: 0)
+        try world.plan()
+        _ = try emitEarlier("e")
+        #expect(try finding(.unplannedEvents, &auditor, at: Self.interval)?.count == 0)
+    }
+
+    @Test func whatIsDueAndNotClaimedIsOverdue() throws {
+        var auditor = Auditor(context: world.context)
+        _ = try plan(devices: 1)
+        _ = try finding(.overdueBatches, &auditor, at: 0)
+        #expect(try finding(.overdueBatches, &auditor, at: Self.interval)?.count == 0, "it is due for no time")
+        try makeDue(secondsAgo: 60)
+        #expect(try finding(.overdueBatches, &auditor, at: 2 * Self.interval)?.count == 0)
+        let found = try finding(.overdueBatches, &auditor, at: 3 * Self.interval)
+        #expect(found?.count == 1)
+        #expect(found?.detail.hasPrefix("due and not claimed: 1 batch: ") == true)
+        _ = try world.claim()
+        #expect(try finding(.overdueBatches, &auditor, at: 4 * Self.interval)?.count == 0)
+    }
+
+    @Test func batchesOfWhoIsGoneAreOverdue() throws {
+        var auditor = Auditor(context: world.context)
+        _ = try plan(devices: 1)
+        _ = try world.claim(owner: 77)
+        _ = try finding(.overdueBatches, &auditor, at: 0)
+        let found = try finding(.overdueBatches, &auditor, at: Self.interval)
+        #expect(found?.detail.hasPrefix("of a daemon that is gone: 1 batch: ") == true)
+    }
+
+    @Test func batchesThatDoNotGoOnAreOverdue() throws {
+        var auditor = Auditor(context: world.context)
+        _ = try plan(devices: 2)
+        let owner = try world.connection.number(
+            """
+            INSERT INTO fanfare.instances (name, host, pid, version, lease_until)
+            VALUES ('d', 'h', 1, 'v', clock_timestamp() + interval '1 hour') RETURNING id
+            """
+        )
+        let batch = try #require(try world.claim(owner: Int32(owner)).first)
+        let minutes = { (count: Int64) in count * Micros.minute }
+        _ = try finding(.overdueBatches, &auditor, at: 0)
+        #expect(try finding(.overdueBatches, &auditor, at: minutes(14))?.count == 0)
+        let record = BatchRecord(id: batch.id, leaseToken: batch.leaseToken, outcomes: [1, 0])
+        _ = try world.connection.run(Checkpoint(owner: Int32(owner), batches: [record]))
+        #expect(try finding(.overdueBatches, &auditor, at: minutes(16))?.count == 0, "an outcome was saved")
+        let found = try finding(.overdueBatches, &auditor, at: minutes(31))
+        #expect(found?.detail == "in flight and not going on: 1 batch: \(batch.id)")
+    }
+
+    @Test func plansThatStandStillAreFound() throws {
+        var auditor = Auditor(context: world.context)
+        let rule = try world.rule("all", event: "all", to: #"{"everyone": true}"#)
+        try world.device("aa10", user: "u")
+        let event = try world.emit("other")
+        try world.plan()
+        let clauses = [PlannedClause(all: [], none: [])]
+        let open = OpenPlan(eventID: event, ruleVersion: Int32(rule), clauses: clauses)
+        _ = try world.connection.runReturningCount(open)
+        _ = try finding(.stalledPlans, &auditor, at: 0)
+        let found = try finding(.stalledPlans, &auditor, at: 5 * Micros.minute)
+        #expect(found?.detail == "the audience is not walked further of 1 event: \(event)")
+        try world.slice()
+        #expect(try finding(.stalledPlans, &auditor, at: 6 * Micros.minute)?.count == 0)
+    }
+
+    /// Closes an event's batch of three devices, one of them to be tried again.
+    private func closeWithARetry() throws -> (event: Int64, batch: Int64) {
+        let event = try plan(devices: 3)
+        let batch = try #require(try world.prepare(try world.claim()).first).batch
+        let again = FollowUp.again(
+            at: world.context.lease.databaseNow,
+            history: RetryHistory(attempts: 1, waits: 1),
+            target: batch.target.id
+        )
+        world.record([
+            .opened(batch, decided: []),
+            .results(
+                batch.claimed.claim,
+                [
+                    PairResult(position: 0, outcome: .accepted, followUp: nil),
+                    PairResult(position: 1, outcome: .retryingServerError, followUp: again),
+                    PairResult(position: 2, outcome: .apnsBadTopic, followUp: nil),
+                ],
+                slots: 0
+            ),
+        ])
+        return (event, batch.claimed.id)
+    }
+
+    @Test func whatIsTriedAgainAddsUp() throws {
+        var auditor = Auditor(context: world.context)
+        _ = try closeWithARetry()
+        #expect(try finding(.unbalancedBatches, &auditor, at: 0)?.count == 0, "the retry waits")
+        let retry = try #require(try world.prepare(try world.claim(leaseToken: 2)).first).batch
+        world.record([
+            .opened(retry, decided: []),
+            .results(retry.claimed.claim, [PairResult(position: 0, outcome: .accepted, followUp: nil)], slots: 0),
+        ])
+        var another = Auditor(context: world.context)
+        #expect(try finding(.unbalancedBatches, &another, at: 0)?.count == 0, "the retry is done")
+    }
+
+    @Test func aRetryThatIsNowhereIsFoundOnce() throws {
+        var auditor = Auditor(context: world.context)
+        let (event, batch) = try closeWithARetry()
+        try world.connection.execute("DELETE FROM fanfare.batches")
+        let found = try finding(.unbalancedBatches, &auditor, at: 0)
+        #expect(
+            found?.detail
+                == "batch \(batch) of event \(event) has 1 pairs to try again, and 0 are in retry batches"
+        )
+        #expect(try finding(.unbalancedBatches, &auditor, at: 1)?.count == 0, "every closed batch is looked at once")
+    }
+
+    @Test func undecidedPairsInTheLogAreFound() throws {
+        var auditor = Auditor(context: world.context)
+        let (event, _) = try closeWithARetry()
+        try world.connection.execute(
+            "UPDATE fanfare.batch_log SET outcomes = '\\x010002'; DELETE FROM fanfare.batches"
+        )
+        let found = try finding(.unbalancedBatches, &auditor, at: 0)
+        #expect(found?.count == 1)
+        #expect(found?.detail.contains("of event \(event) was closed with 2 pairs undecided") == true)
+    }
+
+    @Test func theLogIsNeverScanned() throws {
+        _ = try world.connection.run(ClosedBatches(day: 1, after: RowPlace(block: 0, row: 0)))
+        _ = try world.connection.run(RetriedPairs(batches: []))
+        let read = try world.connection.column("EXPLAIN EXECUTE closed_batches (1::smallint, '(3,0)')").joined()
+        #expect(read.contains("Tid Range Scan") && !read.contains("Seq Scan"), "\(read)")
+        let retried = try world.connection.column("EXPLAIN EXECUTE retried_pairs ('{1}', '{1}')").joined()
+        #expect(retried.contains("batches_parent") && !retried.contains("Seq Scan"), "\(retried)")
+    }
+}
+
+/// What an audit tells operators.
+@Suite(.database)
+struct AuditReportTests {
+    private let lines = LineLog()
+
+    private func context() -> StageContext {
+        StageContext(
+            logger: Logger(label: "test") { [lines] _ in lines },
+            settings: StageSettings(),
+            database: DatabaseSessions(base: PostgresOptions(url: TestDatabase.current.url)),
+            counters: PipelineCounters()
+        )
+    }
+
+    private static let health = """
+        SELECT name || ' ' || ok || ' ' || detail FROM fanfare.health WHERE name ~ '^audit' ORDER BY name
+        """
+
+    @Test func aChangeIsSaidOnceAndShown() throws {
+        let (world, context) = (try World(), context())
+        var auditor = Auditor(context: context)
+        let event = try world.connection.number(
+            """
+            INSERT INTO fanfare.outbox (type, payload, created_at)
+            VALUES ('e', '{}', clock_timestamp() - interval '5 minutes') RETURNING id
+            """
+        )
+        for look in Int64(0)...3 { try auditor.run(on: world.connection, at: look * Auditor.interval) }
+        let said = "unplanned_events: no planner takes 1 event: \(event)"
+        #expect(lines.all == ["warning: the audit found what should not be: \(said)"])
+        #expect(
+            try world.connection.column(Self.health) == [
+                "audit: overdue_batches true none", "audit: unbalanced_batches true none",
+                "audit: unplanned_events false no planner takes 1 event: \(event)",
+            ]
+        )
+        #expect(context.counters.snapshot.audit["unplanned_events"]?.found == 1)
+        let report = try JSONValue(parsing: context.status.report(context))
+        #expect(report["audit"]?["unplanned_events"]?["found"] == 1)
+        #expect((report["audit"]?["unplanned_events"]?["oldest_seconds"]?.text).flatMap { Int($0) } ?? 0 >= 299)
+        try world.plan()
+        for look in Int64(4)...5 { try auditor.run(on: world.connection, at: look * Auditor.interval) }
+        #expect(lines.all.dropFirst() == ["notice: the audit finds that all is well again: unplanned_events: none"])
+        #expect(try world.connection.column(Self.health).allSatisfy { $0.hasSuffix(" true none") })
+    }
+
+    @Test func whatCannotBeLookedAtAgainStandsForADay() throws {
+        let world = try World()
+        let odd = ClosedBatch(id: 1, eventID: 2, pairs: 1, outcomes: [0], closedDay: 0)
+        let bad = StoreFinding(finding: AuditFinding(unbalanced: [(odd, "is odd")]))
+        let good = StoreFinding(finding: AuditFinding(unbalanced: []))
+        #expect(try world.connection.run(good).map(\.found) == [0])
+        let stored = try world.connection.run(bad)
+        #expect(stored.map(\.found) == [1] && stored.map(\.before) == [0])
+        #expect(try world.connection.run(good).isEmpty)
+        let shown = "audit: unbalanced_batches false batch 1 of event 2 is odd"
+        #expect(try world.connection.column(Self.health) == [shown])
+        try world.connection.execute("UPDATE fanfare.audits SET looked_at = looked_at - interval '25 hours'")
+        let later = try world.connection.run(good)
+        #expect(later.map(\.found) == [0] && later.map(\.before) == [1])
+    }
+}
+
+/// Keeps what is logged at notice and above, with its reason.
+private final class LineLog: LogHandler, Sendable {
+    private let lines = Locked<[String]>([])
+
+    var all: [String] { lines.withLock { $0 } }
+    var metadata: Logger.Metadata {
+        get { [:] }
+        set {}
+    }
+    var logLevel: Logger.Level {
+        get { .notice }
+        set {}
+    }
+
+    subscript(metadataKey _: String) -> Logger.Metadata.Value? {
+        get { nil }
+        set {}
+    }
+
+    func log(event: LogEvent) {
+        let reason = event.metadata?["reason"].map { ": \($0)" } ?? ""
+        lines.withLock { $0.append("\(event.level): \(event.message)" + reason) }
+    }
+}
