@@ -45,7 +45,7 @@ let package = Package(
         .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .target(
             name: "PostgresClient",
-            dependencies: ["CPostgres"],
+            dependencies: ["CPostgres", "Threading"],
             resources: [.embedInCode("schema.sql")],
             swiftSettings: sources
         ),
