@@ -1,6 +1,7 @@
 internal import CPostgres
+internal import Threading
 
-/// Interrupts a connection from any thread.
+/// Watches and interrupts a connection from any thread.
 ///
 /// It may outlive the connection; it then does nothing.
 @safe
@@ -8,6 +9,7 @@ public final class PostgresCanceller: @unchecked Sendable {
     // Sendable: PQcancel only reads the PGcancel and is documented as safe from any thread; WakeSignal is Sendable.
     private let cancel: OpaquePointer?
     private let abandonment: WakeSignal
+    private let askedAt = Locked<ContinuousClock.Instant?>(nil)
 
     init(owning cancel: OpaquePointer?, abandonment: WakeSignal) {
         unsafe self.cancel = unsafe cancel
@@ -16,6 +18,20 @@ public final class PostgresCanceller: @unchecked Sendable {
 
     deinit {
         unsafe PQfreeCancel(cancel)
+    }
+
+    /// Since when the connection waits for the answer to what it sent last; nil while it waits for none.
+    ///
+    /// That the server is at work for so long is one reason, that the link is dead another: this side cannot tell.
+    public var waitingSince: ContinuousClock.Instant? { askedAt.withLock { $0 } }
+
+    func asked() {
+        let now = ContinuousClock.now
+        askedAt.withLock { $0 = now }
+    }
+
+    func answered() {
+        askedAt.withLock { $0 = nil }
     }
 
     /// Asks the server to end the statement that runs now; it then throws `cancelled`.

@@ -75,6 +75,7 @@ private struct Tenure {
     private var lookedAt: Microseconds = 0
     private var cancelsSince = "0"
     private var watch = DeathWatch()
+    private var links = LinkWatch()
 
     init(context: StageContext, on connection: PostgresConnection) throws(PostgresError) {
         self.context = context
@@ -113,6 +114,24 @@ private struct Tenure {
         if now - lookedAt >= Micros.second {
             lookedAt = now
             try rescue(on: connection)
+            try watchLinks(on: connection)
+        }
+    }
+
+    /// Ends the waits of our own sessions for answers that will not come.
+    private mutating func watchLinks(on connection: PostgresConnection) throws(PostgresError) {
+        let waiting = context.database.open.waiting(longerThan: context.database.linkPatience)
+        var atWork: Set<Int32> = []
+        if !waiting.isEmpty {
+            atWork = Set(try connection.run(SessionsAtWork(backendPIDs: waiting.map(\.backendPID))))
+        }
+        for session in links.look(waiting, atWork: atWork) {
+            context.database.open.abandon(session)
+            let waited = (ContinuousClock.now - session.since).inMicroseconds / Micros.millisecond
+            context.logger.warning(
+                "a session waits for an answer that the database is not at work for; it begins anew",
+                metadata: .init([.durationMilliseconds: "\(waited)"])
+            )
         }
     }
 

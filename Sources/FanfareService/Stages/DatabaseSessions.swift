@@ -5,7 +5,8 @@ internal import Threading
 ///
 /// A peer may be silent while TCP notices nothing, since a proxy in between still acknowledges. A session finds that out by
 /// itself only after a statement has had all its time. So statements are parted by the time they may take: the control
-/// session's are trivial and frequent, and when one of them gets no answer, no other session waits any longer.
+/// session's are trivial and frequent, and when one of them gets no answer, no other session waits any longer. While it has
+/// answers it asks whether the server is at work for whoever waits long (``LinkWatch``).
 struct DatabaseSessions: Sendable {
     /// Options without session settings; the password file, if any, is read on every connect.
     let base: PostgresOptions
@@ -13,6 +14,8 @@ struct DatabaseSessions: Sendable {
     let open = OpenSessions()
     /// How long a trivial statement's answer may take: the lease, cancellations, LISTEN.
     var trivialPatience = Duration.seconds(10)
+    /// After how long the control session asks whether the server is at work for a session that waits.
+    var linkPatience = LinkWatch.patience
 
     /// For the statements of the queues: prepared, generic plans, index nested loops.
     func queue(_ stage: String) -> PostgresOptions { options(stage, .queue, Self.patience) }
@@ -72,36 +75,5 @@ struct DatabaseSessions: Sendable {
         options.session = session
         options.responseTimeout = patience
         return options
-    }
-}
-
-/// The sessions that stages have open, so that all can be given up at once.
-final class OpenSessions: Sendable {
-    private let cancellers = Locked<[ObjectIdentifier: PostgresCanceller]>([:])
-
-    /// A session has a connection, in place of the one before.
-    func opened(_ session: Session, _ canceller: PostgresCanceller) {
-        let id = ObjectIdentifier(session)
-        cancellers.withLock { $0[id] = canceller }
-    }
-
-    /// A session has none.
-    func closed(_ session: Session) {
-        let id = ObjectIdentifier(session)
-        cancellers.withLock { $0[id] = nil }
-    }
-
-    /// Gives all connections up without asking the server: who waits for an answer stops waiting, who does not finds it out
-    /// with the next statement, and each opens another one.
-    ///
-    /// - Returns: how many there were.
-    @discardableResult
-    func abandonAll() -> Int {
-        let open = cancellers.withLock { cancellers in
-            defer { cancellers = [:] }
-            return Array(cancellers.values)
-        }
-        for canceller in open { canceller.abandon() }
-        return open.count
     }
 }

@@ -68,7 +68,7 @@ final class Session {
     ) throws(PostgresError) -> PostgresConnection {
         if let connection, !connection.isClosed { return connection }
         let fresh = try PostgresConnection.open(options)
-        register.opened(self, fresh.canceller)
+        register.opened(self, fresh)
         try opened(fresh)
         connection = fresh
         generation += 1

@@ -12,9 +12,13 @@ import Threading
 /// for all.
 @Suite(.database, .timeLimit(.minutes(2)))
 struct SilentDatabaseTests {
-    private static func context(trivialPatience: Duration) -> StageContext {
+    private static func context(
+        trivialPatience: Duration,
+        linkPatience: Duration = LinkWatch.patience
+    ) -> StageContext {
         var database = DatabaseSessions(base: PostgresOptions(url: TestDatabase.current.url))
         database.trivialPatience = trivialPatience
+        database.linkPatience = linkPatience
         return StageContext(
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
             settings: StageSettings(),
@@ -64,6 +68,70 @@ struct SilentDatabaseTests {
         #expect(waiter.outcome == .init(waited: false, connections: 2))
         // The next control session has another owner number.
         try world.connection.waitUntil("SELECT max(id) > 1 FROM fanfare.instances")
+    }
+
+    @Test func whoWaitsAlthoughTheServerIsNotAtWorkWaitsInVain() {
+        var watch = LinkWatch()
+        let (start, later) = (ContinuousClock.now, ContinuousClock.now + .seconds(1))
+        let one = OpenSessions.Waiting(backendPID: 1, since: start)
+        let two = OpenSessions.Waiting(backendPID: 2, since: start)
+        #expect(watch.look([one, two], atWork: [2]).isEmpty, "the answer may be on its way")
+        #expect(watch.look([one, two], atWork: [2]) == [one])
+        let next = OpenSessions.Waiting(backendPID: 1, since: later)
+        #expect(watch.look([next, two], atWork: [2]).isEmpty, "that is another statement")
+        #expect(watch.look([], atWork: []).isEmpty && watch.look([next], atWork: []).isEmpty)
+    }
+
+    @Test func aSessionWhoseLinkIsDeadIsGivenUpAlone() throws {
+        let context = Self.context(trivialPatience: .seconds(10), linkPatience: .milliseconds(100))
+        let world = try World()
+        try world.connection.execute("SELECT pg_advisory_lock(77)")
+        let waiter = Waiter(context)
+        let cutOff = CutOffSession(context)
+        let pid = try #require(cutOff.backend.take()?.first)
+        // Stopped before it is asked: for the server it is idle, like one whose question does not arrive.
+        #expect(kill(pid_t(pid), SIGSTOP) == 0)
+        defer { kill(pid_t(pid), SIGCONT) }
+        cutOff.isCutOff.ring()
+        try world.connection.waitUntil(Self.isBlocked)
+        let control = Controller(context: context)
+        let thread = WorkerThread.start(name: "control") { control.run() }
+        defer {
+            control.stop()
+            thread.join()
+        }
+        cutOff.thread.join()
+        #expect(cutOff.connections == 2)
+        try world.connection.execute("SELECT pg_advisory_unlock(77)")
+        waiter.thread.join()
+        #expect(waiter.outcome == .init(waited: true, connections: 1), "the server is at work for it")
+    }
+}
+
+/// A session that asks for something once it is told that it is cut off, and then again.
+private final class CutOffSession: Sendable {
+    let backend = Mailbox<Int32>()
+    let isCutOff = Bell()
+    let thread: WorkerThread
+    private let made = Locked(0)
+
+    /// How many connections it made.
+    var connections: Int { made.withLock { $0 } }
+
+    init(_ context: StageContext) {
+        let (backend, isCutOff, made) = (backend, isCutOff, made)
+        thread = WorkerThread.start(name: "cut off") {
+            let session = Session(context.database.slices("cut-off"), of: context, stop: StopSignal())
+            _ = session.attempt { connection throws(PostgresError) in
+                backend.put(connection.backendPID)
+                isCutOff.wait(timeout: .seconds(60))
+                try connection.execute("SELECT")
+            }
+            _ = session.attempt { connection throws(PostgresError) in try connection.execute("SELECT") }
+            session.close()
+            let connections = session.generation
+            made.withLock { $0 = connections }
+        }
     }
 }
 

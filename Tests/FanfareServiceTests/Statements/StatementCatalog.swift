@@ -33,6 +33,7 @@ struct StatementCatalog {
         let otherTarget: Int16
         let batch: ClaimedBatch
         let plan: OpenedPlan
+        let backendPID: Int32
     }
 
     private static let owner: Int32 = 7
@@ -85,7 +86,8 @@ struct StatementCatalog {
             target: batches[0].target,
             otherTarget: targets.first { $0.id != batches[0].target }!.id,
             batch: batches[0],
-            plan: plan
+            plan: plan,
+            backendPID: world.connection.backendPID
         )
     }
 
@@ -188,6 +190,7 @@ struct StatementCatalog {
             EnterInstance(daemon: "d", host: "h", pid: 1, version: "v", leaseMicroseconds: 1),
             RenewLease(owner: 1, leaseMicroseconds: 1, leads: ["x"], report: "{}"),
             OtherInstances(owner: 99),
+            SessionsAtWork(backendPIDs: [parts.backendPID]),
             ReleaseClaims(claims: [DoubtfulClaims.Claim(owner: 99, leaseToken: 9)]),
             Rescue(dead: owner),
             NewCancels(since: "0"),

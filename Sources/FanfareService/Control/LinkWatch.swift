@@ -1,0 +1,41 @@
+internal import PostgresClient
+
+/// Tells a long statement from a dead link: who waits for an answer while the server is not at work for it waits in vain.
+struct LinkWatch {
+    /// After how long somebody is asked about.
+    static let patience = Duration.seconds(5)
+
+    private var suspects: Set<OpenSessions.Waiting> = []
+
+    /// Takes a look in.
+    ///
+    /// - Parameters:
+    ///   - waiting: who has waited long.
+    ///   - atWork: for whom the server is at work.
+    /// - Returns: who waits in vain. Not at the first look: the answer may be on its way.
+    mutating func look(_ waiting: [OpenSessions.Waiting], atWork: Set<Int32>) -> [OpenSessions.Waiting] {
+        let idle = waiting.filter { !atWork.contains($0.backendPID) }
+        defer { suspects = Set(idle) }
+        return idle.filter(suspects.contains)
+    }
+}
+
+/// Which of some sessions the server is at work for; those of which it does not tell too.
+struct SessionsAtWork: PostgresStatement {
+    static let name = "sessions_at_work"
+    static let sql = """
+        SELECT pid FROM pg_stat_activity
+        WHERE pid = ANY ($1::int[])
+            AND coalesce(state, 'disabled') NOT IN ('idle', 'idle in transaction', 'idle in transaction (aborted)')
+        """
+
+    let backendPIDs: [Int32]
+
+    func bind(to binds: inout PostgresBinds) {
+        binds.append(backendPIDs)
+    }
+
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int32 {
+        try row.int32(0)
+    }
+}

@@ -1,0 +1,63 @@
+internal import PostgresClient
+internal import Threading
+
+/// The sessions that stages have open, so that one of them can find out for all that the database is silent.
+final class OpenSessions: Sendable {
+    /// One that has waited for an answer for some time.
+    struct Waiting: Hashable, Sendable {
+        let backendPID: Int32
+        let since: ContinuousClock.Instant
+    }
+
+    private struct Entry: Sendable {
+        let backendPID: Int32
+        let canceller: PostgresCanceller
+    }
+
+    private let entries = Locked<[ObjectIdentifier: Entry]>([:])
+
+    /// A session has a connection, in place of the one before.
+    func opened(_ session: Session, _ connection: PostgresConnection) {
+        let id = ObjectIdentifier(session)
+        let entry = Entry(backendPID: connection.backendPID, canceller: connection.canceller)
+        entries.withLock { $0[id] = entry }
+    }
+
+    /// A session has none.
+    func closed(_ session: Session) {
+        let id = ObjectIdentifier(session)
+        entries.withLock { $0[id] = nil }
+    }
+
+    /// Who waits for an answer, and has for some time.
+    func waiting(longerThan patience: Duration) -> [Waiting] {
+        let now = ContinuousClock.now
+        return entries.withLock { Array($0.values) }.compactMap { entry in
+            guard let since = entry.canceller.waitingSince, now - since >= patience else { return nil }
+            return Waiting(backendPID: entry.backendPID, since: since)
+        }
+    }
+
+    /// Gives a connection up, if it still waits for the same answer.
+    func abandon(_ waiting: Waiting) {
+        let entries = entries.withLock { Array($0.values) }
+        for entry in entries
+        where entry.backendPID == waiting.backendPID && entry.canceller.waitingSince == waiting.since {
+            entry.canceller.abandon()
+        }
+    }
+
+    /// Gives all connections up without asking the server: who waits for an answer stops waiting, who does not finds it out
+    /// with the next statement, and each opens another one.
+    ///
+    /// - Returns: how many there were.
+    @discardableResult
+    func abandonAll() -> Int {
+        let open = entries.withLock { entries in
+            defer { entries = [:] }
+            return Array(entries.values)
+        }
+        for entry in open { entry.canceller.abandon() }
+        return open.count
+    }
+}
