@@ -41,7 +41,7 @@ struct DaemonFaultTests {
             #expect(audit.count("unknown") <= Self.kills * Rig.unrecorded)
         } else {
             #expect(audit.duplicates <= Self.kills * Rig.unrecorded)
-            #expect(audit.count("accepted") == audit.expected.count)
+            #expect(audit.count("accepted") == audit.expected)
             let bound = Soak.choose(10_000, soak: 5000)
             #expect(rescues.allSatisfy { $0 <= bound })
         }
@@ -78,7 +78,7 @@ struct DaemonFaultTests {
         let kills = Soak.choose(2, soak: 10)
         try await rig.emit(1, to: audience)
         for kill in 1...kills {
-            let share = audience.tokens.count * kill / (kills + 2)
+            let share = audience.devices * kill / (kills + 2)
             // Whoever plans it: all of them may be.
             try await rig.until(
                 """
@@ -124,7 +124,7 @@ struct DaemonFaultTests {
         try await rig.pushes(moreThan: 500)
         let audit = try await rig.audit(audience, events: rig.settle(traffic))
         let stale = try await rig.ledger(of: audience).filter {
-            $0.authority == victim.authority && $0.nanoseconds > woken && owned.contains($0.pair)
+            $0.daemon == victim.number && $0.nanoseconds > woken && owned.contains($0.pair)
         }
         audit.report(
             fault,
@@ -205,7 +205,7 @@ struct DaemonFaultTests {
         let patience = ContinuousClock.now + .seconds(30)
         while ContinuousClock.now < patience {
             let first = try await rig.millisecondsToFirstPush(after: died, of: audience) {
-                owned.contains($0.pair) && $0.authority != victim.authority
+                owned.contains($0.pair) && $0.daemon != victim.number
             }
             if let first { return first }
             try await rig.pushes(moreThan: 20)

@@ -2,64 +2,80 @@ import Testing
 
 /// A checker that finds nothing proves nothing.
 @Suite struct DeliveryAuditTests {
-    private static func audit() -> DeliveryAudit {
-        var audit = DeliveryAudit()
-        audit.expect(event: 1, tokens: ["a", "b"])
-        return audit
-    }
+    private static let audit = DeliveryAudit(devices: 2, events: 1)
 
     @Test func whatWentWellIsClean() {
-        var audit = Self.audit()
-        for token in ["a", "b"] {
-            audit.receive(Pair(event: 1, token: token), .accepted)
-            audit.record(Pair(event: 1, token: token), outcome: "accepted")
+        var audit = Self.audit
+        for device in 1...2 {
+            audit.receive(Pair(event: 1, device: device), .accepted)
+            audit.record(Pair(event: 1, device: device), outcome: "accepted")
         }
         #expect(audit.lost.isEmpty && audit.unexpected.isEmpty && audit.unrecorded.isEmpty)
         #expect(audit.recordedTwice.isEmpty && audit.contradicted.isEmpty && audit.wronglyPruned.isEmpty)
-        #expect(audit.sent == 2 && audit.duplicates == 0)
+        #expect(audit.expected == 2 && audit.sent == 2 && audit.duplicates == 0 && audit.count("accepted") == 2)
     }
 
     @Test func whatIsRecordedButNeverCameIsLost() {
-        var audit = Self.audit()
-        audit.receive(Pair(event: 1, token: "a"), .accepted)
-        audit.record(Pair(event: 1, token: "b"), outcome: "accepted")
-        #expect(audit.lost == [Pair(event: 1, token: "b")])
-        #expect(audit.unrecorded == [Pair(event: 1, token: "a")])
+        var audit = Self.audit
+        audit.receive(Pair(event: 1, device: 1), .accepted)
+        audit.record(Pair(event: 1, device: 2), outcome: "accepted")
+        #expect(audit.lost == [Pair(event: 1, device: 2)])
+        #expect(audit.unrecorded == [Pair(event: 1, device: 1)])
+    }
+
+    @Test func whatWasNeverHeardOfIsLost() {
+        var audit = Self.audit
+        #expect(audit.lost.count == 2 && audit.unrecorded.count == 2)
+        audit.receive(Pair(event: 1, device: 2), .accepted)
+        audit.events = 2
+        #expect(audit.lost == [Pair(event: 2, device: 1), Pair(event: 2, device: 2), Pair(event: 1, device: 1)])
     }
 
     @Test func whatEndsOtherwiseByItsOwnWordIsNotLost() {
-        var audit = Self.audit()
-        audit.record(Pair(event: 1, token: "a"), outcome: "unknown")
-        audit.record(Pair(event: 1, token: "b"), outcome: "expired")
+        var audit = Self.audit
+        audit.record(Pair(event: 1, device: 1), outcome: "unknown")
+        audit.record(Pair(event: 1, device: 2), outcome: "expired")
         #expect(audit.lost.isEmpty)
     }
 
     @Test func repeatsAreCountedByWhatTheProviderProcessed() {
-        var audit = Self.audit()
-        let pair = Pair(event: 1, token: "a")
+        var audit = Self.audit
+        let pair = Pair(event: 1, device: 1)
         for fate in [ReceivedFate.rejected(503), .notProcessed, .unanswered, .accepted] { audit.receive(pair, fate) }
         #expect(audit.duplicates == 1 && audit.acceptedTwice == 0)
-        audit.receive(pair, .accepted)
+        audit.receive(pair, .accepted, daemon: 7, nanoseconds: 5)
         #expect(audit.duplicates == 2 && audit.acceptedTwice == 1)
+        #expect(audit.repeats.last?.daemon == 7 && audit.repeats.last?.nanoseconds == 5)
+    }
+
+    @Test func repeatsAreLaidAtTheDoorOfWhoSentBefore() {
+        var audit = Self.audit
+        let pair = Pair(event: 1, device: 2)
+        for daemon: UInt16 in [3, 3, 4] { audit.receive(pair, .accepted, daemon: daemon) }
+        #expect(audit.repeats.map(\.previous) == [3, 3] && audit.repeats.map(\.daemon) == [3, 4])
     }
 
     @Test func whatNobodyAskedForIsFound() {
-        var audit = Self.audit()
-        audit.receive(Pair(event: 2, token: "a"), .accepted)
-        audit.record(Pair(event: 1, token: "c"), outcome: "accepted")
-        #expect(audit.unexpected == [Pair(event: 2, token: "a"), Pair(event: 1, token: "c")])
+        var audit = Self.audit
+        audit.receive(Pair(event: 2, device: 1), .rejected(400))
+        audit.record(Pair(event: 1, device: 3), outcome: "accepted")
+        #expect(audit.unexpected == [Pair(event: 1, device: 3), Pair(event: 2, device: 1)])
     }
 
-    @Test func twoOutcomesAndWrongOnesAreFound() {
-        var audit = Self.audit()
-        let pair = Pair(event: 1, token: "a")
+    @Test(arguments: [["accepted", "expired"], ["expired", "accepted"]])
+    func twoOutcomesAndWrongOnesAreFound(outcomes: [String]) {
+        var audit = Self.audit
+        let pair = Pair(event: 1, device: 1)
         audit.receive(pair, .accepted)
-        audit.record(pair, outcome: "accepted")
-        audit.record(pair, outcome: "expired")
+        for outcome in outcomes { audit.record(pair, outcome: outcome) }
         #expect(audit.recordedTwice == [pair] && audit.contradicted == [pair])
-        audit.dead = ["b"]
-        audit.disabled("a")
-        audit.disabled("b")
-        #expect(audit.wronglyPruned == ["a"])
+    }
+
+    @Test func onlyTheDeadMayBeDisabled() {
+        var audit = Self.audit
+        audit.dead = [2]
+        audit.disabled(1)
+        audit.disabled(2)
+        #expect(audit.wronglyPruned == [1] && audit.pruned == 2)
     }
 }

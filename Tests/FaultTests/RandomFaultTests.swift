@@ -1,97 +1,128 @@
 import Foundation
-import PostgresClient
-import PrivateCluster
 import TestKit
 import Testing
 
 /// One fault after the other, at random, without a pause between them.
-@Suite(.rig, .serialized, .timeLimit(.minutes(Soak.choose(5, soak: 120))))
+@Suite(.rig, .serialized, .timeLimit(.minutes(Soak.choose(5, soak: 30 + 2 * Soak.minutes))))
 struct RandomFaultTests {
-    private enum Harm: String, CaseIterable {
-        case kill = "kill -9"
-        case restart = "immediate restart"
-        case terminate = "sessions terminated"
-        case databaseLink = "database link reset"
-        case providerLink = "provider link reset"
-        case goAway = "GOAWAY"
-        case refuse = "REFUSED_STREAM"
-        case stop = "SIGTERM"
-    }
-
-    /// What the promise allows to be repeated.
-    private struct Toll {
-        var counts: [Harm: Int] = [:]
-        /// Answers that were lost with their connections are at most what a daemon has in flight.
-        var allowed = 0
-    }
-
     @Test func anyNumberOfFaultsInARow() async throws {
         let rig = try Rig.current
-        try await rig.sandbox.setFaults(slow)
-        let fault = "random faults in a row"
-        let audience = try await rig.audience("random", devices: 20)
-        let traffic = rig.traffic(to: audience, perSecond: 20)
+        try await rig.sandbox.setFaults(Harm.slow)
+        var run = try await RandomRun(rig)
         try await rig.pushes(moreThan: 200)
-        let before = try rig.resources()
-        var toll = Toll()
-        let end = ContinuousClock.now + .seconds(Soak.choose(15, soak: Soak.minutes * 60))
-        while ContinuousClock.now < end {
-            let harm = Harm.allCases[rig.random(0...Harm.allCases.count - 1)]
-            toll.counts[harm, default: 0] += 1
-            toll.allowed += try await play(harm, rig)
-            try await rig.serve(3)
-            try await rig.pushes(moreThan: rig.random(50...400))
-        }
-        try await rig.sandbox.setFaults("[]")
-        let after = try rig.resources()
-        let audit = try await rig.audit(audience, events: rig.settle(traffic, seconds: 120))
-        let played = toll.counts.sorted { $0.key.rawValue < $1.key.rawValue }.map { "\($0.value) × \($0.key.rawValue)" }
-        audit.report(
-            fault,
-            "\(played.joined(separator: ", ")), memory \(before.megabytes) to \(after.megabytes) MiB, descriptors \(before.descriptors) to \(after.descriptors)"
+        while !run.isOver { try await run.step() }
+        try await run.finish()
+    }
+}
+
+/// A run of random faults: what is pushed meanwhile, what was done, and what was seen of it.
+private struct RandomRun {
+    private static let fault = "random faults in a row"
+    private static let length = Duration.seconds(Soak.choose(15, soak: Soak.minutes * 60))
+    /// How often it says how it goes.
+    private static let interval = length / 12
+
+    private let rig: Rig
+    private let once: Traffic
+    private let least: Traffic
+    private let start = ContinuousClock.now
+    private var toll = Toll()
+    private var said = 0
+    /// Of the first daemon, which lives through it all: by interval.
+    private var vitals: [Vitals] = []
+    private var samples: [Vitals] = []
+
+    init(_ rig: Rig) async throws {
+        self.rig = rig
+        let devices = Soak.choose(20, soak: 40)
+        let perSecond = Soak.choose(10, soak: 12)
+        least = rig.traffic(to: try await rig.audience("random", devices: devices), perSecond: perSecond)
+        once = rig.traffic(
+            to: try await rig.audience("random-once", devices: devices, #""delivery": "at_most_once""#),
+            perSecond: perSecond
         )
-        audit.expectNothingLost(fault)
-        #expect(audit.duplicates <= toll.allowed)
-        // Daemons come and go: what is compared is any of now with any of then.
-        #expect(after.descriptors <= before.descriptors + 20)
-        #expect(after.megabytes <= before.megabytes * 2)
     }
 
-    private let slow = #"[{"do": "slow", "ms": 100}]"#
+    /// Whether there was enough of it; a slow machine gets half as much time again.
+    var isOver: Bool {
+        let elapsed = ContinuousClock.now - start
+        guard elapsed >= Self.length else { return false }
+        return !Soak.isOn || hasEnough || elapsed >= Self.length * 1.5
+    }
 
-    /// Does one harm; returns how many repeats it may cause.
-    private func play(_ harm: Harm, _ rig: Rig) async throws -> Int {
-        let daemon = rig.daemons[rig.random(0...2)]
-        switch harm {
-        case .kill:
-            await rig.end(daemon, by: SIGKILL)
-            return Rig.unrecorded
-        case .stop:
-            #expect(await rig.end(daemon, by: SIGTERM) == 0)
-            return 0
-        case .restart:
-            try await onThread { try rig.cluster.restart(.immediate) }
-            return 3 * Rig.unrecorded
-        case .terminate:
-            try await rig.sql { connection in
-                try connection.execute(
-                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'fanfare %'"
-                )
-            }
-            return 3 * Rig.unrecorded
-        case .databaseLink:
-            daemon.database.reset()
-            return Rig.unrecorded
-        case .providerLink:
-            daemon.provider.reset()
-            return Rig.unrecorded
-        case .goAway:
-            try await rig.sandbox.setFaults(#"[{"do": "goaway", "total": 3}, {"do": "slow", "ms": 100}]"#)
-            return 0
-        case .refuse:
-            try await rig.sandbox.setFaults(#"[{"do": "refuse", "total": 50}, {"do": "slow", "ms": 100}]"#)
-            return 0
+    /// What an hour is to show, in proportion.
+    private var hasEnough: Bool {
+        let pairs = least.count * least.audience.devices + once.count * once.audience.devices
+        return pairs >= 2_000_000 * Soak.minutes / 60 && toll.counts[.kill, default: 0] >= 200 * Soak.minutes / 60
+            && toll.counts[.restart, default: 0] >= 50 * Soak.minutes / 60
+    }
+
+    /// Does one harm, and lets the daemons work on.
+    mutating func step() async throws {
+        try await toll.play(.any(rig), on: rig)
+        try await rig.serve(3, seconds: Soak.choose(30, soak: 120))
+        let pushes = Soak.choose(rig.random(50...400), soak: rig.random(400...3000))
+        try await rig.pushes(moreThan: pushes, seconds: Soak.choose(60, soak: 300))
+        if let survivor = rig.daemons.first(where: { $0.index == 0 }) {
+            samples.append(try Vitals(of: survivor.process.processID))
         }
+        if ContinuousClock.now - start >= Self.interval * (said + 1) { try await sayHowItGoes() }
+    }
+
+    private mutating func sayHowItGoes() async throws {
+        let elapsed = (ContinuousClock.now - start).components.seconds
+        while Self.interval * (said + 1) <= ContinuousClock.now - start { said += 1 }
+        guard let now = Vitals.median(of: samples) else { return }
+        samples = []
+        vitals.append(now)
+        var (least, once) = (DeliveryAudit(devices: least.audience.devices), DeliveryAudit(devices: once.audience.devices))
+        try await rig.readLedger(of: self.least.audience, into: &least)
+        try await rig.readLedger(of: self.once.audience, into: &once)
+        let checker = try Vitals(of: ProcessInfo.processInfo.processIdentifier)
+        report(
+            "fault: \(Self.fault), after \(elapsed) s: sent \(least.sent) + \(once.sent) at most once, "
+                + "repeated \(least.duplicates) + \(once.duplicates), \(toll.description); "
+                + "the first daemon has \(now.description), the checker \(checker.description)"
+        )
+    }
+
+    /// Waits until all is sent, and compares.
+    mutating func finish() async throws {
+        if vitals.isEmpty || !samples.isEmpty { try await sayHowItGoes() }
+        try await rig.sandbox.setFaults("[]")
+        await once.stop()
+        await least.stop()
+        let patience = Soak.choose(120, soak: 900)
+        let audits = [
+            try await rig.audit(least.audience, events: rig.settle(least, seconds: patience)),
+            try await rig.audit(once.audience, events: rig.settle(once, seconds: patience)),
+        ]
+        let memory = vitals.first.flatMap { first in
+            vitals.last.map { "the first daemon had \(first.description) at first, \($0.description) at last" }
+        }
+        audits[0].report(Self.fault, "\(toll.description), \(memory ?? "")")
+        audits[1].report(Self.fault + ", at most once", "unknown \(audits[1].count("unknown"))")
+        judge(audits[0], audits[1])
+    }
+
+    private func judge(_ least: DeliveryAudit, _ once: DeliveryAudit) {
+        let byKill = toll.repeatsByKill(in: least.repeats + once.repeats)
+        if !byKill.isEmpty {
+            report(
+                "fault: kill -9 among them, \(byKill.count) times: repeated \(byKill.reduce(0, +) / byKill.count) "
+                    + "each, at most \(byKill.max() ?? 0), W \(Rig.unrecorded)"
+            )
+        }
+        least.expectNothingLost(Self.fault)
+        once.expectNothingLost(Self.fault)
+        #expect(once.duplicates == 0, "at most once")
+        #expect(least.duplicates <= toll.allowed)
+        #expect(least.count("accepted") == least.expected)
+        #expect(byKill.allSatisfy { $0 <= Rig.unrecorded }, "no kill repeats more than W")
+        #expect(!Soak.isOn || hasEnough, "faults and pairs were as many as an hour is to show")
+        guard let first = vitals.first, let last = vitals.last else { return }
+        #expect(last.descriptors <= first.descriptors + 10)
+        #expect(last.megabytes <= first.megabytes * 1.25 + 4)
     }
 }
 
@@ -99,23 +130,5 @@ extension Soak {
     /// How long random faults go on in a long run: `FANFARE_FAULT_MINUTES`, or an hour.
     static var minutes: Int {
         ProcessInfo.processInfo.environment["FANFARE_FAULT_MINUTES"].flatMap { Int($0) } ?? 60
-    }
-}
-
-extension Rig {
-    /// The most memory and file descriptors that any daemon has now.
-    func resources() throws -> (megabytes: Int, descriptors: Int) {
-        var most = (megabytes: 0, descriptors: 0)
-        for daemon in daemons {
-            let folder = "/proc/\(daemon.process.processID)"
-            let status = try String(contentsOfFile: folder + "/status", encoding: .utf8)
-            let kilobytes = status.firstMatch(of: /VmRSS:\s+([0-9]+) kB/).flatMap { Int($0.1) } ?? 0
-            most.megabytes = max(most.megabytes, kilobytes / 1024)
-            most.descriptors = max(
-                most.descriptors,
-                try FileManager.default.contentsOfDirectory(atPath: folder + "/fd").count
-            )
-        }
-        return most
     }
 }

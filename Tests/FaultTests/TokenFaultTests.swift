@@ -34,18 +34,18 @@ struct TokenFaultTests {
             """,
             seconds: 30
         )
-        let audit = try await rig.audit(audience, events: 1, dead: verdict.prunes ? Set(audience.tokens) : [])
-        audit.report(fault, "disabled \(try await disabled(audience, rig).count) of 20")
+        let audit = try await rig.audit(audience, events: 1, dead: verdict.prunes ? Set(1...audience.devices) : [])
+        audit.report(fault, "disabled \(try await rig.disabled(audience).count) of 20")
         #expect(audit.wronglyPruned.isEmpty)
         #expect(audit.unrecorded.isEmpty && audit.unexpected.isEmpty)
-        #expect(try await disabled(audience, rig).count == (verdict.prunes ? 20 : 0))
+        #expect(try await rig.disabled(audience).count == (verdict.prunes ? 20 : 0))
     }
 
     @Test func aNewRegistrationWinsTheRaceAgainstA410() async throws {
         let rig = try Rig.current
         let fault = "410 racing a new registration"
         let audience = try await rig.audience("race", devices: 40)
-        let again = Set(audience.tokens.prefix(20))
+        let again = Set(1...20)
         // Registered before the answer, and after the moment it speaks of.
         try await rig.hold(seconds: 1)
         let spoken = Int(Date().timeIntervalSince1970 * 1000)
@@ -56,8 +56,12 @@ struct TokenFaultTests {
         try await rig.emit(1, to: audience)
         _ = try await rig.sandbox.awaitCounts(received: before + 1)
         try await rig.sql { connection in
-            for token in again {
-                _ = try connection.query("SELECT fanfare.register_device($1, 'apns', $2)", Rig.app, token)
+            for device in again {
+                _ = try connection.query(
+                    "SELECT fanfare.register_device($1, 'apns', $2)",
+                    Rig.app,
+                    audience.token(of: device)
+                )
             }
         }
         try await rig.until(
@@ -69,11 +73,11 @@ struct TokenFaultTests {
         try await rig.sandbox.setFaults("[]")
         try await rig.sql { try $0.execute("UPDATE fanfare.batches SET not_before = clock_timestamp()") }
         try await rig.untilIdle()
-        let kept = Set(audience.tokens).subtracting(try await disabled(audience, rig))
+        let kept = Set(1...audience.devices).subtracting(try await rig.disabled(audience))
         // Whoever registered again while the old answer was under way is reached by the next event.
         try await rig.sql { try Traffic.emit(2, to: audience, on: $0) }
         try await rig.untilIdle()
-        let reached = Set(try await rig.ledger(of: audience).filter { $0.fate == .accepted }.map(\.pair.token))
+        let reached = Set(try await rig.ledger(of: audience).filter { $0.fate == .accepted }.map(\.pair.device))
         report(
             "fault: \(fault): 40 answers, 20 registered again meanwhile, disabled \(40 - kept.count), then reached \(reached.count)"
         )
@@ -96,10 +100,10 @@ struct TokenFaultTests {
             seconds: 20
         )
         let refused = Set(
-            try await rig.ledger(of: audience).filter { $0.fate == .rejected(400) }.map(\.pair.token)
+            try await rig.ledger(of: audience).filter { $0.fate == .rejected(400) }.map(\.pair.device)
         )
         let audit = try await rig.audit(audience, events: 1, dead: refused)
-        let pruned = try await disabled(audience, rig).count
+        let pruned = try await rig.disabled(audience).count
         let alarms = try await rig.sql { connection in
             try connection.query("SELECT string_agg(name, ' ') FROM fanfare.alarms").rows[0][0] ?? ""
         }
@@ -109,20 +113,10 @@ struct TokenFaultTests {
         // Nobody judges fewer than 1,000 answers; what the daemons have in flight then comes on top.
         #expect(pruned <= 1000 + 3 * Rig.unrecorded, "the fuse holds")
         #expect(pruned < refused.count)
-        #expect(audit.count("accepted") == audience.tokens.count - refused.count)
+        #expect(audit.count("accepted") == audience.devices - refused.count)
     }
 
     private func gone(_ audience: Audience, _ field: String) -> String {
         #"[{"match": {"token": "^\#(audience.prefix)"}, "do": "status", "status": 410, "reason": "Unregistered"\#(field)}]"#
-    }
-
-    private func disabled(_ audience: Audience, _ rig: Rig) async throws -> Set<String> {
-        try await rig.sql { connection in
-            let rows = try connection.query(
-                "SELECT token FROM fanfare.devices WHERE disabled_at IS NOT NULL AND token LIKE $1",
-                audience.prefix + "%"
-            ).rows
-            return Set(rows.compactMap { $0[0] })
-        }
     }
 }

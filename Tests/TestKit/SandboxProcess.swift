@@ -50,11 +50,14 @@ public final class SandboxProcess: Sendable {
 
     /// What was received after the entry `number` up to now, oldest first.
     ///
-    /// - Parameter number: the number of the last entry already seen; 0 for all.
+    /// - Parameters:
+    ///   - number: the number of the last entry already seen; 0 for all.
+    ///   - limit: the most entries to return; nil for all.
     /// - Returns: the entries.
     /// - Throws: if the sandbox does not answer, or keeps counts only.
-    public func received(after number: Int = 0) async throws -> [ReceivedPush] {
-        try Self.decodeLines(await control("GET", "/received?after=\(number)"))
+    public func received(after number: Int = 0, limit: Int? = nil) async throws -> [ReceivedPush] {
+        let limit = limit.map { "&limit=\($0)" } ?? ""
+        return try Self.decodeLines(await control("GET", "/received?after=\(number)\(limit)"))
     }
 
     /// Waits until enough was received; the sandbox does the waiting.

@@ -1,7 +1,7 @@
-/// One push that is to reach one device: the number of the event in its payload, and the token.
+/// One push that is to reach one device: the number of the event in its payload, and that of the device in its token.
 struct Pair: Hashable {
     let event: Int
-    let token: String
+    let device: Int
 }
 
 /// What the simulated provider says became of a request.
@@ -11,88 +11,166 @@ enum ReceivedFate: Equatable {
     case unanswered
     /// The provider said that it did not process it.
     case notProcessed
-    case rejected(Int)
+    case rejected(UInt16)
+}
+
+/// A request for a pair that a daemon had sent a processed request for before.
+struct Repeat {
+    /// Numbers of the daemons of the request before, and of this one.
+    let previous: UInt16
+    let daemon: UInt16
+    let nanoseconds: UInt64
 }
 
 /// Compares what was to be sent with what the provider received and with what the database says.
 ///
-/// All are multisets of pairs; the provider's ledger is the witness, since no daemon can write it.
+/// All are multisets of pairs; the provider's ledger is the witness, since no daemon can write it. Each pair takes some
+/// bytes of one array, so that there may be millions.
 struct DeliveryAudit {
-    private(set) var expected: Set<Pair> = []
-    private(set) var unexpected: [Pair] = []
-    private var accepted: [Pair: Int] = [:]
-    private var delivered: [Pair: Int] = [:]
-    /// Final outcomes by pair; a list, since two of them are a mistake.
-    private var outcomes: [Pair: [String]] = [:]
-    /// Tokens that the provider's answers allow to be disabled.
-    var dead: Set<String> = []
-    private(set) var wronglyPruned: Set<String> = []
+    private struct Cell {
+        var requests: UInt8 = 0
+        var accepted: UInt8 = 0
+        var delivered: UInt8 = 0
+        /// 1 and more: the final outcome, by its place in `names`.
+        var outcome: UInt8 = 0
+        /// Who sent the last request that was processed.
+        var daemon: UInt16 = 0
+    }
 
-    /// Notes what is to be sent.
-    mutating func expect(event: Int, tokens: some Sequence<String>) {
-        for token in tokens { expected.insert(Pair(event: event, token: token)) }
+    /// How many devices get each event, numbered from 1.
+    let devices: Int
+    /// How many events were emitted, numbered from 1.
+    var events: Int
+    /// By event, and by device within an event.
+    private var cells: [Cell] = []
+    /// What nobody can have asked for, whatever is emitted.
+    private var strange: [Pair] = []
+    private var names: [String] = []
+    private(set) var recordedTwice: [Pair] = []
+    /// Requests beyond the first for the same pair, of those that the provider processed.
+    private(set) var repeats: [Repeat] = []
+    /// Those of them that came although the first one had been answered.
+    private(set) var acceptedTwice = 0
+    /// Devices that the provider's answers allow to be disabled.
+    var dead: Set<Int> = []
+    private(set) var wronglyPruned: Set<Int> = []
+    private(set) var pruned = 0
+
+    /// Begins a comparison.
+    ///
+    /// - Parameters:
+    ///   - devices: how many get each event.
+    ///   - events: how many were emitted; may be said later.
+    init(devices: Int, events: Int = 0) {
+        self.devices = devices
+        self.events = events
     }
 
     /// Notes a request in the ledger.
-    mutating func receive(_ pair: Pair, _ fate: ReceivedFate) {
-        guard expected.contains(pair) else {
-            unexpected.append(pair)
-            return
+    mutating func receive(_ pair: Pair, _ fate: ReceivedFate, daemon: UInt16 = 0, nanoseconds: UInt64 = 0) {
+        guard let place = place(of: pair) else { return }
+        cells[place].requests = cells[place].requests.oneMore
+        guard fate == .accepted || fate == .unanswered else { return }
+        if cells[place].delivered > 0 {
+            repeats.append(Repeat(previous: cells[place].daemon, daemon: daemon, nanoseconds: nanoseconds))
         }
-        switch fate {
-        case .accepted:
-            accepted[pair, default: 0] += 1
-            delivered[pair, default: 0] += 1
-        case .unanswered: delivered[pair, default: 0] += 1
-        case .notProcessed, .rejected: break
-        }
+        cells[place].delivered = cells[place].delivered.oneMore
+        cells[place].daemon = daemon
+        guard fate == .accepted else { return }
+        if cells[place].accepted > 0 { acceptedTwice += 1 }
+        cells[place].accepted = cells[place].accepted.oneMore
     }
 
     /// Notes a final outcome in the database.
     mutating func record(_ pair: Pair, outcome: String) {
-        guard expected.contains(pair) else {
-            unexpected.append(pair)
-            return
-        }
-        outcomes[pair, default: []].append(outcome)
+        guard let place = place(of: pair) else { return }
+        if cells[place].outcome > 0 { recordedTwice.append(pair) }
+        let name = names.firstIndex(of: outcome) ?? names.count
+        if name == names.count { names.append(outcome) }
+        let isContradiction = cells[place].outcome > 0 && outcome == "accepted"
+        // Of two the stranger one is kept, to be found.
+        if !isContradiction { cells[place].outcome = UInt8(name + 1) }
     }
 
     /// Notes a disabled device.
-    mutating func disabled(_ token: String) {
-        if !dead.contains(token) { wronglyPruned.insert(token) }
+    mutating func disabled(_ device: Int) {
+        pruned += 1
+        if !dead.contains(device) { wronglyPruned.insert(device) }
+    }
+
+    /// How many pairs were to be sent.
+    var expected: Int { events * devices }
+
+    /// Pairs that were sent or recorded and that nobody asked for.
+    var unexpected: [Pair] {
+        strange + pairs(from: expected, to: cells.count) { $0.requests > 0 || $0.outcome > 0 }
     }
 
     /// Pairs that reached the provider.
-    var sent: Int { delivered.count }
+    var sent: Int { cells.count { $0.delivered > 0 } }
 
     /// Pairs that never reached the provider and whose outcome does not say so.
     var lost: [Pair] {
-        expected.filter { pair in
-            accepted[pair] == nil && !(outcomes[pair]?.contains { $0 != "accepted" } ?? false)
-        }
+        let accepted = code("accepted")
+        return missing
+            + pairs { $0.accepted == 0 && ($0.outcome == 0 || $0.outcome == accepted) }
     }
 
     /// Pairs without any final outcome.
-    var unrecorded: [Pair] { expected.filter { outcomes[$0] == nil } }
-
-    /// Pairs with more than one final outcome.
-    var recordedTwice: [Pair] { outcomes.filter { $0.value.count > 1 }.map(\.key) }
+    var unrecorded: [Pair] { missing + pairs { $0.outcome == 0 } }
 
     /// Pairs that the provider accepted while the database says something else.
     ///
     /// `unknown` is the honest word where no answer came.
     var contradicted: [Pair] {
-        outcomes.filter { pair, outcomes in
-            accepted[pair] != nil && outcomes.contains { $0 != "accepted" && $0 != "unknown" }
-        }.map(\.key)
+        let honest = [0, code("accepted"), code("unknown")]
+        return pairs { $0.accepted > 0 && !honest.contains($0.outcome) }
     }
 
-    /// Requests beyond the first for the same pair, of those that the provider processed.
-    var duplicates: Int { delivered.values.reduce(0) { $0 + $1 - 1 } }
-
-    /// Those of them that came although the first one had been answered.
-    var acceptedTwice: Int { accepted.values.reduce(0) { $0 + $1 - 1 } }
+    /// How many requests were repeated.
+    var duplicates: Int { repeats.count }
 
     /// How many pairs ended so.
-    func count(_ outcome: String) -> Int { outcomes.values.filter { $0.contains(outcome) }.count }
+    func count(_ outcome: String) -> Int {
+        guard let code = code(outcome) else { return 0 }
+        return cells.count { $0.outcome == code }
+    }
+
+    private func code(_ outcome: String) -> UInt8? {
+        names.firstIndex(of: outcome).map { UInt8($0 + 1) }
+    }
+
+    /// Pairs beyond all that was heard of.
+    private var missing: [Pair] {
+        cells.count < expected ? (cells.count..<expected).map(pair) : []
+    }
+
+    /// The expected pairs, or those of a range, whose cells are as wanted.
+    private func pairs(from: Int = 0, to end: Int? = nil, where isMeant: (Cell) -> Bool) -> [Pair] {
+        let end = end ?? min(cells.count, expected)
+        guard from < end else { return [] }
+        return (from..<end).filter { isMeant(cells[$0]) }.map(pair)
+    }
+
+    private func pair(_ place: Int) -> Pair {
+        Pair(event: place / devices + 1, device: place % devices + 1)
+    }
+
+    /// The place of a pair's cell, made if need be; nil for a device or an event that cannot be.
+    private mutating func place(of pair: Pair) -> Int? {
+        guard 1...devices ~= pair.device, 1...1_000_000 ~= pair.event else {
+            strange.append(pair)
+            return nil
+        }
+        let place = (pair.event - 1) * devices + pair.device - 1
+        if place >= cells.count {
+            cells.append(contentsOf: repeatElement(Cell(), count: pair.event * devices - cells.count))
+        }
+        return place
+    }
+}
+
+extension UInt8 {
+    /// One more, or as many as there can be.
+    fileprivate var oneMore: UInt8 { self == .max ? self : self + 1 }
 }

@@ -17,33 +17,24 @@ extension Rig {
         platform: String = "apns",
         _ more: String = ""
     ) async throws -> Audience {
-        let prefix = String(random(0x1000_0000_0000...0xffff_ffff_ffff), radix: 16)
+        let number = UInt64(random(0x1000_0000_0000...0xffff_ffff_ffff))
+        let audience = Audience(name: name, number: number, devices: devices, platform: platform)
         let rest = more.isEmpty ? "" : ", " + more
         let rule = """
             {"app": "\(Self.app)", "name": "\(name)", "event": "\(name)", "to": {"topic": "\(name)"},
             "message": {"notification": {"title": "T", "body": "\(Self.secret) {{n}}"}, "data": {"n": "{{n}}"}}\(rest)}
             """
-        let tokens = try await sql { connection in
-            // FCM's tokens are longer than this and hold a colon; the sandbox wants no more than that of them.
-            let shape =
-                platform == "fcm"
-                ? "'\(prefix)' || ':' || lpad(to_hex(g), 140, '0')" : "'\(prefix)' || lpad(to_hex(g), 52, '0')"
-            let rows = try connection.query(
-                """
-                WITH made AS MATERIALIZED (
-                    SELECT \(shape) AS token, fanfare.register_device('\(Self.app)', '\(platform)', \(shape), 'user-' || g) AS id
-                    FROM generate_series(1, \(devices)) AS g
+        try await sql { connection in
+            // Not a million in one statement, which would hold their locks in memory.
+            for first in stride(from: 1, through: devices, by: 50_000) {
+                try connection.execute(
+                    """
+                    SELECT fanfare.subscribe(array_agg(fanfare.register_device('\(Self.app)', '\(platform)', \(audience.tokenOfDevice("g")), 'user-' || g)), '\(name)')
+                    FROM generate_series(\(first), \(min(first + 49_999, devices))) AS g
+                    """
                 )
-                SELECT token FROM made
-                """
-            ).rows
-            try connection.execute(
-                """
-                SELECT fanfare.subscribe(array_agg(id), '\(name)') FROM fanfare.devices WHERE token LIKE '\(prefix)%'
-                """
-            )
+            }
             _ = try connection.query("SELECT fanfare.put_rule($1::jsonb)", rule)
-            return rows.compactMap { $0[0] }
         }
         try await until(
             """
@@ -52,7 +43,7 @@ extension Rig {
             """,
             seconds: 20
         )
-        return Audience(name: name, prefix: prefix, tokens: tokens)
+        return audience
     }
 
     /// Emits numbered events at a steady rate until told to stop.
@@ -101,7 +92,7 @@ extension Rig {
         return try await sql { connection in
             let rows = try connection.query(
                 """
-                SELECT e.payload->>'n', v.token
+                SELECT e.payload->>'n', \(Audience.deviceNumber("v.token"))
                 FROM fanfare.batches AS b
                 JOIN fanfare.instances AS i ON i.id = b.owner AND i.pid = \(processID)
                 CROSS JOIN LATERAL unnest(
@@ -113,7 +104,9 @@ extension Rig {
             ).rows
             return Set(
                 rows.compactMap { row in
-                    row[0].flatMap { Int($0) }.flatMap { n in row[1].map { Pair(event: n, token: $0) } }
+                    row[0].flatMap { Int($0) }.flatMap { event in
+                        row[1].flatMap { Int($0) }.map { Pair(event: event, device: $0) }
+                    }
                 }
             )
         }

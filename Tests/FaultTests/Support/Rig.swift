@@ -23,7 +23,9 @@ final class Rig: Sendable {
     /// All lines that any daemon wrote.
     let log = Locked<[String]>([])
     /// What was read of the ledger so far.
-    let seen = Locked((last: 0, lines: [LedgerLine]()))
+    let seen = Locked(LedgerMemory())
+    /// Which daemon sent from where.
+    let register = Locked(DaemonRegister())
     private let fleet = Locked<[RigDaemon]>([])
     private let generator: Locked<SeededGenerator>
     private let directory: String
@@ -75,7 +77,7 @@ final class Rig: Sendable {
     }
 
     /// Starts daemons until there are so many, and waits until each has its lease.
-    func serve(_ count: Int, options: RigDaemon.Options = .init()) async throws {
+    func serve(_ count: Int, options: RigDaemon.Options = .init(), seconds: Int = 30) async throws {
         for index in 0..<count where !daemons.contains(where: { $0.index == index }) {
             let daemon = try await start(index, options)
             fleet.withLock { $0.append(daemon) }
@@ -85,7 +87,7 @@ final class Rig: Sendable {
             SELECT count(*) = \(count) FROM fanfare.instances
             WHERE lease_until > clock_timestamp() AND pid IN (\(daemons.map { "\($0.process.processID)" }.joined(separator: ",")))
             """,
-            seconds: 30
+            seconds: seconds
         )
     }
 
@@ -103,9 +105,11 @@ final class Rig: Sendable {
             given,
             _ in given
         }
+        let number = register.withLock { $0.add(port: proxies.provider.port) }
         return try await onThread("daemon") { [options, log] in
             try RigDaemon(
                 index: index,
+                number: number,
                 configuration: configuration,
                 databaseURL: url,
                 proxies: proxies,

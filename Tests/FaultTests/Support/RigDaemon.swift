@@ -7,6 +7,8 @@ import Threading
 final class RigDaemon: Sendable {
     /// Its place in the rig.
     let index: Int
+    /// Its number, from 1, which no other daemon of the rig has or had.
+    let number: UInt16
     let process: ProgramProcess
     let database: FaultProxy
     let provider: FaultProxy
@@ -25,6 +27,7 @@ final class RigDaemon: Sendable {
 
     init(
         index: Int,
+        number: UInt16,
         configuration: String,
         databaseURL: String,
         proxies: (database: FaultProxy, provider: FaultProxy),
@@ -32,6 +35,7 @@ final class RigDaemon: Sendable {
         allLines: Locked<[String]>
     ) throws {
         self.index = index
+        self.number = number
         database = proxies.database
         provider = proxies.provider
         let limit = options.descriptors.map { "ulimit -n \($0); " } ?? ""
@@ -58,9 +62,6 @@ final class RigDaemon: Sendable {
             }
         }
     }
-
-    /// What the provider sees in the authority of its requests.
-    var authority: String { "localhost:\(provider.port)" }
 
     /// Waits for its end, and until all it said is read.
     @discardableResult
