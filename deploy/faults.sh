@@ -4,7 +4,10 @@
 #
 #   deploy/faults.sh                  every fault, once and shortly; deploy/test.sh plays those of the daemons each time
 #   deploy/faults.sh --soak [PART …]  the long forms; a part that passed is not run again at the same commit. Parts:
-#                                     daemon database disk provider throttle token setup random
+#                                     daemon database disk provider throttle token setup random calm mixed
+#
+# In long forms random faults go on for FANFARE_FAULT_MINUTES (60); calm sends FANFARE_FAULT_PAIRS (2,000,000) without a
+# fault, mixed as many (1,000,000) with every kind of answer. All three say how it goes while they run.
 #
 # FANFARE_FAULT_SEED=N repeats the random parameters of a run, which prints its own. FANFARE_BINARY=FILE plays to another
 # program than that of the build, such as a release build. Lines that begin with "fault:" are the results.
@@ -13,7 +16,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-readonly all_parts="daemon database disk provider throttle token setup random"
+readonly all_parts="daemon database disk provider throttle token setup random calm mixed"
 
 # suite PART: the test suite of a part.
 suite() {
@@ -26,6 +29,8 @@ suite() {
         token) echo TokenFaultTests ;;
         setup) echo SetupFaultTests ;;
         random) echo RandomFaultTests ;;
+        calm) echo CalmVolumeTests ;;
+        mixed) echo MixedAnswerTests ;;
         *)
             echo "faults.sh: no part is called '$1'; there are: $all_parts" >&2
             exit 64

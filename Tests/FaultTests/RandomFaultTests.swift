@@ -75,7 +75,9 @@ private struct RandomRun {
         guard let now = Vitals.median(of: samples) else { return }
         samples = []
         vitals.append(now)
-        var (least, once) = (DeliveryAudit(devices: least.audience.devices), DeliveryAudit(devices: once.audience.devices))
+        var (least, once) = (
+            DeliveryAudit(devices: least.audience.devices), DeliveryAudit(devices: once.audience.devices)
+        )
         try await rig.readLedger(of: self.least.audience, into: &least)
         try await rig.readLedger(of: self.once.audience, into: &once)
         let checker = try Vitals(of: ProcessInfo.processInfo.processIdentifier)

@@ -61,8 +61,12 @@ public final class ProgramProcess: Sendable {
         shell.standardError = errorPipe
         input = inputPipe.fileHandleForWriting
         _ = fcntl(input.fileDescriptor, F_SETFD, FD_CLOEXEC)
-        let finished = finished
-        shell.terminationHandler = { _ in finished.close() }
+        let (finished, input) = (finished, input)
+        shell.terminationHandler = { _ in
+            // Hundreds of programs one after the other need no descriptors of those that ended.
+            try? input.close()
+            finished.close()
+        }
         try withNoSignalBlocked { try shell.run() }
         var reader = LineReader(outputPipe.fileHandleForReading)
         guard let first = reader.next(), let processID = Int32(first) else {
@@ -105,6 +109,7 @@ public final class ProgramProcess: Sendable {
             var reader = reader
             while let line = reader.next() { continuation.yield(line) }
             continuation.finish()
+            reader.close()
         }
         return stream
     }
@@ -138,6 +143,11 @@ private struct LineReader: Sendable {
 
     init(_ handle: FileHandle) {
         self.handle = handle
+    }
+
+    /// Gives the descriptor back, at the end of the stream.
+    func close() {
+        try? handle.close()
     }
 
     /// The next line without its end; nil at the end of the stream.

@@ -39,7 +39,9 @@ struct Toll {
             .joined(separator: ", ")
     }
 
-    /// Does one harm. The first daemon is neither killed nor stopped: what an hour of harm does to one is to be seen.
+    /// Does one harm.
+    ///
+    /// The first daemon is neither killed nor stopped: what an hour of harm does to one is to be seen.
     mutating func play(_ harm: Harm, on rig: Rig) async throws {
         counts[harm, default: 0] += 1
         switch harm {

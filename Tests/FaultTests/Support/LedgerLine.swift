@@ -19,7 +19,8 @@ struct LedgerLine: Sendable {
         guard let body = push.body?.utf8 else { return nil }
         let token =
             push.provider == "fcm"
-            ? Self.text(#""token":""#, in: body) : push.path.utf8.lastIndex(of: UInt8(ascii: "/")).map { slash in
+            ? Self.text(#""token":""#, in: body)
+            : push.path.utf8.lastIndex(of: UInt8(ascii: "/")).map { slash in
                 push.path[slash...].dropFirst()
             }
         guard let token, let event = Self.text(#""n":""#, in: body).flatMap({ Int($0) }),

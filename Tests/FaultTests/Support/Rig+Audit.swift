@@ -77,7 +77,8 @@ extension Rig {
             WHERE d.rule = '\(audience.name)' AND d.outcome NOT IN ('retrying', 'pending', 'attempted')
             """
         try forEachRow(of: query, on: connection) { row in
-            guard let event = row[0].flatMap({ Int($0) }), let device = row[1].flatMap({ Int($0) }), let outcome = row[2]
+            guard let event = row[0].flatMap({ Int($0) }), let device = row[1].flatMap({ Int($0) }),
+                let outcome = row[2]
             else { throw RigError(message: "an outcome that cannot be read: \(row)") }
             audit.record(Pair(event: event, device: device), outcome: outcome)
         }
