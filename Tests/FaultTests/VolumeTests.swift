@@ -47,9 +47,11 @@ struct MixedAnswerTests {
         #expect(audit.count("accepted") == devices - refused.count)
         #expect(audit.sent == devices - refused.count)
         let blown = try await rig.sql { connection in
-            try connection.query("SELECT count(*)::text FROM fanfare.alarms WHERE name LIKE 'prune_fuse/%'").rows[0][0]
+            try connection.query(
+                "SELECT coalesce(string_agg(name || ': ' || detail, '; '), '') FROM fanfare.alarms WHERE name LIKE 'prune_fuse/%'"
+            ).rows[0][0]
         }
-        #expect(blown == "0", "so few dead tokens are believed")
+        #expect(blown == "", "so few dead tokens are believed")
         // One that was reset, without an answer, is sent once more.
         let reset = MixedAnswer.devices(upTo: devices) { $0.repeats }
         #expect(audit.duplicates == reset.count)

@@ -13,17 +13,27 @@ struct Audience: Sendable {
     /// Beginning of all its tokens.
     var prefix: String { String(number, radix: 16) }
 
+    /// What a device's provider does to it, as tests want it: 0 to 255, the digits of its token after the audience's.
+    ///
+    /// Neighbours are of different kinds: were those that fail in a row, they would look like a provider that fails.
+    static func kind(of device: Int) -> Int { device * 167 % 256 }
+
     /// The token of a device.
     func token(of device: Int) -> String {
-        let digits = String(device, radix: 16)
-        return prefix + separator + String(repeating: "0", count: digitCount - digits.count) + digits
+        prefix + Self.digits(Self.kind(of: device), 2) + separator + Self.digits(device, digitCount)
+    }
+
+    private static func digits(_ number: Int, _ count: Int) -> String {
+        let digits = String(number, radix: 16)
+        return String(repeating: "0", count: count - digits.count) + digits
     }
 
     /// The token of a device as SQL.
     ///
     /// - Parameter device: its number as SQL.
     func tokenOfDevice(_ device: String) -> String {
-        "'\(prefix)\(separator)' || lpad(to_hex(\(device)), \(digitCount), '0')"
+        "'\(prefix)' || lpad(to_hex(\(device) * 167 % 256), 2, '0') || '\(separator)' || "
+            + "lpad(to_hex(\(device)), \(digitCount), '0')"
     }
 
     /// The number of a device as SQL.
@@ -35,5 +45,5 @@ struct Audience: Sendable {
 
     // FCM's tokens are longer than Apple's and hold a colon; the sandbox wants no more than that of them.
     private var separator: String { platform == "fcm" ? ":" : "" }
-    private var digitCount: Int { platform == "fcm" ? 140 : 52 }
+    private var digitCount: Int { platform == "fcm" ? 140 : 50 }
 }

@@ -1,7 +1,6 @@
-/// What the simulated provider answers to a part of the devices, by the last three digits of their tokens.
+/// What the simulated provider answers to a part of the devices, by their kind.
 struct MixedAnswer: Sendable {
-    /// The first two of the three digits.
-    private let digits: ClosedRange<Int>
+    private let kinds: ClosedRange<Int>
     /// Members of the fault.
     private let fault: String
     /// Whether the token is dead.
@@ -14,56 +13,56 @@ struct MixedAnswer: Sendable {
     /// Shares stay below those at which the prune fuse blows, and retries within their budget.
     static let all = [
         Self(
-            digits: 0x00...0x00,
+            kinds: 0x00...0x00,
             fault: #""do": "status", "reason": "BadDeviceToken""#,
             disables: true,
             arrives: false
         ),
-        Self(digits: 0x01...0x01, fault: #""environment": "production", "do": "status", "reason": "BadDeviceToken""#),
-        Self(digits: 0x02...0x04, fault: #""do": "status", "reason": "Unregistered""#, disables: true, arrives: false),
+        Self(kinds: 0x01...0x01, fault: #""environment": "production", "do": "status", "reason": "BadDeviceToken""#),
+        Self(kinds: 0x02...0x04, fault: #""do": "status", "reason": "Unregistered""#, disables: true, arrives: false),
         Self(
-            digits: 0x05...0x06,
+            kinds: 0x05...0x06,
             fault: #""do": "status", "reason": "Unregistered", "timestamp_ms": null"#,
             disables: true,
             arrives: false
         ),
         Self(
-            digits: 0x07...0x07,
+            kinds: 0x07...0x07,
             fault: #""do": "status", "status": 410, "reason": "BrandNewReason""#,
             disables: true,
             arrives: false
         ),
         Self(
-            digits: 0x08...0x0a,
+            kinds: 0x08...0x0a,
             fault: #""do": "status", "reason": "Unregistered", "timestamp_age_ms": 86400000"#,
             arrives: false
         ),
         // A reason about tokens with a status that is not its own is evidence of nothing.
         Self(
-            digits: 0x0b...0x0b,
+            kinds: 0x0b...0x0b,
             fault: #""do": "status", "status": 400, "reason": "Unregistered""#,
             arrives: false
         ),
         Self(
-            digits: 0x0c...0x0c,
+            kinds: 0x0c...0x0c,
             fault: #""do": "status", "status": 410, "reason": "BadDeviceToken""#,
             arrives: false
         ),
-        Self(digits: 0x0d...0x0d, fault: #""do": "status", "reason": "DeviceTokenNotForTopic""#, arrives: false),
-        Self(digits: 0x0e...0x0e, fault: #""do": "status", "status": 400, "reason": "BrandNewReason""#, arrives: false),
-        Self(digits: 0x10...0x12, fault: #""do": "status", "reason": "TooManyRequests", "times": 1"#),
-        Self(digits: 0x13...0x15, fault: #""do": "status", "reason": "InternalServerError", "times": 1"#),
-        Self(digits: 0x16...0x18, fault: #""do": "status", "reason": "ServiceUnavailable", "times": 1"#),
-        Self(digits: 0x19...0x1b, fault: #""do": "status", "status": 502, "body": "<html>Bad Gateway", "times": 1"#),
-        Self(digits: 0x1c...0x1d, fault: #""do": "reset", "code": "INTERNAL_ERROR", "times": 1"#, repeats: true),
-        Self(digits: 0x1e...0x1e, fault: #""do": "refuse", "times": 1"#),
+        Self(kinds: 0x0d...0x0d, fault: #""do": "status", "reason": "DeviceTokenNotForTopic""#, arrives: false),
+        Self(kinds: 0x0e...0x0e, fault: #""do": "status", "status": 400, "reason": "BrandNewReason""#, arrives: false),
+        Self(kinds: 0x10...0x12, fault: #""do": "status", "reason": "TooManyRequests", "times": 1"#),
+        Self(kinds: 0x13...0x15, fault: #""do": "status", "reason": "InternalServerError", "times": 1"#),
+        Self(kinds: 0x16...0x18, fault: #""do": "status", "reason": "ServiceUnavailable", "times": 1"#),
+        Self(kinds: 0x19...0x1b, fault: #""do": "status", "status": 502, "body": "<html>Bad Gateway", "times": 1"#),
+        Self(kinds: 0x1c...0x1d, fault: #""do": "reset", "code": "INTERNAL_ERROR", "times": 1"#, repeats: true),
+        Self(kinds: 0x1e...0x1e, fault: #""do": "refuse", "times": 1"#),
     ]
 
     /// All of it, as the sandbox takes it.
     static var faults: String {
         let entries = all.map { answer in
-            let digits = answer.digits.map { String($0 + 0x100, radix: 16).dropFirst() }.joined(separator: "|")
-            return #"{"match": {"token": "(\#(digits))[0-9a-f]$"}, \#(answer.fault)}"#
+            let digits = answer.kinds.map { String($0 + 0x100, radix: 16).dropFirst() }.joined(separator: "|")
+            return #"{"match": {"token": "^.{\#(Audience.prefixLength)}(\#(digits))"}, \#(answer.fault)}"#
         }
         return "[" + entries.joined(separator: ", ") + "]"
     }
@@ -71,6 +70,6 @@ struct MixedAnswer: Sendable {
     /// The devices, numbered from 1, that get such an answer.
     static func devices(upTo count: Int, where isMeant: (MixedAnswer) -> Bool) -> Set<Int> {
         let meant = all.filter(isMeant)
-        return Set((1...count).filter { device in meant.contains { $0.digits.contains(device >> 4 & 0xff) } })
+        return Set((1...count).filter { device in meant.contains { $0.kinds.contains(Audience.kind(of: device)) } })
     }
 }
