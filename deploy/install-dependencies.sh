@@ -3,11 +3,13 @@
 #
 #   install-dependencies.sh           install what is missing, as root or through sudo
 #   install-dependencies.sh --check   only tell; exit 1 if something is missing
+#   install-dependencies.sh --faults  also what deploy/faults.sh plays with: PgBouncer, which is not left running
 #
 # Exit codes: 0 nothing is missing (any more), 1 something is missing, 64 usage, 69 it cannot be installed here.
 set -euo pipefail
 
 readonly minimum_postgres=15
+with_faults=false
 
 # Prints the packages that are missing. Looks for what is used, not for packages: other ways to install are fine.
 missing_packages() {
@@ -23,6 +25,7 @@ missing_packages() {
     has_postgres || echo postgresql
     # Debian leaves sbin out of an ordinary user's PATH.
     PATH="$PATH:/usr/sbin:/sbin" command -v nghttpd > /dev/null || echo nghttp2-server
+    if "$with_faults"; then PATH="$PATH:/usr/sbin:/sbin" command -v pgbouncer > /dev/null || echo pgbouncer; fi
 }
 
 # library MODULE PACKAGE HAVE_PKG_CONFIG: prints the package unless the module's headers are there.
@@ -83,14 +86,19 @@ install_packages() {
     fi
     as_root env DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet=2 --no-install-recommends "$@" \
         || fail "apt-get could not install: $*. See its message above."
+    # Tests start their own.
+    if [[ " $* " == *" pgbouncer "* ]] && command -v systemctl > /dev/null; then
+        as_root systemctl disable --now --quiet pgbouncer 2> /dev/null || true
+    fi
 }
 
 main() {
     local packages
     case "${1:-}" in
         "" | --check) ;;
+        --faults) with_faults=true ;;
         *)
-            echo "usage: install-dependencies.sh [--check]" >&2
+            echo "usage: install-dependencies.sh [--check | --faults]" >&2
             exit 64
             ;;
     esac

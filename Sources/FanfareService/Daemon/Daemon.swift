@@ -89,21 +89,35 @@ public struct Daemon: Sendable {
     ///
     /// - Throws: ``DaemonError``.
     public func checkDatabase() throws(DaemonError) {
-        let installation: Installation
+        let installation: Installation?
         do throws(PostgresError) {
             let connection = try PostgresConnection.open(database.control("start"))
             defer { connection.close() }
-            guard let read = try connection.run(ReadInstallation()).first else {
-                throw PostgresError(.protocolMismatch, message: "the schema has no version")
-            }
-            installation = read
+            // A pool may fail any prepared statement, in words that do not tell why.
+            installation = connection.isPooled ? nil : try Self.readInstallation(on: connection)
         } catch {
             throw DaemonError(databaseError: error)
+        }
+        guard let installation else {
+            throw DaemonError(
+                .configuration,
+                "the database URL leads to a connection pool, through which neither LISTEN nor session locks work",
+                hint: "Connect Fanfare to PostgreSQL itself; your application may emit through the pool."
+            )
         }
         try installation.check(name: configuration.installation)
         if configuration.installation == nil {
             logger.warning("no installation is named; a physical copy of this database could push to real users")
         }
+    }
+
+    private static func readInstallation(
+        on connection: PostgresConnection
+    ) throws(PostgresError) -> Installation {
+        guard let read = try connection.run(ReadInstallation()).first else {
+            throw PostgresError(.protocolMismatch, message: "the schema has no version")
+        }
+        return read
     }
 
     /// Waits until LISTEN is known to work.

@@ -63,7 +63,7 @@ final class Listener: Stage {
                 throw PostgresError(
                     .protocolMismatch,
                     message: "LISTEN does not work through this connection pool",
-                    hint: "Connect Fanfare to PostgreSQL itself, or to a pool in session mode."
+                    hint: "Connect Fanfare to PostgreSQL itself."
                 )
             }
             probeChannel = "fanfare_probe_\(connection.backendPID)"
