@@ -56,6 +56,7 @@ struct SetupFaultTests {
         case expired = "certificate expired"
         case otherHost = "certificate of another host"
         case noALPN = "no ALPN"
+        case oldTLS = "TLS 1.1 only"
     }
 
     @Test(arguments: BadServer.allCases) func nothingIsSentToAServerThatProvesNothing(kind: BadServer) async throws {
@@ -65,7 +66,8 @@ struct SetupFaultTests {
         let server = try BadTLSServer(
             isExpired: kind == .expired,
             host: kind == .otherHost ? "other.example" : "localhost",
-            speaksALPN: kind != .noALPN
+            speaksALPN: kind != .noALPN,
+            isOld: kind == .oldTLS
         )
         let (port, authority) = (server.port, server.authorityFile)
         try await rig.serve(

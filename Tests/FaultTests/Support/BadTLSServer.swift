@@ -12,7 +12,7 @@ final class BadTLSServer: Sendable {
     private let heard = Locked(0)
     private let reading: Task<Void, Never>
 
-    init(isExpired: Bool, host: String, speaksALPN: Bool) throws {
+    init(isExpired: Bool, host: String, speaksALPN: Bool, isOld: Bool) throws {
         folder = NSTemporaryDirectory() + "fanfare-tls-" + UUID().uuidString.prefix(13).lowercased()
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         authorityFile = folder + "/ca.pem"
@@ -25,7 +25,9 @@ final class BadTLSServer: Sendable {
             "/bin/sh",
             ["-c", #"mkfifo input; exec 0<>input; exec openssl s_server "$@""#, "sh"]
                 + ["-accept", "127.0.0.1:\(port)", "-cert", "server.pem", "-key", "server.key", "-quiet"]
-                + (speaksALPN ? ["-alpn", "h2"] : []),
+                + (speaksALPN ? ["-alpn", "h2"] : [])
+                // Where it is still built in, the library wants to be asked for it.
+                + (isOld ? ["-tls1_1", "-cipher", "ALL:@SECLEVEL=0"] : []),
             directory: folder
         )
         let (output, heard) = (process.output, heard)

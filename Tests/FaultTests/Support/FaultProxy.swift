@@ -26,19 +26,19 @@ final class FaultProxy: Sendable {
         var isClosed = false
         var links: [Int: ProxyLink] = [:]
         var accepted = 0
+        var target: Int
     }
 
     /// The port it listens on, on 127.0.0.1.
     let port: Int
-    private let target: Int
     private let listener: Int32
     private let state = NSCondition()
-    nonisolated(unsafe) private var guarded = State()  // Under `state`'s lock.
+    nonisolated(unsafe) private var guarded: State  // Under `state`'s lock.
     private let thread = Locked<WorkerThread?>(nil)
 
     /// Listens, and forwards to another port on loopback.
     init(to target: Int) throws {
-        self.target = target
+        guarded = State(target: target)
         (listener, port) = try LoopbackSocket.listen()
         let worker = WorkerThread.start(name: "proxy") { [self] in accept() }
         thread.withLock { $0 = worker }
@@ -51,6 +51,12 @@ final class FaultProxy: Sendable {
             locked { $0.behaviour = newValue }
             state.broadcast()
         }
+    }
+
+    /// Forwards new connections to another port, and resets those that are open.
+    func redirect(to target: Int) {
+        locked { $0.target = target }
+        reset()
     }
 
     /// How many connections there have been.
@@ -93,7 +99,7 @@ final class FaultProxy: Sendable {
                 return
             }
             guard client >= 0 else { continue }
-            guard behaviour != .refuse, let server = try? LoopbackSocket.connect(port: target) else {
+            guard behaviour != .refuse, let server = try? LoopbackSocket.connect(port: locked { $0.target }) else {
                 LoopbackSocket.reset(client)
                 close(client)
                 continue
