@@ -36,6 +36,12 @@ final class ActiveBatch {
         cancelled = batch.variants.map { cancels.contains($0.event) }
     }
 
+    /// When a pair is too late, in database time.
+    func deadline(ofPair index: Int) -> Microseconds { batch.variants[Int(batch.pairs[index].variant)].deadline.at }
+
+    /// Whether any of its events was cancelled, as of the last look.
+    var isAnyCancelled: Bool { cancelled.contains(true) }
+
     /// What is decided for a pair without a request: cancelled, or too late.
     func decision(_ pair: PreparedPair, now: Microseconds) -> Outcome? {
         let variant = Int(pair.variant)

@@ -32,6 +32,9 @@ struct SenderDesk {
     var failedConnects = 0
     var established: UInt64 = 0
     private var isBlocked = false
+    var footing = Footing()
+    /// The first deadline to come of what is in flight, in database time.
+    var nextDeadline = Microseconds.max
     private var breakerWord = "closed"
     /// Wakes this thread's poll; registered where W is used up.
     var whenBlocked: @Sendable () -> Void = {}
@@ -59,6 +62,7 @@ struct SenderDesk {
     /// One turn: submit what may be submitted, wait for answers, pass them on.
     mutating func turn() {
         isBlocked = false
+        reconsider()
         fill()
         let hasWork = queues.values.contains { !$0.isEmpty }
         let wait: Duration = transport.inFlight > 0 ? .milliseconds(50) : hasWork ? .milliseconds(20) : .seconds(1)
@@ -213,6 +217,7 @@ struct SenderDesk {
             let tag = takeSlot(slot)
             do throws(RequestProblem) {
                 requests.append(try writer.write(tag: UInt64(tag), pair, of: active, credential: credential))
+                nextDeadline = min(nextDeadline, active.deadline(ofPair: index))
             } catch {
                 slots[tag] = nil
                 freeSlots.append(tag)

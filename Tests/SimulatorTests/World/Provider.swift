@@ -141,6 +141,8 @@ final class SimulatedTransport: PushTransport {
     /// Taken, and not on the wire yet: a connection can be cold, or full.
     private var waiting: [PushRequest] = []
     private var flights: [Flight] = []
+    /// When there is a connection; nil while none is wanted.
+    private var connectedAt: Microseconds?
 
     var sendUntil = ContinuousClock.now
     let state = TransportState()
@@ -165,12 +167,16 @@ final class SimulatedTransport: PushTransport {
 
     func poll(timeout: Duration, into answers: inout [PushAnswer]) {
         let world = provider.world
+        let now = Clocks.instant(ofSteady: world.now)
+        if now >= sendUntil {
+            answers += waiting.map {
+                PushAnswer(tag: $0.tag, without: .notSent, cause: .sendUntil, detail: "late")
+            }
+            waiting = []
+        }
+        guard isConnected(at: world.now) else { return }
         while let request = waiting.first, !world.chance.happens(0.1) {
             waiting.removeFirst()
-            guard Clocks.instant(ofSteady: world.now) < sendUntil else {
-                answers.append(PushAnswer(tag: request.tag, without: .notSent, cause: .sendUntil, detail: "late"))
-                continue
-            }
             let (index, answer, delay) = provider.receive(request, target: target, from: daemon)
             flights.append(Flight(index: index, answer: answer, at: world.now + delay))
         }
@@ -179,6 +185,16 @@ final class SimulatedTransport: PushTransport {
             answers.append(flight.answer)
         }
         flights.removeAll { $0.at <= world.now }
+    }
+
+    /// A connection is made when there is something to send, and given up where nothing waits for it any more.
+    private func isConnected(at now: Microseconds) -> Bool {
+        if waiting.isEmpty && flights.isEmpty {
+            connectedAt = nil
+        } else if connectedAt == nil {
+            connectedAt = now + provider.scenario.connecting
+        }
+        return connectedAt.map { now >= $0 } ?? false
     }
 
     func close(into answers: inout [PushAnswer]) {

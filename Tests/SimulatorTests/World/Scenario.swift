@@ -53,6 +53,8 @@ struct Scenario {
     var cutOffEvery: Microseconds?
     /// How often a daemon crashes or is stopped in the middle of a statement.
     var stepTrouble = 0.0
+    /// How long a connection takes to be made.
+    let connecting: Microseconds
 
     init(chance: inout Chance) {
         kind = chance.happens(0.4) ? .everything : Kind.allCases[chance.number(0...Kind.allCases.count - 1)]
@@ -85,5 +87,6 @@ struct Scenario {
             cutOffEvery = chance.time(4 * Micros.second...20 * Micros.second)
             stepTrouble = chance.unit() * 0.01
         }
+        connecting = chance.happens(0.2) ? chance.time(500 * Micros.millisecond...4 * Micros.second) : 0
     }
 }
