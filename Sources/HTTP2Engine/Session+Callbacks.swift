@@ -78,15 +78,15 @@ private func receiveHeader(
     guard let name = unsafe name, let value = unsafe value else { return 0 }
     unsafe slot.pointee.headerBytes += nameCount + valueCount + 32
     guard unsafe slot.pointee.headerBytes <= state.pointee.readLimit else {
-        // Resets the stream; a status that has come counts.
+        // Resets the stream; the status of a header block that came before, whole, counts.
         return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue
     }
     if unsafe name[0] == UInt8(ascii: ":") {
         // The one pseudo-header field of answers, which nghttp2 has checked to be three digits.
         var status: UInt16 = 0
         for index in 0..<valueCount { unsafe status = status &* 10 &+ UInt16(value[index] &- UInt8(ascii: "0")) }
-        if status >= 200 { unsafe slot.pointee.status = status }
-    } else if unsafe slot.pointee.status > 200 {
+        if status >= 200 { unsafe slot.pointee.announcedStatus = status }
+    } else if unsafe slot.pointee.announcedStatus > 200 {
         unsafe state.pointee.owner.takeUnretainedValue().keep(
             UnsafeBufferPointer(start: name, count: nameCount),
             UnsafeBufferPointer(start: value, count: valueCount),
@@ -142,15 +142,24 @@ private func receiveFrame(
             count: cnghttp2_goaway_length(frame)
         )
         unsafe state.pointee.owner.takeUnretainedValue().keep(goaway: words)
-    case NGHTTP2_HEADERS.rawValue, NGHTTP2_DATA.rawValue:
-        guard flags & NGHTTP2_FLAG_END_STREAM.rawValue != 0 else { break }
-        let stream = unsafe cnghttp2_frame_stream(frame)
-        guard let slot = unsafe slot(of: stream, in: session), unsafe slot.pointee.status > 0 else { break }
-        // Answered before all of the request was sent: the rest is not wanted.
-        if unsafe slot.pointee.bodyOffset < slot.pointee.contentLength { unsafe abandon(slot, state, session) }
+    case NGHTTP2_HEADERS.rawValue:
+        // The whole header block, with all of its CONTINUATION frames: half an answer is none.
+        if let slot = unsafe slot(of: cnghttp2_frame_stream(frame), in: session) {
+            unsafe slot.pointee.status = slot.pointee.announcedStatus
+        }
+        unsafe endOfAnswer(frame, state, session)
+    case NGHTTP2_DATA.rawValue: unsafe endOfAnswer(frame, state, session)
     default: break
     }
     return 0
+}
+
+/// Ends a request that was answered before all of it was sent: the rest is not wanted.
+private func endOfAnswer(_ frame: UnsafePointer<nghttp2_frame>, _ state: Context, _ session: OpaquePointer?) {
+    guard unsafe UInt32(cnghttp2_frame_flags(frame)) & NGHTTP2_FLAG_END_STREAM.rawValue != 0,
+        let slot = unsafe slot(of: cnghttp2_frame_stream(frame), in: session), unsafe slot.pointee.status > 0
+    else { return }
+    if unsafe slot.pointee.bodyOffset < slot.pointee.contentLength { unsafe abandon(slot, state, session) }
 }
 
 private func closeStream(

@@ -27,8 +27,10 @@ struct Slot {
 
     var stage = Stage.free
     var end = End.closed
-    /// The final status of the answer; 0 while there is none.
+    /// The final status of the answer; 0 until all of its header block has come.
     var status: UInt16 = 0
+    /// The final status that a header block, which may never end, gives.
+    var announcedStatus: UInt16 = 0
     let index: Int32
     var streamID: Int32 = 0
     var closeCode: UInt32 = 0
@@ -58,6 +60,7 @@ struct Slot {
         unsafe stage = .waiting
         unsafe end = .closed
         unsafe status = 0
+        unsafe announcedStatus = 0
         unsafe streamID = 0
         unsafe closeCode = 0
         unsafe headerBytes = 0

@@ -90,6 +90,68 @@ struct SessionFateTests {
         #expect(answers.map(\.status) == [500, 0] && answers.map(\.fate) == [.answered, .ambiguous])
     }
 
+    /// A status in the first frame, and fields in CONTINUATION frames of which none is the last (RFC 9113 section 6.10).
+    @Test(arguments: [200, 500])
+    func aStatusCountsOnlyWithAllOfItsFields(_ status: Int) throws {
+        let peer = try SessionPeer()
+        try peer.send(2)
+        var frame = Frame.answer(status, on: 1, ends: false)
+        frame.flags = 0
+        let fields = Frame.field("retry-after", "17")
+        peer.receive(frame, Frame(kind: .continuation, stream: 1, payload: fields))
+        #expect(peer.answers().isEmpty)
+        let answers = peer.session.settle(.lost, "gone")
+        #expect(answers.map(\.status) == [0, 0] && answers.map(\.fate) == [.ambiguous, .ambiguous])
+        #expect(answers.allSatisfy { $0.headers.isEmpty && $0.detail == "gone" })
+    }
+
+    @Test func anOverdueAnswerThatIsHalfThereIsNone() throws {
+        let peer = try SessionPeer()
+        try peer.send()
+        var frame = Frame.answer(200, on: 1, ends: false)
+        frame.flags = 0
+        peer.receive(frame)
+        peer.now += 60_000_000_000
+        let overdue = peer.session.overdue(now: peer.now)
+        let answer = peer.session.giveUp(peer.session.table.slots + (try #require(overdue.first)))
+        #expect(answer.status == 0 && answer.fate == .ambiguous && answer.cause == .deadline)
+    }
+
+    @Test func fieldsInSeveralFramesAreOneAnswer() throws {
+        let peer = try SessionPeer()
+        try peer.send()
+        var frame = Frame.answer(500, on: 1)
+        frame.flags = Frame.endStream
+        peer.receive(
+            frame,
+            Frame(kind: .continuation, stream: 1, payload: Frame.field("x-other", "y")),
+            Frame(
+                kind: .continuation,
+                flags: Frame.endHeaders,
+                stream: 1,
+                payload: Frame.field("retry-after", "17")
+            )
+        )
+        let answer = try #require(peer.answers()[0])
+        #expect(answer.status == 500)
+        #expect(answer.headers == [try HeaderField("retry-after", "17")])
+    }
+
+    /// They would fill memory; what they would have said is not known.
+    @Test func fieldsThatNeverEndAreCutOff() throws {
+        let peer = try SessionPeer()
+        try peer.send()
+        var frame = Frame.answer(200, on: 1, ends: false)
+        frame.flags = 0
+        peer.receive(frame)
+        let fields = Frame.field("x-flood", String(repeating: "x", count: 10_000))
+        for _ in 0..<100 where peer.session.failure == nil {
+            peer.receive(Frame(kind: .continuation, stream: 1, payload: fields))
+        }
+        let answers = peer.answers().values + peer.session.settle(.lost, "gone")
+        #expect(answers.map(\.status) == [0] && answers.map(\.fate) == [.ambiguous])
+    }
+
     @Test func whatTheSocketNeverTookWasNotSent() throws {
         let peer = try SessionPeer()
         peer.write()

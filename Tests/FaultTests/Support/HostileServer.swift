@@ -22,9 +22,10 @@ final class HostileServer: Sendable {
                 // The initial window, which is as it was.
                 return Self.repeated(Self.frame(4, [0, 4, 0, 0, 0xff, 0xff]), 200_000)
             case .headers:
-                // `:status: 500`, which is believed even of a block that never ends, and fields `x` of 16,000 bytes that no table keeps.
+                // `:status: 200`, which is not to be believed of a block that never ends, and fields `x` of 16,000 bytes
+                // that no table keeps.
                 let field: [UInt8] = [0, 1, 0x78, 0x7f, 0x81, 0x7c] + [UInt8](repeating: 0x61, count: 16_000)
-                return Self.frame(1, [0x8e], stream: 1) + Self.repeated(Self.frame(9, field, stream: 1), 125)
+                return Self.frame(1, [0x88], stream: 1) + Self.repeated(Self.frame(9, field, stream: 1), 125)
             }
         }
 
