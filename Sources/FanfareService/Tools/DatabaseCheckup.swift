@@ -34,8 +34,8 @@ struct DatabaseCheckup {
             return CheckItem(
                 .fail,
                 "database",
-                "\(text), behind a pool in transaction mode: neither LISTEN nor session locks work",
-                advice: "Connect Fanfare to PostgreSQL itself, or to a pool in session mode."
+                "\(text), behind a pool, through which neither LISTEN nor session locks work",
+                advice: "Connect Fanfare to PostgreSQL itself; your application may emit through the pool."
             )
         }
         return CheckItem(.ok, "database", text)
@@ -54,7 +54,7 @@ struct DatabaseCheckup {
                 .fail,
                 "LISTEN",
                 "a notification to ourselves did not come back",
-                advice: "Connect to PostgreSQL itself, not through a pool in transaction mode."
+                advice: "Connect Fanfare to PostgreSQL itself, not through a pool."
             )
     }
 
