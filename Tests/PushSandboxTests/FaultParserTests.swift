@@ -43,6 +43,9 @@ struct FaultParserTests {
         (#"[{"do": "close", "at": "end"}]"#, "faults[0].at: must be one of body, headers"),
         (#"[{"do": "stream_limit"}]"#, "faults[0].value: is missing"),
         (#"[{"do": "stream_limit", "value": 1, "times": 1}]"#, "faults[0].times: is unknown"),
+        (#"[{"do": "window"}]"#, "faults[0].value: is missing"),
+        (#"[{"do": "window", "value": 2147483648}]"#, "faults[0].value: must be an integer from 0 to 2147483647"),
+        (#"[{"do": "window", "value": 0, "match": {}}]"#, "faults[0].match: is unknown"),
     ])
     func aMistakeIsNamedWithIndexAndField(json: String, message: String) {
         let error = #expect(throws: SandboxError.self) { try FaultParser.parse(Array(json.utf8)) }
@@ -57,13 +60,13 @@ struct FaultParserTests {
                 [{"do": "status", "status": 503, "match": {"token": "^00", "share": 0.5, "salt": "s"},
                   "provider": "apns", "environment": "sandbox", "skip": 2, "times": 3, "total": 4},
                  {"do": "goaway"}, {"do": "refuse"}, {"do": "reset"}, {"do": "silence"}, {"do": "slow", "ms": 5},
-                 {"do": "close"}, {"do": "stream_limit", "value": 7}]
+                 {"do": "close"}, {"do": "stream_limit", "value": 7}, {"do": "window", "value": 0}]
                 """#.utf8
             )
         )
         #expect(
             faults.map(\.action.label)
-                == ["status", "goaway", "refuse", "reset", "silence", "slow", "close", "stream_limit"]
+                == ["status", "goaway", "refuse", "reset", "silence", "slow", "close", "stream_limit", "window"]
         )
         let first = try #require(faults.first)
         #expect(first.share == 0.5)

@@ -49,6 +49,27 @@ struct StreamLimitTests {
         }
     }
 
+    @Test func aFaultClosesTheWindowAndOpensItAgain() async throws {
+        try await withSandbox { fixture in
+            let client = try await fixture.connect()
+            #expect(try await client.push(fixture.request()).status == 200)
+            try fixture.faults(#"[{"do": "window", "value": 0}]"#)
+            #expect(await client.wait { $0.windows.count == 2 }.windows == [65_535, 0])
+            let stream = try await client.begin(fixture.request())
+            // Its body cannot have gone before this is answered.
+            try await client.ping()
+            _ = await client.wait { $0.pingAcks == 1 }
+            #expect(fixture.sandbox.counts.received == 1)
+            let late = try await fixture.connect()
+            #expect(await late.wait { $0.windows.count == 2 }.windows == [65_535, 0], "new connections are told")
+            fixture.sandbox.clearFaults()
+            #expect(await client.response(on: stream).status == 200)
+            #expect(client.seen.windows == [65_535, 0, 65_535])
+            await client.close()
+            await late.close()
+        }
+    }
+
     @Test func manyStreamsAtOnceAreCounted() async throws {
         try await withSandbox { fixture in
             let client = try await fixture.connect()

@@ -60,7 +60,7 @@ extension ProviderConnection {
         case .reset(nil)?: vanish { $0.cut(reset: true) }
         case .silence?: vanish { $0.silence() }
         case .close?: end()
-        case .status?, .slow?, .streamLimit?, nil: endIfDrained()
+        case .status?, .slow?, .streamLimit?, .window?, nil: endIfDrained()
         }
     }
 
@@ -143,7 +143,7 @@ private struct Outcome {
     init(_ decision: FaultDecision, _ judgement: Judgement, _ session: any ProviderSession, unixMicroseconds: Int64) {
         action = decision.action
         switch decision.action {
-        case nil, .slow?, .streamLimit?:
+        case nil, .slow?, .streamLimit?, .window?:
             answer = judgement.answer
             isAmbiguous = false
         case .status(let fault)?:

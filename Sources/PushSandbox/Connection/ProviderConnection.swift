@@ -42,6 +42,8 @@ final class ProviderConnection: ChannelInboundHandler {
     /// The limit that was granted, of whatever service; nil until one was.
     private var granted: Int?
     private var client: TLSClient
+    /// The flow-control window per stream that was announced last, in bytes.
+    private var window: Int
     private var isOpen = false
     private var maxStreams = 0
     private var unacknowledgedBytes = 0
@@ -54,6 +56,7 @@ final class ProviderConnection: ChannelInboundHandler {
         self.tap = tap
         sessions = Array(repeating: nil, count: state.router.simulators.count)
         streamLimit = state.options.firstStreamLimit
+        window = state.options.initialWindow
         client = TLSClient(environment: environment, unixMicroseconds: state.options.unixMicroseconds())
     }
 
@@ -84,13 +87,14 @@ final class ProviderConnection: ChannelInboundHandler {
             isOpen = true
             state.ledger.update { $0.connectionOpened() }
             write(.windowUpdate(windowSizeIncrement: Self.windowIncrement), on: .rootStream)
+            announceWindow()
             if let certificate = try? context.pipeline.syncOperations.nioSSL_peerCertificate() {
                 present(certificate)
             }
             flush()
-        case is StreamLimitChanged:
-            guard let granted else { return }
-            announce(state.faults.streamLimit ?? granted)
+        case is SettingsChanged:
+            announceWindow()
+            if let granted { announce(state.faults.streamLimit ?? granted) }
             flush()
         default:
             context.fireUserInboundEventTriggered(event)
@@ -246,6 +250,15 @@ final class ProviderConnection: ChannelInboundHandler {
         let setting = HTTP2Setting(parameter: .maxConcurrentStreams, value: limit + FrameTap.limitOffset)
         write(.settings(.settings([setting])), on: .rootStream)
         needsFlush = true
+    }
+
+    /// Changes the window of all streams, those that are open too (RFC 9113 section 6.9.2).
+    private func announceWindow() {
+        let wanted = state.faults.window ?? state.options.initialWindow
+        guard isOpen, !isEnding, wanted != window else { return }
+        window = wanted
+        let setting = HTTP2Setting(parameter: .initialWindowSize, value: wanted)
+        write(.settings(.settings([setting])), on: .rootStream)
     }
 
     // MARK: - Sending

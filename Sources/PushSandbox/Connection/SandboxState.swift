@@ -40,17 +40,17 @@ final class SandboxState: Sendable {
         }
     }
 
-    /// Replaces the faults and lets a changed stream limit take effect.
+    /// Replaces the faults and lets a changed stream limit or window take effect.
     func replaceFaults(_ json: [UInt8]) throws(SandboxError) {
         try faults.replace(json)
-        broadcast(StreamLimitChanged())
+        broadcast(SettingsChanged())
     }
 
     func clearFaults() {
         faults.clear()
-        broadcast(StreamLimitChanged())
+        broadcast(SettingsChanged())
     }
 }
 
-/// Tells connections to compare the limit they announced with the one in force.
-struct StreamLimitChanged: Sendable {}
+/// Tells connections to compare the stream limit and the window they announced with those in force.
+struct SettingsChanged: Sendable {}

@@ -27,6 +27,7 @@ import Foundation
 /// | `slow` | a delay before what else is to happen | `ms` |
 /// | `close` | the connection is closed without an answer | `at`: `body` (default: the request was read) or `headers` |
 /// | `stream_limit` | SETTINGS_MAX_CONCURRENT_STREAMS, at once on all connections that have shown a credential, or need none | `value`; nothing but `do` beside it |
+/// | `window` | SETTINGS_INITIAL_WINDOW_SIZE, at once on all connections: with 0 the bodies of new requests wait until the fault is gone | `value`; nothing but `do` beside it |
 ///
 /// A `status` fault applies to requests that would have been accepted: a malformed request gets the answer it
 /// deserves. With a `reason` and no `status` it applies to the services that have that reason. The others apply to
@@ -59,6 +60,15 @@ enum FaultAction: Sendable {
     case slow(milliseconds: Int64)
     case close(atHeaders: Bool)
     case streamLimit(Int)
+    case window(Int)
+
+    /// Whether it is about connections, whatever requests they carry.
+    var isAboutConnections: Bool {
+        switch self {
+        case .streamLimit, .window: true
+        default: false
+        }
+    }
 
     /// How the ledger names it.
     var label: String {
@@ -71,6 +81,7 @@ enum FaultAction: Sendable {
         case .slow: "slow"
         case .close: "close"
         case .streamLimit: "stream_limit"
+        case .window: "window"
         }
     }
 }

@@ -25,7 +25,7 @@ enum FaultParser {
         var fields = try JSONFields(entry, place: place)
         let provider = try fields.choice("provider", KnownProvider.self)
         var fault = Fault(action: try action(&fields, of: provider))
-        if case .streamLimit = fault.action {
+        if fault.action.isAboutConnections {
             guard provider == nil else { throw fields.failure("provider", "is unknown here") }
             try fields.finish()
             return fault
@@ -82,6 +82,11 @@ enum FaultParser {
                 throw fields.failure("value", "is missing")
             }
             return .streamLimit(Int(value))
+        case .window:
+            guard let value = try fields.integer("value", in: 0...Int64(Int32.max)) else {
+                throw fields.failure("value", "is missing")
+            }
+            return .window(Int(value))
         }
     }
 
@@ -162,7 +167,7 @@ enum FaultParser {
     ]
 
     private enum ActionName: String, CaseIterable {
-        case status, goaway, refuse, reset, silence, slow, close
+        case status, goaway, refuse, reset, silence, slow, close, window
         case streamLimit = "stream_limit"
     }
 

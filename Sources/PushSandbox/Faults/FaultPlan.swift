@@ -26,6 +26,7 @@ final class FaultPlan: Sendable {
         /// The JSON the faults came from, for `GET /faults`.
         var source: [UInt8] = Array("[]".utf8)
         var streamLimit: Int?
+        var window: Int?
     }
 
     private let state = Locked(State())
@@ -38,10 +39,10 @@ final class FaultPlan: Sendable {
         let faults = try FaultParser.parse(json)
         var fresh = State(source: json)
         for fault in faults {
-            if case .streamLimit(let limit) = fault.action {
-                fresh.streamLimit = limit
-            } else {
-                fresh.entries.append(Entry(fault: fault))
+            switch fault.action {
+            case .streamLimit(let limit): fresh.streamLimit = limit
+            case .window(let bytes): fresh.window = bytes
+            default: fresh.entries.append(Entry(fault: fault))
             }
         }
         let replacement = fresh
@@ -66,6 +67,11 @@ final class FaultPlan: Sendable {
     /// The limit a `stream_limit` fault sets, if one is in force.
     var streamLimit: Int? {
         state.withLock { $0.streamLimit }
+    }
+
+    /// The flow-control window per stream that a `window` fault sets, in bytes, if one is in force.
+    var window: Int? {
+        state.withLock { $0.window }
     }
 
     /// Decides about a request whose headers arrived, before its body is read: only `close` at `headers` applies.

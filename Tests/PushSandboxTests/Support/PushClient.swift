@@ -63,6 +63,8 @@ final class PushClient: Sendable {
         var responses: [Int: Response] = [:]
         /// Values of SETTINGS_MAX_CONCURRENT_STREAMS in their order.
         var streamLimits: [Int] = []
+        /// Values of SETTINGS_INITIAL_WINDOW_SIZE in their order.
+        var windows: [Int] = []
         /// Stream limits seen before the first answer.
         var goAways: [GoAway] = []
         var pingAcks = 0
@@ -246,6 +248,7 @@ private final class FrameRecorder: ChannelInboundHandler {
             case .rstStream(let code): seen.responses[stream, default: .init()].reset = code
             case .settings(.settings(let settings)):
                 seen.streamLimits += settings.filter { $0.parameter == .maxConcurrentStreams }.map(\.value)
+                seen.windows += settings.filter { $0.parameter == .initialWindowSize }.map(\.value)
             case .goAway(let last, _, let debug):
                 seen.goAways.append(.init(lastStream: Int(last), debug: debug.map { String(buffer: $0) } ?? ""))
             case .ping(_, ack: true): seen.pingAcks += 1
