@@ -215,6 +215,7 @@ main() {
         print_coverage "$build/debug" || echo "coverage could not be told" >&2
         cp Package.resolved "$results/resolved"
         run_sanitizers
+        run_fuzzers 5
     fi
     printf '\n%d passed, %d failed\n' "$passed" "$failed"
     ((failed == 0))
