@@ -8,10 +8,12 @@ struct PlayedFault: Sendable, CustomTestStringConvertible {
     var platform = "apns"
     /// The provider said that it did not process what it left unanswered: nothing may be repeated.
     var repeatsNothing = false
+    /// How long it lasts.
+    var seconds = Self.seconds
 
     var testDescription: String { name }
 
-    /// How long it lasts.
+    /// How long most of them last.
     static let seconds = Soak.choose(1.0, soak: 60)
 
     /// What befalls streams and connections.
@@ -65,6 +67,13 @@ struct PlayedFault: Sendable, CustomTestStringConvertible {
         ),
         PlayedFault(name: "stream limit 1", faults: #"[{"do": "stream_limit", "value": 1}]"#, repeatsNothing: true),
         PlayedFault(name: "stream limit 0", faults: #"[{"do": "stream_limit", "value": 0}]"#, repeatsNothing: true),
+        // Longer than a request may take, in the long form.
+        PlayedFault(
+            name: "window 0",
+            faults: #"[{"do": "window", "value": 0}]"#,
+            repeatsNothing: true,
+            seconds: Soak.choose(3, soak: 30)
+        ),
     ]
 
     private static func goAway(_ last: String) -> String {
@@ -77,7 +86,7 @@ extension Rig {
     func play(_ fault: PlayedFault) async throws {
         let (audit, _) = try await under(fault.name, platform: fault.platform) { _ in
             try await sandbox.setFaults(fault.faults)
-            try await hold(seconds: PlayedFault.seconds)
+            try await hold(seconds: fault.seconds)
             // A limit that is raised again has to be said.
             try await sandbox.setFaults(
                 fault.faults.contains("stream_limit") ? #"[{"do": "stream_limit", "value": 1000}]"# : "[]"
