@@ -29,26 +29,28 @@ extension Run {
     }
 
     /// What a daemon has on its way, or answered and not recorded, is never more than W.
+    ///
+    /// Counted by claim: what a daemon claims anew, after it lost its control session, may be repeated for that loss.
     func checkUnrecorded(_ pair: Pair, of daemon: VirtualDaemon) {
-        daemon.unrecorded.insert(pair)
+        daemon.unrecorded[pair] = claim(of: pair, by: daemon)
         guard daemon.unrecorded.count > scenario.unrecorded else { return }
-        var pending: Set<Pair> = []
-        for batch in server.rows.batches.values where batch.owner.map({ daemon.owners.contains($0) }) ?? false {
-            for position in batch.deviceIDs.indices {
+        daemon.unrecorded = daemon.unrecorded.filter { claim(of: $0.key, by: daemon) == $0.value }
+        if daemon.unrecorded.count > scenario.unrecorded { broke("\(daemon.unrecorded.count) pairs are not recorded") }
+    }
+
+    /// The token of the claim under which a daemon has a pair that is not recorded; nil if it has none.
+    private func claim(of pair: Pair, by daemon: VirtualDaemon) -> Int64? {
+        for batch in server.rows.batches.values
+        where batch.ruleVersion == pair.rule && batch.owner.map({ daemon.owners.contains($0) }) ?? false {
+            let isOpen = batch.deviceIDs.indices.contains { position in
                 let isRecorded =
                     !batch.outcomes.isEmpty && batch.outcomes[position] != 0 && batch.outcomes[position] != 2
-                guard !isRecorded else { continue }
-                pending.insert(
-                    Pair(
-                        event: batch.eventID(at: position),
-                        rule: batch.ruleVersion,
-                        device: batch.deviceIDs[position]
-                    )
-                )
+                return !isRecorded && batch.deviceIDs[position] == pair.device
+                    && batch.eventID(at: position) == pair.event
             }
+            if isOpen { return batch.leaseToken }
         }
-        daemon.unrecorded.formIntersection(pending)
-        if daemon.unrecorded.count > scenario.unrecorded { broke("\(daemon.unrecorded.count) pairs are not recorded") }
+        return nil
     }
 
     /// Rows were changed.

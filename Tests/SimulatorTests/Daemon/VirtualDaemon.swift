@@ -22,8 +22,8 @@ final class VirtualDaemon {
     private var cutOffUntil: Microseconds = 0
     /// All owner numbers it ever had.
     var owners: Set<Int32> = []
-    /// Pairs it sent, less those that are known to be recorded.
-    var unrecorded: Set<Pair> = []
+    /// Pairs it sent, less those that are known to be recorded, and the tokens of the claims it had them by.
+    var unrecorded: [Pair: Int64] = [:]
     /// Called when a statement was sent, and now and then just before.
     var reachedStep: (VirtualDaemon) -> Void = { _ in }
 
