@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs what is missing and runs all tests. Safe to run again; leaves nothing outside the checkout.
 #
-#   deploy/test.sh           format, tests with coverage, then tests under the address and the thread sanitizer
+#   deploy/test.sh           format, tests with coverage, then tests under the address and the thread sanitizer,
+#                            then a little fuzzing
 #   deploy/test.sh --quick   format and tests, in the build folder of everyday work
 #   deploy/test.sh --soak [PART …]
 #                            the long forms of some tests, half an hour each; a part that passed is not run again at

@@ -100,7 +100,7 @@ final class Listener: Stage {
                     .connectionLost,
                     message: "a notification to ourselves did not come back",
                     hint:
-                        "Is there a connection pool in transaction mode in between? LISTEN needs a session of its own."
+                        "Is there a connection pool in between? LISTEN needs a session of its own."
                 )
             }
             if !isAwaitingProbe && now - probedAt > Listener.probeInterval {
