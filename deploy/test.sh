@@ -21,6 +21,9 @@ failed=0
 
 announce() { printf '\n== %s\n' "$1"; }
 
+# complain TEXT: tells what failed, now and once more at the end.
+complain() { echo "$1" | tee -a "$results/failures" >&2; }
+
 # run NAME SCRATCH TARGETS ARGUMENT…: runs tests of a build, each target in a process of its own, and counts them.
 # Tests that wait for a database block their threads, and would starve others in the same process.
 run() {
@@ -30,8 +33,9 @@ run() {
         status=0
         report="$results/$name-$target.xml"
         announce "swift test: $name $target"
-        swift test --scratch-path "$scratch" --disable-xctest --xunit-output "$report" --filter "^$target[./]" "$@" \
-            || status=$?
+        swift test --scratch-path "$scratch" --disable-xctest --xunit-output "$report" --filter "^$target[./]" "$@" 2>&1 \
+            | tee "$results/output" || status=$?
+        ((status == 0)) || grep -A 3 -E "^✘|SUMMARY: |Fatal error" "$results/output" >> "$results/failures" || true
         # Swift Testing puts its name in front of the last part of the path that it is given.
         [[ -s "$report" ]] || report="${report%.xml}-swift-testing.xml"
         count "$name $target" "$report" "$target" "$status"
@@ -58,16 +62,16 @@ count() {
     fi
     for target in $targets; do
         if ! grep --quiet "classname=\"$target[.\"]" "$report" 2> /dev/null; then
-            echo "$name: no test of $target ran" >&2
+            complain "$name: no test of $target ran"
             failures=$((failures + 1)) tests=$((tests + 1))
         fi
     done
     if ((skipped > 0)); then
-        echo "$name: $skipped tests were skipped" >&2
+        complain "$name: $skipped tests were skipped"
         failures=$((failures + skipped)) tests=$((tests + skipped))
     fi
     if ((status != 0 && failures == 0)); then
-        echo "$name: swift test ended with status $status" >&2
+        complain "$name: swift test ended with status $status"
         failures=1 tests=$((tests + 1))
     fi
     passed=$((passed + tests - failures)) failed=$((failed + failures))
@@ -93,7 +97,12 @@ soak_tests() {
 # run_fuzzers SECONDS: fuzzes each parser that reads what others wrote; together they count as one test.
 run_fuzzers() {
     announce "fuzz: $1 s of each parser"
-    if deploy/fuzz.sh "$1"; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+    if deploy/fuzz.sh "$1"; then
+        passed=$((passed + 1))
+    else
+        complain "fuzz: something was found, or it could not be built"
+        failed=$((failed + 1))
+    fi
 }
 
 # run_soak PART…: runs the long forms, each part that has not passed at this commit.
@@ -217,6 +226,10 @@ main() {
         cp Package.resolved "$results/resolved"
         run_sanitizers
         run_fuzzers 5
+    fi
+    if [[ -s "$results/failures" ]]; then
+        announce "What failed"
+        cat "$results/failures"
     fi
     printf '\n%d passed, %d failed\n' "$passed" "$failed"
     ((failed == 0))
