@@ -1,7 +1,10 @@
+import PrivateCluster
 public import Testing
 
 /// Gives each test, and each of its arguments, a database of its own: ``TestDatabase/current``.
 public struct DatabaseTrait: TestTrait, SuiteTrait, TestScoping {
+    let hasOwnServer: Bool
+
     /// On a suite it holds for the tests in it.
     public var isRecursive: Bool { true }
 
@@ -17,11 +20,24 @@ public struct DatabaseTrait: TestTrait, SuiteTrait, TestScoping {
         testCase: Test.Case?,
         performing function: @concurrent @Sendable () async throws -> Void
     ) async throws {
-        try await TestDatabase.with { try await function() }
+        guard hasOwnServer else { return try await TestDatabase.with { try await function() } }
+        let server = try await onThread("cluster") { try TestCluster.start() }
+        let outcome: Result<Void, any Error>
+        do {
+            outcome = .success(try await TestDatabase.with(on: server) { try await function() })
+        } catch {
+            outcome = .failure(error)
+        }
+        try? await onThread("cluster") { server.stop(.immediate) }
+        try outcome.get()
     }
 }
 
 extension Trait where Self == DatabaseTrait {
     /// A database of the test's own, with the schema loaded, dropped afterwards.
-    public static var database: Self { Self() }
+    public static var database: Self { Self(hasOwnServer: false) }
+
+    /// The same on a server of the test's own, for tests that harm it: a server process that is stopped holds up
+    /// whoever creates or drops a database, and with them everybody who connects.
+    public static var databaseOnOwnServer: Self { Self(hasOwnServer: true) }
 }

@@ -8,7 +8,13 @@ public enum TestCluster {
     /// Name of the database that has the schema and that every test's database is copied from.
     static let template = "fanfare_template"
 
-    private static let started = Result { () throws -> PrivateCluster in
+    private static let started = Result { try start() }
+
+    /// Starts a server with the template.
+    ///
+    /// - Returns: the server, which the caller stops, or which ends with the process.
+    /// - Throws: why there is none.
+    static func start() throws -> PrivateCluster {
         let cluster = try PrivateCluster.start(options: .tests)
         try loadTemplate(on: cluster)
         return cluster
@@ -24,9 +30,9 @@ public enum TestCluster {
 
     /// Creates the template on a server.
     ///
-    /// - Parameter cluster: the shared one, or one that a test started to take it down.
+    /// - Parameter cluster: a server that just started.
     /// - Throws: what the schema or the server says.
-    static func loadTemplate(on cluster: PrivateCluster) throws {
+    private static func loadTemplate(on cluster: PrivateCluster) throws {
         try cluster.createDatabase(template)
         let options = PostgresOptions(url: cluster.connectionURL(database: template))
         let connection = try PostgresConnection.open(options)
