@@ -4,7 +4,7 @@
 #
 #   deploy/faults.sh                  every fault, once and shortly; deploy/test.sh plays those of the daemons each time
 #   deploy/faults.sh --soak [PART …]  the long forms; a part that passed is not run again at the same commit. Parts:
-#                                     daemon database disk provider hostile throttle token setup pool random calm mixed
+#                                     daemon database disk provider hostile throttle token setup clock pool random calm mixed
 #
 # In long forms random faults go on for FANFARE_FAULT_MINUTES (60); calm sends FANFARE_FAULT_PAIRS (2,000,000) without a
 # fault, mixed as many (1,000,000) with every kind of answer. All three say how it goes while they run.
@@ -16,7 +16,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-readonly all_parts="daemon database disk provider hostile throttle token setup pool random calm mixed"
+readonly all_parts="daemon database disk provider hostile throttle token setup clock pool random calm mixed"
 
 # suite PART: the test suite of a part.
 suite() {
@@ -29,6 +29,7 @@ suite() {
         throttle) echo ThrottleTests ;;
         token) echo TokenFaultTests ;;
         setup) echo SetupFaultTests ;;
+        clock) echo ClockFaultTests ;;
         pool) echo PoolTests ;;
         random) echo RandomFaultTests ;;
         calm) echo CalmVolumeTests ;;

@@ -3,7 +3,7 @@
 #
 #   install-dependencies.sh           install what is missing, as root or through sudo
 #   install-dependencies.sh --check   only tell; exit 1 if something is missing
-#   install-dependencies.sh --faults  also what deploy/faults.sh plays with: PgBouncer, which is not left running
+#   install-dependencies.sh --faults  also what deploy/faults.sh plays with: PgBouncer, which is not left running, and libfaketime
 #
 # Exit codes: 0 nothing is missing (any more), 1 something is missing, 64 usage, 69 it cannot be installed here.
 set -euo pipefail
@@ -25,7 +25,9 @@ missing_packages() {
     has_postgres || echo postgresql
     # Debian leaves sbin out of an ordinary user's PATH.
     PATH="$PATH:/usr/sbin:/sbin" command -v nghttpd > /dev/null || echo nghttp2-server
-    if "$with_faults"; then PATH="$PATH:/usr/sbin:/sbin" command -v pgbouncer > /dev/null || echo pgbouncer; fi
+    "$with_faults" || return 0
+    PATH="$PATH:/usr/sbin:/sbin" command -v pgbouncer > /dev/null || echo pgbouncer
+    command -v faketime > /dev/null || echo faketime
 }
 
 # library MODULE PACKAGE HAVE_PKG_CONFIG: prints the package unless the module's headers are there.

@@ -86,7 +86,7 @@ struct EnterInstance: PostgresStatement {
             VALUES ($1, $2, $3, $4, clock_timestamp() + $5 * interval '1 microsecond')
             RETURNING id
         )
-        SELECT id, pg_try_advisory_lock($6, id) FROM entered
+        SELECT id, pg_try_advisory_lock($6, id), clock_timestamp() FROM entered
         """
 
     let daemon: String
@@ -104,8 +104,10 @@ struct EnterInstance: PostgresStatement {
         binds.append(AdvisoryLock.instances)
     }
 
-    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> (id: Int32, isLocked: Bool) {
-        (try row.int32(0), try row.bool(1))
+    static func decode(
+        _ row: borrowing PostgresRow
+    ) throws(PostgresError) -> (id: Int32, isLocked: Bool, databaseNow: Timestamp) {
+        (try row.int32(0), try row.bool(1), try row.timestamp(2))
     }
 }
 

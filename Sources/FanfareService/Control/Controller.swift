@@ -76,6 +76,7 @@ private struct Tenure {
     private var cancelsSince = "0"
     private var watch = DeathWatch()
     private var links = LinkWatch()
+    private var clock = ClockWatch()
 
     init(context: StageContext, on connection: PostgresConnection) throws(PostgresError) {
         self.context = context
@@ -97,7 +98,7 @@ private struct Tenure {
         }
         owner = instance.id
         renewedAt = start
-        context.lease.begin(owner: owner, startedAt: start)
+        context.lease.begin(owner: owner, startedAt: start, databaseNow: instance.databaseNow.microseconds)
         try renew(on: connection)
         try readCancels(on: connection)
         context.logger.notice("lease taken", metadata: .init([.instanceID: "\(owner)"]))
@@ -160,6 +161,22 @@ private struct Tenure {
         }
         renewedAt = start
         context.lease.renewed(startedAt: start, databaseNow: databaseNow.microseconds)
+        compareClocks()
+    }
+
+    /// Times of the queue are the database's; but what signs provider tokens is this machine's clock.
+    private mutating func compareClocks() {
+        let ahead = Clocks.wall - context.lease.databaseNow
+        guard clock.changes(ahead: ahead) else { return }
+        let metadata = Logger.Metadata([.clockAheadMilliseconds: "\(ahead / Micros.millisecond)"])
+        if clock.isOff {
+            context.logger.warning(
+                "this machine's clock is not the database's; providers refuse what a wrong clock signed",
+                metadata: metadata
+            )
+        } else {
+            context.logger.notice("this machine's clock agrees with the database's again", metadata: metadata)
+        }
     }
 
     private mutating func readCancels(on connection: PostgresConnection) throws(PostgresError) {

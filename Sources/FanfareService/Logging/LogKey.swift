@@ -46,6 +46,8 @@ public enum LogKey: String, CaseIterable, Sendable {
     case durationMilliseconds = "duration_ms"
     /// Milliseconds until something is tried again.
     case retryMilliseconds = "retry_ms"
+    /// Milliseconds by which this machine's clock is ahead of the database's; negative if it is behind.
+    case clockAheadMilliseconds = "clock.ahead_ms"
     /// What went wrong; holds no secret.
     case error
     /// PostgreSQL's code of an error.

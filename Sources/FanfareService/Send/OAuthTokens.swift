@@ -154,13 +154,16 @@ private struct TokenProblem: Error, CustomStringConvertible {
 
 /// The error of a token endpoint (RFC 6749 section 5.2).
 private struct OAuthError {
-    /// Such as `invalid_grant`; words of our own if there is none.
+    /// Such as `invalid_scope`, with advice where there is some; words of our own if there is none.
     let code: String
 
     init(_ body: [UInt8]) {
         let object = (try? JSONValue(parsing: String(decoding: body, as: UTF8.self)))?.objectValue
         let text = object?["error"]?.stringValue ?? ""
         let isCode = text.allSatisfy { $0.isASCII && ($0.isLetter || $0 == "_") }
-        code = isCode && (1...64).contains(text.utf8.count) ? text : "without a known error"
+        let known = isCode && (1...64).contains(text.utf8.count) ? text : "without a known error"
+        // Google says the same to an assertion from the future and to a key that was deleted.
+        let advice = known == "invalid_grant" ? " (is this machine's clock right, and is the key still valid?)" : ""
+        code = known + advice
     }
 }

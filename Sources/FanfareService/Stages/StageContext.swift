@@ -72,7 +72,7 @@ final class LeaseKeeper: Sendable {
     private struct State {
         var owner: Int32?
         var guardian = LeaseGuard()
-        var databaseClock = DatabaseClock()
+        var databaseClock = DatabaseClock(wall: Clocks.wall, steady: Clocks.steady)
     }
 
     private let state = Locked(State())
@@ -81,7 +81,7 @@ final class LeaseKeeper: Sendable {
     var owner: Int32? { state.withLock { $0.owner } }
 
     /// The time by the database's clock, in microseconds since 1970.
-    var databaseNow: Microseconds { state.withLock { $0.databaseClock.now(wall: Clocks.wall) } }
+    var databaseNow: Microseconds { state.withLock { $0.databaseClock.now(steady: Clocks.steady) } }
 
     /// Until when (steady clock) batches of an owner are ours to send; in the past if they are not.
     func submitsUntil(owner: Int32) -> Microseconds {
@@ -105,23 +105,24 @@ final class LeaseKeeper: Sendable {
     }
 
     /// A control connection was made: a new owner, a new guard.
-    func begin(owner: Int32, startedAt: Microseconds) {
+    func begin(owner: Int32, startedAt: Microseconds, databaseNow: Microseconds) {
+        let answered = Clocks.steady
         state.withLock { state in
             state.owner = owner
             state.guardian = LeaseGuard()
             state.guardian.renewStarted(at: startedAt)
             state.guardian.renewSucceeded(startedAt: startedAt)
+            state.databaseClock.read(databaseNow, asked: startedAt, answered: answered)
         }
     }
 
     /// The lease was renewed.
     func renewed(startedAt: Microseconds, databaseNow: Microseconds) {
-        let answered = Clocks.wall
-        let asked = answered - (Clocks.steady - startedAt)
+        let answered = Clocks.steady
         state.withLock { state in
             state.guardian.renewStarted(at: startedAt)
             state.guardian.renewSucceeded(startedAt: startedAt)
-            state.databaseClock.read(databaseNow, asked: asked, answered: answered)
+            state.databaseClock.read(databaseNow, asked: startedAt, answered: answered)
         }
     }
 

@@ -12,7 +12,7 @@ struct DatabaseCheckup {
     /// All items; the later ones only where the schema is there.
     func items() throws(PostgresError) -> [CheckItem] {
         let version = connection.serverVersion
-        var items = [serverItem(version), try listenItem()] + (try settingItems())
+        var items = [serverItem(version), try listenItem(), try clockItem()] + (try settingItems())
         guard try connection.run(HasRelation(relation: "fanfare.schema_version")).first ?? false else {
             let advice = "Run `fanfare migrate`."
             return items + [CheckItem(.fail, "schema", "this database has no Fanfare schema", advice: advice)]
@@ -56,6 +56,24 @@ struct DatabaseCheckup {
                 "a notification to ourselves did not come back",
                 advice: "Connect Fanfare to PostgreSQL itself, not through a pool."
             )
+    }
+
+    private func clockItem() throws(PostgresError) -> CheckItem {
+        let asked = Clocks.wall
+        let database = try connection.run(DatabaseNow()).first?.microseconds ?? asked
+        let answered = Clocks.wall
+        // The database told its time at some moment between the two.
+        let ahead = database < asked ? asked - database : min(answered - database, 0)
+        guard ahead.magnitude > UInt64(ClockWatch.tolerance) else {
+            return CheckItem(.ok, "clock", "agrees with the database's within a minute")
+        }
+        let span = DurationText.format(.seconds(abs(ahead) / Micros.second))
+        return CheckItem(
+            .warn,
+            "clock",
+            "this machine's is \(span) \(ahead > 0 ? "ahead of" : "behind") the database's",
+            advice: "Let both follow a time server: providers refuse what a wrong clock signed."
+        )
     }
 
     private func settingItems() throws(PostgresError) -> [CheckItem] {

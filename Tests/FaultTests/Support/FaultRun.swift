@@ -30,12 +30,13 @@ extension Rig {
         _ fault: String,
         devices: Int = 20,
         platform: String = "apns",
+        rule: String = "",
         more: () -> String = { "" },
         _ harm: (Audience) async throws -> UInt64
     ) async throws -> (audit: DeliveryAudit, firstPush: Int?) {
         try await serve(3)
         let name = fault.filter { $0.isLetter || $0.isNumber }.lowercased() + "-\(random(0...999_999))"
-        let audience = try await audience(name, devices: devices, platform: platform)
+        let audience = try await audience(name, devices: devices, platform: platform, rule)
         let traffic = traffic(to: audience, perSecond: 20)
         try await pushes(moreThan: 10 * devices)
         let before = traffic.count

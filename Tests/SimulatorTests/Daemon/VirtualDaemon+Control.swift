@@ -28,11 +28,11 @@ extension VirtualDaemon {
         run(control) { [control, server] rows in
             let owner = rows.apply(statement)
             if let session = control.id { _ = server.tryLock(owner, for: session) }
-            return owner
-        } answered: { owner in
-            guard let owner else { return self.lose() }
+            return (owner, rows.now)
+        } answered: { answer in
+            guard let (owner, databaseNow) = answer else { return self.lose() }
             self.owners.insert(owner)
-            self.context.lease.begin(owner: owner, startedAt: start)
+            self.context.lease.begin(owner: owner, startedAt: start, databaseNow: databaseNow)
             self.tenure = VirtualTenure(owner: owner, renewedAt: start)
             self.renew { self.readCancels { self.after(Self.interval) { self.tick() } } }
         }

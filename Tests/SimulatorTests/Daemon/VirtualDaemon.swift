@@ -13,7 +13,7 @@ final class VirtualDaemon {
     let server: Server
     let scenario: Scenario
     let context: StageContext
-    private let wallSkew: Microseconds
+    private var wallSkew: Microseconds
     private let jitter: Locked<Chance>
     private(set) var isAlive = true
     /// Stopped by SIGSTOP until then.
@@ -119,6 +119,9 @@ final class VirtualDaemon {
 
     /// SIGSTOP, and SIGCONT later.
     func stop(for span: Microseconds) { stoppedUntil = max(stoppedUntil, world.now + span) }
+
+    /// Somebody sets its machine's clock.
+    func setClock(by span: Microseconds) { wallSkew += span }
 
     /// The network between it and the database fails, and the server notices.
     func cutOff(for span: Microseconds) {

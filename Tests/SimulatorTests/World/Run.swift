@@ -160,6 +160,9 @@ final class Run {
             self.anyDaemon()?.cutOff(for: self.world.chance.time(Micros.second...8 * Micros.second))
             self.losses += 1
         }
+        repeatedly(scenario.clockSetEvery) {
+            self.anyDaemon()?.setClock(by: self.world.chance.time(-10 * Micros.minute...10 * Micros.minute))
+        }
         repeatedly(scenario.controlLossEvery) {
             self.anyDaemon()?.control.id.map { self.server.end($0) }
             self.losses += 1

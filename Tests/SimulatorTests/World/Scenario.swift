@@ -45,12 +45,13 @@ struct Scenario {
     var nowhere = 0.0
     /// A session that is lost, for each statement.
     var sessionLoss = 0.0
-    /// Mean time between crashes, pauses, and restarts of the database; nil for never.
+    /// Mean time between crashes, pauses, restarts of the database, and so on; nil for never.
     var crashEvery: Microseconds?
     var pauseEvery: Microseconds?
     var restartEvery: Microseconds?
     var controlLossEvery: Microseconds?
     var cutOffEvery: Microseconds?
+    var clockSetEvery: Microseconds?
     /// How often a daemon crashes or is stopped in the middle of a statement.
     var stepTrouble = 0.0
     /// How long a connection takes to be made.
@@ -87,6 +88,7 @@ struct Scenario {
             cutOffEvery = chance.time(4 * Micros.second...20 * Micros.second)
             stepTrouble = chance.unit() * 0.01
         }
+        if kind != .calm { clockSetEvery = chance.time(2 * Micros.second...20 * Micros.second) }
         connecting = chance.happens(0.2) ? chance.time(500 * Micros.millisecond...4 * Micros.second) : 0
     }
 }

@@ -1,0 +1,16 @@
+import FanfareCore
+import Testing
+
+@testable import FanfareService
+
+struct ClockWatchTests {
+    @Test func aDifferenceIsNewsOnceAndSoIsItsEnd() {
+        var watch = ClockWatch()
+        let off = 10 * Micros.minute
+        let news = [0, -ClockWatch.tolerance, off, off, -off, ClockWatch.tolerance, .min].map { ahead in
+            watch.changes(ahead: ahead)
+        }
+        #expect(news == [false, false, true, false, false, true, true])
+        #expect(watch.isOff)
+    }
+}
