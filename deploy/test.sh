@@ -35,7 +35,7 @@ run() {
         announce "swift test: $name $target"
         swift test --scratch-path "$scratch" --disable-xctest --xunit-output "$report" --filter "^$target[./]" "$@" 2>&1 \
             | tee "$results/output" || status=$?
-        ((status == 0)) || grep -A 3 -E "^✘|SUMMARY: |Fatal error" "$results/output" >> "$results/failures" || true
+        ((status == 0)) || grep -E "^✘|SUMMARY: |Fatal error" "$results/output" >> "$results/failures" || true
         # Swift Testing puts its name in front of the last part of the path that it is given.
         [[ -s "$report" ]] || report="${report%.xml}-swift-testing.xml"
         count "$name $target" "$report" "$target" "$status"
