@@ -26,6 +26,20 @@ extension SenderDesk {
             )
         }
         failedConnects = state.failedConnectsInARow
+        if state.lost > lost {
+            lost = state.lost
+            tellOfLoss()
+        }
+    }
+
+    /// Connections end all the time; worth a line is one that took the answers to pushes with it.
+    private func tellOfLoss() {
+        let unanswered = answers.filter { $0.fate == .ambiguous }
+        guard let first = unanswered.first else { return }
+        context.logger.notice(
+            "a connection to a provider was lost; what it leaves unanswered is sent once more",
+            metadata: metadata(.init([.count: "\(unanswered.count)", .error: "\(first.detail)"]))
+        )
     }
 
     mutating func takeAnswers() {

@@ -31,6 +31,7 @@ struct SenderDesk {
     var touched: [ActiveBatch] = []
     var failedConnects = 0
     var established: UInt64 = 0
+    var lost: UInt64 = 0
     private var isBlocked = false
     var footing = Footing()
     /// The first deadline to come of what is in flight, in database time.
