@@ -1,7 +1,8 @@
 /// How many retries may be sent beside new pushes, so that retries never become the load that keeps a provider down.
 ///
 /// 10 % of the answers of the last 10 s, and at least 10 in each second. A retry over the budget waits; none is dropped.
-/// One for each (app, provider). Times are microseconds of any steady clock.
+/// The first attempt in the other environment is no retry (``RetryHistory/isMove``). One for each (app, provider). Times are
+/// microseconds of any steady clock.
 public struct RetryBudget: Equatable, Sendable {
     /// Retries per hundred answers.
     public static let percent = 10

@@ -48,6 +48,11 @@ public struct RetryHistory: Equatable, Hashable, Sendable {
         self.marks = marks
     }
 
+    /// Whether the attempt to come is the first in the other environment, and nothing but that.
+    ///
+    /// It goes to another service because the token is that one's: it repeats nothing that failed.
+    public var isMove: Bool { marks == .otherEnvironment && waits == 0 && freeRepeats == 0 }
+
     /// The history of a pair that was never sent: 0 when ``encoded``.
     public static let none = RetryHistory()
 

@@ -127,7 +127,7 @@ final class OAuthTokens: Sendable {
     private func request() throws -> (token: String, lifetime: Microseconds) {
         let answer = try SingleRequest(tokenFor: account, from: url, caFile: caFile, proxy: proxy).send()
         guard answer.status == 200 else {
-            let said = answer.status == 0 ? answer.detail : "\(answer.status) \(OAuthError(answer.body).code)"
+            let said = answer.status == 0 ? answer.detail : "\(answer.status) \(OAuthError(answer.body).words)"
             throw TokenProblem(description: "\(url.origin) says \(said)")
         }
         guard let read = try? JSONDecoder().decode(Answer.self, from: Data(answer.body)) else {
@@ -155,7 +155,7 @@ private struct TokenProblem: Error, CustomStringConvertible {
 /// The error of a token endpoint (RFC 6749 section 5.2).
 private struct OAuthError {
     /// Such as `invalid_scope`, with advice where there is some; words of our own if there is none.
-    let code: String
+    let words: String
 
     init(_ body: [UInt8]) {
         let object = (try? JSONValue(parsing: String(decoding: body, as: UTF8.self)))?.objectValue
@@ -164,6 +164,6 @@ private struct OAuthError {
         let known = isCode && (1...64).contains(text.utf8.count) ? text : "without a known error"
         // Google says the same to an assertion from the future and to a key that was deleted.
         let advice = known == "invalid_grant" ? " (is this machine's clock right, and is the key still valid?)" : ""
-        code = known + advice
+        words = known + advice
     }
 }

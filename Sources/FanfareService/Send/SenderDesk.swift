@@ -161,7 +161,7 @@ struct SenderDesk {
     ) -> Int? {
         var wanted = room
         let now = Clocks.steady
-        if active.batch.claimed.attempt > 1 {
+        if active.batch.claimed.attempt > 1 && !active.batch.claimed.history.isMove {
             wanted = shared.retries.withLock { $0.take(wanted, at: now) }
         }
         let granted = wanted > 0 ? context.budget.acquire(wanted, for: key, lane: lane) : 0

@@ -108,6 +108,23 @@ struct RetryScheduleTests {
         #expect(decision == .again(at: now, outcome: outcome, history: RetryHistory(attempts: 1, marks: mark)))
     }
 
+    /// What repeats nothing that failed does not pay from the budget of retries.
+    @Test func onlyTheFirstAttemptInTheOtherEnvironmentIsAMove() {
+        let elsewhere = Verdict(.retryingOtherEnvironment, .tryOtherEnvironment)
+        let steps = [
+            [elsewhere], [elsewhere, unavailable], [unavailable, elsewhere], [elsewhere, lost], [unavailable], [],
+        ]
+        let moves = steps.map { verdicts in
+            verdicts.reduce(RetryHistory.none) { history, verdict in
+                let decision = RetrySchedule()
+                    .decide(verdict, history: history, deadline: far, now: now, random: 0.5)
+                guard case .again(_, _, let next) = decision else { return history }
+                return next
+            }.isMove
+        }
+        #expect(moves == [true, false, false, false, false, false])
+    }
+
     @Test func nothingIsPlannedAtOrAfterTheDeadline() {
         let short = Deadline(createdAt: now, ttl: Micros.second)
         let schedule = RetrySchedule()
