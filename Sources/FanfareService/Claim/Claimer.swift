@@ -148,7 +148,7 @@ final class Claimer: Stage {
         guard !left.isEmpty else { return }
         let records = left.map { BatchRecord(id: $0.id, leaseToken: $0.leaseToken, outcomes: []) }
         let statement = ReleaseBatches(owner: owner, batches: records, delay: Self.returnDelay)
-        let count = try connection.runReturningCount(statement)
+        let count = try connection.run(statement).batches.count
         if count > 0 {
             context.logger.warning(
                 "batches that could not be prepared were given back",

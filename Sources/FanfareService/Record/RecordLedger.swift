@@ -56,7 +56,8 @@ struct RecordLedger {
     /// - Parameters:
     ///   - databaseNow: the time by the database, which retries count from.
     ///   - heedFuse: counts a batch's answers for the prune fuse, and keeps its devices where it is blown.
-    /// - Returns: statements; each is to be followed by ``done(_:)`` or ``failed(_:)``, all by ``wrote(at:)``.
+    /// - Returns: statements; each that was committed is to be followed by ``done(_:)``, all by ``wrote(at:)``. Others are
+    ///   made again next time.
     mutating func begin(databaseNow: Microseconds, heedFuse: (inout OpenBatch) -> Void) -> [Write] {
         policy.begun()
         let dirty = open.values.filter(\.isDirty).sorted { $0.claim < $1.claim }
@@ -70,15 +71,24 @@ struct RecordLedger {
             }
             writes += closes(of: batches.filter(\.isComplete), owner: owner, databaseNow: databaseNow)
             let incomplete = batches.filter { !$0.isComplete }
-            guard !incomplete.isEmpty else { continue }
-            let evidence = incomplete.reduce(into: TokenEvidence()) { $0 += $1.evidence }
-            let checkpoint = Checkpoint(owner: owner, batches: incomplete.map(\.record), evidence: evidence)
-            writes.append(.checkpoint(checkpoint, incomplete))
+            let inFlight = incomplete.filter { !$0.isLeftOver }
+            if !inFlight.isEmpty {
+                let records = inFlight.map(\.record)
+                let statement = Checkpoint(owner: owner, batches: records, evidence: Self.evidence(of: inFlight))
+                writes.append(.checkpoint(statement, inFlight))
+            }
             let leftOver = incomplete.filter(\.isLeftOver)
-            guard !leftOver.isEmpty else { continue }
-            writes.append(.release(ReleaseBatches(owner: owner, batches: leftOver.map(\.record)), leftOver))
+            if !leftOver.isEmpty {
+                let records = leftOver.map(\.record)
+                let statement = ReleaseBatches(owner: owner, batches: records, evidence: Self.evidence(of: leftOver))
+                writes.append(.release(statement, leftOver))
+            }
         }
         return writes
+    }
+
+    private static func evidence(of batches: [OpenBatch]) -> TokenEvidence {
+        batches.reduce(into: TokenEvidence()) { $0 += $1.evidence }
     }
 
     private func closes(of complete: [OpenBatch], owner: Int32, databaseNow: Microseconds) -> [Write] {
@@ -88,7 +98,7 @@ struct RecordLedger {
                 owner: owner,
                 batches: batches.map(\.record),
                 retries: batches.flatMap { $0.retries(now: databaseNow) },
-                evidence: batches.reduce(into: TokenEvidence()) { $0 += $1.evidence },
+                evidence: Self.evidence(of: batches),
                 tallies: batches.flatMap(\.tallies)
             )
             return .close(statement, batches)
@@ -106,7 +116,6 @@ struct RecordLedger {
         switch write {
         case .close(_, let batches), .release(_, let batches):
             for batch in batches {
-                // As it is now: a checkpoint right before may have given its slots back.
                 guard let last = open.removeValue(forKey: batch.claim) else { continue }
                 slots[last.share, default: 0] += last.slots
             }
@@ -117,12 +126,6 @@ struct RecordLedger {
             }
         }
         return slots
-    }
-
-    /// A statement was not committed, as far as is known: it is made again next time.
-    mutating func failed(_ write: Write) {
-        guard case .release(_, let batches) = write else { return }
-        for batch in batches { open[batch.claim]?.isDirty = true }
     }
 
     /// Everything was tried; what could not be written is due again.

@@ -143,19 +143,30 @@ struct CloseBatches: PostgresStatement {
 }
 
 /// Gives a daemon's batches back: those it had not begun when it was told to stop, or could not prepare.
+///
+/// What is known of their pairs is saved with that, and what it says about tokens followed.
 struct ReleaseBatches: PostgresStatement {
     static let name = "release_batches"
     static let sql = """
-        UPDATE fanfare.batches AS b SET owner = NULL, lease_token = NULL,
-            not_before = clock_timestamp() + $5 * interval '1 microsecond', outcomes = coalesce(nullif(r.outcomes, ''), b.outcomes)
-        FROM unnest($2::bigint[], $3::bigint[], $4::bytea[]) AS r (id, lease_token, outcomes)
-        WHERE b.id = r.id AND b.owner = $1 AND b.lease_token = r.lease_token
+        WITH
+        released AS (
+            UPDATE fanfare.batches AS b SET owner = NULL, lease_token = NULL,
+                not_before = clock_timestamp() + $5 * interval '1 microsecond', outcomes = coalesce(nullif(r.outcomes, ''), b.outcomes)
+            FROM unnest($2::bigint[], $3::bigint[], $4::bytea[]) AS r (id, lease_token, outcomes)
+            WHERE b.id = r.id AND b.owner = $1 AND b.lease_token = r.lease_token
+            RETURNING b.id
+        ),
+        \(TokenEvidence.sql(of: "released", from: 6))
+        SELECT id, NULL::bigint FROM released
+        UNION ALL
+        SELECT NULL, id FROM pruned
         """
 
     let owner: Int32
     let batches: [BatchRecord]
     /// How long nobody is to claim them.
     var delay: Microseconds = 0
+    var evidence = TokenEvidence()
 
     func bind(to binds: inout PostgresBinds) {
         binds.append(owner)
@@ -163,5 +174,10 @@ struct ReleaseBatches: PostgresStatement {
         binds.append(batches.map(\.leaseToken))
         binds.append(batches.map(\.outcomes))
         binds.append(delay)
+        evidence.bind(to: &binds)
+    }
+
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Recorded {
+        try Recorded(row)
     }
 }

@@ -61,10 +61,7 @@ final class Recorder: Stage {
         let writes = ledger.begin(databaseNow: context.lease.databaseNow, heedFuse: context.heedFuse)
         for write in writes {
             let done = session.attempt { connection throws(PostgresError) in try Self.run(write, on: connection) }
-            guard let done else {
-                ledger.failed(write)
-                continue
-            }
+            guard let done else { continue }
             context.budget.release(ledger.done(write))
             count(write, done)
         }
@@ -78,9 +75,7 @@ final class Recorder: Stage {
         switch write {
         case .close(let statement, _): return try connection.run(statement)
         case .checkpoint(let statement, _): return try connection.run(statement)
-        case .release(let statement, _):
-            _ = try connection.runReturningCount(statement)
-            return []
+        case .release(let statement, _): return try connection.run(statement)
         }
     }
 

@@ -219,6 +219,25 @@ struct RecorderTests {
         #expect(try world.outcomes(event)[1] == "accepted/accepted")
     }
 
+    /// In two statements the second could save what the first, had it not failed, would have followed.
+    @Test func whatIsGivenBackIsFollowedInTheSameStatement() throws {
+        let (_, batch) = try batch(devices: 2)
+        var ledger = RecordLedger()
+        let gone = result(0, .goneAPNSUnregistered, evidence(batch, 0))
+        for message: RecorderMessage in [
+            .opened(batch, decided: []), .results(batch.claimed.claim, [gone], slots: 0),
+            .abandoned(batch.claimed.claim, unsent: [1]),
+        ] { ledger.take(message, at: 0) }
+        let writes = ledger.begin(databaseNow: 0) { _ in }
+        guard case .release(let statement, _)? = writes.first, writes.count == 1 else {
+            Issue.record("\(writes.count) statements")
+            return
+        }
+        #expect(try world.connection.run(statement).prunedCount == 1)
+        _ = ledger.done(writes[0])
+        #expect(!ledger.isDirty)
+    }
+
     @Test func aRecordedRetryOfADeadDaemonIsMade() throws {
         let (_, batch) = try batch(devices: 3)
         let again = FollowUp.again(at: 0, history: .none, target: batch.target.id)

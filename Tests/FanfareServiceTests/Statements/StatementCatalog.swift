@@ -160,7 +160,7 @@ struct StatementCatalog {
         let evidence = TokenEvidence(prunes: [prune], corrections: [correction])
         return [
             Checkpoint(owner: owner, batches: [record], evidence: evidence),
-            ReleaseBatches(owner: owner, batches: [record]),
+            ReleaseBatches(owner: owner, batches: [record], evidence: evidence),
             CloseBatches(
                 owner: owner,
                 batches: [record],

@@ -63,17 +63,17 @@ extension Rows {
     }
 
     @discardableResult
-    mutating func apply(_ statement: ReleaseBatches) -> Int {
-        var count = 0
+    mutating func apply(_ statement: ReleaseBatches) -> [Recorded] {
+        var released: Set<Int64> = []
         for record in statement.batches where isOwned(record, by: statement.owner) {
             noteWrite(record, by: statement.owner)
-            count += 1
+            released.insert(record.id)
             batches[record.id]?.owner = nil
             batches[record.id]?.leaseToken = nil
             batches[record.id]?.notBefore = now + statement.delay
             if !record.outcomes.isEmpty { batches[record.id]?.outcomes = record.outcomes }
         }
-        return count
+        return released.sorted().map { .written(batch: $0) } + follow(statement.evidence, of: released)
     }
 
     @discardableResult
