@@ -91,7 +91,7 @@ extension Rig {
         }
         // Every day nobody waits the minute that some answers ask for.
         if !Soak.isOn { try await untilIdleHurrying(seconds: 120) }
-        try await untilIdle(seconds: 1800)
+        try await untilIdle(seconds: 5400)
         return Double(monotonicNanoseconds() - began) / 1e9
     }
 
