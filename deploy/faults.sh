@@ -4,7 +4,8 @@
 #
 #   deploy/faults.sh                  every fault, once and shortly; deploy/test.sh plays those of the daemons each time
 #   deploy/faults.sh --soak [PART …]  the long forms; a part that passed is not run again at the same commit. Parts:
-#                                     daemon database disk provider hostile throttle token setup clock pool random calm mixed
+#                                     daemon database disk provider hostile throttle token setup clock pool random calm
+#                                     mixed
 #
 # In long forms random faults go on for FANFARE_FAULT_MINUTES (60); calm sends FANFARE_FAULT_PAIRS (2,000,000) without a
 # fault, mixed as many (1,000,000) with every kind of answer. All three say how it goes while they run.

@@ -3,7 +3,8 @@
 #
 #   install-dependencies.sh           install what is missing, as root or through sudo
 #   install-dependencies.sh --check   only tell; exit 1 if something is missing
-#   install-dependencies.sh --faults  also what deploy/faults.sh plays with: PgBouncer, which is not left running, and libfaketime
+#   install-dependencies.sh --faults  also what deploy/faults.sh plays with: PgBouncer, which is not left running, and
+#                                     libfaketime
 #
 # Exit codes: 0 nothing is missing (any more), 1 something is missing, 64 usage, 69 it cannot be installed here.
 set -euo pipefail

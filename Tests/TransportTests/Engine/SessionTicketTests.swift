@@ -9,8 +9,8 @@ struct SessionTicketTests {
     /// GOAWAY: stream 1 was the last, NO_ERROR.
     private static let goaway: [UInt8] = [0, 0, 8, 7, 0, 0, 0, 0, 0] + [0, 0, 0, 1, 0, 0, 0, 0]
 
-    @Test(arguments: ["-tls1_3", "-tls1_2"]) func theNextConnectionTakesTheSessionUpAgain(version: String) async throws
-    {
+    @Test(arguments: ["-tls1_3", "-tls1_2"])
+    func theNextConnectionTakesTheSessionUpAgain(version: String) async throws {
         let server = try await TLSServer.start(
             host: "localhost",
             saying: Transport.engine.accepted + Self.goaway,
