@@ -551,7 +551,19 @@ CREATE TABLE IF NOT EXISTS fanfare.batches (
         autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 1000000,
         toast.autovacuum_vacuum_scale_factor = 0, toast.autovacuum_vacuum_threshold = 2000);
 
-SELECT fanfare.create_index('batches_ready', $$CREATE INDEX batches_ready ON fanfare.batches (target_id, lane, not_before, id) WHERE owner IS NULL$$);
+-- Whether it waits for the budget of retries: a queue of its own in each lane, or it would wait behind all first attempts
+-- that were planned before, and they behind it.
+SELECT fanfare.add_column('fanfare.batches', 'is_retry', 'boolean NOT NULL DEFAULT false');
+
+SELECT fanfare.create_index('batches_due', $$CREATE INDEX batches_due ON fanfare.batches (target_id, lane, is_retry, not_before, id) WHERE owner IS NULL$$);
+-- Its predecessor, without retries apart.
+DO $$
+BEGIN
+    IF to_regclass('fanfare.batches_ready') IS NOT NULL THEN
+        DROP INDEX fanfare.batches_ready;
+    END IF;
+END
+$$;
 SELECT fanfare.create_index('batches_owner', $$CREATE INDEX batches_owner ON fanfare.batches (owner) WHERE owner IS NOT NULL$$);
 -- For the audit; only batches of retries have a parent.
 SELECT fanfare.create_index('batches_parent', $$CREATE INDEX batches_parent ON fanfare.batches (parent_id) WHERE parent_id IS NOT NULL$$);

@@ -64,9 +64,10 @@ struct StandingBatches: PostgresStatement {
     static let sql = """
         SELECT 0::smallint, b.id, 0::bigint, 0::bigint, b.not_before
         FROM fanfare.targets AS t CROSS JOIN unnest(ARRAY[0, 1, 2]::smallint[]) AS l (lane)
+        CROSS JOIN unnest(ARRAY[false, true]) AS r (is_retry)
         CROSS JOIN LATERAL (
             SELECT x.id, x.not_before FROM fanfare.batches AS x
-            WHERE x.owner IS NULL AND x.target_id = t.id AND x.lane = l.lane
+            WHERE x.owner IS NULL AND x.target_id = t.id AND x.lane = l.lane AND x.is_retry = r.is_retry
                 AND x.not_before < clock_timestamp() - $1 * interval '1 microsecond'
             ORDER BY x.not_before, x.id LIMIT 100
         ) AS b

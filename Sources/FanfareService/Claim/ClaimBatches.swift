@@ -1,10 +1,10 @@
 internal import FanfareCore
 internal import PostgresClient
 
-/// How many batches of one target and lane a claim may take.
+/// How many batches of one of a target's queues a claim may take.
 struct ClaimWish: Hashable {
     var target: Int16
-    var lane: Int16
+    var queue: SendQueue
     var count: Int32
     /// Nothing that was due before this is looked for: dead rows lie there (reference: the floor).
     var floor: Timestamp
@@ -41,6 +41,11 @@ struct ClaimedBatch: Equatable {
     let outcomes: [UInt8]
     let notBefore: Timestamp
 
+    /// Where it waits.
+    var queue: SendQueue {
+        SendQueue(lane: Lane(rawValue: lane) ?? .normal, isRetry: attempt > 1 && !history.isMove)
+    }
+
     /// Which claim of it this is.
     var claim: BatchClaim { BatchClaim(batchID: id, leaseToken: leaseToken) }
 
@@ -58,16 +63,17 @@ struct ClaimBatches: PostgresStatement {
     static let sql = """
         WITH picked AS MATERIALIZED (
             SELECT b.id
-            FROM unnest($1::smallint[], $2::smallint[], $3::int[], $4::timestamptz[]) AS w (target_id, lane, n, floor)
+            FROM unnest($1::smallint[], $2::smallint[], $3::boolean[], $4::int[], $5::timestamptz[])
+                AS w (target_id, lane, is_retry, n, floor)
             CROSS JOIN LATERAL (
                 SELECT x.id FROM fanfare.batches AS x
-                WHERE x.owner IS NULL AND x.target_id = w.target_id AND x.lane = w.lane
+                WHERE x.owner IS NULL AND x.target_id = w.target_id AND x.lane = w.lane AND x.is_retry = w.is_retry
                     AND x.not_before >= w.floor AND x.not_before <= statement_timestamp()
                 ORDER BY x.not_before, x.id LIMIT w.n
                 FOR UPDATE SKIP LOCKED
             ) AS b
         )
-        UPDATE fanfare.batches AS b SET owner = $5, lease_token = $6
+        UPDATE fanfare.batches AS b SET owner = $6, lease_token = $7
         FROM picked
         WHERE b.id = picked.id AND b.owner IS NULL
         RETURNING b.id, b.lease_token, b.target_id, b.lane, b.rule_version, b.attempt, b.history, b.event_id, b.event_ids,
@@ -80,7 +86,8 @@ struct ClaimBatches: PostgresStatement {
 
     func bind(to binds: inout PostgresBinds) {
         binds.append(wishes.map(\.target))
-        binds.append(wishes.map(\.lane))
+        binds.append(wishes.map(\.queue.lane.rawValue))
+        binds.append(wishes.map(\.queue.isRetry))
         binds.append(wishes.map(\.count))
         binds.append(wishes.map(\.floor))
         binds.append(owner)
@@ -111,9 +118,10 @@ struct NextDue: PostgresStatement {
     static let sql = """
         SELECT min(d.not_before), statement_timestamp(), (SELECT count(*) FROM fanfare.targets)
         FROM unnest($1::smallint[]) AS t (id) CROSS JOIN unnest(ARRAY[0, 1, 2]::smallint[]) AS l (lane)
+        CROSS JOIN unnest(ARRAY[false, true]) AS r (is_retry)
         CROSS JOIN LATERAL (
             SELECT x.not_before FROM fanfare.batches AS x
-            WHERE x.owner IS NULL AND x.target_id = t.id AND x.lane = l.lane
+            WHERE x.owner IS NULL AND x.target_id = t.id AND x.lane = l.lane AND x.is_retry = r.is_retry
             ORDER BY x.not_before LIMIT 1
         ) AS d
         """

@@ -95,7 +95,7 @@ final class Claimer: Stage {
 
     /// Claims what is due in some lanes.
     ///
-    /// - Returns: the batches, and whether a target and lane gave as many as there was room for: there may be more.
+    /// - Returns: the batches, and whether a queue gave as many as there was room for: there may be more.
     private func claim(
         _ lanes: [Lane],
         of roster: SenderRoster,
@@ -201,15 +201,15 @@ final class Claimer: Stage {
         now: Microseconds
     ) -> [ClaimWish] {
         targets(of: roster).flatMap { target in
-            lanes.compactMap { lane in
-                let room = roster.room(target, lane: lane.rawValue)
+            SendQueue.allCases.compactMap { queue in
+                let room = lanes.contains(queue.lane) ? roster.room(target, queue) : 0
                 guard room > 0 else { return nil }
                 return ClaimWish(
                     target: target.id,
-                    lane: lane.rawValue,
+                    queue: queue,
                     // The room is its devices' too: one at a time, lest both take all of it.
                     count: target.nativeKey == nil ? Int32(room) : 1,
-                    floor: floors.floor(target: target.id, lane: lane.rawValue, now: now)
+                    floor: floors.floor(target: target.id, queue, now: now)
                 )
             }
         }
@@ -230,24 +230,24 @@ final class Claimer: Stage {
 }
 
 extension [ClaimedBatch] {
-    /// Whether a target and lane gave as many batches as were wished for: there may be more.
+    /// Whether a queue gave as many batches as were wished for: there may be more.
     fileprivate func fill(_ wishes: [ClaimWish]) -> Bool {
         wishes.contains { wish in
-            count { $0.target == wish.target && $0.lane == wish.lane } >= Int(wish.count)
+            count { $0.target == wish.target && $0.queue == wish.queue } >= Int(wish.count)
         }
     }
 }
 
-/// Below which `not_before` nothing is left to claim, by target and lane: dead rows under an old snapshot lie there.
+/// Below which `not_before` nothing is left to claim, by target and queue: dead rows under an old snapshot lie there.
 struct ClaimFloors {
-    private struct Queue: Hashable {
+    private struct Place: Hashable {
         let target: Int16
-        let lane: Int16
+        let queue: SendQueue
     }
 
     private static let margin = 5 * Micros.second
 
-    private var largest: [Queue: Timestamp] = [:]
+    private var largest: [Place: Timestamp] = [:]
     private var sweptAt: Microseconds?
 
     /// Whether it is time to look from the beginning again.
@@ -263,13 +263,13 @@ struct ClaimFloors {
 
     /// Notes a claimed batch.
     mutating func saw(_ batch: ClaimedBatch) {
-        let queue = Queue(target: batch.target, lane: batch.lane)
-        largest[queue] = max(largest[queue] ?? batch.notBefore, batch.notBefore)
+        let place = Place(target: batch.target, queue: batch.queue)
+        largest[place] = max(largest[place] ?? batch.notBefore, batch.notBefore)
     }
 
     /// Where to look from: a little before the last that was seen, since transactions commit out of order.
-    func floor(target: Int16, lane: Int16, now: Microseconds) -> Timestamp {
-        guard let seen = largest[Queue(target: target, lane: lane)] else { return .minusInfinity }
+    func floor(target: Int16, _ queue: SendQueue, now: Microseconds) -> Timestamp {
+        guard let seen = largest[Place(target: target, queue: queue)] else { return .minusInfinity }
         return Timestamp(microseconds: min(seen.microseconds, now - Self.margin) - Self.margin)
     }
 }

@@ -87,20 +87,20 @@ struct CloseBatches: PostgresStatement {
             FROM closing
         ),
         retried AS (
-            INSERT INTO fanfare.batches (parent_id, event_id, rule_version, target_id, lane, attempt, history, not_before,
-                device_ids, event_ids)
-            SELECT c.id, c.event_id, c.rule_version, r.target_id, c.lane, c.attempt + 1, r.history,
+            INSERT INTO fanfare.batches (parent_id, event_id, rule_version, target_id, lane, attempt, history, is_retry,
+                not_before, device_ids, event_ids)
+            SELECT c.id, c.event_id, c.rule_version, r.target_id, c.lane, c.attempt + 1, r.history, r.is_retry,
                 clock_timestamp() + r.delay * interval '1 microsecond',
                 r.device_ids::bigint[], r.event_ids::bigint[]
-            FROM unnest($5::bigint[], $6::smallint[], $7::int[], $8::bigint[], $9::text[], $10::text[])
-                AS r (parent_id, target_id, history, delay, device_ids, event_ids)
+            FROM unnest($5::bigint[], $6::smallint[], $7::int[], $8::boolean[], $9::bigint[], $10::text[], $11::text[])
+                AS r (parent_id, target_id, history, is_retry, delay, device_ids, event_ids)
             JOIN closing AS c ON c.id = r.parent_id
         ),
-        \(TokenEvidence.sql(of: "closing", from: 11)),
+        \(TokenEvidence.sql(of: "closing", from: 12)),
         counted AS (
             INSERT INTO fanfare.stats_pending (rule_version, target_id, outcome, pairs)
             SELECT c.rule_version, c.target_id, t.outcome, sum(t.pairs)
-            FROM unnest($21::bigint[], $22::smallint[], $23::bigint[]) AS t (batch_id, outcome, pairs)
+            FROM unnest($22::bigint[], $23::smallint[], $24::bigint[]) AS t (batch_id, outcome, pairs)
             JOIN closing AS c ON c.id = t.batch_id
             GROUP BY c.rule_version, c.target_id, t.outcome
         )
@@ -123,6 +123,7 @@ struct CloseBatches: PostgresStatement {
         binds.append(retries.map(\.parentID))
         binds.append(retries.map(\.target))
         binds.append(retries.map(\.history.encoded))
+        binds.append(retries.map { !$0.history.isMove })
         binds.append(retries.map(\.delayMicroseconds))
         binds.append(retries.map { Self.literal($0.deviceIDs) })
         binds.append(retries.map { $0.eventIDs.map(Self.literal) } as [String?])

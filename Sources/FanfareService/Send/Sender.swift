@@ -30,15 +30,15 @@ final class Sender: Stage {
         }
     }
 
-    /// How many batches wait, of all lanes.
-    var waiting: Int { shared.waiting.withLock { $0.reduce(0, +) } }
+    /// How many batches wait, in all queues.
+    var waiting: Int { shared.waiting.withLock { $0.values.reduce(0, +) } }
 
-    /// How many batches of a lane wait.
-    func waiting(_ lane: Int) -> Int { shared.waiting.withLock { $0[lane] } }
+    /// How many batches wait in one queue.
+    func waiting(_ queue: SendQueue) -> Int { shared.waiting.withLock { $0[queue] ?? 0 } }
 
     /// Hands over a batch, from any thread.
     func put(_ batch: PreparedBatch) {
-        shared.waiting.withLock { $0[Int(batch.lane.rawValue)] += 1 }
+        shared.waiting.withLock { $0[batch.claimed.queue, default: 0] += 1 }
         guard inbox.put(batch) else {
             recorder.put(.abandoned(batch.claimed.claim, unsent: batch.pairs.map(\.position)))
             return

@@ -24,7 +24,7 @@ struct SenderDesk {
     private let writer: any RequestWriter
     private let key: ProviderKey
 
-    private var queues: [Lane: [ActiveBatch]] = [:]
+    private var queues: [SendQueue: [ActiveBatch]] = [:]
     var slots: [Slot?] = []
     var freeSlots: [Int] = []
     var answers: [PushAnswer] = []
@@ -57,7 +57,7 @@ struct SenderDesk {
 
     /// Takes in batches.
     mutating func accept(_ batches: [PreparedBatch]) {
-        for batch in batches { queues[batch.lane, default: []].append(ActiveBatch(batch)) }
+        for batch in batches { queues[batch.claimed.queue, default: []].append(ActiveBatch(batch)) }
     }
 
     /// One turn: submit what may be submitted, wait for answers, pass them on.
@@ -74,9 +74,7 @@ struct SenderDesk {
 
     /// Submits nothing more, waits for what is in flight, and gives back the rest.
     mutating func drain() {
-        for lane in Lane.allCases {
-            for active in queues[lane] ?? [] { leaveOver(active) }
-        }
+        for active in queues.values.joined() { leaveOver(active) }
         queues = [:]
         report()
         while transport.inFlight > 0 {
@@ -106,34 +104,43 @@ struct SenderDesk {
 
     private mutating func fill() {
         // A broadcast gives way, but never altogether: at least 5 % of the free streams are its own.
-        let bulk = queues[.bulk]?.isEmpty ?? true ? 0 : max(1, transport.freeSlots / 20)
+        let bulk = hasWork(.bulk) ? max(1, transport.freeSlots / 20) : 0
         fill(.transactional, leaving: bulk)
         fill(.normal, leaving: bulk)
         fill(.bulk, leaving: 0)
     }
 
     private mutating func fill(_ lane: Lane, leaving: Int) {
-        while let active = queues[lane]?.first, transport.freeSlots > leaving {
+        // Retries first: there are few that their budget lets through, and what it holds back holds up nobody else.
+        for isRetry in [true, false] { fill(SendQueue(lane: lane, isRetry: isRetry), leaving: leaving) }
+        if !hasWork(lane) { context.budget.setWork(false, for: key, lane: lane) }
+    }
+
+    private func hasWork(_ lane: Lane) -> Bool {
+        queues.contains { $0.key.lane == lane && !$0.value.isEmpty }
+    }
+
+    private mutating func fill(_ queue: SendQueue, leaving: Int) {
+        while let active = queues[queue]?.first, transport.freeSlots > leaving {
             guard context.lease.submitsUntil(owner: active.batch.owner) > Clocks.steady else {
                 // No longer ours to send: whoever claims it next goes on.
                 leaveOver(active)
-                queues[lane]?.removeFirst()
+                queues[queue]?.removeFirst()
                 continue
             }
             // Ours, but somebody may have cancelled it by now: the controller looks.
             guard context.lease.startsUntil(owner: active.batch.owner) > Clocks.steady else { break }
             let room = min(transport.freeSlots - leaving, Self.chunk, active.remaining)
-            guard submit(from: active, lane: lane, upTo: room) else { break }
+            guard submit(from: active, in: queue, upTo: room) else { break }
             if active.remaining == 0 {
                 leaveQueue(active)
-                queues[lane]?.removeFirst()
+                queues[queue]?.removeFirst()
             }
         }
-        if queues[lane]?.isEmpty ?? true { context.budget.setWork(false, for: key, lane: lane) }
     }
 
-    /// - Returns: false if nothing more of this lane can be sent now.
-    private mutating func submit(from active: ActiveBatch, lane: Lane, upTo room: Int) -> Bool {
+    /// - Returns: false if nothing more of this queue can be sent now.
+    private mutating func submit(from active: ActiveBatch, in queue: SendQueue, upTo room: Int) -> Bool {
         guard room > 0 else { return true }
         let now = Clocks.steady
         let end = context.lease.startsUntil(owner: active.batch.owner)
@@ -145,7 +152,7 @@ struct SenderDesk {
         case .probe: (wanted, isProbe) = (1, true)
         case .nothing, .awaitsProbe: return false
         }
-        let used = pay(for: wanted, from: active, lane: lane, credential: credential, isProbe: isProbe, end: end)
+        let used = pay(for: wanted, from: active, in: queue, credential: credential, isProbe: isProbe, end: end)
         if isProbe && used ?? 0 == 0 { shared.breakers.update(nil) { $0.probeEnded(.neutral, at: now) } }
         return used != nil
     }
@@ -154,17 +161,15 @@ struct SenderDesk {
     private mutating func pay(
         for room: Int,
         from active: ActiveBatch,
-        lane: Lane,
+        in queue: SendQueue,
         credential: Credential,
         isProbe: Bool,
         end: Microseconds
     ) -> Int? {
-        var wanted = room
         let now = Clocks.steady
-        if active.batch.claimed.attempt > 1 && !active.batch.claimed.history.isMove {
-            wanted = shared.retries.withLock { $0.take(wanted, at: now) }
-        }
-        let granted = wanted > 0 ? context.budget.acquire(wanted, for: key, lane: lane) : 0
+        let wanted = queue.isRetry ? shared.retries.withLock { $0.take(room, at: now) } : room
+        guard wanted > 0 else { return nil }
+        let granted = context.budget.acquire(wanted, for: key, lane: queue.lane)
         guard granted > 0 else {
             if !isBlocked { context.budget.whenReleased(whenBlocked) }
             isBlocked = true
@@ -172,7 +177,7 @@ struct SenderDesk {
         }
         transport.sendUntil = Clocks.instant(ofSteady: end)
         let used = submit(from: active, credential: credential, granted: granted, isProbe: isProbe)
-        if used < granted { context.budget.release([BudgetShare(key: key, lane: lane): granted - used]) }
+        if used < granted { context.budget.release([BudgetShare(key: key, lane: queue.lane): granted - used]) }
         return used == 0 && active.remaining > 0 ? nil : used
     }
 
@@ -249,7 +254,7 @@ struct SenderDesk {
     }
 
     private func leaveQueue(_ active: ActiveBatch) {
-        shared.waiting.withLock { $0[Int(active.batch.lane.rawValue)] -= 1 }
+        shared.waiting.withLock { $0[active.batch.claimed.queue, default: 0] -= 1 }
         context.bells.claim.ring()
     }
 

@@ -18,9 +18,11 @@ struct PoolSettings: Sendable {
 ///
 /// Every target has threads of its own, so that a provider that never answers stops nobody else.
 final class SenderPool: Sendable {
-    /// Batches that may wait at each thread, per lane: enough to read the next while one is sent, little enough that
-    /// memory stays flat.
+    /// Batches of first attempts that may wait at each thread, per lane: enough to read the next while one is sent, little
+    /// enough that memory stays flat.
     private static let depth = 4
+    /// The same of retries: their budget may hold them for long, and what was read for them grows old.
+    private static let retryDepth = 2
 
     let settings: PoolSettings
     let breakers = Breakers()
@@ -52,9 +54,10 @@ final class SenderPool: Sendable {
         for thread in threads.withLock({ $0 }) { thread.join() }
     }
 
-    /// How many more batches of a lane may be claimed.
-    func room(_ lane: Int16) -> Int {
-        max(0, Self.depth * senders.count - senders.reduce(0) { $0 + $1.waiting(Int(lane)) })
+    /// How many more batches of a queue may be claimed.
+    func room(_ queue: SendQueue) -> Int {
+        let depth = queue.isRetry ? Self.retryDepth : Self.depth
+        return max(0, depth * senders.count - senders.reduce(0) { $0 + $1.waiting(queue) })
     }
 
     /// Hands a batch to the sender that has least to do, of equals to the first: with little to send one connection does
@@ -69,6 +72,6 @@ struct SenderShared: Sendable {
     let settings: PoolSettings
     let breakers: Breakers
     let retries: Locked<RetryBudget>
-    /// Batches that wait, by lane.
-    let waiting = Locked([0, 0, 0])
+    /// How many batches wait.
+    let waiting = Locked<[SendQueue: Int]>([:])
 }

@@ -29,7 +29,7 @@ struct SenderRoster: Sendable {
     func serves(_ target: Target) -> Bool { pools[Place(target)] != nil }
 
     /// How many more batches may be claimed.
-    func room(_ target: Target, lane: Int16) -> Int { pools[Place(target)]?.room(lane) ?? 0 }
+    func room(_ target: Target, _ queue: SendQueue) -> Int { pools[Place(target)]?.room(queue) ?? 0 }
 
     /// Hands a batch to its pool; one that was stopped since gives it back to the queue.
     func send(_ batch: PreparedBatch) { pools[Place(batch.target)]?.send(batch) }

@@ -17,11 +17,16 @@ struct ClaimTests {
         return world
     }
 
-    private func claim(_ world: World, lane: Int16 = 1, count: Int32 = 100, floor: Timestamp = .minusInfinity) throws
+    private func claim(
+        _ world: World,
+        _ queue: SendQueue = SendQueue(lane: .normal, isRetry: false),
+        count: Int32 = 100,
+        floor: Timestamp = .minusInfinity
+    ) throws
         -> [ClaimedBatch]
     {
         let target = try world.connection.run(AllTargets()).first { $0.environment == "production" }!
-        let wish = ClaimWish(target: target.id, lane: lane, count: count, floor: floor)
+        let wish = ClaimWish(target: target.id, queue: queue, count: count, floor: floor)
         return try world.connection.run(ClaimBatches(wishes: [wish], owner: 1, leaseToken: 9))
     }
 
@@ -37,8 +42,8 @@ struct ClaimTests {
 
     @Test func onlyWhatIsDueAndOfTheLane() throws {
         let world = try world(batches: 2)
-        #expect(try claim(world, lane: 0).isEmpty)
-        #expect(try claim(world, lane: 2).isEmpty)
+        #expect(try claim(world, SendQueue(lane: .transactional, isRetry: false)).isEmpty)
+        #expect(try claim(world, SendQueue(lane: .bulk, isRetry: false)).isEmpty)
         try world.connection.execute("UPDATE fanfare.batches SET not_before = now() + interval '1 hour'")
         #expect(try claim(world).isEmpty)
         let target = try world.connection.run(AllTargets()).map(\.id)
@@ -48,6 +53,32 @@ struct ClaimTests {
         try world.connection.execute("UPDATE fanfare.batches SET not_before = now() - interval '1 hour'")
         #expect(try claim(world, floor: next.now).isEmpty, "below the floor nobody looks")
         #expect(try claim(world).count == 2)
+    }
+
+    @Test func retriesAreAQueueOfTheirOwn() throws {
+        let world = try world(batches: 3)
+        let first = try #require(try claim(world, count: 1).first)
+        let pairs = [RetryHistory(attempts: 1), RetryHistory(attempts: 1, marks: .otherEnvironment)].map { history in
+            RetryBatch(
+                parentID: first.id,
+                target: first.target,
+                history: history,
+                delayMicroseconds: 0,
+                deviceIDs: first.deviceIDs,
+                eventIDs: nil
+            )
+        }
+        let record = BatchRecord(
+            id: first.id,
+            leaseToken: first.leaseToken,
+            outcomes: [Outcome.retryingServerError.rawValue]
+        )
+        let close = CloseBatches(owner: 1, batches: [record], retries: pairs, tallies: [])
+        #expect(try world.connection.run(close).batches == [first.id])
+        let retries = try claim(world, SendQueue(lane: .normal, isRetry: true))
+        #expect(retries.map(\.history) == [pairs[0].history] && retries.map(\.queue.isRetry) == [true])
+        let others = try claim(world)
+        #expect(others.count == 3 && others.allSatisfy { !$0.queue.isRetry }, "a move waits for no budget")
     }
 
     @Test func twoSessionsNeverTakeTheSameBatch() throws {

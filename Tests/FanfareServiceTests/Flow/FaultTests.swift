@@ -85,4 +85,24 @@ struct FaultTests {
             #expect(try await flow.received(by: "ec1101").count == 1)
         }
     }
+
+    @Test func retriesThatWaitForTheirBudgetHoldUpNobody() async throws {
+        try await Flow.run { flow in
+            let failing = 100
+            try await flow.sql { world in
+                try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
+                // Enough that work, and first, for the breaker not to open.
+                for n in 0..<160 { try world.device("a9\(1000 + n)", user: "many") }
+                for n in 0..<failing { try world.device("e500\(1000 + n)", user: "many") }
+                try world.device("a800", user: "one")
+                try world.emit("e", #"{"u": "many"}"#)
+            }
+            // They have a tenth of 260 answers and 10 a second, which are used up now.
+            _ = try await flow.pushes(failing + 40, to: "e500")
+            _ = try await flow.sql { try $0.emit("e", #"{"u": "one"}"#) }
+            _ = try await flow.pushes(1, to: "a800")
+            let received = try await flow.received(by: "e500").count
+            #expect(received < 2 * failing - 30, "the new push waited for the retries before it")
+        }
+    }
 }

@@ -136,7 +136,8 @@ struct NativeAudienceTests {
         try world.plan()
         // A daemon with credentials for APNs alone.
         let served = try world.connection.run(AllTargets()).filter { $0.platform == "apns" }
-        let wishes = served.map { ClaimWish(target: $0.id, lane: 1, count: 9, floor: .minusInfinity) }
+        let queue = SendQueue(lane: .normal, isRetry: false)
+        let wishes = served.map { ClaimWish(target: $0.id, queue: queue, count: 9, floor: .minusInfinity) }
         let claimed = try world.connection.run(ClaimBatches(wishes: wishes, owner: 1, leaseToken: 1))
         #expect(Set(claimed.map { Int64($0.ruleVersion) }) == [channel, users])
         #expect(Set(claimed.map(\.target)).count == 2, "what has no device has a target of its own")

@@ -17,7 +17,7 @@ struct UpgradeTests {
             FROM pg_constraint WHERE connamespace = 'fanfare'::regnamespace) AS lines
         """
 
-    @Test func aDatabaseWithoutNativeTargetsGetsThem() throws {
+    @Test func aDatabaseOfBeforeGetsWhatCameSince() throws {
         let world = try World()
         let connection = world.connection
         let fresh = try connection.text(Self.shape)
@@ -28,12 +28,16 @@ struct UpgradeTests {
             ALTER TABLE fanfare.targets DROP COLUMN native_key;
             ALTER TABLE fanfare.targets ADD UNIQUE (app_id, platform, environment);
             ALTER TABLE fanfare.rule_versions DROP COLUMN native_target_id CASCADE;
+            ALTER TABLE fanfare.batches DROP COLUMN is_retry;
+            CREATE INDEX batches_ready ON fanfare.batches (target_id, lane, not_before, id) WHERE owner IS NULL;
             """
         )
         let old = try connection.column("SELECT id FROM fanfare.targets ORDER BY id")
         for _ in 0..<2 {
             try connection.execute(Schema.sql)
             #expect(try connection.text(Self.shape) == fresh)
+            #expect(try connection.text("SELECT to_regclass('fanfare.batches_ready') IS NULL") == "t")
+            #expect(try connection.text("SELECT to_regclass('fanfare.batches_due') IS NOT NULL") == "t")
         }
         #expect(try connection.column("SELECT id FROM fanfare.targets ORDER BY id") == old)
         let upgraded = try World()

@@ -127,7 +127,14 @@ struct StatementCatalog {
         [
             AllTargets(),
             ClaimBatches(
-                wishes: [ClaimWish(target: parts.target, lane: 1, count: 5, floor: .minusInfinity)],
+                wishes: [
+                    ClaimWish(
+                        target: parts.target,
+                        queue: SendQueue(lane: .normal, isRetry: false),
+                        count: 5,
+                        floor: .minusInfinity
+                    )
+                ],
                 owner: owner,
                 leaseToken: 71
             ),

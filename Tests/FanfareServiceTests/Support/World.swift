@@ -136,7 +136,7 @@ final class World {
     /// Claims everything that is due, for an owner.
     func claim(owner: Int32 = 1, leaseToken: Int64 = 1) throws -> [ClaimedBatch] {
         let wishes = try connection.run(AllTargets()).flatMap { target in
-            (Int16(0)...2).map { ClaimWish(target: target.id, lane: $0, count: 1000, floor: .minusInfinity) }
+            SendQueue.allCases.map { ClaimWish(target: target.id, queue: $0, count: 1000, floor: .minusInfinity) }
         }
         return try connection.run(ClaimBatches(wishes: wishes, owner: owner, leaseToken: leaseToken))
     }

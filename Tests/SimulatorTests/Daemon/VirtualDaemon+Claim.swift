@@ -47,14 +47,14 @@ extension VirtualDaemon {
         if floors.isSweepDue(at: Clocks.steady, every: Self.sweepInterval) { floors.sweep(at: Clocks.steady) }
         let now = context.lease.databaseNow
         let wishes = desks.keys.sorted().flatMap { target in
-            Lane.allCases.compactMap { lane -> ClaimWish? in
-                let room = Self.depth - (desks[target]?.waiting(lane) ?? 0)
+            SendQueue.allCases.compactMap { queue -> ClaimWish? in
+                let room = Self.depth - (desks[target]?.waiting(queue) ?? 0)
                 guard room > 0 else { return nil }
                 return ClaimWish(
                     target: target,
-                    lane: lane.rawValue,
+                    queue: queue,
                     count: Int32(room),
-                    floor: floors.floor(target: target, lane: lane.rawValue, now: now)
+                    floor: floors.floor(target: target, queue, now: now)
                 )
             }
         }

@@ -34,13 +34,13 @@ final class VirtualDesk {
 
     private struct Unused: Error {}
 
-    func waiting(_ lane: Lane) -> Int { shared.waiting.withLock { $0[Int(lane.rawValue)] } }
+    func waiting(_ queue: SendQueue) -> Int { shared.waiting.withLock { $0[queue] ?? 0 } }
 
     /// Whether there is anything to send or to wait for.
-    var isBusy: Bool { transport.inFlight > 0 || shared.waiting.withLock { $0.contains { $0 > 0 } } }
+    var isBusy: Bool { transport.inFlight > 0 || shared.waiting.withLock { $0.values.contains { $0 > 0 } } }
 
     func put(_ batch: PreparedBatch) {
-        shared.waiting.withLock { $0[Int(batch.lane.rawValue)] += 1 }
+        shared.waiting.withLock { $0[batch.claimed.queue, default: 0] += 1 }
         inbox.append(batch)
     }
 

@@ -149,7 +149,7 @@ final class History {
         token += 1
         let targets = chance.happens(0.5) ? [Int16(1), 2] : [Int16(chance.number(1...2))]
         let wishes = targets.flatMap { target in
-            (Int16(0)...2).map { ClaimWish(target: target, lane: $0, count: 1000, floor: .minusInfinity) }
+            SendQueue.allCases.map { ClaimWish(target: target, queue: $0, count: 1000, floor: .minusInfinity) }
         }
         let statement = ClaimBatches(wishes: wishes, owner: Int32(chance.number(1...3)), leaseToken: token)
         let (mine, theirs) = (rows.apply(statement), try real.connection.run(statement))

@@ -9,7 +9,7 @@ extension Rows {
         var picked: [Int64] = []
         for wish in statement.wishes {
             let due = batches.values.filter { batch in
-                batch.owner == nil && batch.target == wish.target && batch.lane == wish.lane
+                batch.owner == nil && batch.target == wish.target && batch.claimed.queue == wish.queue
                     && batch.notBefore >= wish.floor.microseconds && batch.notBefore <= now
                     && !picked.contains(batch.id)
             }

@@ -1,0 +1,14 @@
+internal import FanfareCore
+
+/// One of the queues in which a target's batches wait: a lane's first attempts, or its retries.
+///
+/// Retries wait for their budget (``RetryBudget``). In one queue with first attempts they would hold those up; and behind all
+/// that was planned before them they would find the share used up that a broadcast's answers give them.
+struct SendQueue: Hashable, Sendable, CaseIterable {
+    let lane: Lane
+    let isRetry: Bool
+
+    static let allCases = Lane.allCases.flatMap {
+        [SendQueue(lane: $0, isRetry: false), SendQueue(lane: $0, isRetry: true)]
+    }
+}
