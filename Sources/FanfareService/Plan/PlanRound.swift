@@ -202,10 +202,12 @@ private func planRoundSQL(queue: String) -> String {
                 WHEN jsonb_path_exists(t.payload, '$.**{33}') THEN 'the payload is nested more than 32 levels deep'
             END AS refusal,
             t.key IS NOT NULL AND t.id NOT IN (SELECT event_id FROM firsts) AS is_duplicate,
-            EXISTS (SELECT FROM fanfare.cancels AS c WHERE c.event_id = t.id)
+            -- Mostly there are none, and no event needs a look.
+            EXISTS (SELECT FROM fanfare.cancels) AND (
+                EXISTS (SELECT FROM fanfare.cancels AS c WHERE c.event_id = t.id)
                 OR t.key IS NOT NULL AND EXISTS (
                     SELECT FROM fanfare.cancels AS c
-                    WHERE c.type = t.type AND c.key = t.key AND c.created_at >= t.created_at) AS is_cancelled
+                    WHERE c.type = t.type AND c.key = t.key AND c.created_at >= t.created_at)) AS is_cancelled
         FROM taken AS t
     ),
     -- 4. Rules; one row without a rule for an event that none took. The look-up is fenced by OFFSET 0 and conditions

@@ -57,13 +57,11 @@ final class Planner: Stage {
 struct PlannerLoop {
     /// Events in one statement.
     static let roundSize = 1000
-    /// A round of fewer events is followed by a pause, in which more can gather.
-    private static let smallRound = 250
     /// How long a planner that drains waits for more before it sleeps: shorter than anybody notices, long enough that a
     /// steady stream of events is not notified one by one.
     private static let linger = Duration.milliseconds(2)
-    /// The longest pause between rounds of few events.
-    private static let longestLinger = Duration.milliseconds(25)
+    /// The longest pause between rounds.
+    private static let longestLinger = Duration.milliseconds(50)
 
     private let context: StageContext
     private var floor = OutboxFloor()
@@ -117,8 +115,9 @@ struct PlannerLoop {
                 taken = try plan(on: connection).taken
                 let cost = Duration.microseconds(Clocks.steady - start)
                 // A stream: batches of a few pairs would cost more to plan, claim, fetch and close than to send. The
-                // pause grows with what a round costs, so that small rounds take at most a fifth of the time.
-                if taken < Self.smallRound { context.linger(min(max(cost * 4, Self.linger), Self.longestLinger)) }
+                // pause grows with what a round costs, so that rounds take at most a tenth of the time; a full one shows
+                // that there is more already.
+                if taken < Self.roundSize { context.linger(min(max(cost * 9, Self.linger), Self.longestLinger)) }
             } while taken > 0
         } while try plan(on: connection).taken > 0
         isDrainer = isDraining

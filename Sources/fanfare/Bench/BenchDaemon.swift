@@ -19,7 +19,7 @@ struct BenchDaemon: AsyncParsableCommand {
     var events = 50_000
 
     @Option(help: "Sessions that emit at once while the daemon drains.")
-    var writers = 8
+    var writers = 32
 
     @Option(help: "Events whose way is timed; 0 leaves latency out.")
     var samples = 300
