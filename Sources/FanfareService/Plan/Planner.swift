@@ -170,7 +170,10 @@ struct PlannerLoop {
             connection,
             parts throws(PostgresError) in
             let round = PlanRoundSummary(parts)
-            return (round, try audiences.plan(round.deferred, on: connection))
+            let counts = try audiences.plan(round.deferred, on: connection)
+            // Until the claimer asks for it, a single event is committed.
+            if round.taken == 1 && round.batches + counts.batches > 0 { context.bells.claim.ring() }
+            return (round, counts)
         }
         floor.advance(after: round, limit: Self.roundSize)
         if round.batches + counts.batches > 0 { context.bells.claim.ring() }

@@ -33,6 +33,8 @@ struct SenderDesk {
     var established: UInt64 = 0
     var lost: UInt64 = 0
     private var isBlocked = false
+    /// Whether a batch left its queue since the claimer was told.
+    private var hasRoom = false
     var footing = Footing()
     /// The first deadline to come of what is in flight, in database time.
     var nextDeadline = Microseconds.max
@@ -65,6 +67,12 @@ struct SenderDesk {
         isBlocked = false
         reconsider()
         fill()
+        if hasRoom {
+            // First what was submitted goes out: on a machine with few processors the claimer would take this thread's.
+            poll(.zero)
+            context.bells.claim.ring()
+            hasRoom = false
+        }
         let hasWork = queues.values.contains { !$0.isEmpty }
         let wait: Duration = transport.inFlight > 0 ? .milliseconds(50) : hasWork ? .milliseconds(20) : .seconds(1)
         poll(wait)
@@ -253,9 +261,9 @@ struct SenderDesk {
         return slots.count - 1
     }
 
-    private func leaveQueue(_ active: ActiveBatch) {
+    private mutating func leaveQueue(_ active: ActiveBatch) {
         shared.waiting.withLock { $0[active.batch.claimed.queue, default: 0] -= 1 }
-        context.bells.claim.ring()
+        hasRoom = true
     }
 
     /// Gives the pairs that were not submitted back to the queue; those in flight are still recorded.
