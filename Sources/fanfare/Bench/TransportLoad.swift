@@ -107,13 +107,19 @@ struct TransportLoad: Sendable {
             process.arguments? += ["-H", "\(name): \(value)"]
         }
         process.arguments?.append(sink.endpoint + "/3/device/" + String(repeating: "a", count: 64))
-        process.standardOutput = FileHandle.nullDevice
+        let output = Pipe()
+        process.standardOutput = output
         let cpu = ProcessFiles.endedChildrenCPU
         let start = KernelClock.monotonic.microseconds
         try process.run()
+        let said = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         process.waitUntilExit()
         let seconds = Double(KernelClock.monotonic.microseconds - start) / 1_000_000
         guard process.terminationStatus == 0 else { throw BenchError("h2load ended with \(process.terminationStatus)") }
+        // It ends well even where it could not connect.
+        guard said.contains(" \(requests) succeeded") else {
+            throw BenchError("h2load had not \(requests) answers of 200")
+        }
         return Result(requests: requests, seconds: seconds, cpuSeconds: ProcessFiles.endedChildrenCPU - cpu)
     }
 
