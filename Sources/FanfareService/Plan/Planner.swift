@@ -171,7 +171,7 @@ struct PlannerLoop {
             parts throws(PostgresError) in
             let round = PlanRoundSummary(parts)
             let counts = try audiences.plan(round.deferred, on: connection)
-            // Until the claimer asks for it, a single event is committed.
+            // A lone event's push is not to wait for the claimer to wake: that takes longer than the commit.
             if round.taken == 1 && round.batches + counts.batches > 0 { context.bells.claim.ring() }
             return (round, counts)
         }

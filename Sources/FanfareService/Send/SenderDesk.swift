@@ -82,7 +82,9 @@ struct SenderDesk {
 
     /// Submits nothing more, waits for what is in flight, and gives back the rest.
     mutating func drain() {
-        for active in queues.values.joined() { leaveOver(active) }
+        for queue in SendQueue.allCases {
+            for active in queues[queue] ?? [] { leaveOver(active) }
+        }
         queues = [:]
         report()
         while transport.inFlight > 0 {
