@@ -95,13 +95,24 @@ struct TransportLoad: Sendable {
     }
 
     /// h2load, what nghttp2 does at best; nil where it is not installed.
+    ///
+    /// It does not wait for the server's SETTINGS, and ends with requests that were refused where they allow fewer streams at
+    /// first, as APNs' do: such a run is no measure, and is made again.
     func h2load() throws -> Result? {
         guard let program = BenchPlace.program("h2load") else { return nil }
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: program)
         let body = NSTemporaryDirectory() + "fanfare-bench-" + UUID().uuidString
         try Data(Self.body).write(to: URL(fileURLWithPath: body))
         defer { try? FileManager.default.removeItem(atPath: body) }
+        for _ in 1...20 {
+            if let result = try h2load(program, body: body) { return result }
+        }
+        throw BenchError("h2load had never \(requests) answers of 200")
+    }
+
+    /// - Returns: nil unless all requests were answered with success.
+    private func h2load(_ program: String, body: String) throws -> Result? {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: program)
         process.arguments = ["-n\(requests)", "-c\(connections)", "-m\(streams)", "-t\(connections)", "-d", body]
         for (name, value) in fields + [("apns-id", Self.deliveryID)] {
             process.arguments? += ["-H", "\(name): \(value)"]
@@ -116,10 +127,7 @@ struct TransportLoad: Sendable {
         process.waitUntilExit()
         let seconds = Double(KernelClock.monotonic.microseconds - start) / 1_000_000
         guard process.terminationStatus == 0 else { throw BenchError("h2load ended with \(process.terminationStatus)") }
-        // It ends well even where it could not connect.
-        guard said.contains(" \(requests) succeeded") else {
-            throw BenchError("h2load had not \(requests) answers of 200")
-        }
+        guard said.contains(" \(requests) succeeded") else { return nil }
         return Result(requests: requests, seconds: seconds, cpuSeconds: ProcessFiles.endedChildrenCPU - cpu)
     }
 
