@@ -556,14 +556,8 @@ CREATE TABLE IF NOT EXISTS fanfare.batches (
 SELECT fanfare.add_column('fanfare.batches', 'is_retry', 'boolean NOT NULL DEFAULT false');
 
 SELECT fanfare.create_index('batches_due', $$CREATE INDEX batches_due ON fanfare.batches (target_id, lane, is_retry, not_before, id) WHERE owner IS NULL$$);
--- Its predecessor, without retries apart.
-DO $$
-BEGIN
-    IF to_regclass('fanfare.batches_ready') IS NOT NULL THEN
-        DROP INDEX fanfare.batches_ready;
-    END IF;
-END
-$$;
+-- Its predecessor, without retries apart. Where it is gone nothing is locked.
+DROP INDEX IF EXISTS fanfare.batches_ready;
 SELECT fanfare.create_index('batches_owner', $$CREATE INDEX batches_owner ON fanfare.batches (owner) WHERE owner IS NOT NULL$$);
 -- For the audit; only batches of retries have a parent.
 SELECT fanfare.create_index('batches_parent', $$CREATE INDEX batches_parent ON fanfare.batches (parent_id) WHERE parent_id IS NOT NULL$$);
@@ -719,8 +713,8 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.wake IS 'Tells a sleeping daemon that the outbox has rows; called once per emitting statement.';
 
--- Written for who emits one event in each transaction, where every expression is set up anew: an id by RETURNING INTO, a
--- call of fanfare.wake() in place of its text, and its two questions as one each cost 2 to 3 % of the emit rate.
+-- Written for who emits one event in each transaction, where every expression is set up anew: an id by RETURNING INTO and
+-- the two questions as one cost 2 to 4 µs of 17 to 20, and a call of fanfare.wake() in place of its text as much.
 CREATE OR REPLACE FUNCTION fanfare.emit(type text, payload jsonb DEFAULT '{}', key text DEFAULT NULL, ttl interval DEFAULT NULL)
 RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
