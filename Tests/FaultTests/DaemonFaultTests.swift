@@ -47,6 +47,23 @@ struct DaemonFaultTests {
         }
     }
 
+    @Test func ofABacklogAKillMakesNoMoreThanWUnknown() async throws {
+        let rig = try await ready()
+        try await rig.sandbox.setFaults(#"[{"do": "slow", "ms": 1500}]"#)
+        let audience = try await rig.audience("kill-backlog", devices: 60, #""delivery": "at_most_once""#)
+        let events = 30
+        try await rig.emit(events, to: audience)
+        try await rig.pushes(moreThan: 300)
+        _ = try await killed(try await rig.busyDaemon(), of: rig)
+        try await rig.serve(3)
+        try await rig.untilIdle(seconds: 120)
+        let audit = try await rig.audit(audience, events: events)
+        audit.report("kill -9 in a backlog, at_most_once", "unknown \(audit.count("unknown"))")
+        audit.expectNothingLost("kill -9 in a backlog, at_most_once")
+        #expect(audit.duplicates == 0 && audit.count("unknown") <= Rig.unrecorded)
+        #expect(audit.count("accepted") + audit.count("unknown") == audit.expected)
+    }
+
     @Test func allDaemonsAreKilledAtOnce() async throws {
         let rig = try await ready()
         try await rig.sandbox.setFaults(Self.slow)

@@ -49,6 +49,7 @@ final class Claimer: Stage {
             }
             if let wait, wait > .zero { context.bells.claim.wait(timeout: wait) }
         }
+        giveBack(work.held)
         session.close()
     }
 
@@ -58,6 +59,8 @@ final class Claimer: Stage {
         var floors = ClaimFloors()
         /// Claimed, and not passed on yet.
         var left: [ClaimedBatch] = []
+        /// Prepared, and waiting for room to be marked as attempted.
+        var held = HeldBatches()
         var doubts = DoubtfulClaims()
         var leaseToken = Int64.random(in: 1..<Int64.max / 2)
     }
@@ -74,6 +77,7 @@ final class Claimer: Stage {
             context.directory.replace(try connection.run(AllTargets()))
             work.floors.sweep(at: Clocks.steady)
         }
+        try passOnHeld(&work, on: connection)
         // One roster from claim to sender: a batch that was rendered for pools since replaced comes back from them.
         let roster = pools.roster
         let (first, hasMore) = try claim(Lane.allCases, of: roster, for: owner, &work, on: connection)
@@ -103,7 +107,7 @@ final class Claimer: Stage {
         _ work: inout Work,
         on connection: PostgresConnection
     ) throws(PostgresError) -> (batches: [ClaimedBatch], hasMore: Bool) {
-        let wishes = wishes(lanes, of: roster, floors: work.floors, now: context.lease.databaseNow)
+        let wishes = wishes(lanes, of: roster, work, now: context.lease.databaseNow)
         guard !wishes.isEmpty else { return ([], false) }
         work.leaseToken += 1
         let claim = DoubtfulClaims.Claim(owner: owner, leaseToken: work.leaseToken)
@@ -128,8 +132,65 @@ final class Claimer: Stage {
         var preparer = BatchPreparer(context: context, targets: context.directory.all, apps: roster.identities)
         preparer.badges = work.badges
         for prepared in try preparer.prepare(group, owner: owner, on: connection) {
-            try passOn(prepared, to: roster, on: connection)
+            if prepared.batch.isAtMostOnce && !prepared.batch.pairs.isEmpty {
+                work.held.append(.init(prepared: prepared, roster: roster))
+            } else {
+                hand(prepared, to: roster)
+            }
             work.left.removeAll { $0.id == prepared.batch.claimed.id }
+        }
+        try passOnHeld(&work, on: connection)
+    }
+
+    /// Marks batches that promise at most once as attempted, and hands them to the senders, as far as W has room.
+    private func passOnHeld(_ work: inout Work, on connection: PostgresConnection) throws(PostgresError) {
+        guard !work.held.isEmpty else { return }
+        context.windows.whenReleased { [bell = context.bells.claim] in bell.ring() }
+        while let (held, window) = work.held.next(in: context.windows) {
+            let batch = held.prepared.batch
+            let isOurs: Bool
+            do {
+                isOurs = try mark(held.prepared, on: connection)
+            } catch {
+                // It stays held. If it was marked after all, it is marked once more.
+                context.windows.release([batch.share: window])
+                throw error
+            }
+            work.held.remove(held)
+            if isOurs {
+                hand(held.prepared, window: window, to: held.roster)
+            } else {
+                context.windows.release([batch.share: window])
+            }
+        }
+    }
+
+    /// Marks a batch's pairs as attempted, committed before the first request: after a crash they are unknown, never
+    /// repeated.
+    ///
+    /// - Returns: whether the batch is still ours.
+    private func mark(
+        _ prepared: BatchPreparer.Prepared,
+        on connection: PostgresConnection
+    ) throws(PostgresError) -> Bool {
+        let batch = prepared.batch
+        let record = OpenBatch(batch, decided: prepared.decided).record
+        return try connection.transaction { connection throws(PostgresError) in
+            try connection.run(FlushCommit())
+            return try connection.run(Checkpoint(owner: batch.owner, batches: [record])).batches
+        }.contains(batch.claimed.id)
+    }
+
+    private func hand(_ prepared: BatchPreparer.Prepared, window: Int = 0, to roster: SenderRoster) {
+        recorder.put(.opened(prepared.batch, decided: prepared.decided, window: window))
+        if !prepared.batch.pairs.isEmpty { roster.send(prepared.batch) }
+    }
+
+    /// Gives back what is held, for somebody else to send.
+    private func giveBack(_ held: HeldBatches) {
+        for prepared in held.all.map(\.prepared) {
+            recorder.put(.opened(prepared.batch, decided: prepared.decided))
+            recorder.put(.abandoned(prepared.batch.claimed.claim, unsent: prepared.batch.pairs.map(\.position)))
         }
     }
 
@@ -175,41 +236,22 @@ final class Claimer: Stage {
         }
     }
 
-    private func passOn(
-        _ prepared: BatchPreparer.Prepared,
-        to roster: SenderRoster,
-        on connection: PostgresConnection
-    ) throws(PostgresError) {
-        let batch = prepared.batch
-        if batch.isAtMostOnce && !batch.pairs.isEmpty {
-            // Committed before the first request: after a crash these pairs are unknown, never repeated.
-            let record = OpenBatch(batch, decided: prepared.decided).record
-            let mine = try connection.transaction { connection throws(PostgresError) in
-                try connection.run(FlushCommit())
-                return try connection.run(Checkpoint(owner: batch.owner, batches: [record])).batches
-            }
-            guard mine.contains(batch.claimed.id) else { return }
-        }
-        recorder.put(.opened(batch, decided: prepared.decided))
-        if !batch.pairs.isEmpty { roster.send(batch) }
-    }
-
     private func wishes(
         _ lanes: [Lane],
         of roster: SenderRoster,
-        floors: ClaimFloors,
+        _ work: Work,
         now: Microseconds
     ) -> [ClaimWish] {
         targets(of: roster).flatMap { target in
             SendQueue.allCases.compactMap { queue in
                 let room = lanes.contains(queue.lane) ? roster.room(target, queue) : 0
-                guard room > 0 else { return nil }
+                guard room > 0, !work.held.contains(target.id, queue) else { return nil }
                 return ClaimWish(
                     target: target.id,
                     queue: queue,
                     // The room is its devices' too: one at a time, lest both take all of it.
                     count: target.nativeKey == nil ? Int32(room) : 1,
-                    floor: floors.floor(target: target.id, queue, now: now)
+                    floor: work.floors.floor(target: target.id, queue, now: now)
                 )
             }
         }

@@ -81,8 +81,10 @@ final class PreparedBatch: Sendable {
         self.pairs = pairs
     }
 
-    /// Who shares W's halves with whom.
-    var providerKey: ProviderKey { ProviderKey(app: target.app, provider: target.platform) }
+    /// Whose part of W its pairs take.
+    var share: BudgetShare {
+        BudgetShare(key: ProviderKey(app: target.app, provider: target.platform), lane: lane)
+    }
 
     /// The environment that the devices are registered in, whichever they are sent to: what is said against their tokens
     /// is said about devices of this one.

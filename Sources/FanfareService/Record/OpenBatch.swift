@@ -11,14 +11,17 @@ struct OpenBatch {
     private(set) var undecided: Int
     /// Slots of W that are given back when the outcomes are in the database.
     var slots = 0
+    /// Slots held since its pairs were marked as attempted: no more than are undecided.
+    private(set) var window: Int
     var isDirty = false
     /// Answers that the prune fuse has not counted yet.
     private var uncounted = PruneCounts()
     /// Pairs that were never submitted and belong to the queue again.
     private(set) var unsent: Int?
 
-    init(_ batch: PreparedBatch, decided: [PairResult]) {
+    init(_ batch: PreparedBatch, decided: [PairResult], window: Int = 0) {
         self.batch = batch
+        self.window = window
         let count = batch.claimed.deviceIDs.count
         outcomes = batch.claimed.outcomes.isEmpty ? Array(repeating: 0, count: count) : batch.claimed.outcomes
         undecided = batch.pairs.count
@@ -131,6 +134,7 @@ struct OpenBatch {
     mutating func written() {
         isDirty = false
         slots = 0
+        window = min(window, undecided)
         followUps = followUps.filter { !$0.value.isAboutToken }
     }
 

@@ -18,6 +18,21 @@ struct RecordLedger {
         case release(ReleaseBatches, [OpenBatch])
     }
 
+    /// Slots whose outcomes are in the database, by who took them.
+    struct Released {
+        /// Of W.
+        private(set) var slots: [BudgetShare: Int] = [:]
+        /// Of pairs that were marked as attempted.
+        private(set) var windows: [BudgetShare: Int] = [:]
+
+        /// Counts what a batch gives back now that only `undecided` pairs of it are not recorded.
+        fileprivate mutating func add(_ batch: OpenBatch, undecided: Int) {
+            let share = batch.batch.share
+            if batch.slots > 0 { slots[share, default: 0] += batch.slots }
+            if batch.window > undecided { windows[share, default: 0] += batch.window - undecided }
+        }
+    }
+
     private var open: [BatchClaim: OpenBatch] = [:]
     private(set) var policy = CheckpointPolicy()
 
@@ -31,9 +46,9 @@ struct RecordLedger {
     ///   - now: steady time.
     mutating func take(_ message: RecorderMessage, at now: Microseconds) {
         switch message {
-        case .opened(let batch, let decided):
+        case .opened(let batch, let decided, let window):
             let claim = batch.claimed.claim
-            open[claim] = OpenBatch(batch, decided: decided)
+            open[claim] = OpenBatch(batch, decided: decided, window: window)
             if !decided.isEmpty || batch.pairs.isEmpty {
                 open[claim]?.isDirty = true
                 policy.answered(decided.count, at: now)
@@ -110,22 +125,22 @@ struct RecordLedger {
     /// Batches that were no longer ours are forgotten all the same: who owns them now does the rest.
     ///
     /// - Parameter write: which.
-    /// - Returns: the slots of W to give back.
-    mutating func done(_ write: Write) -> [BudgetShare: Int] {
-        var slots: [BudgetShare: Int] = [:]
+    /// - Returns: what to give back.
+    mutating func done(_ write: Write) -> Released {
+        var released = Released()
         switch write {
         case .close(_, let batches), .release(_, let batches):
             for batch in batches {
                 guard let last = open.removeValue(forKey: batch.claim) else { continue }
-                slots[last.share, default: 0] += last.slots
+                released.add(last, undecided: 0)
             }
         case .checkpoint(_, let batches):
             for batch in batches {
-                slots[batch.share, default: 0] += batch.slots
+                released.add(batch, undecided: batch.undecided)
                 open[batch.claim]?.written()
             }
         }
-        return slots
+        return released
     }
 
     /// Everything was tried; what could not be written is due again.
@@ -134,9 +149,4 @@ struct RecordLedger {
     mutating func wrote(at now: Microseconds) {
         if isDirty { policy.answered(1, at: now) }
     }
-}
-
-extension OpenBatch {
-    /// Whose part of W its pairs take.
-    var share: BudgetShare { BudgetShare(key: batch.providerKey, lane: batch.lane) }
 }

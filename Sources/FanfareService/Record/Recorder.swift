@@ -6,7 +6,9 @@ internal import Threading
 /// What the recorder is told.
 enum RecorderMessage: Sendable {
     /// A batch was claimed; some of its pairs were decided without a request.
-    case opened(PreparedBatch, decided: [PairResult])
+    ///
+    /// Its `window` are the slots it holds since its pairs are marked as attempted.
+    case opened(PreparedBatch, decided: [PairResult], window: Int = 0)
     /// Results of a batch, and how many slots of W they give back.
     case results(BatchClaim, [PairResult], slots: Int)
     /// The rest of a batch will not be sent by this daemon.
@@ -62,7 +64,7 @@ final class Recorder: Stage {
         for write in writes {
             let done = session.attempt { connection throws(PostgresError) in try Self.run(write, on: connection) }
             guard let done else { continue }
-            context.budget.release(ledger.done(write))
+            context.release(ledger.done(write))
             count(write, done)
         }
         ledger.wrote(at: Clocks.steady)
@@ -103,6 +105,12 @@ final class Recorder: Stage {
 }
 
 extension StageContext {
+    /// Gives back what recorded outcomes held.
+    func release(_ recorded: RecordLedger.Released) {
+        budget.release(recorded.slots)
+        windows.release(recorded.windows)
+    }
+
     /// Counts a batch's answers, each once, and keeps its devices where the fuse is blown.
     func heedFuse(_ batch: inout OpenBatch) {
         let counts = batch.takeUncounted()

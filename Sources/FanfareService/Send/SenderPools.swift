@@ -22,6 +22,9 @@ struct SenderRoster: Sendable {
     let apps: [String: AppSenders]
     fileprivate let pools: [Place: SenderPool]
 
+    /// No app has any.
+    static let empty = SenderRoster(apps: [:], pools: [:])
+
     /// What each app is called at its providers, by its name.
     var identities: [String: AppIdentity] { apps.mapValues(\.identity) }
 
@@ -65,7 +68,7 @@ final class SenderPools: Stage {
     init(_ apps: [String: AppSenders], context: StageContext, recorder: Mailbox<RecorderMessage>) {
         self.context = context
         self.recorder = recorder
-        state = Locked(State(roster: SenderRoster(apps: [:], pools: [:])))
+        state = Locked(State(roster: .empty))
         replace(with: apps)
     }
 

@@ -21,6 +21,8 @@ struct StageContext: Sendable {
     let pulses = Pulses()
     /// W, shared by all senders.
     let budget: BudgetKeeper
+    /// As much again for what is marked as attempted before it is sent.
+    let windows: BudgetKeeper
 
     init(logger: Logger, settings: StageSettings, database: DatabaseSessions, counters: PipelineCounters) {
         self.logger = logger
@@ -28,6 +30,7 @@ struct StageContext: Sendable {
         self.database = database
         self.counters = counters
         budget = BudgetKeeper(capacity: settings.unrecorded)
+        windows = BudgetKeeper(capacity: settings.unrecorded)
     }
 
     /// The settings to go by now; a reload may change them between two looks.
@@ -193,6 +196,25 @@ final class BudgetKeeper: Sendable {
     /// Takes up to `wanted` slots.
     func acquire(_ wanted: Int, for key: ProviderKey, lane: Lane) -> Int {
         budget.withLock { $0.acquire(wanted, for: key, lane: lane) }
+    }
+
+    /// Takes slots for a whole batch, or none.
+    ///
+    /// A batch that is larger than all its provider may have takes what there is as soon as nothing else of that provider
+    /// holds any: it could never go otherwise.
+    ///
+    /// - Returns: how many were taken; nil if the batch has to wait.
+    func acquireWhole(_ count: Int, for share: BudgetShare) -> Int? {
+        budget.withLock { budget in
+            let taken = budget.acquire(count, for: share.key, lane: share.lane)
+            let isAlone = taken > 0 && taken == budget.held(by: share.key)
+            guard taken == count || isAlone else {
+                budget.release(taken, for: share.key, lane: share.lane)
+                return nil
+            }
+            budget.setWork(false, for: share.key, lane: share.lane)
+            return taken
+        }
     }
 
     /// Says whether a provider has work in a lane.

@@ -282,7 +282,7 @@ struct RecorderTests {
         let (event, batch) = try batch(devices: 2)
         let gone = result(1, .goneAPNSUnregistered, evidence(batch, 1))
         let id = batch.claimed.claim
-        let slots = world.context.budget.acquire(1, for: batch.providerKey, lane: batch.lane)
+        let slots = world.context.budget.acquire(1, for: batch.share.key, lane: batch.lane)
         world.record([
             .opened(batch, decided: []), .results(id, [gone], slots: slots), .abandoned(id, unsent: [0]),
         ])

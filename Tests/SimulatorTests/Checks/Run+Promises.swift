@@ -56,6 +56,9 @@ extension Run {
     /// Rows were changed.
     func checkChange() {
         for id in server.rows.unfenced { broke("batch \(id) was written past the fence") }
+        for owner in server.rows.instances.keys where server.rows.attempted(by: owner) > scenario.unrecorded {
+            broke("\(server.rows.attempted(by: owner)) pairs are marked as attempted by \(owner)")
+        }
         checkPrunes()
     }
 

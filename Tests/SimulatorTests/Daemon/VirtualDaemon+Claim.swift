@@ -15,7 +15,7 @@ extension VirtualDaemon {
         leaseToken += 1
         let token = leaseToken
         if claiming.id == nil { floors = ClaimFloors() }
-        giveBack(owner) { self.settle { self.claim(owner, token) } }
+        giveBack(owner) { self.settle { self.passOnHeld { self.claim(owner, token) } } }
     }
 
     private func giveBack(_ owner: Int32, then next: @escaping () -> Void) {
@@ -49,7 +49,7 @@ extension VirtualDaemon {
         let wishes = desks.keys.sorted().flatMap { target in
             SendQueue.allCases.compactMap { queue -> ClaimWish? in
                 let room = Self.depth - (desks[target]?.waiting(queue) ?? 0)
-                guard room > 0 else { return nil }
+                guard room > 0, !held.contains(target, queue) else { return nil }
                 return ClaimWish(
                     target: target,
                     queue: queue,
@@ -83,7 +83,7 @@ extension VirtualDaemon {
         } answered: { fetched in
             guard let (events, devices) = fetched else { return self.claim() }
             let drafts = zip(claimed, devices).compactMap { self.draft($0, owner, events, $1) }
-            self.passOn(drafts[...])
+            self.passOn(drafts)
         }
     }
 
@@ -111,27 +111,42 @@ extension VirtualDaemon {
         return draft.finish(devices[...])
     }
 
-    private func passOn(_ rest: ArraySlice<BatchPreparer.Prepared>) {
-        guard let prepared = rest.first else { return after(2 * Micros.millisecond) { self.claim() } }
-        let batch = prepared.batch
-        guard batch.isAtMostOnce && !batch.pairs.isEmpty else {
-            hand(prepared)
-            return passOn(rest.dropFirst())
+    private func passOn(_ drafts: [BatchPreparer.Prepared]) {
+        for prepared in drafts {
+            left.removeAll { $0.id == prepared.batch.claimed.id }
+            if prepared.batch.isAtMostOnce && !prepared.batch.pairs.isEmpty {
+                held.append(.init(prepared: prepared, roster: .empty))
+            } else {
+                hand(prepared)
+            }
         }
-        let record = OpenBatch(batch, decided: prepared.decided).record
+        passOnHeld { self.after(2 * Micros.millisecond) { self.claim() } }
+    }
+
+    private func passOnHeld(then next: @escaping () -> Void) {
+        guard let (waiting, window) = held.next(in: context.windows) else { return next() }
+        let batch = waiting.prepared.batch
+        let record = OpenBatch(batch, decided: waiting.prepared.decided).record
         // `FlushCommit`: this one transaction waits for the disk.
         run(claiming, flushed: true) { rows in
-            rows.apply(Checkpoint(owner: batch.owner, batches: [record])).batches
+            rows.mark(Checkpoint(owner: batch.owner, batches: [record])).batches
         } answered: { mine in
-            guard let mine else { return self.claim() }
-            if mine.contains(batch.claimed.id) { self.hand(prepared) }
-            self.passOn(rest.dropFirst())
+            guard let mine else {
+                self.context.windows.release([batch.share: window])
+                return self.claim()
+            }
+            self.held.remove(waiting)
+            if mine.contains(batch.claimed.id) {
+                self.hand(waiting.prepared, window: window)
+            } else {
+                self.context.windows.release([batch.share: window])
+            }
+            self.passOnHeld(then: next)
         }
     }
 
-    private func hand(_ prepared: BatchPreparer.Prepared) {
-        left.removeAll { $0.id == prepared.batch.claimed.id }
-        mailbox.put(.opened(prepared.batch, decided: prepared.decided))
+    private func hand(_ prepared: BatchPreparer.Prepared, window: Int = 0) {
+        mailbox.put(.opened(prepared.batch, decided: prepared.decided, window: window))
         if !prepared.batch.pairs.isEmpty { send(prepared.batch) }
         after(0) { self.record() }
     }

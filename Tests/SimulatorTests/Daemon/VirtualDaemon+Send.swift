@@ -99,7 +99,7 @@ extension VirtualDaemon {
             case .release(let statement, _): _ = rows.apply(statement)
             }
         } answered: { (done: Void?) in
-            if done != nil { self.context.budget.release(self.ledger.done(write)) }
+            if done != nil { self.context.release(self.ledger.done(write)) }
             self.write(rest.dropFirst())
         }
     }

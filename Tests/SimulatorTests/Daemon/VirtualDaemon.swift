@@ -38,6 +38,7 @@ final class VirtualDaemon {
     let claiming: VirtualSession
     var floors = ClaimFloors()
     var left: [ClaimedBatch] = []
+    var held = HeldBatches()
     var doubts = DoubtfulClaims()
     var leaseToken: Int64
     // Send.

@@ -33,6 +33,20 @@ extension Rows {
         return saved.sorted().map { .written(batch: $0) } + follow(statement.evidence, of: saved)
     }
 
+    /// A checkpoint that marks batches as attempted.
+    mutating func mark(_ statement: Checkpoint) -> [Recorded] {
+        let saved = apply(statement)
+        for id in saved.batches { batches[id]?.marker = statement.owner }
+        return saved
+    }
+
+    /// How many pairs would be unknown if a daemon died now.
+    func attempted(by owner: Int32) -> Int {
+        batches.values.reduce(0) { sum, batch in
+            sum + (batch.marker == owner ? batch.outcomes.count { $0 == Outcome.attempted.rawValue } : 0)
+        }
+    }
+
     mutating func apply(_ statement: CloseBatches) -> [Recorded] {
         var closing: [Int64: Batch] = [:]
         for record in statement.batches where isOwned(record, by: statement.owner) {

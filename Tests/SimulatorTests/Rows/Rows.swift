@@ -50,6 +50,8 @@ struct Rows {
         var history: Int32 = 0
         let deviceIDs: [Int64]
         var outcomes: [UInt8] = []
+        /// Who marked its pairs as attempted; nil if nobody did.
+        var marker: Int32?
 
         /// The event of one pair.
         func eventID(at position: Int) -> Int64 { eventID ?? eventIDs?[position] ?? 0 }

@@ -1,0 +1,77 @@
+import FanfareCore
+import PostgresClient
+import TestKit
+import Testing
+
+@testable import FanfareService
+
+/// What waits for room before it is marked as attempted.
+@Suite(.database)
+struct HeldBatchesTests {
+    let world: World
+
+    init() throws {
+        world = try World()
+    }
+
+    /// Prepared batches of two devices each, in each of some lanes.
+    private func held(_ lanes: [String], each count: Int) throws -> HeldBatches {
+        for lane in lanes {
+            let options = #""lane": "\#(lane)", "delivery": "at_most_once""#
+            try world.rule(lane, event: lane, to: #"{"users": "$.u"}"#, options)
+        }
+        for user in 0..<count {
+            for n in 0..<2 { try world.device("aa\(10 + user * 2 + n)", user: "\(user)") }
+            for lane in lanes {
+                // One batch for each event: they are planned one by one.
+                try world.emit(lane, #"{"u": "\#(user)"}"#)
+                try world.plan()
+            }
+        }
+        var held = HeldBatches()
+        for prepared in try world.prepare(try world.claim()) {
+            held.append(.init(prepared: prepared, roster: .empty))
+        }
+        return held
+    }
+
+    /// Takes all that finds room.
+    private func drain(_ held: inout HeldBatches, _ windows: BudgetKeeper) -> [(batch: PreparedBatch, window: Int)] {
+        var taken: [(PreparedBatch, Int)] = []
+        while let (next, window) = held.next(in: windows) {
+            held.remove(next)
+            taken.append((next.prepared.batch, window))
+        }
+        return taken
+    }
+
+    @Test func noMoreThanTheLanesShareOfWIsTakenUntilSomeIsGivenBack() throws {
+        var held = try held(["normal"], each: 6)
+        let windows = BudgetKeeper(capacity: 8)
+        // Three quarters of W are the normal lane's.
+        let first = drain(&held, windows)
+        #expect(first.map(\.window) == [2, 2, 2] && held.all.count == 3)
+        let queue = first[0].batch.claimed
+        #expect(held.contains(queue.target, queue.queue))
+        windows.release([first[0].batch.share: 2])
+        #expect(drain(&held, windows).count == 1)
+        windows.release([first[0].batch.share: 6])
+        #expect(drain(&held, windows).count == 2 && held.isEmpty)
+    }
+
+    @Test func theMoreUrgentGoFirst() throws {
+        var held = try held(["bulk", "transactional"], each: 2)
+        let taken = drain(&held, BudgetKeeper(capacity: 100))
+        #expect(taken.map(\.batch.lane) == [.transactional, .transactional, .bulk, .bulk])
+        #expect(taken[0].batch.claimed.id < taken[1].batch.claimed.id)
+    }
+
+    @Test func aBatchLargerThanWGoesAlone() throws {
+        var held = try held(["normal"], each: 3)
+        let windows = BudgetKeeper(capacity: 1)
+        let first = drain(&held, windows)
+        #expect(first.map(\.window) == [1] && held.all.count == 2)
+        windows.release([first[0].batch.share: 1])
+        #expect(drain(&held, windows).count == 1)
+    }
+}
