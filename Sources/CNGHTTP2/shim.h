@@ -11,6 +11,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* Frames are unions of structures; these read one member of the right one. */
@@ -47,6 +48,14 @@ static inline int cnghttp2_wait(int poller, uint64_t *names, int limit, int mill
     int count = epoll_wait(poller, events, limit < 64 ? limit : 64, milliseconds);
     for (int i = 0; i < count; i++) names[i] = events[i].data.u64;
     return count;
+}
+
+/* Sleeps until a descriptor is readable or the time, less than a second, is over. By its number, since ppoll is declared for
+   _GNU_SOURCE only. */
+static inline void cnghttp2_doze(int descriptor, int64_t nanoseconds) {
+    struct { int descriptor; short wanted, ready; } watched = {descriptor, EPOLLIN, 0};
+    struct { int64_t seconds, nanoseconds; } limit = {0, nanoseconds};
+    (void)syscall(SYS_ppoll, &watched, 1, &limit, NULL, 0);
 }
 
 /* A TCP socket for many small writes that notices a peer which vanished. */

@@ -156,24 +156,17 @@ final class Connection {
         hasMore = false
         // Bounded, so that a connection on which much comes leaves the others their turn.
         for _ in 0..<16 where failure == nil {
-            var filled = 0
-            var ended: String?
-            reading: while filled < buffer.count {
-                switch unsafe channel.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])) {
-                case .done(let count): filled += count
-                case .blocked: break reading
-                case .ended(let problem):
-                    ended = problem
-                    break reading
-                }
-            }
-            if filled > 0 {
+            let (count, progress) = unsafe channel.read(into: buffer)
+            if count > 0 {
                 machine.hear(now: now)
-                unsafe session.receive(UnsafeRawBufferPointer(rebasing: buffer[..<filled]))
+                unsafe session.receive(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
                 hear()
             }
-            if failure == nil, let ended { end(.lost, ended) }
-            if filled < buffer.count { return }
+            switch progress {
+            case .done: continue
+            case .blocked: return
+            case .ended(let problem): return end(.lost, problem)
+            }
         }
         hasMore = true
     }

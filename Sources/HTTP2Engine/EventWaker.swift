@@ -25,6 +25,13 @@ final class EventWaker: TransportWaker {
         _ = unsafe write(descriptor, &one, MemoryLayout<UInt64>.size)
     }
 
+    /// Sleeps until it is woken or the time is over; what was said stays said.
+    ///
+    /// - Parameter nanoseconds: how long at most, less than a second.
+    func wait(nanoseconds: Int64) {
+        cnghttp2_doze(descriptor, nanoseconds)
+    }
+
     /// Takes back what was said by ``wake()``.
     func reset() {
         var count: UInt64 = 0

@@ -6,6 +6,7 @@ extension HTTP2Engine {
     func collect(_ connection: Connection, into answers: inout [PushAnswer]) {
         while let slot = unsafe connection.session.nextFinished() {
             let wasMade = unsafe slot.pointee.wireStart != .max
+            unsafe lastAnswerTook = now - slot.pointee.startedAt
             let answer = unsafe connection.session.answer(slot)
             report(answer, wasMade: wasMade, on: connection, into: &answers)
         }

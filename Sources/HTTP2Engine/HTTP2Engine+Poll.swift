@@ -1,4 +1,3 @@
-import Glibc
 public import PushTransport
 
 extension HTTP2Engine {
@@ -49,7 +48,7 @@ extension HTTP2Engine {
                 collect(connection, into: &answers)
             }
         }
-        slicing.note(answers: answers.count - before, inFlight: inFlight, now: now)
+        slicing.note(answers: answers.count - before, inFlight: inFlight, took: lastAnswerTook, now: now)
         if now >= nextExpiry { expire(into: &answers) }
         tendConnections(into: &answers)
     }
@@ -69,7 +68,8 @@ extension HTTP2Engine {
     /// - Returns: whether somebody woke it.
     private func wait(until moment: MonotonicTime) -> Bool {
         for connection in connections { connection.watch(by: poller) }
-        pause(at: min(slicing.pause(now: now), max(moment - now, 0)))
+        let pause = min(slicing.pause(now: now), max(moment - now, 0))
+        if pause > 0 { eventWaker.wait(nanoseconds: pause) }
         readClock()
         var isWoken = false
         poller.wait(nanoseconds: moment == .max ? .max - 1_000_000 : moment - now) { name in
@@ -83,11 +83,5 @@ extension HTTP2Engine {
         }
         readClock()
         return isWoken
-    }
-
-    private func pause(at nanoseconds: Int64) {
-        guard nanoseconds > 0 else { return }
-        var time = timespec(tv_sec: 0, tv_nsec: Int(nanoseconds))
-        unsafe nanosleep(&time, nil)
     }
 }

@@ -30,6 +30,8 @@ public final class HTTP2Engine: PushTransport {
     var counters = TransportState()
     /// When any request was answered.
     var lastAnswerAt: MonotonicTime = 0
+    /// How many nanoseconds the last answer took.
+    var lastAnswerTook: Int64 = 0
     /// How the last answers came; see ``Slicing``.
     var slicing = Slicing()
     private var headerTables: [ObjectIdentifier: HeaderTable] = [:]
@@ -188,27 +190,5 @@ public final class HTTP2Engine: PushTransport {
         headerTables[key] = table
         lastHeaders = table
         return table
-    }
-}
-
-/// Whether answers are better fetched a few at a time.
-///
-/// Many servers send each answer by itself, and a system call for each would be most of what a push costs. While far more
-/// is in flight than came at once, the next look waits until half a millisecond after the last; the server, which has
-/// enough to do, does not notice.
-struct Slicing {
-    private var lastReadAt = MonotonicTime.min
-    private var isUseful = false
-    private static let slice: Int64 = 500_000
-
-    /// Answers were fetched.
-    mutating func note(answers: Int, inFlight: Int, now: MonotonicTime) {
-        isUseful = inFlight >= 16 && answers * 4 < inFlight
-        lastReadAt = now
-    }
-
-    /// How many nanoseconds to leave the sockets alone.
-    func pause(now: MonotonicTime) -> Int64 {
-        isUseful ? min(max(lastReadAt + Self.slice - now, 0), Self.slice) : 0
     }
 }

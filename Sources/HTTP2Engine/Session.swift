@@ -15,6 +15,8 @@ final class Session {
     var partialAnswers: [Int32: PartialAnswer] = [:]
     let options: TransportOptions
     private var namedVarying: Set<String> = []
+    /// The last block whose varying field has a name in HPACK's table.
+    private var lastNamed: HeaderBlock?
     /// When a request may be overdue; never later than the truth.
     var nextDeadline = MonotonicTime.max
     /// Why it cannot go on; nil while it can.
@@ -142,9 +144,7 @@ final class Session {
             return
         }
         let content = unsafe table.contents + index
-        let name = unsafe content.pointee.headers.block.varyingName
-        let isFirst = namedVarying.isEmpty || (name.map { !namedVarying.contains($0) } ?? false)
-        if isFirst, let name { namedVarying.insert(name) }
+        let isFirst = unsafe isFirst(content.pointee.headers.block)
         let stream = unsafe content.pointee.headers.submit(
             slot,
             of: content,
@@ -163,6 +163,14 @@ final class Session {
         _ = produce()
         // It would wait inside nghttp2, which was not to happen: the limit was looked at.
         if unsafe slot.pointee.wireStart == .max, failure == nil { failure = "nghttp2 did not send a request at once" }
+    }
+
+    /// Whether a block's varying field was in no request before; asked once for each.
+    private func isFirst(_ block: HeaderBlock) -> Bool {
+        // Of a batch all requests share one: names are compared where it changes.
+        if lastNamed === block { return false }
+        lastNamed = block
+        return block.varyingName.map { namedVarying.insert($0).inserted } ?? false
     }
 
     /// The next bytes for the socket: at most what fits into one TLS record.

@@ -86,11 +86,22 @@ final class TLSChannel {
         return .done(0)
     }
 
-    /// Reads what has come.
-    func read(into buffer: UnsafeMutableRawBufferPointer) -> Progress {
+    /// Reads what has come, as far as it fits.
+    ///
+    /// - Parameter buffer: where to.
+    /// - Returns: how many bytes were read, and what became of it then: `.done` if there may be more at once.
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> (count: Int, progress: Progress) {
         ERR_clear_error()
-        let count = unsafe SSL_read(ssl, buffer.baseAddress, Int32(clamping: buffer.count))
-        return count > 0 ? .done(Int(count)) : progress(count)
+        var filled = 0
+        while filled < buffer.count {
+            let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
+            let count = unsafe SSL_read(ssl, rest.baseAddress, Int32(clamping: rest.count))
+            guard count > 0 else { return (filled, progress(count)) }
+            filled += Int(count)
+            // All that was there is read: to ask the socket again would cost as much as an answer. The poller knows.
+            if unsafe SSL_has_pending(ssl) == 0 { return (filled, .blocked) }
+        }
+        return (filled, .done(filled))
     }
 
     /// Writes all of the bytes as one record, or none of them.
