@@ -101,7 +101,11 @@ let package = Package(
             dependencies: ["HTTP2Client", "HTTP2Engine", "PushCrypto", "PushTransport", "TestKit", "Threading"],
             swiftSettings: shared
         ),
-        .testTarget(name: "HTTP2EngineTests", dependencies: ["HTTP2Engine", "PushTransport"], swiftSettings: shared),
+        .testTarget(
+            name: "HTTP2EngineTests",
+            dependencies: ["CNGHTTP2", "HTTP2Engine", "PushTransport"],
+            swiftSettings: shared
+        ),
         // The built program in processes of its own, and what can happen to them.
         .testTarget(
             name: "FaultTests",

@@ -23,10 +23,12 @@ static inline const uint8_t *cnghttp2_goaway_data(const nghttp2_frame *frame) { 
 static inline size_t cnghttp2_goaway_length(const nghttp2_frame *frame) { return frame->goaway.opaque_data_len; }
 
 /* A request with a body that `read` brings, or without one if it is NULL. nghttp2 copies the array, not what it points to. */
-static inline int32_t cnghttp2_submit(nghttp2_session *session, const nghttp2_nv *fields, size_t count,
-                                      nghttp2_data_source_read_callback read, void *slot) {
+static inline int32_t cnghttp2_submit(nghttp2_session *session, nghttp2_data_source_read_callback read, void *slot) {
+    static uint8_t name[] = ":method", value[] = "POST";
+    const nghttp2_nv method = {name, value, sizeof name - 1, sizeof value - 1,
+                               NGHTTP2_NV_FLAG_NO_COPY_NAME | NGHTTP2_NV_FLAG_NO_COPY_VALUE};
     nghttp2_data_provider body = {{.ptr = slot}, read};
-    return nghttp2_submit_request(session, NULL, fields, count, read == NULL ? NULL : &body, slot);
+    return nghttp2_submit_request(session, NULL, &method, 1, read == NULL ? NULL : &body, slot);
 }
 
 static inline void *cnghttp2_source(const nghttp2_data_source *source) { return source->ptr; }

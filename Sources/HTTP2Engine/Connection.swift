@@ -57,7 +57,8 @@ final class Connection {
 
     /// Makes a connection, which begins to resolve.
     static func open(_ setting: Setting, name: UInt64, now: MonotonicTime) throws(TransportError) -> Connection {
-        Connection(setting, session: try Session.open(setting.options), name: name, now: now)
+        let session = try Session.open(setting.endpoint.authority, setting.options)
+        return Connection(setting, session: session, name: name, now: now)
     }
 
     /// When it has to be looked at though nothing is ready; deadlines of requests are the engine's.

@@ -34,8 +34,6 @@ public final class HTTP2Engine: PushTransport {
     var lastAnswerTook: Int64 = 0
     /// How the last answers came; see ``Slicing``.
     var slicing = Slicing()
-    private var headerTables: [ObjectIdentifier: HeaderTable] = [:]
-    private var lastHeaders: HeaderTable?
     private var isClosed = false
     private var namesGiven: UInt64 = 1
 
@@ -162,8 +160,6 @@ public final class HTTP2Engine: PushTransport {
         }
         connections = []
         failQueue(.closed, "the transport was closed", into: &answers)
-        headerTables = [:]
-        lastHeaders = nil
     }
 
     func readClock() { now = clock() }
@@ -177,18 +173,7 @@ public final class HTTP2Engine: PushTransport {
     /// Gives a request its place on a connection.
     func hand(_ request: PushRequest, to connection: Connection, submittedAt: MonotonicTime) {
         precondition(request.origin.map { $0 == setting.endpoint } ?? true, "a request for another origin")
-        connection.session.table.put(request, headerTable(of: request.head), submittedAt: submittedAt)
+        connection.session.table.put(request, submittedAt: submittedAt)
         connection.machine.attach()
-    }
-
-    private func headerTable(of block: HeaderBlock) -> HeaderTable {
-        if let lastHeaders, lastHeaders.block === block { return lastHeaders }
-        let key = ObjectIdentifier(block)
-        let table = headerTables[key] ?? HeaderTable(block, authority: setting.endpoint.authority)
-        // Blocks come and go with batches; requests hold on to the tables they use.
-        if headerTables.count >= 256 { headerTables.removeAll(keepingCapacity: true) }
-        headerTables[key] = table
-        lastHeaders = table
-        return table
     }
 }

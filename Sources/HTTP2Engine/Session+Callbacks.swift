@@ -135,6 +135,9 @@ private func receiveFrame(
             session,
             NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS
         )
+        let limit = unsafe nghttp2_session_get_remote_settings(session, NGHTTP2_SETTINGS_HEADER_TABLE_SIZE)
+        let smallest = unsafe min(limit, state.pointee.newTableLimit?.smallest ?? limit)
+        unsafe state.pointee.newTableLimit = (limit, smallest)
     case NGHTTP2_GOAWAY.rawValue:
         unsafe state.pointee.goaway = cnghttp2_goaway_code(frame)
         let words = unsafe UnsafeBufferPointer(
@@ -206,8 +209,8 @@ func readBody(
         unsafe slot.pointee.end = .tooLate
         return Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue)
     }
-    let content = unsafe state.pointee.contents + Int(slot.pointee.index)
-    let copied = unsafe content.pointee.request.copyBody(from: slot.pointee.bodyOffset, to: buffer, limit)
+    let request = unsafe state.pointee.requests + Int(slot.pointee.index)
+    let copied = unsafe request.pointee.copyBody(from: slot.pointee.bodyOffset, to: buffer, limit)
     unsafe slot.pointee.bodyOffset += copied
     if unsafe slot.pointee.bodyOffset >= slot.pointee.contentLength {
         unsafe flags.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue

@@ -13,7 +13,7 @@ extension Session {
     /// The answer of a slot that ended, which is free afterwards.
     func answer(_ slot: UnsafeMutablePointer<Slot>) -> PushAnswer {
         let index = unsafe slot.pointee.index
-        let tag = unsafe table.contents[Int(index)].request.tag
+        let tag = unsafe table.requests[Int(index)].tag
         defer { table.release(index) }
         let status = unsafe slot.pointee.status
         let partial = partialAnswers.isEmpty ? nil : partialAnswers.removeValue(forKey: index)
@@ -100,7 +100,7 @@ extension Session {
     ) -> PushAnswer {
         if unsafe slot.pointee.status > 0 { return unsafe answer(slot) }
         let index = unsafe slot.pointee.index
-        let tag = unsafe table.contents[Int(index)].request.tag
+        let tag = unsafe table.requests[Int(index)].tag
         partialAnswers[index] = nil
         table.release(index)
         return PushAnswer(tag: tag, without: fate, cause: cause, detail: detail)

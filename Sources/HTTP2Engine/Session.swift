@@ -14,9 +14,11 @@ final class Session {
     /// By slot.
     var partialAnswers: [Int32: PartialAnswer] = [:]
     let options: TransportOptions
-    private var namedVarying: Set<String> = []
-    /// The last block whose varying field has a name in HPACK's table.
-    private var lastNamed: HeaderBlock?
+    private var encoder: HeaderEncoder
+    /// The request whose HEADERS frame is to be made, and room for its block.
+    private var beginning: UnsafeMutablePointer<Slot>?
+    private var block: [UInt8] = []
+    private let frameHead = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 9)
     /// When a request may be overdue; never later than the truth.
     var nextDeadline = MonotonicTime.max
     /// Why it cannot go on; nil while it can.
@@ -34,17 +36,20 @@ final class Session {
         owning session: OpaquePointer,
         state: UnsafeMutablePointer<SessionState>,
         table: SlotTable,
+        authority: String,
         options: TransportOptions
     ) {
         unsafe self.session = session
         unsafe self.state = state
         self.table = table
         self.options = options
+        encoder = HeaderEncoder(authority: authority)
         outgoing = OutgoingBytes()
     }
 
     deinit {
         unsafe nghttp2_session_del(session)
+        unsafe frameHead.deallocate()
         unsafe state.pointee.finished.deallocate()
         unsafe state.deinitialize(count: 1)
         unsafe state.deallocate()
@@ -52,10 +57,12 @@ final class Session {
 
     /// Makes a session; its first bytes are the preface and our SETTINGS.
     ///
-    /// - Parameter options: streams, and what to keep of answers.
+    /// - Parameters:
+    ///   - authority: where its requests go.
+    ///   - options: streams, and what to keep of answers.
     /// - Returns: the session.
     /// - Throws: ``TransportError`` for want of memory.
-    static func open(_ options: TransportOptions) throws(TransportError) -> Session {
+    static func open(_ authority: String, _ options: TransportOptions) throws(TransportError) -> Session {
         let table = SlotTable(capacity: max(options.streams, 1))
         let state = UnsafeMutablePointer<SessionState>.allocate(capacity: 1)
         var handle: OpaquePointer?
@@ -66,12 +73,12 @@ final class Session {
             unsafe state.deallocate()
             throw TransportError(reason: .call("nghttp2_session_client_new2", problem: "out of memory"))
         }
-        let session = unsafe Session(owning: handle, state: state, table: table, options: options)
+        let session = unsafe Session(owning: handle, state: state, table: table, authority: authority, options: options)
         unsafe state.initialize(
             to: SessionState(
                 owner: Unmanaged.passUnretained(session),
                 slots: table.slots,
-                contents: table.contents,
+                requests: table.requests,
                 finished: .allocate(capacity: table.capacity),
                 readLimit: max(options.answerLimit, 64 * 1024)
             )
@@ -129,10 +136,46 @@ final class Session {
         let count = unsafe nghttp2_session_mem_send(session, &bytes)
         if count < 0 { fail(Int32(count)) }
         guard count > 0, let bytes = unsafe bytes else { return false }
-        unsafe outgoing.append(unsafe UnsafeBufferPointer(start: bytes, count: count))
-        unsafe state.pointee.produced += UInt64(count)
+        let frame = unsafe UnsafeBufferPointer(start: bytes, count: count)
+        if let slot = unsafe beginning, unsafe frame[3] == UInt8(NGHTTP2_HEADERS.rawValue) {
+            unsafe appendHeaders(of: slot, insteadOf: frame)
+        } else {
+            unsafe append(frame)
+        }
         return true
     }
+
+    private func append(_ bytes: UnsafeBufferPointer<UInt8>) {
+        unsafe outgoing.append(bytes)
+        unsafe state.pointee.produced += UInt64(bytes.count)
+    }
+
+    /// Appends the HEADERS frame of a request with all its fields, where nghttp2 made one with the method only.
+    private func appendHeaders(of slot: UnsafeMutablePointer<Slot>, insteadOf frame: UnsafeBufferPointer<UInt8>) {
+        block.removeAll(keepingCapacity: true)
+        unsafe encoder.encode(table.requests[Int(slot.pointee.index)], into: &block)
+        // What does not fit into one frame goes on in others (RFC 9113 section 6.10).
+        var rest = block[...]
+        repeat {
+            let part = rest.prefix(Self.frameLimit)
+            rest = rest.dropFirst(part.count)
+            let isFirst = part.startIndex == block.startIndex
+            let kind = isFirst ? NGHTTP2_HEADERS.rawValue : NGHTTP2_CONTINUATION.rawValue
+            var flags = rest.isEmpty ? UInt8(NGHTTP2_FLAG_END_HEADERS.rawValue) : 0
+            if isFirst { flags |= unsafe frame[4] & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) }
+            for (index, shift) in [16, 8, 0].enumerated() {
+                unsafe frameHead[index] = UInt8(truncatingIfNeeded: part.count >> shift)
+            }
+            unsafe frameHead[3] = UInt8(kind)
+            unsafe frameHead[4] = flags
+            for index in 5..<9 { unsafe frameHead[index] = frame[index] }
+            unsafe append(UnsafeBufferPointer(frameHead))
+            unsafe part.withUnsafeBufferPointer { unsafe append($0) }
+        } while !rest.isEmpty
+    }
+
+    /// The largest frame that every peer takes (RFC 9113 section 4.2).
+    private static let frameLimit = 16_384
 
     private func begin(_ slot: UnsafeMutablePointer<Slot>, now: MonotonicTime) {
         let index = unsafe Int(slot.pointee.index)
@@ -143,34 +186,22 @@ final class Session {
             unsafe state.pointee.finish(slot)
             return
         }
-        let content = unsafe table.contents + index
-        let isFirst = unsafe isFirst(content.pointee.headers.block)
-        let stream = unsafe content.pointee.headers.submit(
-            slot,
-            of: content,
-            to: session,
-            namesVarying: isFirst
-        )
+        let read: nghttp2_data_source_read_callback? = unsafe slot.pointee.contentLength == 0 ? nil : readBody
+        let stream = unsafe cnghttp2_submit(session, read, slot)
         guard stream > 0 else {
             unsafe slot.pointee.end = .refusedLocally
             unsafe state.pointee.finish(slot)
             return fail(stream)
         }
         unsafe slot.pointee.streamID = stream
-        let deadline = unsafe now + content.pointee.request.deadline.nanoseconds
+        let deadline = unsafe now + table.requests[index].deadline.nanoseconds
         unsafe slot.pointee.deadlineAt = deadline
         nextDeadline = min(nextDeadline, deadline)
+        unsafe beginning = slot
         _ = produce()
+        unsafe beginning = nil
         // It would wait inside nghttp2, which was not to happen: the limit was looked at.
         if unsafe slot.pointee.wireStart == .max, failure == nil { failure = "nghttp2 did not send a request at once" }
-    }
-
-    /// Whether a block's varying field was in no request before; asked once for each.
-    private func isFirst(_ block: HeaderBlock) -> Bool {
-        // Of a batch all requests share one: names are compared where it changes.
-        if lastNamed === block { return false }
-        lastNamed = block
-        return block.varyingName.map { namedVarying.insert($0).inserted } ?? false
     }
 
     /// The next bytes for the socket: at most what fits into one TLS record.
@@ -186,6 +217,12 @@ final class Session {
         unsafe state.pointee.bytesSinceEnd += bytes.count
         let start = unsafe bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
         let taken = unsafe nghttp2_session_mem_recv(session, start, bytes.count)
+        if let limit = unsafe state.pointee.newTableLimit {
+            // The peer's table shrank to the smallest in between, and is empty as far as that says (RFC 7541 section 4.2).
+            encoder.limitTable(to: Int(limit.smallest))
+            encoder.limitTable(to: Int(limit.last))
+            unsafe state.pointee.newTableLimit = nil
+        }
         if taken < 0 { return fail(Int32(taken)) }
         // What one answer may have at most, for each that is due, and as much again for what belongs to none.
         let allowed = unsafe (1 + table.count) * (4 * state.pointee.readLimit)

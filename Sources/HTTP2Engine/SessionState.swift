@@ -7,7 +7,7 @@ struct SessionState {
     /// For what happens seldom.
     let owner: Unmanaged<Session>
     let slots: UnsafeMutablePointer<Slot>
-    let contents: UnsafeMutablePointer<SlotTable.Content>
+    let requests: UnsafeMutablePointer<PushRequest>
     /// Slots that ended and were not looked at, as many as there are slots.
     let finished: UnsafeMutablePointer<Int32>
     var finishedCount = 0
@@ -18,6 +18,8 @@ struct SessionState {
     var accepted: UInt64 = 0
     /// The peer's SETTINGS_MAX_CONCURRENT_STREAMS, if it has just told it.
     var newLimit: UInt32?
+    /// Its SETTINGS_HEADER_TABLE_SIZE, likewise, and the smallest if it told several.
+    var newTableLimit: (last: UInt32, smallest: UInt32)?
     /// The code of the peer's GOAWAY.
     var goaway: UInt32?
     /// Nothing may begin any more; see ``PushTransport/sendUntil``.

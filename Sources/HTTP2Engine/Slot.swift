@@ -45,14 +45,9 @@ struct Slot {
     var submittedAt: MonotonicTime = 0
     var startedAt: MonotonicTime = 0
     var deadlineAt: MonotonicTime = 0
-    /// Path, varying value and length: what nghttp2 reads without copying until the frame is made.
-    var text: UnsafeMutablePointer<UInt8>
-    var textCapacity: Int
 
     init(index: Int32) {
         unsafe self.index = index
-        unsafe textCapacity = 192
-        unsafe text = .allocate(capacity: textCapacity)
     }
 
     /// Empties it for a request.
@@ -70,13 +65,5 @@ struct Slot {
         unsafe wireStart = .max
         unsafe self.submittedAt = submittedAt
         unsafe deadlineAt = .max
-    }
-
-    /// Makes sure that some text fits.
-    mutating func reserveText(_ count: Int) {
-        guard unsafe count > textCapacity else { return }
-        unsafe text.deallocate()
-        unsafe textCapacity = count
-        unsafe text = .allocate(capacity: count)
     }
 }

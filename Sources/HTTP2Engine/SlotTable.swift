@@ -3,16 +3,10 @@ internal import PushTransport
 /// All places for requests of one session, made once, and the requests in them.
 @safe
 final class SlotTable {
-    /// What a taken slot keeps alive.
-    struct Content {
-        let request: PushRequest
-        let headers: HeaderTable
-    }
-
     let capacity: Int
     let slots: UnsafeMutablePointer<Slot>
     /// Initialised where the slot is not free.
-    let contents: UnsafeMutablePointer<Content>
+    let requests: UnsafeMutablePointer<PushRequest>
     private var free: [Int32]
     /// Indices of waiting slots, oldest first, from `waitingStart` on.
     private var waiting: [Int32] = []
@@ -21,7 +15,7 @@ final class SlotTable {
     init(capacity: Int) {
         self.capacity = capacity
         unsafe slots = .allocate(capacity: capacity)
-        unsafe contents = .allocate(capacity: capacity)
+        unsafe requests = .allocate(capacity: capacity)
         free = (0..<Int32(capacity)).reversed()
         waiting.reserveCapacity(capacity)
         for index in 0..<capacity { unsafe (slots + index).initialize(to: Slot(index: Int32(index))) }
@@ -29,10 +23,9 @@ final class SlotTable {
 
     deinit {
         for index in 0..<capacity {
-            if unsafe slots[index].stage != .free { unsafe (contents + index).deinitialize(count: 1) }
-            unsafe slots[index].text.deallocate()
+            if unsafe slots[index].stage != .free { unsafe (requests + index).deinitialize(count: 1) }
         }
-        unsafe contents.deallocate()
+        unsafe requests.deallocate()
         unsafe slots.deallocate()
     }
 
@@ -43,10 +36,10 @@ final class SlotTable {
     var waitingCount: Int { waiting.count - waitingStart }
 
     /// Puts a request in; the caller has looked that there is room.
-    func put(_ request: PushRequest, _ headers: HeaderTable, submittedAt: MonotonicTime) {
+    func put(_ request: PushRequest, submittedAt: MonotonicTime) {
         guard let index = free.popLast() else { preconditionFailure("more requests than slots") }
         unsafe slots[Int(index)].begin(request, submittedAt: submittedAt)
-        unsafe (contents + Int(index)).initialize(to: Content(request: request, headers: headers))
+        unsafe (requests + Int(index)).initialize(to: request)
         waiting.append(index)
     }
 
@@ -70,15 +63,15 @@ final class SlotTable {
             waitingStart = 0
         }
         let submittedAt = unsafe slots[Int(index)].submittedAt
-        let content = unsafe (contents + Int(index)).move()
+        let request = unsafe (requests + Int(index)).move()
         unsafe slots[Int(index)].stage = .free
         free.append(index)
-        return (content.request, submittedAt)
+        return (request, submittedAt)
     }
 
     /// Ends a request that is not in the row of those that wait.
     func release(_ index: Int32) {
-        unsafe (contents + Int(index)).deinitialize(count: 1)
+        unsafe (requests + Int(index)).deinitialize(count: 1)
         unsafe slots[Int(index)].stage = .free
         free.append(index)
     }

@@ -14,21 +14,22 @@ final class SessionPeer {
     var reads = true
     /// What the socket was shown last.
     private(set) var lastShown: [UInt8] = []
-    private let headers: HeaderTable
+    private let block: HeaderBlock
     private var unparsed: [UInt8] = []
     private var hasPreface = false
     private var tag: UInt64 = 0
 
-    /// - Parameter streams: how many the peer allows.
-    init(streams: UInt32 = 100, answerLimit: Int = 100) throws {
+    /// - Parameters:
+    ///   - streams: how many the peer allows.
+    ///   - answerLimit: how much of an answer's body is kept.
+    ///   - tokenLength: how long the shared field is that each request has.
+    init(streams: UInt32 = 100, answerLimit: Int = 100, tokenLength: Int = 200) throws {
         var options = TransportOptions()
         options.streams = 100
         options.answerLimit = answerLimit
-        session = try Session.open(options)
-        // Not `authorization`, which nghttp2 never lets into HPACK's table.
-        let topic = String(repeating: "com.", count: 40) + "example"
-        let block = try HeaderBlock([HeaderField("apns-topic", topic)], varyingName: "apns-id")
-        headers = HeaderTable(block, authority: "localhost")
+        session = try Session.open("localhost", options)
+        let token = "bearer " + String(repeating: "a", count: tokenLength)
+        block = try HeaderBlock([HeaderField("authorization", token)], varyingName: "apns-id")
         receive(.limit(streams))
     }
 
@@ -41,12 +42,12 @@ final class SessionPeer {
             let request = try PushRequest(
                 tag: tag,
                 path: Array("/3/device/\(tag)".utf8),
-                head: headers.block,
+                head: block,
                 varyingValue: Array("id-\(tag)".utf8),
                 body: PushBody(body),
                 deadline: deadline
             )
-            session.table.put(request, headers, submittedAt: now)
+            session.table.put(request, submittedAt: now)
             tag += 1
         }
         return write()

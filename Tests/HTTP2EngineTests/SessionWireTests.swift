@@ -38,6 +38,36 @@ struct SessionWireTests {
         #expect(sizes[10...].allSatisfy { $0 <= sizes[1] + 2 })
     }
 
+    @Test func fieldsThatDoNotFitIntoOneFrameGoOnInOthers() throws {
+        let peer = try SessionPeer(tokenLength: 40_000)
+        for stream: UInt32 in [1, 3] {
+            let frames = try peer.send(body: []).filter { $0.stream == stream }
+            #expect(frames.map(\.kind) == [.headers, .continuation, .continuation])
+            #expect(frames.map(\.flags) == [Frame.endStream, 0, Frame.endHeaders])
+            #expect(frames[..<2].allSatisfy { $0.payload.count == 16_384 })
+            peer.receive(.answer(200, on: stream))
+        }
+        #expect(peer.fates() == [0: .answered, 1: .answered])
+    }
+
+    @Test func aPeerWithoutATableGetsAllFieldsEachTime() throws {
+        let peer = try SessionPeer()
+        peer.receive(.settings([(1, 0)]))
+        let blocks = try peer.send(3).filter { $0.kind == .headers }.map(\.payload)
+        // The first says that the table is empty from now on (RFC 7541 section 6.3).
+        #expect(blocks[0].first == 0x20 && blocks[0].count == blocks[1].count + 1)
+        #expect(blocks[1].count == blocks[2].count && blocks[1].count > 200)
+    }
+
+    @Test func aTableThatWasGoneForAMomentIsEmpty() throws {
+        let peer = try SessionPeer()
+        let before = try peer.send(2).filter { $0.kind == .headers }.map(\.payload.count)
+        peer.receive(.settings([(1, 0)]), .settings([(1, 4096)]))
+        let blocks = try peer.send(2).filter { $0.kind == .headers }.map(\.payload)
+        #expect(blocks[0].starts(with: [0x20, 0x3F, 0xE1, 0x1F]) && blocks[0].count == before[0] + 4)
+        #expect(blocks[1].count == before[1])
+    }
+
     @Test func anEmptyBodyEndsWithItsFields() throws {
         let frames = try SessionPeer().send(body: []).filter { $0.stream == 1 }
         #expect(frames.map(\.kind) == [.headers] && frames[0].flags & Frame.endStream != 0)

@@ -1,0 +1,208 @@
+internal import PushTransport
+
+/// Makes the header blocks of one connection's requests (HPACK, RFC 7541), of which most fields are the same.
+///
+/// What stays the same goes into the peer's table once and is a byte or two from then on, the provider token too, as Apple
+/// allows; of what changes with each request or event only the name does. nghttp2's own encoder never lets
+/// `authorization` into the table: the token, coded anew for each push, was the larger part of what a push costs.
+///
+/// Values are sent as they are, not Huffman-coded (section 5.2): that would cost more than it saves.
+struct HeaderEncoder {
+    private struct Field: Hashable {
+        let name: String
+        let value: String
+
+        /// What it takes of the table (section 4.1).
+        var size: Int { name.utf8.count + value.utf8.count + 32 }
+    }
+
+    /// The size that a table has before the peer says otherwise (RFC 9113 section 6.5.2); we never use a larger one.
+    private static let initialCapacity = 4096
+    private static let staticCount = 61
+    /// Names in the static table (appendix A), as far as requests use them.
+    private static let staticNames = [
+        ":authority": 1, ":path": 4, "accept": 19, "authorization": 23, "content-encoding": 26, "content-length": 28,
+        "content-type": 31, "user-agent": 58,
+    ]
+    /// Shared fields whose value is another for nearly every event.
+    private static let changing: Set<String> = ["apns-expiration", "apns-collapse-id"]
+
+    private let authority: String
+    /// The table's fields, oldest first, from `evicted` on; a field's number is how many came before it.
+    private var fields: [Field] = []
+    private var evicted = 0
+    private var size = 0
+    private var capacity = initialCapacity
+    /// The smallest capacity since the peer was last told; nil if it need not be told.
+    private var smallestUntold: Int?
+    private var numbers: [Field: Int] = [:]
+    private var nameNumbers: [String: Int] = [:]
+    private var prepared: Prepared?
+
+    /// A block's bytes before the path, of the varying field's name, and after its value.
+    private struct Prepared {
+        let block: HeaderBlock
+        /// How many fields had ever come into the table: with the next one all indices shift.
+        let inserted: Int
+        let lead: [UInt8]
+        let varyingName: [UInt8]
+        let tail: [UInt8]
+    }
+
+    /// An encoder for a new connection.
+    ///
+    /// - Parameter authority: where its requests go.
+    init(authority: String) {
+        self.authority = authority
+    }
+
+    private var inserted: Int { evicted + fields.count }
+
+    /// Appends the block of a request.
+    ///
+    /// - Parameters:
+    ///   - request: the request; the block must be the next that the peer gets.
+    ///   - bytes: where to.
+    mutating func encode(_ request: borrowing PushRequest, into bytes: inout [UInt8]) {
+        tellCapacity(to: &bytes)
+        if let prepared, prepared.block === request.head, prepared.inserted == inserted {
+            bytes += prepared.lead
+            appendPath(request, to: &bytes)
+            if request.head.varyingName != nil {
+                bytes += prepared.varyingName
+                Self.append(string: request.varyingValue, to: &bytes)
+            }
+            bytes += prepared.tail
+        } else {
+            encodeAnew(request, into: &bytes)
+        }
+    }
+
+    /// Goes by a new limit of the peer's (SETTINGS_HEADER_TABLE_SIZE).
+    mutating func limitTable(to limit: Int) {
+        let wanted = min(limit, Self.initialCapacity)
+        guard wanted != capacity else { return }
+        capacity = wanted
+        smallestUntold = min(smallestUntold ?? wanted, wanted)
+        makeRoom(for: 0)
+        prepared = nil
+    }
+
+    private mutating func encodeAnew(_ request: borrowing PushRequest, into bytes: inout [UInt8]) {
+        let before = inserted
+        let start = bytes.count
+        // `:method: POST` and `:scheme: https` are in the static table.
+        bytes += [0x80 | 3, 0x80 | 7]
+        append(Field(name: ":authority", value: authority), changes: false, to: &bytes)
+        let lead = Array(bytes[start...])
+        appendPath(request, to: &bytes)
+        var varyingName: [UInt8] = []
+        if let name = request.head.varyingName {
+            let start = bytes.count
+            let field = Field(name: name, value: String(decoding: request.varyingValue, as: UTF8.self))
+            let isNew = appendName(of: field, changes: true, to: &bytes)
+            varyingName = Array(bytes[start...])
+            Self.append(string: request.varyingValue, to: &bytes)
+            if isNew { insert(field) }
+        }
+        let end = bytes.count
+        for field in request.head.fields {
+            let changes = Self.changing.contains(field.name)
+            append(Field(name: field.name, value: field.value), changes: changes, to: &bytes)
+        }
+        guard inserted == before else { return }
+        prepared = Prepared(
+            block: request.head,
+            inserted: inserted,
+            lead: lead,
+            varyingName: varyingName,
+            tail: Array(bytes[end...])
+        )
+    }
+
+    /// Path and length, which stay out of the table.
+    private func appendPath(_ request: borrowing PushRequest, to bytes: inout [UInt8]) {
+        bytes.append(4)
+        Self.append(string: request.path, to: &bytes)
+        Self.append(28, prefix: 4, first: 0, to: &bytes)
+        Self.append(string: Array(String(request.contentLength).utf8), to: &bytes)
+    }
+
+    // MARK: Fields
+
+    private mutating func append(_ field: Field, changes: Bool, to bytes: inout [UInt8]) {
+        if let index = numbers[field].flatMap(index) {
+            return Self.append(index, prefix: 7, first: 0x80, to: &bytes)
+        }
+        let isNew = appendName(of: field, changes: changes, to: &bytes)
+        Self.append(string: Array(field.value.utf8), to: &bytes)
+        if isNew { insert(field) }
+    }
+
+    /// Begins a literal field (section 6.2).
+    ///
+    /// - Returns: whether the peer puts it into its table, which is to be done here too.
+    private mutating func appendName(of field: Field, changes: Bool, to bytes: inout [UInt8]) -> Bool {
+        let isNamed = Self.staticNames[field.name] != nil || nameNumbers[field.name].flatMap(index) != nil
+        // A field that would push out nearly all others is worth less than they are.
+        let isNew = !(changes && isNamed) && field.size <= capacity * 3 / 4
+        // First, lest the name be one that goes.
+        if isNew { makeRoom(for: field.size) }
+        let index = Self.staticNames[field.name] ?? nameNumbers[field.name].flatMap(index)
+        Self.append(index ?? 0, prefix: isNew ? 6 : 4, first: isNew ? 0x40 : 0, to: &bytes)
+        if index == nil { Self.append(string: Array(field.name.utf8), to: &bytes) }
+        return isNew
+    }
+
+    // MARK: Table
+
+    /// The index of a field by its number (section 2.3.3); nil if it is gone.
+    private func index(_ number: Int) -> Int? {
+        number < evicted ? nil : Self.staticCount + inserted - number
+    }
+
+    private mutating func insert(_ field: Field) {
+        numbers[field] = inserted
+        nameNumbers[field.name] = inserted
+        fields.append(field)
+        size += field.size
+    }
+
+    private mutating func makeRoom(for more: Int) {
+        while size + more > capacity, !fields.isEmpty {
+            let oldest = fields.removeFirst()
+            if numbers[oldest] == evicted { numbers[oldest] = nil }
+            if nameNumbers[oldest.name] == evicted { nameNumbers[oldest.name] = nil }
+            evicted += 1
+            size -= oldest.size
+        }
+    }
+
+    /// Says that the table has another size, as must stand before the next block (section 4.2).
+    private mutating func tellCapacity(to bytes: inout [UInt8]) {
+        guard let smallest = smallestUntold else { return }
+        smallestUntold = nil
+        Self.append(smallest, prefix: 5, first: 0x20, to: &bytes)
+        if smallest < capacity { Self.append(capacity, prefix: 5, first: 0x20, to: &bytes) }
+    }
+
+    // MARK: Bytes
+
+    /// Appends an integer (section 5.1), whose first bits share a byte with others.
+    private static func append(_ number: Int, prefix: Int, first: UInt8, to bytes: inout [UInt8]) {
+        let most = 1 << prefix - 1
+        guard number >= most else { return bytes.append(first | UInt8(number)) }
+        bytes.append(first | UInt8(most))
+        var rest = number - most
+        while rest >= 128 {
+            bytes.append(UInt8(rest & 127) | 128)
+            rest >>= 7
+        }
+        bytes.append(UInt8(rest))
+    }
+
+    private static func append(string: [UInt8], to bytes: inout [UInt8]) {
+        append(string.count, prefix: 7, first: 0, to: &bytes)
+        bytes += string
+    }
+}
