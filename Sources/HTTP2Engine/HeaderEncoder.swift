@@ -4,9 +4,9 @@ internal import PushTransport
 ///
 /// What stays the same goes into the peer's table once and is a byte or two from then on, the provider token too, as Apple
 /// allows; of what changes with each request or event only the name does. nghttp2's own encoder never lets
-/// `authorization` into the table: the token, coded anew for each push, was the larger part of what a push costs.
+/// `authorization` into the table, and codes the token anew for each push.
 ///
-/// Values are sent as they are, not Huffman-coded (section 5.2): that would cost more than it saves.
+/// Values are sent as they are, not Huffman-coded (section 5.2): a few bytes more, for less work.
 struct HeaderEncoder {
     private struct Field: Hashable {
         let name: String
