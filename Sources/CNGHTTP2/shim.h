@@ -22,7 +22,8 @@ static inline uint32_t cnghttp2_goaway_code(const nghttp2_frame *frame) { return
 static inline const uint8_t *cnghttp2_goaway_data(const nghttp2_frame *frame) { return frame->goaway.opaque_data; }
 static inline size_t cnghttp2_goaway_length(const nghttp2_frame *frame) { return frame->goaway.opaque_data_len; }
 
-/* A request with a body that `read` brings, or without one if it is NULL. nghttp2 copies the array, not what it points to. */
+/* A request with a body that `read` brings, or without one if it is NULL. Its method only: Session puts all fields into the frame
+   that nghttp2 makes of it. */
 static inline int32_t cnghttp2_submit(nghttp2_session *session, nghttp2_data_source_read_callback read, void *slot) {
     static uint8_t name[] = ":method", value[] = "POST";
     const nghttp2_nv method = {name, value, sizeof name - 1, sizeof value - 1,

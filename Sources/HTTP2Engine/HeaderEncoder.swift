@@ -35,6 +35,7 @@ struct HeaderEncoder {
     private var capacity = initialCapacity
     /// The smallest capacity since the peer was last told; nil if it need not be told.
     private var smallestUntold: Int?
+    /// The newest of each field, and of each name, that is in the table.
     private var numbers: [Field: Int] = [:]
     private var nameNumbers: [String: Int] = [:]
     private var prepared: Prepared?
@@ -125,17 +126,17 @@ struct HeaderEncoder {
         bytes.append(4)
         Self.append(string: request.path, to: &bytes)
         Self.append(28, prefix: 4, first: 0, to: &bytes)
-        Self.append(string: Array(String(request.contentLength).utf8), to: &bytes)
+        Self.append(string: String(request.contentLength).utf8, to: &bytes)
     }
 
     // MARK: Fields
 
     private mutating func append(_ field: Field, changes: Bool, to bytes: inout [UInt8]) {
-        if let index = numbers[field].flatMap(index) {
+        if let index = numbers[field].map(index) {
             return Self.append(index, prefix: 7, first: 0x80, to: &bytes)
         }
         let isNew = appendName(of: field, changes: changes, to: &bytes)
-        Self.append(string: Array(field.value.utf8), to: &bytes)
+        Self.append(string: field.value.utf8, to: &bytes)
         if isNew { insert(field) }
     }
 
@@ -143,23 +144,21 @@ struct HeaderEncoder {
     ///
     /// - Returns: whether the peer puts it into its table, which is to be done here too.
     private mutating func appendName(of field: Field, changes: Bool, to bytes: inout [UInt8]) -> Bool {
-        let isNamed = Self.staticNames[field.name] != nil || nameNumbers[field.name].flatMap(index) != nil
+        let isNamed = Self.staticNames[field.name] != nil || nameNumbers[field.name] != nil
         // A field that would push out nearly all others is worth less than they are.
         let isNew = !(changes && isNamed) && field.size <= capacity * 3 / 4
         // First, lest the name be one that goes.
         if isNew { makeRoom(for: field.size) }
-        let index = Self.staticNames[field.name] ?? nameNumbers[field.name].flatMap(index)
+        let index = Self.staticNames[field.name] ?? nameNumbers[field.name].map(index)
         Self.append(index ?? 0, prefix: isNew ? 6 : 4, first: isNew ? 0x40 : 0, to: &bytes)
-        if index == nil { Self.append(string: Array(field.name.utf8), to: &bytes) }
+        if index == nil { Self.append(string: field.name.utf8, to: &bytes) }
         return isNew
     }
 
     // MARK: Table
 
-    /// The index of a field by its number (section 2.3.3); nil if it is gone.
-    private func index(_ number: Int) -> Int? {
-        number < evicted ? nil : Self.staticCount + inserted - number
-    }
+    /// The index of a field in the table by its number (section 2.3.3).
+    private func index(_ number: Int) -> Int { Self.staticCount + inserted - number }
 
     private mutating func insert(_ field: Field) {
         numbers[field] = inserted
@@ -201,7 +200,7 @@ struct HeaderEncoder {
         bytes.append(UInt8(rest))
     }
 
-    private static func append(string: [UInt8], to bytes: inout [UInt8]) {
+    private static func append(string: some Collection<UInt8>, to bytes: inout [UInt8]) {
         append(string.count, prefix: 7, first: 0, to: &bytes)
         bytes += string
     }

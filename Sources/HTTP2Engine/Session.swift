@@ -163,9 +163,7 @@ final class Session {
             let kind = isFirst ? NGHTTP2_HEADERS.rawValue : NGHTTP2_CONTINUATION.rawValue
             var flags = rest.isEmpty ? UInt8(NGHTTP2_FLAG_END_HEADERS.rawValue) : 0
             if isFirst { flags |= unsafe frame[4] & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) }
-            for (index, shift) in [16, 8, 0].enumerated() {
-                unsafe frameHead[index] = UInt8(truncatingIfNeeded: part.count >> shift)
-            }
+            for index in 0..<3 { unsafe frameHead[index] = UInt8(truncatingIfNeeded: part.count >> (16 - 8 * index)) }
             unsafe frameHead[3] = UInt8(kind)
             unsafe frameHead[4] = flags
             for index in 5..<9 { unsafe frameHead[index] = frame[index] }

@@ -95,7 +95,7 @@ extension Configuration {
             \.send.transport,
             .choice,
             change: .restart,
-            "What carries requests to APNs and FCM: `engine` is nghttp2, which takes an eighth of the CPU and knows "
+            "What carries requests to APNs and FCM: `engine` is nghttp2, which takes a sixth of the CPU and knows "
                 + "the fate of each request exactly; `curl` is libcurl, which Web Push always goes through."
         ),
         .init(

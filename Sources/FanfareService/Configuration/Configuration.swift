@@ -115,7 +115,7 @@ public struct Configuration: Equatable, Sendable {
 
         /// What carries requests to APNs and FCM.
         public enum Transport: String, CaseIterable, Sendable {
-            /// nghttp2 over OpenSSL: an eighth of the CPU, and the exact fate of each request.
+            /// nghttp2 over OpenSSL: a sixth of the CPU, and the exact fate of each request.
             case engine
             /// libcurl, which Web Push and OAuth always go through.
             case curl
