@@ -12,7 +12,7 @@ fanfare=$(swift build -c release --show-bin-path)/fanfare
 
 # h2load, bare libcurl and both transports, all against one nghttpd.
 "$fanfare" bench transport --runs 5
-# Rates and latency at the simulated providers: nghttpd, which keeps each body in a file, is slower than the daemon.
+# Rates and latency at the simulated providers; nghttpd is for comparing CPU with h2load.
 "$fanfare" bench --runs 5 "$@"
 # The CPU of the whole daemon beside the bare client of the library that it sends over, which has no provider token that the
 # simulated APNs would take.

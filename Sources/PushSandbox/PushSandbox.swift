@@ -48,7 +48,10 @@ public final class PushSandbox: Sendable {
         let state = SandboxState(
             router: try router(options, folder, faults, subscribers),
             faults: faults,
-            ledger: try Ledger(path: options.sink ? nil : folder.ledgerFile),
+            ledger: try Ledger(
+                path: options.sink ? nil : folder.ledgerFile,
+                collapsePrefix: options.ledgerCollapsePrefix
+            ),
             options: options,
             subscribers: subscribers
         )

@@ -58,6 +58,10 @@ public struct SandboxOptions: Sendable {
     public var faults: [UInt8]?
     /// Keeps counts only and writes no ledger, so that the sandbox costs a load test as little as possible.
     public var sink = false
+    /// Writes down only pushes whose `apns-collapse-id` begins so, and counts them all; nil for every push.
+    ///
+    /// For load beside what is looked at: a ledger of all of it would keep the disk busy that the database commits to.
+    public var ledgerCollapsePrefix: String?
     /// Concurrent streams a connection to APNs may have after its first request with a valid provider token, or with a
     /// valid client certificate.
     public var streamLimit = 1000

@@ -111,6 +111,25 @@ struct LedgerTests {
         }
     }
 
+    @Test func aLedgerCanKeepOnlySome() async throws {
+        try await withSandbox {
+            $0.ledgerCollapsePrefix = "sample-"
+        } _: { fixture in
+            let client = try await fixture.connect()
+            for collapseID in ["other-1", "sample-1", nil, "sample-2"] {
+                let request = try fixture.request()
+                let push = collapseID.map { request.adding("apns-collapse-id", $0) } ?? request
+                #expect(try await client.push(push).status == 200)
+            }
+            #expect(fixture.sandbox.counts.accepted == 4)
+            let lines = try await fixture.sandbox.received(after: 0)
+            #expect(lines.map(\.n) == [1, 2])
+            #expect(lines.map { $0.headers["apns-collapse-id"] } == ["sample-1", "sample-2"])
+            #expect(try await fixture.sandbox.received(after: 1).map(\.n) == [2])
+            await client.close()
+        }
+    }
+
     static func reception(
         target: String = "00",
         identity: String? = nil,

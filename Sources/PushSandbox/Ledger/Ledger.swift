@@ -1,5 +1,6 @@
 import Foundation
 import NIOCore
+import NIOHPACK
 import NIOPosix
 import Threading
 
@@ -21,13 +22,17 @@ final class Ledger: Sendable {
     private let state: Locked<State>
     /// Nil in sink mode.
     let path: String?
+    private let collapsePrefix: String?
 
     /// Begins an empty ledger.
     ///
-    /// - Parameter path: file for the lines; nil keeps counts only.
+    /// - Parameters:
+    ///   - path: file for the lines; nil keeps counts only.
+    ///   - collapsePrefix: what the collapse ids begin with whose pushes get a line; nil for all pushes.
     /// - Throws: `SandboxError` if the file cannot be made.
-    init(path: String?) throws(SandboxError) {
+    init(path: String?, collapsePrefix: String? = nil) throws(SandboxError) {
         self.path = path
+        self.collapsePrefix = collapsePrefix
         var initial = State()
         if let path {
             initial.file = try LedgerFile(path: path)
@@ -39,13 +44,18 @@ final class Ledger: Sendable {
     func append(_ reception: Reception) {
         let reached = state.withLock { state -> [CheckedContinuation<Void, Never>] in
             state.tally.count(reception)
-            state.file?.append(reception, n: state.tally.received)
+            if isWanted(reception) { state.file?.append(reception) }
             guard !state.waiters.isEmpty else { return [] }
             return Self.takeReached(&state)
         }
         for continuation in reached {
             continuation.resume()
         }
+    }
+
+    private func isWanted(_ reception: Reception) -> Bool {
+        guard let collapsePrefix else { return true }
+        return reception.request.head.fields.first(name: "apns-collapse-id")?.hasPrefix(collapsePrefix) ?? false
     }
 
     private static func takeReached(_ state: inout State) -> [CheckedContinuation<Void, Never>] {
@@ -106,7 +116,7 @@ final class Ledger: Sendable {
     /// Where to read the lines after the n-th from, once they are all in the file.
     ///
     /// - Parameter n: number of the last line that is not wanted.
-    /// - Returns: the stretch up to the last request received.
+    /// - Returns: the stretch up to the last line.
     /// - Throws: `SandboxError` for a sink, and if lines were lost because the file could not be written.
     func extent(after n: Int) throws(SandboxError) -> LedgerExtent {
         let found = state.withLock { state -> Result<LedgerExtent, SandboxError> in
@@ -118,7 +128,7 @@ final class Ledger: Sendable {
             if let failure = file.failure {
                 return .failure(SandboxError(.folder, failure))
             }
-            let position = file.position(after: min(max(n, 0), state.tally.received))
+            let position = file.position(after: min(max(n, 0), file.lines))
             return .success(
                 LedgerExtent(path: file.path, offset: position.offset, end: file.size, skip: position.skip)
             )

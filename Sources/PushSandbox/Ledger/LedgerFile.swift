@@ -13,6 +13,8 @@ struct LedgerFile {
     private let handle: FileHandle
     private var pending = JSONLine(reservingCapacity: blockSize + 16 * 1024)
     private var written = 0
+    /// How many there are.
+    private(set) var lines = 0
     /// Offsets of line 1 and every further one at a distance of `stride`.
     private var offsets: [Int] = []
     private(set) var failure: String?
@@ -39,11 +41,12 @@ struct LedgerFile {
         }
     }
 
-    mutating func append(_ reception: Reception, n: Int) {
-        if n % Self.stride == 1 {
+    mutating func append(_ reception: Reception) {
+        lines += 1
+        if lines % Self.stride == 1 {
             offsets.append(written + pending.bytes.count)
         }
-        pending.append(reception, n: n, authorization: shownCredential(reception.request.head))
+        pending.append(reception, n: lines, authorization: shownCredential(reception.request.head))
         if pending.bytes.count >= Self.blockSize {
             flush()
         }

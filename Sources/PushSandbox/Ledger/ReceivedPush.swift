@@ -1,6 +1,6 @@
 /// One complete request that reached the sandbox: a line of `received.jsonl`.
 public struct ReceivedPush: Codable, Sendable, Equatable {
-    /// Number of the request, from 1 without gaps.
+    /// Number of the request, from 1 without gaps, among those that are written down.
     public var n: Int
     /// When the request was complete, in nanoseconds of CLOCK_MONOTONIC.
     public var atNanoseconds: UInt64

@@ -72,7 +72,7 @@ struct BenchDatabase: Sendable {
         """,
         """
         {"app": "bench", "name": "sample", "event": "bench.sample", "to": {"users": "$.user"}, "lane": "transactional",
-         "collapse": "sample-{{n}}",
+         "collapse": "\(EmitSample.collapsePrefix){{n}}",
          "message": {"notification": {"title": "Order {{n}}", "body": "On its way, and with you tomorrow between nine and eleven"}}}
         """,
         """

@@ -59,6 +59,14 @@ final class BenchProcess: Sendable {
     /// Whether it is gone.
     var hasEnded: Bool { finished.take(timeout: .zero) == nil }
 
+    /// Waits until it ends by itself.
+    ///
+    /// - Returns: its exit status; more than 128 after a signal.
+    func wait() -> Int32 {
+        while finished.take() != nil {}
+        return shell.terminationStatus
+    }
+
     /// Ends it with SIGTERM, with SIGKILL if it does not go within 40 seconds; harmless again.
     func stop() {
         guard !hasEnded else { return }

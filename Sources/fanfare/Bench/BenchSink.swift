@@ -75,7 +75,7 @@ extension BenchPlace {
     ///
     /// - Parameters:
     ///   - name: of its folder.
-    ///   - keepsLedger: whether it writes down what it gets, with times, or counts only.
+    ///   - keepsLedger: whether it writes down when samples came (``EmitSample``), or counts only.
     ///   - faults: what it does wrong, as the sandbox takes it.
     /// - Returns: the provider, and how to push to it.
     /// - Throws: if it cannot start.
@@ -86,6 +86,7 @@ extension BenchPlace {
     ) async throws -> (sandbox: PushSandbox, sink: BenchSink) {
         var options = SandboxOptions(directory: directory + "/" + name)
         options.sink = !keepsLedger
+        options.ledgerCollapsePrefix = EmitSample.collapsePrefix
         options.faults = faults.map { Array($0.utf8) }
         let sandbox = try await PushSandbox.start(options)
         let sink = BenchSink(
@@ -97,35 +98,6 @@ extension BenchPlace {
             topic: options.topics.first ?? ""
         )
         return (sandbox, sink)
-    }
-
-    /// Starts nghttpd on a free port of 127.0.0.1.
-    ///
-    /// - Parameters:
-    ///   - certificates: a folder with `server.pem` and `server-key.pem`.
-    ///   - threads: its threads.
-    /// - Returns: its origin.
-    /// - Throws: if it is not installed or does not start.
-    func startNghttpd(certificates: String, threads: Int = 1) throws -> String {
-        guard let program = Self.program("nghttpd") else {
-            throw BenchError("nghttpd is not installed; on Debian: apt install nghttp2-server")
-        }
-        for _ in 0..<8 {
-            // Nothing reserves a port for another process: pick one and see.
-            let port = Int.random(in: 20_000..<60_000)
-            let server = try BenchProcess(
-                program,
-                ["--echo-upload", "-n\(threads)", "-a", "127.0.0.1", "\(port)"]
-                    + ["server-key.pem", "server.pem"].map { certificates + "/" + $0 },
-                log: directory + "/nghttpd.log"
-            )
-            atEnd { server.kill() }
-            while !server.hasEnded {
-                if ProcessFiles.isListening(port: port) { return "https://localhost:\(port)" }
-                Thread.sleep(forTimeInterval: 0.02)
-            }
-        }
-        throw BenchError("nghttpd did not start; its log: " + directory + "/nghttpd.log")
     }
 
     /// Finds a program in PATH.

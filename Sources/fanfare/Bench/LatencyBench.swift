@@ -71,6 +71,8 @@ struct LatencyBench: Sendable {
 struct EmitSample: PostgresStatement {
     typealias Row = Void
     static let name = "bench_emit_sample"
+    /// What its push's collapse id begins with; its number follows.
+    static let collapsePrefix = "sample-"
     static let sql = "SELECT fanfare.emit('bench.sample', jsonb_build_object('user', $1::text, 'n', $2::bigint))"
 
     let user: String

@@ -35,15 +35,11 @@ struct LatencyResults: Sendable {
     /// - Throws: if it cannot be read.
     private static func arrivals(ledger: String) throws -> [Int: Int64] {
         let decoder = JSONDecoder()
-        let marker = Data(#""apns-collapse-id":"sample-"#.utf8)
         var arrivals: [Int: Int64] = [:]
-        // Broadcasts are most of it: only lines of samples are decoded.
         for line in try Data(contentsOf: URL(fileURLWithPath: ledger), options: .mappedIfSafe).split(separator: 10) {
-            guard line.range(of: marker) != nil else { continue }
             let push = try decoder.decode(ReceivedPush.self, from: line)
-            guard let sample = push.headers["apns-collapse-id"]?.split(separator: "-").last.flatMap({ Int($0) }) else {
-                continue
-            }
+            let number = push.headers["apns-collapse-id"]?.dropFirst(EmitSample.collapsePrefix.count)
+            guard let sample = number.flatMap({ Int($0) }) else { continue }
             let at = Int64(push.atNanoseconds / 1000)
             arrivals[sample] = min(at, arrivals[sample] ?? at)
         }
