@@ -35,15 +35,17 @@ public final class Mailbox<Element: Sendable>: @unchecked Sendable {
 
     /// Appends an element and wakes the reader.
     ///
-    /// - Parameter element: what to hand over.
+    /// - Parameters:
+    ///   - element: what to hand over.
+    ///   - isUrgent: false to let the reader sleep until something urgent comes or its time is over.
     /// - Returns: false if the mailbox is closed; the element is then dropped.
     @discardableResult
-    public func put(_ element: Element) -> Bool {
+    public func put(_ element: Element, isUrgent: Bool = true) -> Bool {
         unsafe pthread_mutex_lock(mutex)
         defer { unsafe pthread_mutex_unlock(mutex) }
         guard !closed else { return false }
         items.append(element)
-        unsafe pthread_cond_signal(arrived)
+        if isUrgent { unsafe pthread_cond_signal(arrived) }
         return true
     }
 
