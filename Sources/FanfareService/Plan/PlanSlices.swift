@@ -53,6 +53,8 @@ struct OpenedPlan: Equatable {
     let lastDevice: Int64
     let clauses: [PlannedClause]
     let isCancelled: Bool
+    let app: Int16
+    let lane: Int16
 }
 
 /// Locks the plan whose turn it is: of the most urgent lane, the least recently advanced.
@@ -63,7 +65,8 @@ struct LockPlan: PostgresStatement {
             EXISTS (
                 SELECT FROM fanfare.cancels AS x
                 WHERE x.event_id = p.event_id OR (x.type = e.type AND x.key = e.key AND x.created_at >= e.created_at))
-            OR e.id IS NULL
+            OR e.id IS NULL,
+            p.app_id, p.lane
         FROM fanfare.plans AS p
         LEFT JOIN fanfare.event_log AS e ON e.day = fanfare.ring_day(p.event_id) AND e.id = p.event_id
         CROSS JOIN LATERAL (
@@ -85,7 +88,9 @@ struct LockPlan: PostgresStatement {
             cursor: try row.int64(2),
             lastDevice: try row.int64(3),
             clauses: zip(alls, nones).map { PlannedClause(all: topicIDs($0), none: topicIDs($1)) },
-            isCancelled: try row.bool(6)
+            isCancelled: try row.bool(6),
+            app: try row.int16(7),
+            lane: try row.int16(8)
         )
     }
 
@@ -205,6 +210,36 @@ struct SliceStatements {
         EXISTS (SELECT FROM fanfare.subscriptions AS s
             WHERE s.topic_id = \(topic) AND s.device_id = \(device) OFFSET 0)
         """
+    }
+}
+
+/// Whether many of an app's batches wait in a lane.
+///
+/// From the newest backwards: what was claimed, and cannot be vacuumed under an old snapshot, is older.
+struct AreManyWaiting: PostgresStatement {
+    static let name = "are_many_waiting"
+    static let sql = """
+        SELECT count(*) >= $3 FROM fanfare.targets AS t CROSS JOIN LATERAL (
+            SELECT FROM fanfare.batches AS b
+            WHERE b.owner IS NULL AND b.target_id = t.id AND b.lane = $2 AND NOT b.is_retry
+            ORDER BY b.not_before DESC, b.id DESC LIMIT $3
+        ) AS w
+        WHERE t.app_id = $1
+        """
+
+    let app: Int16
+    let lane: Int16
+    /// How many are many.
+    let limit: Int64
+
+    func bind(to binds: inout PostgresBinds) {
+        binds.append(app)
+        binds.append(lane)
+        binds.append(limit)
+    }
+
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Bool {
+        try row.bool(0)
     }
 }
 

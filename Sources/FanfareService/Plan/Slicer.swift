@@ -7,6 +7,10 @@ internal import PostgresClient
 /// Batches and cursor move in one transaction: whatever happens in between, the expansion goes on where it was, and
 /// nothing is planned twice.
 final class Slicer: Stage {
+    /// Batches of an app and lane that wait for senders while planning gives way: a few seconds' worth.
+    private static let lead: Int64 = 100
+    private static let longestRest = Micros.second / 2
+
     let name: String
     private let context: StageContext
     private let stopping = StopSignal()
@@ -39,18 +43,47 @@ final class Slicer: Stage {
         while !stopping.isStopped {
             context.pulses.beat(name)
             if maintenance?.wait == .zero { maintenance?.takeTurn(in: session) }
-            let didWork = session.attempt { connection throws(PostgresError) in
+            let turn = session.attempt { connection throws(PostgresError) in
                 if let failed = current { _ = try connection.runReturningCount(PostponePlan(plan: failed)) }
                 current = nil
-                return try connection.transaction { connection throws(PostgresError) in
-                    try advance(&current, on: connection)
-                }
+                return try takeTurn(at: &current, on: connection)
             }
-            guard let didWork else { continue }
+            guard let turn else { continue }
             current = nil
-            if didWork { context.bells.claim.ring() } else { wake.wait(timeout: maintenance?.wait ?? .seconds(1)) }
+            let idle = maintenance?.wait ?? .seconds(1)
+            switch turn {
+            case .goOn: break
+            case .rest(let time): wake.wait(timeout: min(time, idle))
+            case .nothingToDo: wake.wait(timeout: idle)
+            }
         }
         session.close()
+    }
+
+    /// What to do after a turn.
+    private enum Turn {
+        case goOn
+        case rest(Duration)
+        case nothingToDo
+    }
+
+    /// Plans one slice, and says whether to go on at once.
+    ///
+    /// Beyond ``lead`` planning gives way to those who send, and to one-off events: it takes a quarter of the time, which is
+    /// still more than sending takes, and never stops.
+    private func takeTurn(
+        at current: inout OpenedPlan?,
+        on connection: PostgresConnection
+    ) throws(PostgresError) -> Turn {
+        let start = Clocks.steady
+        let didWork = try connection.transaction { connection throws(PostgresError) in
+            try advance(&current, on: connection)
+        }
+        guard didWork, let plan = current else { return .nothingToDo }
+        context.bells.claim.ring()
+        let waiting = AreManyWaiting(app: plan.app, lane: plan.lane, limit: Self.lead)
+        guard try connection.run(waiting).first ?? false else { return .goOn }
+        return .rest(.microseconds(min((Clocks.steady - start) * 3, Self.longestRest)))
     }
 
     /// Plans one slice of the plan whose turn it is.

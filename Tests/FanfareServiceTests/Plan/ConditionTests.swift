@@ -133,7 +133,9 @@ struct ConditionTests {
             cursor: 0,
             lastDevice: 45_001,
             clauses: [PlannedClause(all: [], none: [2])],
-            isCancelled: false
+            isCancelled: false,
+            app: 1,
+            lane: 2
         )
         let session = try PostgresConnection.open(world.context.database.slices("test"))
         try session.execute("SET statement_timeout = '3s'")

@@ -120,6 +120,7 @@ struct StatementCatalog {
             LockPlan(),
             AdvancePlan(plan: parts.plan, cursor: parts.plan.lastDevice),
             PostponePlan(plan: parts.plan),
+            AreManyWaiting(app: parts.plan.app, lane: parts.plan.lane, limit: 100),
         ]
     }
 
