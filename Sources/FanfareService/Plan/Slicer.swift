@@ -69,8 +69,8 @@ final class Slicer: Stage {
 
     /// Plans one slice, and says whether to go on at once.
     ///
-    /// Beyond ``lead`` planning gives way to those who send, and to one-off events: it takes a quarter of the time, which is
-    /// still more than sending takes, and never stops.
+    /// Beyond ``lead`` planning gives way to those who send, and to one-off events: it takes a quarter of the time. It never
+    /// stops, whoever the waiting batches are for, and goes on at full speed as soon as senders come near.
     private func takeTurn(
         at current: inout OpenedPlan?,
         on connection: PostgresConnection
