@@ -182,9 +182,9 @@ final class Claimer: Stage {
     }
 
     private func hand(_ prepared: BatchPreparer.Prepared, window: Int = 0, to roster: SenderRoster) {
-        // The recorder need not wake before there is something to write: it would take the sender's processor.
-        let isUrgent = !prepared.decided.isEmpty || prepared.batch.pairs.isEmpty
-        recorder.put(.opened(prepared.batch, decided: prepared.decided, window: window), isUrgent: isUrgent)
+        let opened = RecorderMessage.opened(prepared.batch, decided: prepared.decided, window: window)
+        // Without news the recorder sleeps on: it would take the sender's processor.
+        recorder.put(opened, isUrgent: opened.bringsNews)
         if !prepared.batch.pairs.isEmpty { roster.send(prepared.batch) }
     }
 

@@ -49,7 +49,7 @@ struct RecordLedger {
         case .opened(let batch, let decided, let window):
             let claim = batch.claimed.claim
             open[claim] = OpenBatch(batch, decided: decided, window: window)
-            if !decided.isEmpty || batch.pairs.isEmpty {
+            if message.bringsNews {
                 open[claim]?.isDirty = true
                 policy.answered(decided.count, at: now)
             }

@@ -13,6 +13,12 @@ enum RecorderMessage: Sendable {
     case results(BatchClaim, [PairResult], slots: Int)
     /// The rest of a batch will not be sent by this daemon.
     case abandoned(BatchClaim, unsent: [Int32])
+
+    /// Whether there is something to write down; not where a batch was opened and all of it is still to be sent.
+    var bringsNews: Bool {
+        guard case .opened(let batch, let decided, _) = self else { return true }
+        return !decided.isEmpty || batch.pairs.isEmpty
+    }
 }
 
 /// Writes down what became of each pair: checkpoints while a batch is in flight, one statement to close it.
