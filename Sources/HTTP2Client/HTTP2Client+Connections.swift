@@ -2,6 +2,9 @@ import PushTransport
 
 /// Which connection takes a request, and when one is opened.
 extension HTTP2Client {
+    /// Whether connections are missing: they are opened when all slots of the others are taken, and not before.
+    public var isGrowing: Bool { missingConnections > 0 }
+
     /// How many connections may be opened now.
     func openableConnections() -> Int {
         min(missingConnections, bucket.available(now: context.now), context.rules.budget.left)

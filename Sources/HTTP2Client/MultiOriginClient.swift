@@ -49,6 +49,9 @@ public final class MultiOriginClient: PushTransport {
     /// How many requests were taken and not yet answered.
     public var inFlight: Int { order.reduce(0) { $0 + $1.inFlight } }
 
+    /// Never: its slots are those of all origins together, however many connections there are.
+    public var isGrowing: Bool { false }
+
     /// How many requests ``submit(_:)`` takes now, whatever their origins; see ``freeSlots(for:)``.
     public var freeSlots: Int { isClosed ? 0 : max(options.requests - inFlight, 0) }
 

@@ -2,6 +2,9 @@ import PushTransport
 
 /// Which connection takes a request, and when one is opened.
 extension HTTP2Engine {
+    /// Whether connections are missing: they are opened when all slots of the others are taken, and not before.
+    public var isGrowing: Bool { missingConnections > 0 }
+
     /// How many connections may be opened now.
     func openableConnections() -> Int {
         let missing = missingConnections

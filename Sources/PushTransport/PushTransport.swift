@@ -18,6 +18,9 @@ public protocol PushTransport: AnyObject {
     /// How many requests were taken and not yet answered.
     var inFlight: Int { get }
 
+    /// Whether connections are missing: they are opened when all slots of the others are taken, and not before.
+    var isGrowing: Bool { get }
+
     /// Nothing is put on the wire after this moment: what is still waiting then is answered as not sent.
     ///
     /// The sender's lease goes here. It is compared for every request at the last moment, by a clock that goes on

@@ -9,6 +9,8 @@ internal import Threading
 struct SenderDesk {
     /// Pairs that are admitted, paid for and submitted together.
     private static let chunk = 64
+    /// A broadcast leaves two in this many streams free, what else is not urgent leaves one.
+    private static let keptShare = 32
 
     struct Slot {
         var active: ActiveBatch
@@ -115,9 +117,11 @@ struct SenderDesk {
     private mutating func fill() {
         // A broadcast gives way, but never altogether: at least 5 % of the free streams are its own.
         let bulk = hasWork(.bulk) ? max(1, transport.freeSlots / 20) : 0
+        // Nor does it take the last ones: a one-off would wait for the answer to one of its pushes.
+        let kept = transport.isGrowing ? 0 : (transport.freeSlots + transport.inFlight) / Self.keptShare
         fill(.transactional, leaving: bulk)
-        fill(.normal, leaving: bulk)
-        fill(.bulk, leaving: 0)
+        fill(.normal, leaving: max(bulk, kept))
+        fill(.bulk, leaving: 2 * kept)
     }
 
     private mutating func fill(_ lane: Lane, leaving: Int) {

@@ -168,6 +168,7 @@ struct FlowSandboxTrait: SuiteTrait, TestScoping {
           {"match": {"token": "^ec10"}, "do": "close", "times": 1},
           {"match": {"token": "^ec11"}, "do": "close"},
           {"match": {"token": "^ef00"}, "do": "slow", "ms": 60},
+          {"match": {"token": "^ef10"}, "do": "slow", "ms": 10000},
           {"provider": "fcm", "match": {"token": "^again"}, "do": "status", "status": 503, "reason": "UNAVAILABLE", "times": 1},
           {"provider": "fcm", "match": {"token": "^gone"}, "do": "status", "reason": "UNREGISTERED"},
           {"provider": "fcm", "match": {"token": "^html"}, "do": "status", "status": 502, "body": "<html>Bad Gateway</html>", "times": 1},

@@ -157,6 +157,7 @@ final class SimulatedTransport: PushTransport {
 
     var inFlight: Int { waiting.count + flights.count }
     var freeSlots: Int { max(0, streams - inFlight) }
+    let isGrowing = false
     /// When the next answer comes.
     var nextAnswer: Microseconds? { flights.map(\.at).min() }
 
