@@ -107,12 +107,12 @@ struct FlowTests {
         }
         try await Flow.run(narrow) { flow in
             let broadcast = try await flow.sql { world in
-                try world.device("a500", user: "u")
+                try world.device("a700", user: "u")
                 // The first ones are answered at once, so that both connections get all their streams.
                 try world.connection.execute(
                     """
                     SELECT fanfare.register_device(
-                        'shop', 'apns', CASE WHEN g < 100 THEN 'a6' ELSE 'ef10' END || lpad(to_hex(g), 60, '0'))
+                        'shop', 'apns', CASE WHEN g < 100 THEN 'c7' ELSE 'ef10' END || lpad(to_hex(g), 60, '0'))
                     FROM generate_series(1, 400) AS g
                     """
                 )
@@ -123,7 +123,7 @@ struct FlowTests {
             // Of 64 streams.
             _ = try await flow.pushes(60, to: "ef10")
             try await flow.sql { world in _ = try world.emit("one", #"{"u": "u"}"#) }
-            _ = try await flow.pushes(2, to: "a500")
+            _ = try await flow.pushes(2, to: "a700")
             #expect(try await flow.received(by: "ef10").count == 60, "none was answered before")
             try await flow.sql { world in
                 _ = try world.connection.text("SELECT fanfare.cancel($1::bigint)", "\(broadcast)")
