@@ -9,7 +9,7 @@ internal import PostgresClient
 final class Slicer: Stage {
     /// Batches of an app and lane that wait for senders while planning gives way.
     ///
-    /// Fewer than one slice makes: two in a row at full speed, at the start of a broadcast, made one-off events wait 60–90 ms
+    /// Fewer than one slice makes: a few in a row at full speed, at the start of a broadcast, made one-off events wait 60–90 ms
     /// at the 99th percentile, where the kernel schedules each of PostgreSQL's sessions as a group.
     private static let lead: Int64 = 20
     private static let longestRest = Micros.second / 2

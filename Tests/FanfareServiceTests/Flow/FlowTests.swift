@@ -9,6 +9,15 @@ import Testing
 /// From a committed row to a request at the provider, and back into the log.
 @Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(2)))
 struct FlowTests {
+    /// One sender thread with few streams.
+    private static func narrow(connections: Int, streams: Int) -> (inout Configuration) -> Void {
+        { configuration in
+            configuration.send.threads = 1
+            configuration.send.connections = connections
+            configuration.send.streams = streams
+        }
+    }
+
     @Test func aChangedRowPushesOnceItIsCommitted() async throws {
         try await Flow.run { flow in
             try await flow.sql { world in
@@ -100,12 +109,7 @@ struct FlowTests {
     }
 
     @Test func aOneOffFindsAStreamFreeBesideABroadcast() async throws {
-        let narrow = { (configuration: inout Configuration) in
-            configuration.send.threads = 1
-            configuration.send.connections = 2
-            configuration.send.streams = 32
-        }
-        try await Flow.run(narrow) { flow in
+        try await Flow.run(Self.narrow(connections: 2, streams: 32)) { flow in
             let broadcast = try await flow.sql { world in
                 try world.device("a700", user: "u")
                 // The first ones are answered at once, so that both connections get all their streams.
@@ -132,12 +136,7 @@ struct FlowTests {
     }
 
     @Test func cancellingStopsABroadcastWithinASecond() async throws {
-        let narrow = { (configuration: inout Configuration) in
-            configuration.send.threads = 1
-            configuration.send.connections = 1
-            configuration.send.streams = 10
-        }
-        try await Flow.run(narrow) { flow in
+        try await Flow.run(Self.narrow(connections: 1, streams: 10)) { flow in
             let event = try await flow.sql { world in
                 try world.connection.execute(
                     """
