@@ -25,8 +25,12 @@ struct RoleTests {
         ("SELECT * FROM fanfare.stats, fanfare.outcome_codes", ["fanfare_reader", "fanfare_daemon"]),
         ("SELECT token FROM fanfare.devices", ["fanfare_daemon"]),
         ("SELECT * FROM fanfare.outbox", ["fanfare_daemon"]),
+        ("SELECT payload FROM fanfare.outbox", ["fanfare_daemon"]),
+        ("SELECT id FROM fanfare.outbox", ["fanfare_emitter", "fanfare_daemon"]),
         ("DELETE FROM fanfare.outbox", ["fanfare_daemon"]),
         ("INSERT INTO fanfare.outbox (id, type, payload) VALUES (1, 'x', '{}')", ["fanfare_daemon"]),
+        ("INSERT INTO fanfare.outbox (xid, type, payload) VALUES ('1', 'x', '{}')", ["fanfare_daemon"]),
+        ("INSERT INTO fanfare.outbox (created_at, type, payload) VALUES (now(), 'x', '{}')", ["fanfare_daemon"]),
         ("INSERT INTO fanfare.cancels (event_id) VALUES (1)", ["fanfare_daemon"]),
         ("TRUNCATE fanfare.event_log_07, fanfare.batch_log_07", ["fanfare_daemon"]),
         ("SELECT setval('fanfare.event_sequence', 1)", []),
@@ -87,20 +91,31 @@ struct RoleTests {
         )
     }
 
-    @Test func aCallerCannotShadowWhatEmitUses() throws {
+    /// emit runs with its caller's rights and search_path.
+    @Test func nothingInTheCallersPathShadowsWhatEmitUses() throws {
         let connection = try TestDatabase.current.connect()
+        let listener = try TestDatabase.current.connect()
+        try listener.execute("LISTEN fanfare_wake; SELECT pg_advisory_lock_shared(1178685254, 2)")
         try connection.execute(
             """
+            CREATE SCHEMA decoy;
+            CREATE FUNCTION decoy.pg_notify(text, text) RETURNS void LANGUAGE sql AS 'SELECT 1 / 0';
+            CREATE FUNCTION decoy.pg_try_advisory_lock(int, int) RETURNS boolean LANGUAGE sql AS 'SELECT 1 / 0 = 0';
+            CREATE FUNCTION decoy.differs(text, text) RETURNS boolean LANGUAGE sql AS 'SELECT 1 / 0 = 0';
+            CREATE OPERATOR decoy.<> (FUNCTION = decoy.differs, LEFTARG = text, RIGHTARG = text);
+            GRANT USAGE ON SCHEMA decoy TO fanfare_emitter;
             SET ROLE fanfare_emitter;
             CREATE TEMP TABLE outbox (type text, payload jsonb, key text, ttl interval, id bigint);
             CREATE DOMAIN pg_temp.text AS pg_catalog.text CHECK (false);
+            CREATE DOMAIN pg_temp.int8 AS pg_catalog.int8 CHECK (false);
             CREATE FUNCTION pg_temp.clock_timestamp() RETURNS timestamptz LANGUAGE sql AS 'SELECT NULL::timestamptz';
-            SET search_path = pg_temp, fanfare, pg_catalog;
+            SET search_path = pg_temp, decoy, fanfare, pg_catalog;
             SELECT fanfare.emit('real', '{"a": 1}');
             RESET ROLE;
             """
         )
         #expect(try connection.column("SELECT type FROM fanfare.outbox WHERE created_at IS NOT NULL") == ["real"])
         #expect(try connection.number("SELECT count(*) FROM pg_temp.outbox") == 0)
+        #expect(try listener.notifications(timeout: .seconds(30)).map(\.channel) == ["fanfare_wake"])
     }
 }
