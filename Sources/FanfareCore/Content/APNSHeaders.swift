@@ -39,7 +39,7 @@ struct APNSHeaders: Sendable {
                 throw RuleProblem(path: path, reason: "is set by Fanfare", hint: "remove it")
             }
             guard Self.known.contains(name) else {
-                let hint = NameSuggestion.hint(for: name, among: Self.known)
+                let hint = NearestName.hint(for: name, among: Self.known)
                 throw RuleProblem(path: path, reason: "unknown header", hint: hint)
             }
             guard seen.insert(name).inserted else {
@@ -67,7 +67,7 @@ struct APNSHeaders: Sendable {
         }
         switch name {
         case pushType where APNSPushType(rawValue: literal) == nil:
-            let hint = NameSuggestion.hint(for: literal, among: APNSPushType.allCases.map(\.rawValue))
+            let hint = NearestName.hint(for: literal, among: APNSPushType.allCases.map(\.rawValue))
             throw RuleProblem(path: value.path, reason: "is no push type", hint: hint)
         case priority where !["10", "5", "1"].contains(literal):
             throw RuleProblem(path: value.path, reason: "is no priority", hint: "write \"10\", \"5\" or \"1\"")

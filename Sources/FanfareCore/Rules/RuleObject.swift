@@ -21,7 +21,7 @@ struct RuleObject {
             throw RuleProblem(
                 path: path(key),
                 reason: "unknown key",
-                hint: NameSuggestion.hint(for: key, among: known)
+                hint: NearestName.hint(for: key, among: known)
             )
         }
     }
@@ -59,7 +59,7 @@ struct RuleObject {
     func word<Word>(_ key: String, among words: [(name: String, word: Word)]) throws(RuleProblem) -> Word? {
         guard let text = try string(key) else { return nil }
         if let known = words.first(where: { $0.name == text }) { return known.word }
-        let hint = NameSuggestion.hint(for: text, among: words.map(\.name))
+        let hint = NearestName.hint(for: text, among: words.map(\.name))
         throw RuleProblem(path: path(key), reason: "'\(text.prefix(80))' is not one of its values", hint: hint)
     }
 

@@ -152,12 +152,12 @@ extension TemplateScanner {
     private func transform(_ name: String, _ range: Range<Int>) throws(TemplateProblem) -> TemplateTransform {
         if let transform = TemplateTransform(rawValue: name) { return transform }
         let known = TemplateTransform.allCases.map(\.rawValue)
-        throw problem(range, "uses an unknown transform", NameSuggestion.hint(for: name, among: known))
+        throw problem(range, "uses an unknown transform", NearestName.hint(for: name, among: known))
     }
 
     private func sequenceTransform(_ name: String, _ range: Range<Int>) throws(TemplateProblem) -> SequenceTransform {
         if let transform = SequenceTransform(rawValue: name) { return transform }
         let known = SequenceTransform.allCases.map(\.rawValue)
-        throw problem(range, "uses an unknown transform", NameSuggestion.hint(for: name, among: known))
+        throw problem(range, "uses an unknown transform", NearestName.hint(for: name, among: known))
     }
 }

@@ -1,3 +1,5 @@
+internal import FanfareCore
+
 /// Questions about the table of keys, by path.
 enum ConfigurationSchema {
     /// The key at a path.

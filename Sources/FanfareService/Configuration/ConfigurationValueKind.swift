@@ -1,3 +1,4 @@
+internal import FanfareCore
 internal import Logging
 internal import PushTransport
 
@@ -65,21 +66,25 @@ extension ConfigurationValueKind<Int> {
 extension ConfigurationValueKind<Duration> {
     /// A time span within bounds, in whole multiples of a step.
     static func duration(_ range: ClosedRange<Duration>, step: Duration = .seconds(1)) -> Self {
-        let (low, high) = (DurationText.format(range.lowerBound), DurationText.format(range.upperBound))
-        let unit = step == .seconds(1) ? "" : " in steps of \(DurationText.format(step))"
+        let (low, high) = (text(range.lowerBound), text(range.upperBound))
+        let unit = step == .seconds(1) ? "" : " in steps of \(text(step))"
         let expected = "expected a duration from \(low) to \(high)\(unit), such as 90s, 15m, 4h or 7d"
         return .init(
             name: "duration",
             range: "\(low)–\(high)\(unit)",
             parse: { (raw, _) throws(ConfigurationRefusal) in
                 let text = try raw.string(expected: expected)
-                guard let value = DurationText.parse(text), range.contains(value),
-                    value.components.seconds % step.components.seconds == 0
+                guard let span = TimeSpan(text), range.contains(.seconds(span.seconds)),
+                    span.seconds % step.components.seconds == 0
                 else { throw ConfigurationRefusal("\(expected), found \(text.prefix(24))") }
-                return value
+                return .seconds(span.seconds)
             },
-            text: { DurationText.format($0) }
+            text: text
         )
+    }
+
+    private static func text(_ duration: Duration) -> String {
+        "\(TimeSpan(seconds: duration.components.seconds))"
     }
 }
 

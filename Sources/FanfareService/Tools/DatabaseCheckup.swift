@@ -67,7 +67,7 @@ struct DatabaseCheckup {
         guard ahead.magnitude > UInt64(ClockWatch.tolerance) else {
             return CheckItem(.ok, "clock", "agrees with the database's within a minute")
         }
-        let span = DurationText.format(.seconds(abs(ahead) / Micros.second))
+        let span = TimeSpan(seconds: abs(ahead) / Micros.second)
         return CheckItem(
             .warn,
             "clock",

@@ -63,25 +63,6 @@ import Testing
         #expect(changes.filter(\.needsRestart).map(\.key) == ["database.url"])
     }
 
-    @Test func durationsAreReadAndWritten() {
-        for text in ["90s", "15m", "4h", "7d", "1s"] {
-            #expect(DurationText.parse(text).map(DurationText.format) == text)
-        }
-        #expect(DurationText.parse("120s").map(DurationText.format) == "2m")
-        for text in ["", "5", "s", "-5s", "1.5h", "5 s", "99999999999999999999d", "9223372036854775807d", "٣s"] {
-            #expect(DurationText.parse(text) == nil, "\(text)")
-        }
-    }
-
-    @Test func nearNamesAreSuggestedAndFarOnesNot() {
-        let names = ["level", "format", "deliveries"]
-        #expect(NearestName.suggestion(for: "levle", among: names) == "level")
-        #expect(NearestName.suggestion(for: "Formats", among: names) == "format")
-        #expect(NearestName.suggestion(for: "colour", among: names) == nil)
-        #expect(NearestName.distance("abc", "") == 3)
-        #expect(NearestName.distance("abcd", "acbd") == 1)
-    }
-
     @Test(
         arguments: [
             "http://api.push.apple.com", "https://", "https://host/path", "https://u:p@host", "https://host?x", "host",

@@ -1,5 +1,5 @@
 /// Finds what somebody who mistyped a name probably meant.
-enum NameSuggestion {
+public enum NearestName {
     /// A hint that names the nearest known name, or all of them if none is near.
     ///
     /// - Parameters:
@@ -7,18 +7,29 @@ enum NameSuggestion {
     ///   - known: what could have been written; not empty.
     /// - Returns: a text such as "did you mean 'collapse'?".
     static func hint(for name: String, among known: [String]) -> String {
-        let ranked = known.map { (name: $0, distance: distance(name.lowercased(), $0.lowercased())) }
-        if let best = ranked.min(by: { $0.distance < $1.distance }), best.distance <= max(1, best.name.count / 3) {
-            return "did you mean '\(best.name)'?"
-        }
+        if let near = suggestion(for: name, among: known) { return "did you mean '\(near)'?" }
         return "known are \(known.joined(separator: ", "))"
     }
 
+    /// The known name nearest to what was written, if it is near enough to be meant.
+    ///
+    /// - Parameters:
+    ///   - name: what was written.
+    ///   - known: what could have been written.
+    /// - Returns: the nearest one within a third of its length, whatever the case; nil if none is.
+    public static func suggestion(for name: String, among known: some Sequence<String>) -> String? {
+        known
+            .map { (name: $0, distance: distance(name.lowercased(), $0.lowercased())) }
+            .filter { $0.distance <= max(1, $0.name.count / 3) }
+            .min { ($0.distance, $0.name) < ($1.distance, $1.name) }?
+            .name
+    }
+
     /// How many letters were added, left out, replaced or swapped with their neighbour (optimal string alignment), over
-    /// at most 40 characters of each name.
-    private static func distance(_ left: String, _ right: String) -> Int {
-        let left = Array(left.prefix(40))
-        let right = Array(right.prefix(40))
+    /// at most 64 characters of each name.
+    static func distance(_ left: String, _ right: String) -> Int {
+        let left = Array(left.prefix(64))
+        let right = Array(right.prefix(64))
         var rows = [Array(0...right.count)]
         for (i, a) in left.enumerated() {
             var row = [i + 1]
