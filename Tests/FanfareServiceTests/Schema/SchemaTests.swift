@@ -166,6 +166,18 @@ struct SchemaTests {
         )
     }
 
+    /// Those two are called in everybody's transactions, and name nothing without its schema.
+    @Test func onlyEmitAndWakeGoByTheirCallersSearchPath() throws {
+        let connection = try TestDatabase.current.connect()
+        let loose = try connection.column(
+            """
+            SELECT proname FROM pg_proc WHERE pronamespace = 'fanfare'::regnamespace
+                AND proconfig IS NULL AND prosqlbody IS NULL ORDER BY proname
+            """
+        )
+        #expect(loose == ["emit", "wake"])
+    }
+
     @Test func functionsInDefaultsCannotBeShadowed() throws {
         // String bodies are inlined and resolved in the caller's path; ATOMIC bodies were resolved when they were made.
         let connection = try TestDatabase.current.connect()
