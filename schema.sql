@@ -730,6 +730,7 @@ COMMENT ON FUNCTION fanfare.wake IS 'Tells a sleeping daemon that the outbox has
 --   this file is run, and fanfare_emitter has the rights it needs (see "What emit and the trigger functions do").
 --   The price: a session that changes its search_path between two events has emit's statements planned anew, about
 --   75 µs, as its own prepared statements are.
+-- * The id comes by RETURNING: to insert one made before, callers would need the right to choose it.
 -- * It says again what fanfare.wake() does: calling another function in PL/pgSQL costs as much as an expression.
 CREATE OR REPLACE FUNCTION fanfare.emit(type text, payload jsonb DEFAULT '{}', key text DEFAULT NULL, ttl interval DEFAULT NULL)
 RETURNS bigint LANGUAGE plpgsql AS $$
