@@ -2,6 +2,8 @@ import PostgresClient
 import TestKit
 import Testing
 
+@testable import FanfareService
+
 /// Who may do what.
 @Suite(.database)
 struct RoleTests {
@@ -95,7 +97,8 @@ struct RoleTests {
     @Test func nothingInTheCallersPathShadowsWhatEmitUses() throws {
         let connection = try TestDatabase.current.connect()
         let listener = try TestDatabase.current.connect()
-        try listener.execute("LISTEN fanfare_wake; SELECT pg_advisory_lock_shared(1178685254, 2)")
+        try listener.listen(to: "fanfare_wake")
+        try listener.run(BeginSleep())
         try connection.execute(
             """
             CREATE SCHEMA decoy;
