@@ -12,13 +12,10 @@ fanfare=$(swift build -c release --show-bin-path)/fanfare
 
 # h2load, bare libcurl and both transports, all against one nghttpd.
 "$fanfare" bench transport --runs 5
-# Rates and latency at the simulated providers; nghttpd is for comparing CPU with h2load.
+# Rates, and the CPU of the whole daemon beside the bare client of the library that it sends over, at nghttpd; latency at
+# the simulated APNs.
 "$fanfare" bench --runs 5 "$@"
-# The CPU of the whole daemon beside the bare client of the library that it sends over, which has no provider token that the
-# simulated APNs would take.
-for transport in engine curl; do
-    "$fanfare" bench --runs 5 --sink nghttpd --samples 0 --transport "$transport" "$@"
-done
+"$fanfare" bench --runs 5 --samples 0 --transport curl "$@"
 "$fanfare" bench emit --runs 5
 "$fanfare" bench encryption
 "$fanfare" bench rounds

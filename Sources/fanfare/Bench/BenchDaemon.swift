@@ -24,8 +24,12 @@ struct BenchDaemon: AsyncParsableCommand {
     @Option(help: "Events whose way is timed; 0 leaves latency out.")
     var samples = 300
 
-    @Option(help: "What to push to for throughput; latency is always taken at the sandbox.")
-    var sink = SinkKind.sandbox
+    @Option(
+        help: """
+            What to push to for throughput (default: nghttpd where it is installed); latency is always taken at the sandbox.
+            """
+    )
+    var sink: SinkKind?
 
     @Option(help: "What the daemon sends over.")
     var transport = BenchTransportKind.engine
@@ -84,10 +88,12 @@ struct BenchDaemon: AsyncParsableCommand {
         try options.show(report)
     }
 
+    private var sinkKind: SinkKind { sink ?? (BenchPlace.program("nghttpd") == nil ? .sandbox : .nghttpd) }
+
     private var setting: [String: String] {
         [
             "devices": "\(devices)", "events": "\(events)", "writers": "\(writers)", "runs": "\(options.runs)",
-            "sink": endpoint ?? sink.rawValue, "transport": transport.rawValue, "version": Fanfare.version,
+            "sink": endpoint ?? sinkKind.rawValue, "transport": transport.rawValue, "version": Fanfare.version,
             "processors": "\(ProcessInfo.processInfo.activeProcessorCount)",
         ]
     }
@@ -101,7 +107,7 @@ struct BenchDaemon: AsyncParsableCommand {
         let target = try await target(credentials, certificates: certificates, in: place)
         let configuration = try target.writeConfiguration(named: "throughput", database: database, in: place)
         // Bare libcurl and h2load have no provider token, which nghttpd does not ask for.
-        let baseline = endpoint == nil && sink == .nghttpd ? ThroughputBaseline(sink: target, of: transport) : nil
+        let baseline = endpoint == nil && sinkKind == .nghttpd ? ThroughputBaseline(sink: target, of: transport) : nil
         return try await blocking { [events, writers, runs = options.runs] in
             let daemon = try DaemonProcess.start(
                 named: "throughput",
@@ -122,7 +128,7 @@ struct BenchDaemon: AsyncParsableCommand {
         in place: BenchPlace
     ) async throws -> BenchSink {
         if let endpoint { return credentials.at(endpoint, caFile: caFile) }
-        switch sink {
+        switch sinkKind {
         case .sandbox:
             var sink = try await place.startSandbox(named: "sink", keepsLedger: false).sink
             sink.transport = credentials.transport

@@ -30,7 +30,7 @@ struct BenchDatabase: Sendable {
         return BenchDatabase(url: cluster.connectionURL(database: "bench"), server: server, devices: devices)
     }
 
-    /// Loads the schema, devices and rules.
+    /// Loads the schema, devices and rules, and a table that is not Fanfare's for ``InsertPlain``.
     ///
     /// - Parameter configuration: a file that names this database.
     /// - Throws: what the database says.
@@ -54,6 +54,10 @@ struct BenchDatabase: Sendable {
             ) AS x;
             INSERT INTO fanfare.topics (name) VALUES ('all');
             INSERT INTO fanfare.subscriptions SELECT t.id, d.id FROM fanfare.topics AS t CROSS JOIN fanfare.devices AS d;
+            CREATE TABLE plain (
+                id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+                created_at timestamptz NOT NULL DEFAULT clock_timestamp(), type text NOT NULL, payload jsonb NOT NULL
+            );
             """
         )
         try connection.execute("VACUUM (ANALYZE)")

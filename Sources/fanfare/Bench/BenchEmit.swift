@@ -72,14 +72,6 @@ struct EmitRates: Sendable {
         self.seconds = seconds
         let connection = try database.connect()
         defer { connection.close() }
-        try connection.execute(
-            """
-            CREATE TABLE plain (
-                id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-                created_at timestamptz NOT NULL DEFAULT clock_timestamp(), type text NOT NULL, payload jsonb NOT NULL
-            )
-            """
-        )
         for run in 1...runs {
             note("run \(run) of \(runs): no daemon")
             try measure(hasDaemon: false)
@@ -108,15 +100,7 @@ struct EmitRates: Sendable {
 
     /// - Returns: commits per second of all writers.
     private func rate(of statement: some PostgresStatement, writers: Int) throws -> Double {
-        let results = Locked<[Result<Double, any Error>]>([])
-        let threads = (0..<writers).map { _ in
-            WorkerThread.start(name: "writer") {
-                let result = Result { try rate(of: statement) }
-                results.withLock { $0.append(result) }
-            }
-        }
-        for thread in threads { thread.join() }
-        return try results.withLock { $0 }.reduce(0) { try $0 + $1.get() }
+        try Writers.run(writers) { _ in try rate(of: statement) }.reduce(0, +)
     }
 
     /// - Returns: commits per second of one writer.
@@ -135,16 +119,7 @@ struct EmitRates: Sendable {
     }
 }
 
-/// A row in a table that nobody reads.
-private struct InsertPlain: PostgresStatement {
-    typealias Row = Void
-    static let name = "bench_insert_plain"
-    static let sql = "INSERT INTO plain (type, payload) VALUES ('bench.none', '{\"user\": \"u1\", \"n\": 1}')"
-
-    func bind(to binds: inout PostgresBinds) {}
-}
-
-/// The same as an event that no rule takes.
+/// The row of ``InsertPlain`` as an event that no rule takes.
 struct EmitUnmatched: PostgresStatement {
     typealias Row = Void
     static let name = "bench_emit_unmatched"

@@ -42,19 +42,22 @@ struct ThroughputBench: Sendable {
         defer { connection.close() }
         let each = events / writers
         return try measure(on: connection, pushes: each * writers) {
-            let failures = Locked<[String]>([])
-            let threads = (0..<writers).map { writer in
-                WorkerThread.start(name: "writer") {
-                    do {
-                        try write(each, writer: writer)
-                    } catch {
-                        failures.withLock { $0.append("\(error)") }
-                    }
-                }
-            }
-            for thread in threads { thread.join() }
-            if let failure = failures.withLock({ $0.first }) { throw BenchError("a writer failed: \(failure)") }
+            _ = try Writers.run(writers) { try write(each, writer: $0) }
         }
+    }
+
+    /// Inserts into a plain table by as many writers: what this machine could do with the same commits and no Fanfare.
+    ///
+    /// - Returns: commits per second.
+    func inserts(_ rows: Int, writers: Int) throws -> Double {
+        let each = rows / writers
+        let start = KernelClock.monotonic.microseconds
+        _ = try Writers.run(writers) { _ in
+            let connection = try database.connect()
+            defer { connection.close() }
+            for _ in 0..<each { try connection.run(InsertPlain()) }
+        }
+        return Double(each * writers) * 1_000_000 / Double(KernelClock.monotonic.microseconds - start)
     }
 
     /// One event to all devices, in the bulk lane.

@@ -40,6 +40,8 @@ struct ThroughputResults: Sendable {
     private(set) var broadcasts: [ThroughputBench.Result] = []
     private(set) var backlogs: [ThroughputBench.Result] = []
     private(set) var streams: [ThroughputBench.Result] = []
+    /// Plain inserts a second by the writers of the stream beside it.
+    private(set) var inserts: [Double] = []
     /// CPU microseconds per request of the baseline against the same sink.
     private(set) var bare: [Double] = []
     let baseline: ThroughputBaseline?
@@ -56,6 +58,8 @@ struct ThroughputResults: Sendable {
             backlogs.append(try bench.backlog(events))
             note("run \(run) of \(runs): \(events) events by \(writers) writers")
             streams.append(try bench.stream(events, writers: writers))
+            note("run \(run) of \(runs): \(events) plain inserts by \(writers) writers")
+            inserts.append(try bench.inserts(events, writers: writers))
         }
     }
 }
@@ -66,6 +70,9 @@ extension BenchReport {
         let (broadcasts, backlogs, streams) = (results.broadcasts, results.backlogs, results.streams)
         add("backlog.rate", "events, backlog drained", "/s", backlogs.map(\.rate), bar: .atLeast(20_000))
         add("stream.rate", "events, emitted to recorded at once", "/s", streams.map(\.rate), bar: .atLeast(8000))
+        let overInserts = zip(streams, results.inserts).map { $0.rate / $1 }
+        add("insert.rate", "    plain inserts by as many writers", "/s", results.inserts)
+        add("stream.ratio", "    events at once over plain inserts", "×", overInserts)
         add("broadcast.rate", "pushes, broadcast", "/s", broadcasts.map(\.rate))
         addCPU("broadcast", "push of a broadcast", broadcasts)
         addCPU("backlog", "event of a backlog", backlogs)
