@@ -11,6 +11,8 @@ internal import PushTransport
 final class Connection {
     /// The life of the connection.
     var machine: ConnectionStateMachine
+    /// What answers call it.
+    let name: UInt64
     /// When libcurl wants to be called although no socket is ready.
     var timerAt = MonotonicTime.max
     /// A request was taken back from it because nothing happened.
@@ -28,7 +30,7 @@ final class Connection {
         unsafe self.multi = multi
         self.machine = machine
         self.context = context
-        context.rules.budget.take()
+        name = context.rules.budget.take()
     }
 
     deinit { precondition(isClosed, "a Connection was let go before close()") }

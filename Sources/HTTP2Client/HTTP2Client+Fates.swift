@@ -9,7 +9,7 @@ extension HTTP2Client {
         if status > 0 {
             report(transfer, status, on: connection, into: &answers)
         } else if transfer.hasStarted {
-            fail(transfer, on: connection)
+            fail(on: connection)
             finish(transfer, .ambiguous, .lost, lossDetail(transfer, code), into: &answers)
         } else if transfer.wasTooLate {
             connection.machine.withdraw()
@@ -59,7 +59,9 @@ extension HTTP2Client {
             // A configured provider says nothing beside 200; Web Push services may say that they dropped the message.
             let isPlain = status == 200 && context.rules.destinations == nil
             let headers = isPlain ? [] : transfer.headers(options.answerHeaders)
-            answers.append(PushAnswer(tag: request.tag, status: status, body: transfer.answerBody, headers: headers))
+            var answer = PushAnswer(tag: request.tag, status: status, body: transfer.answerBody, headers: headers)
+            answer.connection = connection.name
+            answers.append(answer)
         }
         recycle(transfer)
     }
@@ -113,7 +115,7 @@ extension HTTP2Client {
         if isAlone && context.rules.destinations != nil { finishQueue(cause, detail, into: &answers) }
     }
 
-    private func fail(_ transfer: Transfer, on connection: Connection) {
+    private func fail(on connection: Connection) {
         let wasEstablished = connection.machine.phase == .established
         connection.machine.fail(wasStarted: true)
         if wasEstablished && connection.machine.phase == .retired { context.state.lost += 1 }
@@ -144,7 +146,7 @@ extension HTTP2Client {
         if transfer.hasStarted {
             // Silence since it was sent, for every request: the connection is not to be trusted.
             if connection.machine.lastAnswerAt <= transfer.startedAt { connection.lose() }
-            fail(transfer, on: connection)
+            fail(on: connection)
             finish(transfer, .ambiguous, .deadline, "no answer in time", into: &answers)
         } else if connection.machine.wasEstablished {
             connection.machine.withdraw()

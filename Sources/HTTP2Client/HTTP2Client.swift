@@ -137,6 +137,13 @@ public final class HTTP2Client: PushTransport {
         }
     }
 
+    /// Lets a connection take no more requests.
+    ///
+    /// - Parameter connection: as an answer named it; one that is gone by now is no error.
+    public func retire(_ connection: UInt64) {
+        connections.first { $0.name == connection }?.machine.retire()
+    }
+
     /// Ends all connections at once.
     ///
     /// What is in flight is answered as ambiguous, or not sent.

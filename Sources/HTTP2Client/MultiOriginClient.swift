@@ -163,6 +163,13 @@ public final class MultiOriginClient: PushTransport {
         }
     }
 
+    /// Lets a connection take no more requests.
+    ///
+    /// - Parameter connection: as an answer named it; one that is gone by now is no error.
+    public func retire(_ connection: UInt64) {
+        for client in order { client.retire(connection) }
+    }
+
     /// Ends all connections at once.
     ///
     /// What is in flight is answered as ambiguous, or not sent.

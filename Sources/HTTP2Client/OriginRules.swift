@@ -22,6 +22,7 @@ struct OriginRules {
 final class ConnectionBudget {
     private let limit: Int
     private var used = 0
+    private var opened: UInt64 = 0
 
     init(limit: Int) { self.limit = max(limit, 1) }
 
@@ -29,7 +30,13 @@ final class ConnectionBudget {
     var left: Int { max(limit - used, 0) }
 
     /// One more is opened.
-    func take() { used += 1 }
+    ///
+    /// - Returns: a number that no other of them has.
+    func take() -> UInt64 {
+        used += 1
+        opened += 1
+        return opened
+    }
 
     /// One was closed.
     func give() { used -= 1 }

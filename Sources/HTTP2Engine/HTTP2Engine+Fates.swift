@@ -7,7 +7,8 @@ extension HTTP2Engine {
         while let slot = unsafe connection.session.nextFinished() {
             let wasMade = unsafe slot.pointee.wireStart != .max
             unsafe lastAnswerTook = now - slot.pointee.startedAt
-            let answer = unsafe connection.session.answer(slot)
+            var answer = unsafe connection.session.answer(slot)
+            answer.connection = connection.name
             report(answer, wasMade: wasMade, on: connection, into: &answers)
         }
     }

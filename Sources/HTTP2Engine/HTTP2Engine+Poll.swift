@@ -11,10 +11,6 @@ extension HTTP2Engine {
         let end = now + timeout.nanoseconds
         let hadSlots = freeSlots > 0
         let before = answers.count
-        if !early.isEmpty {
-            answers += early
-            early = []
-        }
         while true {
             placeQueued()
             for connection in connections { write(on: connection, into: &answers) }

@@ -24,8 +24,6 @@ public final class HTTP2Engine: PushTransport {
     var bucket: TokenBucket
     /// Requests without a connection, oldest first.
     var queue: [Queued] = []
-    /// Answers that came about outside of a poll.
-    var early: [PushAnswer] = []
     /// The counters of ``TransportState``; the current connections are counted when asked for.
     var counters = TransportState()
     /// When any request was answered.
@@ -143,6 +141,13 @@ public final class HTTP2Engine: PushTransport {
         return taken.count
     }
 
+    /// Lets a connection take no more requests; what waits on it goes to another.
+    ///
+    /// - Parameter connection: as an answer named it; one that is gone by now is no error.
+    public func retire(_ connection: UInt64) {
+        connections.first { $0.name == connection }?.machine.retire()
+    }
+
     /// Ends all connections at once.
     ///
     /// What is in flight is answered as ambiguous, or not sent.
@@ -151,8 +156,6 @@ public final class HTTP2Engine: PushTransport {
     public func close(into answers: inout [PushAnswer]) {
         guard !isClosed else { return }
         isClosed = true
-        answers += early
-        early = []
         for connection in connections {
             collect(connection, into: &answers)
             settle(connection, .closed, "the transport was closed", into: &answers)

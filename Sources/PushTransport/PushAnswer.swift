@@ -58,6 +58,9 @@ public struct PushAnswer: Sendable {
     /// Those of the answer's fields that were asked for; a transport to one endpoint leaves them out for status 200.
     public let headers: [HeaderField]
 
+    /// The connection that carried it, for ``PushTransport/retire(_:)``; 0 if there is none.
+    public var connection: UInt64 = 0
+
     /// What went wrong, for logs: holds no token, payload or credential.
     ///
     /// Empty if ``fate`` is ``Fate/answered``.

@@ -52,6 +52,11 @@ public protocol PushTransport: AnyObject {
     ///   - answers: answers are appended here.
     func poll(timeout: Duration, into answers: inout [PushAnswer])
 
+    /// Lets a connection take no more requests; what it has in flight is still answered, and another takes its place.
+    ///
+    /// - Parameter connection: as an answer named it; one that is gone by now is no error.
+    func retire(_ connection: UInt64)
+
     /// Ends all connections at once. What is in flight is answered as ambiguous, or not sent.
     ///
     /// - Parameter answers: the last answers are appended here.

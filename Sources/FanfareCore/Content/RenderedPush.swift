@@ -15,6 +15,9 @@ public struct RenderedPush: Sendable {
     /// - Parameter name: its name, in lower case.
     public subscript(header name: String) -> String? { headers.first { $0.name == name }?.value }
 
+    /// The APNs topic; nil at other providers.
+    public var topic: String? { self[header: APNSHeaders.topic] }
+
     /// The headers as one Web Push service wants them.
     ///
     /// - Parameter host: the endpoint's host, in lower case.

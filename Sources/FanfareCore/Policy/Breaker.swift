@@ -1,7 +1,7 @@
 /// Stops sending to a provider that fails or asks for a pause, and finds out when it works again.
 ///
-/// One for each (app, provider). Opens at 50 % failures among 20 or more answers in 10 s, or at 5 failed connects in a row. Probes with one request after
-/// 5 s, doubling to 60 s; after a pause that was asked for, when that is over. Closes after 3 accepted. Times are microseconds of any steady clock.
+/// One for each (app, provider). Opens at 50 % failures among 20 or more answers in 10 s, at 5 failed connects in a row, or
+/// when the provider refuses the sender. Probes with one request after 5 s, doubling to 60 s; after a pause that was asked for, when that is over. Closes after 3 accepted. Times are microseconds of any steady clock.
 public struct Breaker: Equatable, Sendable {
     /// Answers needed before a share of failures means anything.
     public static let leastAnswers = 20
@@ -142,6 +142,19 @@ public struct Breaker: Equatable, Sendable {
         case .probing(_, _, let wait): reopen(after: wait, at: now)
         case .closed where connectsFailed >= Self.failedConnects: open(for: Self.waits.lowerBound, at: now)
         case .closed: break
+        }
+    }
+
+    /// Reports that the provider refused the sender itself: the next push would be refused too, and lost.
+    ///
+    /// Opens at once; a probe that met it is followed by a longer wait, as one that failed is.
+    ///
+    /// - Parameter now: the time.
+    public mutating func refused(at now: Microseconds) {
+        switch state {
+        case .open: break
+        case .probing(_, _, let wait): reopen(after: wait, at: now)
+        case .closed: open(for: Self.waits.lowerBound, at: now)
         }
     }
 

@@ -69,7 +69,7 @@ public struct RetrySchedule: Equatable, Sendable {
     ) -> RetryDecision {
         let retry: Retry
         switch verdict.disposition {
-        case .final, .prune, .pauseCredential, .callOperator: return .final(verdict.outcome)
+        case .final, .prune, .pause, .callOperator: return .final(verdict.outcome)
         case .retry(let asked): retry = asked
         case .tryOtherEnvironment, .renewCredential: retry = Retry(pace: .onceAtOnce)
         }

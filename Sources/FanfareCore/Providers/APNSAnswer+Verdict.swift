@@ -112,7 +112,7 @@ extension APNSAnswer {
             // Only a guess led here: a credential that does not serve this environment is no fault and no evidence.
             return Verdict(.apnsBadDeviceToken, .final)
         }
-        return Verdict(rejection(reason), .pauseCredential(scope), replacesConnection: scope == .credential)
+        return Verdict(rejection(reason), .pause(scope), replacesConnection: scope == .credential)
     }
 
     private func staleCredential(_ reason: APNSReason, tried: RetryHistory.Marks) -> Verdict {

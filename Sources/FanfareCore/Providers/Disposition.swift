@@ -89,8 +89,9 @@ public enum Disposition: Equatable, Sendable {
     case tryOtherEnvironment
     /// Renew the credential, once for all pushes refused with it, and send at once again on a new connection.
     case renewCredential
-    /// A configuration error: stop sending in this scope and call an operator. The push itself is final.
-    case pauseCredential(AnswerScope)
+    /// A configuration error: only probes are sent in this scope from now on, and an operator is called. The push itself is
+    /// final.
+    case pause(AnswerScope)
     /// A configuration error that others sent with the same credential do not share: call an operator, and go on sending.
     ///
     /// The push itself is final.

@@ -54,8 +54,8 @@ extension FCMAnswer {
     private func verdictWithoutCode(in context: AttemptContext) -> Verdict {
         switch error.status {
         case "UNAUTHENTICATED": unauthenticated(in: context)
-        case "PERMISSION_DENIED": Verdict(.fcmPermissionDenied, .pauseCredential(.credential))
-        case "NOT_FOUND": Verdict(.fcmNotFound, .pauseCredential(.credential))
+        case "PERMISSION_DENIED": Verdict(.fcmPermissionDenied, .pause(.credential))
+        case "NOT_FOUND": Verdict(.fcmNotFound, .pause(.credential))
         case "INVALID_ARGUMENT": Verdict(.fcmInvalidArgument, .final)
         case "RESOURCE_EXHAUSTED": quotaExceeded(in: context)
         case "UNAVAILABLE": unavailable(in: context)
@@ -68,7 +68,7 @@ extension FCMAnswer {
     private func verdictByStatus(in context: AttemptContext) -> Verdict {
         switch status {
         case 401: unauthenticated(in: context).unrecognized
-        case 403: Verdict(.fcmPermissionDenied, .pauseCredential(.credential), isUnrecognized: true)
+        case 403: Verdict(.fcmPermissionDenied, .pause(.credential), isUnrecognized: true)
         case 429: quotaExceeded(in: context).unrecognized
         case 500: Verdict(.retryingServerError, .retry(retry(in: context)), isUnrecognized: true)
         case 503: unavailable(in: context).unrecognized
@@ -99,7 +99,7 @@ extension FCMAnswer {
         guard context.history.marks.contains(.credentialRenewed) else {
             return Verdict(.retryingCredentialRenewed, .renewCredential)
         }
-        return Verdict(.fcmUnauthenticated, .pauseCredential(.credential))
+        return Verdict(.fcmUnauthenticated, .pause(.credential))
     }
 
     private func quotaExceeded(in context: AttemptContext) -> Verdict {

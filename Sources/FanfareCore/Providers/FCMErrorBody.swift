@@ -15,6 +15,8 @@ public struct FCMErrorBody: Equatable, Sendable {
     public var apnsStatus: Int?
     /// What APNs answered, where FCM passed that on: its reason; loggable.
     public var apnsReason: String?
+    /// The fields of the message that it complains of, such as `message.android.ttl`; loggable, a few of them.
+    public var fields: [String]
     /// Whether the complaint is about the token itself and about nothing else.
     public var namesToken: Bool
     /// Whose quota is used up, where the body says so.
@@ -27,6 +29,7 @@ public struct FCMErrorBody: Equatable, Sendable {
     ///   - errorCode: FCM's own code.
     ///   - apnsStatus: the status of APNs, passed on.
     ///   - apnsReason: the reason of APNs, passed on.
+    ///   - fields: what of the message it complains of.
     ///   - namesToken: whether the complaint is about the token itself.
     ///   - quotaScope: whose quota is used up.
     public init(
@@ -34,6 +37,7 @@ public struct FCMErrorBody: Equatable, Sendable {
         errorCode: String? = nil,
         apnsStatus: Int? = nil,
         apnsReason: String? = nil,
+        fields: [String] = [],
         namesToken: Bool = false,
         quotaScope: AnswerScope? = nil
     ) {
@@ -41,12 +45,18 @@ public struct FCMErrorBody: Equatable, Sendable {
         self.errorCode = errorCode
         self.apnsStatus = apnsStatus
         self.apnsReason = apnsReason
+        self.fields = fields
         self.namesToken = namesToken
         self.quotaScope = quotaScope
     }
 
-    /// Why, in FCM's words, for logs: its own code, else the general one.
+    /// Why, in FCM's words: its own code, else the general one.
     public var reason: String? { errorCode ?? status }
+
+    /// The reason with what is beside it, for logs: the fields it is about, or what APNs said.
+    public var words: String? {
+        reason.map { ([$0] + fields + [apnsReason].compactMap(\.self)).joined(separator: " ") }
+    }
 
     /// Reads a body.
     ///
@@ -61,6 +71,7 @@ public struct FCMErrorBody: Equatable, Sendable {
         errorCode = Self.word(details.fcm?["errorCode"])
         apnsStatus = details.apns?["statusCode"]?.numberValue?.integer.flatMap(Int.init(exactly:))
         apnsReason = Self.word(details.apns?["reason"])
+        fields = details.fields.prefix(4).compactMap { $0.loggable(upTo: Self.maximumReasonLength) }
         let message = error["message"]?.stringValue ?? ""
         // Texts are searched only where they decide something.
         if reason == FCMErrorCode.invalidArgument.rawValue {
@@ -81,6 +92,9 @@ public struct FCMErrorBody: Equatable, Sendable {
 
     /// Google does not promise the texts of QuotaFailure; what names neither a topic nor a device is the project's quota.
     private static func quotaScope(_ texts: [String]) -> AnswerScope? {
+        // A project may be called anything, "topic-devices" too.
+        let prefixes = ["project:", "project_number:", "projects/"]
+        if texts.contains(where: { text in prefixes.contains(where: text.hasPrefix) }) { return .credential }
         let text = texts.joined(separator: " ")
         if text.mentions("topic") { return .topic }
         if ["device", "registration"].contains(where: text.mentions) { return .device }

@@ -69,7 +69,7 @@ extension WebPushAnswer {
         switch error.complaint {
         case .keyMismatch: keyMismatch
         case .token: renewing(.webPushForbidden, in: context)
-        case .credential: Verdict(.webPushForbidden, .pauseCredential(.credential))
+        case .credential: Verdict(.webPushForbidden, .pause(.credential))
         case .subscription, .idle, .shutdown, .blocked, nil: Verdict(.webPushForbidden, .callOperator)
         }
     }
@@ -94,7 +94,7 @@ extension WebPushAnswer {
         guard context.history.marks.contains(.credentialRenewed) else {
             return Verdict(.retryingCredentialRenewed, .renewCredential)
         }
-        return Verdict(refused, .pauseCredential(.credential))
+        return Verdict(refused, .pause(.credential))
     }
 
     private func dead(_ gone: Outcome, _ strength: PruneEvidence.Strength, in context: AttemptContext) -> Verdict {

@@ -45,6 +45,9 @@ enum PushAddress: Sendable {
         if case .subscription(let url, _) = self { return url.origin }
         return nil
     }
+
+    /// What stops when the provider cannot be sent to.
+    var scope: BreakerScope { origin.map(BreakerScope.origin) ?? .provider }
 }
 
 /// A claimed batch, rendered and with tokens: all that sending needs.
@@ -84,6 +87,16 @@ final class PreparedBatch: Sendable {
     /// Whose part of W its pairs take.
     var share: BudgetShare {
         BudgetShare(key: ProviderKey(app: target.app, provider: target.platform), lane: lane)
+    }
+
+    /// What a pair may be held back for by itself: the service it goes to, or its topic; nil for no more than all others.
+    ///
+    /// - Parameters:
+    ///   - pair: which.
+    ///   - isAnyTopicRefused: whether topics need to be looked at.
+    func scope(of pair: PreparedPair, isAnyTopicRefused: Bool) -> BreakerScope? {
+        if let origin = pair.address.origin { return .origin(origin) }
+        return isAnyTopicRefused ? variants[Int(pair.variant)].push.topic.map(BreakerScope.topic) : nil
     }
 
     /// The environment that the devices are registered in, whichever they are sent to: what is said against their tokens

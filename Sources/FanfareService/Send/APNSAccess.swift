@@ -31,6 +31,8 @@ final class APNSAccess: ProviderAccess {
         )
         return said.verdict(in: attempt)
     }
+
+    func reason(_ answer: PushAnswer) -> String? { APNSErrorBody(parsing: answer.body).reason }
 }
 
 /// Writes requests to a provider with one endpoint: all devices of a variant share their header block and body, but for

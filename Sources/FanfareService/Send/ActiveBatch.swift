@@ -11,7 +11,6 @@ final class ActiveBatch {
     let batch: PreparedBatch
     /// Index of the first pair not handed to the transport.
     var next = 0
-    var outstanding = 0
     var results: [PairResult] = []
     /// Slots of W that ``results`` gives back once recorded.
     var slots = 0

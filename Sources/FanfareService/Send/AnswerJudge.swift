@@ -25,11 +25,12 @@ struct AnswerJudge {
     func verdict(_ answer: PushAnswer, pair: PreparedPair, batch: PreparedBatch, generation: Int) -> Verdict {
         let verdict = judge(answer, pair: pair, batch: batch)
         switch verdict.disposition {
-        case .renewCredential: renew(generation, origin: pair.address.origin)
+        case .renewCredential: renew(generation, scope: pair.address.scope)
         case .retry(let retry) where retry.scope == .credential && retry.floor > 0:
-            hold(pair.address.origin, for: retry.floor, because: verdict)
-        case .pauseCredential:
-            stop(pair.address.origin)
+            hold(pair.address.scope, for: retry.floor, because: verdict)
+        case .pause(let reach):
+            let topic = reach == .topic ? batch.variants[Int(pair.variant)].push.topic : nil
+            stop(topic.map(BreakerScope.topic) ?? pair.address.scope)
             context.logger.error(
                 "the provider refuses this configuration",
                 metadata: metadata(answer, verdict, pair: pair, batch: batch)
@@ -102,15 +103,15 @@ struct AnswerJudge {
         return Verdict(fate: fate, atMostOnce: batch.isAtMostOnce)
     }
 
-    /// A credential that is wrong is wrong for the next push too: lets probes find out when it is mended.
-    private func stop(_ origin: Endpoint?) {
+    /// A credential or a topic that is wrong is wrong for the next push too: lets probes find out when it is mended.
+    private func stop(_ scope: BreakerScope) {
         let now = Clocks.steady
-        shared.breakers.update(origin) { $0.record(.failed, count: Breaker.leastAnswers, at: now) }
+        shared.breakers.update(scope) { $0.refused(at: now) }
     }
 
     /// A quota that is used up is everybody's: asking on would only use up the next one, and can get a sender blocked.
-    private func hold(_ origin: Endpoint?, for wait: Microseconds, because verdict: Verdict) {
-        guard shared.breakers.hold(origin, for: wait, at: Clocks.steady) else { return }
+    private func hold(_ scope: BreakerScope, for wait: Microseconds, because verdict: Verdict) {
+        guard shared.breakers.hold(scope, for: wait, at: Clocks.steady) else { return }
         let target = shared.settings.target
         context.logger.warning(
             "the provider asks this sender to wait",
@@ -121,7 +122,7 @@ struct AnswerJudge {
         )
     }
 
-    private func renew(_ generation: Int, origin: Endpoint?) {
+    private func renew(_ generation: Int, scope: BreakerScope) {
         do throws(CryptoError) {
             let isRenewed = try shared.settings.access.renew(
                 after: generation,
@@ -130,7 +131,7 @@ struct AnswerJudge {
             )
             guard !isRenewed else { return }
             context.logger.error("a fresh provider token was called expired; is the clock right?")
-            stop(origin)
+            stop(scope)
         } catch {
             context.logger.error("a provider token could not be signed", metadata: .init([.error: "\(error)"]))
         }
@@ -173,6 +174,7 @@ struct AnswerJudge {
         ])
         if answer.status != 0 { metadata[.status] = "\(answer.status)" }
         if !answer.detail.isEmpty { metadata[.error] = "\(answer.detail)" }
+        if let reason = shared.settings.access.reason(answer) { metadata[.error] = "\(reason)" }
         return metadata
     }
 }

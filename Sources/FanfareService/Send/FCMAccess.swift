@@ -27,4 +27,6 @@ final class FCMAccess: ProviderAccess {
         )
         return said.verdict(in: attempt)
     }
+
+    func reason(_ answer: PushAnswer) -> String? { FCMErrorBody(parsing: answer.body).words }
 }

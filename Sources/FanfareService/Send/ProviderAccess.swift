@@ -32,6 +32,9 @@ protocol ProviderAccess: Sendable {
 
     /// What an answer with a status means.
     func verdict(_ answer: PushAnswer, in attempt: AttemptContext) -> Verdict
+
+    /// What the provider gives as its reason, in its own words, safe to log; nil if it gives none.
+    func reason(_ answer: PushAnswer) -> String?
 }
 
 /// What a request proves its sender with.

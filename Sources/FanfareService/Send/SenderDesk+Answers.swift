@@ -15,11 +15,11 @@ extension SenderDesk {
     private mutating func watchConnections(_ state: TransportState) {
         if state.established > established {
             established = state.established
-            shared.breakers.update(nil) { $0.connected() }
+            shared.breakers.update(.provider) { $0.connected() }
         }
         if state.failedConnectsInARow > failedConnects {
             let now = Clocks.steady
-            shared.breakers.update(nil) { $0.connectFailed(at: now) }
+            shared.breakers.update(.provider) { $0.connectFailed(at: now) }
             context.logger.warning(
                 "a provider could not be reached",
                 metadata: metadata(.init([.error: "\(state.lastConnectFailure)"]))
@@ -53,12 +53,14 @@ extension SenderDesk {
             guard let slot = slots[index] else { continue }
             slots[index] = nil
             freeSlots.append(index)
-            slot.active.outstanding -= 1
             let pair = slot.active.batch.pairs[slot.pair]
             let verdict = judge.verdict(answer, pair: pair, batch: slot.active.batch, generation: slot.generation)
+            if verdict.replacesConnection { transport.retire(answer.connection) }
             let origin = pair.address.origin
-            if slot.isProbe {
-                shared.breakers.update(origin) { $0.probeEnded(verdict.health, at: Clocks.steady) }
+            if !slot.probed.isEmpty {
+                for scope in slot.probed {
+                    shared.breakers.update(scope) { $0.probeEnded(verdict.health, at: Clocks.steady) }
+                }
             } else if let origin {
                 originHealth[origin, default: ProviderTally()].count(verdict.health)
             } else {
@@ -69,9 +71,9 @@ extension SenderDesk {
         }
         let now = Clocks.steady
         let answered = answers.count
-        if !health.isEmpty { shared.breakers.update(nil) { [health] in health.report(to: &$0, at: now) } }
+        if !health.isEmpty { shared.breakers.update(.provider) { [health] in health.report(to: &$0, at: now) } }
         for (origin, tally) in originHealth where !tally.isEmpty {
-            shared.breakers.update(origin) { tally.report(to: &$0, at: now) }
+            shared.breakers.update(.origin(origin)) { tally.report(to: &$0, at: now) }
         }
         shared.retries.withLock { $0.answered(answered, at: now) }
         answers.removeAll(keepingCapacity: true)
@@ -80,8 +82,8 @@ extension SenderDesk {
     /// Tells the breaker of one of many origins whether it can be reached.
     private func watchOrigin(_ origin: Endpoint, _ answer: PushAnswer) {
         switch answer.cause {
-        case .connect, .tls: shared.breakers.update(origin) { $0.connectFailed(at: Clocks.steady) }
-        case .none: shared.breakers.update(origin) { $0.connected() }
+        case .connect, .tls: shared.breakers.update(.origin(origin)) { $0.connectFailed(at: Clocks.steady) }
+        case .none: shared.breakers.update(.origin(origin)) { $0.connected() }
         default: break
         }
     }

@@ -27,6 +27,8 @@ final class WebPushAccess: ProviderAccess {
         // Not even a 200 is taken for granted: WNS says in a header that it dropped a push.
         WebPushAnswer(status: Int(answer.status), body: answer.body, header: answer.header).verdict(in: attempt)
     }
+
+    func reason(_ answer: PushAnswer) -> String? { WebPushErrorBody(parsing: answer.body).reason }
 }
 
 /// Writes Web Push requests.

@@ -18,6 +18,27 @@ struct BreakerTests {
         #expect(breaker.admit(at: 0) == .nothing(until: 5 * second))
     }
 
+    @Test func aRefusedSenderStopsAtOnceHoweverMuchWasAccepted() {
+        var breaker = Breaker()
+        breaker.record(.accepted, count: 200_000, at: 0)
+        breaker.refused(at: 0)
+        #expect(breaker.state == .open(until: 5 * second, wait: 5 * second))
+    }
+
+    @Test func eachRefusedProbeDoublesTheWaitOnceAndCostsOnePush() {
+        var breaker = Breaker()
+        breaker.refused(at: 0)
+        var now: Microseconds = 0
+        for wait in [5, 10, 20, 40, 60, 60] as [Microseconds] {
+            #expect(breaker.admit(at: now) == .nothing(until: now + wait * second))
+            now += wait * second
+            #expect(breaker.admit(at: now) == .probe)
+            breaker.refused(at: now)
+            // The answer itself says nothing about the provider's health.
+            breaker.probeEnded(.neutral, at: now)
+        }
+    }
+
     @Test func opensAtHalfOfTheAnswers() {
         var breaker = Breaker()
         breaker.record(.accepted, count: 30, at: 0)

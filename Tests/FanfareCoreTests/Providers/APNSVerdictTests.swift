@@ -67,14 +67,14 @@ struct APNSVerdictTests {
     func bothSpellingsAreOneReason(spelling: String, status: Int) {
         let verdict = verdict(status, spelling)
         #expect(verdict.outcome == .apnsBadEnvironmentKeyIdInToken)
-        #expect(verdict.disposition == .pauseCredential(.credential) && !verdict.isUnrecognized)
+        #expect(verdict.disposition == .pause(.credential) && !verdict.isUnrecognized)
     }
 
     @Test func misplacedReasonIsNoEvidenceAgainstTheToken() {
         #expect(verdict(400, "Unregistered").outcome == .apnsStatus4xx)
         #expect(verdict(503, "BadDeviceToken").outcome == .retryingStatus5xx)
         #expect(verdict(410, "BadDeviceToken") == Verdict(.apnsStatus410, .final, isUnrecognized: true))
-        #expect(verdict(410, "TopicDisallowed").disposition == .pauseCredential(.topic))
+        #expect(verdict(410, "TopicDisallowed").disposition == .pause(.topic))
         #expect(verdict(500, "ExpiredProviderToken").disposition == .renewCredential)
     }
 }
@@ -143,13 +143,13 @@ struct APNSSenderVerdictTests {
         let first = verdict(reason)
         #expect(first == Verdict(.retryingCredentialRenewed, .renewCredential, replacesConnection: true))
         let second = verdict(reason, in: context(.credentialRenewed))
-        #expect(second.disposition == .pauseCredential(.credential))
+        #expect(second.disposition == .pause(.credential))
         #expect(second.outcome == reason.rejection)
     }
 
     @Test(arguments: [APNSReason.badTopic, .missingTopic, .topicDisallowed])
     func aTopicErrorPausesTheTopicNotTheCredential(reason: APNSReason) {
-        #expect(verdict(reason).disposition == .pauseCredential(.topic))
+        #expect(verdict(reason).disposition == .pause(.topic))
     }
 
     @Test(arguments: [APNSReason.tooManyRequests, .tooManyProviderTokenUpdates])
@@ -174,7 +174,7 @@ struct APNSSenderVerdictTests {
 
     @Test func unrelatedKeyOnItsOwnConnectionPauses() {
         let verdict = verdict(.unrelatedKeyIdInToken, in: context(.otherConnection))
-        #expect(verdict.disposition == .pauseCredential(.credential))
+        #expect(verdict.disposition == .pause(.credential))
     }
 
     @Test func healthTellsFaultsFromRefusals() {

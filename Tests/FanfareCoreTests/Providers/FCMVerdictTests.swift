@@ -77,8 +77,8 @@ struct FCMVerdictTests {
     @Test(
         arguments: [
             (401, "UNAUTHENTICATED", .retryingCredentialRenewed, .renewCredential),
-            (403, "PERMISSION_DENIED", .fcmPermissionDenied, .pauseCredential(.credential)),
-            (404, "NOT_FOUND", .fcmNotFound, .pauseCredential(.credential)),
+            (403, "PERMISSION_DENIED", .fcmPermissionDenied, .pause(.credential)),
+            (404, "NOT_FOUND", .fcmNotFound, .pause(.credential)),
             (400, "INVALID_ARGUMENT", .fcmInvalidArgument, .final),
             (
                 429, "RESOURCE_EXHAUSTED", .retryingSenderThrottled,
@@ -96,7 +96,7 @@ struct FCMVerdictTests {
     @Test(
         arguments: [
             (400, .fcmStatus4xx, .final), (401, .retryingCredentialRenewed, .renewCredential),
-            (403, .fcmPermissionDenied, .pauseCredential(.credential)), (404, .fcmStatus4xx, .final),
+            (403, .fcmPermissionDenied, .pause(.credential)), (404, .fcmStatus4xx, .final),
             (405, .fcmStatus4xx, .final), (413, .fcmStatus4xx, .final),
             (429, .retryingSenderThrottled, .retry(Retry(floor: Micros.minute, scope: .credential))),
             (500, .retryingServerError, .retry(Retry())), (502, .retryingStatus5xx, .retry(Retry())),
@@ -210,7 +210,7 @@ struct FCMVerdictTests {
 
     @Test func theAccessTokenIsRenewedOnce() {
         let again = verdict(401, body("UNAUTHENTICATED"), in: context(.credentialRenewed))
-        #expect(again == Verdict(.fcmUnauthenticated, .pauseCredential(.credential)))
+        #expect(again == Verdict(.fcmUnauthenticated, .pause(.credential)))
         let third = verdict(401, body("UNAUTHENTICATED", "THIRD_PARTY_AUTH_ERROR"), in: context(.credentialRenewed))
         #expect(third.disposition == .callOperator)
     }

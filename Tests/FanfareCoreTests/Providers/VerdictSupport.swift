@@ -26,7 +26,7 @@ func expectConsistent(_ verdict: Verdict, sourceLocation: SourceLocation = #_sou
     case .retry, .tryOtherEnvironment, .renewCredential:
         #expect(outcome.kind == .retrying, sourceLocation: sourceLocation)
     case .prune: #expect(outcome.kind == .gone, sourceLocation: sourceLocation)
-    case .pauseCredential, .callOperator: #expect(outcome.kind == .rejected, sourceLocation: sourceLocation)
+    case .pause, .callOperator: #expect(outcome.kind == .rejected, sourceLocation: sourceLocation)
     }
 }
 

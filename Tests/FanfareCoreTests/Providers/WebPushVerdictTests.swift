@@ -73,9 +73,9 @@ struct WebPushVerdictTests {
             (400, "VapidPkHashMismatch", .webPushVAPIDKeyMismatch, .callOperator),
             (403, "VapidPkHashMismatch", .webPushVAPIDKeyMismatch, .callOperator),
             (400, "IdleTimeout", .retryingIdleTimeout, .retry(Retry())),
-            (403, "BadAuthorizationHeader", .webPushForbidden, .pauseCredential(.credential)),
+            (403, "BadAuthorizationHeader", .webPushForbidden, .pause(.credential)),
             (403, "BadJwtToken", .retryingCredentialRenewed, .renewCredential),
-            (403, "BadVapidPublicKey", .webPushForbidden, .pauseCredential(.credential)),
+            (403, "BadVapidPublicKey", .webPushForbidden, .pause(.credential)),
             (404, "BadPath", .goneWebPushNotFound, evidence(.strong)),
             (405, "MethodNotAllowed", .webPushMethodNotAllowed, .final),
             (410, "Unregistered", .goneWebPushGone, evidence(.strong)),
@@ -148,7 +148,7 @@ struct WebPushVerdictTests {
         #expect(verdict(status, body) == Verdict(.retryingCredentialRenewed, .renewCredential))
         let outcome: Outcome = status == 401 ? .webPushUnauthorized : .webPushForbidden
         let again = verdict(status, body, in: context(.credentialRenewed))
-        #expect(again == Verdict(outcome, .pauseCredential(.credential)))
+        #expect(again == Verdict(outcome, .pause(.credential)))
     }
 
     @Test func anotherKeyIsNeverEvidenceAndNeverRenewed() {

@@ -198,6 +198,11 @@ final class SimulatedTransport: PushTransport {
         return connectedAt.map { now >= $0 } ?? false
     }
 
+    /// There is one connection at a time: the next has to be made first.
+    func retire(_ connection: UInt64) {
+        connectedAt = nil
+    }
+
     func close(into answers: inout [PushAnswer]) {
         answers += flights.map { PushAnswer(tag: $0.answer.tag, without: .ambiguous, cause: .closed, detail: "closed") }
         answers += waiting.map { PushAnswer(tag: $0.tag, without: .notSent, cause: .closed, detail: "closed") }

@@ -1,0 +1,197 @@
+internal import FanfareCore
+internal import Logging
+internal import PushTransport
+internal import Threading
+
+/// What goes out: which lane is next, who lets it through, what it costs.
+extension SenderDesk {
+    /// Pairs that are admitted, paid for and submitted together.
+    private static let chunk = 64
+    /// A broadcast leaves two in this many streams free, what else is not urgent leaves one.
+    private static let keptShare = 32
+
+    /// Pairs of one batch that go out together.
+    private struct Chunk {
+        let credential: Credential
+        /// How many there may be.
+        var size: Int
+        /// Nothing may begin after this steady time.
+        let end: Microseconds
+        /// The breakers that wait for what becomes of it.
+        var probed: [BreakerScope] = []
+    }
+
+    mutating func fill() {
+        // A broadcast gives way, but never altogether: at least 5 % of the free streams are its own.
+        let bulk = hasWork(.bulk) ? max(1, transport.freeSlots / 20) : 0
+        // Nor does it take the last ones: a one-off would wait for the answer to one of its pushes.
+        let kept = transport.isGrowing ? 0 : (transport.freeSlots + transport.inFlight) / Self.keptShare
+        fill(.transactional, leaving: bulk)
+        fill(.normal, leaving: max(bulk, kept))
+        fill(.bulk, leaving: 2 * kept)
+    }
+
+    private mutating func fill(_ lane: Lane, leaving: Int) {
+        // Retries first: there are few that their budget lets through, and what it holds back holds up nobody else.
+        for isRetry in [true, false] { fill(SendQueue(lane: lane, isRetry: isRetry), leaving: leaving) }
+        if !hasWork(lane) { context.budget.setWork(false, for: key, lane: lane) }
+    }
+
+    private func hasWork(_ lane: Lane) -> Bool {
+        queues.contains { $0.key.lane == lane && !$0.value.isEmpty }
+    }
+
+    private mutating func fill(_ queue: SendQueue, leaving: Int) {
+        while let active = queues[queue]?.first, transport.freeSlots > leaving {
+            guard context.lease.submitsUntil(owner: active.batch.owner) > Clocks.steady else {
+                // No longer ours to send: whoever claims it next goes on.
+                leaveOver(active)
+                queues[queue]?.removeFirst()
+                continue
+            }
+            // Ours, but somebody may have cancelled it by now: the controller looks.
+            guard context.lease.startsUntil(owner: active.batch.owner) > Clocks.steady else { break }
+            let room = min(transport.freeSlots - leaving, Self.chunk, active.remaining)
+            guard submit(from: active, in: queue, upTo: room) else { break }
+            if active.remaining == 0 {
+                leaveQueue(active)
+                queues[queue]?.removeFirst()
+            }
+        }
+    }
+
+    /// - Returns: false if nothing more of this queue can be sent now.
+    private mutating func submit(from active: ActiveBatch, in queue: SendQueue, upTo room: Int) -> Bool {
+        guard room > 0 else { return true }
+        let now = Clocks.steady
+        let end = context.lease.startsUntil(owner: active.batch.owner)
+        guard let credential = currentCredential(now) else { return false }
+        var chunk = Chunk(credential: credential, size: room, end: end)
+        switch shared.breakers.admit(.provider, at: now) {
+        case .all: break
+        case .probe: (chunk.size, chunk.probed) = (1, [.provider])
+        case .nothing, .awaitsProbe: return false
+        }
+        let used = pay(for: chunk, from: active, in: queue)
+        if !chunk.probed.isEmpty && used ?? 0 == 0 {
+            shared.breakers.update(.provider) { $0.probeEnded(.neutral, at: now) }
+        }
+        return used != nil
+    }
+
+    /// - Returns: how many requests were submitted; nil if W, the retry budget or an origin has no room left.
+    private mutating func pay(for chunk: Chunk, from active: ActiveBatch, in queue: SendQueue) -> Int? {
+        let now = Clocks.steady
+        let wanted = queue.isRetry ? shared.retries.withLock { $0.take(chunk.size, at: now) } : chunk.size
+        guard wanted > 0 else { return nil }
+        let granted = context.budget.acquire(wanted, for: key, lane: queue.lane)
+        guard granted > 0 else {
+            if !isBlocked { context.budget.whenReleased(whenBlocked) }
+            isBlocked = true
+            return nil
+        }
+        transport.sendUntil = Clocks.instant(ofSteady: chunk.end)
+        var paid = chunk
+        paid.size = granted
+        let used = submit(paid, from: active)
+        if used < granted { context.budget.release([BudgetShare(key: key, lane: queue.lane): granted - used]) }
+        return used == 0 && active.remaining > 0 ? nil : used
+    }
+
+    /// - Returns: how many of the granted requests were submitted.
+    private mutating func submit(_ chunk: Chunk, from active: ActiveBatch) -> Int {
+        active.refresh(context.cancels)
+        let databaseNow = context.lease.databaseNow
+        let isAnyTopicRefused = !shared.settings.hasManyOrigins && shared.breakers.isAnyTopicRefused
+        var requests: [PushRequest] = []
+        requests.reserveCapacity(chunk.size)
+        var chosen: [Endpoint: Int] = [:]
+        while requests.count < chunk.size && active.remaining > 0 {
+            let index = active.next
+            let pair = active.batch.pairs[index]
+            let origin = pair.address.origin
+            if let origin, transport.freeSlots(for: origin) <= chosen[origin] ?? 0 { break }
+            active.next += 1
+            if let outcome = active.decision(pair, now: databaseNow) {
+                note(active, PairResult(position: pair.position, outcome: outcome), slots: 0)
+                continue
+            }
+            var slot = Slot(active: active, pair: index, generation: chunk.credential.generation, probed: chunk.probed)
+            if let scope = active.batch.scope(of: pair, isAnyTopicRefused: isAnyTopicRefused) {
+                switch shared.breakers.admit(scope, at: Clocks.steady) {
+                case .all: break
+                case .probe: slot.probed.append(scope)
+                // Others of the batch go elsewhere: they do not wait for what is refused.
+                case .nothing(let until):
+                    note(active, unsent(pair, of: active.batch, until: until), slots: 0)
+                    continue
+                case .awaitsProbe:
+                    note(active, unsent(pair, of: active.batch), slots: 0)
+                    continue
+                }
+            }
+            guard let request = write(slot, credential: chunk.credential) else { continue }
+            requests.append(request)
+            if let origin { chosen[origin, default: 0] += 1 }
+        }
+        let taken = transport.submit(requests[...])
+        precondition(taken == requests.count, "a transport took fewer requests than it had slots")
+        context.counters.add { [count = Int64(taken)] in $0.requests += count }
+        return taken
+    }
+
+    /// Gives a pair its slot, and writes its request; nil if it can never be sent.
+    private mutating func write(_ slot: Slot, credential: Credential) -> PushRequest? {
+        let active = slot.active
+        let pair = active.batch.pairs[slot.pair]
+        let tag = takeSlot(slot)
+        do throws(RequestProblem) {
+            let request = try writer.write(tag: UInt64(tag), pair, of: active, credential: credential)
+            nextDeadline = min(nextDeadline, active.deadline(ofPair: slot.pair))
+            return request
+        } catch {
+            slots[tag] = nil
+            freeSlots.append(tag)
+            note(active, PairResult(position: pair.position, outcome: error.outcome), slots: 0)
+            return nil
+        }
+    }
+
+    /// What becomes of a pair whose service or topic is not to be tried now, or not before some steady time.
+    private func unsent(_ pair: PreparedPair, of batch: PreparedBatch, until end: Microseconds = 0) -> PairResult {
+        let retry = Retry(pace: .repeatedly, floor: max(0, end - Clocks.steady), isFree: true)
+        let verdict = Verdict(.retryingNotSent, .retry(retry))
+        return AnswerJudge(shared: shared, context: context).result(verdict, pair: pair, batch: batch)
+    }
+
+    private mutating func takeSlot(_ slot: Slot) -> Int {
+        if let free = freeSlots.popLast() {
+            slots[free] = slot
+            return free
+        }
+        slots.append(slot)
+        return slots.count - 1
+    }
+
+    private mutating func leaveQueue(_ active: ActiveBatch) {
+        shared.waiting.withLock { $0[active.batch.claimed.queue, default: 0] -= 1 }
+        hasRoom = true
+    }
+
+    /// Gives the pairs that were not submitted back to the queue; those in flight are still recorded.
+    mutating func leaveOver(_ active: ActiveBatch) {
+        let unsent = active.batch.pairs[active.next...].map(\.position)
+        active.next = active.batch.pairs.count
+        leaveQueue(active)
+        recorder.put(.abandoned(active.batch.claimed.claim, unsent: unsent))
+    }
+
+    private func currentCredential(_ now: Microseconds) -> Credential? {
+        do {
+            return try shared.settings.access.credential(at: now, wall: Clocks.wall)
+        } catch {
+            context.logger.error("a provider token could not be signed", metadata: .init([.error: "\(error)"]))
+            return nil
+        }
+    }
+}
