@@ -16,7 +16,6 @@ let shared: [SwiftSetting] = [
 let sources: [SwiftSetting] = shared + [.strictMemorySafety()]  // SE-0458
 
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
-let coreMetrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
 let serviceLifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
 
@@ -26,7 +25,6 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/hummingbird-project/swift-mustache", from: "2.1.1"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
-        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
     ],
@@ -66,7 +64,7 @@ let package = Package(
             name: "FanfareService",
             dependencies: [
                 "FanfareCore", "HTTP2Client", "HTTP2Engine", "PostgresClient", "PushCrypto", "PushTransport",
-                "Threading", logging, coreMetrics, serviceLifecycle, unixSignals, "Yams",
+                "Threading", logging, serviceLifecycle, unixSignals, "Yams",
             ],
             swiftSettings: sources
         ),
@@ -116,7 +114,7 @@ let package = Package(
             name: "FanfareServiceTests",
             dependencies: [
                 "FanfareCore", "FanfareService", "PayloadFixtures", "PostgresClient", "PushTransport", "TestKit",
-                "Threading", logging, coreMetrics, serviceLifecycle, unixSignals,
+                "Threading", logging, serviceLifecycle, unixSignals,
             ],
             swiftSettings: shared
         ),

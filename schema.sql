@@ -43,8 +43,11 @@ BEGIN
             END;
         END IF;
     END LOOP;
-    -- A superuser needs no membership, and granting one would touch a shared row for nothing.
-    IF NOT pg_has_role(current_user, 'fanfare_owner', 'MEMBER') THEN
+    -- A superuser needs no membership, and granting one would touch a shared row for nothing. From PostgreSQL 16 on, who
+    -- creates a role is a member of it that may not become it.
+    IF NOT pg_has_role(current_user, 'fanfare_owner',
+        CASE WHEN current_setting('server_version_num')::int >= 160000 THEN 'SET' ELSE 'MEMBER' END)
+    THEN
         EXECUTE format('GRANT fanfare_owner TO %I', current_user);
     END IF;
     -- Only the owner of a function may give it away, and only to a role that it is a member of.

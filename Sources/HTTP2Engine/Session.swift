@@ -77,7 +77,6 @@ final class Session {
         unsafe state.initialize(
             to: SessionState(
                 owner: Unmanaged.passUnretained(session),
-                slots: table.slots,
                 requests: table.requests,
                 finished: .allocate(capacity: table.capacity),
                 readLimit: max(options.answerLimit, 64 * 1024)

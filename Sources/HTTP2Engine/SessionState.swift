@@ -6,7 +6,6 @@ internal import PushTransport
 struct SessionState {
     /// For what happens seldom.
     let owner: Unmanaged<Session>
-    let slots: UnsafeMutablePointer<Slot>
     let requests: UnsafeMutablePointer<PushRequest>
     /// Slots that ended and were not looked at, as many as there are slots.
     let finished: UnsafeMutablePointer<Int32>

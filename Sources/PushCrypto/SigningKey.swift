@@ -88,14 +88,6 @@ public final class SigningKey: @unchecked Sendable {
         return algorithm == .es256 ? try rawSignature(fromDER: signature) : signature
     }
 
-    /// Whether another object holds the same key, as its public half tells.
-    ///
-    /// - Parameter other: the key to compare with.
-    /// - Returns: whether what one signs the other might have signed.
-    public func isSameKey(as other: SigningKey) -> Bool {
-        unsafe EVP_PKEY_eq(key, other.key) == 1
-    }
-
     private func signNatively(_ message: [UInt8]) throws(CryptoError) -> [UInt8] {
         guard let context = unsafe EVP_MD_CTX_new() else { throw CryptoError("EVP_MD_CTX_new") }
         defer { unsafe EVP_MD_CTX_free(context) }

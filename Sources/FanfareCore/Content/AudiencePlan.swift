@@ -15,10 +15,6 @@ public enum AudiencePlan: Sendable {
 
     /// Compiles `to`.
     init(_ definition: AudienceDefinition) throws(RuleProblem) {
-        if let native = try NativeAudience(definition.selection) {
-            self = .native(native)
-            return
-        }
         switch definition.selection {
         case .users(let path): self = .users(path: path)
         case .tokens(let path):
@@ -28,7 +24,13 @@ public enum AudiencePlan: Sendable {
             self = .tokens(path: path, platform: platform)
         case .topic(let name): self = .topic(try Self.topic(name, path: "to.topic"))
         case .condition(let text): self = .condition(try Self.condition(text, path: "to.condition"))
-        case .everyone, .fcmTopic, .fcmCondition, .channel: self = .everyone
+        case .everyone: self = .everyone
+        case .fcmTopic, .fcmCondition, .channel:
+            guard let native = try NativeAudience(definition.selection) else {
+                let hint = "name a topic, a condition or a channel"
+                throw RuleProblem(path: "to", reason: "is kept by no provider", hint: hint)
+            }
+            self = .native(native)
         }
     }
 

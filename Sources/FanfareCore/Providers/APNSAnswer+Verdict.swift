@@ -141,13 +141,8 @@ extension APNSAnswer {
         }
     }
 
-    private func retry(
-        floor: Microseconds = 0,
-        scope: AnswerScope = .device,
-        _ context: AttemptContext
-    ) -> Retry {
-        let asked = RetryAfter.wait(retryAfter, now: context.answeredAt) ?? 0
-        return Retry(floor: max(floor, asked), scope: scope)
+    private func retry(floor: Microseconds = 0, _ context: AttemptContext) -> Retry {
+        Retry(floor: max(floor, RetryAfter.wait(retryAfter, now: context.answeredAt) ?? 0))
     }
 
     private func rejection(_ reason: APNSReason) -> Outcome {

@@ -97,7 +97,7 @@ struct ClosedBatch: Equatable, Sendable {
 
     /// Pairs that are to be tried again.
     var retrying: Int64 {
-        Int64(outcomes.count { (32..<64).contains($0) })
+        Int64(outcomes.count { OutcomeRange(code: $0) == .retrying })
     }
 
     /// What does not add up.

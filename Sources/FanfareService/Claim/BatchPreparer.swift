@@ -88,7 +88,7 @@ struct BatchPreparer {
         on connection: PostgresConnection
     ) throws(PostgresError) -> [Int64: Int64] {
         let definition = rule.compiled.definition
-        guard definition.supersede || definition.backlog == .latestPerCollapse else { return [:] }
+        guard definition.dropsOlder else { return [:] }
         let now = context.lease.databaseNow
         var keys: [Int64: Int64] = [:]
         for row in events.values {

@@ -117,7 +117,6 @@ final class Claimer: Stage {
         work.doubts.answered(claim)
         for batch in claimed { work.floors.saw(batch) }
         work.left += claimed
-        context.counters.add { [count = Int64(claimed.count)] in $0.batchesClaimed += count }
         return (claimed, claimed.fill(wishes))
     }
 

@@ -136,7 +136,6 @@ struct RuleVersionRow {
     let id: Int32
     let ruleID: Int32
     let version: Int32
-    let app: String
     let definition: String
 }
 
@@ -144,9 +143,7 @@ struct RuleVersionRow {
 struct FetchRuleVersions: PostgresStatement {
     static let name = "fetch_rule_versions"
     static let sql = """
-        SELECT v.id, v.rule_id, v.version, a.name, v.definition::text
-        FROM fanfare.rule_versions AS v JOIN fanfare.rules AS r ON r.id = v.rule_id JOIN fanfare.apps AS a ON a.id = r.app_id
-        WHERE v.id = ANY ($1::int[])
+        SELECT id, rule_id, version, definition::text FROM fanfare.rule_versions WHERE id = ANY ($1::int[])
         """
 
     let ids: [Int32]
@@ -160,8 +157,7 @@ struct FetchRuleVersions: PostgresStatement {
             id: try row.int32(0),
             ruleID: try row.int32(1),
             version: try row.int32(2),
-            app: try row.string(3),
-            definition: try row.string(4)
+            definition: try row.string(3)
         )
     }
 }

@@ -89,11 +89,12 @@ final class PreparedBatch: Sendable {
         BudgetShare(key: ProviderKey(app: target.app, provider: target.platform), lane: lane)
     }
 
-    /// What a pair may be held back for by itself: the service it goes to, or its topic; nil for no more than all others.
+    /// What a pair may be held back for by itself.
     ///
     /// - Parameters:
     ///   - pair: which.
     ///   - isAnyTopicRefused: whether topics need to be looked at.
+    /// - Returns: the service it goes to, or its topic; nil for no more than all others.
     func scope(of pair: PreparedPair, isAnyTopicRefused: Bool) -> BreakerScope? {
         if let origin = pair.address.origin { return .origin(origin) }
         return isAnyTopicRefused ? variants[Int(pair.variant)].push.topic.map(BreakerScope.topic) : nil

@@ -28,11 +28,6 @@ extension StageSettings {
         listen = configuration.listen
         daemonName = configuration.installation ?? "fanfare"
         self.version = version
-        deliveryLogging =
-            switch configuration.log.deliveries {
-            case .all: .all
-            case .failures: .failures
-            case .none: .none
-            }
+        deliveryLogging = configuration.log.deliveries
     }
 }

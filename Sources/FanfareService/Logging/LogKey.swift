@@ -16,8 +16,6 @@ public enum LogKey: String, CaseIterable, Sendable {
     case ruleVersion = "rule.version"
     /// Id of a batch.
     case batchID = "batch.id"
-    /// Number of pairs in a batch.
-    case batchPairs = "batch.pairs"
     /// Id of a device.
     case deviceID = "device.id"
     /// A short hash of a token, equal for equal tokens.
@@ -56,8 +54,6 @@ public enum LogKey: String, CaseIterable, Sendable {
     case channel
     /// Host and port of a peer.
     case endpoint
-    /// Name of a campaign.
-    case campaign
     /// Id of a daemon in the database.
     case instanceID = "instance.id"
     /// Name of the installation.

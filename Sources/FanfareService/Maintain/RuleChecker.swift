@@ -94,7 +94,7 @@ struct RuleChecker {
             platform: definition.audience.platform?.rawValue,
             lane: definition.lane.rawValue,
             ttlSeconds: definition.ttl?.seconds,
-            supersede: definition.supersede || definition.backlog == .latestPerCollapse,
+            supersede: definition.dropsOlder,
             enabled: definition.enabled
         )
     }

@@ -3,7 +3,6 @@ internal import PostgresClient
 /// A rule version that nobody has checked.
 struct UncheckedRule {
     let id: Int32
-    let ruleID: Int32
     let app: String
     let name: String
     let definition: String
@@ -13,7 +12,7 @@ struct UncheckedRule {
 struct UncheckedRules: PostgresStatement {
     static let name = "unchecked_rules"
     static let sql = """
-        SELECT v.id, v.rule_id, a.name, r.name, v.definition::text
+        SELECT v.id, a.name, r.name, v.definition::text
         FROM fanfare.rule_versions AS v
         JOIN fanfare.rules AS r ON r.id = v.rule_id
         JOIN fanfare.apps AS a ON a.id = r.app_id
@@ -25,10 +24,9 @@ struct UncheckedRules: PostgresStatement {
     static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> UncheckedRule {
         UncheckedRule(
             id: try row.int32(0),
-            ruleID: try row.int32(1),
-            app: try row.string(2),
-            name: try row.string(3),
-            definition: try row.string(4)
+            app: try row.string(1),
+            name: try row.string(2),
+            definition: try row.string(3)
         )
     }
 }
@@ -113,13 +111,18 @@ struct RefuseRule: PostgresStatement {
 
 /// Proves that a text is a jsonpath, and, where a predicate is wanted, that it is one.
 ///
-/// The loud form: `silent` would hide "not a predicate" (22038). Undefined variables (42704) show here too.
+/// The loud form: `silent` would hide "not a predicate" (22038). Undefined variables (42704) show here too; and the templates
+/// of `.datetime("…")`, which are read only when there is a value, and fail then whatever is silent (22007).
 struct ProbePath: PostgresStatement {
     static let name = "probe_path"
-    static let sql = """
+    static let sql = #"""
         SELECT CASE WHEN $2 THEN jsonb_path_match_tz('{}', $1::jsonpath) IS NULL
-            ELSE (SELECT count(*) FROM jsonb_path_query_tz('{}', $1::jsonpath, '{}', true)) = 0 END
-        """
+            ELSE (SELECT count(*) FROM jsonb_path_query_tz('{}', $1::jsonpath, '{}', true)) = 0 END,
+            (SELECT count(*)
+            FROM regexp_matches($1, '\.\s*datetime\s*\(\s*("(?:[^"\\]|\\.)*")\s*\)', 'g') AS template
+            CROSS JOIN LATERAL
+                jsonb_path_query_tz('"x"', ('$.datetime(' || template[1] || ')')::jsonpath, '{}', true))
+        """#
 
     let path: String
     let isPredicate: Bool

@@ -197,8 +197,8 @@ private func planRoundSQL(queue: String) -> String {
         SELECT t.id, t.created_at, t.type, t.key, t.ttl, t.payload,
             CASE
                 WHEN jsonb_typeof(t.payload) <> 'object' THEN 'the payload is no JSON object'
-                WHEN pg_column_size(t.payload) > 400 AND octet_length(t.payload::text) > 65536
-                    THEN 'the payload has more than 65536 bytes'
+                -- As text, which is what is read for sending: twelve stored bytes can be a number of 131,072 digits.
+                WHEN octet_length(t.payload::text) > 65536 THEN 'the payload has more than 65536 bytes'
                 WHEN jsonb_path_exists(t.payload, '$.**{33}') THEN 'the payload is nested more than 32 levels deep'
             END AS refusal,
             t.key IS NOT NULL AND t.id NOT IN (SELECT event_id FROM firsts) AS is_duplicate,
@@ -237,7 +237,7 @@ private func planRoundSQL(queue: String) -> String {
         SELECT DISTINCT m.rule_version, m.lane, m.id AS event_id, d.target_id, d.id AS device_id
         FROM matches AS m
         CROSS JOIN LATERAL (
-            SELECT item #>> '{}' AS user_id FROM jsonb_path_query(m.payload, m.audience_path, '{}', true) AS item
+            SELECT item #>> '{}' AS user_id FROM jsonb_path_query_tz(m.payload, m.audience_path, '{}', true) AS item
             WHERE jsonb_typeof(item) IN ('string', 'number', 'boolean')
             OFFSET 0
         ) AS u
@@ -252,20 +252,7 @@ private func planRoundSQL(queue: String) -> String {
                 OR jsonb_path_match_tz(coalesce(d.attributes, '{}'), m.devices_path, '{}', true))
     ),
     -- 6. Pairs travel together: up to $6 of one rule version and one target.
-    queued AS (
-        INSERT INTO fanfare.batches (rule_version, lane, target_id, event_id, event_ids, device_ids)
-        SELECT rule_version, lane, target_id,
-            CASE WHEN min(event_id) = max(event_id) THEN min(event_id) END,
-            CASE WHEN min(event_id) < max(event_id) THEN array_agg(event_id ORDER BY device_id, event_id) END,
-            array_agg(device_id ORDER BY device_id, event_id)
-        FROM (
-            SELECT *, (row_number() OVER (PARTITION BY rule_version, target_id ORDER BY device_id, event_id) - 1)
-                / $6::int AS chunk
-            FROM pairs
-        ) AS numbered
-        GROUP BY rule_version, lane, target_id, chunk
-        RETURNING 1
-    ),
+    \(queuePairsSQL(batchSize: "$6::int")),
     -- 7. Every event ends in the log, with its fate.
     logged AS (
         INSERT INTO fanfare.event_log (day, id, created_at, type, key, ttl, payload, detail, fate)
@@ -288,6 +275,7 @@ private func planRoundSQL(queue: String) -> String {
     UNION ALL
     SELECT 2::smallint, count(*), fate::int, NULL FROM logged GROUP BY fate
     UNION ALL
-    SELECT 3::smallint, id, rule_version, jsonb_build_object('type', type, 'key', key, 'payload', payload)::text FROM matches WHERE is_live AND (audience <> 'users' OR supersede)
+    SELECT 3::smallint, id, rule_version, jsonb_build_object('type', type, 'key', key, 'payload', payload)::text
+    FROM matches WHERE is_live AND (audience <> 'users' OR supersede)
     """
 }

@@ -70,29 +70,6 @@ struct PlannedCounts {
     var plans = 0
 }
 
-/// The CTE `queued`: cuts the CTE `pairs` into batches of one rule version and one target.
-///
-/// - Parameter batchSize: the SQL for the most pairs of one batch.
-/// - Returns: the CTE's text, without a comma behind it.
-func queuePairsSQL(batchSize: String) -> String {
-    """
-    queued AS (
-        INSERT INTO fanfare.batches (rule_version, lane, target_id, event_id, event_ids, device_ids)
-        SELECT rule_version, lane, target_id,
-            CASE WHEN min(event_id) = max(event_id) THEN min(event_id) END,
-            CASE WHEN min(event_id) < max(event_id) THEN array_agg(event_id ORDER BY device_id, event_id) END,
-            array_agg(device_id ORDER BY device_id, event_id)
-        FROM (
-            SELECT *, (row_number() OVER (PARTITION BY rule_version, target_id ORDER BY device_id, event_id) - 1)
-                / \(batchSize) AS chunk
-            FROM pairs
-        ) AS numbered
-        GROUP BY rule_version, lane, target_id, chunk
-        RETURNING 1
-    )
-    """
-}
-
 /// Plans events for tokens that the payload named and ``RegisterTokens`` made devices of.
 struct PlanDevices: PostgresStatement {
     static let name = "plan_devices"
@@ -142,7 +119,7 @@ struct RegisterTokens: PostgresStatement {
         JOIN fanfare.apps AS a ON a.id = v.app_id
         CROSS JOIN LATERAL (
             SELECT DISTINCT CASE v.platform WHEN 'apns' THEN lower(item #>> '{}') ELSE item #>> '{}' END AS token
-            FROM jsonb_path_query($2::jsonb -> 'payload', v.audience_path, '{}', true) AS item
+            FROM jsonb_path_query_tz($2::jsonb -> 'payload', v.audience_path, '{}', true) AS item
             WHERE jsonb_typeof(item) = 'string'
         ) AS t
         LEFT JOIN LATERAL (SELECT fanfare.device_id(a.name, v.platform, t.token) AS id) AS held ON true

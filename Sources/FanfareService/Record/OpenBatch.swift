@@ -157,7 +157,7 @@ struct OpenBatch {
             let delay: Microseconds
         }
         var groups: [Group: [Int]] = [:]
-        for position in outcomes.indices where (32..<64).contains(outcomes[position]) {
+        for position in outcomes.indices where OutcomeRange(code: outcomes[position]) == .retrying {
             let followUp = followUps[Int32(position)] ?? recovered(Int32(position), now: now)
             guard case .again(let at, let history, let target)? = followUp else { continue }
             let delay = Self.bucket(max(0, at - now))

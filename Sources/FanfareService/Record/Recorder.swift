@@ -91,14 +91,9 @@ final class Recorder: Stage {
         context.counters.add { $0.devicesPruned += done.prunedCount }
         guard case .close(let statement, let batches) = write else { return }
         let ours = done.batches
-        let closed = batches.filter { ours.contains($0.id) }
-        let tallies = closed.flatMap(\.tallies)
-        let count = Int64(closed.count)
-        context.counters.add { counts in
-            counts.batchesClosed += count
-            for tally in tallies { counts.pairsByOutcome[tally.outcome, default: 0] += tally.pairs }
-        }
-        if closed.count < batches.count { logLost(batches.count - closed.count) }
+        let closed = batches.count { ours.contains($0.id) }
+        context.counters.add { $0.batchesClosed += Int64(closed) }
+        if closed < batches.count { logLost(batches.count - closed) }
         if !statement.retries.isEmpty { context.bells.claim.ring() }
     }
 

@@ -27,14 +27,11 @@ struct TokenEvidence: Equatable {
     var prunes: [Prune] = []
     var corrections: [EnvironmentCorrection] = []
 
-    /// Binds one parameter per column.
-    static let parameterCount = 10
-
     /// The parts `pruned`, which returns the devices it disabled, and `corrected` of a statement.
     ///
     /// - Parameters:
     ///   - batches: the part of the statement that returns the ids of the batches that are ours.
-    ///   - first: the number of the first of ``parameterCount`` parameters.
+    ///   - first: the number of the first of the ten parameters, one for each column.
     /// - Returns: two common table expressions, without a comma after them.
     static func sql(of batches: String, from first: Int) -> String {
         func parameter(_ offset: Int) -> String { "$\(first + offset)" }

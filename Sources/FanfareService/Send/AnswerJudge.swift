@@ -10,7 +10,7 @@ struct AnswerJudge {
     let shared: SenderShared
     let context: StageContext
     let schedule: RetrySchedule
-    let deliveryLogging: DeliveryLogging
+    let deliveryLogging: Configuration.Log.Deliveries
 
     /// Takes the settings as they are now.
     init(shared: SenderShared, context: StageContext) {

@@ -9,18 +9,14 @@ struct AuditFigure: Equatable, Sendable {
     let oldest: Timestamp?
 }
 
-/// What the pipeline did since it began; shown by `fanfare status` and kept for metrics.
+/// What the pipeline did since it began; shown by `fanfare status`.
 final class PipelineCounters: Sendable {
     /// The counts at one moment.
     struct Snapshot: Sendable {
         var eventsByFate: [Int32: Int64] = [:]
-        var pairsByOutcome: [UInt8: Int64] = [:]
-        var batchesClaimed: Int64 = 0
         var batchesClosed: Int64 = 0
         var requests: Int64 = 0
         var devicesPruned: Int64 = 0
-        /// CPU microseconds by stage.
-        var cpu: [String: Int64] = [:]
         /// What the audit last found, by check; empty unless this daemon does it.
         var audit: [String: AuditFigure] = [:]
     }

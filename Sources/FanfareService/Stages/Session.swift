@@ -78,10 +78,10 @@ final class Session {
     private func noteFailure(_ error: PostgresError) {
         if connection?.isClosed ?? true || error.isConnectionLost { close() }
         guard !stop.isStopped else { return }
-        let wait = backoff.next(random: .random(in: 0..<1))
+        let wait = backoff.next(random: Clocks.unitRandom)
         logger.warning(
             "database statement failed",
-            metadata: ["error": "\(error)", "retry_ms": "\(wait / Micros.millisecond)"]
+            metadata: .init([.error: "\(error)", .retryMilliseconds: "\(wait / Micros.millisecond)"])
         )
         stopped.wait(timeout: .microseconds(wait))
     }

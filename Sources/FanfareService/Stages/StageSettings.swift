@@ -11,7 +11,7 @@ struct StageSettings: Sendable {
     var listen: [String] = []
     var daemonName = ""
     var version = ""
-    var deliveryLogging = DeliveryLogging.failures
+    var deliveryLogging = Configuration.Log.Deliveries.failures
 
     /// Takes over what stages read anew each time; the rest is built into them when they start.
     mutating func takeLive(from fresh: StageSettings) {
@@ -20,9 +20,4 @@ struct StageSettings: Sendable {
         logRetentionDays = fresh.logRetentionDays
         deliveryLogging = fresh.deliveryLogging
     }
-}
-
-/// Which pushes are logged one by one.
-enum DeliveryLogging: Sendable {
-    case all, failures, none
 }

@@ -143,7 +143,7 @@ struct BreakerTests {
 
     @Test(arguments: 0..<10)
     func healthyProviderClosesItFromAnyState(seed: UInt64) {
-        var random = SeededRandom(seed: seed)
+        var random = SeededGenerator(seed: seed)
         var breaker = Breaker()
         var now: Microseconds = 0
         for _ in 0..<500 {

@@ -69,7 +69,7 @@ struct LeaseGuardTests {
 
     @Test(arguments: 0..<20)
     func itNeverSubmitsPastTheLeaseTheDatabaseKnows(seed: UInt64) {
-        var random = SeededRandom(seed: seed)
+        var random = SeededGenerator(seed: seed)
         var lease = LeaseGuard()
         var now: Microseconds = 0
         var databaseEnd: Microseconds = .min

@@ -1,41 +1,6 @@
 import FanfareCore
 import Testing
 
-struct ConnectionPacerTests {
-    @Test func aBurstThenOneAnInterval() {
-        var pacer = ConnectionPacer(burst: 3, interval: 2 * Micros.second)
-        for _ in 0..<3 { #expect(pacer.take(at: 100) == nil) }
-        #expect(pacer.take(at: 100) == 100 + 2 * Micros.second)
-        #expect(pacer.take(at: 99 + 2 * Micros.second) == 100 + 2 * Micros.second)
-        #expect(pacer.take(at: 100 + 2 * Micros.second) == nil)
-        #expect(pacer.take(at: 100 + 2 * Micros.second) == 100 + 4 * Micros.second)
-    }
-
-    @Test func aQuietWhileFillsTheBucketAndNoMore() {
-        var pacer = ConnectionPacer(burst: 3, interval: Micros.second)
-        for _ in 0..<3 { _ = pacer.take(at: 0) }
-        let later = Micros.hour
-        #expect((0..<5).map { _ in pacer.take(at: later) == nil } == [true, true, true, false, false])
-    }
-
-    @Test(arguments: 0..<10)
-    func neverExceedsBurstAndRate(seed: UInt64) {
-        var random = SeededRandom(seed: seed)
-        var pacer = ConnectionPacer(burst: 4, interval: Micros.second)
-        var now: Microseconds = 0
-        var taken: [Microseconds] = []
-        for _ in 0..<300 {
-            now += Int64.random(in: 0...500_000, using: &random)
-            if pacer.take(at: now) == nil { taken.append(now) }
-        }
-        for (index, start) in taken.enumerated() {
-            for (count, end) in taken[index...].enumerated() {
-                #expect(Int64(count + 1) <= 4 + (end - start) / Micros.second)
-            }
-        }
-    }
-}
-
 struct CheckpointPolicyTests {
     @Test func dueAfter100MsOrAQuarterOfTheShare() {
         var policy = CheckpointPolicy()
@@ -74,7 +39,7 @@ struct ReconnectBackoffTests {
 
     @Test(arguments: 0..<5)
     func jitterTakesAtMostHalfOff(seed: UInt64) {
-        var random = SeededRandom(seed: seed)
+        var random = SeededGenerator(seed: seed)
         var backoff = ReconnectBackoff()
         var ceiling: Microseconds = 50_000
         for _ in 0..<10 {

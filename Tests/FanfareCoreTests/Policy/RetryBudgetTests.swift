@@ -31,7 +31,7 @@ struct RetryBudgetTests {
 
     @Test(arguments: 0..<10)
     func grantsStayWithinBothShares(seed: UInt64) {
-        var random = SeededRandom(seed: seed)
+        var random = SeededGenerator(seed: seed)
         var budget = RetryBudget()
         var now: Microseconds = 0
         var answers: [(at: Int64, count: Int)] = []

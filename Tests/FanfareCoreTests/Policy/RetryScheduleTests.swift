@@ -48,7 +48,7 @@ struct RetryScheduleTests {
 
     @Test(arguments: 0..<20)
     func jitterStaysWithinHalfOfTheWaitOnEitherSide(seed: UInt64) {
-        var random = SeededRandom(seed: seed)
+        var random = SeededGenerator(seed: seed)
         for (step, wait) in Self.backoff.enumerated() {
             let history = RetryHistory(attempts: UInt8(step), waits: UInt8(step))
             let unit = Double.random(in: 0..<1, using: &random)
@@ -154,7 +154,7 @@ struct RetryScheduleTests {
 
     @Test(arguments: 0..<30)
     func anyAnswersEndInAFinalOutcome(seed: UInt64) {
-        var random = SeededRandom(seed: seed)
+        var random = SeededGenerator(seed: seed)
         var history = RetryHistory.none
         var clock = now
         for step in 1... {
@@ -181,7 +181,7 @@ struct RetryScheduleTests {
     }
 
     /// Mostly answers that ask for another attempt; what was never sent is left out, since it is not bounded by attempts.
-    private func anyVerdict(_ context: AttemptContext, using random: inout SeededRandom) -> Verdict {
+    private func anyVerdict(_ context: AttemptContext, using random: inout SeededGenerator) -> Verdict {
         switch Int.random(in: 0..<4, using: &random) {
         case 0: return Verdict(fate: .notProcessed, atMostOnce: false)
         case 1: return Verdict(fate: .ambiguous, atMostOnce: false)
@@ -204,7 +204,7 @@ struct RetryHistoryTests {
 
     @Test(arguments: 0..<20)
     func anyStoredNumberIsAHistory(seed: UInt64) {
-        var random = SeededRandom(seed: seed)
+        var random = SeededGenerator(seed: seed)
         let history = RetryHistory(encoded: Int32.random(in: .min ... .max, using: &random))
         #expect(RetryHistory(encoded: history.encoded) == history)
     }

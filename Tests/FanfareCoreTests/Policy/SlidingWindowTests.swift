@@ -11,7 +11,7 @@ private struct Tally: WindowTally {
 struct SlidingWindowTests {
     @Test(arguments: 0..<20)
     func sumsTheLastBucketsHoweverTimePasses(seed: UInt64) {
-        var random = SeededRandom(seed: seed)
+        var random = SeededGenerator(seed: seed)
         var window = SlidingWindow<Tally>(width: 100, buckets: 10)
         var added: [(bucket: Int64, count: Int)] = []
         var now: Microseconds = 0

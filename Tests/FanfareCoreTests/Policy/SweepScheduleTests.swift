@@ -57,7 +57,7 @@ struct SweepScheduleTests {
 
     @Test(arguments: 0..<20)
     func looksAtLeastOnceASecond(seed: UInt64) {
-        var random = SeededRandom(seed: seed)
+        var random = SeededGenerator(seed: seed)
         var schedule = SweepSchedule()
         var now: Microseconds = 0
         var xmax: UInt64 = 100

@@ -84,7 +84,7 @@ struct UnrecordedBudgetTests {
 
     @Test(arguments: 0..<12)
     func limitsHoldInAnyOrderOfCalls(seed: UInt64) {
-        var random = SeededRandom(seed: seed)
+        var random = SeededGenerator(seed: seed)
         let capacity = [16, 100, 333, 4096][Int(seed % 4)]
         var budget = UnrecordedBudget<Int>(capacity: capacity)
         var held: [[Int]] = Array(repeating: [0, 0, 0], count: 4)
@@ -119,7 +119,7 @@ struct UnrecordedBudgetTests {
     /// All lanes of two keys always have work; slots come back after a while, and who asks first is random.
     @Test(arguments: 0..<6)
     func everyLaneProgressesUnderFullLoad(seed: UInt64) {
-        var random = SeededRandom(seed: seed)
+        var random = SeededGenerator(seed: seed)
         var budget = UnrecordedBudget<Int>()
         var flying: [(key: Int, lane: Lane, count: Int)] = []
         var sent: [Lane: Int] = [:]

@@ -66,7 +66,7 @@ struct APNSErrorBodyTests {
 
     @Test(arguments: 0..<50)
     func garbageNeverCrashes(seed: UInt64) {
-        var random = SeededRandom(seed: seed)
+        var random = SeededGenerator(seed: seed)
         var bytes = Array(#"{"reason":"Unregistered","timestamp":1789999000123}"#.utf8)
         for _ in 0..<Int.random(in: 1...8, using: &random) {
             bytes[Int.random(in: bytes.indices, using: &random)] = UInt8.random(in: 0...255, using: &random)

@@ -254,9 +254,11 @@ struct FCMErrorBodyTests {
                     errorCode: "INVALID_ARGUMENT",
                     apnsStatus: 410,
                     apnsReason: "Unregistered",
+                    fields: ["message.token"],
                     namesToken: true
                 )
         )
+        #expect(parsed.words == "INVALID_ARGUMENT message.token Unregistered")
         #expect(parsed.reason == "INVALID_ARGUMENT" && parse(#"{"error":{"status":"X"}}"#).reason == "X")
     }
 
@@ -276,7 +278,7 @@ struct FCMErrorBodyTests {
 
     @Test(arguments: 0..<50)
     func garbageNeverCrashes(seed: UInt64) {
-        var random = SeededRandom(seed: seed)
+        var random = SeededGenerator(seed: seed)
         var bytes = body("NOT_FOUND", "UNREGISTERED", apns: (410, "Unregistered"), quota: "device")
         for _ in 0..<Int.random(in: 1...8, using: &random) {
             bytes[Int.random(in: bytes.indices, using: &random)] = UInt8.random(in: 0...255, using: &random)

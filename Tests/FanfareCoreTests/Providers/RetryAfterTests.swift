@@ -38,7 +38,7 @@ struct RetryAfterTests {
 
     @Test(arguments: 0..<20)
     func datesAgreeWithFoundationsCalendar(seed: UInt64) throws {
-        var random = SeededRandom(seed: seed)
+        var random = SeededGenerator(seed: seed)
         let formatter = DateFormatter()
         formatter.locale = Locale(identifier: "en_US_POSIX")
         formatter.timeZone = TimeZone(identifier: "GMT")

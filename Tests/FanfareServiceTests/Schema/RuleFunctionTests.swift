@@ -49,6 +49,7 @@ struct RuleFunctionTests {
 
     static let flaws = [
         (#""when": "$.a""#, "when"), (#""when": "$.a ==""#, "when"), (#""when": "$x == 1""#, "when"),
+        (#""when": "$.at.datetime(\"YYYY-MM-DDTHH24\") < $.by.datetime()""#, "when"),
         (#""to": {"users": "$["}"#, "to.users"), (#""to": {"users": "$.u", "devices": "$.tier"}"#, "to.devices"),
         (#""message": {}"#, "message"), (#""lane": "fast""#, "lane"), (#""colour": 1"#, "colour"),
     ]

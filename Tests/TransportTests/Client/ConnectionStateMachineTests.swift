@@ -1,4 +1,5 @@
 import PushTransport
+import TestKit
 import Testing
 
 @testable import HTTP2Client
@@ -113,5 +114,22 @@ struct ConnectionStateMachineTests {
         #expect((200...202).contains(bucket.nextToken()))
         let available = bucket.available(now: 100_000)
         #expect(available == 2, "never more than the burst")
+    }
+
+    @Test(arguments: 0..<10)
+    func noStretchOfTimeSeesMoreThanTheBurstAndTheRate(seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        var bucket = TokenBucket(burst: 4, interval: 1_000_000, now: 0)
+        var now: MonotonicTime = 0
+        var taken: [MonotonicTime] = []
+        for _ in 0..<300 {
+            now += Int64.random(in: 0...500_000, using: &random)
+            if bucket.take(now: now) { taken.append(now) }
+        }
+        for (index, start) in taken.enumerated() {
+            for (count, end) in taken[index...].enumerated() {
+                #expect(count + 1 <= 4 + Int(end - start) / 1_000_000)
+            }
+        }
     }
 }

@@ -1,0 +1,22 @@
+/// The CTE `queued`: cuts the CTE `pairs` into batches of one rule version and one target.
+///
+/// - Parameter batchSize: the SQL for the most pairs of one batch.
+/// - Returns: the CTE's text, without a comma behind it.
+func queuePairsSQL(batchSize: String) -> String {
+    """
+    queued AS (
+        INSERT INTO fanfare.batches (rule_version, lane, target_id, event_id, event_ids, device_ids)
+        SELECT rule_version, lane, target_id,
+            CASE WHEN min(event_id) = max(event_id) THEN min(event_id) END,
+            CASE WHEN min(event_id) < max(event_id) THEN array_agg(event_id ORDER BY device_id, event_id) END,
+            array_agg(device_id ORDER BY device_id, event_id)
+        FROM (
+            SELECT *, (row_number() OVER (PARTITION BY rule_version, target_id ORDER BY device_id, event_id) - 1)
+                / \(batchSize) AS chunk
+            FROM pairs
+        ) AS numbered
+        GROUP BY rule_version, lane, target_id, chunk
+        RETURNING 1
+    )
+    """
+}
