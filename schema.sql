@@ -106,7 +106,7 @@ BEGIN
     SELECT version INTO there FROM fanfare.schema_version;
     IF there > 2 THEN
         RAISE EXCEPTION 'this database has schema version %, which is newer than this file (2)', there
-            USING ERRCODE = '42501', HINT = 'Run the migrate command of the newest Fanfare.';
+            USING ERRCODE = '55000', HINT = 'Run the migrate command of the newest Fanfare.';
     END IF;
 END
 $$;
@@ -1595,6 +1595,10 @@ GRANT SELECT ON fanfare.events, fanfare.deliveries, fanfare.queue, fanfare.healt
 -- For `fanfare status` and `fanfare rules list`; none of it holds tokens.
 GRANT SELECT ON fanfare.instances, fanfare.installation, fanfare.schema_version, fanfare.targets,
     fanfare.apps, fanfare.rules, fanfare.rule_versions TO fanfare_reader;
+-- For `fanfare devices list`: all of a device but what one could push to it with.
+GRANT SELECT (id, app_id, target_id, platform, kind, token_hash, user_id, locale, time_zone, attributes, registered_at,
+    disabled_at, disabled_reason) ON fanfare.devices TO fanfare_reader;
+GRANT SELECT ON fanfare.topics, fanfare.subscriptions TO fanfare_reader;
 
 -- The daemon works on every table, but owns none and cannot change their shape.
 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA fanfare TO fanfare_daemon;

@@ -38,7 +38,7 @@ extension Channels {
 
         func run() throws {
             let id = try place.manager().create(storeNothing ? .nothing : .newest)
-            place.options.show(["channel": .string(id)], id)
+            try place.options.show(["channel": .string(id)], id)
         }
     }
 
@@ -50,7 +50,7 @@ extension Channels {
 
         func run() throws {
             let ids = try place.manager().list()
-            place.options.show(
+            try place.options.show(
                 ["channels": .array(ids.map(JSONValue.string))],
                 ids.isEmpty ? "no channels" : ids.joined(separator: "\n")
             )
@@ -68,7 +68,7 @@ extension Channels {
 
         func run() throws {
             try place.manager().delete(id)
-            place.options.show(["deleted": .string(id)], "deleted \(id)")
+            try place.options.show(["deleted": .string(id)], "deleted \(id)")
         }
     }
 }

@@ -16,7 +16,7 @@ struct Check: ParsableCommand {
     func run() throws {
         let items = items()
         let failures = items.count { $0.level == .fail }
-        options.show(
+        try options.show(
             ["ok": .bool(failures == 0), "items": .array(items.map(\.json))],
             items.map(\.text).joined(separator: "\n")
         )

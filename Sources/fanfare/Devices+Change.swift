@@ -17,7 +17,7 @@ extension Devices {
 
         func run() throws {
             let changed = try options.database().setSubscribed(ids, to: topic, true)
-            options.show(["subscribed": .number(JSONNumber(changed))], "\(changed) subscribed")
+            try options.show(["subscribed": .number(JSONNumber(changed))], "\(changed) subscribed")
         }
     }
 
@@ -35,7 +35,7 @@ extension Devices {
 
         func run() throws {
             let changed = try options.database().setSubscribed(ids, to: topic, false)
-            options.show(["unsubscribed": .number(JSONNumber(changed))], "\(changed) unsubscribed")
+            try options.show(["unsubscribed": .number(JSONNumber(changed))], "\(changed) unsubscribed")
         }
     }
 
@@ -81,7 +81,7 @@ extension Devices {
                 )
             }
             let summary = dryRun ? "\(total) would be restored" : "\(total) restored"
-            options.show(
+            try options.show(
                 [
                     "restored": .number(JSONNumber(total)), "by_reason": .object(reasons), "done": .bool(!dryRun),
                     "fuses_blown": .array(blown.map(JSONValue.string)),
@@ -111,7 +111,7 @@ extension Devices {
         func run() throws {
             let closed = try options.database().resumePruning(app: app, environment: environment)
             let text = closed.isEmpty ? "no fuse was blown" : "pruning goes on in \(closed.joined(separator: ", "))"
-            options.show(["resumed": .array(closed.map(JSONValue.string))], text)
+            try options.show(["resumed": .array(closed.map(JSONValue.string))], text)
         }
     }
 }

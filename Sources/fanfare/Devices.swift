@@ -74,7 +74,7 @@ extension Devices {
             registration.auth = auth
             registration.replaces = replaces
             let id = try options.database().register(registration)
-            options.show(["device_id": .number(JSONNumber(id))], "\(id)")
+            try options.show(["device_id": .number(JSONNumber(id))], "\(id)")
         }
     }
 
@@ -88,7 +88,7 @@ extension Devices {
         func run() throws {
             let isChanged = try options.database()
                 .unregister(app: token.app, platform: token.platform, token: token.token)
-            options.show(["unregistered": .bool(isChanged)], isChanged ? "unregistered" : "no such device is enabled")
+            try options.show(["unregistered": .bool(isChanged)], isChanged ? "unregistered" : "no such device is enabled")
         }
     }
 
@@ -125,7 +125,7 @@ extension Devices {
             filter.isDisabled = state.map { $0 == .disabled }
             filter.limit = limit
             let devices = try options.database().devices(filter)
-            options.show(.array(devices.map(\.json)), RegisteredDevice.table(devices))
+            try options.show(.array(devices.map(\.json)), RegisteredDevice.table(devices))
         }
     }
 
@@ -140,7 +140,7 @@ extension Devices {
 
         func run() throws {
             let device = try options.database().device(id)
-            options.show(device.json, device.text)
+            try options.show(device.json, device.text)
         }
     }
 }

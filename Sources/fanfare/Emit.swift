@@ -22,6 +22,6 @@ struct Emit: ParsableCommand {
 
     func run() throws {
         let id = try options.database().emit(type: type, payload: payload, key: key, ttl: ttl)
-        options.show(["event_id": .number(JSONNumber(id))], "\(id)")
+        try options.show(["event_id": .number(JSONNumber(id))], "\(id)")
     }
 }

@@ -33,8 +33,8 @@ struct Explain: ParsableCommand {
     @Option(help: "The device's locale, such as es-MX.")
     var locale: String?
 
-    @Option(help: "What the token is for: device, voip, live_activity …")
-    var kind: DeviceKind = .device
+    @Option(help: "What the token is for: device, voip, live_activity …; by default what the rule is for.")
+    var kind: DeviceKind?
 
     @Option(help: "The device's user.")
     var user: String?
@@ -67,7 +67,7 @@ struct Explain: ParsableCommand {
         var validations: [MessageValidation?] = []
         for explanation in explanations { validations.append(try ask(about: explanation, configuration)) }
         let all = zip(explanations, validations)
-        options.show(
+        try options.show(
             .array(all.map(Self.json)),
             all.map { ([$0.text] + [$1.map { "  \($0.detail)" }].compactMap(\.self)).joined(separator: "\n") }
                 .joined(separator: "\n\n")

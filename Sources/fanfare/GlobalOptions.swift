@@ -46,7 +46,18 @@ struct GlobalOptions: ParsableArguments {
     }
 
     /// Prints a result: as JSON if that was asked for, else as text.
-    func show(_ value: JSONValue, _ text: @autoclosure () -> String) {
-        print(json ? String(decoding: value.encoded, as: UTF8.self) : text())
+    ///
+    /// - Throws: ``ToolError`` if it cannot be written: a script must not take nothing for success.
+    func show(_ value: JSONValue, _ text: @autoclosure () -> String) throws(ToolError) {
+        let output = json ? String(decoding: value.encoded, as: UTF8.self) : text()
+        do {
+            try FileHandle.standardOutput.write(contentsOf: Data((output + "\n").utf8))
+        } catch {
+            throw ToolError(
+                .failed,
+                "it is done, but its output could not be written: \(error.localizedDescription)",
+                hint: "Is the disk full, or the pipe closed?"
+            )
+        }
     }
 }

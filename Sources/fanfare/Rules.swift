@@ -30,7 +30,7 @@ extension Rules {
         func run() throws {
             let set = try RuleSet(files: files.files)
             let plan = try options.database().planRules(set, prune: files.prune)
-            options.show(plan.json, plan.text)
+            try options.show(plan.json, plan.text)
         }
     }
 
@@ -47,7 +47,7 @@ extension Rules {
         func run() throws {
             let set = try RuleSet(files: files.files)
             let applied = try options.database().applyRules(set, prune: files.prune)
-            options.show(applied.json, applied.text)
+            try options.show(applied.json, applied.text)
             if applied.hasRefused { throw ExitCode.failure }
         }
     }
@@ -63,7 +63,7 @@ extension Rules {
 
         func run() throws {
             let rules = try options.database().rules(app: app)
-            options.show(.array(rules.map(\.json)), RuleRow.table(rules))
+            try options.show(.array(rules.map(\.json)), RuleRow.table(rules))
         }
     }
 }

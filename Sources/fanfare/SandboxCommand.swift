@@ -52,7 +52,7 @@ struct SandboxCommand: AsyncParsableCommand {
         if let accessTokenLifetime { options.accessTokenLifetime = accessTokenLifetime }
         options.projectQuota = projectQuota
         options.deviceQuota = deviceQuota
-        if let faults { options.faults = Array(try Data(contentsOf: URL(fileURLWithPath: faults))) }
+        if let faults { options.faults = try Self.contents(of: faults) }
         let sandbox = try await PushSandbox.start(options)
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -60,6 +60,14 @@ struct SandboxCommand: AsyncParsableCommand {
         let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
         for await _ in signals { break }
         await sandbox.stop()
+    }
+
+    private static func contents(of path: String) throws -> [UInt8] {
+        do {
+            return Array(try Data(contentsOf: URL(fileURLWithPath: path)))
+        } catch {
+            throw ValidationError("--faults: \(path) cannot be read: \(error.localizedDescription)")
+        }
     }
 
     private static func provider(_ name: String) throws -> SandboxOptions.ConfiguredProvider {

@@ -17,7 +17,7 @@ struct Migrate: ParsableCommand {
         let configuration = try options.load()
         let plan = try ToolDatabase(configuration, environment: options.environment).migrationPlan(configuration)
         if !dryRun { try DatabaseSetup(configuration, environment: options.environment).migrate() }
-        options.show(plan.json(isDone: !dryRun), plan.text(isDone: !dryRun))
+        try options.show(plan.json(isDone: !dryRun), plan.text(isDone: !dryRun))
     }
 }
 
@@ -38,7 +38,7 @@ struct Adopt: ParsableCommand {
         let database = try ToolDatabase(configuration, environment: options.environment)
         let change = try database.adoption(as: configuration.installation)
         if !dryRun { try DatabaseSetup(configuration, environment: options.environment).adopt() }
-        options.show(change.json(isDone: !dryRun), change.text(isDone: !dryRun))
+        try options.show(change.json(isDone: !dryRun), change.text(isDone: !dryRun))
     }
 }
 
@@ -50,7 +50,7 @@ struct Version: ParsableCommand {
 
     func run() throws {
         let schema = Daemon.schemaVersions
-        options.show(
+        try options.show(
             [
                 "version": .string(Fanfare.version),
                 "schema": ["oldest": .number(.init(schema.lowerBound)), "newest": .number(.init(schema.upperBound))],

@@ -23,6 +23,6 @@ struct Status: ParsableCommand {
         var json = report.json.objectValue ?? JSONObject()
         json["credentials"] = .array(credentials.map(\.json))
         let texts = [report.text, CredentialExpiry.text(credentials, now: now)].filter { !$0.isEmpty }
-        options.show(.object(json), texts.joined(separator: "\n\n"))
+        try options.show(.object(json), texts.joined(separator: "\n\n"))
     }
 }

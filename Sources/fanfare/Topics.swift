@@ -55,9 +55,9 @@ struct Topics: ParsableCommand {
                 if !dryRun { tally += try manager.set(tokens, of: topic, isSubscribed) }
             }
             guard !dryRun else {
-                return options.show(["devices": .number(JSONNumber(Int64(count)))], "\(count) devices")
+                return try options.show(["devices": .number(JSONNumber(Int64(count)))], "\(count) devices")
             }
-            options.show(tally.json, tally.text)
+            try options.show(tally.json, tally.text)
             if !tally.isComplete { throw ExitCode.failure }
         }
     }

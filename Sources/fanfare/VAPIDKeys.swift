@@ -23,6 +23,6 @@ struct VAPIDKeys: ParsableCommand {
 
     func run() throws {
         let key = try NewVAPIDKey(file: out)
-        options.show(key.json, key.text)
+        try options.show(key.json, key.text)
     }
 }

@@ -15,7 +15,7 @@ struct RuleChecker {
     func check(on connection: PostgresConnection) throws(PostgresError) {
         for row in try connection.run(UncheckedRules()) {
             let version = Logger.Metadata([
-                .ruleName: "\(row.name)", .ruleVersion: "\(row.id)", .app: "\(row.app)",
+                .ruleName: "\(row.name)", .ruleVersion: "\(row.version)", .app: "\(row.app)",
             ])
             switch try Self.columns(of: row.definition, on: connection) {
             case .success(let columns):

@@ -3,6 +3,7 @@ internal import PostgresClient
 /// A rule version that nobody has checked.
 struct UncheckedRule {
     let id: Int32
+    let version: Int32
     let app: String
     let name: String
     let definition: String
@@ -12,7 +13,7 @@ struct UncheckedRule {
 struct UncheckedRules: PostgresStatement {
     static let name = "unchecked_rules"
     static let sql = """
-        SELECT v.id, a.name, r.name, v.definition::text
+        SELECT v.id, v.version, a.name, r.name, v.definition::text
         FROM fanfare.rule_versions AS v
         JOIN fanfare.rules AS r ON r.id = v.rule_id
         JOIN fanfare.apps AS a ON a.id = r.app_id
@@ -24,9 +25,10 @@ struct UncheckedRules: PostgresStatement {
     static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> UncheckedRule {
         UncheckedRule(
             id: try row.int32(0),
-            app: try row.string(1),
-            name: try row.string(2),
-            definition: try row.string(3)
+            version: try row.int32(1),
+            app: try row.string(2),
+            name: try row.string(3),
+            definition: try row.string(4)
         )
     }
 }

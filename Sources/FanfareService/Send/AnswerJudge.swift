@@ -25,12 +25,13 @@ struct AnswerJudge {
     func verdict(_ answer: PushAnswer, pair: PreparedPair, batch: PreparedBatch, generation: Int) -> Verdict {
         let verdict = judge(answer, pair: pair, batch: batch)
         switch verdict.disposition {
-        case .renewCredential: renew(generation, scope: pair.address.scope)
+        case .renewCredential: renew(generation, scope: pair.address.scope, after: answer)
         case .retry(let retry) where retry.scope == .credential && retry.floor > 0:
             hold(pair.address.scope, for: retry.floor, because: verdict)
         case .pause(let reach):
             let topic = reach == .topic ? batch.variants[Int(pair.variant)].push.topic : nil
-            stop(topic.map(BreakerScope.topic) ?? pair.address.scope)
+            // A credential or a topic that is wrong is wrong for the next push too: probes find out when it is mended.
+            shared.breakers.refused(topic.map(BreakerScope.topic) ?? pair.address.scope, at: Clocks.steady)
             context.logger.error(
                 "the provider refuses this configuration",
                 metadata: metadata(answer, verdict, pair: pair, batch: batch)
@@ -103,37 +104,36 @@ struct AnswerJudge {
         return Verdict(fate: fate, atMostOnce: batch.isAtMostOnce)
     }
 
-    /// A credential or a topic that is wrong is wrong for the next push too: lets probes find out when it is mended.
-    private func stop(_ scope: BreakerScope) {
-        let now = Clocks.steady
-        shared.breakers.update(scope) { $0.refused(at: now) }
-    }
-
     /// A quota that is used up is everybody's: asking on would only use up the next one, and can get a sender blocked.
     private func hold(_ scope: BreakerScope, for wait: Microseconds, because verdict: Verdict) {
         guard shared.breakers.hold(scope, for: wait, at: Clocks.steady) else { return }
-        let target = shared.settings.target
         context.logger.warning(
             "the provider asks this sender to wait",
-            metadata: .init([
-                .app: "\(target.app)", .provider: "\(target.platform)", .environment: "\(target.environment)",
-                .reason: "\(verdict.outcome.reason)", .durationMilliseconds: "\(wait / Micros.millisecond)",
-            ])
+            metadata: shared.settings.target.metadata(
+                .init([
+                    .reason: "\(verdict.outcome.reason)", .durationMilliseconds: "\(wait / Micros.millisecond)",
+                ])
+            )
         )
     }
 
-    private func renew(_ generation: Int, scope: BreakerScope) {
+    private func renew(_ generation: Int, scope: BreakerScope, after answer: PushAnswer) {
         do throws(CryptoError) {
             let isRenewed = try shared.settings.access.renew(
                 after: generation,
                 at: Clocks.steady,
                 wall: Clocks.wall
             )
-            guard !isRenewed else { return }
-            context.logger.error("a fresh provider token was called expired; is the clock right?")
-            stop(scope)
+            // Once, not for each push that was under way.
+            guard !isRenewed, shared.breakers.refused(scope, at: Clocks.steady) else { return }
+            context.logger.error(
+                "the provider does not take a fresh credential: look at the key, its ids and this machine's clock",
+                metadata: shared.settings.target.metadata(
+                    .init([.error: "\(shared.settings.access.reason(answer) ?? "\(answer.status)")"])
+                )
+            )
         } catch {
-            context.logger.error("a provider token could not be signed", metadata: .init([.error: "\(error)"]))
+            context.logger.error("a provider token could not be signed", metadata: shared.settings.target.metadata(.init([.error: "\(error)"])))
         }
     }
 

@@ -42,6 +42,22 @@ final class Breakers: Sendable {
         }
     }
 
+    /// Keeps everything back but probes, since the provider refused the sender or the topic.
+    ///
+    /// - Parameters:
+    ///   - scope: which.
+    ///   - now: steady time.
+    /// - Returns: whether requests were let through until now.
+    @discardableResult
+    func refused(_ scope: BreakerScope, at now: Microseconds) -> Bool {
+        var isNew = false
+        update(scope) { breaker in
+            isNew = breaker.isClosed
+            breaker.refused(at: now)
+        }
+        return isNew
+    }
+
     /// Keeps everything back that goes there, since the provider asked for it.
     ///
     /// - Parameters:

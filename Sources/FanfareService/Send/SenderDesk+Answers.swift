@@ -22,7 +22,7 @@ extension SenderDesk {
             shared.breakers.update(.provider) { $0.connectFailed(at: now) }
             context.logger.warning(
                 "a provider could not be reached",
-                metadata: metadata(.init([.error: "\(state.lastConnectFailure)"]))
+                metadata: shared.settings.target.metadata(.init([.error: "\(state.lastConnectFailure)"]))
             )
         }
         failedConnects = state.failedConnectsInARow
@@ -38,7 +38,7 @@ extension SenderDesk {
         guard let first = unanswered.first else { return }
         context.logger.notice(
             "a connection to a provider was lost; what it leaves unanswered is sent once more",
-            metadata: metadata(.init([.count: "\(unanswered.count)", .error: "\(first.detail)"]))
+            metadata: shared.settings.target.metadata(.init([.count: "\(unanswered.count)", .error: "\(first.detail)"]))
         )
     }
 
@@ -101,15 +101,6 @@ extension SenderDesk {
             active.slots = 0
         }
         touched.removeAll(keepingCapacity: true)
-    }
-
-    func metadata(_ more: Logger.Metadata) -> Logger.Metadata {
-        let target = shared.settings.target
-        let own = Logger.Metadata([
-            .app: "\(target.app)", .provider: "\(target.platform)",
-            .environment: "\(target.environment)",
-        ])
-        return own.merging(more) { $1 }
     }
 }
 

@@ -102,9 +102,9 @@ struct SenderDesk {
         let target = shared.settings.target
         context.status.breaker("\(target.app)/\(target.platform)/\(target.environment)", word)
         if word == "open" {
-            context.logger.warning("a provider fails; only probes are sent", metadata: metadata([:]))
+            context.logger.warning("a provider fails; only probes are sent", metadata: shared.settings.target.metadata([:]))
         } else {
-            context.logger.notice("a provider works again", metadata: metadata([:]))
+            context.logger.notice("a provider works again", metadata: shared.settings.target.metadata([:]))
         }
     }
 }

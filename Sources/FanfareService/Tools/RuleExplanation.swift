@@ -9,8 +9,8 @@ public struct ExampleEvent: Sendable {
     public var key: String?
     /// The device's locale.
     public var locale: String?
-    /// What the device's token is for.
-    public var kind = DeviceKind.device
+    /// What the device's token is for; nil for what the rule is for.
+    public var kind: DeviceKind?
     /// The device's user.
     public var userID: String?
 
@@ -167,7 +167,7 @@ extension CompiledRule {
             push = try render(
                 context,
                 platform: platform,
-                kind: example.kind,
+                kind: example.kind ?? definition.audience.kind,
                 locale: example.locale,
                 topic: topic,
                 device: device

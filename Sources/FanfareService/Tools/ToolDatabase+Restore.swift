@@ -60,10 +60,11 @@ extension ToolDatabase {
     ///   - request: which.
     ///   - isDryRun: whether to count only.
     /// - Returns: how many, by reason.
-    /// - Throws: ``ToolError``; of kind `usage` for a reason that is none.
+    /// - Throws: ``ToolError``; of kind `usage` for an app, an environment or a reason that there is not.
     public func restore(_ request: RestoreRequest, isDryRun: Bool) throws(ToolError) -> [(
         reason: String, devices: Int64
     )] {
+        try check(app: request.app, environment: request.environment)
         let known = try run { connection throws(PostgresError) in try connection.run(PruneReasons()) }
         if let reason = request.reason, !known.contains(reason) {
             throw ToolError(
@@ -93,9 +94,10 @@ extension ToolDatabase {
     ///   - app: the app.
     ///   - environment: `production` or `sandbox`; nil for both.
     /// - Returns: the environments whose fuse was blown.
-    /// - Throws: ``ToolError``.
+    /// - Throws: ``ToolError``; of kind `usage` for an app or an environment that there is not.
     public func resumePruning(app: String, environment: String?) throws(ToolError) -> [String] {
-        try run { connection throws(PostgresError) in
+        try check(app: app, environment: environment)
+        return try run { connection throws(PostgresError) in
             try connection.run(CloseFuses(app: app, environment: environment))
         }
     }
@@ -110,6 +112,34 @@ extension ToolDatabase {
             try connection.run(StoredFuses()).filter { $0.key.app == app && $0.blownBy != nil }.map(\.key.environment)
                 .sorted()
         }
+    }
+}
+
+extension ToolDatabase {
+    /// Refuses what would find nothing whatever was there: in an emergency a mistyped name must not look like success.
+    private func check(app: String, environment: String?) throws(ToolError) {
+        let environments = ["production", "sandbox"]
+        if let environment, !environments.contains(environment) {
+            throw ToolError(
+                .usage,
+                "“\(environment)” is no environment",
+                hint: "Use one of \(environments.joined(separator: ", "))."
+            )
+        }
+        let apps = try run { connection throws(PostgresError) in try connection.run(AppNames()) }
+        if !apps.contains(app) {
+            throw ToolError(.usage, "there is no app “\(app)”", hint: "Use one of \(apps.joined(separator: ", ")).")
+        }
+    }
+}
+
+/// The apps there are.
+struct AppNames: PostgresStatement {
+    static let name = "app_names"
+    static let sql = "SELECT name FROM fanfare.apps ORDER BY name"
+
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> String {
+        try row.string(0)
     }
 }
 

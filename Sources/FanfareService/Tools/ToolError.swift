@@ -47,6 +47,8 @@ public struct ToolError: Error, Sendable, CustomStringConvertible {
         case let error as DaemonError: self.init(daemon: error)
         case let error as ConfigurationError: self.init(.configuration, error.description)
         case let error as RulesFileError: self.init(.failed, error.description)
+        // Its description is a dump.
+        case let error as CocoaError: self.init(.failed, error.localizedDescription)
         case let error as any CustomStringConvertible: self.init(.failed, error.description)
         default: self.init(.failed, error.localizedDescription)
         }
