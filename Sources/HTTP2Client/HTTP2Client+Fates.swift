@@ -43,6 +43,21 @@ extension HTTP2Client {
         }
     }
 
+    /// Answers, once the time to send is over, everything that libcurl has not begun to write, whatever it waits for.
+    ///
+    /// It may be over for this poll only, and what is left would go out as soon as its connection stands. libcurl keeps no
+    /// half-open connection for another request, so one that was being opened goes with its first.
+    func takeBackLate(into answers: inout [PushAnswer]) {
+        guard inFlight > 0, ContinuousClock.now >= context.sendUntil else { return }
+        finishQueue(.sendUntil, "the time to send had ended", into: &answers)
+        for transfer in transfers where transfer.request != nil && !transfer.hasStarted {
+            guard let connection = transfer.connection else { continue }
+            connection.remove(transfer)
+            connection.machine.fail(wasStarted: false)
+            finish(transfer, .notSent, .sendUntil, "the time to send had ended", into: &answers)
+        }
+    }
+
     private func report(
         _ transfer: Transfer,
         _ status: UInt16,

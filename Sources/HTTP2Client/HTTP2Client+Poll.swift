@@ -22,13 +22,15 @@ extension HTTP2Client {
         }
     }
 
-    /// Begins a round: passes on what was answered since the last, and hands waiting requests to connections.
+    /// Begins a round: passes on what was answered since the last, takes back what is too late, and hands waiting requests
+    /// to connections.
     func beginRound(now: MonotonicTime, into answers: inout [PushAnswer]) {
         context.now = now
         if !early.isEmpty {
             answers += early
             early = []
         }
+        takeBackLate(into: &answers)
         placeQueued()
     }
 

@@ -100,6 +100,21 @@ extension HTTP2Engine {
         }
     }
 
+    /// Answers, once the time to send is over, everything of which nothing is on its way: what waits for a connection too.
+    ///
+    /// It may be over for this poll only, and what is left would go out as soon as its connection stands.
+    func takeBackLate(into answers: inout [PushAnswer]) {
+        guard inFlight > 0, ContinuousClock.now >= sendUntil else { return }
+        let detail = "the time to send had ended"
+        failQueue(.sendUntil, detail, into: &answers)
+        for connection in connections {
+            while let (request, _) = connection.session.table.takeBack() {
+                connection.machine.withdraw()
+                fail(request, .sendUntil, detail, into: &answers)
+            }
+        }
+    }
+
     /// Answers everybody who waits for a connection.
     func failQueue(_ cause: FateCause, _ detail: String, into answers: inout [PushAnswer]) {
         let waiting = queue

@@ -12,6 +12,7 @@ extension HTTP2Engine {
         let hadSlots = freeSlots > 0
         let before = answers.count
         while true {
+            takeBackLate(into: &answers)
             placeQueued()
             for connection in connections { write(on: connection, into: &answers) }
             let hasNews = answers.count > before || (!hadSlots && freeSlots > 0)

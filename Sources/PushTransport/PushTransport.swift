@@ -24,7 +24,8 @@ public protocol PushTransport: AnyObject {
     /// Nothing is put on the wire after this moment: what is still waiting then is answered as not sent.
     ///
     /// The sender's lease goes here. It is compared for every request at the last moment, by a clock that goes on
-    /// while the machine sleeps.
+    /// while the machine sleeps. A poll that begins after it answers everything of which nothing is on its way, also what
+    /// waits for a connection that is being opened; a later moment that is set afterwards brings none of it back.
     var sendUntil: ContinuousClock.Instant { get set }
 
     /// Connections and their recent failures.

@@ -209,6 +209,33 @@ struct MultiOriginTests {
             #expect(try await peer.arrivals() == [APNsPeer.apnsID(1): 1])
         }
     }
+
+    /// Two have a connection that is being opened, the others wait for a place on one.
+    @Test func whatWaitsForAConnectionIsTakenBack() async throws {
+        try await APNsPeer.with { peer in
+            let origin = try peer.endpoint
+            let options = try options(peer)
+            let requests = try peer.requests(0..<6, origin: origin)
+            let (answers, taken) = try await onThread("sender") {
+                let client = try MultiOriginClient(options: options)
+                var answers: [PushAnswer] = []
+                #expect(client.submit(requests[..<5]) == 5)
+                client.poll(timeout: .zero, into: &answers)
+                client.sendUntil = .now
+                client.poll(timeout: .zero, into: &answers)
+                let taken = answers.count
+                #expect(client.inFlight == 0)
+                client.sendUntil = .now.advanced(by: .seconds(60))
+                #expect(client.submit(requests[5...]) == 1)
+                while answers.count <= taken { client.poll(timeout: .seconds(5), into: &answers) }
+                client.close(into: &answers)
+                return (answers, taken)
+            }
+            #expect(taken == 5)
+            #expect(answers.map(\.cause) == Array(repeating: FateCause.sendUntil, count: 5) + [FateCause.none])
+            #expect(try await peer.arrivals() == [APNsPeer.apnsID(5): 1])
+        }
+    }
 }
 
 /// What a stranger's server may do to us.

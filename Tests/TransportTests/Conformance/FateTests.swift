@@ -139,6 +139,35 @@ struct FateTests {
         }
     }
 
+    /// The reason to stop may last for one poll only, and a connection takes longer than that.
+    @Test(arguments: Transport.allCases)
+    func whatWaitsForAConnectionIsTakenBack(_ transport: Transport) async throws {
+        try await APNsPeer.with { peer in
+            let endpoint = try peer.endpoint
+            let options = peer.options
+            let requests = try peer.requests(0..<3)
+            let (answers, taken) = try await onThread("sender") {
+                let client = try transport.open(endpoint, options)
+                var answers: [PushAnswer] = []
+                #expect(client.submit(requests[..<2]) == 2)
+                client.poll(timeout: .zero, into: &answers)
+                client.sendUntil = .now
+                client.poll(timeout: .zero, into: &answers)
+                let taken = answers.count
+                #expect(client.inFlight == 0)
+                client.sendUntil = .now.advanced(by: .seconds(60))
+                #expect(client.submit(requests[2...]) == 1)
+                while answers.count <= taken { client.poll(timeout: .seconds(5), into: &answers) }
+                client.close(into: &answers)
+                return (answers, taken)
+            }
+            #expect(taken == 2)
+            #expect(answers.map(\.fate) == [.notSent, .notSent, .answered])
+            #expect(answers.map(\.cause) == [.sendUntil, .sendUntil, .none])
+            #expect(try await peer.arrivals() == [APNsPeer.apnsID(2): 1])
+        }
+    }
+
     @Test(arguments: Transport.allCases)
     func closingAnswersWhatIsInFlight(_ transport: Transport) async throws {
         try await APNsPeer.with(#"[{"do":"slow","ms":60000}]"#) { peer in

@@ -76,6 +76,30 @@ struct EngineTimeTests {
         #expect(state.failedConnectsInARow == 1 && state.opening == 0)
     }
 
+    /// The one connection that it may open was given up, and the next may not be opened yet.
+    @Test func whatWaitsWithoutAConnectionIsTakenBack() async throws {
+        let listener = try Listener()
+        let endpoint = try Endpoint("https://127.0.0.1:\(listener.port)")
+        var options = TransportOptions()
+        options.connectBurst = 1
+        let requests = try someRequests(1)
+        let (answers, waiting) = try await onThread("sender") { [options] in
+            let clock = ManualClock()
+            let engine = try HTTP2Engine(endpoint: endpoint, options: options) { clock.now }
+            var answers: [PushAnswer] = []
+            #expect(engine.submit(requests[...]) == 1)
+            engine.retire(try #require(engine.connections.first).name)
+            engine.poll(timeout: .zero, into: &answers)
+            let waiting = engine.queue.count
+            engine.sendUntil = .now
+            engine.poll(timeout: .zero, into: &answers)
+            #expect(engine.inFlight == 0)
+            return (answers, waiting)
+        }
+        #expect(waiting == 1)
+        #expect(answers.map(\.fate) == [.notSent] && answers.map(\.cause) == [.sendUntil])
+    }
+
     /// `localhost` is `::1` first in many places, where this server does not listen.
     @Test func everyAddressIsTried() async throws {
         let listener = try Listener()
