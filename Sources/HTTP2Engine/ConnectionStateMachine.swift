@@ -38,6 +38,8 @@ struct ConnectionStateMachine {
     private(set) var establishedAt: MonotonicTime = 0
     /// When anything was last heard from the peer.
     private(set) var heardAt: MonotonicTime = 0
+    /// When it was last seen to do its work: a request got its answer, or the handshake was done.
+    private(set) var lastAnswerAt: MonotonicTime = 0
     private(set) var pingedAt: MonotonicTime?
     /// It has had its time, and goes as soon as its successor has answered.
     private(set) var isOld = false
@@ -73,6 +75,7 @@ struct ConnectionStateMachine {
         phase = .established
         establishedAt = now
         heardAt = now
+        lastAnswerAt = now
     }
 
     /// Bytes came from the peer.
@@ -87,8 +90,9 @@ struct ConnectionStateMachine {
     /// A request got its answer.
     ///
     /// - Returns: whether this warmed the connection.
-    mutating func answer() -> Bool {
+    mutating func answer(now: MonotonicTime) -> Bool {
         attached -= 1
+        lastAnswerAt = now
         defer { warmed = true }
         return !warmed
     }

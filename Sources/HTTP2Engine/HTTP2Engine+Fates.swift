@@ -21,7 +21,7 @@ extension HTTP2Engine {
     ) {
         if answer.fate == .answered {
             lastAnswerAt = now
-            if connection.machine.answer() { replaceOldConnection() }
+            if connection.machine.answer(now: now) { replaceOldConnection() }
         } else if wasMade {
             let wasEstablished = connection.machine.phase == .established
             connection.machine.fail()
@@ -61,8 +61,11 @@ extension HTTP2Engine {
         guard unsafe session.mayHaveArrived(slot) else {
             return connection.end(.lost, "the server did not read for as long as an answer may take")
         }
-        if unsafe connection.machine.heardAt <= slot.pointee.startedAt, connection.machine.phase == .established {
-            // Silence since it was sent, for every request: the connection is not to be trusted.
+        let isUnanswered = unsafe slot.pointee.status == 0
+        let startedAt = unsafe slot.pointee.startedAt
+        if isUnanswered, connection.machine.lastAnswerAt <= startedAt, connection.machine.phase == .established {
+            // No answer since it was sent, to any request: the connection is not to be trusted. That PINGs are acknowledged
+            // and windows widened says that somebody is there, and not that anybody works.
             counters.lost += 1
             connection.machine.retire()
         }

@@ -18,7 +18,7 @@ struct ConnectionStateMachineTests {
         var machine = established(streams: streams)
         machine.limit(limit)
         machine.attach()
-        _ = machine.answer()
+        _ = machine.answer(now: 2 * Self.second)
         return machine
     }
 
@@ -29,17 +29,17 @@ struct ConnectionStateMachineTests {
         machine.establish(now: 1)
         machine.limit(1000)
         #expect(machine.window == 1 && machine.freeSlots == 0)
-        let first = machine.answer()
+        let first = machine.answer(now: 2 * Self.second)
         #expect(first && machine.window == 100 && machine.freeSlots == 100)
         machine.attach()
-        let second = machine.answer()
+        let second = machine.answer(now: 2 * Self.second)
         #expect(!second)
     }
 
     @Test func anAnswerBeforeSettingsKeepsTheWindowAtOne() {
         var machine = established()
         machine.attach()
-        _ = machine.answer()
+        _ = machine.answer(now: 2 * Self.second)
         #expect(machine.window == 1)
     }
 
@@ -79,7 +79,7 @@ struct ConnectionStateMachineTests {
         machine.attach()
         machine.retire()
         #expect(machine.freeSlots == 0 && !machine.isFinished)
-        _ = machine.answer()
+        _ = machine.answer(now: 2 * Self.second)
         #expect(machine.isFinished)
     }
 
@@ -99,6 +99,16 @@ struct ConnectionStateMachineTests {
         machine.hear(now: 12 * Self.second)
         #expect(machine.demand(now: 16 * Self.second) == .nothing)
         #expect(machine.nextDemand == 22 * Self.second)
+    }
+
+    @Test func onlyAnAnswerIsWork() {
+        var machine = established()
+        #expect(machine.lastAnswerAt == Self.second)
+        machine.attach()
+        machine.hear(now: 3 * Self.second)
+        #expect(machine.lastAnswerAt == Self.second)
+        _ = machine.answer(now: 4 * Self.second)
+        #expect(machine.lastAnswerAt == 4 * Self.second)
     }
 
     @Test func nobodyIsAskedBeforeTheHandshakeOrAfterTheLastAnswer() {

@@ -53,6 +53,43 @@ struct EngineTimeTests {
         #expect(states.last?.open == 0)
     }
 
+    /// It acknowledges PINGs, and so is not gone; but it does not work.
+    @Test func aPeerThatAnswersPingsAndNothingElseIsLeft() async throws {
+        let fault = "[{\"match\":{\"token\":\"\(tokens(1..<2))\"},\"do\":\"slow\",\"ms\":600000}]"
+        try await APNsPeer.with(fault) { peer in
+            let endpoint = try peer.endpoint
+            var options = peer.options
+            options.connections = 1
+            let requests = try peer.requests(0..<3, deadline: .seconds(20))
+            let (answers, state) = try await onThread("sender") { [options] in
+                let clock = ManualClock()
+                let engine = try HTTP2Engine(endpoint: endpoint, options: options) { clock.now }
+                var answers: [PushAnswer] = []
+                _ = engine.submit(requests[..<1])
+                while answers.isEmpty { engine.poll(timeout: .milliseconds(20), into: &answers) }
+                clock.advance(seconds: 1)
+                _ = engine.submit(requests[1..<2])
+                engine.poll(timeout: .zero, into: &answers)
+                clock.advance(seconds: 11)
+                // Until the PING that this is time for was acknowledged.
+                while try #require(engine.connections.first).machine.heardAt < clock.now {
+                    engine.poll(timeout: .milliseconds(20), into: &answers)
+                }
+                clock.advance(seconds: 9)
+                while answers.count < 2 { engine.poll(timeout: .milliseconds(20), into: &answers) }
+                let state = engine.state
+                _ = engine.submit(requests[2...])
+                while answers.count < 3 { engine.poll(timeout: .milliseconds(20), into: &answers) }
+                return (answers, state)
+            }
+            #expect(answers.map(\.fate) == [.answered, .ambiguous, .answered])
+            #expect(answers.dropFirst().first?.cause == .deadline)
+            #expect(state.open == 0 && state.lost == 1, "\(state)")
+            let connections = try await peer.sandbox.received().map(\.connection)
+            #expect(connections.count == 3 && Set(connections).count == 2, "the next goes over another")
+        }
+    }
+
     /// The kernel accepts the connection, and nobody reads.
     @Test func aHandshakeThatHangsIsGivenUp() async throws {
         let listener = try Listener()
