@@ -8,6 +8,7 @@ extension HTTP2Client {
         let status = transfer.hasStarted ? transfer.status() : 0
         if status > 0 {
             report(transfer, status, on: connection, into: &answers)
+            recycle(transfer)
         } else if transfer.hasStarted {
             fail(on: connection)
             finish(transfer, .ambiguous, .lost, lossDetail(transfer, code), into: &answers)
@@ -78,7 +79,19 @@ extension HTTP2Client {
             answer.connection = connection.name
             answers.append(answer)
         }
-        recycle(transfer)
+    }
+
+    /// Reports the status of a request that was taken back while the rest of its answer was awaited.
+    ///
+    /// - Returns: whether there is one; the request is ended then.
+    func reportStatus(of transfer: Transfer, on connection: Connection, into answers: inout [PushAnswer]) -> Bool {
+        let status = transfer.hasStarted ? transfer.status() : 0
+        guard status > 0 else { return false }
+        report(transfer, status, on: connection, into: &answers)
+        // Where there are no streams, libcurl had to end the connection to be rid of the answer.
+        if takesTurns { connection.lose() }
+        discard(transfer)
+        return true
     }
 
     /// A peer that chose HTTP/1.1 cannot be sent to at any speed, so its connections count as failed.
@@ -158,6 +171,7 @@ extension HTTP2Client {
         }
         connection.remove(transfer)
         connection.isSuspect = true
+        if reportStatus(of: transfer, on: connection, into: &answers) { return }
         if transfer.hasStarted {
             // Silence since it was sent, for every request: the connection is not to be trusted.
             if connection.machine.lastAnswerAt <= transfer.startedAt { connection.lose() }

@@ -146,7 +146,7 @@ public final class HTTP2Client: PushTransport {
 
     /// Ends all connections at once.
     ///
-    /// What is in flight is answered as ambiguous, or not sent.
+    /// What is in flight is answered as ambiguous, or not sent; by its status where that has come.
     ///
     /// - Parameter answers: the last answers are appended here.
     public func close(into answers: inout [PushAnswer]) {
@@ -157,6 +157,7 @@ public final class HTTP2Client: PushTransport {
         for transfer in transfers where transfer.request != nil {
             if let connection = transfer.connection {
                 connection.remove(transfer)
+                if reportStatus(of: transfer, on: connection, into: &answers) { continue }
                 connection.machine.fail(wasStarted: transfer.hasStarted)
             }
             let fate: Fate = transfer.hasStarted ? .ambiguous : .notSent
@@ -192,7 +193,7 @@ public final class HTTP2Client: PushTransport {
 
     /// Lets go of a transfer that did not go well: libcurl 7.88 remembers in the easy handle that it wanted to rewind a
     /// body, and would fail the next request for it.
-    private func discard(_ transfer: Transfer) {
+    func discard(_ transfer: Transfer) {
         transfer.clear()
         transfers.removeAll { $0 === transfer }
         inFlight -= 1

@@ -45,6 +45,26 @@ struct FateTests {
         }
     }
 
+    /// The server promises more than it says.
+    @Test(arguments: [200, 500] as [UInt16], Transport.allCases)
+    func aStatusCountsThoughItsBodyDoesNotEnd(_ status: UInt16, _ transport: Transport) async throws {
+        let server = try await TLSServer.start(
+            host: "localhost",
+            saying: transport.unfinished(status),
+            by: transport.scriptedProtocol
+        )
+        let delivery = try await deliver(
+            someRequests(1, deadline: .seconds(1)),
+            to: server.endpoint,
+            server.options,
+            by: transport
+        )
+        await server.stop()
+        #expect(delivery.answers.map(\.fate) == [.answered] && delivery.answers.map(\.status) == [status])
+        let body = status == 200 ? [] : Array("half".utf8)
+        #expect(delivery.answers.first?.body == body)
+    }
+
     @Test(arguments: Transport.allCases)
     func unknownAuthorityIsNotSent(_ transport: Transport) async throws {
         try await APNsPeer.with { peer in

@@ -37,6 +37,19 @@ enum Transport: String, CaseIterable, Sendable {
         }
     }
 
+    /// What such a server says that begins an answer and does not end it: a status, and half of a body.
+    func unfinished(_ status: UInt16) -> [UInt8] {
+        switch self {
+        case .curl: return Array("HTTP/1.1 \(status) Half\r\nContent-Length: 8\r\n\r\nhalf".utf8)
+        case .engine:
+            // Empty SETTINGS, HEADERS on stream 1 with END_HEADERS, and DATA: statuses from the static table.
+            let settings: [UInt8] = [0, 0, 0, 4, 0, 0, 0, 0, 0]
+            let headers: [UInt8] = [0, 0, 1, 1, 4, 0, 0, 0, 1, status == 200 ? 0x88 : 0x8E]
+            let data: [UInt8] = [0, 0, 4, 0, 0, 0, 0, 0, 1] + Array("half".utf8)
+            return settings + headers + data
+        }
+    }
+
     /// The protocol that such a server chooses by ALPN.
     var scriptedProtocol: String { self == .curl ? "http/1.1" : "h2" }
 }

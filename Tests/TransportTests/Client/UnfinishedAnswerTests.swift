@@ -1,0 +1,56 @@
+import PushTransport
+import TestKit
+import Testing
+
+@testable import HTTP2Client
+
+/// Answers of which the status has come and the rest has not, as libcurl shows them.
+@Suite(.serialized, .timeLimit(.minutes(2)))
+struct UnfinishedAnswerTests {
+    @Test func aStatusCountsWhenTheTransportIsClosed() async throws {
+        let server = try await TLSServer.start(host: "localhost", saying: Transport.curl.unfinished(500))
+        let (endpoint, options) = (try server.endpoint, server.options)
+        let requests = try someRequests(1)
+        let (answers, left) = try await onThread("sender") {
+            let client = try HTTP2Client(endpoint: endpoint, options: options)
+            var answers: [PushAnswer] = []
+            _ = client.submit(requests[...])
+            while client.transfers.allSatisfy({ $0.answerBody.isEmpty }) && answers.isEmpty {
+                client.poll(timeout: .milliseconds(20), into: &answers)
+            }
+            client.close(into: &answers)
+            return (answers, client.inFlight)
+        }
+        await server.stop()
+        #expect(answers.map(\.status) == [500] && answers.first?.body == Array("half".utf8))
+        #expect(left == 0)
+    }
+
+    /// The handle that was taken back in the middle of an answer is not used again, nor is its connection.
+    @Test func theNextRequestIsNotMixedUpWithIt() async throws {
+        let said = Transport.curl.unfinished(200)
+        let server = try await TLSServer.start(host: "localhost", saying: said)
+        var options = try MultiOriginOptions(
+            destinations: DestinationPolicy(hosts: ["localhost"], networks: ["127.0.0.1", "::1"])
+        )
+        options.transport.caFile = server.caFile
+        let requests = try someRequests(2, deadline: .seconds(1), origin: server.endpoint)
+        let (answers, states) = try await onThread("sender") { [options] in
+            let client = try MultiOriginClient(options: options)
+            var answers: [PushAnswer] = []
+            var states: [TransportState] = []
+            for request in requests {
+                _ = client.submit([request])
+                let before = answers.count
+                while answers.count == before { client.poll(timeout: .seconds(5), into: &answers) }
+                states.append(client.state)
+            }
+            client.close(into: &answers)
+            return (answers, states)
+        }
+        await server.stop()
+        // The server has nothing to say on its second connection.
+        #expect(answers.map(\.fate) == [.answered, .ambiguous], "\(answers)")
+        #expect(states.map(\.established) == [1, 2] && states.map(\.open) == [0, 0], "\(states)")
+    }
+}
