@@ -22,7 +22,8 @@ extension Session {
             return PushAnswer(tag: tag, status: status, body: partial.body, headers: partial.headers)
         }
         let (fate, cause, detail) = unsafe fate(of: slot)
-        return PushAnswer(tag: tag, without: fate, cause: cause, detail: detail)
+        let body = fate == .notProcessed ? lastWords : []
+        return PushAnswer(tag: tag, without: fate, cause: cause, detail: detail, body: body)
     }
 
     private func fate(of slot: UnsafeMutablePointer<Slot>) -> (Fate, FateCause, String) {

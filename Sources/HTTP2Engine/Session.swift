@@ -23,7 +23,9 @@ final class Session {
     var nextDeadline = MonotonicTime.max
     /// Why it cannot go on; nil while it can.
     private(set) var failure: String?
-    /// What the peer's GOAWAY says beside its code; of APNs a JSON object with the reason.
+    /// What the peer's GOAWAY says beside its code, up to ``lastWordsLimit``; of APNs a JSON object with the reason.
+    private(set) var lastWords: [UInt8] = []
+    /// As much of it as may stand in a log.
     private var farewell = ""
 
     /// The fields and the body of an answer other than 200.
@@ -245,8 +247,12 @@ final class Session {
         return farewell.isEmpty ? errorName(code) : "\(errorName(code)): \(farewell)"
     }
 
-    /// Keeps what a GOAWAY says, as far as it may stand in a log.
+    /// How much is kept of what a GOAWAY says.
+    private static let lastWordsLimit = 1024
+
+    /// Keeps what a GOAWAY says, and what of it may stand in a log.
     func keep(goaway words: UnsafeBufferPointer<UInt8>) {
+        lastWords = unsafe Array(words.prefix(Self.lastWordsLimit))
         farewell = unsafe String(decoding: words.prefix(200).filter { (0x20...0x7E).contains($0) }, as: UTF8.self)
     }
 

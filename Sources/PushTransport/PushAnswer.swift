@@ -50,9 +50,10 @@ public struct PushAnswer: Sendable {
     /// The HTTP status; 0 unless ``fate`` is ``Fate/answered``.
     public let status: UInt16
 
-    /// The answer's body up to the transport's limit.
+    /// The answer's body up to the transport's limit; of a request that was not processed, what the peer said beside its
+    /// GOAWAY, up to 1 KiB.
     ///
-    /// Empty for status 200, whose body nobody needs.
+    /// Empty for status 200, whose body nobody needs, and where nothing was said.
     public let body: [UInt8]
 
     /// Those of the answer's fields that were asked for; a transport to one endpoint leaves them out for status 200.
@@ -90,12 +91,13 @@ public struct PushAnswer: Sendable {
     ///   - fate: any but ``Fate/answered``.
     ///   - cause: any but ``FateCause/none``.
     ///   - detail: what went wrong, safe to log.
-    public init(tag: UInt64, without fate: Fate, cause: FateCause, detail: String) {
+    ///   - body: GOAWAY's debug data as it came, if that is why it was not processed.
+    public init(tag: UInt64, without fate: Fate, cause: FateCause, detail: String, body: [UInt8] = []) {
         self.tag = tag
         self.fate = fate
         self.cause = cause
         status = 0
-        body = []
+        self.body = body
         headers = []
         self.detail = detail
     }

@@ -41,6 +41,30 @@ struct SessionFateTests {
         #expect(peer.answers()[0]?.detail == "the server did not process it (GOAWAY, \(told))")
     }
 
+    @Test func whatGoawaySaysComesWithWhatItTakesBack() throws {
+        let peer = try SessionPeer()
+        try peer.send(2)
+        let words = #"{"reason":"BadCertificateEnvironment"}"#
+        peer.receive(.goaway(last: 1, saying: words))
+        #expect(peer.answers().mapValues(\.body) == [1: Array(words.utf8)])
+        peer.receive(.reset(1, 2))
+        #expect(peer.answers().mapValues(\.body) == [0: []], "it is not why this one has no answer")
+    }
+
+    @Test func ofALongGoawayAPartIsKept() throws {
+        let peer = try SessionPeer()
+        try peer.send()
+        peer.receive(.goaway(last: 0, saying: String(repeating: "x", count: 5000)))
+        #expect(peer.answers()[0]?.body == Array(repeating: UInt8(ascii: "x"), count: 1024))
+    }
+
+    @Test func aRefusedStreamComesWithoutWords() throws {
+        let peer = try SessionPeer()
+        try peer.send()
+        peer.receive(.reset(1, 7))
+        #expect(peer.answers()[0]?.body == [])
+    }
+
     @Test func aSecondGoawayMayTakeMoreBack() throws {
         let peer = try SessionPeer()
         try peer.send(3)
