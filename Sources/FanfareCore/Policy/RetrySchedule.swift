@@ -71,6 +71,8 @@ public struct RetrySchedule: Equatable, Sendable {
         switch verdict.disposition {
         case .final, .prune, .pause, .callOperator: return .final(verdict.outcome)
         case .retry(let asked): retry = asked
+        // It waits for the operator, and no attempt is charged for that.
+        case .holdBack: retry = Retry(isFree: true)
         case .tryOtherEnvironment, .renewCredential: retry = Retry(pace: .onceAtOnce)
         }
         var next = history

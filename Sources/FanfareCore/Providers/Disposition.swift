@@ -92,6 +92,8 @@ public enum Disposition: Equatable, Sendable {
     /// A configuration error: only probes are sent in this scope from now on, and an operator is called. The push itself is
     /// final.
     case pause(AnswerScope)
+    /// As ``pause(_:)``, but the provider did not look at the push itself: it is sent again, however often it takes.
+    case holdBack(AnswerScope)
     /// A configuration error that others sent with the same credential do not share: call an operator, and go on sending.
     ///
     /// The push itself is final.

@@ -32,6 +32,10 @@ final class APNSAccess: ProviderAccess {
         return said.verdict(in: attempt)
     }
 
+    func verdict(onGoodbye words: [UInt8], in attempt: AttemptContext) -> Verdict? {
+        words.isEmpty ? nil : APNSGoodbye(parsing: words).verdict(in: attempt)
+    }
+
     func reason(_ answer: PushAnswer) -> String? { APNSErrorBody(parsing: answer.body).reason }
 }
 

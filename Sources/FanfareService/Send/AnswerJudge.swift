@@ -28,7 +28,7 @@ struct AnswerJudge {
         case .renewCredential: renew(generation, scope: pair.address.scope, after: answer)
         case .retry(let retry) where retry.scope == .credential && retry.floor > 0:
             hold(pair.address.scope, for: retry.floor, because: verdict)
-        case .pause(let reach):
+        case .pause(let reach), .holdBack(let reach):
             let topic = reach == .topic ? batch.variants[Int(pair.variant)].push.topic : nil
             // A credential or a topic that is wrong is wrong for the next push too: probes find out when it is mended.
             shared.breakers.refused(topic.map(BreakerScope.topic) ?? pair.address.scope, at: Clocks.steady)
@@ -88,20 +88,24 @@ struct AnswerJudge {
         case .answered:
             // Nearly every answer; the clock is not read for it.
             if answer.status == 200 && !shared.settings.hasManyOrigins { return .accepted }
-            return shared.settings.access.verdict(
-                answer,
-                in: AttemptContext(
-                    history: batch.claimed.history,
-                    registeredAt: pair.registeredAt,
-                    answeredAt: context.lease.databaseNow
-                )
-            )
+            return shared.settings.access.verdict(answer, in: attempt(pair, of: batch))
         case .notSent where answer.cause == .forbidden: fate = .forbidden
         case .notSent: fate = .notSent
-        case .notProcessed: fate = .notProcessed
+        case .notProcessed:
+            let access = shared.settings.access
+            if let told = access.verdict(onGoodbye: answer.body, in: attempt(pair, of: batch)) { return told }
+            fate = .notProcessed
         case .ambiguous: fate = .ambiguous
         }
         return Verdict(fate: fate, atMostOnce: batch.isAtMostOnce)
+    }
+
+    private func attempt(_ pair: PreparedPair, of batch: PreparedBatch) -> AttemptContext {
+        AttemptContext(
+            history: batch.claimed.history,
+            registeredAt: pair.registeredAt,
+            answeredAt: context.lease.databaseNow
+        )
     }
 
     /// A quota that is used up is everybody's: asking on would only use up the next one, and can get a sender blocked.
@@ -174,7 +178,10 @@ struct AnswerJudge {
         ])
         if answer.status != 0 { metadata[.status] = "\(answer.status)" }
         if !answer.detail.isEmpty { metadata[.error] = "\(answer.detail)" }
-        if let reason = shared.settings.access.reason(answer) { metadata[.error] = "\(reason)" }
+        // Without an answer the detail says more, and the reason with it.
+        if answer.fate == .answered, let reason = shared.settings.access.reason(answer) {
+            metadata[.error] = "\(reason)"
+        }
         return metadata
     }
 }

@@ -33,8 +33,21 @@ protocol ProviderAccess: Sendable {
     /// What an answer with a status means.
     func verdict(_ answer: PushAnswer, in attempt: AttemptContext) -> Verdict
 
+    /// What the provider's last words on a connection mean for a request that it did not process there.
+    ///
+    /// - Parameters:
+    ///   - words: GOAWAY's debug data.
+    ///   - attempt: the circumstances of the attempt.
+    /// - Returns: nil where they mean nothing more than that it was not processed.
+    func verdict(onGoodbye words: [UInt8], in attempt: AttemptContext) -> Verdict?
+
     /// What the provider gives as its reason, in its own words, safe to log; nil if it gives none.
     func reason(_ answer: PushAnswer) -> String?
+}
+
+extension ProviderAccess {
+    /// Nothing more: only APNs is known to say why it ends a connection.
+    func verdict(onGoodbye words: [UInt8], in attempt: AttemptContext) -> Verdict? { nil }
 }
 
 /// What a request proves its sender with.

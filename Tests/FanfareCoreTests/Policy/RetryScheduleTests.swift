@@ -80,6 +80,12 @@ struct RetryScheduleTests {
         #expect(run.end == .exhausted)
     }
 
+    @Test func whatIsHeldBackWaitsAndNeverCounts() {
+        let run = waits(after: Verdict(.retryingNotProcessed, .holdBack(.credential)), limit: 300)
+        #expect(run.waits.prefix(6) == Self.backoff.prefix(6))
+        #expect(run.end == nil && run.waits.last == 15 * Self.minute)
+    }
+
     @Test func whatWasNotSentNeverCountsAndEndsByTimeAlone() {
         let verdict = Verdict(fate: .notSent, atMostOnce: true)
         let run = waits(after: verdict, limit: 300)

@@ -25,6 +25,36 @@ struct RefusalTests {
         }
     }
 
+    /// APNs ends the connection instead of answering, and has processed nothing: nothing has to be lost.
+    @Test func aSenderThatIsRefusedByGoawayIsStoppedAndLosesNothing() async throws {
+        let log = try await Flow.run { flow in
+            try await flow.sandbox.setFaults(
+                #"[{"match": {"token": "^a9"}, "do": "goaway", "debug": {"reason": "BadCertificateEnvironment"}}]"#
+            )
+            try await flow.emitRefused(users: 1...40, tokens: "a9")
+            // What both connections had warmed up with, and the probe after five seconds.
+            try await flow.until(
+                """
+                SELECT count(*) >= 3 FROM fanfare.deliveries
+                WHERE event_type = 'refused' AND outcome = 'retrying' AND reason = 'not_processed'
+                """,
+                seconds: 40
+            )
+            try await flow.reachesAnotherProvider()
+            let asked = try await flow.received(by: "a9").count
+            #expect((3...4).contains(asked), "\(asked) of 40 pushes were tried")
+            try await flow.sandbox.setFaults("[]")
+            try await flow.until(
+                "SELECT count(*) = 40 FROM fanfare.deliveries WHERE event_type = 'refused' AND outcome = 'accepted'",
+                seconds: 60
+            )
+            let lost = try await flow.sql { try $0.connection.number("SELECT count(*) \(Self.rejected)") }
+            #expect(lost == 0)
+        }
+        let told = log.filter { $0.contains("the provider refuses this configuration") }
+        #expect(!told.isEmpty && told.allSatisfy { $0.contains("BadCertificateEnvironment") }, "\(told)")
+    }
+
     @Test func aTopicThatIsRefusedStopsNoOther() async throws {
         let log = try await Flow.run { flow in
             try await flow.sandbox.setFaults(
