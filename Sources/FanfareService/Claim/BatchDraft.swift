@@ -217,9 +217,8 @@ struct BatchDraft {
     }
 
     private func timeToLive(of event: EventRow) -> Microseconds? {
-        let ofEvent = event.ttlSeconds.map { Microseconds($0 * Double(Micros.second)) }
         let ofRule = rule.compiled.definition.ttl.map { $0.seconds * Micros.second }
-        guard let ofEvent else { return ofRule }
+        guard let ofEvent = event.ttl else { return ofRule }
         return min(ofEvent, ofRule ?? ofEvent)
     }
 

@@ -115,7 +115,7 @@ extension EventRow {
             eventType: type,
             eventKey: key,
             payload: (try? JSONValue(parsing: payload))?.objectValue ?? JSONObject(),
-            expiration: ttl.map { (createdAt.microseconds + $0) / Micros.second },
+            expiration: ttl.map { Deadline(createdAt: createdAt.microseconds, ttl: $0).at / Micros.second },
             now: now / Micros.second,
             time: createdAt.microseconds / Micros.second
         )

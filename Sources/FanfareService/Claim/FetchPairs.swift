@@ -94,6 +94,16 @@ struct EventRow {
     /// The event's own time to live in seconds.
     let ttlSeconds: Double?
     let payload: String
+
+    /// The event's own time to live, from 0 to the longest that a rule can say; nil if it has none.
+    ///
+    /// An interval can be longer than microseconds can count, and since PostgreSQL 17 without end.
+    var ttl: Microseconds? {
+        guard let ttlSeconds else { return nil }
+        // What is no number goes with what is too long.
+        guard ttlSeconds < Double(TimeSpan.limit.seconds) else { return TimeSpan.limit.seconds * Micros.second }
+        return Microseconds(max(ttlSeconds, 0) * Double(Micros.second))
+    }
 }
 
 /// The events of one day, by id.

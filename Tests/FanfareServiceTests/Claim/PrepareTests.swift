@@ -164,3 +164,26 @@ struct PrepareTests {
         #expect(first.pairs[0].deliveryID.count == 36)
     }
 }
+
+struct EventTimeToLiveTests {
+    @Test(
+        arguments: [
+            (nil, nil), (1.5, 1_500_000), (0, 0), (-1, 0), (-Double.infinity, 0),
+            (Double.infinity, 315_360_000_000_000),
+            (Double.nan, 315_360_000_000_000), (1e300, 315_360_000_000_000), (315_360_000, 315_360_000_000_000),
+        ] as [(Double?, Microseconds?)]
+    )
+    func isBounded(seconds: Double?, expected: Microseconds?) {
+        let event = EventRow(
+            id: 1,
+            type: "e",
+            key: nil,
+            createdAt: Timestamp(microseconds: 0),
+            plannedAt: Timestamp(microseconds: 0),
+            ttlSeconds: seconds,
+            payload: "{}"
+        )
+        #expect(event.ttl == expected)
+        #expect(event.renderContext(ttl: event.ttl, now: 0).expiration == expected.map { $0 / Micros.second })
+    }
+}

@@ -1,3 +1,4 @@
+import FanfareCore
 import PostgresClient
 import TestKit
 import Testing
@@ -16,6 +17,20 @@ struct PoisonTests {
     @Test func aTimeToLiveBeyondTheCalendar() throws {
         let world = try World()
         try expectRefusal(in: world) { try world.emit("e", #"{"u": "u"}"#, ttl: "170000000 years") }
+    }
+
+    /// Planning passes these: the rule's is shorter, or the sum is still within the calendar.
+    @Test(arguments: [("170000000 years", #""ttl": "1h""#), ("292240 years", "")])
+    func aTimeToLiveBeyondMicroseconds(ttl: String, rule more: String) throws {
+        let world = try World()
+        try world.device("aa", user: "u")
+        try world.rule("r", event: "e", to: #"{"users": "$.u"}"#, more)
+        let event = try world.emit("e", #"{"u": "u"}"#, ttl: ttl)
+        try world.plan()
+        #expect(try world.fate(event) == "planned")
+        let one = try #require(try world.prepare(try world.claim()).first)
+        #expect(one.batch.pairs.count == 1 && one.decided.isEmpty)
+        #expect(one.batch.variants.first?.push[header: "apns-expiration"] != nil)
     }
 
     @Test func aJSONPathBomb() throws {
