@@ -22,7 +22,8 @@ extension APNSContent {
         result.append((APNSHeaders.pushType, type.rawValue))
         let priority = headers[APNSHeaders.priority]?.template.literal
         result.append((APNSHeaders.priority, priority ?? type.defaultPriority))
-        if let expiration = try expiration(type, scope) { result.append((APNSHeaders.expiration, expiration)) }
+        let expiration = try expiration(type, scope)
+        if let expiration { result.append((APNSHeaders.expiration, expiration)) }
         let collapseTemplate = collapse ?? headers[APNSHeaders.collapseID]?.template
         if let collapse = try value(APNSHeaders.collapseID, collapseTemplate, scope) {
             result.append((APNSHeaders.collapseID, collapse))
@@ -31,7 +32,13 @@ extension APNSContent {
         guard bytes.count <= type.payloadLimit else {
             throw .tooLarge(bytes: bytes.count, limit: type.payloadLimit)
         }
-        return RenderedPush(headers: result, body: bytes, bodySuffix: [], deliveryHeader: .apnsID)
+        return RenderedPush(
+            headers: result,
+            body: bytes,
+            bodySuffix: [],
+            deliveryHeader: .apnsID,
+            endsAt: end(expiration, scope)
+        )
     }
 
     /// Renders headers and body for a broadcast channel (Apple, "Sending broadcast push notification requests to APNs").
@@ -45,15 +52,22 @@ extension APNSContent {
         let type = APNSPushType.liveactivity
         let priority = headers[APNSHeaders.priority]?.template.literal ?? type.defaultPriority
         // Required; 0, deliver now or never, is all that a channel without storage takes.
+        let expiration = try expiration(type, scope) ?? "0"
         let result: [(name: String, value: String)] = [
             (APNSHeaders.channelID, channel), (APNSHeaders.pushType, type.rawValue), (APNSHeaders.priority, priority),
-            (APNSHeaders.expiration, try expiration(type, scope) ?? "0"),
+            (APNSHeaders.expiration, expiration),
         ]
         let bytes = try body.render(in: scope)
         guard bytes.count <= APNSPushType.broadcastLimit else {
             throw .tooLarge(bytes: bytes.count, limit: APNSPushType.broadcastLimit)
         }
-        return RenderedPush(headers: result, body: bytes, bodySuffix: [], deliveryHeader: .apnsRequestID)
+        return RenderedPush(
+            headers: result,
+            body: bytes,
+            bodySuffix: [],
+            deliveryHeader: .apnsRequestID,
+            endsAt: end(expiration, scope)
+        )
     }
 
     /// The event's deadline, or the header's if that is sooner; a header of 0 (never store) stays.
@@ -63,6 +77,14 @@ extension APNSContent {
         guard let deadline = scope.context.expiration else { return given ?? type.defaultExpiration }
         guard let given, let seconds = Int64(given) else { return String(max(deadline, 0)) }
         return String(min(seconds, max(deadline, 0)))
+    }
+
+    /// When the push ends by its `apns-expiration`; nil where that only repeats the event's deadline.
+    private func end(_ expiration: String?, _ scope: TemplateScope) -> Microseconds? {
+        guard let seconds = expiration.flatMap({ Int64($0) }) else { return nil }
+        if seconds == 0 { return scope.context.end(ofLifetime: 0) }
+        if let deadline = scope.context.expiration, deadline <= seconds { return nil }
+        return seconds.multipliedClamping(by: Micros.second)
     }
 
     private func value(

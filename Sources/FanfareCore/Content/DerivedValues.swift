@@ -8,6 +8,8 @@ struct DerivedValues: Sendable {
     var expiration: Int64?
     /// How long it may still be delivered, in seconds, at least 0.
     var secondsLeft: Int64?
+    /// What is left of the duration that the message gives itself, as FCM writes it.
+    var givenDuration: String?
 }
 
 /// A place in a body for one of the ``DerivedValues``; always a JSON string.
@@ -20,6 +22,8 @@ enum DerivedValue: Sendable {
     case secondsLeft
     /// Seconds with their unit, as FCM writes them.
     case duration
+    /// What is left of the message's own duration.
+    case givenDuration
 
     /// The text that stands there; empty where the value is not known, which templates see to.
     func text(_ values: DerivedValues) -> String {
@@ -29,6 +33,7 @@ enum DerivedValue: Sendable {
         case .expiration: values.expiration.map { String($0) } ?? ""
         case .secondsLeft: values.secondsLeft.map { String(min($0, WebPushHeaders.timeToLiveLimit)) } ?? ""
         case .duration: values.secondsLeft.map { "\(min($0, FCMSchema.timeToLiveLimit))s" } ?? ""
+        case .givenDuration: values.givenDuration ?? ""
         }
     }
 }

@@ -7,6 +7,8 @@ struct FCMContent: Sendable {
 
     private let withDeadline: BadgedBody
     private let withoutDeadline: BadgedBody
+    /// What the rule gives as `android.ttl`; the bodies have a place for what is left of it.
+    private let timeToLive: ContentNode?
     let usesDevice: Bool
 
     /// Compiles the content.
@@ -21,11 +23,15 @@ struct FCMContent: Sendable {
         for part in parts.dropFirst() { node = overlaid(node, with: part.node) }
         guard hasContent(node) else { return nil }
         try check(node, path: parts[parts.count - 1].path)
-        let settled = rule.collapse == nil ? node : collapsing(node)
+        let place = ["android", "ttl"]
+        let given = node[place].flatMap { $0.removesMember ? nil : $0 }
+        let counting = given == nil ? node : node.setting(place[...], to: .derived(.givenDuration))
+        let settled = rule.collapse == nil ? counting : collapsing(counting)
         let badges = rule.badgeSQL == nil ? [] : badgePlaces(node)
         return FCMContent(
             withDeadline: BadgedBody(expiring(settled), badgeAt: badges),
             withoutDeadline: BadgedBody(settled, badgeAt: badges),
+            timeToLive: given,
             usesDevice: node.usesDevice
         )
     }
@@ -36,6 +42,13 @@ struct FCMContent: Sendable {
     /// - Returns: what every device of the variant gets.
     /// - Throws: `RenderProblem` if a name is missing or the payload is too large.
     func render(in scope: TemplateScope) throws(RenderProblem) -> RenderedPush {
+        var scope = scope
+        let given = try givenDuration(scope)
+        let lifetime = given.flatMap { Self.seconds($0) }
+        scope.derived.givenDuration = given
+        if let lifetime, scope.context.secondsSpent > 0 {
+            scope.derived.givenDuration = "\(max(lifetime.subtractingClamping(scope.context.secondsSpent), 0))s"
+        }
         let template = scope.derived.secondsLeft == nil ? withoutDeadline : withDeadline
         var body = try template.render(in: scope, after: Self.opening)
         let message = body[Self.opening.count...]
@@ -46,7 +59,29 @@ struct FCMContent: Sendable {
         }
         // A message with content has members, so what is inserted follows a comma.
         body[body.count - 1] = UInt8(ascii: ",")
-        return RenderedPush(headers: [], body: body, bodySuffix: Self.closing, deliveryHeader: nil)
+        let context = scope.context
+        return RenderedPush(
+            headers: [],
+            body: body,
+            bodySuffix: Self.closing,
+            deliveryHeader: nil,
+            endsAt: lifetime.flatMap { context.end(ofLifetime: $0) }
+        )
+    }
+
+    /// The rule's own `android.ttl`, as it is sent at first.
+    private func givenDuration(_ scope: TemplateScope) throws(RenderProblem) -> String? {
+        switch timeToLive {
+        case .literal(let value)?: return value.stringValue
+        case .text(let template)?, .value(let template)?: return try template.text(in: scope)
+        default: return nil
+        }
+    }
+
+    /// The whole seconds of `3600s` or `3.5s`, cut off as FCM does; nil for what a template gave and FCM will refuse.
+    private static func seconds(_ duration: String) -> Int64? {
+        guard duration.hasSuffix("s"), let seconds = Double(duration.dropLast()), seconds >= 0 else { return nil }
+        return Int64(exactly: seconds.rounded(.down))
     }
 
     /// Whether there is anything to deliver, on whichever platform.

@@ -9,6 +9,11 @@ public struct RenderedPush: Sendable {
     public let bodySuffix: [UInt8]
     /// The header that each delivery fills with its own identity; nil if there is none.
     public let deliveryHeader: DeliveryHeader?
+    /// When it ends by what the message itself gives for the provider (wall clock).
+    ///
+    /// That is `apns-expiration`, or `TTL` or `android.ttl` after the event's creation, or ``Deadline/nowOrNever`` after it
+    /// where the provider is to store nothing. Nil if only the `ttl` of event and rule gives an end, or nothing does.
+    public let endsAt: Microseconds?
 
     /// The value of a header.
     ///
@@ -27,5 +32,19 @@ public struct RenderedPush: Sendable {
             return headers
         }
         return headers + [("x-wns-cache-policy", timeToLive == "0" ? "no-cache" : "cache")]
+    }
+}
+
+extension RenderContext {
+    /// When a push ends whose message gives the provider some seconds.
+    ///
+    /// - Parameter seconds: how long it may be stored; 0 for not at all, which leaves the time for retries to the `ttl` of
+    ///   event and rule where there is one.
+    /// - Returns: microseconds since 1970; nil if nothing follows from it.
+    func end(ofLifetime seconds: Int64) -> Microseconds? {
+        guard let time else { return nil }
+        if seconds > 0 { return time.addingClamping(seconds).multipliedClamping(by: Micros.second) }
+        guard expiration == nil else { return nil }
+        return time.multipliedClamping(by: Micros.second).addingClamping(Deadline.nowOrNever)
     }
 }

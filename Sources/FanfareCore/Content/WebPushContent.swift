@@ -55,7 +55,8 @@ struct WebPushContent: Sendable {
     /// - Returns: what every device of the variant gets, once encrypted for it.
     /// - Throws: `RenderProblem` if a name is missing, a header value cannot be sent or the body is too large.
     func render(in scope: TemplateScope) throws(RenderProblem) -> RenderedPush {
-        var result = [(name: WebPushHeaders.timeToLive, value: String(try timeToLive(scope)))]
+        let given = try headers.text(WebPushHeaders.timeToLive, in: scope).flatMap { Int64($0) }
+        var result = [(name: WebPushHeaders.timeToLive, value: String(timeToLive(given, scope)))]
         result.append((WebPushHeaders.urgency, try headers.text(WebPushHeaders.urgency, in: scope) ?? urgency))
         let topic = try headers.text(WebPushHeaders.topic, in: scope) ?? scope.derived.collapseTopic
         if let topic { result.append((WebPushHeaders.topic, topic)) }
@@ -70,16 +71,17 @@ struct WebPushContent: Sendable {
             headers: result,
             body: bytes,
             bodySuffix: [],
-            deliveryHeader: topic == nil ? .topic : nil
+            deliveryHeader: topic == nil ? .topic : nil,
+            endsAt: given.flatMap { scope.context.end(ofLifetime: $0) }
         )
     }
 
-    /// What is left of the event's time, or the header's if that is shorter.
-    private func timeToLive(_ scope: TemplateScope) throws(RenderProblem) -> Int64 {
-        let given = try headers.text(WebPushHeaders.timeToLive, in: scope).flatMap { Int64($0) }
-        let left = scope.derived.secondsLeft
-        let seconds = min(given ?? .max, left ?? .max)
-        return seconds == .max ? WebPushHeaders.defaultTimeToLive : min(seconds, WebPushHeaders.timeToLiveLimit)
+    /// What is left of the event's time, or of the header's if that is less; of a day where neither says a time.
+    private func timeToLive(_ given: Int64?, _ scope: TemplateScope) -> Int64 {
+        let left: Int64 = scope.derived.secondsLeft ?? .max
+        let own = given ?? (left == .max ? WebPushHeaders.defaultTimeToLive : .max)
+        let ownLeft = max(own.subtractingClamping(scope.context.secondsSpent), 0)
+        return min(ownLeft, left, WebPushHeaders.timeToLiveLimit)
     }
 
     /// What one message says, in the order in which it is merged.

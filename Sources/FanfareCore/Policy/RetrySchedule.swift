@@ -4,9 +4,13 @@ public struct Deadline: Equatable, Sendable {
     public let at: Microseconds
     /// What is recorded from then on.
     public let outcome: Outcome
+    /// When the message ends by what it says itself (wall clock); nil if it says nothing.
+    public let messageEndsAt: Microseconds?
 
     /// How long Fanfare tries where no `ttl` is given (CONTRACTS.md 3).
     public static let patience: Microseconds = 24 * Micros.hour
+    /// How long after the event a push is tried again that the provider is to deliver now or never, where no `ttl` is given.
+    public static let nowOrNever: Microseconds = 30 * Micros.second
 
     /// The deadline of a pair.
     ///
@@ -14,9 +18,29 @@ public struct Deadline: Equatable, Sendable {
     ///   - createdAt: when the event was emitted (wall clock).
     ///   - ttl: the shorter of the event's and the rule's; nil where neither has one, and then the pair ends as
     ///     `exhausted` after ``patience`` instead of `expired`.
-    public init(createdAt: Microseconds, ttl: Microseconds?) {
+    ///   - messageEndsAt: ``RenderedPush/endsAt`` of what is sent.
+    public init(createdAt: Microseconds, ttl: Microseconds?, messageEndsAt: Microseconds? = nil) {
         at = createdAt.addingClamping(ttl ?? Self.patience)
         outcome = ttl == nil ? .exhausted : .expired
+        self.messageEndsAt = messageEndsAt
+    }
+
+    private init(endOf messageEndsAt: Microseconds) {
+        at = messageEndsAt
+        outcome = .expired
+        self.messageEndsAt = messageEndsAt
+    }
+
+    /// What counts for an attempt.
+    ///
+    /// The end that the message itself gives tells the provider how long to keep it, not Fanfare when to begin: it binds
+    /// neither the first attempt, whenever its turn comes, nor repeats at once, only what had to wait after a failure.
+    ///
+    /// - Parameter history: what was tried before that attempt.
+    /// - Returns: the sooner of the two ends where both count.
+    public func binding(_ history: RetryHistory) -> Deadline {
+        guard history.waits > 0, let messageEndsAt, messageEndsAt < at else { return self }
+        return Deadline(endOf: messageEndsAt)
     }
 }
 
@@ -88,7 +112,8 @@ public struct RetrySchedule: Equatable, Sendable {
             wait = retry.floor.addingClamping(Int64(Double(retry.floor) * 0.1 * clampedUnit(random)))
         }
         let at = now.addingClamping(wait)
-        return at < deadline.at ? .again(at: at, outcome: verdict.outcome, history: next) : .final(deadline.outcome)
+        let end = deadline.binding(next)
+        return at < end.at ? .again(at: at, outcome: verdict.outcome, history: next) : .final(end.outcome)
     }
 
     /// Whether the next attempt is made at once; counts it among the free repeats where it is one.

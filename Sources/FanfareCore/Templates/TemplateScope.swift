@@ -17,6 +17,8 @@ public struct RenderContext: Sendable {
     public var now: Int64?
     /// When the event was emitted, in seconds since 1970: `{{event.time}}`.
     public var time: Int64?
+    /// How many seconds of the time that the message itself gives are over; 0 for all attempts but those that had to wait.
+    public var secondsSpent: Int64
 
     /// Describes an event.
     ///
@@ -28,6 +30,7 @@ public struct RenderContext: Sendable {
     ///   - expiration: until when it may be delivered, in seconds since 1970.
     ///   - now: when it is rendered, in seconds since 1970.
     ///   - time: when it was emitted, in seconds since 1970.
+    ///   - secondsSpent: what a retry takes off the time that the message itself gives.
     public init(
         eventID: EventID,
         eventType: String,
@@ -35,7 +38,8 @@ public struct RenderContext: Sendable {
         payload: JSONObject,
         expiration: Int64? = nil,
         now: Int64? = nil,
-        time: Int64? = nil
+        time: Int64? = nil,
+        secondsSpent: Int64 = 0
     ) {
         self.eventID = eventID
         self.eventType = eventType
@@ -44,6 +48,7 @@ public struct RenderContext: Sendable {
         self.expiration = expiration
         self.now = now
         self.time = time
+        self.secondsSpent = secondsSpent
     }
 }
 

@@ -138,7 +138,7 @@ struct BatchDraft {
         guard let event = events[eventID] else {
             return PairResult(position: Int32(position), outcome: .expired)
         }
-        let context = event.renderContext(ttl: timeToLive(of: event), now: now)
+        let context = event.renderContext(ttl: timeToLive(of: event), now: now, history: batch.history)
         do throws(RenderProblem) {
             let native = try audience.target(context)
             let push = try rule.compiled.render(context, to: native)
@@ -222,8 +222,12 @@ struct BatchDraft {
         return min(ofEvent, ofRule ?? ofEvent)
     }
 
-    private func deadline(of event: EventRow) -> Deadline {
-        Deadline(createdAt: event.createdAt.microseconds, ttl: timeToLive(of: event))
+    private func deadline(of event: EventRow, messageEndsAt: Microseconds? = nil) -> Deadline {
+        Deadline(
+            createdAt: event.createdAt.microseconds,
+            ttl: timeToLive(of: event),
+            messageEndsAt: messageEndsAt
+        )
     }
 
     private mutating func render(_ event: EventRow, for device: DeviceRow, id: Int64) -> Rendered {
@@ -249,7 +253,7 @@ struct BatchDraft {
     ) -> Rendered {
         do throws(RenderProblem) {
             let push = try rule.compiled.render(
-                event.renderContext(ttl: timeToLive(of: event), now: now),
+                event.renderContext(ttl: timeToLive(of: event), now: now, history: batch.history),
                 platform: provider,
                 kind: DeviceKind(rawValue: device.kind) ?? .device,
                 locale: key.locale,
@@ -270,7 +274,7 @@ struct BatchDraft {
                 event: event,
                 push: push,
                 body: PushBody(push.body, suffix: push.bodySuffix),
-                deadline: deadline(of: event)
+                deadline: deadline(of: event, messageEndsAt: push.endsAt).binding(batch.history)
             )
         )
         return Int32(variants.count - 1)

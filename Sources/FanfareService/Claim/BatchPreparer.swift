@@ -108,8 +108,9 @@ extension EventRow {
     /// - Parameters:
     ///   - ttl: the time to live that counts; nil if there is none.
     ///   - now: the time by the database, in microseconds since 1970.
+    ///   - history: what was tried before for the pairs it is rendered for.
     /// - Returns: the context, with an empty payload where it is no object.
-    func renderContext(ttl: Microseconds?, now: Microseconds) -> RenderContext {
+    func renderContext(ttl: Microseconds?, now: Microseconds, history: RetryHistory = .none) -> RenderContext {
         RenderContext(
             eventID: EventID(rawValue: id),
             eventType: type,
@@ -117,7 +118,8 @@ extension EventRow {
             payload: (try? JSONValue(parsing: payload))?.objectValue ?? JSONObject(),
             expiration: ttl.map { Deadline(createdAt: createdAt.microseconds, ttl: $0).at / Micros.second },
             now: now / Micros.second,
-            time: createdAt.microseconds / Micros.second
+            time: createdAt.microseconds / Micros.second,
+            secondsSpent: history.waits > 0 ? max(now - createdAt.microseconds, 0) / Micros.second : 0
         )
     }
 }

@@ -75,6 +75,23 @@ struct APNSPushTypeTests {
         #expect(push[header: "apns-expiration"] == expected)
     }
 
+    /// Emitted at 1,000 s: the header's end counts where it is sooner than the event's, and 0 where that has none.
+    @Test(
+        arguments: [
+            (.device, nil, nil, nil), (.device, nil, 2000, nil), (.device, "0", nil, 1030), (.device, "0", 2000, nil),
+            (.device, "1500", nil, 1500), (.device, "1500", 2000, 1500), (.device, "2500", 2000, nil),
+            (.voip, nil, nil, 1030), (.voip, nil, 2000, nil), (.voip, "1500", nil, 1500),
+            (.pushToTalk, nil, nil, 1030), (.pushToTalk, nil, 2000, nil),
+        ] as [(DeviceKind, String?, Int64?, Int64?)]
+    )
+    func retriesEndWithTheHeader(kind: DeviceKind, header: String?, deadline: Int64?, expected: Int64?) throws {
+        let headers = header.map { ["apns-expiration": .string($0)] as JSONValue } ?? [:]
+        var context = event(expiration: deadline)
+        context.time = 1000
+        let push = try source(kind, headers: headers).push(.apns, context, kind: kind)
+        #expect(push.endsAt == expected.map { $0 * Micros.second })
+    }
+
     @Test func pushToTalkIsNeverStored() {
         let found = problem(source(.pushToTalk, headers: ["apns-expiration": "60"]))
         #expect(found?.reason == #"only "0" goes with push type pushtotalk"#)

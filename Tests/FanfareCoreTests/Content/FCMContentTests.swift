@@ -92,6 +92,25 @@ struct FCMContentTests {
         #expect(message["webpush"]?["headers"]?["TTL"] == .string(seconds))
     }
 
+    /// Emitted at 1,000 s.
+    @Test(
+        arguments: [
+            ("3600s", 0, "3600s", 4600), ("3600s", 600, "3000s", 4600), ("3.5s", 0, "3.5s", 1003),
+            ("3.5s", 2, "1s", 1003), ("3.5s", 9, "0s", 1003), ("0s", 0, "0s", 1030), ("{{t}}", 0, "90s", 1090),
+            ("{{t}}", 60, "30s", 1090), ("{{bad}}", 60, "soon", nil),
+        ] as [(String, Int64, String, Int64?)]
+    )
+    func aRetryGetsWhatIsLeft(given: String, spent: Int64, expected: String, end: Int64?) throws {
+        let source = rule(message: note.setting("android", to: ["ttl": .string(given)]))
+        var context = event(["t": "90s", "bad": "soon"])
+        (context.time, context.secondsSpent) = (1000, spent)
+        let push = try source.push(.fcm, context)
+        #expect(try push.request(to: .token("t"))["message"]?["android"] == ["ttl": .string(expected)])
+        #expect(push.endsAt == end.map { $0 * Micros.second })
+        context.expiration = 2000
+        #expect(try source.push(.fcm, context).endsAt == (given == "0s" ? nil : push.endsAt))
+    }
+
     @Test func withoutTheTimeOfRenderingNothingIsSaid() throws {
         #expect(try rule(message: note).message(event(expiration: 1_800_000_000)) == note)
     }

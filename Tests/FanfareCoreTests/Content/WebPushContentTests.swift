@@ -55,6 +55,23 @@ struct WebPushContentTests {
         #expect(try source.push(.webpush, context)[header: "ttl"] == expected)
     }
 
+    /// Emitted at 1,000 s.
+    @Test(
+        arguments: [
+            ("60", nil, 0, "60", 1060), ("60", nil, 20, "40", 1060), ("60", nil, 90, "0", 1060),
+            ("60", 30, 20, "30", 1060), ("0", nil, 5, "0", 1030), ("0", 30, 5, "0", nil),
+            (nil, nil, 400, "86000", nil), (nil, 30, 400, "30", nil),
+        ] as [(String?, Int64?, Int64, String, Int64?)]
+    )
+    func aRetryGetsWhatIsLeft(header: String?, left: Int64?, spent: Int64, expected: String, end: Int64?) throws {
+        let headers = header.map { ["TTL": .string($0)] as JSONValue } ?? [:]
+        var context = left.map { event(secondsLeft: $0) } ?? event()
+        (context.time, context.secondsSpent) = (1000, spent)
+        let push = try rule(message: note.setting("webpush", to: ["headers": headers])).push(.webpush, context)
+        #expect(push[header: "ttl"] == expected)
+        #expect(push.endsAt == end.map { $0 * Micros.second })
+    }
+
     @Test(
         arguments: [
             (nil, nil, "normal"), ("NORMAL", nil, "normal"), ("HIGH", nil, "high"), ("high", nil, "high"),

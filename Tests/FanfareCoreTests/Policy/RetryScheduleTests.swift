@@ -152,6 +152,25 @@ struct RetryScheduleTests {
         )
     }
 
+    @Test func theMessagesOwnEndBindsWhatHadToWait() {
+        let own = Deadline(createdAt: now, ttl: nil, messageEndsAt: now + 30 * Micros.second)
+        let schedule = RetrySchedule()
+        let waited = RetryHistory(attempts: 1, waits: 1)
+        let soon = schedule.decide(unavailable, history: .none, deadline: own, now: now, random: 0.5)
+        #expect(soon == .again(at: now + Micros.second, outcome: .retryingUnavailable, history: waited))
+        #expect(own.binding(waited).at == now + 30 * Micros.second && own.binding(waited).outcome == .expired)
+        let late = now + 40 * Micros.second
+        let refused = schedule.decide(unavailable, history: .none, deadline: own, now: late, random: 0.5)
+        #expect(refused == .final(.expired))
+        // Its turn may come late, and what is repeated at once is no later than that.
+        #expect(own.binding(.none) == own)
+        let resent = RetryHistory(attempts: 1, marks: .resent)
+        let atOnce = schedule.decide(lost, history: .none, deadline: own, now: late, random: 0.5)
+        #expect(atOnce == .again(at: late, outcome: .retryingAnswerLost, history: resent))
+        let shorter = Deadline(createdAt: now, ttl: Micros.second, messageEndsAt: now + 30 * Micros.second)
+        #expect(shorter.binding(waited) == shorter)
+    }
+
     @Test func withoutATtlAPairEndsAsExhaustedAfterADay() {
         #expect(far == Deadline(createdAt: now, ttl: nil) && far.at == now + 24 * Micros.hour)
         #expect(far.outcome == .exhausted)

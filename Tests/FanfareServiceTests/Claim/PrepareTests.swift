@@ -80,6 +80,24 @@ struct PrepareTests {
         #expect(outcomes == [events[0]: .exhausted, events[1]: .expired, events[2]: .expired])
     }
 
+    @Test func aRetryEndsWithTheTimeThatItsMessageGives() throws {
+        try world.device("aa10", user: "u", "kind => 'voip'")
+        let message = #""message": {"apns": {"payload": {"aps": {}, "call": "c"}}}"#
+        try world.rule("r", event: "e", to: #"{"users": "$.u", "kind": "voip"}"#, message)
+        try world.emit("e", #"{"u": "u"}"#)
+        try world.plan()
+        try world.connection.execute("UPDATE fanfare.event_log SET created_at = created_at - interval '50 s'")
+        let first = try prepared().batch
+        let now = world.context.lease.databaseNow
+        #expect(first.variants[0].push[header: "apns-expiration"] == "0")
+        #expect(ActiveBatch(first).decision(first.pairs[0], now: now) == nil, "its turn may come late")
+        _ = try world.connection.run(Rescue(dead: 1))
+        let waited = RetryHistory(attempts: 1, waits: 1).encoded
+        try world.connection.execute("UPDATE fanfare.batches SET attempt = 2, history = \(waited)")
+        let second = try prepared().batch
+        #expect(ActiveBatch(second).decision(second.pairs[0], now: now) == .expired)
+    }
+
     @Test func whatIsCancelledIsNotSent() throws {
         try world.device("aa10", user: "u")
         try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
