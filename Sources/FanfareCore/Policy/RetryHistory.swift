@@ -21,7 +21,7 @@ public struct RetryHistory: Equatable, Hashable, Sendable {
         public static let otherConnection = Marks(rawValue: 4)
         /// Sent, or being sent, to the other APNs environment than the one stored with the device.
         public static let otherEnvironment = Marks(rawValue: 8)
-        /// Tried again though an evidence older than its registration called it gone.
+        /// Tried again because its registration is newer than what called it gone, or than the attempt in its environment.
         public static let registeredLater = Marks(rawValue: 16)
     }
 

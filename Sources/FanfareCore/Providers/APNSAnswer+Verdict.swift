@@ -86,6 +86,10 @@ extension APNSAnswer {
         guard context.history.marks.contains(.otherEnvironment) else {
             return Verdict(.retryingOtherEnvironment, .tryOtherEnvironment)
         }
+        if let plannedAt = context.plannedAt, context.registeredAt > plannedAt {
+            // The device's own environment may have been asked about the token before this one.
+            return Verdict(.apnsBadDeviceToken, .final)
+        }
         // A registration after the token was read is not what was judged.
         return Verdict(
             .goneAPNSBadDeviceToken,

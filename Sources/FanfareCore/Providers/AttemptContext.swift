@@ -6,6 +6,10 @@ public struct AttemptContext: Equatable, Sendable {
     public let registeredAt: Microseconds
     /// When the answer came (wall clock).
     public let answeredAt: Microseconds
+    /// When the pair was planned, so before its first attempt (wall clock); nil if that is not known.
+    ///
+    /// A device registered later may hold another token now than earlier attempts were made with.
+    public let plannedAt: Microseconds?
 
     /// The circumstances of an attempt.
     ///
@@ -13,9 +17,16 @@ public struct AttemptContext: Equatable, Sendable {
     ///   - history: what was tried before for this pair.
     ///   - registeredAt: the device's `registered_at`, wall clock.
     ///   - answeredAt: when the answer came, wall clock.
-    public init(history: RetryHistory = .none, registeredAt: Microseconds, answeredAt: Microseconds) {
+    ///   - plannedAt: when the pair was planned, wall clock.
+    public init(
+        history: RetryHistory = .none,
+        registeredAt: Microseconds,
+        answeredAt: Microseconds,
+        plannedAt: Microseconds? = nil
+    ) {
         self.history = history
         self.registeredAt = registeredAt
         self.answeredAt = answeredAt
+        self.plannedAt = plannedAt
     }
 }

@@ -121,9 +121,8 @@ struct BatchDraft {
         guard let token = device.token, device.isEnabled, let event = events[eventID] else {
             return PairResult(position: Int32(position), outcome: .disabled)
         }
-        if device.target != batch.target && !batch.history.marks.contains(.otherEnvironment) {
-            // Registered for the other environment since it was planned.
-            let again = FollowUp.again(at: now, history: batch.history, target: device.target)
+        if device.target != batch.target, let history = historyAtHome(device, event) {
+            let again = FollowUp.again(at: now, history: history, target: device.target)
             return PairResult(position: Int32(position), outcome: .retryingOtherEnvironment, followUp: again)
         }
         guard let address = address(of: device, token: token) else {
@@ -131,6 +130,18 @@ struct BatchDraft {
         }
         let rendered = render(event, for: device, id: batch.deviceIDs[position])
         return add(position, rendered, token: token, address: address, registeredAt: device.registeredAt.microseconds)
+    }
+
+    /// With which history a device of the other target is sent to there; nil if it is this one's turn to be tried.
+    private func historyAtHome(_ device: DeviceRow, _ event: EventRow) -> RetryHistory? {
+        // Registered for the other environment since it was planned.
+        guard batch.history.marks.contains(.otherEnvironment) else { return batch.history }
+        // Its own environment may have been asked about another token, and is asked again, once.
+        guard device.registeredAt > event.plannedAt, !batch.history.marks.contains(.registeredLater) else { return nil }
+        var history = batch.history
+        history.marks.remove(.otherEnvironment)
+        history.marks.insert(.registeredLater)
+        return history
     }
 
     /// Decides the one request for an audience that the provider keeps: there is no device.
@@ -223,11 +234,7 @@ struct BatchDraft {
     }
 
     private func deadline(of event: EventRow, messageEndsAt: Microseconds? = nil) -> Deadline {
-        Deadline(
-            createdAt: event.createdAt.microseconds,
-            ttl: timeToLive(of: event),
-            messageEndsAt: messageEndsAt
-        )
+        Deadline(createdAt: event.createdAt.microseconds, ttl: timeToLive(of: event), messageEndsAt: messageEndsAt)
     }
 
     private mutating func render(_ event: EventRow, for device: DeviceRow, id: Int64) -> Rendered {

@@ -104,7 +104,8 @@ struct AnswerJudge {
         AttemptContext(
             history: batch.claimed.history,
             registeredAt: pair.registeredAt,
-            answeredAt: context.lease.databaseNow
+            answeredAt: context.lease.databaseNow,
+            plannedAt: batch.variants[Int(pair.variant)].event.plannedAt.microseconds
         )
     }
 

@@ -127,6 +127,18 @@ struct APNSTokenVerdictTests {
         #expect(prunes(second) == PruneEvidence(strength: .weak, registeredUpTo: 1000 * Micros.second))
     }
 
+    @Test func aTokenRegisteredAfterThePlanWasNotTriedAtHome() {
+        let planned = 1000 * Micros.second
+        for marks in [[.otherEnvironment], [.otherEnvironment, .registeredLater]] as [RetryHistory.Marks] {
+            let rotated = context(marks, registeredAt: planned + 1, plannedAt: planned)
+            #expect(verdict(.badDeviceToken, in: rotated) == Verdict(.apnsBadDeviceToken, .final))
+            let same = context(marks, registeredAt: planned, plannedAt: planned)
+            #expect(verdict(.badDeviceToken, in: same).outcome == .goneAPNSBadDeviceToken)
+        }
+        let first = context(registeredAt: planned + 1, plannedAt: planned)
+        #expect(verdict(.badDeviceToken, in: first).disposition == .tryOtherEnvironment)
+    }
+
     @Test(arguments: [
         APNSReason.badEnvironmentKeyIdInToken, .invalidProviderToken, .badCertificateEnvironment, .topicDisallowed,
         .forbidden, .missingProviderToken, .missingTopic,

@@ -4,12 +4,14 @@ import Testing
 /// A device registered at 1,000 s, answered at 2,000 s.
 func context(
     _ marks: RetryHistory.Marks = [],
-    registeredAt: Microseconds = 1000 * Micros.second
+    registeredAt: Microseconds = 1000 * Micros.second,
+    plannedAt: Microseconds? = nil
 ) -> AttemptContext {
     AttemptContext(
         history: RetryHistory(marks: marks),
         registeredAt: registeredAt,
-        answeredAt: 2000 * Micros.second
+        answeredAt: 2000 * Micros.second,
+        plannedAt: plannedAt
     )
 }
 

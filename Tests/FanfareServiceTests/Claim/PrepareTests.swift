@@ -61,6 +61,38 @@ struct PrepareTests {
         #expect(one.batch.pairs.isEmpty)
     }
 
+    @Test func aTokenRotatedBetweenTheEnvironmentsIsTriedInItsOwnFirst() throws {
+        for token in ["aa10", "bb10"] { try world.device(token, user: "u") }
+        let home = try #require(try world.connection.text("SELECT DISTINCT target_id FROM fanfare.devices"))
+        try world.device("cc10", user: "other", "environment => 'sandbox'")
+        try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
+        try world.emit("e", #"{"u": "u"}"#)
+        try world.plan()
+        func retried(after history: RetryHistory) throws -> BatchPreparer.Prepared {
+            try world.connection.execute(
+                """
+                UPDATE fanfare.batches SET attempt = 2, history = \(history.encoded), owner = NULL, lease_token = NULL,
+                    target_id = (SELECT target_id FROM fanfare.devices WHERE token = 'cc10')
+                """
+            )
+            return try #require(try world.prepare(try world.claim()).first)
+        }
+        try world.connection.execute("SELECT fanfare.register_device('shop', 'apns', 'dd10', 'u', replaces => 'aa10')")
+        let one = try retried(after: RetryHistory(attempts: 1, marks: .otherEnvironment))
+        #expect(one.batch.pairs.map(\.token) == ["bb10"])
+        #expect(one.decided.map(\.outcome) == [.retryingOtherEnvironment])
+        guard case .again(_, let history, let target)? = one.decided.first?.followUp else {
+            Issue.record("no attempt in its own environment")
+            return
+        }
+        #expect(String(target) == home)
+        #expect(history == RetryHistory(attempts: 1, marks: .registeredLater))
+        // That one is refused too: the other environment's turn has come.
+        let marks: RetryHistory.Marks = [.otherEnvironment, .registeredLater]
+        let again = try retried(after: RetryHistory(attempts: 2, marks: marks))
+        #expect(Set(again.batch.pairs.map(\.token)) == ["dd10", "bb10"] && again.decided.isEmpty)
+    }
+
     @Test func anEventPastItsTimeIsNotSent() throws {
         try world.device("aa10", user: "u")
         try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
