@@ -15,6 +15,7 @@ final class OAuthTokens: Sendable {
     private struct State {
         var current: Credential?
         var expiresAt: Microseconds = 0
+        var renewsAt: Microseconds = 0
         var isFetching = false
         var isWanted = false
         var fetchedAt: Microseconds = 0
@@ -25,7 +26,7 @@ final class OAuthTokens: Sendable {
     /// What the token endpoint answers; other members are of no interest.
     private struct Answer: Decodable {
         let accessToken: String
-        let expiresIn: Int64?
+        let expiresIn: Double?
 
         enum CodingKeys: String, CodingKey {
             case accessToken = "access_token"
@@ -33,10 +34,8 @@ final class OAuthTokens: Sendable {
         }
     }
 
-    /// Before its end a token is renewed: a tenth of Google's hour.
-    private static let margin = 6 * Micros.minute
     /// A token younger than this that is called expired is not renewed at once: the account or a clock is wrong.
-    private static let leastAge = 10 * Micros.second
+    private static let leastAge = AccessTokenTimes.leastPause
     private static let longestPause = 60 * Micros.second
 
     private let account: ServiceAccount
@@ -67,7 +66,7 @@ final class OAuthTokens: Sendable {
     func current(at now: Microseconds) -> Credential? {
         let (credential, mustFetch) = state.withLock { state in
             let isValid = now < state.expiresAt
-            let isDue = state.isWanted || now >= state.expiresAt - Self.margin
+            let isDue = state.isWanted || now >= state.renewsAt
             guard isDue, !state.isFetching, now >= state.nextFetchAt else {
                 return (isValid ? state.current : nil, false)
             }
@@ -100,13 +99,17 @@ final class OAuthTokens: Sendable {
     private func fetch() {
         let start = Clocks.steady
         do {
-            let (token, lifetime) = try request()
+            let answer = try request()
+            let end = Clocks.steady
+            let times = AccessTokenTimes(asked: start, answered: end, expiresIn: answer.expiresIn)
             state.withLock { state in
                 let generation = (state.current?.generation ?? 0) + 1
                 state = State(
-                    current: Credential(authorization: "Bearer " + token, generation: generation),
-                    expiresAt: start + lifetime,
-                    fetchedAt: start
+                    current: Credential(authorization: "Bearer " + answer.accessToken, generation: generation),
+                    expiresAt: times.expiresAt,
+                    renewsAt: times.renewsAt,
+                    fetchedAt: end,
+                    nextFetchAt: times.nextFetchAt
                 )
             }
         } catch {
@@ -124,7 +127,7 @@ final class OAuthTokens: Sendable {
         }
     }
 
-    private func request() throws -> (token: String, lifetime: Microseconds) {
+    private func request() throws -> Answer {
         let answer = try SingleRequest(tokenFor: account, from: url, caFile: caFile, proxy: proxy).send()
         guard answer.status == 200 else {
             let said = answer.status == 0 ? answer.detail : "\(answer.status) \(OAuthError(answer.body).words)"
@@ -133,7 +136,7 @@ final class OAuthTokens: Sendable {
         guard let read = try? JSONDecoder().decode(Answer.self, from: Data(answer.body)) else {
             throw TokenProblem(description: "\(url.origin) answered 200 without an access token")
         }
-        return (read.accessToken, Microseconds(read.expiresIn ?? 3600) * Micros.second)
+        return read
     }
 }
 
