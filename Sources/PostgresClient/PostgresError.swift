@@ -91,15 +91,20 @@ extension PostgresError {
     /// Whether the connection is of no more use: open another one.
     public var isConnectionLost: Bool { code == .connectionLost || code == .connectionFailed }
 
+    /// Whether the server takes no writes (25006), as a standby does, and an old primary that came back as one.
+    ///
+    /// Lasts as long as the connection: another one may lead to the primary.
+    public var isReadOnly: Bool { sqlState == "25006" }
+
     /// Whether the same statement may succeed later although nothing about its data changes.
     ///
     /// True for 55P03 (lock not available), 40001 and 40P01 (serialization, deadlock), class 53 (resources), 57P01 to
-    /// 57P05 (shutdown, crash, starting up), a lost connection, and a failed connect for which the server gave no
-    /// SQLSTATE. False for a refused login, and for 57014: a statement that ran into `statement_timeout` may do so
-    /// because of its data, so the caller decides; see ``isCancelled``.
+    /// 57P05 (shutdown, crash, starting up), 25006 (``isReadOnly``), a lost connection, and a failed connect for which the
+    /// server gave no SQLSTATE. False for a refused login, and for 57014: a statement that ran into `statement_timeout` may
+    /// do so because of its data, so the caller decides; see ``isCancelled``.
     public var isTransient: Bool {
         guard let sqlState else { return isConnectionLost }
-        if code == .connectionLost { return true }
+        if code == .connectionLost || isReadOnly { return true }
         return ["55P03", "40001", "40P01"].contains(sqlState) || sqlState.hasPrefix("53") || sqlState.hasPrefix("57P0")
     }
 

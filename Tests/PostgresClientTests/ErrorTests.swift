@@ -106,6 +106,7 @@ struct ErrorTests {
 
     @Test(arguments: [
         ("55P03", true), ("40001", true), ("40P01", true), ("53300", true), ("57P01", true), ("57P03", true),
+        ("25006", true), ("25P02", false),
         ("57014", false), ("22P02", false), ("23505", false), ("42P01", false), ("28P01", false),
     ])
     func transienceGoesBySQLState(_ sqlState: String, _ isTransient: Bool) {

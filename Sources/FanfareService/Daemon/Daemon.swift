@@ -148,6 +148,12 @@ extension DaemonError {
                 "\(error)",
                 hint: "GRANT fanfare_daemon to the role that Fanfare connects as."
             )
+        case "25006":
+            self.init(
+                .configuration,
+                "this database takes no writes, as a standby does",
+                hint: "Connect to its primary."
+            )
         case let state? where state.hasPrefix("28") || state.hasPrefix("3D"):
             self.init(.configuration, "\(error)", hint: "Look at database.url and database.password_file.")
         default:

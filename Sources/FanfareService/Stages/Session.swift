@@ -37,7 +37,8 @@ final class Session {
     ///
     /// - Parameters:
     ///   - opened: called on every new connection before the work.
-    ///   - work: what to do. An error of it is logged and returned as nil; a lost connection is opened anew next time.
+    ///   - work: what to do. An error of it is logged and returned as nil; a connection that is lost, or that leads to a
+    ///     server that takes no writes, is opened anew next time.
     /// - Returns: what `work` returned, or nil after an error or when told to stop; the caller just tries again.
     func attempt<Result>(
         opened: (PostgresConnection) throws(PostgresError) -> Void = { _ in },
@@ -76,13 +77,19 @@ final class Session {
     }
 
     private func noteFailure(_ error: PostgresError) {
-        if connection?.isClosed ?? true || error.isConnectionLost { close() }
+        // After a failover a standby answers like the primary that it was, and would for ever.
+        if connection?.isClosed ?? true || error.isConnectionLost || error.isReadOnly { close() }
         guard !stop.isStopped else { return }
         let wait = backoff.next(random: Clocks.unitRandom)
-        logger.warning(
-            "database statement failed",
-            metadata: .init([.error: "\(error)", .retryMilliseconds: "\(wait / Micros.millisecond)"])
-        )
+        let metadata = Logger.Metadata([.error: "\(error)", .retryMilliseconds: "\(wait / Micros.millisecond)"])
+        if error.isReadOnly {
+            logger.warning(
+                "the database takes no writes, as a standby does; database.url must lead to the primary",
+                metadata: metadata
+            )
+        } else {
+            logger.warning("database statement failed", metadata: metadata)
+        }
         stopped.wait(timeout: .microseconds(wait))
     }
 }

@@ -77,4 +77,19 @@ struct PoisonTests {
         try world.plan()
         #expect(try world.fate(event) == "planned")
     }
+
+    @Test func aDatabaseThatTakesNoWritesMarksNobody() throws {
+        let world = try World()
+        try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
+        let event = try world.emit("e", #"{"u": "u"}"#)
+        try world.connection.execute("SET default_transaction_read_only = on")
+        let error = #expect(throws: PostgresError.self) { try world.plan() }
+        #expect(error?.isReadOnly == true)
+        // Promoted between the round and what would mark its set, the same server would take the mark.
+        #expect(error?.isDataError == false)
+        try world.connection.execute("SET default_transaction_read_only = off")
+        #expect(try world.connection.number("SELECT count(*) FROM fanfare.outbox_slow") == 0)
+        try world.plan()
+        #expect(try world.fate(event) == "planned")
+    }
 }

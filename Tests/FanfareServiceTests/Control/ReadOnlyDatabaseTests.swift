@@ -1,0 +1,48 @@
+import PostgresClient
+import TestKit
+import Testing
+
+@testable import FanfareService
+
+/// A server that takes no writes any more, as an old primary does that came back as a standby.
+@Suite(.database)
+struct ReadOnlyDatabaseTests {
+    @Test func aSessionThatMayNotWriteBeginsAnew() throws {
+        let context = try World().context
+        let session = Session(context.database.promptQueue("writer"), of: context, stop: StopSignal())
+        defer { session.close() }
+        // A default of the database or the role would change nothing: sessions pin theirs.
+        let isReadOnly = session.attempt { connection throws(PostgresError) in
+            try connection.execute("SET default_transaction_read_only = on")
+            return true
+        }
+        #expect(isReadOnly == true)
+        #expect(emit(in: session) == nil && session.generation == 1)
+        #expect(emit(in: session) == true && session.generation == 2)
+    }
+
+    @Test func anotherErrorKeepsTheSession() throws {
+        let context = try World().context
+        let session = Session(context.database.promptQueue("writer"), of: context, stop: StopSignal())
+        defer { session.close() }
+        let divided = session.attempt { connection throws(PostgresError) in
+            try connection.execute("SELECT 1 / 0")
+            return true
+        }
+        #expect(divided == nil)
+        #expect(emit(in: session) == true && session.generation == 1)
+    }
+
+    @Test func commandsSayWhereToConnect() {
+        let refusal = PostgresError(.server, sqlState: "25006", message: "cannot execute INSERT")
+        let error = DaemonError(databaseError: refusal)
+        #expect(error.kind == .configuration && error.hint == "Connect to its primary.")
+    }
+
+    private func emit(in session: Session) -> Bool? {
+        session.attempt { connection throws(PostgresError) in
+            try connection.execute("SELECT fanfare.emit('e')")
+            return true
+        }
+    }
+}
