@@ -33,12 +33,15 @@ final class Planner: Stage {
         var loop = PlannerLoop(context: context)
         while !stopping.isStopped {
             context.pulses.beat(name)
+            // After any error: a lock that the same connection took twice would outlive its release, and whoever holds the
+            // drainer's keeps all emitters from waking anybody.
+            session.close()
             let wait = session.attempt { connection throws(PostgresError) in
                 loop = PlannerLoop(context: context)
                 return try loop.begin(on: connection)
             }
             guard var wait else { continue }
-            // One session's life: its floor and its locks go with it.
+            // One connection's life: its floor and its locks go with it.
             while !stopping.isStopped {
                 let rang = wake.wait(timeout: wait)
                 guard !stopping.isStopped else { break }

@@ -1,0 +1,43 @@
+import PostgresClient
+import TestKit
+import Testing
+import Threading
+
+@testable import FanfareService
+
+/// What a planner leaves to others when something goes wrong.
+@Suite(.database)
+struct PlannerTests {
+    /// Whether one planner sleeps and none says that it drains, by the advisory locks.
+    private static let isAsleep = """
+        SELECT count(*) FILTER (WHERE objid = 2) = 1 AND count(*) FILTER (WHERE objid = 1) = 0
+        FROM pg_locks AS l JOIN pg_database AS d ON d.oid = l.database
+        WHERE d.datname = current_database() AND l.locktype = 'advisory' AND l.classid = 1178685254 AND l.granted
+        """
+
+    @Test func afterAnErrorNobodyIsTakenToDrain() throws {
+        let world = try World()
+        try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
+        let event = try world.emit("e", #"{"u": "u"}"#)
+        // The first round fails as one does that waited too long for a lock, the connection stays as it is.
+        try world.connection.execute(
+            """
+            CREATE SEQUENCE public.rounds;
+            CREATE FUNCTION public.fail_once() RETURNS trigger LANGUAGE plpgsql AS $$
+            BEGIN
+                IF nextval('public.rounds') = 1 THEN RAISE 'not now' USING ERRCODE = '55P03'; END IF;
+                RETURN OLD;
+            END $$;
+            CREATE TRIGGER fail_once BEFORE DELETE ON fanfare.outbox FOR EACH ROW EXECUTE FUNCTION public.fail_once();
+            """
+        )
+        let planner = Planner(context: world.context, wake: world.context.bells.plan)
+        let thread = WorkerThread.start(name: "planner") { planner.run() }
+        defer {
+            planner.stop()
+            thread.join()
+        }
+        try world.connection.waitUntil("SELECT fate = 'planned' FROM fanfare.events WHERE id = \(event)")
+        try world.connection.waitUntil(Self.isAsleep)
+    }
+}
