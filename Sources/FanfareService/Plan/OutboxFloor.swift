@@ -2,7 +2,8 @@
 ///
 /// A **pass** is rounds until one finds fewer events than its limit. When it ends, what was open or not begun at the
 /// snapshot of its first round is all that the next pass has to look at: exact with commits out of order, and no
-/// slower under somebody's old snapshot.
+/// slower under somebody's old snapshot. What another session had locked meanwhile is the exception, should that one
+/// never commit: ``PlannerLoop/sweepInterval``.
 struct OutboxFloor: Equatable {
     /// Transactions that were open at the last pass's snapshot.
     var open: [String] = []

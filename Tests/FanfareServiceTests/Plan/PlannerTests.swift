@@ -40,4 +40,27 @@ struct PlannerTests {
         try world.connection.waitUntil("SELECT fate = 'planned' FROM fanfare.events WHERE id = \(event)")
         try world.connection.waitUntil(Self.isAsleep)
     }
+
+    @Test func whatADeadPlannerHadTakenIsFoundBelowTheFloor() throws {
+        let world = try World()
+        try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
+        let event = try world.emit("e", #"{"u": "u"}"#)
+        let other = try World().connection
+        try other.execute("BEGIN")
+        let parts = try other.run(PlanRound(floor: OutboxFloor(), limit: 10, batchSize: 10))
+        #expect(PlanRoundSummary(parts).taken == 1)
+        // Passes the event by, which is locked, and moves its floor past it.
+        var loop = PlannerLoop(context: world.context)
+        loop.sweepInterval = .max
+        _ = try loop.begin(on: world.connection)
+        _ = try world.connection.query("SELECT pg_terminate_backend($1::int)", "\(other.backendPID)")
+        try world.connection.waitUntil(
+            "SELECT NOT EXISTS (SELECT FROM pg_stat_activity WHERE pid = \(other.backendPID))"
+        )
+        _ = try loop.wakeUp(wasNotified: false, on: world.connection)
+        #expect(try world.fate(event) == "waiting", "the floor is a floor")
+        loop.sweepInterval = 0
+        _ = try loop.wakeUp(wasNotified: false, on: world.connection)
+        #expect(try world.fate(event) == "planned")
+    }
 }
