@@ -144,7 +144,7 @@ final class Claimer: Stage {
     /// Marks batches that promise at most once as attempted, and hands them to the senders, as far as W has room.
     private func passOnHeld(_ work: inout Work, on connection: PostgresConnection) throws(PostgresError) {
         guard !work.held.isEmpty else { return }
-        context.windows.whenReleased { [bell = context.bells.claim] in bell.ring() }
+        context.windows.whenReleased(for: name) { [bell = context.bells.claim] in bell.ring() }
         while let (held, window) = work.held.next(in: context.windows) {
             let batch = held.prepared.batch
             let isOurs: Bool

@@ -74,6 +74,7 @@ final class Sender: Stage {
             transport: transport,
             writer: writer
         )
+        desk.name = name
         desk.whenBlocked = { [weak self] in self?.wake() }
         while let batches = inbox.take(timeout: .zero) {
             context.pulses.beat(name)

@@ -86,7 +86,7 @@ extension SenderDesk {
         guard wanted > 0 else { return nil }
         let granted = context.budget.acquire(wanted, for: key, lane: queue.lane)
         guard granted > 0 else {
-            if !isBlocked { context.budget.whenReleased(whenBlocked) }
+            if !isBlocked { context.budget.whenReleased(for: name, whenBlocked) }
             isBlocked = true
             return nil
         }

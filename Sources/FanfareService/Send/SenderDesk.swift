@@ -37,6 +37,8 @@ struct SenderDesk {
     /// The first deadline to come of what is in flight, in database time.
     var nextDeadline = Microseconds.max
     private var breakerWord = "closed"
+    /// Its thread's.
+    var name = ""
     /// Wakes this thread's poll; registered where W is used up.
     var whenBlocked: @Sendable () -> Void = {}
 

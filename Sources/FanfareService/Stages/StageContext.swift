@@ -187,7 +187,7 @@ final class CancelIndex: Sendable {
 /// W, and who waits for a part of it.
 final class BudgetKeeper: Sendable {
     private let budget: Locked<UnrecordedBudget<ProviderKey>>
-    private let waiting = Locked<[@Sendable () -> Void]>([])
+    private let waiting = Locked<[String: @Sendable () -> Void]>([:])
 
     init(capacity: Int) {
         budget = Locked(UnrecordedBudget(capacity: capacity))
@@ -229,15 +229,19 @@ final class BudgetKeeper: Sendable {
             for (share, count) in slots { budget.release(count, for: share.key, lane: share.lane) }
         }
         let wakers = waiting.withLock { waiting in
-            defer { waiting = [] }
+            defer { waiting = [:] }
             return waiting
         }
-        for wake in wakers { wake() }
+        for wake in wakers.values { wake() }
     }
 
     /// Runs a closure at the next release.
-    func whenReleased(_ wake: @escaping @Sendable () -> Void) {
-        waiting.withLock { $0.append(wake) }
+    ///
+    /// - Parameters:
+    ///   - waiter: who waits; looks again and again, and has one closure at a time, the last.
+    ///   - wake: what wakes it.
+    func whenReleased(for waiter: String, _ wake: @escaping @Sendable () -> Void) {
+        waiting.withLock { $0[waiter] = wake }
     }
 
     /// Half of W: a quarter of it answered makes a checkpoint due.

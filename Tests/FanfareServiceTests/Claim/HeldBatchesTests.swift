@@ -2,6 +2,7 @@ import FanfareCore
 import PostgresClient
 import TestKit
 import Testing
+import Threading
 
 @testable import FanfareService
 
@@ -73,5 +74,21 @@ struct HeldBatchesTests {
         #expect(first.map(\.window) == [1] && held.all.count == 2)
         windows.release([first[0].batch.share: 1])
         #expect(drain(&held, windows).count == 1)
+    }
+
+    @Test func whoWaitsForRoomIsWokenOnceHoweverOftenItLooked() {
+        let windows = BudgetKeeper(capacity: 8)
+        let share = BudgetShare(key: ProviderKey(app: "shop", provider: "apns"), lane: .normal)
+        let woken = Locked<[String]>([])
+        for _ in 0..<3 {
+            for waiter in ["claimer", "sender"] {
+                windows.whenReleased(for: waiter) { woken.withLock { $0.append(waiter) } }
+            }
+        }
+        #expect(windows.acquireWhole(2, for: share) == 2)
+        windows.release([share: 1])
+        #expect(woken.withLock { $0.sorted() } == ["claimer", "sender"])
+        windows.release([share: 1])
+        #expect(woken.withLock { $0.count } == 2, "who waits on asks again")
     }
 }
