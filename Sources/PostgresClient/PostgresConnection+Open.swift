@@ -8,15 +8,16 @@ extension PostgresConnection {
     ///   - stop: ends the attempt when raised, and is taken down.
     /// - Returns: a session for the calling thread.
     /// - Throws: `connectionFailed`, with the server's SQLSTATE if it answered; `cancelled` when stopped; `server` if it
-    ///   refuses one of the settings.
+    ///   refuses one of the settings; what the options' password throws.
     public static func open(
         _ options: PostgresOptions,
         stop: WakeSignal? = nil
     ) throws(PostgresError) -> PostgresConnection {
         try checkSyntax(of: options.url)
+        let pairs = try options.keywords()
         // A null entry ends both lists.
-        let keywords = options.keywords.map { Optional($0.0) } + [nil]
-        let values = options.keywords.map { Optional($0.1) } + [nil]
+        let keywords = pairs.map { Optional($0.0) } + [nil]
+        let values = pairs.map { Optional($0.1) } + [nil]
         let started = unsafe withCStrings(keywords) { keywords in
             unsafe withCStrings(values) { values in unsafe PQconnectStartParams(keywords, values, 1) }
         }

@@ -4,8 +4,10 @@ public struct PostgresOptions: Sendable {
     ///
     /// May hold a password; it appears in no error.
     public var url: String
-    /// Used instead of one in the URL, `PGPASSWORD` or the password file.
-    public var password: String?
+    /// Asked at each connect for the password, which is used instead of one in the URL, `PGPASSWORD` or libpq's own file.
+    ///
+    /// What it throws is why the connect failed.
+    public var password: (@Sendable () throws(PostgresError) -> String)?
     /// Shown in `pg_stat_activity`, unless the URL sets another.
     public var applicationName: String
     /// For all addresses together, from name to authenticated; looking up a host name is not interrupted by it.
@@ -27,7 +29,7 @@ public struct PostgresOptions: Sendable {
     ///
     /// - Parameters:
     ///   - url: as libpq takes it.
-    ///   - password: instead of one in the URL.
+    ///   - password: asked at each connect for one to use instead of one in the URL.
     ///   - applicationName: for `pg_stat_activity`.
     ///   - connectTimeout: limit of the whole connect.
     ///   - keepalives: whether TCP keepalives are sent.
@@ -36,7 +38,7 @@ public struct PostgresOptions: Sendable {
     ///   - session: settings to pin.
     public init(
         url: String,
-        password: String? = nil,
+        password: (@Sendable () throws(PostgresError) -> String)? = nil,
         applicationName: String = "fanfare",
         connectTimeout: Duration = .seconds(10),
         keepalives: Bool = true,
@@ -55,7 +57,10 @@ public struct PostgresOptions: Sendable {
     }
 
     /// libpq's keywords in rising precedence: what comes after the URL overrides it.
-    var keywords: [(String, String)] {
+    ///
+    /// - Returns: names and values, for one connect.
+    /// - Throws: why there is no password.
+    func keywords() throws(PostgresError) -> [(String, String)] {
         var pairs = [("fallback_application_name", applicationName)]
         if keepalives {
             pairs += [("keepalives", "1"), ("keepalives_idle", "10"), ("keepalives_interval", "3")]
@@ -65,7 +70,7 @@ public struct PostgresOptions: Sendable {
             pairs.append(("tcp_user_timeout", String(tcpUserTimeout.milliseconds)))
         }
         pairs += [("dbname", url), ("client_encoding", "UTF8")]
-        if let password { pairs.append(("password", password)) }
+        if let password { try pairs.append(("password", password())) }
         return pairs
     }
 }

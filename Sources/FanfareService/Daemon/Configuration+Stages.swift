@@ -2,17 +2,30 @@ internal import Foundation
 internal import PostgresClient
 
 extension Configuration {
-    /// How to connect, with the password file read.
+    /// How to connect; the password file is read at each connect, since passwords change while a daemon runs.
+    ///
+    /// - Parameter environment: variables of the process, for `CREDENTIALS_DIRECTORY`.
+    /// - Returns: options without session settings.
+    /// - Throws: ``DaemonError`` for a password file that cannot be read now.
     func postgresOptions(environment: [String: String]) throws(DaemonError) -> PostgresOptions {
-        var password: String?
-        if let file = database.passwordFile {
+        var options = PostgresOptions(url: database.url.connectionString)
+        guard let file = database.passwordFile else { return options }
+        let read = { @Sendable () throws(ConfigurationError) -> String in
+            try SecretFile(environment: environment).password(at: file, for: "database.password_file")
+        }
+        do throws(ConfigurationError) {
+            _ = try read()
+        } catch {
+            throw DaemonError(.configuration, "\(error)", hint: "")
+        }
+        options.password = { () throws(PostgresError) -> String in
             do throws(ConfigurationError) {
-                password = try SecretFile(environment: environment).password(at: file, for: "database.password_file")
+                return try read()
             } catch {
-                throw DaemonError(.configuration, "\(error)", hint: "")
+                throw PostgresError(.connectionFailed, message: "\(error)")
             }
         }
-        return PostgresOptions(url: database.url.connectionString, password: password)
+        return options
     }
 }
 
