@@ -1,4 +1,5 @@
 internal import CPostgres
+internal import Glibc
 
 extension PostgresConnection {
     /// Connects, authenticates and pins the session's settings.
@@ -39,30 +40,41 @@ extension PostgresConnection {
         defer { _ = unsafe PQsetErrorVerbosity(handle, PQERRORS_DEFAULT) }
         guard unsafe PQstatus(handle) != CONNECTION_BAD else { throw unsafe connectFailure(handle) }
         let deadline = ContinuousClock.now + options.connectTimeout
+        var silent: [String] = []
         // The protocol of PQconnectPoll: before the first call, act as if it had asked to write.
         var progress = PGRES_POLLING_WRITING
         while progress != PGRES_POLLING_OK {
+            // One wait for each address: whatever its outcome, the step after it leaves this state or the address.
+            let isOpening = unsafe PQstatus(handle) == CONNECTION_STARTED
             let wait = SocketWait(
                 socket: unsafe PQsocket(handle),
                 abandon: abandonment,
                 wake: stop,
-                deadline: deadline
+                deadline: isOpening ? min(deadline, ContinuousClock.now + options.addressTimeout) : deadline
             )
             let writing = progress == PGRES_POLLING_WRITING
             switch wait(writing: writing, reading: !writing) {
             case .ready: break
             case .woken, .abandoned:
                 throw PostgresError(.cancelled, message: "connecting was stopped")
+            case .timedOut where isOpening && ContinuousClock.now < deadline:
+                silent.append(unsafe place(handle))
+                // libpq leaves an address after an error only: its socket's connect ends in one now.
+                unsafe shutdown(PQsocket(handle), Int32(SHUT_RDWR))
             case .timedOut:
-                throw PostgresError(
-                    .connectionFailed,
-                    message: "no connection to \(unsafe place(handle)) within \(options.connectTimeout)",
-                    hint: "Check host and port of the database URL, and that the server accepts connections there."
-                )
+                throw unsafe silence(handle)
             }
             progress = unsafe PQconnectPoll(handle)
-            guard progress != PGRES_POLLING_FAILED else { throw unsafe connectFailure(handle) }
+            guard progress != PGRES_POLLING_FAILED else { throw unsafe connectFailure(handle, silent: silent) }
         }
+    }
+
+    private func silence(_ handle: OpaquePointer) -> PostgresError {
+        PostgresError(
+            .connectionFailed,
+            message: "no connection to \(unsafe place(handle)) within \(options.connectTimeout)",
+            hint: "Check host and port of the database URL, and that the server accepts connections there."
+        )
     }
 
     /// Sets all settings in one round trip and sees who answers.
@@ -108,7 +120,7 @@ extension PostgresConnection {
     }
 
     /// The error of a failed connect, from libpq's verbose message: `…failed: FATAL:  3D000: database … LOCATION: …`.
-    private func connectFailure(_ handle: OpaquePointer) -> PostgresError {
+    private func connectFailure(_ handle: OpaquePointer, silent: [String] = []) -> PostgresError {
         var message = unsafe String(cString: PQerrorMessage(handle))
         if let password = unsafe PQpass(handle).map({ unsafe String(cString: $0) }), !password.isEmpty {
             message = message.split(separator: password, omittingEmptySubsequences: false).joined(separator: "…")
@@ -120,6 +132,12 @@ extension PostgresConnection {
             sqlState = String(match.1)
             message.replaceSubrange(match.range, with: ": ")
         }
-        return PostgresError(.connectionFailed, sqlState: sqlState, message: message)
+        let places = silent.joined(separator: "; ")
+        return PostgresError(
+            .connectionFailed,
+            sqlState: sqlState,
+            message: message,
+            hint: silent.isEmpty ? nil : "No answer within \(options.addressTimeout), and left therefore: \(places)."
+        )
     }
 }

@@ -12,6 +12,11 @@ public struct PostgresOptions: Sendable {
     public var applicationName: String
     /// For all addresses together, from name to authenticated; looking up a host name is not interrupted by it.
     public var connectTimeout: Duration
+    /// How long one address may take to accept the connection; then the next one is tried, of the same name or of the next
+    /// host in the URL.
+    ///
+    /// A server that accepts and then says nothing has all of `connectTimeout`: no other is tried after it.
+    public var addressTimeout: Duration
     /// TCP keepalives at 10 s of silence, three probes 3 s apart; without them a cut link stays unnoticed for ever.
     public var keepalives: Bool
     /// How long sent data may stay unacknowledged before the link counts as cut; nil leaves it to the kernel.
@@ -32,6 +37,7 @@ public struct PostgresOptions: Sendable {
     ///   - password: asked at each connect for one to use instead of one in the URL.
     ///   - applicationName: for `pg_stat_activity`.
     ///   - connectTimeout: limit of the whole connect.
+    ///   - addressTimeout: limit for one address to accept it; the default leaves room for three.
     ///   - keepalives: whether TCP keepalives are sent.
     ///   - tcpUserTimeout: limit for unacknowledged data.
     ///   - responseTimeout: limit for an answer; nil for none.
@@ -41,6 +47,7 @@ public struct PostgresOptions: Sendable {
         password: (@Sendable () throws(PostgresError) -> String)? = nil,
         applicationName: String = "fanfare",
         connectTimeout: Duration = .seconds(10),
+        addressTimeout: Duration = .seconds(4),
         keepalives: Bool = true,
         tcpUserTimeout: Duration? = .seconds(10),
         responseTimeout: Duration? = nil,
@@ -50,6 +57,7 @@ public struct PostgresOptions: Sendable {
         self.password = password
         self.applicationName = applicationName
         self.connectTimeout = connectTimeout
+        self.addressTimeout = addressTimeout
         self.keepalives = keepalives
         self.tcpUserTimeout = tcpUserTimeout
         self.responseTimeout = responseTimeout
