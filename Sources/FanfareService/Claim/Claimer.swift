@@ -41,7 +41,7 @@ final class Claimer: Stage {
                 context.bells.claim.wait(timeout: .milliseconds(200))
                 continue
             }
-            let wait = session.attempt(opened: { _ throws(PostgresError) in work.floors = ClaimFloors() }) {
+            let wait = session.attempt(opened: { _ throws(PostgresError) in work.began() }) {
                 connection throws(PostgresError) in
                 try giveBack(&work.left, owner: owner, on: connection)
                 try settle(&work.doubts, on: connection)
@@ -63,6 +63,13 @@ final class Claimer: Stage {
         var held = HeldBatches()
         var doubts = DoubtfulClaims()
         var leaseToken = Int64.random(in: 1..<Int64.max / 2)
+
+        /// The session has a new connection.
+        mutating func began() {
+            floors = ClaimFloors()
+            // It only reads, and so would never notice that it is on a standby that nothing reaches any more.
+            badges.close()
+        }
     }
 
     /// Claims and passes on once.
