@@ -88,7 +88,8 @@ extension Devices {
         func run() throws {
             let isChanged = try options.database()
                 .unregister(app: token.app, platform: token.platform, token: token.token)
-            try options.show(["unregistered": .bool(isChanged)], isChanged ? "unregistered" : "no such device is enabled")
+            let text = isChanged ? "unregistered" : "no such device is enabled"
+            try options.show(["unregistered": .bool(isChanged)], text)
         }
     }
 

@@ -82,6 +82,8 @@ struct AnswerJudge {
         }
     }
 
+    private var target: Target { shared.settings.target }
+
     private func judge(_ answer: PushAnswer, pair: PreparedPair, batch: PreparedBatch) -> Verdict {
         let fate: UnansweredFate
         switch answer.fate {
@@ -114,11 +116,9 @@ struct AnswerJudge {
         guard shared.breakers.hold(scope, for: wait, at: Clocks.steady) else { return }
         context.logger.warning(
             "the provider asks this sender to wait",
-            metadata: shared.settings.target.metadata(
-                .init([
-                    .reason: "\(verdict.outcome.reason)", .durationMilliseconds: "\(wait / Micros.millisecond)",
-                ])
-            )
+            metadata: target.metadata([
+                .reason: "\(verdict.outcome.reason)", .durationMilliseconds: "\(wait / Micros.millisecond)",
+            ])
         )
     }
 
@@ -133,12 +133,10 @@ struct AnswerJudge {
             guard !isRenewed, shared.breakers.refused(scope, at: Clocks.steady) else { return }
             context.logger.error(
                 "the provider does not take a fresh credential: look at the key, its ids and this machine's clock",
-                metadata: shared.settings.target.metadata(
-                    .init([.error: "\(shared.settings.access.reason(answer) ?? "\(answer.status)")"])
-                )
+                metadata: target.metadata([.error: "\(shared.settings.access.reason(answer) ?? "\(answer.status)")"])
             )
         } catch {
-            context.logger.error("a provider token could not be signed", metadata: shared.settings.target.metadata(.init([.error: "\(error)"])))
+            context.logger.error("a provider token could not be signed", metadata: target.metadata([.error: "\(error)"]))
         }
     }
 

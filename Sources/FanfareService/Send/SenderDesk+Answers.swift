@@ -22,7 +22,7 @@ extension SenderDesk {
             shared.breakers.update(.provider) { $0.connectFailed(at: now) }
             context.logger.warning(
                 "a provider could not be reached",
-                metadata: shared.settings.target.metadata(.init([.error: "\(state.lastConnectFailure)"]))
+                metadata: target.metadata([.error: "\(state.lastConnectFailure)"])
             )
         }
         failedConnects = state.failedConnectsInARow
@@ -38,7 +38,7 @@ extension SenderDesk {
         guard let first = unanswered.first else { return }
         context.logger.notice(
             "a connection to a provider was lost; what it leaves unanswered is sent once more",
-            metadata: shared.settings.target.metadata(.init([.count: "\(unanswered.count)", .error: "\(first.detail)"]))
+            metadata: target.metadata([.count: "\(unanswered.count)", .error: "\(first.detail)"])
         )
     }
 

@@ -21,6 +21,7 @@ struct SenderDesk {
     let transport: any PushTransport
     let writer: any RequestWriter
     let key: ProviderKey
+    let target: Target
 
     var queues: [SendQueue: [ActiveBatch]] = [:]
     var slots: [Slot?] = []
@@ -54,6 +55,7 @@ struct SenderDesk {
         self.recorder = recorder
         self.transport = transport
         self.writer = writer
+        target = shared.settings.target
         key = ProviderKey(app: shared.settings.target.app, provider: shared.settings.target.platform)
     }
 
@@ -101,12 +103,11 @@ struct SenderDesk {
         let word = shared.breakers.isAnyOpen ? "open" : "closed"
         guard word != breakerWord else { return }
         breakerWord = word
-        let target = shared.settings.target
         context.status.breaker("\(target.app)/\(target.platform)/\(target.environment)", word)
         if word == "open" {
-            context.logger.warning("a provider fails; only probes are sent", metadata: shared.settings.target.metadata([:]))
+            context.logger.warning("a provider fails; only probes are sent", metadata: target.metadata())
         } else {
-            context.logger.notice("a provider works again", metadata: shared.settings.target.metadata([:]))
+            context.logger.notice("a provider works again", metadata: target.metadata())
         }
     }
 }
