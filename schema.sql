@@ -455,7 +455,9 @@ CREATE TABLE IF NOT EXISTS fanfare.event_keys (
     created_at timestamptz NOT NULL,
     PRIMARY KEY (type, key)
 );
-SELECT fanfare.create_index('event_keys_age', $$CREATE INDEX event_keys_age ON fanfare.event_keys USING brin (created_at)$$);
+SELECT fanfare.create_index('event_keys_created', $$CREATE INDEX event_keys_created ON fanfare.event_keys (created_at)$$);
+-- Its predecessor, a BRIN: new keys take the places of forgotten ones, and then every range of blocks holds old and new.
+DROP INDEX IF EXISTS fanfare.event_keys_age;
 
 CREATE TABLE IF NOT EXISTS fanfare.event_fates (
     fate smallint PRIMARY KEY,
@@ -511,6 +513,7 @@ CREATE TABLE IF NOT EXISTS fanfare.cancels (
 SELECT fanfare.create_index('cancels_event', $$CREATE INDEX cancels_event ON fanfare.cancels (event_id) WHERE event_id IS NOT NULL$$);
 SELECT fanfare.create_index('cancels_key', $$CREATE INDEX cancels_key ON fanfare.cancels (type, key) WHERE type IS NOT NULL$$);
 SELECT fanfare.create_index('cancels_xid', $$CREATE INDEX cancels_xid ON fanfare.cancels (xid)$$);
+SELECT fanfare.create_index('cancels_created', $$CREATE INDEX cancels_created ON fanfare.cancels (created_at)$$);
 
 -- The newest event of each (rule, rendered audience, rendered collapse id), for rules that supersede.
 CREATE TABLE IF NOT EXISTS fanfare.collapse_latest (
@@ -518,6 +521,7 @@ CREATE TABLE IF NOT EXISTS fanfare.collapse_latest (
     event_id bigint NOT NULL,
     created_at timestamptz NOT NULL DEFAULT clock_timestamp()
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
+SELECT fanfare.create_index('collapse_latest_created', $$CREATE INDEX collapse_latest_created ON fanfare.collapse_latest (created_at)$$);
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- Batches: the queue and its log

@@ -1,3 +1,4 @@
+internal import FanfareCore
 internal import PostgresClient
 
 /// Where a row lies in its table.
@@ -41,7 +42,7 @@ struct LogLengths: PostgresStatement {
         SELECT d.day::smallint,
             pg_relation_size(to_regclass('fanfare.batch_log_' || to_char(d.day, 'FM00'))) / current_setting('block_size')::bigint
         FROM (
-            SELECT (((clock_timestamp() AT TIME ZONE 'UTC')::date - DATE '2020-01-01') - back) % 32 AS day
+            SELECT (((clock_timestamp() AT TIME ZONE 'UTC')::date - DATE '2020-01-01') - back) % \(EventID.ringDays) AS day
             FROM generate_series(0, 1) AS back
         ) AS d
         """
@@ -94,7 +95,8 @@ struct RetriedPairs: PostgresStatement {
             (SELECT coalesce(sum(cardinality(c.device_ids)), 0)::bigint FROM fanfare.batches AS c WHERE c.parent_id = p.id)
             + (SELECT coalesce(sum(cardinality(c.device_ids)), 0)::bigint FROM fanfare.batch_log AS c
                 WHERE c.parent_id = p.id
-                    AND c.day = ANY (ARRAY[((p.day - 1) % 32)::smallint, (p.day % 32)::smallint, ((p.day + 1) % 32)::smallint]))
+                    AND c.day = ANY (ARRAY[((p.day - 1) % \(EventID.ringDays))::smallint,
+                        (p.day % \(EventID.ringDays))::smallint, ((p.day + 1) % \(EventID.ringDays))::smallint]))
         FROM unnest($1::bigint[], $2::int[]) AS p (id, day)
         """
 

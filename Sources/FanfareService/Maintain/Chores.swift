@@ -4,23 +4,68 @@ internal import PostgresClient
 
 /// What has to be done now and then.
 struct Chores {
+    /// How long one kind of thing is forgotten at a stretch; the rest has time until the next minute.
+    private static let patience = 10 * Micros.second
+
     let context: StageContext
 
-    /// Does all of it once.
+    /// Does all of it once; what fails stops nothing else.
+    ///
+    /// The logs come first: what is over there is a whole day.
+    ///
+    /// - Parameter connection: outside a transaction.
+    /// - Throws: the first failure, after the rest was tried; at once if the connection is lost.
     func run(on connection: PostgresConnection) throws(PostgresError) {
+        let chores: [(PostgresConnection) throws(PostgresError) -> Void] = [
+            keepLogsWithinRetention, foldStats, forgetKeys, forgetCancels, forgetCollapseKeys,
+        ]
+        var failure: PostgresError?
+        for chore in chores {
+            do throws(PostgresError) {
+                try chore(connection)
+            } catch {
+                guard !error.isConnectionLost else { throw error }
+                failure = failure ?? error
+            }
+        }
+        if let failure { throw failure }
+    }
+
+    private func foldStats(on connection: PostgresConnection) throws(PostgresError) {
         _ = try connection.runReturningCount(FoldStats())
-        while try connection.runReturningCount(
-            ForgetKeys(retentionSeconds: context.settings.keyRetentionSeconds)
-        ) == 10_000 {}
-        _ = try connection.runReturningCount(ForgetFacts())
-        for day in Int16(0)..<32 { try keepWithinRetention(day, on: connection) }
+    }
+
+    private func forgetKeys(on connection: PostgresConnection) throws(PostgresError) {
+        try exhaust(ForgetKeys(retentionSeconds: context.settings.keyRetentionSeconds), on: connection)
+    }
+
+    private func forgetCancels(on connection: PostgresConnection) throws(PostgresError) {
+        try exhaust(ForgetCancels(), on: connection)
+    }
+
+    private func forgetCollapseKeys(on connection: PostgresConnection) throws(PostgresError) {
+        try exhaust(ForgetCollapseKeys(), on: connection)
+    }
+
+    /// Forgets until nothing is left to forget.
+    private func exhaust(
+        _ statement: some PostgresStatement,
+        on connection: PostgresConnection
+    ) throws(PostgresError) {
+        let end = Clocks.steady + Self.patience
+        while try connection.runReturningCount(statement) == Forgetting.limit, Clocks.steady < end {}
+    }
+
+    private func keepLogsWithinRetention(on connection: PostgresConnection) throws(PostgresError) {
+        for day in 0..<Int16(EventID.ringDays) { try keepWithinRetention(day, on: connection) }
     }
 
     /// Empties a partition whose days are over.
     ///
     /// A reader in the way costs 200 ms and is tried again in a minute.
     private func keepWithinRetention(_ day: Int16, on connection: PostgresConnection) throws(PostgresError) {
-        guard let seen = try connection.run(RingDayState(day: day)).first, isOver(seen) else { return }
+        let isOver = IsRingDayOver(day: day, retentionDays: context.settings.logRetentionDays)
+        guard try connection.run(isOver).first == true else { return }
         let suffix = (day < 10 ? "0" : "") + String(day)
         do throws(PostgresError) {
             let isEmptied = try connection.transaction { connection throws(PostgresError) in
@@ -31,7 +76,7 @@ struct Chores {
                     """
                 )
                 // Looked at again under the lock: a planner may have written in between.
-                guard let state = try connection.run(RingDayState(day: day)).first, isOver(state) else { return false }
+                guard try connection.run(isOver).first == true else { return false }
                 try connection.execute("TRUNCATE fanfare.event_log_\(suffix), fanfare.batch_log_\(suffix)")
                 return true
             }
@@ -39,10 +84,5 @@ struct Chores {
         } catch {
             guard error.sqlState == "55P03" else { throw error }
         }
-    }
-
-    private func isOver(_ partition: RingPartition) -> Bool {
-        partition.newestDay >= 0 && !partition.isReferredTo
-            && Int(partition.newestDay) < partition.today - context.settings.logRetentionDays
     }
 }

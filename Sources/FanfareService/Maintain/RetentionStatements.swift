@@ -5,7 +5,7 @@ struct FoldStats: PostgresStatement {
     static let name = "fold_stats"
     static let sql = """
         WITH old AS (
-            DELETE FROM fanfare.stats_pending WHERE at < clock_timestamp() - interval '11 minutes'
+            DELETE FROM fanfare.stats_pending WHERE at < statement_timestamp() - interval '11 minutes'
             RETURNING (at AT TIME ZONE 'UTC')::date AS day, rule_version, target_id, outcome, pairs
         )
         INSERT INTO fanfare.stats (day, rule_version, target_id, outcome, pairs)
@@ -14,13 +14,22 @@ struct FoldStats: PostgresStatement {
         """
 }
 
+/// How much is forgotten in one statement.
+enum Forgetting {
+    /// A statement that found as many may have left some.
+    static let limit = 10_000
+}
+
 /// Forgets idempotency keys whose time is over, some at a time.
+///
+/// Oldest first, along the index: `clock_timestamp()` would keep the planner from using one.
 struct ForgetKeys: PostgresStatement {
     static let name = "forget_keys"
     static let sql = """
         DELETE FROM fanfare.event_keys WHERE ctid = ANY (ARRAY(
             SELECT ctid FROM fanfare.event_keys
-            WHERE created_at < clock_timestamp() - $1 * interval '1 second' LIMIT 10000 FOR UPDATE SKIP LOCKED))
+            WHERE created_at < statement_timestamp() - $1 * interval '1 second'
+            ORDER BY created_at LIMIT \(Forgetting.limit) FOR UPDATE SKIP LOCKED))
         """
 
     let retentionSeconds: Int64
@@ -30,54 +39,56 @@ struct ForgetKeys: PostgresStatement {
     }
 }
 
-/// Forgets cancellations and collapse keys that can no longer matter.
-struct ForgetFacts: PostgresStatement {
-    static let name = "forget_facts"
+/// Forgets cancellations that can no longer matter, some at a time.
+struct ForgetCancels: PostgresStatement {
+    static let name = "forget_cancels"
     static let sql = """
-        WITH cancels AS (
-            DELETE FROM fanfare.cancels WHERE created_at < clock_timestamp() - interval '31 days'
-        )
-        DELETE FROM fanfare.collapse_latest WHERE key = ANY (ARRAY(
-            SELECT key FROM fanfare.collapse_latest
-            WHERE created_at < clock_timestamp() - interval '31 days' LIMIT 10000 FOR UPDATE SKIP LOCKED))
+        DELETE FROM fanfare.cancels WHERE ctid = ANY (ARRAY(
+            SELECT ctid FROM fanfare.cancels WHERE created_at < statement_timestamp() - interval '31 days'
+            ORDER BY created_at LIMIT \(Forgetting.limit) FOR UPDATE SKIP LOCKED))
         """
 }
 
-/// Whether a log partition holds anything older than the day that needs it next.
-struct RingDayState: PostgresStatement {
-    static let name = "ring_day_state"
+/// Forgets collapse keys that can no longer matter, some at a time.
+struct ForgetCollapseKeys: PostgresStatement {
+    static let name = "forget_collapse_keys"
     static let sql = """
-        SELECT (now() AT TIME ZONE 'UTC')::date - DATE '2020-01-01',
-            EXISTS (SELECT FROM fanfare.outbox WHERE fanfare.ring_day(id) = $1)
-            OR EXISTS (SELECT FROM fanfare.outbox_slow WHERE fanfare.ring_day(id) = $1)
-            OR EXISTS (SELECT FROM fanfare.plans WHERE fanfare.ring_day(event_id) = $1)
-            OR EXISTS (SELECT FROM fanfare.batches WHERE fanfare.ring_day(event_id) = $1
-                OR EXISTS (SELECT FROM unnest(event_ids) AS e (id) WHERE fanfare.ring_day(e.id) = $1)),
-            (SELECT (max(id) >> 32)::int FROM fanfare.event_log WHERE day = $1),
-            (SELECT (max(id) >> 32)::int FROM fanfare.batch_log WHERE day = $1)
+        DELETE FROM fanfare.collapse_latest WHERE key = ANY (ARRAY(
+            SELECT key FROM fanfare.collapse_latest WHERE created_at < statement_timestamp() - interval '31 days'
+            ORDER BY created_at LIMIT \(Forgetting.limit) FOR UPDATE SKIP LOCKED))
+        """
+}
+
+/// Whether a log partition holds something, all of it older than what is kept, and no queue refers to it any more.
+///
+/// The queues have no index to answer that and are looked through only where the days are over: mostly nowhere.
+struct IsRingDayOver: PostgresStatement {
+    static let name = "is_ring_day_over"
+    static let sql = """
+        SELECT CASE
+            WHEN newest.day < (now() AT TIME ZONE 'UTC')::date - DATE '2020-01-01' - $2::int THEN NOT (
+                EXISTS (SELECT FROM fanfare.outbox WHERE fanfare.ring_day(id) = $1)
+                OR EXISTS (SELECT FROM fanfare.outbox_slow WHERE fanfare.ring_day(id) = $1)
+                OR EXISTS (SELECT FROM fanfare.plans WHERE fanfare.ring_day(event_id) = $1)
+                OR EXISTS (SELECT FROM fanfare.batches WHERE fanfare.ring_day(event_id) = $1
+                    OR EXISTS (SELECT FROM unnest(event_ids) AS e (id) WHERE fanfare.ring_day(e.id) = $1)))
+            ELSE false
+        END
+        FROM (
+            SELECT greatest((SELECT max(id) FROM fanfare.event_log WHERE day = $1),
+                (SELECT max(id) FROM fanfare.batch_log WHERE day = $1)) >> 32 AS day
+        ) AS newest
         """
 
     let day: Int16
+    let retentionDays: Int
 
     func bind(to binds: inout PostgresBinds) {
         binds.append(day)
+        binds.append(Int32(clamping: retentionDays))
     }
 
-    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> RingPartition {
-        RingPartition(
-            today: Int(try row.int32(0)),
-            isReferredTo: try row.bool(1),
-            newestDay: max(try row.int32(orNil: 2) ?? -1, try row.int32(orNil: 3) ?? -1)
-        )
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Bool {
+        try row.bool(0)
     }
-}
-
-/// What is in one partition of the ring.
-struct RingPartition: Equatable {
-    /// Days since 2020.
-    let today: Int
-    /// Whether a queue row still refers to an event of this partition.
-    let isReferredTo: Bool
-    /// The newest day in it; -1 if it is empty.
-    let newestDay: Int32
 }

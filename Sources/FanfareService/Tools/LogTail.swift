@@ -94,7 +94,7 @@ public final class LogTail {
     /// what is closed late comes in.
     private func firstPage(_ partition: LogPartitions.Row) -> Int64 {
         guard let ring = partition.name.split(separator: "_").last.flatMap({ Int64($0) }) else { return 0 }
-        let day = start.today - (start.today - ring + 32) % 32
+        let day = start.today - (start.today - ring + Int64(EventID.ringDays)) % Int64(EventID.ringDays)
         return day >= start.sinceDay - 1 && filter.since != nil ? 0 : max(0, partition.pages - 1)
     }
 }

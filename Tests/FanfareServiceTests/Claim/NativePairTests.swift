@@ -94,7 +94,10 @@ struct NativePairTests {
         #expect(again.deviceIDs == [0] && again.eventIDs == [events[1]] && again.attempt == 2)
         // The event stays as long as somebody has to send it.
         let day = Int16(EventID(rawValue: events[1]).ringDay)
-        #expect(try world.connection.run(RingDayState(day: day)).first?.isReferredTo == true)
+        let isOver = IsRingDayOver(day: day, retentionDays: -1)
+        #expect(try world.connection.run(isOver) == [false])
+        try world.connection.execute("DELETE FROM fanfare.batches")
+        #expect(try world.connection.run(isOver) == [true])
     }
 
     @Test func aChannelHasNoOtherEnvironment() throws {

@@ -132,4 +132,53 @@ struct RetentionTests {
         try tidyUp(world)
         #expect(try left(in: world) == [])
     }
+
+    @Test(arguments: [
+        (ForgetKeys.sql, "event_keys_created"), (ForgetCancels.sql, "cancels_created"),
+        (ForgetCollapseKeys.sql, "collapse_latest_created"), (FoldStats.sql, "stats_pending_at"),
+    ])
+    func whatIsForgottenIsFoundByItsAge(sql: String, index: String) throws {
+        let binds: [String?] = sql.contains("$1") ? ["1"] : []
+        let plan = try world().connection.query("EXPLAIN \(sql)", binds: binds).rows.map { $0[0] ?? "" }
+        #expect(plan.contains { $0.contains("Scan") && $0.contains(" \(index)") }, "\(plan)")
+        #expect(plan.contains { $0.contains("Index Cond") && $0.contains("at < (statement_timestamp()") }, "\(plan)")
+    }
+
+    @Test func whatIsOverIsForgottenHoweverMuchItIs() throws {
+        let world = try world()
+        let many = 2 * Forgetting.limit + 1
+        try world.connection.execute(
+            """
+            INSERT INTO fanfare.event_keys (type, key, event_id, created_at)
+            SELECT 'e', g, g, now() - interval '8 days' FROM generate_series(1, \(many)) AS g;
+            INSERT INTO fanfare.cancels (event_id, created_at)
+            SELECT g, now() - interval '32 days' FROM generate_series(1, \(many)) AS g;
+            INSERT INTO fanfare.collapse_latest (key, event_id, created_at)
+            SELECT g, g, now() - interval '32 days' FROM generate_series(1, \(many)) AS g;
+            INSERT INTO fanfare.event_keys VALUES ('kept', '0', 0, now() - interval '6 days');
+            INSERT INTO fanfare.cancels (event_id, created_at) VALUES (0, now() - interval '30 days');
+            INSERT INTO fanfare.collapse_latest VALUES (0, 0, now() - interval '30 days');
+            """
+        )
+        try tidyUp(world)
+        #expect(try world.connection.column("SELECT type FROM fanfare.event_keys") == ["kept"])
+        #expect(try world.connection.column("SELECT event_id FROM fanfare.cancels") == ["0"])
+        #expect(try world.connection.column("SELECT key FROM fanfare.collapse_latest") == ["0"])
+    }
+
+    @Test func aChoreThatFailsStopsNoOther() throws {
+        let world = try world()
+        try log(daysAgo: 31, in: world)
+        try world.connection.execute(
+            """
+            ALTER TABLE fanfare.event_keys RENAME TO elsewhere;
+            ALTER TABLE fanfare.stats_pending RENAME TO elsewhere_too;
+            INSERT INTO fanfare.collapse_latest VALUES (1, 1, now() - interval '32 days');
+            """
+        )
+        let error = #expect(throws: PostgresError.self) { try tidyUp(world) }
+        #expect(error?.statement == FoldStats.name, "the first is told")
+        #expect(try left(in: world) == [])
+        #expect(try world.connection.number("SELECT count(*) FROM fanfare.collapse_latest") == 0)
+    }
 }

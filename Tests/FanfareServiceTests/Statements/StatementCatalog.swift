@@ -213,8 +213,9 @@ struct StatementCatalog {
         [
             FoldStats(),
             ForgetKeys(retentionSeconds: 0),
-            ForgetFacts(),
-            RingDayState(day: 3),
+            ForgetCancels(),
+            ForgetCollapseKeys(),
+            IsRingDayOver(day: 3, retentionDays: 30),
             UncheckedRules(),
             ActivateRule(
                 id: parts.unchecked,
