@@ -6,6 +6,8 @@ internal import PostgresClient
 struct Chores {
     /// How long one kind of thing is forgotten at a stretch; the rest has time until the next minute.
     private static let patience = 10 * Micros.second
+    /// How many sets of batches are ended at a stretch.
+    private static let endings = 5
 
     let context: StageContext
 
@@ -17,7 +19,7 @@ struct Chores {
     /// - Throws: the first failure, after the rest was tried; at once if the connection is lost.
     func run(on connection: PostgresConnection) throws(PostgresError) {
         let chores: [(PostgresConnection) throws(PostgresError) -> Void] = [
-            keepLogsWithinRetention, foldStats, forgetKeys, forgetCancels, forgetCollapseKeys,
+            keepLogsWithinRetention, endBatches, foldStats, forgetKeys, forgetCancels, forgetCollapseKeys,
         ]
         var failure: PostgresError?
         for chore in chores {
@@ -29,6 +31,29 @@ struct Chores {
             }
         }
         if let failure { throw failure }
+    }
+
+    /// Ends what nobody claimed until it was too late.
+    private func endBatches(on connection: PostgresConnection) throws(PostgresError) {
+        var ended: Int64 = 0
+        defer {
+            if ended > 0 {
+                context.logger.warning(
+                    "batches were too late before any daemon claimed them; does an app lack credentials?",
+                    metadata: .init([.count: "\(ended)"])
+                )
+            }
+        }
+        for _ in 0..<Self.endings {
+            let rows = try connection.run(EndBatches())
+            let batches = rows.first?.batches ?? 0
+            ended += batches
+            context.counters.add { counts in
+                counts.batchesClosed += batches
+                for row in rows { counts.pairsByOutcome[row.outcome, default: 0] += row.pairs }
+            }
+            guard batches == EndBatches.limit else { return }
+        }
     }
 
     private func foldStats(on connection: PostgresConnection) throws(PostgresError) {

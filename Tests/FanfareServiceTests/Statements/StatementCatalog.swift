@@ -65,6 +65,8 @@ struct StatementCatalog {
             INSERT INTO fanfare.collapse_latest (key, event_id) VALUES (5, 6);
             INSERT INTO fanfare.batch_log (day, id, event_id, created_at, rule_version, target_id, lane, attempt, first_device,
                 last_device, device_ids, outcomes) VALUES (7, 7::bigint << 32, 1, now(), 1, 1, 1, 1, 1, 1, '{1}', '\\x23');
+            INSERT INTO fanfare.batches (id, event_id, rule_version, target_id, lane, device_ids)
+            VALUES (5::bigint << 32, 5::bigint << 32, 1, 1, 1, '{1}');
             INSERT INTO fanfare.instances (name, host, pid, version, lease_until) VALUES ('d', 'h', 1, 'v', now());
             INSERT INTO fanfare.prune_fuses (app_id, environment, blown_at, evidence) VALUES (1, 'sandbox', now(), 'weak');
             INSERT INTO fanfare.stats_pending (rule_version, target_id, outcome, pairs) VALUES (1, 1, 1, 1);
@@ -216,6 +218,7 @@ struct StatementCatalog {
             ForgetCancels(),
             ForgetCollapseKeys(),
             IsRingDayOver(day: 3, retentionDays: 30),
+            EndBatches(),
             UncheckedRules(),
             ActivateRule(
                 id: parts.unchecked,
