@@ -219,7 +219,7 @@ struct BatchDraft {
         guard let event = events[id] else { return .expired }
         let deadline = deadline(of: event)
         if deadline.at <= now { return deadline.outcome }
-        if context.cancels.contains(event) { return .cancelled }
+        if event.isCancelled || context.cancels.contains(event) { return .cancelled }
         let waited = event.plannedAt.microseconds - event.createdAt.microseconds > Self.backlogAge
         let isOutdated = newest[id].map { $0 > id } ?? false
         if isOutdated && (rule.compiled.definition.supersede || waited) { return .superseded }

@@ -94,6 +94,8 @@ struct EventRow {
     /// The event's own time to live in seconds.
     let ttlSeconds: Double?
     let payload: String
+    /// Whether a cancellation of it was committed before it was fetched.
+    let isCancelled: Bool
 
     /// The event's own time to live, from 0 to the longest that a rule can say; nil if it has none.
     ///
@@ -113,7 +115,13 @@ struct EventRow {
 struct FetchEvents: PostgresStatement {
     static let name = "fetch_events"
     static let sql = """
-        SELECT l.id, l.type, l.key, l.created_at, l.planned_at, extract(epoch FROM l.ttl)::float8, l.payload::text
+        SELECT l.id, l.type, l.key, l.created_at, l.planned_at, extract(epoch FROM l.ttl)::float8, l.payload::text,
+            -- Mostly there are none, and no event needs a look.
+            EXISTS (SELECT FROM fanfare.cancels) AND (
+                EXISTS (SELECT FROM fanfare.cancels AS c WHERE c.event_id = l.id OFFSET 0)
+                OR l.key IS NOT NULL AND EXISTS (
+                    SELECT FROM fanfare.cancels AS c
+                    WHERE c.type = l.type AND c.key = l.key AND c.created_at >= l.created_at OFFSET 0))
         FROM unnest($2::bigint[]) AS x (id)
         CROSS JOIN LATERAL (SELECT * FROM fanfare.event_log AS e WHERE e.day = $1 AND e.id = x.id OFFSET 0) AS l
         """
@@ -136,7 +144,8 @@ struct FetchEvents: PostgresStatement {
             createdAt: try row.timestamp(3),
             plannedAt: try row.timestamp(4),
             ttlSeconds: try row.double(orNil: 5),
-            payload: try row.string(orNil: 6) ?? "{}"
+            payload: try row.string(orNil: 6) ?? "{}",
+            isCancelled: try row.bool(7)
         )
     }
 }

@@ -199,25 +199,32 @@ struct CancelFact: Equatable, Sendable {
     let createdAt: Timestamp
 }
 
-/// Cancellations that became visible since the last look, by the oldest transaction then open.
+/// Cancellations that became visible since the last look, each of them once.
+///
+/// A transaction that long stays open makes nothing come twice. What came with a dump from a server that was further on with
+/// its transaction ids is no news for as long as they lie in the future here; whoever fetches its event sees it
+/// (``FetchEvents``).
 struct NewCancels: PostgresStatement {
     static let name = "new_cancels"
     static let sql = """
-        SELECT pg_snapshot_xmin(pg_current_snapshot())::text, c.id, c.event_id, c.type, c.key, c.created_at
-        FROM (SELECT 1) AS one LEFT JOIN fanfare.cancels AS c ON c.xid >= $1::text::xid8
+        SELECT look.at::text, c.id, c.event_id, c.type, c.key, c.created_at
+        FROM (SELECT pg_current_snapshot() AS at) AS look
+        LEFT JOIN fanfare.cancels AS c ON c.xid >= pg_snapshot_xmin($1::text::pg_snapshot)
+            AND c.xid < pg_snapshot_xmax(look.at) AND NOT pg_visible_in_snapshot(c.xid, $1::text::pg_snapshot)
         """
 
-    let since: String
+    /// What the last look saw; nil for none, to begin with what comes from now on.
+    let since: String?
 
     func bind(to binds: inout PostgresBinds) {
         binds.append(since)
     }
 
-    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> (oldest: String, fact: CancelFact?) {
-        let oldest = try row.string(0)
-        guard let id = try row.int64(orNil: 1) else { return (oldest, nil) }
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> (seen: String, fact: CancelFact?) {
+        let seen = try row.string(0)
+        guard let id = try row.int64(orNil: 1) else { return (seen, nil) }
         return (
-            oldest,
+            seen,
             CancelFact(
                 id: id,
                 eventID: try row.int64(orNil: 2),

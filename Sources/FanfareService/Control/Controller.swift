@@ -73,7 +73,7 @@ private struct Tenure {
     private let owner: Int32
     private var renewedAt: Microseconds
     private var lookedAt: Microseconds = 0
-    private var cancelsSince = "0"
+    private var cancelsSince: String
     private var watch = DeathWatch()
     private var links = LinkWatch()
     private var clock = ClockWatch()
@@ -83,6 +83,8 @@ private struct Tenure {
         fuses = FuseKeeper(context: context)
         // Before anything is claimed: a fuse that blew before we began holds for us too.
         try fuses.synchronize(on: connection)
+        // Before the lease begins: whatever is fetched under it sees what was cancelled until now.
+        let cancels = try connection.run(NewCancels(since: nil))
         let start = Clocks.steady
         let entered = try connection.run(
             EnterInstance(
@@ -93,10 +95,11 @@ private struct Tenure {
                 leaseMicroseconds: LeaseGuard.length
             )
         )
-        guard let instance = entered.first, instance.isLocked else {
+        guard let instance = entered.first, instance.isLocked, let seen = cancels.first?.seen else {
             throw PostgresError(.protocolMismatch, message: "the lock of a new instance is taken")
         }
         owner = instance.id
+        cancelsSince = seen
         renewedAt = start
         context.lease.begin(owner: owner, startedAt: start, databaseNow: instance.databaseNow.microseconds)
         try renew(on: connection)
@@ -184,7 +187,7 @@ private struct Tenure {
         let rows = try connection.run(NewCancels(since: cancelsSince))
         context.cancels.add(rows.compactMap(\.fact))
         context.lease.cancelsRead(startedAt: start)
-        if let oldest = rows.first?.oldest { cancelsSince = oldest }
+        if let seen = rows.first?.seen { cancelsSince = seen }
     }
 
     /// Frees the batches of daemons that are dead.

@@ -18,6 +18,8 @@ struct FoldStats: PostgresStatement {
 enum Forgetting {
     /// A statement that found as many may have left some.
     static let limit = 10_000
+    /// After so many days a cancellation or a collapse key can no longer matter.
+    static let factDays = 31
 }
 
 /// Forgets idempotency keys whose time is over, some at a time.
@@ -44,7 +46,7 @@ struct ForgetCancels: PostgresStatement {
     static let name = "forget_cancels"
     static let sql = """
         DELETE FROM fanfare.cancels WHERE ctid = ANY (ARRAY(
-            SELECT ctid FROM fanfare.cancels WHERE created_at < statement_timestamp() - interval '31 days'
+            SELECT ctid FROM fanfare.cancels WHERE created_at < statement_timestamp() - interval '\(Forgetting.factDays) days'
             ORDER BY created_at LIMIT \(Forgetting.limit) FOR UPDATE SKIP LOCKED))
         """
 }
@@ -54,7 +56,7 @@ struct ForgetCollapseKeys: PostgresStatement {
     static let name = "forget_collapse_keys"
     static let sql = """
         DELETE FROM fanfare.collapse_latest WHERE key = ANY (ARRAY(
-            SELECT key FROM fanfare.collapse_latest WHERE created_at < statement_timestamp() - interval '31 days'
+            SELECT key FROM fanfare.collapse_latest WHERE created_at < statement_timestamp() - interval '\(Forgetting.factDays) days'
             ORDER BY created_at LIMIT \(Forgetting.limit) FOR UPDATE SKIP LOCKED))
         """
 }

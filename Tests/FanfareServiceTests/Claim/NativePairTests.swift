@@ -35,7 +35,6 @@ struct NativePairTests {
         #expect(try world.recipients(early).isEmpty)
         #expect(try world.connection.text("SELECT fanfare.cancel($1::bigint)", "\(byID)") == "t")
         #expect(try world.connection.text("SELECT fanfare.cancel('e', 'k')") == "t")
-        world.context.cancels.add(try world.connection.run(NewCancels(since: "0")).compactMap(\.fact))
         #expect(try decisions().filter { $0.value == .cancelled }.keys.sorted() == [byID, byKey])
     }
 

@@ -138,10 +138,28 @@ struct PrepareTests {
         let kept = try world.emit("e", #"{"u": "u"}"#, key: "other")
         try world.plan()
         _ = try world.connection.query("SELECT fanfare.cancel($1::bigint), fanfare.cancel('e', 'k')", "\(byID)")
-        world.context.cancels.add(try world.connection.run(NewCancels(since: "0")).compactMap(\.fact))
+        #expect(world.context.cancels.count == 0, "whoever fetches an event sees what was cancelled before")
         let (batch, decided) = try prepared()
         #expect(decided == [.cancelled, .cancelled])
         #expect(batch.pairs.map { batch.claimed.eventID(at: Int($0.position)) } == [kept])
+    }
+
+    @Test func whatIsCancelledAfterItWasPreparedIsNotSent() throws {
+        try world.device("aa10", user: "u")
+        try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
+        try world.emit("e", #"{"u": "u"}"#, key: "k")
+        try world.plan()
+        let seen = try #require(try world.connection.run(NewCancels(since: nil)).first?.seen)
+        let (batch, decided) = try prepared()
+        #expect(decided.isEmpty)
+        let pair = try #require(batch.pairs.first)
+        let active = ActiveBatch(batch)
+        active.refresh(world.context.cancels)
+        #expect(active.decision(pair, now: 0) == nil)
+        try world.connection.execute("SELECT fanfare.cancel('e', 'k')")
+        world.context.cancels.add(try world.connection.run(NewCancels(since: seen)).compactMap(\.fact))
+        active.refresh(world.context.cancels)
+        #expect(active.decision(pair, now: 0) == .cancelled)
     }
 
     @Test func anEventIsSupersededByANewerOneWithTheSameCollapseAndUserOnly() throws {

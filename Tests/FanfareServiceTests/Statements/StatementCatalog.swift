@@ -203,7 +203,7 @@ struct StatementCatalog {
             SessionsAtWork(backendPIDs: [parts.backendPID]),
             ReleaseClaims(claims: [DoubtfulClaims.Claim(owner: 99, leaseToken: 9)]),
             Rescue(dead: owner),
-            NewCancels(since: "0"),
+            NewCancels(since: "1:1:"),
             RecentAnswers(weak: Outcome.goneOnWeakEvidence),
             StoredFuses(),
             BlowFuse(key: FuseKey(app: "shop", environment: "production"), strength: .weak),

@@ -8,7 +8,7 @@ struct VirtualTenure {
     let owner: Int32
     var renewedAt: Microseconds
     var lookedAt: Microseconds = 0
-    var cancelsSince = "0"
+    var cancelsSince: String
     var watch = DeathWatch()
 }
 
@@ -26,14 +26,15 @@ extension VirtualDaemon {
             leaseMicroseconds: LeaseGuard.length
         )
         run(control) { [control, server] rows in
+            let seen = rows.apply(NewCancels(since: nil)).seen
             let owner = rows.apply(statement)
             if let session = control.id { _ = server.tryLock(owner, for: session) }
-            return (owner, rows.now)
+            return (owner, rows.now, seen)
         } answered: { answer in
-            guard let (owner, databaseNow) = answer else { return self.lose() }
+            guard let (owner, databaseNow, seen) = answer else { return self.lose() }
             self.owners.insert(owner)
             self.context.lease.begin(owner: owner, startedAt: start, databaseNow: databaseNow)
-            self.tenure = VirtualTenure(owner: owner, renewedAt: start)
+            self.tenure = VirtualTenure(owner: owner, renewedAt: start, cancelsSince: seen)
             self.renew { self.readCancels { self.after(Self.interval) { self.tick() } } }
         }
     }
@@ -80,7 +81,7 @@ extension VirtualDaemon {
             guard let answer else { return self.lose() }
             self.context.cancels.add(answer.facts)
             self.context.lease.cancelsRead(startedAt: start)
-            self.tenure?.cancelsSince = answer.oldest
+            self.tenure?.cancelsSince = answer.seen
             next()
         }
     }

@@ -37,9 +37,13 @@ extension Rows {
         return Int64(freed.count)
     }
 
-    func apply(_ statement: NewCancels) -> (oldest: String, facts: [CancelFact]) {
-        let since = UInt64(statement.since) ?? 0
-        let facts = cancels.filter { $0.xid >= since && !open.contains($0.xid) }.map(\.fact)
-        return ("\(open.min() ?? nextXID)", facts)
+    func apply(_ statement: NewCancels) -> (seen: String, facts: [CancelFact]) {
+        guard let since = statement.since.flatMap({ OutboxSnapshot($0) }), let next = UInt64(since.next) else {
+            return (snapshot, [])
+        }
+        let facts = cancels.filter { cancel in
+            !open.contains(cancel.xid) && (cancel.xid >= next || since.open.contains("\(cancel.xid)"))
+        }
+        return (snapshot, facts.map(\.fact))
     }
 }

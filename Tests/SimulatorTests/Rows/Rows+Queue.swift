@@ -169,7 +169,8 @@ extension Rows {
                 createdAt: Timestamp(microseconds: event.waiting.createdAt),
                 plannedAt: Timestamp(microseconds: event.plannedAt),
                 ttlSeconds: event.waiting.ttl.map { Double($0) / Double(Micros.second) },
-                payload: "{}"
+                payload: "{}",
+                isCancelled: isCancelled(id)
             )
         }
         return rows
