@@ -51,6 +51,8 @@ struct RuleColumns: Equatable {
 }
 
 /// Puts a checked version into force in place of the ones before it.
+///
+/// A version that was retired while this waited for it stays so: `rules` is then still seen as it was before.
 struct ActivateRule: PostgresStatement {
     static let name = "activate_rule"
     static let sql = """
@@ -62,9 +64,9 @@ struct ActivateRule: PostgresStatement {
                 ttl = make_interval(secs => $10::bigint::float8), supersede = $11, enabled = $12,
                 native_target_id = CASE WHEN $13::text IS NOT NULL
                     THEN fanfare.native_target_id_for(r.app_id, $13, $4) END,
-                retired_at = CASE WHEN r.dropped_at IS NOT NULL OR EXISTS (
+                retired_at = coalesce(v.retired_at, CASE WHEN r.dropped_at IS NOT NULL OR EXISTS (
                     SELECT FROM fanfare.rule_versions AS n
-                    WHERE n.rule_id = v.rule_id AND n.version > v.version AND n.state = 'active') THEN clock_timestamp() END
+                    WHERE n.rule_id = v.rule_id AND n.version > v.version AND n.state = 'active') THEN clock_timestamp() END)
             FROM fanfare.rules AS r
             WHERE v.id = $1 AND v.state = 'unchecked' AND r.id = v.rule_id
             RETURNING v.rule_id, v.version

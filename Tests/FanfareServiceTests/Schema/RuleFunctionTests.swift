@@ -1,6 +1,7 @@
 import PostgresClient
 import TestKit
 import Testing
+import Threading
 
 @testable import FanfareService
 
@@ -29,6 +30,31 @@ struct RuleFunctionTests {
         try world.plan()
         #expect(try world.fate(event) == "unmatched")
         #expect(try world.connection.number("SELECT fanfare.put_rule($1::jsonb)", Self.rule) == 1, "a new rule")
+    }
+
+    @Test func aRuleThatIsDroppedWhileItIsCheckedIsNotInForce() throws {
+        let world = try World()
+        _ = try world.connection.query("SELECT fanfare.put_rule($1::jsonb)", Self.rule)
+        let other = try TestDatabase.current.connect()
+        try other.execute("BEGIN; SELECT fanfare.drop_rule('shop', 'r')")
+        let context = world.context
+        let checker = WorkerThread.start(name: "checker") {
+            guard let connection = try? PostgresConnection.open(context.database.queue("checker")) else { return }
+            try? RuleChecker(logger: context.logger).check(on: connection)
+        }
+        try world.connection.waitUntil(
+            """
+            SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database()
+                AND application_name = 'fanfare checker' AND wait_event_type = 'Lock')
+            """
+        )
+        try other.execute("COMMIT")
+        checker.join()
+        let state = "SELECT state || ' ' || (retired_at IS NOT NULL) FROM fanfare.rule_versions"
+        #expect(try world.connection.column(state) == ["active true"])
+        let event = try world.emit("e", #"{"u": "x"}"#)
+        try world.plan()
+        #expect(try world.fate(event) == "unmatched")
     }
 
     static let noRules = [
