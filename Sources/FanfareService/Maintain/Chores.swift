@@ -48,10 +48,7 @@ struct Chores {
             let rows = try connection.run(EndBatches())
             let batches = rows.first?.batches ?? 0
             ended += batches
-            context.counters.add { counts in
-                counts.batchesClosed += batches
-                for row in rows { counts.pairsByOutcome[row.outcome, default: 0] += row.pairs }
-            }
+            context.counters.add { $0.batchesClosed += batches }
             guard batches == EndBatches.limit else { return }
         }
     }

@@ -75,7 +75,6 @@ struct Maintenance {
     /// - Returns: whether nothing is left in the side queue.
     private mutating func lead(on connection: PostgresConnection) throws(PostgresError) -> Bool {
         try RuleChecker(logger: context.logger).check(on: connection)
-        let isEmpty = try SlowLane(context: context).plan(on: connection, until: Clocks.steady + Self.slowShare)
         if Clocks.steady >= choresAt {
             choresAt = Clocks.steady + Self.choreInterval
             try Chores(context: context).run(on: connection)
@@ -86,6 +85,7 @@ struct Maintenance {
             try auditor.run(on: connection, at: Clocks.steady)
             self.auditor = auditor
         }
-        return isEmpty
+        // Last: an event that waits for a lock must not keep the rest from its turn.
+        return try SlowLane(context: context).plan(on: connection, until: Clocks.steady + Self.slowShare)
     }
 }

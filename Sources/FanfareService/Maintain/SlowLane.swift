@@ -6,9 +6,14 @@ internal import PostgresClient
 struct SlowLane {
     /// What one event may take; a jsonpath can be a bomb.
     private static let timeout = "1s"
+    /// How long one lock is waited for: well below ``timeout``, which would take the wait for the event's own fault.
+    private static let lockTimeout = "200ms"
     /// For the transaction: the session may be one for other work.
     private static let settings =
-        SessionSettings.nestedLoops.setting("statement_timeout", to: timeout).forOneTransaction
+        SessionSettings.nestedLoops
+        .setting("statement_timeout", to: timeout)
+        .setting("lock_timeout", to: lockTimeout)
+        .forOneTransaction
 
     let context: StageContext
 
@@ -18,7 +23,7 @@ struct SlowLane {
     ///   - connection: outside a transaction.
     ///   - end: steady time after which no further event is begun.
     /// - Returns: whether nothing is left.
-    /// - Throws: what the database says, other than of an event's own data.
+    /// - Throws: what the database says, other than of an event's own data; 55P03 where one waits for a lock, and stays.
     @discardableResult
     func plan(on connection: PostgresConnection, until end: Microseconds = .max) throws(PostgresError) -> Bool {
         while try planOne(on: connection) {
@@ -29,21 +34,22 @@ struct SlowLane {
 
     /// - Returns: false if there is none.
     private func planOne(on connection: PostgresConnection) throws(PostgresError) -> Bool {
+        guard let event = try connection.run(NextSlowEvent()).first else { return false }
         do throws(PostgresError) {
             let (round, counts) = try connection.transaction { connection throws(PostgresError) in
                 try connection.execute(Self.settings)
-                let statement = PlanSlowEvent(batchSize: context.settings.batchSize)
+                let statement = PlanSlowEvent(event: event, batchSize: context.settings.batchSize)
                 let round = PlanRoundSummary(try connection.run(statement))
                 return (round, try AudiencePlanner(context: context).plan(round.deferred, on: connection))
             }
             context.counters.planned(round)
             if round.batches + counts.batches > 0 { context.bells.claim.ring() }
             if counts.plans > 0 { context.bells.slice.ring() }
-            return round.taken > 0
+            return true
         } catch {
             guard error.isDataError else { throw error }
             let detail = "cannot be planned: SQLSTATE \(error.sqlState ?? "?"), \(error.message)"
-            guard let id = try connection.run(RefuseSlowEvent(detail: detail)).first else { return false }
+            guard let id = try connection.run(RefuseSlowEvent(event: event, detail: detail)).first else { return true }
             context.logger.error(
                 "an event was refused: planning it failed",
                 metadata: .init([.eventID: "\(id)", .error: "\(error)"])

@@ -64,7 +64,7 @@ enum PlanRoundPart {
 /// Plans a set of events in one statement: out of the outbox, past keys and rules, into batches and the log.
 struct PlanRound: PostgresStatement {
     static let name = "plan_round"
-    static let sql = planRoundSQL(queue: "fanfare.outbox")
+    static let sql = planRoundSQL(taking: takeSQL(queue: "fanfare.outbox"), batchSize: "$6::int")
 
     let floor: OutboxFloor
     let limit: Int
@@ -84,15 +84,34 @@ struct PlanRound: PostgresStatement {
     }
 }
 
+/// Where an event lies in the side queue.
+struct SlowEvent: Equatable {
+    let xid: String
+    let id: Int64
+}
+
+/// The first event of the side queue.
+struct NextSlowEvent: PostgresStatement {
+    static let name = "next_slow_event"
+    static let sql = "SELECT xid::text, id FROM fanfare.outbox_slow ORDER BY xid, id LIMIT 1"
+
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> SlowEvent {
+        SlowEvent(xid: try row.string(0), id: try row.int64(1))
+    }
+}
+
 /// Plans one event whose set failed, alone, so that an error is its own.
 struct PlanSlowEvent: PostgresStatement {
     static let name = "plan_slow_event"
-    static let sql = planRoundSQL(queue: "fanfare.outbox_slow")
+    static let sql = planRoundSQL(taking: takeOneSQL, batchSize: "$3::int")
 
+    let event: SlowEvent
     let batchSize: Int
 
     func bind(to binds: inout PostgresBinds) {
-        PlanRound(floor: OutboxFloor(), limit: 1, batchSize: batchSize).bind(to: &binds)
+        binds.append(event.xid)
+        binds.append(event.id)
+        binds.append(Int32(batchSize))
     }
 
     static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> PlanRoundPart {
@@ -133,19 +152,19 @@ struct SetAside: PostgresStatement {
 struct RefuseSlowEvent: PostgresStatement {
     static let name = "refuse_slow_event"
     static let sql = """
-        WITH taken AS (
-            DELETE FROM fanfare.outbox_slow
-            WHERE (xid, id) = (SELECT xid, id FROM fanfare.outbox_slow ORDER BY xid, id LIMIT 1)
-            RETURNING id, created_at, type, key, ttl, payload
-        )
+        WITH \(takeOneSQL)
         INSERT INTO fanfare.event_log (day, id, created_at, type, key, ttl, payload, detail, fate)
-        SELECT fanfare.ring_day(id), id, created_at, type, key, ttl, payload, $1, 6 FROM taken
+        SELECT fanfare.ring_day(id), id, created_at, type, key, ttl, payload, $3, 6 FROM taken
         RETURNING id
         """
 
+    /// The one that failed: others may have come before it meanwhile.
+    let event: SlowEvent
     let detail: String
 
     func bind(to binds: inout PostgresBinds) {
+        binds.append(event.xid)
+        binds.append(event.id)
         binds.append(detail)
     }
 
@@ -179,11 +198,19 @@ private func takeSQL(queue: String) -> String {
     """
 }
 
-private func planRoundSQL(queue: String) -> String {
+/// The CTE that takes one event out of the side queue, or none if it is gone.
+private let takeOneSQL = """
+    taken AS (
+        DELETE FROM fanfare.outbox_slow WHERE xid = $1::text::xid8 AND id = $2::bigint
+        RETURNING xid, id, created_at, type, key, ttl, payload
+    )
+    """
+
+private func planRoundSQL(taking: String, batchSize: String) -> String {
     """
     WITH
     -- 1. Take a set of events out of the queue.
-    \(takeSQL(queue: queue)),
+    \(taking),
     -- 2. Keys decide who is first. In key order, or two planners deadlock.
     firsts AS (
         INSERT INTO fanfare.event_keys (type, key, event_id, created_at)
@@ -251,8 +278,8 @@ private func planRoundSQL(queue: String) -> String {
             AND (m.devices_path IS NULL
                 OR jsonb_path_match_tz(coalesce(d.attributes, '{}'), m.devices_path, '{}', true))
     ),
-    -- 6. Pairs travel together: up to $6 of one rule version and one target.
-    \(queuePairsSQL(batchSize: "$6::int")),
+    -- 6. Pairs travel together: so many of one rule version and one target at most.
+    \(queuePairsSQL(batchSize: batchSize)),
     -- 7. Every event ends in the log, with its fate.
     logged AS (
         INSERT INTO fanfare.event_log (day, id, created_at, type, key, ttl, payload, detail, fate)

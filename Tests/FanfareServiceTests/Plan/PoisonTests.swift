@@ -62,6 +62,41 @@ struct PoisonTests {
         #expect(try world.connection.number("SELECT count(*) FROM fanfare.outbox_slow") == 0)
     }
 
+    @Test func aTimeoutForALockInTheSideQueueMarksNobody() throws {
+        let world = try World()
+        try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
+        let event = try world.emit("e", #"{"u": "u"}"#, key: "k")
+        #expect(try world.connection.run(SetAside(floor: OutboxFloor(), limit: 10)) == [1])
+        let other = try TestDatabase.current.connect()
+        try other.execute("BEGIN; INSERT INTO fanfare.event_keys VALUES ('e', 'k', 1, now())")
+        let lane = SlowLane(context: world.context)
+        let error = #expect(throws: PostgresError.self) { try lane.plan(on: world.connection) }
+        #expect(error?.sqlState == "55P03")
+        #expect(try world.fate(event) == "waiting")
+        try other.execute("ROLLBACK")
+        try lane.plan(on: world.connection)
+        #expect(try world.fate(event) == "planned")
+    }
+
+    @Test func onlyTheEventThatFailedIsRefused() throws {
+        let world = try World()
+        let earlier = try world.emit("e")
+        let culprit = try world.emit("e")
+        #expect(try world.connection.run(SetAside(floor: OutboxFloor(), limit: 10)) == [2])
+        let xid = try #require(
+            try world.connection.text("SELECT xid FROM fanfare.outbox_slow WHERE id = $1", "\(culprit)")
+        )
+        let chosen = SlowEvent(xid: xid, id: culprit)
+        let refuse = RefuseSlowEvent(event: chosen, detail: "d")
+        #expect(try world.connection.run(refuse) == [culprit])
+        #expect(try world.fate(earlier) == "waiting")
+        #expect(try world.fate(culprit) == "refused")
+        #expect(try world.connection.run(refuse).isEmpty, "it is gone, and nobody is taken in its place")
+        let round = PlanRoundSummary(try world.connection.run(PlanSlowEvent(event: chosen, batchSize: 1000)))
+        #expect(round.taken == 0)
+        #expect(try world.connection.run(NextSlowEvent()).map(\.id) == [earlier])
+    }
+
     @Test func aTimeoutForALockMarksNobody() throws {
         let world = try World()
         try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)

@@ -33,6 +33,7 @@ struct StatementCatalog {
         let otherTarget: Int16
         let batch: ClaimedBatch
         let plan: OpenedPlan
+        let slow: SlowEvent
         let backendPID: Int32
     }
 
@@ -89,6 +90,7 @@ struct StatementCatalog {
             otherTarget: targets.first { $0.id != batches[0].target }!.id,
             batch: batches[0],
             plan: plan,
+            slow: try world.connection.run(NextSlowEvent())[0],
             backendPID: world.connection.backendPID
         )
     }
@@ -96,9 +98,10 @@ struct StatementCatalog {
     private static func planning(_ parts: Parts) -> [any PostgresStatement] {
         [
             PlanRound(floor: OutboxFloor(), limit: 10, batchSize: 1000),
-            PlanSlowEvent(batchSize: 1000),
+            NextSlowEvent(),
+            PlanSlowEvent(event: parts.slow, batchSize: 1000),
             SetAside(floor: OutboxFloor(), limit: 10),
-            RefuseSlowEvent(detail: "d"),
+            RefuseSlowEvent(event: parts.slow, detail: "d"),
             NoteNewest(keys: [1], eventIDs: [parts.event]),
             NewestEvents(keys: [5]),
             PlanNative(eventIDs: [parts.event], ruleVersions: [parts.nativeVersion], batchSize: 1000),
