@@ -249,7 +249,8 @@ struct EventTimeToLiveTests {
             createdAt: Timestamp(microseconds: 0),
             plannedAt: Timestamp(microseconds: 0),
             ttlSeconds: seconds,
-            payload: "{}"
+            payload: "{}",
+            isCancelled: false
         )
         #expect(event.ttl == expected)
         #expect(event.renderContext(ttl: event.ttl, now: 0).expiration == expected.map { $0 / Micros.second })

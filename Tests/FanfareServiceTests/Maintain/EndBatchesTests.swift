@@ -77,8 +77,7 @@ struct EndBatchesTests {
         }
         let counted = "SELECT sum(pairs) FROM fanfare.stats_pending WHERE outcome = \(Outcome.expired.rawValue)"
         #expect(try world.connection.number(counted) == 20)
-        let counts = world.context.counters.snapshot
-        #expect(counts.batchesClosed == 5 && counts.pairsByOutcome == [Outcome.expired.rawValue: 20])
+        #expect(world.context.counters.snapshot.batchesClosed == 5)
     }
 
     @Test func oneEventThatMayStillBeSentKeepsItsBatch() throws {

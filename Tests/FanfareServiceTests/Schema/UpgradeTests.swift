@@ -30,14 +30,21 @@ struct UpgradeTests {
             ALTER TABLE fanfare.rule_versions DROP COLUMN native_target_id CASCADE;
             ALTER TABLE fanfare.batches DROP COLUMN is_retry;
             CREATE INDEX batches_ready ON fanfare.batches (target_id, lane, not_before, id) WHERE owner IS NULL;
+            DROP INDEX fanfare.event_keys_created, fanfare.cancels_created, fanfare.collapse_latest_created;
+            CREATE INDEX event_keys_age ON fanfare.event_keys USING brin (created_at);
             """
         )
         let old = try connection.column("SELECT id FROM fanfare.targets ORDER BY id")
         for _ in 0..<2 {
             try connection.execute(Schema.sql)
             #expect(try connection.text(Self.shape) == fresh)
-            #expect(try connection.text("SELECT to_regclass('fanfare.batches_ready') IS NULL") == "t")
-            #expect(try connection.text("SELECT to_regclass('fanfare.batches_due') IS NOT NULL") == "t")
+            for (index, isThere) in [
+                ("batches_ready", "f"), ("batches_due", "t"), ("event_keys_age", "f"), ("event_keys_created", "t"),
+                ("cancels_created", "t"), ("collapse_latest_created", "t"),
+            ] {
+                let look = "SELECT to_regclass('fanfare.\(index)') IS NOT NULL"
+                #expect(try connection.text(look) == isThere, "\(index)")
+            }
         }
         #expect(try connection.column("SELECT id FROM fanfare.targets ORDER BY id") == old)
         let upgraded = try World()

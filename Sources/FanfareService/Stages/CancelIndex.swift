@@ -1,0 +1,76 @@
+internal import FanfareCore
+internal import PostgresClient
+internal import Threading
+
+/// The cancellations that came since this daemon began, and how often that changed.
+///
+/// For batches that are prepared already: what was cancelled before is seen when their events are fetched
+/// (``EventRow/isCancelled``). None is kept for longer than the database keeps it.
+final class CancelIndex: Sendable {
+    private static let patience = Int64(Forgetting.factDays) * 24 * Micros.hour
+
+    private struct TypeAndKey: Hashable {
+        let type: String
+        let key: String
+    }
+
+    private struct State {
+        var version = 0
+        var events: [Int64: Timestamp] = [:]
+        var keys: [TypeAndKey: Timestamp] = [:]
+        /// When the oldest were last dropped, by the newest cancellation's time.
+        var tidiedAt = Timestamp.minusInfinity
+    }
+
+    private let state = Locked(State())
+
+    /// Grows whenever something was cancelled.
+    var version: Int { state.withLock { $0.version } }
+
+    /// How many are known.
+    var count: Int { state.withLock { $0.events.count + $0.keys.count } }
+
+    /// Takes in facts; known ones change nothing.
+    func add(_ facts: [CancelFact]) {
+        guard let newest = facts.map(\.createdAt).max() else { return }
+        state.withLock { state in
+            for fact in facts {
+                if let event = fact.eventID, Self.note(fact, event, in: &state.events) { state.version += 1 }
+                if let type = fact.type, let key = fact.key,
+                    Self.note(fact, TypeAndKey(type: type, key: key), in: &state.keys)
+                {
+                    state.version += 1
+                }
+            }
+            guard newest > .minusInfinity, newest.microseconds - Micros.hour > state.tidiedAt.microseconds else {
+                return
+            }
+            state.tidiedAt = newest
+            let end = newest.microseconds - Self.patience
+            state.events = state.events.filter { $0.value.microseconds >= end }
+            state.keys = state.keys.filter { $0.value.microseconds >= end }
+        }
+    }
+
+    /// - Returns: whether it is later than what was known.
+    private static func note<Name: Hashable>(
+        _ fact: CancelFact,
+        _ name: Name,
+        in known: inout [Name: Timestamp]
+    ) -> Bool {
+        if let earlier = known[name], earlier >= fact.createdAt { return false }
+        known[name] = fact.createdAt
+        return true
+    }
+
+    /// Whether an event is cancelled, by its id or by a cancellation of its key that came after it.
+    func contains(_ event: EventRow) -> Bool {
+        state.withLock { state in
+            if state.events[event.id] != nil { return true }
+            guard let key = event.key, let since = state.keys[TypeAndKey(type: event.type, key: key)] else {
+                return false
+            }
+            return since >= event.createdAt
+        }
+    }
+}
