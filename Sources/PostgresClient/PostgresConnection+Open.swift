@@ -8,7 +8,7 @@ extension PostgresConnection {
     ///   - options: where and how.
     ///   - stop: ends the attempt when raised, and is taken down.
     /// - Returns: a session for the calling thread.
-    /// - Throws: `connectionFailed`, with the server's SQLSTATE if it answered; `cancelled` when stopped; `server` if it
+    /// - Throws: `invalidOptions` for a URL that cannot be read; `connectionFailed`, with the server's SQLSTATE if it answered; `cancelled` when stopped; `server` if it
     ///   refuses one of the settings; what the options' password throws.
     public static func open(
         _ options: PostgresOptions,
@@ -98,7 +98,7 @@ extension PostgresConnection {
         unsafe PQconninfoFree(parsed)
         guard unsafe parsed != nil, !hasBarePassword(url) else {
             throw PostgresError(
-                .connectionFailed,
+                .invalidOptions,
                 message: "the database URL cannot be read",
                 hint: "Write postgres://user@host:port/database with special characters percent-encoded, or key=value."
             )

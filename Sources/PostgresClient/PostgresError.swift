@@ -64,6 +64,7 @@ extension PostgresError {
     /// Kinds of failure; more may be added.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         private enum Kind: String {
+            case invalidOptions = "options cannot be used"
             case connectionFailed = "connection failed"
             case connectionLost = "connection lost"
             case server = "refused by the server"
@@ -73,6 +74,8 @@ extension PostgresError {
 
         private let kind: Kind
 
+        /// No connection was tried: the URL cannot be read.
+        public static let invalidOptions = Code(kind: .invalidOptions)
         /// No connection could be made: unreachable, refused, wrong password, no such database, time-out.
         public static let connectionFailed = Code(kind: .connectionFailed)
         /// A connection that worked is gone; whether a statement in flight, a COMMIT too, took effect is unknown.

@@ -157,6 +157,10 @@ extension DaemonError {
         case let state? where state.hasPrefix("28") || state.hasPrefix("3D"):
             self.init(.configuration, "\(error)", hint: "Look at database.url and database.password_file.")
         default:
+            guard error.code != .invalidOptions else {
+                self.init(.configuration, "\(error)", hint: "Look at database.url.")
+                return
+            }
             self.init(.unavailable, "\(error)", hint: "Is PostgreSQL running, and database.url right?")
         }
     }

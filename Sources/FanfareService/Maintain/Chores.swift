@@ -45,8 +45,7 @@ struct Chores {
             }
         }
         for _ in 0..<Self.endings {
-            let rows = try connection.run(EndBatches())
-            let batches = rows.first?.batches ?? 0
+            let batches = try connection.run(EndBatches()).first ?? 0
             ended += batches
             context.counters.add { $0.batchesClosed += batches }
             guard batches == EndBatches.limit else { return }

@@ -69,20 +69,11 @@ struct EndBatches: PostgresStatement {
             SELECT d.rule_version, d.target_id, get_byte(d.outcomes, n), count(*)
             FROM decided AS d CROSS JOIN LATERAL generate_series(0, octet_length(d.outcomes) - 1) AS n
             GROUP BY d.rule_version, d.target_id, get_byte(d.outcomes, n)
-            RETURNING outcome, pairs
         )
-        SELECT (SELECT count(*) FROM ended), c.outcome, sum(c.pairs)::bigint FROM counted AS c GROUP BY c.outcome
+        SELECT count(*) FROM ended
         """
 
-    /// What became of pairs.
-    struct Row {
-        /// How many batches ended, the same in each row; there is none without a row.
-        let batches: Int64
-        let outcome: UInt8
-        let pairs: Int64
-    }
-
-    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Row {
-        Row(batches: try row.int64(0), outcome: UInt8(truncatingIfNeeded: try row.int16(1)), pairs: try row.int64(2))
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int64 {
+        try row.int64(0)
     }
 }

@@ -111,7 +111,9 @@ struct AudiencePlanner {
         var versions: [Int32] = []
         var devices: [Int64] = []
         for match in matches {
-            let held = try connection.run(RegisterTokens(ruleVersion: match.ruleVersion, event: match.event))
+            let named = try connection.run(RegisterTokens(ruleVersion: match.ruleVersion, event: match.event))
+            let held = named.compactMap(\.self)
+            if held.count < named.count { warn(of: named.count - held.count, in: match) }
             events += Array(repeating: match.eventID, count: held.count)
             versions += Array(repeating: match.ruleVersion, count: held.count)
             devices += held
@@ -125,6 +127,16 @@ struct AudiencePlanner {
         var counts = PlannedCounts()
         for planned in try connection.run(statement) { counts += planned }
         return counts
+    }
+}
+
+extension AudiencePlanner {
+    /// Nobody else would ever tell that these devices got nothing.
+    private func warn(of malformed: Int, in match: DeferredMatch) {
+        context.logger.warning(
+            "an event names tokens that are none; they get no push",
+            metadata: .init([.eventID: "\(match.eventID)", .count: "\(malformed)"])
+        )
     }
 }
 

@@ -107,11 +107,12 @@ struct PlanDevices: PostgresStatement {
 
 /// Finds the devices that hold the tokens a rule's path names in a payload, and registers those that are unknown.
 ///
-/// The malformed ones are left out: they are the event's mistake and must not stop its other tokens.
+/// Nil for each malformed one: they are the event's mistake and must not stop its other tokens.
 struct RegisterTokens: PostgresStatement {
     static let name = "register_tokens"
     static let sql = """
         SELECT CASE
+            WHEN NOT fanfare.is_token(v.platform, t.token) THEN NULL
             WHEN held.id IS NOT NULL THEN held.id
             ELSE fanfare.register_device(a.name, v.platform, t.token)
         END
@@ -123,7 +124,7 @@ struct RegisterTokens: PostgresStatement {
             WHERE jsonb_typeof(item) = 'string'
         ) AS t
         LEFT JOIN LATERAL (SELECT fanfare.device_id(a.name, v.platform, t.token) AS id) AS held ON true
-        WHERE v.id = $1 AND fanfare.is_token(v.platform, t.token)
+        WHERE v.id = $1
         """
 
     let ruleVersion: Int32
@@ -135,7 +136,7 @@ struct RegisterTokens: PostgresStatement {
         binds.append(event)
     }
 
-    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int64 {
-        try row.int64(0)
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int64? {
+        try row.int64(orNil: 0)
     }
 }

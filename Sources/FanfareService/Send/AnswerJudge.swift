@@ -136,7 +136,8 @@ struct AnswerJudge {
                 metadata: target.metadata([.error: "\(shared.settings.access.reason(answer) ?? "\(answer.status)")"])
             )
         } catch {
-            context.logger.error("a provider token could not be signed", metadata: target.metadata([.error: "\(error)"]))
+            let metadata = target.metadata([.error: "\(error)"])
+            context.logger.error("a provider token could not be signed", metadata: metadata)
         }
     }
 

@@ -177,7 +177,7 @@ struct RetentionTests {
             """
         )
         let error = #expect(throws: PostgresError.self) { try tidyUp(world) }
-        #expect(error?.statement == FoldStats.name, "the first is told")
+        #expect(error?.statement == EndBatches.name, "the first is told")
         #expect(try left(in: world) == [])
         #expect(try world.connection.number("SELECT count(*) FROM fanfare.collapse_latest") == 0)
     }

@@ -88,7 +88,7 @@ struct SchemaTests {
         try connection.execute("UPDATE fanfare.schema_version SET version = 3")
         let error = try #require(connection.refusal(Schema.sql))
         try connection.execute("ROLLBACK")
-        #expect(error.sqlState == "42501")
+        #expect(error.sqlState == "55000")
         #expect(error.hint != nil)
         #expect(try connection.text("SELECT version FROM fanfare.schema_version") == "3")
     }

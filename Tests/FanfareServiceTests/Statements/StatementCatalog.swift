@@ -269,7 +269,7 @@ struct StatementCatalog {
             UnregisterDevice(app: "shop", platform: "apns", token: parts.token),
             SubscribeDevices(ids: [parts.device], topic: "sport"),
             UnsubscribeDevices(ids: [parts.device], topic: "news"),
-            PruneReasons(),
+            AppNames(), PruneReasons(),
             CountPruned(request: pruned),
             RestoreDevices(request: pruned),
             EmitEvent(type: "order", payload: "{}", key: "other", ttlSeconds: 60),

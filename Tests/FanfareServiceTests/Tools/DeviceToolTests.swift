@@ -98,6 +98,17 @@ import Testing
         #expect(try database.restore(ever, isDryRun: false).map(\.devices) == [1])
     }
 
+    @Test(arguments: [("Shop", "production"), ("shop", "prod")])
+    func mistypedNamesAreNoSuccess(app: String, environment: String) throws {
+        try World().device("aa")
+        let request = RestoreRequest(app: app, since: Since("1h"), reason: nil, environment: environment)
+        let restoring = #expect(throws: ToolError.self) { try toolDatabase().restore(request, isDryRun: true) }
+        let resuming = #expect(throws: ToolError.self) {
+            try toolDatabase().resumePruning(app: app, environment: environment)
+        }
+        #expect(restoring?.kind == .usage && resuming?.kind == .usage)
+    }
+
     @Test func restoreRefusesWhatIsNoReason() throws {
         let request = RestoreRequest(app: "shop", since: Since("1h"), reason: "unregistered", environment: nil)
         let error = #expect(throws: ToolError.self) { try toolDatabase().restore(request, isDryRun: false) }

@@ -82,6 +82,13 @@ import Testing
         #expect(error.kind == kind)
     }
 
+    @Test func aURLThatCannotBeReadIsAMistakeAndNoOutage() throws {
+        let broken = PostgresOptions(url: "postgres:///app?sslmod=require")
+        let error = try #require(throws: PostgresError.self) { try PostgresConnection.open(broken) }
+        #expect(ToolError(error, at: "here").exitCode == 78)
+        #expect(DaemonError(databaseError: error).kind == .configuration, "serve does not wait for it")
+    }
+
     @Test func aServerThatDoesNotAnswerIsUnavailable() {
         let error = ToolError(PostgresError(.connectionFailed, message: "refused"), at: "postgres://user:***@host/app")
         #expect(error.exitCode == 69)
