@@ -1544,6 +1544,11 @@ FROM fanfare.rules AS r
 CROSS JOIN LATERAL (SELECT * FROM fanfare.rule_versions WHERE rule_id = r.id ORDER BY version DESC LIMIT 1) AS v
 WHERE r.dropped_at IS NULL AND v.state = 'refused'
 UNION ALL
+SELECT 'breaker: ' || b.name, false, 'only probes are sent, by ' || count(*) || ' of the daemons', NULL
+FROM fanfare.instances AS i CROSS JOIN LATERAL jsonb_each_text(i.report -> 'breakers') AS b (name, state)
+WHERE i.lease_until > now() AND b.state = 'open'
+GROUP BY b.name
+UNION ALL
 SELECT 'alarm: ' || name, false, detail, since FROM fanfare.alarms
 UNION ALL
 SELECT 'audit: ' || name, found = 0, detail, since FROM fanfare.audits

@@ -18,6 +18,9 @@ struct RefusalTests {
             try await flow.emitRefused(users: 1...40, tokens: "ad")
             // The second is the probe after five seconds, and is refused as well: the next comes after ten more.
             try await flow.until("SELECT count(*) >= 2 \(Self.rejected)")
+            try await flow.until(
+                "SELECT EXISTS (SELECT FROM fanfare.health WHERE name = 'breaker: shop/apns/production' AND NOT ok)"
+            )
             try await flow.reachesAnotherProvider()
             let lost = try await flow.sql { try $0.connection.number("SELECT count(*) \(Self.rejected)") }
             // What both connections had warmed up with, and the probe.

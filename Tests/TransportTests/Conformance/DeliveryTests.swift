@@ -81,6 +81,32 @@ struct DeliveryTests {
         }
     }
 
+    @Test(arguments: Transport.allCases)
+    func aRetiredConnectionTakesNoMoreRequests(_ transport: Transport) async throws {
+        try await APNsPeer.with { peer in
+            let endpoint = try peer.endpoint
+            var options = peer.options
+            options.connections = 1
+            let requests = try peer.requests(0..<2)
+            let answers = try await onThread("sender") { [options] in
+                let client = try transport.open(endpoint, options)
+                var answers: [PushAnswer] = []
+                for index in requests.indices {
+                    #expect(client.submit(requests[index...index]) == 1)
+                    while answers.count == index { client.poll(timeout: .milliseconds(20), into: &answers) }
+                    // The second time it may be gone, which is no error.
+                    for _ in 0..<2 { client.retire(answers[index].connection) }
+                }
+                client.close(into: &answers)
+                return answers
+            }
+            #expect(answers.map(\.status) == [200, 200])
+            #expect(Set(answers.map(\.connection)).count == 2)
+            let connections = try await peer.sandbox.received().map(\.connection)
+            #expect(connections.count == 2 && Set(connections).count == 2)
+        }
+    }
+
     @Test(arguments: [101, 5_000, 50_000, 200_000], Transport.allCases)
     func answersAreCutAtTheirLimit(_ count: Int, _ transport: Transport) async throws {
         let body = String(repeating: "x", count: count)
