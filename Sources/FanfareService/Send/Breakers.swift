@@ -50,12 +50,7 @@ final class Breakers: Sendable {
     /// - Returns: whether requests were let through until now.
     @discardableResult
     func refused(_ scope: BreakerScope, at now: Microseconds) -> Bool {
-        var isNew = false
-        update(scope) { breaker in
-            isNew = breaker.isClosed
-            breaker.refused(at: now)
-        }
-        return isNew
+        shut(scope) { $0.refused(at: now) }
     }
 
     /// Keeps everything back that goes there, since the provider asked for it.
@@ -66,10 +61,15 @@ final class Breakers: Sendable {
     ///   - now: steady time.
     /// - Returns: whether requests were let through until now.
     func hold(_ scope: BreakerScope, for wait: Microseconds, at now: Microseconds) -> Bool {
+        shut(scope) { $0.hold(for: wait, at: now) }
+    }
+
+    /// - Returns: whether requests were let through until now.
+    private func shut(_ scope: BreakerScope, _ body: (inout Breaker) -> Void) -> Bool {
         var isNew = false
         update(scope) { breaker in
             isNew = breaker.isClosed
-            breaker.hold(for: wait, at: now)
+            body(&breaker)
         }
         return isNew
     }

@@ -190,7 +190,8 @@ extension SenderDesk {
         do {
             return try shared.settings.access.credential(at: now, wall: Clocks.wall)
         } catch {
-            context.logger.error("a provider token could not be signed", metadata: .init([.error: "\(error)"]))
+            let metadata = target.metadata([.error: "\(error)"])
+            context.logger.error("a provider token could not be signed", metadata: metadata)
             return nil
         }
     }
