@@ -111,6 +111,34 @@ struct FateTests {
         #expect(try [first, second, otherType].map { try world.fate($0) } == ["planned", "duplicate", "unmatched"])
     }
 
+    @Test(arguments: ["'e', 'k'", "min(id)"])
+    func aCancelledEventsKeyIsFree(_ what: String) throws {
+        let world = try World()
+        try world.device("aa", user: "u")
+        try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
+        let cancel = """
+            SELECT fanfare.cancel(\(what)) FROM fanfare.events WHERE key = 'k' AND fate IN ('waiting', 'planned')
+            """
+        func emit(_ key: String) throws -> Int64 { try world.emit("e", #"{"u": "u"}"#, key: key) }
+
+        let first = try emit("k")
+        _ = try world.connection.query(cancel)
+        let (second, echo) = (try emit("k"), try emit("k"))
+        try world.plan()
+        #expect(try [first, second, echo].map { try world.fate($0) } == ["cancelled", "planned", "duplicate"])
+
+        let other = try emit("other")
+        try world.plan()
+        _ = try world.connection.query(cancel)
+        let (third, lateEcho, otherEcho) = (try emit("k"), try emit("k"), try emit("other"))
+        try world.plan()
+        #expect(
+            try [third, lateEcho, other, otherEcho].map { try world.fate($0) }
+                == ["planned", "duplicate", "planned", "duplicate"]
+        )
+        #expect(try world.recipients(third).count == 1)
+    }
+
     @Test func aRuleNeverAppliesToWhatWasEmittedBeforeIt() throws {
         let world = try World()
         try world.device("aa", user: "u")
