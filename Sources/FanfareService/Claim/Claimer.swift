@@ -287,39 +287,3 @@ extension [ClaimedBatch] {
         }
     }
 }
-
-/// Below which `not_before` nothing is left to claim, by target and queue: dead rows under an old snapshot lie there.
-struct ClaimFloors {
-    private struct Place: Hashable {
-        let target: Int16
-        let queue: SendQueue
-    }
-
-    private static let margin = 5 * Micros.second
-
-    private var largest: [Place: Timestamp] = [:]
-    private var sweptAt: Microseconds?
-
-    /// Whether it is time to look from the beginning again.
-    func isSweepDue(at now: Microseconds, every interval: Microseconds) -> Bool {
-        sweptAt.map { now - $0 >= interval } ?? true
-    }
-
-    /// Looks from the beginning next time.
-    mutating func sweep(at now: Microseconds) {
-        sweptAt = now
-        largest = [:]
-    }
-
-    /// Notes a claimed batch.
-    mutating func saw(_ batch: ClaimedBatch) {
-        let place = Place(target: batch.target, queue: batch.queue)
-        largest[place] = max(largest[place] ?? batch.notBefore, batch.notBefore)
-    }
-
-    /// Where to look from: a little before the last that was seen, since transactions commit out of order.
-    func floor(target: Int16, _ queue: SendQueue, now: Microseconds) -> Timestamp {
-        guard let seen = largest[Place(target: target, queue: queue)] else { return .minusInfinity }
-        return Timestamp(microseconds: min(seen.microseconds, now - Self.margin) - Self.margin)
-    }
-}
