@@ -144,33 +144,3 @@ struct NextDue: PostgresStatement {
         Row(due: try row.timestamp(orNil: 0), now: try row.timestamp(1), targetCount: Int(try row.int64(2)))
     }
 }
-
-/// A target: an app's provider in one environment, for its devices or for audiences of one kind that it keeps itself.
-struct Target: Hashable, Sendable {
-    let id: Int16
-    let app: String
-    let platform: String
-    let environment: String
-    /// The key of `to` (`fcm_topic`, `fcm_condition`, `channel`) where the provider keeps the audience: its pairs have no
-    /// device.
-    var nativeKey: String?
-}
-
-/// All targets there are.
-struct AllTargets: PostgresStatement {
-    static let name = "all_targets"
-    static let sql = """
-        SELECT t.id, a.name, t.platform, t.environment, t.native_key
-        FROM fanfare.targets AS t JOIN fanfare.apps AS a ON a.id = t.app_id
-        """
-
-    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Target {
-        Target(
-            id: try row.int16(0),
-            app: try row.string(1),
-            platform: try row.string(2),
-            environment: try row.string(3),
-            nativeKey: try row.string(orNil: 4)
-        )
-    }
-}
