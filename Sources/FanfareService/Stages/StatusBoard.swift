@@ -51,7 +51,7 @@ final class StatusBoard: Sendable {
         report["devices_pruned"] = .number(JSONNumber(counts.devicesPruned))
         var events = JSONObject()
         for (fate, count) in counts.eventsByFate.sorted(by: { $0.key < $1.key }) {
-            events[Fate(rawValue: Int16(fate))?.name ?? "\(fate)"] = .number(JSONNumber(count))
+            events[EventFate(rawValue: Int16(fate))?.name ?? "\(fate)"] = .number(JSONNumber(count))
         }
         report["events"] = .object(events)
         var breakers = JSONObject()

@@ -76,7 +76,7 @@ struct OutcomeTests {
 
     @Test func fatesHaveTheNamesOfTheContract() {
         let names = ["waiting", "planned", "duplicate", "unmatched", "cancelled", "expired", "refused"]
-        #expect(Fate.allCases.map(\.name) == names)
-        #expect(Fate.allCases.map(\.rawValue) == Array(0...6))
+        #expect(EventFate.allCases.map(\.name) == names)
+        #expect(EventFate.allCases.map(\.rawValue) == Array(0...6))
     }
 }

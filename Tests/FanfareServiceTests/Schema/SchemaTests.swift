@@ -17,7 +17,7 @@ struct SchemaTests {
     @Test func fatesAreTheEnums() throws {
         let connection = try TestDatabase.current.connect()
         let rows = try connection.query("SELECT fate, name FROM fanfare.event_fates ORDER BY fate").rows
-        let expected = Fate.allCases.sorted { $0.rawValue < $1.rawValue }.map {
+        let expected = EventFate.allCases.sorted { $0.rawValue < $1.rawValue }.map {
             ["\($0.rawValue)", $0.name] as [String?]
         }
         #expect(rows == expected)

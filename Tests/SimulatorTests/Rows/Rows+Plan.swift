@@ -7,7 +7,7 @@ extension Rows {
     /// A round and the plans that it opens, which are one transaction.
     mutating func plan(_ statement: PlanRound) -> PlanRoundSummary {
         let taken = take(statement.floor, limit: statement.limit)
-        var fates: [Fate: Int64] = [:]
+        var fates: [EventFate: Int64] = [:]
         var pairs: [Pair] = []
         for event in taken {
             let (fate, live) = judge(event)
@@ -42,7 +42,7 @@ extension Rows {
         return taken
     }
 
-    private mutating func judge(_ event: Waiting) -> (Fate, [SimulatedRule]) {
+    private mutating func judge(_ event: Waiting) -> (EventFate, [SimulatedRule]) {
         if isCancelled(event.id) { return (.cancelled, []) }
         if let key = event.key {
             let name = "\(event.type)/\(key)"

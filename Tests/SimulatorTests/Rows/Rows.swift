@@ -21,7 +21,7 @@ struct Rows {
     /// An event that was planned.
     struct Event: Equatable {
         let waiting: Waiting
-        let fate: Fate
+        let fate: EventFate
         let plannedAt: Microseconds
     }
 

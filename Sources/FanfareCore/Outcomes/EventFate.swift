@@ -1,5 +1,5 @@
 /// What planning decided about an event; the raw value is stored in `event_log`.
-public enum Fate: Int16, CaseIterable, Sendable {
+public enum EventFate: Int16, CaseIterable, Sendable {
     /// In `outbox`, not planned yet.
     case waiting = 0
     /// Expanded, or being expanded, into pairs.
