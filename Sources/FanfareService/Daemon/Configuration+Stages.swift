@@ -11,7 +11,7 @@ extension Configuration {
         var options = PostgresOptions(url: database.url.connectionString)
         guard let file = database.passwordFile else { return options }
         let read = { @Sendable () throws(ConfigurationError) -> String in
-            try SecretFile(environment: environment).password(at: file, for: "database.password_file")
+            try PasswordFile(environment: environment).password(at: file, for: "database.password_file")
         }
         do throws(ConfigurationError) {
             _ = try read()

@@ -4,12 +4,11 @@ internal import PushTransport
 
 /// Reads the files that an app's credentials are in; each error names the key of the configuration.
 struct CredentialFiles: Sendable {
-    /// Below these folders a file's mode is not looked at: whoever mounts them guards them.
-    let guardedFolders: [String]
+    private let guardedFolders: [String]
 
-    /// - Parameter environment: variables of the process; systemd names its folder of credentials in one.
+    /// - Parameter environment: variables of the process, for ``GuardedFolders``.
     init(environment: [String: String]) {
-        guardedFolders = ["/run/secrets"] + [environment["CREDENTIALS_DIRECTORY"]].compactMap { $0 }
+        guardedFolders = GuardedFolders.paths(environment: environment)
     }
 
     /// Reads an APNs signing key.

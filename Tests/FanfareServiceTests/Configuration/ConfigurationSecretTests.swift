@@ -1,6 +1,7 @@
-import FanfareService
 import Foundation
 import Testing
+
+@testable import FanfareService
 
 @Suite struct ConfigurationSecretTests {
     static let marker = "hunter2"
@@ -70,7 +71,7 @@ import Testing
         for text in found { #expect(!text.contains(Self.marker)) }
     }
 
-    @Test func secretFilesMustNotBeReadByOthers() throws {
+    @Test func passwordFilesMustNotBeReadByOthers() throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -79,19 +80,18 @@ import Testing
         let files = FileManager.default
 
         try files.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
-        let untrusting = SecretFile(environment: [:])
+        let untrusting = PasswordFile(environment: [:])
         #expect {
             try untrusting.password(at: path, for: "database.password_file")
         } throws: {
             "\($0)"
                 == "\(path): database.password_file: may be read by everybody (mode 644); run: chmod o= \(path)"
         }
-        let trusting = SecretFile(environment: ["CREDENTIALS_DIRECTORY": folder.path])
+        let trusting = PasswordFile(environment: ["CREDENTIALS_DIRECTORY": folder.path])
         #expect(try trusting.password(at: path, for: "database.password_file") == Self.marker)
 
         try files.setAttributes([.posixPermissions: 0o640], ofItemAtPath: path)
         #expect(try untrusting.password(at: path, for: "database.password_file") == Self.marker)
-        #expect(try untrusting.bytes(at: path, for: "k") == Array("\(Self.marker)\n".utf8))
 
         let link = folder.appending(path: "link").path
         try files.createSymbolicLink(atPath: link, withDestinationPath: path)
@@ -101,10 +101,10 @@ import Testing
             #expect(throws: ConfigurationError.self) { try untrusting.password(at: path, for: "k") }
         }
         #expect {
-            try untrusting.bytes(at: path + "x", for: "apps.shop.apns.key_file")
+            try untrusting.password(at: path + "x", for: "database.password_file")
         } throws: {
-            "\($0)" == "\(path)x: apps.shop.apns.key_file: there is no such file"
+            "\($0)" == "\(path)x: database.password_file: there is no such file"
         }
-        #expect(throws: ConfigurationError.self) { try untrusting.bytes(at: folder.path, for: "k") }
+        #expect(throws: ConfigurationError.self) { try untrusting.password(at: folder.path, for: "k") }
     }
 }

@@ -1,0 +1,65 @@
+internal import Foundation
+
+/// Reads passwords from files, and refuses those that everybody may read.
+///
+/// Its group may, unlike a key's: a key is for its owner alone.
+struct PasswordFile: Sendable {
+    private let guarded: [String]
+
+    /// - Parameter environment: variables of the process, for ``GuardedFolders``.
+    init(environment: [String: String]) {
+        guarded = GuardedFolders.paths(environment: environment).filter { $0.hasPrefix("/") }.map(Self.resolved)
+    }
+
+    /// Reads a password: the file's text without the line end at its end.
+    ///
+    /// - Parameters:
+    ///   - path: absolute.
+    ///   - key: the key of the configuration that names it, for the message.
+    /// - Returns: the password.
+    /// - Throws: when the file is missing, empty, no regular file, larger than 1 MiB, not one line of UTF-8, or everybody
+    ///   may read it.
+    func password(at path: String, for key: String) throws(ConfigurationError) -> String {
+        let bytes = try bytes(at: path, for: key)
+        guard var text = String(validating: bytes, as: UTF8.self) else { throw refusal(path, key, "is not UTF-8") }
+        if text.last?.isNewline == true { text.removeLast() }
+        guard !text.isEmpty, !text.contains(where: \.isNewline), !text.contains("\0") else {
+            throw refusal(path, key, "must hold one line with the password and nothing else")
+        }
+        return text
+    }
+
+    private func bytes(at path: String, for key: String) throws(ConfigurationError) -> [UInt8] {
+        let real = Self.resolved(path)
+        do {
+            let attributes = try FileManager.default.attributesOfItem(atPath: real)
+            let permissions = (attributes[.posixPermissions] as? NSNumber)?.intValue ?? 0o777
+            guard attributes[.type] as? FileAttributeType == .typeRegular else {
+                throw refusal(path, key, "is not a regular file")
+            }
+            guard permissions & 0o007 == 0 || guarded.contains(where: { real.hasPrefix($0 + "/") }) else {
+                let mode = String(permissions, radix: 8)
+                throw refusal(path, key, "may be read by everybody (mode \(mode)); run: chmod o= \(path)")
+            }
+            guard let size = (attributes[.size] as? NSNumber)?.intValue, size <= 1 << 20 else {
+                throw refusal(path, key, "is larger than 1 MiB")
+            }
+            let data = try Data(contentsOf: URL(fileURLWithPath: real))
+            guard !data.isEmpty else { throw refusal(path, key, "is empty") }
+            return Array(data)
+        } catch let error as ConfigurationError {
+            throw error
+        } catch {
+            let missing = !FileManager.default.fileExists(atPath: real)
+            throw refusal(path, key, missing ? "there is no such file" : "may not be read by this user")
+        }
+    }
+
+    private func refusal(_ path: String, _ key: String, _ reason: String) -> ConfigurationError {
+        ConfigurationError([ConfigurationProblem(origin: .file(path, nil), key: key, reason: reason)])
+    }
+
+    private static func resolved(_ path: String) -> String {
+        URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+    }
+}
