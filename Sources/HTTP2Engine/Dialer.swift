@@ -51,8 +51,7 @@ final class Dialer {
         }
         while true {
             if descriptor >= 0 {
-                let progress = lookAtSocket(now: now)
-                if progress != .failed("") { return progress }
+                if let progress = lookAtSocket(now: now) { return progress }
                 closeSocket()
             }
             guard now < deadline, let address = addresses.popFirst() else {
@@ -62,18 +61,18 @@ final class Dialer {
         }
     }
 
-    /// An empty failure means that the next address is to be tried.
-    private func lookAtSocket(now: MonotonicTime) -> Progress {
+    /// - Returns: nil if this address leads nowhere, and the next one is to be tried.
+    private func lookAtSocket(now: MonotonicTime) -> Progress? {
         var poll = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         guard unsafe Glibc.poll(&poll, 1, 0) > 0 else {
             if now < nextEvent { return .waiting }
             lastProblem = "no answer in time"
-            return .failed("")
+            return nil
         }
         let code = cnghttp2_socket_error(descriptor)
         guard code == 0 else {
             lastProblem = unsafe String(cString: strerror(code))
-            return .failed("")
+            return nil
         }
         defer { descriptor = -1 }
         return .connected(descriptor)
