@@ -15,6 +15,7 @@ public enum AudiencePlan: Sendable {
 
     /// Compiles `to`.
     init(_ definition: AudienceDefinition) throws(RuleProblem) {
+        let rulePath = definition.selection.rulePath
         switch definition.selection {
         case .users(let path): self = .users(path: path)
         case .tokens(let path):
@@ -22,8 +23,8 @@ public enum AudiencePlan: Sendable {
                 throw RuleProblem(path: "to.platform", reason: "is missing", hint: "tokens need a platform")
             }
             self = .tokens(path: path, platform: platform)
-        case .topic(let name): self = .topic(try Self.topic(name, path: "to.topic"))
-        case .condition(let text): self = .condition(try Self.condition(text, path: "to.condition"))
+        case .topic(let name): self = .topic(try Self.topic(name, path: rulePath))
+        case .condition(let text): self = .condition(try Self.condition(text, path: rulePath))
         case .everyone: self = .everyone
         case .fcmTopic, .fcmCondition, .channel:
             guard let native = try NativeAudience(definition.selection) else {

@@ -14,29 +14,21 @@ public enum NativeAudience: Sendable {
 
     /// Compiles what stands under one of the keys of `to`; nil for audiences that Fanfare evaluates.
     init?(_ selection: AudienceDefinition.Selection) throws(RuleProblem) {
+        let path = selection.rulePath
         switch selection {
         case .users, .tokens, .topic, .condition, .everyone: return nil
-        case .fcmTopic(let name): self = .fcmTopic(try AudiencePlan.topic(name, path: "to.fcm_topic"))
+        case .fcmTopic(let name): self = .fcmTopic(try AudiencePlan.topic(name, path: path))
         case .fcmCondition(let text):
-            let condition = try AudiencePlan.condition(text, path: "to.fcm_condition")
+            let condition = try AudiencePlan.condition(text, path: path)
             guard condition.names.count <= Self.topicLimit else {
                 throw RuleProblem(
-                    path: "to.fcm_condition",
+                    path: path,
                     reason: "has \(condition.names.count) topics",
                     hint: "FCM takes at most \(Self.topicLimit); condition: takes \(TopicClause.topicLimit)"
                 )
             }
             self = .fcmCondition(condition)
-        case .channel(let id): self = .channel(try Self.channel(id))
-        }
-    }
-
-    /// The key of `to` it comes from.
-    public var key: String {
-        switch self {
-        case .fcmTopic: "fcm_topic"
-        case .fcmCondition: "fcm_condition"
-        case .channel: "channel"
+        case .channel(let id): self = .channel(try Self.channel(id, path: path))
         }
     }
 
@@ -67,8 +59,7 @@ public enum NativeAudience: Sendable {
         }
     }
 
-    private static func channel(_ id: String) throws(RuleProblem) -> TextTemplate {
-        let path = "to.channel"
+    private static func channel(_ id: String, path: String) throws(RuleProblem) -> TextTemplate {
         let template = try TextTemplate(id, path: path)
         guard !template.usesDevice else {
             throw RuleProblem(path: path, reason: "depends on a device", hint: "use names of the payload only")
@@ -107,38 +98,12 @@ public enum NativeTarget: Hashable, Sendable {
     /// Those who listen to an APNs broadcast channel.
     case channel(String)
 
-    /// Reads a target as it is stored.
-    ///
-    /// - Parameters:
-    ///   - key: the key of `to`, as ``key`` gave it.
-    ///   - value: as ``value`` gave it.
-    public init?(key: String, value: String) {
-        switch key {
-        case "fcm_topic": self = .fcmTopic(value)
-        case "fcm_condition": self = .fcmCondition(value)
-        case "channel": self = .channel(value)
-        default: return nil
-        }
-    }
-
-    /// The key of `to` it comes from.
-    public var key: String {
-        switch self {
-        case .fcmTopic: "fcm_topic"
-        case .fcmCondition: "fcm_condition"
-        case .channel: "channel"
-        }
-    }
-
     /// The topic's name, the condition, or the channel's id.
     public var value: String {
         switch self {
         case .fcmTopic(let value), .fcmCondition(let value), .channel(let value): value
         }
     }
-
-    /// Who keeps the audience.
-    public var platform: PushProvider { fcm == nil ? .apns : .fcm }
 
     /// The same for a request to FCM; nil for a channel.
     public var fcm: FCMTarget? {

@@ -20,10 +20,6 @@ public struct AudienceDefinition: Equatable, Sendable {
         case channel(String)
     }
 
-    static let selectionKeys = ["users", "tokens", "topic", "condition", "everyone"]
-    /// Audiences that a provider keeps and evaluates: one request, no devices of ours.
-    static let providerKeys = ["fcm_topic", "fcm_condition", "channel"]
-
     /// Who.
     public let selection: Selection
     /// A jsonpath predicate on device attributes, if given.
@@ -35,7 +31,7 @@ public struct AudienceDefinition: Equatable, Sendable {
 
     /// Reads `to`.
     init(_ reader: RuleObject) throws(RuleProblem) {
-        try reader.checkKeys(Self.selectionKeys + Self.providerKeys + ["devices", "platform", "kind"])
+        try reader.checkKeys(AudienceKey.allCases.map(\.rawValue) + ["devices", "platform", "kind"])
         selection = try Self.selection(reader)
         devices = try reader.string("devices")
         platform = try reader.word("platform", PushProvider.self)
@@ -90,45 +86,49 @@ public struct AudienceDefinition: Equatable, Sendable {
     }
 
     private static func selection(_ reader: RuleObject) throws(RuleProblem) -> Selection {
-        let given = reader.object.keys.filter { (selectionKeys + providerKeys).contains($0) }
+        let given = reader.object.keys.compactMap(AudienceKey.init(rawValue:))
         guard let key = given.first, given.count == 1 else {
             throw RuleProblem(
                 path: reader.path,
-                reason: given.isEmpty ? "says nobody" : "has \(given.joined(separator: " and "))",
-                hint: "give exactly one of \((selectionKeys + providerKeys).joined(separator: ", "))"
+                reason: given.isEmpty ? "says nobody" : "has \(given.map(\.rawValue).joined(separator: " and "))",
+                hint: "give exactly one of \(AudienceKey.allCases.map(\.rawValue).joined(separator: ", "))"
             )
         }
-        if key == "everyone" {
-            guard try reader.bool(key) == true else {
-                throw RuleProblem(path: reader.path(key), reason: "is not true", hint: "write everyone: true")
+        switch key {
+        case .users: return .users(try jsonpath(key, reader))
+        case .tokens: return .tokens(try jsonpath(key, reader))
+        case .topic: return .topic(try text(key, reader))
+        case .condition: return .condition(try text(key, reader))
+        case .everyone:
+            guard try reader.bool(key.rawValue) == true else {
+                throw RuleProblem(path: reader.path(key.rawValue), reason: "is not true", hint: "write everyone: true")
             }
             return .everyone
+        case .fcmTopic: return .fcmTopic(try text(key, reader))
+        case .fcmCondition: return .fcmCondition(try text(key, reader))
+        case .channel: return .channel(try text(key, reader))
         }
-        let text = try reader.string(key) ?? ""
-        switch key {
-        case "topic": return .topic(text)
-        case "condition": return .condition(text)
-        case "fcm_topic": return .fcmTopic(text)
-        case "fcm_condition": return .fcmCondition(text)
-        case "channel": return .channel(text)
-        default:
-            try JSONPathCheck.check(text, path: reader.path(key))
-            return key == "users" ? .users(text) : .tokens(text)
-        }
+    }
+
+    private static func text(_ key: AudienceKey, _ reader: RuleObject) throws(RuleProblem) -> String {
+        try reader.string(key.rawValue) ?? ""
+    }
+
+    private static func jsonpath(_ key: AudienceKey, _ reader: RuleObject) throws(RuleProblem) -> String {
+        let path = try text(key, reader)
+        try JSONPathCheck.check(path, path: reader.path(key.rawValue))
+        return path
     }
 
     /// `to` as it would be written, without defaults.
     public var json: JSONValue {
         var object = JSONObject()
+        let key = selection.key.rawValue
         switch selection {
-        case .users(let path): object["users"] = .string(path)
-        case .tokens(let path): object["tokens"] = .string(path)
-        case .topic(let name): object["topic"] = .string(name)
-        case .condition(let text): object["condition"] = .string(text)
-        case .everyone: object["everyone"] = true
-        case .fcmTopic(let name): object["fcm_topic"] = .string(name)
-        case .fcmCondition(let text): object["fcm_condition"] = .string(text)
-        case .channel(let id): object["channel"] = .string(id)
+        case .users(let text), .tokens(let text), .topic(let text), .condition(let text), .fcmTopic(let text),
+            .fcmCondition(let text), .channel(let text):
+            object[key] = .string(text)
+        case .everyone: object[key] = true
         }
         object["devices"] = devices.map(JSONValue.string)
         object["platform"] = platform.map { .string($0.rawValue) }
@@ -137,7 +137,46 @@ public struct AudienceDefinition: Equatable, Sendable {
     }
 }
 
+/// The keys of `to` that say who; a rule has exactly one.
+///
+/// The raw value is stored with rule versions and targets.
+public enum AudienceKey: String, CaseIterable, Sendable {
+    /// See ``AudienceDefinition/Selection/users(_:)``.
+    case users
+    /// See ``AudienceDefinition/Selection/tokens(_:)``.
+    case tokens
+    /// See ``AudienceDefinition/Selection/topic(_:)``.
+    case topic
+    /// See ``AudienceDefinition/Selection/condition(_:)``.
+    case condition
+    /// See ``AudienceDefinition/Selection/everyone``.
+    case everyone
+    /// See ``AudienceDefinition/Selection/fcmTopic(_:)``.
+    case fcmTopic = "fcm_topic"
+    /// See ``AudienceDefinition/Selection/fcmCondition(_:)``.
+    case fcmCondition = "fcm_condition"
+    /// See ``AudienceDefinition/Selection/channel(_:)``.
+    case channel
+}
+
 extension AudienceDefinition.Selection {
+    /// The key it is written under.
+    public var key: AudienceKey {
+        switch self {
+        case .users: .users
+        case .tokens: .tokens
+        case .topic: .topic
+        case .condition: .condition
+        case .everyone: .everyone
+        case .fcmTopic: .fcmTopic
+        case .fcmCondition: .fcmCondition
+        case .channel: .channel
+        }
+    }
+
+    /// Where it stands in a rule, for ``RuleProblem/path``.
+    public var rulePath: String { "to.\(key.rawValue)" }
+
     /// The provider that keeps the audience; nil if Fanfare does.
     public var provider: PushProvider? {
         switch self {

@@ -61,32 +61,28 @@ struct RuleChecker {
         {
             return .failure(problem)
         }
-        var audience = "everyone"
+        let selection = definition.audience.selection
         var path: String?
-        switch rule.audience {
-        case .users(let text): (audience, path) = ("users", text)
-        case .tokens(let text, _): (audience, path) = ("tokens", text)
-        case .topic: audience = "topic"
-        case .condition: audience = "condition"
-        case .everyone: break
-        case .native(let native): audience = native.key
+        switch selection {
+        case .users(let text), .tokens(let text): path = text
+        case .topic, .condition, .everyone, .fcmTopic, .fcmCondition, .channel: break
         }
         if let text = path {
-            if let problem = try probe(text, "to.\(audience)", isPredicate: false, connection) {
+            if let problem = try probe(text, selection.rulePath, isPredicate: false, connection) {
                 return .failure(problem)
             }
             // A path that finds an array means its elements; in lax mode [*] also takes a single value.
             let elements = text + "[*]"
             if try probe(elements, "", isPredicate: false, connection) == nil { path = elements }
         }
-        return .success(columns(definition, audience: audience, path: path))
+        return .success(columns(definition, path: path))
     }
 
-    private static func columns(_ definition: RuleDefinition, audience: String, path: String?) -> RuleColumns {
+    private static func columns(_ definition: RuleDefinition, path: String?) -> RuleColumns {
         RuleColumns(
             eventType: definition.event,
             whenPath: definition.when,
-            audience: audience,
+            audience: definition.audience.selection.key.rawValue,
             audiencePath: path,
             nativePlatform: definition.audience.selection.provider?.rawValue,
             devicesPath: definition.audience.devices,

@@ -24,7 +24,7 @@ struct FCMContentTests {
         let push: RenderedPush
         if case .native(let audience) = compiled.audience {
             let native = try audience.target(event())
-            #expect(native.fcm == target && native.platform == .fcm)
+            #expect(native.fcm == target)
             push = try compiled.render(event(), to: native)
         } else {
             push = try compiled.render(event(), platform: .fcm, kind: .device, locale: nil, topic: "")

@@ -105,15 +105,6 @@ struct NativeAudienceTests {
         #expect(!plan.needsRendering)
     }
 
-    @Test func targetsReadBack() {
-        for target in [NativeTarget.fcmTopic("a"), .fcmCondition("'a' in topics"), .channel("dGVzdA==")] {
-            #expect(NativeTarget(key: target.key, value: target.value) == target)
-        }
-        #expect(NativeTarget(key: "topic", value: "x") == nil)
-        #expect(NativeTarget.channel("x").platform == .apns && NativeTarget.channel("x").fcm == nil)
-        #expect(NativeTarget.fcmTopic("x").platform == .fcm && NativeTarget.fcmTopic("x").fcm == .topic("x"))
-    }
-
     @Test func supersedingTellsTargetsApart() throws {
         let source = source(to: ["fcm_topic": "team-{{id}}"], ["collapse": "c", "supersede": true])
         let compiled = try CompiledRule(json: source)
