@@ -56,7 +56,7 @@ final class AppSenders: Sendable {
             identity.topic = apns.topic
             if apns.certificateFile == nil {
                 let kept = before.flatMap { $0.material.hasSameIssuer(as: material) ? $0.apnsTokens : nil }
-                tokens = if let kept { kept } else { try parts.tokens(apns, app: name) }
+                tokens = if let kept { kept } else { try parts.files.providerTokens(apns, app: name) }
             }
             pools += try parts.apnsPools(apns, app: name, tokens: tokens)
         }

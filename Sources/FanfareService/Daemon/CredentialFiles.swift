@@ -19,6 +19,11 @@ struct CredentialFiles: Sendable {
         }
     }
 
+    /// What signs for APNs: the tokens of a signing key.
+    func providerTokens(_ apns: Configuration.APNS, app: String) throws(DaemonError) -> ProviderTokens {
+        ProviderTokens(key: try signingKey(apns, app: app), keyID: apns.keyID, teamID: apns.teamID)
+    }
+
     /// Reads an APNs certificate and checks that it is valid now, and for the app's topic.
     ///
     /// - Parameters:
@@ -43,6 +48,12 @@ struct CredentialFiles: Sendable {
             try certificate.check(topic: apns.topic, at: now)
             return certificate
         }
+    }
+
+    /// What a TLS handshake with APNs shows: the certificate, if it can be used now; nil if the app signs with a key.
+    func clientCertificate(_ apns: Configuration.APNS, app: String) throws(DaemonError) -> ClientCertificate? {
+        guard let shown = try certificate(apns, app: app, now: Clocks.wallSeconds) else { return nil }
+        return ClientCertificate(chain: shown.chainPEM, privateKey: shown.privateKeyPEM)
     }
 
     /// Reads a service account.

@@ -21,11 +21,6 @@ struct SenderParts {
         return options
     }
 
-    /// The tokens of a signing key.
-    func tokens(_ apns: Configuration.APNS, app: String) throws(DaemonError) -> ProviderTokens {
-        ProviderTokens(key: try files.signingKey(apns, app: app), keyID: apns.keyID, teamID: apns.teamID)
-    }
-
     /// APNs: production first, then the sandbox environment.
     ///
     /// - Parameters:
@@ -40,9 +35,7 @@ struct SenderParts {
         tokens: ProviderTokens?
     ) throws(DaemonError) -> [PoolSettings] {
         var options = options(caFile: apns.caFile)
-        if let shown = try files.certificate(apns, app: app, now: Clocks.wall / Micros.second) {
-            options.clientCertificate = ClientCertificate(chain: shown.chainPEM, privateKey: shown.privateKeyPEM)
-        }
+        options.clientCertificate = try files.clientCertificate(apns, app: app)
         try check(options, apns.endpoint, key: "apps.\(app).apns.ca_file")
         let access = APNSAccess(tokens: tokens)
         return [("production", apns.endpoint), ("sandbox", apns.sandboxEndpoint)].map { name, endpoint in

@@ -143,7 +143,7 @@ final class OAuthTokens: Sendable {
 extension SingleRequest {
     /// Exchanges an assertion, signed now, for an access token (RFC 7523 section 2.1).
     init(tokenFor account: ServiceAccount, from url: HTTPSURL, caFile: String?, proxy: HTTPProxy?) throws {
-        let assertion = try account.assertion(issuedAt: Clocks.wall / Micros.second)
+        let assertion = try account.assertion(issuedAt: Clocks.wallSeconds)
         let grant = "urn:ietf:params:oauth:grant-type:jwt-bearer"
         try self.init(posting: [("grant_type", grant), ("assertion", assertion)], to: url)
         (self.caFile, self.proxy) = (caFile, proxy)

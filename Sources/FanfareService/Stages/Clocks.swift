@@ -39,6 +39,9 @@ enum Clocks {
         return KernelClock.realTime.microseconds
     }
 
+    /// The wall clock in whole seconds since 1970, as certificates and tokens count.
+    static var wallSeconds: Int64 { wall / Micros.second }
+
     /// A random number, evenly distributed in 0..<1.
     static var unitRandom: Double {
         #if DEBUG

@@ -1,5 +1,4 @@
 internal import FanfareCore
-internal import PushCrypto
 internal import PushTransport
 
 /// Asks one environment of APNs whether it takes the credentials.
@@ -54,27 +53,16 @@ struct APNSProbe {
     }
 
     private func ask(_ files: CredentialFiles) throws -> PushAnswer {
+        let proof = try APNSProof(credentials, app: app, files: files)
         var options = TransportOptions()
         options.caFile = credentials.caFile
-        var fields = [
+        options.clientCertificate = proof.clientCertificate
+        let fields = [
             try HeaderField("apns-topic", credentials.topic),
             try HeaderField("apns-push-type", "alert"),
         ]
-        if let certificate = try files.certificate(credentials, app: app, now: Clocks.wall / Micros.second) {
-            options.clientCertificate = ClientCertificate(
-                chain: certificate.chainPEM,
-                privateKey: certificate.privateKeyPEM
-            )
-        } else {
-            let key = try files.signingKey(credentials, app: app)
-            let tokens = ProviderTokens(key: key, keyID: credentials.keyID, teamID: credentials.teamID)
-            let token = try tokens.current(at: Clocks.steady, wall: Clocks.wall)
-            if let authorization = token.authorization {
-                fields.append(try HeaderField("authorization", authorization))
-            }
-        }
         let body = PushBody(Array(#"{"aps":{}}"#.utf8))
-        let request = try PushRequest(tag: 1, path: Self.path, head: HeaderBlock(fields), body: body)
+        let request = try PushRequest(tag: 1, path: Self.path, head: HeaderBlock(fields + proof.fields), body: body)
         return try probe.answer(to: request, options: options)
     }
 

@@ -1,6 +1,5 @@
 internal import FanfareCore
 internal import HTTP2Client
-internal import PushCrypto
 internal import PushTransport
 
 /// Makes, lists and deletes an app's broadcast channels at APNs, which Live Activities listen to (Apple, "Sending channel
@@ -124,22 +123,12 @@ public struct ChannelManager: Sendable {
         var fields: [HeaderField] = []
         if !body.isEmpty { fields.append(try HeaderField("content-type", "application/json")) }
         if let channel { fields.append(try HeaderField("apns-channel-id", channel)) }
-        let certificate = try files.certificate(credentials, app: app, now: Clocks.wall / Micros.second)
-        if certificate == nil {
-            let key = try files.signingKey(credentials, app: app)
-            let tokens = ProviderTokens(key: key, keyID: credentials.keyID, teamID: credentials.teamID)
-            let token = try tokens.current(at: Clocks.steady, wall: Clocks.wall)
-            if let authorization = token.authorization {
-                fields.append(try HeaderField("authorization", authorization))
-            }
-        }
+        let proof = try APNSProof(credentials, app: app, files: files)
         let url = try HTTPSURL("\(origin)/1/apps/\(credentials.topic)/\(place)")
-        var request = try SingleRequest(method, url, fields: fields, body: body)
+        var request = try SingleRequest(method, url, fields: fields + proof.fields, body: body)
         request.caFile = credentials.caFile
         request.proxy = proxy
-        request.clientCertificate = certificate.map {
-            ClientCertificate(chain: $0.chainPEM, privateKey: $0.privateKeyPEM)
-        }
+        request.clientCertificate = proof.clientCertificate
         return request
     }
 

@@ -68,7 +68,7 @@ public struct Checkup: Sendable {
     }
 
     private var keyItems: [CheckItem] {
-        let now = Clocks.wall / Micros.second
+        let now = Clocks.wallSeconds
         return sortedApps.flatMap { name, app in
             CredentialCheckup(
                 name: name,

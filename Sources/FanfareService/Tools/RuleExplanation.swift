@@ -104,7 +104,7 @@ extension RuleSet {
         topic: (String) -> String?
     ) throws(ToolError) -> [RuleExplanation] {
         let payload = try ToolJSON.object(example.payload, named: "--event")
-        let now = Clocks.wall / Micros.second
+        let now = Clocks.wallSeconds
         return entries.flatMap { entry in
             let rule = entry.compiled
             let context = RenderContext(
