@@ -106,7 +106,7 @@ final class SingleExchange {
 
     fileprivate func countHeader(_ count: Int) -> Bool {
         headerBytes += count
-        if headerBytes > max(request.answerLimit, 64 * 1024) { isTooLong = true }
+        if headerBytes > TransportOptions.readLimit(keeping: request.answerLimit) { isTooLong = true }
         return !isTooLong
     }
 }

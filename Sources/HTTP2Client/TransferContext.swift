@@ -39,8 +39,8 @@ final class TransferContext {
         self.rules = rules
         answerLimit = options.answerLimit
         // A configured provider may say as much as it likes; a stranger's server does not fill memory or line.
-        readLimit = rules.destinations == nil ? .max : max(options.answerLimit, 64 * 1024)
-        tcpUserTimeout = UInt32(min(options.tcpUserTimeout.nanoseconds / 1_000_000, Int64(Int32.max)))
+        readLimit = rules.destinations == nil ? .max : TransportOptions.readLimit(keeping: options.answerLimit)
+        tcpUserTimeout = options.tcpUserTimeoutMilliseconds
     }
 
     /// Makes sure that ``nextCheck`` is not later than a moment.

@@ -29,7 +29,7 @@ final class Dialer {
 
     init(_ endpoint: Endpoint, _ options: TransportOptions, waking waker: EventWaker, now: MonotonicTime) {
         self.endpoint = endpoint
-        userTimeout = UInt32(min(options.tcpUserTimeout.nanoseconds / 1_000_000, Int64(Int32.max)))
+        userTimeout = options.tcpUserTimeoutMilliseconds
         deadline = now + options.connectTimeout.nanoseconds
         resolution = Resolution.start(endpoint, waking: waker)
     }

@@ -81,7 +81,7 @@ final class Session {
                 owner: Unmanaged.passUnretained(session),
                 requests: table.requests,
                 finished: .allocate(capacity: table.capacity),
-                readLimit: max(options.answerLimit, 64 * 1024)
+                readLimit: TransportOptions.readLimit(keeping: options.answerLimit)
             )
         )
         try session.submitSettings()

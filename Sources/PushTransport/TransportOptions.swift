@@ -46,3 +46,18 @@ public struct TransportOptions: Sendable {
     /// Makes the default options.
     public init() {}
 }
+
+extension TransportOptions {
+    /// Bytes read of an answer's header and of its body, each; an answer that exceeds them is given up.
+    ///
+    /// Headers and bodies of 64 KiB are read however little of them is kept.
+    ///
+    /// - Parameter limit: bytes kept of a body.
+    /// - Returns: bytes read.
+    public static func readLimit(keeping limit: Int) -> Int { max(limit, 64 * 1024) }
+
+    /// ``tcpUserTimeout`` as the kernel takes it.
+    public var tcpUserTimeoutMilliseconds: UInt32 {
+        UInt32(min(tcpUserTimeout.nanoseconds / 1_000_000, Int64(Int32.max)))
+    }
+}

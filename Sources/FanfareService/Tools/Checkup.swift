@@ -1,4 +1,3 @@
-internal import FanfareCore
 internal import PostgresClient
 
 /// Looks over everything that a daemon needs, without changing anything.
