@@ -77,7 +77,7 @@ public struct Endpoint: Hashable, Sendable, CustomStringConvertible {
             rest = authority[colon...]
         }
         if rest.isEmpty { return (host, "443") }
-        guard rest.first == ":", rest.dropFirst().allSatisfy({ $0.isASCII && $0.isNumber }) else {
+        guard rest.first == ":", rest.dropFirst().isDigits else {
             throw EndpointError(text, .port)
         }
         return (host, rest.dropFirst())

@@ -36,7 +36,7 @@ public struct IPAddress: Hashable, Sendable {
         guard parts.count == 4 else { return nil }
         var bits: UInt128 = 0
         for part in parts {
-            guard part.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = UInt8(part) else { return nil }
+            guard part.isDigits, let number = UInt8(part) else { return nil }
             guard part.count == String(number).count else { return nil }
             bits = bits << 8 | UInt128(number)
         }

@@ -13,7 +13,7 @@ public struct IPNetwork: Hashable, Sendable, CustomStringConvertible {
         var prefix = 128
         if parts.count == 2 {
             let isV4 = !first.contains(":")
-            guard parts[1].utf8.allSatisfy({ (0x30...0x39).contains($0) }), let length = Int(parts[1]) else {
+            guard parts[1].isDigits, let length = Int(parts[1]) else {
                 return nil
             }
             guard length <= (isV4 ? 32 : 128) else { return nil }

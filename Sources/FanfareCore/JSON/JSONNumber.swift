@@ -86,7 +86,7 @@ extension JSONNumber {
             let limit = 100_000_000_000_000_000
             let isNegative = text.first == UInt8(ascii: "-")
             var value = 0
-            for byte in text where byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9") {
+            for byte in text where byte.isDigit {
                 value = min(value * 10 + Int(byte - UInt8(ascii: "0")), limit)
                 if value == limit { break }
             }

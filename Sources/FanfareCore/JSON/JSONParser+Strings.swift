@@ -79,7 +79,7 @@ extension JSONParser {
         for _ in 0..<4 {
             let digit: UInt8
             switch try peek() {
-            case let byte where byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9"): digit = byte - UInt8(ascii: "0")
+            case let byte where byte.isDigit: digit = byte - UInt8(ascii: "0")
             case let byte where byte | 0x20 >= UInt8(ascii: "a") && byte | 0x20 <= UInt8(ascii: "f"):
                 digit = (byte | 0x20) - UInt8(ascii: "a") + 10
             default: throw error(.malformedEscape, at: start)

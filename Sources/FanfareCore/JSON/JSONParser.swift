@@ -137,9 +137,7 @@ extension JSONParser {
 
     private mutating func skipDigits() -> Int {
         let start = position
-        while position < bytes.count, bytes[position] >= UInt8(ascii: "0"), bytes[position] <= UInt8(ascii: "9") {
-            position += 1
-        }
+        while position < bytes.count, bytes[position].isDigit { position += 1 }
         return position - start
     }
 

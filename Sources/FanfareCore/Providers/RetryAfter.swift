@@ -65,10 +65,6 @@ enum HTTPDate {
     }
 }
 
-extension UInt8 {
-    fileprivate var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
-}
-
 extension Collection<UInt8> {
     /// The digits as a number; at most nine digits, which the caller has checked.
     fileprivate var decimal: Int { reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) } }
