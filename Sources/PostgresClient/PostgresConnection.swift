@@ -17,8 +17,8 @@ public final class PostgresConnection {
     /// Memory for parameters, kept between statements.
     var binds = PostgresBinds()
 
-    /// Interrupts this connection from other threads.
-    public private(set) var canceller: PostgresCanceller
+    /// Watches this connection, and gives it up, from other threads.
+    public let canceller: PostgresCanceller
     /// Process id of the server's side of the session, as `pg_stat_activity` shows it.
     public internal(set) var backendPID: Int32 = 0
     /// Whether a pooler such as PgBouncer stands in between: the process that answers is not the one that greeted.
@@ -31,7 +31,7 @@ public final class PostgresConnection {
         unsafe self.handle = unsafe handle
         self.options = options
         answerLimit = options.connectTimeout
-        canceller = unsafe PostgresCanceller(owning: nil, abandonment: abandonment)
+        canceller = PostgresCanceller(abandonment: abandonment)
         // The sink lives as long as this object, and PQfinish runs before it goes. libpq's own receiver prints.
         _ = unsafe PQsetNoticeReceiver(handle, receiveNotice, Unmanaged.passUnretained(notices).toOpaque())
     }
@@ -80,7 +80,6 @@ public final class PostgresConnection {
     /// Makes the connection ready for use once it is authenticated.
     func established() throws(PostgresError) {
         let handle = try unsafe requireHandle()
-        canceller = unsafe PostgresCanceller(owning: PQgetCancel(handle), abandonment: abandonment)
         // All waiting is done by `SocketWait`, which also minds signals and deadlines.
         guard unsafe PQsetnonblocking(handle, 1) == 0 else { throw unsafe lost(handle) }
     }
