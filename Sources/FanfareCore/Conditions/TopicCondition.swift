@@ -93,12 +93,6 @@ public struct TopicCondition: Sendable {
         return clauses(named: rendered)
     }
 
-    /// The normal form, if no name is a template; nil otherwise.
-    public var literalClauses: [TopicClause]? {
-        let literals = names.compactMap(\.literal)
-        return literals.count == names.count ? clauses(named: literals) : nil
-    }
-
     /// The condition's text with the names an event gives, in a form that is equal for equal names.
     ///
     /// - Parameter context: the event.

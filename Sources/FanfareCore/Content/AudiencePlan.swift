@@ -6,7 +6,7 @@ public enum AudiencePlan: Sendable {
     case tokens(path: String, platform: PushProvider)
     /// The subscribers of a topic; `TextTemplate.literal` is its name unless it is a template.
     case topic(TextTemplate)
-    /// The devices that meet a condition; `TopicCondition.literalClauses` are final unless a name is a template.
+    /// The devices that meet a condition; its clauses are final unless a name is a template.
     case condition(TopicCondition)
     /// Every device of the app.
     case everyone

@@ -72,8 +72,6 @@ public struct JSONLimits: Sendable {
         self.levels = levels
     }
 
-    /// What an event's payload may have: 64 KiB, 32 levels.
-    public static let eventPayload = JSONLimits(bytes: 64 << 10, levels: 32)
     /// What a rule, or any text of our own, may have: 1 MiB, 64 levels.
     public static let document = JSONLimits(bytes: 1 << 20, levels: 64)
 }

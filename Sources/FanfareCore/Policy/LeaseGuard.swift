@@ -1,4 +1,4 @@
-/// Tells whether this daemon may still submit requests for the batches it owns (DESIGN.md section 2, claim).
+/// Tells until when this daemon may submit requests for the batches it owns.
 ///
 /// All times are CLOCK_BOOTTIME in microseconds: it goes on while the machine sleeps, so that a process that slept sends
 /// nothing stale. The lease itself is granted in database time; counting its length from before the renewal was sent makes
@@ -18,7 +18,7 @@ public struct LeaseGuard: Equatable, Sendable {
     public static let cancelPatience: Microseconds = Micros.second
 
     /// Whether the lease can still be renewed.
-    public enum State: Equatable, Sendable {
+    private enum State: Equatable, Sendable {
         /// No lease was granted yet. Can transition to: ``held(end:)``, ``ended(at:)``.
         case none
         /// Granted until `end`. Can transition to: itself with a later end; ``ended(at:)``.
@@ -29,25 +29,17 @@ public struct LeaseGuard: Equatable, Sendable {
     }
 
     /// Whether the lease can still be renewed.
-    public private(set) var state = State.none
-    private var lastRenewal: Microseconds?
+    private var state = State.none
     private var cancelsReadAt: Microseconds?
 
     /// A guard without a lease: nothing may be submitted.
     public init() {}
 
-    /// A renewal is about to be sent: to be called before, not after.
-    ///
-    /// - Parameter now: the time, which is handed to ``renewSucceeded(startedAt:)`` later.
-    public mutating func renewStarted(at now: Microseconds) {
-        lastRenewal = max(lastRenewal ?? now, now)
-    }
-
     /// The database granted a renewal.
     ///
     /// Answers may come in any order; none shortens the lease.
     ///
-    /// - Parameter start: the time given to ``renewStarted(at:)``.
+    /// - Parameter start: the time, read before the database was asked for it.
     public mutating func renewSucceeded(startedAt start: Microseconds) {
         let end = start.addingClamping(Self.length)
         switch state {
@@ -92,22 +84,5 @@ public struct LeaseGuard: Equatable, Sendable {
         case .held(let end): end.subtractingClamping(Self.margin)
         case .ended(let at): at
         }
-    }
-
-    /// Whether a request may be handed to the socket.
-    ///
-    /// - Parameter now: the time, read just before.
-    /// - Returns: whether the lease certainly lasts a second more.
-    public func maySubmit(at now: Microseconds) -> Bool {
-        submitsUntil.map { now < $0 } ?? false
-    }
-
-    /// Whether a renewal should be sent.
-    ///
-    /// - Parameter now: the time.
-    /// - Returns: false once the control connection was lost.
-    public func isRenewalDue(at now: Microseconds) -> Bool {
-        if case .ended = state { return false }
-        return lastRenewal.map { now >= $0.addingClamping(Self.renewalInterval) } ?? true
     }
 }

@@ -38,7 +38,7 @@ public struct RetryBudget: Equatable, Sendable {
     /// - Parameters:
     ///   - wanted: how many are ready.
     ///   - now: the time.
-    /// - Returns: how many may be sent now, at most `wanted`; the rest waits until ``nextChance(after:)``.
+    /// - Returns: how many may be sent now, at most `wanted`; the rest waits for answers, or for the next second.
     public mutating func take(_ wanted: Int, at now: Microseconds) -> Int {
         let total = window.total(at: now)
         let byShare = total.answers * Self.percent / 100 - total.retries
@@ -46,13 +46,5 @@ public struct RetryBudget: Equatable, Sendable {
         let granted = min(max(byShare, bySecond, 0), max(wanted, 0))
         window.add(Tally(retries: granted), at: now)
         return granted
-    }
-
-    /// When more may be granted without further answers.
-    ///
-    /// - Parameter now: the time.
-    /// - Returns: the end of the current second of the clock.
-    public func nextChance(after now: Microseconds) -> Microseconds {
-        window.endOfBucket(at: now)
     }
 }

@@ -39,11 +39,6 @@ struct SlidingWindow<Tally: WindowTally>: Equatable, Sendable {
         return buckets[index(newest ?? 0)]
     }
 
-    /// When the bucket of `now` ends.
-    func endOfBucket(at now: Microseconds) -> Microseconds {
-        (max(bucketNumber(now), newest ?? .min) + 1).multipliedClamping(by: bucketWidth)
-    }
-
     private func bucketNumber(_ now: Microseconds) -> Int64 { max(now, 0) / bucketWidth }
 
     private func index(_ bucket: Int64) -> Int { Int(bucket % Int64(buckets.count)) }

@@ -175,9 +175,6 @@ public struct Configuration: Equatable, Sendable {
 }
 
 extension Configuration {
-    /// `database.url` without passwords, for logs and messages.
-    public var redactedDatabaseURL: String { database.url.description }
-
     /// What works but should be mended; each says how.
     public var warnings: [String] {
         var warnings: [String] = []

@@ -7,6 +7,11 @@ final class LeaseKeeper: Sendable {
         var owner: Int32?
         var guardian = LeaseGuard()
         var databaseClock = DatabaseClock(wall: Clocks.wall, steady: Clocks.steady)
+
+        mutating func granted(startedAt: Microseconds, databaseNow: Microseconds, answered: Microseconds) {
+            guardian.renewSucceeded(startedAt: startedAt)
+            databaseClock.read(databaseNow, asked: startedAt, answered: answered)
+        }
     }
 
     private let state = Locked(State())
@@ -44,20 +49,14 @@ final class LeaseKeeper: Sendable {
         state.withLock { state in
             state.owner = owner
             state.guardian = LeaseGuard()
-            state.guardian.renewStarted(at: startedAt)
-            state.guardian.renewSucceeded(startedAt: startedAt)
-            state.databaseClock.read(databaseNow, asked: startedAt, answered: answered)
+            state.granted(startedAt: startedAt, databaseNow: databaseNow, answered: answered)
         }
     }
 
     /// The lease was renewed.
     func renewed(startedAt: Microseconds, databaseNow: Microseconds) {
         let answered = Clocks.steady
-        state.withLock { state in
-            state.guardian.renewStarted(at: startedAt)
-            state.guardian.renewSucceeded(startedAt: startedAt)
-            state.databaseClock.read(databaseNow, asked: startedAt, answered: answered)
-        }
+        state.withLock { $0.granted(startedAt: startedAt, databaseNow: databaseNow, answered: answered) }
     }
 
     /// The control connection was lost: nothing more is claimed, and nothing submitted from a second later.

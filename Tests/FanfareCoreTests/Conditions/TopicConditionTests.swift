@@ -17,7 +17,7 @@ struct TopicConditionTests {
     )
     func normalForm(source: String, expected: String) throws {
         let condition = try TopicCondition(source)
-        let clauses = try #require(condition.literalClauses)
+        let clauses = try condition.clauses(event())
         let text = clauses.map { ($0.positive + $0.negative.map { "!" + $0 }).joined(separator: " ") }
         #expect(text.joined(separator: " | ") == expected)
     }
@@ -79,11 +79,11 @@ struct TopicConditionTests {
 
     @Test func limits() throws {
         let atoms = (0..<65).map { "'t\($0)' in topics" }
-        #expect(try TopicCondition(atoms.prefix(64).joined(separator: " || ")).literalClauses?.count == 64)
+        #expect(try TopicCondition(atoms.prefix(64).joined(separator: " || ")).clauses(event()).count == 64)
         let topics = #expect(throws: ConditionProblem.self) { try TopicCondition(atoms.joined(separator: " || ")) }
         #expect(topics?.reason == "more than 64 topics")
         let pairs = (0..<7).map { "('a\($0)' in topics || 'b\($0)' in topics)" }
-        #expect(try TopicCondition(pairs.prefix(6).joined(separator: " && ")).literalClauses?.count == 64)
+        #expect(try TopicCondition(pairs.prefix(6).joined(separator: " && ")).clauses(event()).count == 64)
         let clauses = #expect(throws: ConditionProblem.self) { try TopicCondition(pairs.joined(separator: " && ")) }
         #expect(clauses?.reason == "expands to more than 64 clauses")
         let deep = String(repeating: "(", count: 40) + atoms[0] + String(repeating: ")", count: 40)
@@ -107,7 +107,7 @@ struct TopicConditionTests {
             #expect((0..<64).allSatisfy { !tree.holds($0) })
             return
         }
-        let clauses = try #require(condition.literalClauses)
+        let clauses = try condition.clauses(event())
         for topics in 0..<64 {
             let names = Set((0..<6).filter { topics >> $0 & 1 == 1 }.map { "t\($0)" })
             #expect(clauses.contains { $0.matches(names) } == tree.holds(topics))
@@ -126,7 +126,6 @@ struct TopicConditionTests {
     @Test func templatesBecomeWholeNames() throws {
         let condition = try TopicCondition("'store-{{store_id}}' in topics && !('muted' in topics)")
         #expect(!condition.isLiteral)
-        #expect(condition.literalClauses == nil)
         let clauses = try condition.clauses(event(["store_id": 7]))
         #expect(clauses == [TopicClause(positive: ["store-7"], negative: ["muted"])])
     }

@@ -58,11 +58,12 @@ struct JSONParserTests {
 
     @Test func limitsDepthAndSize() throws {
         let levels = { (count: Int) in String(repeating: "[", count: count) + String(repeating: "]", count: count) }
-        #expect(try JSONValue(parsing: levels(32), limits: .eventPayload).depth == 32)
-        let deep = #expect(throws: JSONSyntaxError.self) { try JSONValue(parsing: levels(33), limits: .eventPayload) }
+        let limits = JSONLimits(bytes: 64 << 10, levels: 32)
+        #expect(try JSONValue(parsing: levels(32), limits: limits).depth == 32)
+        let deep = #expect(throws: JSONSyntaxError.self) { try JSONValue(parsing: levels(33), limits: limits) }
         #expect(deep?.reason == .tooDeep(limit: 32))
         let large = "\"" + String(repeating: "x", count: 64 << 10) + "\""
-        let size = #expect(throws: JSONSyntaxError.self) { try JSONValue(parsing: large, limits: .eventPayload) }
+        let size = #expect(throws: JSONSyntaxError.self) { try JSONValue(parsing: large, limits: limits) }
         #expect(size?.reason == .tooLarge(limit: 64 << 10))
     }
 

@@ -3,19 +3,22 @@ import Testing
 
 private let second = Micros.second
 
+extension LeaseGuard {
+    fileprivate func maySubmit(at now: Microseconds) -> Bool {
+        submitsUntil.map { now < $0 } ?? false
+    }
+}
+
 struct LeaseGuardTests {
     private func held(from start: Microseconds) -> LeaseGuard {
         var lease = LeaseGuard()
-        lease.renewStarted(at: start)
         lease.renewSucceeded(startedAt: start)
         return lease
     }
 
     @Test func withoutALeaseNothingIsSubmitted() {
-        var lease = LeaseGuard()
-        #expect(!lease.maySubmit(at: 0) && lease.isRenewalDue(at: 0))
-        lease.renewStarted(at: 0)
-        #expect(!lease.maySubmit(at: 1))
+        let lease = LeaseGuard()
+        #expect(!lease.maySubmit(at: 0) && lease.submitsUntil == nil)
     }
 
     @Test func countsFromBeforeTheRenewalLessASecond() {
@@ -23,11 +26,6 @@ struct LeaseGuardTests {
         #expect(lease.maySubmit(at: 114 * second - 1))
         #expect(!lease.maySubmit(at: 114 * second))
         #expect(!lease.maySubmit(at: 3600 * second), "a machine that slept")
-    }
-
-    @Test func aRenewalIsDueEveryFiveSeconds() {
-        let lease = held(from: 0)
-        #expect(!lease.isRenewalDue(at: 5 * second - 1) && lease.isRenewalDue(at: 5 * second))
     }
 
     @Test func anOlderRenewalsAnswerDoesNotShortenTheLease() {
@@ -55,7 +53,7 @@ struct LeaseGuardTests {
         #expect(lease.maySubmit(at: 4 * second - 1) && !lease.maySubmit(at: 4 * second))
         lease.renewSucceeded(startedAt: 3 * second)
         lease.controlLost(at: 9 * second)
-        #expect(!lease.maySubmit(at: 4 * second) && !lease.isRenewalDue(at: 60 * second))
+        #expect(!lease.maySubmit(at: 4 * second))
     }
 
     @Test func theGraceDoesNotOutliveTheLease() {
@@ -75,7 +73,6 @@ struct LeaseGuardTests {
         var databaseEnd: Microseconds = .min
         for _ in 0..<200 {
             now += Int64.random(in: 0...8 * second, using: &random)
-            lease.renewStarted(at: now)
             let start = now
             now += Int64.random(in: 0...20 * second, using: &random)
             if Bool.random(using: &random) {
