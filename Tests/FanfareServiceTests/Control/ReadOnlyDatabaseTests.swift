@@ -8,28 +8,18 @@ import Testing
 @Suite(.database)
 struct ReadOnlyDatabaseTests {
     @Test func aSessionThatMayNotWriteBeginsAnew() throws {
-        let context = try World().context
-        let session = Session(context.database.promptQueue("writer"), of: context, stop: StopSignal())
+        let session = try session()
         defer { session.close() }
         // A default of the database or the role would change nothing: sessions pin theirs.
-        let isReadOnly = session.attempt { connection throws(PostgresError) in
-            try connection.execute("SET default_transaction_read_only = on")
-            return true
-        }
-        #expect(isReadOnly == true)
+        #expect(run("SET default_transaction_read_only = on", in: session) == true)
         #expect(emit(in: session) == nil && session.generation == 1)
         #expect(emit(in: session) == true && session.generation == 2)
     }
 
     @Test func anotherErrorKeepsTheSession() throws {
-        let context = try World().context
-        let session = Session(context.database.promptQueue("writer"), of: context, stop: StopSignal())
+        let session = try session()
         defer { session.close() }
-        let divided = session.attempt { connection throws(PostgresError) in
-            try connection.execute("SELECT 1 / 0")
-            return true
-        }
-        #expect(divided == nil)
+        #expect(run("SELECT 1 / 0", in: session) == nil)
         #expect(emit(in: session) == true && session.generation == 1)
     }
 
@@ -39,10 +29,17 @@ struct ReadOnlyDatabaseTests {
         #expect(error.kind == .configuration && error.hint == "Connect to its primary.")
     }
 
-    private func emit(in session: Session) -> Bool? {
+    private func session() throws -> Session {
+        let context = try World().context
+        return Session(context.database.promptQueue("writer"), of: context, stop: StopSignal())
+    }
+
+    private func run(_ sql: String, in session: Session) -> Bool? {
         session.attempt { connection throws(PostgresError) in
-            try connection.execute("SELECT fanfare.emit('e')")
+            try connection.execute(sql)
             return true
         }
     }
+
+    private func emit(in session: Session) -> Bool? { run("SELECT fanfare.emit('e')", in: session) }
 }

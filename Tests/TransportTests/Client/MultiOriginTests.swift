@@ -194,17 +194,7 @@ struct MultiOriginTests {
             let origin = try peer.endpoint
             let options = try options(peer)
             let requests = try peer.requests(0..<2, origin: origin)
-            let answers = try await onThread("sender") {
-                let client = try MultiOriginClient(options: options)
-                var answers: [PushAnswer] = []
-                client.sendUntil = .now
-                _ = client.submit(requests[..<1])
-                while answers.isEmpty { client.poll(timeout: .seconds(5), into: &answers) }
-                client.sendUntil = .now.advanced(by: .seconds(60))
-                _ = client.submit(requests[1...])
-                while answers.count < 2 { client.poll(timeout: .seconds(5), into: &answers) }
-                return answers
-            }
+            let answers = try await submitAcrossTheLease(requests) { try MultiOriginClient(options: options) }
             #expect(answers.map(\.cause) == [.sendUntil, .none])
             #expect(try await peer.arrivals() == [APNsPeer.apnsID(1): 1])
         }
@@ -216,22 +206,7 @@ struct MultiOriginTests {
             let origin = try peer.endpoint
             let options = try options(peer)
             let requests = try peer.requests(0..<6, origin: origin)
-            let (answers, taken) = try await onThread("sender") {
-                let client = try MultiOriginClient(options: options)
-                var answers: [PushAnswer] = []
-                #expect(client.submit(requests[..<5]) == 5)
-                client.poll(timeout: .zero, into: &answers)
-                client.sendUntil = .now
-                client.poll(timeout: .zero, into: &answers)
-                let taken = answers.count
-                #expect(client.inFlight == 0)
-                client.sendUntil = .now.advanced(by: .seconds(60))
-                #expect(client.submit(requests[5...]) == 1)
-                while answers.count <= taken { client.poll(timeout: .seconds(5), into: &answers) }
-                client.close(into: &answers)
-                return (answers, taken)
-            }
-            #expect(taken == 5)
+            let answers = try await submitWhileConnecting(requests) { try MultiOriginClient(options: options) }
             #expect(answers.map(\.cause) == Array(repeating: FateCause.sendUntil, count: 5) + [FateCause.none])
             #expect(try await peer.arrivals() == [APNsPeer.apnsID(5): 1])
         }

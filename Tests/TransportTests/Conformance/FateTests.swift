@@ -141,18 +141,7 @@ struct FateTests {
             let endpoint = try peer.endpoint
             let options = peer.options
             let requests = try peer.requests(0..<2)
-            let answers = try await onThread("sender") {
-                let client = try transport.open(endpoint, options)
-                var answers: [PushAnswer] = []
-                client.sendUntil = .now
-                _ = client.submit(requests[..<1])
-                while answers.isEmpty { client.poll(timeout: .seconds(5), into: &answers) }
-                client.sendUntil = .now.advanced(by: .seconds(60))
-                _ = client.submit(requests[1...])
-                while answers.count < 2 { client.poll(timeout: .seconds(5), into: &answers) }
-                client.close(into: &answers)
-                return answers
-            }
+            let answers = try await submitAcrossTheLease(requests) { try transport.open(endpoint, options) }
             #expect(answers.map(\.fate) == [.notSent, .answered])
             #expect(answers.map(\.cause) == [.sendUntil, .none])
             #expect(try await peer.arrivals() == [APNsPeer.apnsID(1): 1])
@@ -166,22 +155,7 @@ struct FateTests {
             let endpoint = try peer.endpoint
             let options = peer.options
             let requests = try peer.requests(0..<3)
-            let (answers, taken) = try await onThread("sender") {
-                let client = try transport.open(endpoint, options)
-                var answers: [PushAnswer] = []
-                #expect(client.submit(requests[..<2]) == 2)
-                client.poll(timeout: .zero, into: &answers)
-                client.sendUntil = .now
-                client.poll(timeout: .zero, into: &answers)
-                let taken = answers.count
-                #expect(client.inFlight == 0)
-                client.sendUntil = .now.advanced(by: .seconds(60))
-                #expect(client.submit(requests[2...]) == 1)
-                while answers.count <= taken { client.poll(timeout: .seconds(5), into: &answers) }
-                client.close(into: &answers)
-                return (answers, taken)
-            }
-            #expect(taken == 2)
+            let answers = try await submitWhileConnecting(requests) { try transport.open(endpoint, options) }
             #expect(answers.map(\.fate) == [.notSent, .notSent, .answered])
             #expect(answers.map(\.cause) == [.sendUntil, .sendUntil, .none])
             #expect(try await peer.arrivals() == [APNsPeer.apnsID(2): 1])

@@ -1,0 +1,44 @@
+import PushTransport
+import TestKit
+import Testing
+
+/// Submits the first request when it is too late to send it, and the others when there is time again.
+func submitAcrossTheLease(
+    _ requests: [PushRequest],
+    by makeTransport: @escaping @Sendable () throws -> any PushTransport
+) async throws -> [PushAnswer] {
+    try await onThread("sender") {
+        let client = try makeTransport()
+        var answers: [PushAnswer] = []
+        client.sendUntil = .now
+        _ = client.submit(requests[..<1])
+        while answers.isEmpty { client.poll(timeout: .seconds(5), into: &answers) }
+        client.sendUntil = .now.advanced(by: .seconds(60))
+        _ = client.submit(requests[1...])
+        while answers.count < requests.count { client.poll(timeout: .seconds(5), into: &answers) }
+        client.close(into: &answers)
+        return answers
+    }
+}
+
+/// Lets the time to send pass for one poll, while a connection is made for all requests but the last, and then sends that.
+func submitWhileConnecting(
+    _ requests: [PushRequest],
+    by makeTransport: @escaping @Sendable () throws -> any PushTransport
+) async throws -> [PushAnswer] {
+    let early = requests.count - 1
+    return try await onThread("sender") {
+        let client = try makeTransport()
+        var answers: [PushAnswer] = []
+        #expect(client.submit(requests[..<early]) == early)
+        client.poll(timeout: .zero, into: &answers)
+        client.sendUntil = .now
+        client.poll(timeout: .zero, into: &answers)
+        #expect(answers.count == early && client.inFlight == 0)
+        client.sendUntil = .now.advanced(by: .seconds(60))
+        #expect(client.submit(requests[early...]) == 1)
+        while answers.count < requests.count { client.poll(timeout: .seconds(5), into: &answers) }
+        client.close(into: &answers)
+        return answers
+    }
+}
