@@ -1,7 +1,7 @@
 import TestKit
 import Testing
 
-/// The promises of DESIGN.md section 3, under whatever may go wrong.
+/// What the daemon promises, under whatever may go wrong.
 ///
 /// A failure names its seed, and the seed alone makes it happen again: `FANFARE_SEED=123 swift test --filter
 /// SimulatorTests`.

@@ -7,7 +7,7 @@ public struct Deadline: Equatable, Sendable {
     /// When the message ends by what it says itself (wall clock); nil if it says nothing.
     public let messageEndsAt: Microseconds?
 
-    /// How long Fanfare tries where no `ttl` is given (CONTRACTS.md 3).
+    /// How long Fanfare tries where no `ttl` is given.
     public static let patience: Microseconds = 24 * Micros.hour
     /// How long after the event a push is tried again that the provider is to deliver now or never, where no `ttl` is given.
     public static let nowOrNever: Microseconds = 30 * Micros.second
@@ -54,7 +54,7 @@ public enum RetryDecision: Equatable, Sendable {
     case again(at: Microseconds, outcome: Outcome, history: RetryHistory)
 }
 
-/// The retry policy: a total function of verdict and history (CONTRACTS.md 3).
+/// The retry policy: a total function of verdict and history.
 ///
 /// Waits of 1 s, 4 s, 16 s, 1 min, 4 min, then 15 min, each ± 50 %, until the attempts or the time are used up.
 public struct RetrySchedule: Equatable, Sendable {

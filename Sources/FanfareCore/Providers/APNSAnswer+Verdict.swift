@@ -1,5 +1,5 @@
 extension APNSAnswer {
-    /// The least wait after 429 (CONTRACTS.md 3), and before a push that seemed gone is tried once more.
+    /// The least wait after 429, and before a push that seemed gone is tried once more.
     static let longFloor: Microseconds = Micros.minute
     /// Apple's timestamps are whole milliseconds, cut off; a registration within the same one is older.
     static let timestampGrain: Microseconds = Micros.millisecond

@@ -1,4 +1,4 @@
-/// Why a request has no answer (DESIGN.md section 3).
+/// Why a request has no answer.
 public enum UnansweredFate: CaseIterable, Sendable {
     /// It never reached the socket.
     case notSent

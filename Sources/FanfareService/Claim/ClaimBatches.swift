@@ -6,7 +6,7 @@ struct ClaimWish: Hashable {
     var target: Int16
     var queue: SendQueue
     var count: Int32
-    /// Nothing that was due before this is looked for: dead rows lie there (reference: the floor).
+    /// Nothing that was due before this is looked for: dead rows lie there (``ClaimFloors``).
     var floor: Timestamp
 }
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a figure is to reach (DESIGN.md section 9).
+/// What a figure is to reach.
 struct Bar: Encodable {
     /// On which side of the limit it is met.
     enum Side: String, Encodable {
