@@ -45,29 +45,6 @@ extension PostgresRow {
 }
 
 extension PostgresRow {
-    /// Reads the elements of a `text[]` or `bytea[]` in place: no string or array is made of them.
-    ///
-    /// - Parameters:
-    ///   - column: its position.
-    ///   - body: gets each element's bytes in order, UTF-8 for text, valid during the call only; nil where NULL.
-    /// - Returns: the number of elements; nil for NULL.
-    /// - Throws: `protocolMismatch`, possibly after some calls if the array is malformed.
-    @discardableResult
-    public func forEachElement(_ column: Int, _ body: (RawSpan?) -> Void) throws(PostgresError) -> Int? {
-        func accepts(_ type: PostgresType) -> Bool { type == .textArray || type == .byteaArray }
-        return try unsafe read(column, expected: "text[] or bytea[]", accepts: accepts) { bytes, _ in
-            guard var reader = unsafe ArrayReader(binary: bytes) else { return nil }
-            for _ in 0..<reader.count {
-                switch reader.next() {
-                case .null: body(nil)
-                case .malformed: return nil
-                case .bytes(let element): unsafe body(element.bytes)
-                }
-            }
-            return reader.count
-        }
-    }
-
     /// Reads a `bigint[]` (or `xid8[]`, `oid[]`) without NULLs in it.
     ///
     /// - Parameter column: its position.
@@ -86,15 +63,6 @@ extension PostgresRow {
         try array(column, of: Int64.self)
     }
 
-    /// Reads a `integer[]` without NULLs in it.
-    ///
-    /// - Parameter column: its position.
-    /// - Returns: the elements.
-    /// - Throws: `protocolMismatch`.
-    public func int32s(_ column: Int) throws(PostgresError) -> [Int32] {
-        try required(column, array(column, of: Int32.self))
-    }
-
     /// Reads a `integer[]` that may be NULL, without NULLs in it.
     ///
     /// - Parameter column: its position.
@@ -102,15 +70,6 @@ extension PostgresRow {
     /// - Throws: `protocolMismatch`.
     public func int32s(orNil column: Int) throws(PostgresError) -> [Int32]? {
         try array(column, of: Int32.self)
-    }
-
-    /// Reads a `smallint[]` without NULLs in it.
-    ///
-    /// - Parameter column: its position.
-    /// - Returns: the elements.
-    /// - Throws: `protocolMismatch`.
-    public func int16s(_ column: Int) throws(PostgresError) -> [Int16] {
-        try required(column, array(column, of: Int16.self))
     }
 
     /// Reads a `smallint[]` that may be NULL, without NULLs in it.
@@ -122,15 +81,6 @@ extension PostgresRow {
         try array(column, of: Int16.self)
     }
 
-    /// Reads a `boolean[]` without NULLs in it.
-    ///
-    /// - Parameter column: its position.
-    /// - Returns: the elements.
-    /// - Throws: `protocolMismatch`.
-    public func bools(_ column: Int) throws(PostgresError) -> [Bool] {
-        try required(column, array(column, of: Bool.self))
-    }
-
     /// Reads a `boolean[]` that may be NULL, without NULLs in it.
     ///
     /// - Parameter column: its position.
@@ -140,15 +90,6 @@ extension PostgresRow {
         try array(column, of: Bool.self)
     }
 
-    /// Reads a `double precision[]` without NULLs in it.
-    ///
-    /// - Parameter column: its position.
-    /// - Returns: the elements.
-    /// - Throws: `protocolMismatch`.
-    public func doubles(_ column: Int) throws(PostgresError) -> [Double] {
-        try required(column, array(column, of: Double.self))
-    }
-
     /// Reads a `double precision[]` that may be NULL, without NULLs in it.
     ///
     /// - Parameter column: its position.
@@ -156,15 +97,6 @@ extension PostgresRow {
     /// - Throws: `protocolMismatch`.
     public func doubles(orNil column: Int) throws(PostgresError) -> [Double]? {
         try array(column, of: Double.self)
-    }
-
-    /// Reads a `timestamptz[]` without NULLs in it.
-    ///
-    /// - Parameter column: its position.
-    /// - Returns: the elements.
-    /// - Throws: `protocolMismatch`.
-    public func timestamps(_ column: Int) throws(PostgresError) -> [Timestamp] {
-        try required(column, array(column, of: Timestamp.self))
     }
 
     /// Reads a `timestamptz[]` that may be NULL, without NULLs in it.
@@ -192,15 +124,6 @@ extension PostgresRow {
     /// - Throws: `protocolMismatch`.
     public func strings(orNil column: Int) throws(PostgresError) -> [String]? {
         try array(column, of: String.self)
-    }
-
-    /// Reads a `bytea[]` without NULLs in it.
-    ///
-    /// - Parameter column: its position.
-    /// - Returns: the elements.
-    /// - Throws: `protocolMismatch`.
-    public func byteStrings(_ column: Int) throws(PostgresError) -> [[UInt8]] {
-        try required(column, array(column, of: [UInt8].self))
     }
 
     /// Reads a `bytea[]` that may be NULL, without NULLs in it.

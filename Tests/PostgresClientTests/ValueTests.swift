@@ -91,29 +91,6 @@ struct ValueTests {
         #expect(try connection.run(Family()) == [expected])
     }
 
-    @Test func elementsAreReadInPlace() async throws {
-        struct Elements: PostgresStatement {
-            static let name = "test_elements"
-            static let sql = "SELECT ARRAY['a', NULL, '', 'bcd'], '{}'::bytea[], NULL::text[], '{1}'::bigint[]"
-
-            static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> [Int?] {
-                var sizes: [Int?] = []
-                for column in 0...2 {
-                    let count = try row.forEachElement(column) { sizes.append($0?.byteCount) }
-                    sizes.append(count)
-                }
-                do {
-                    try row.forEachElement(3) { _ in }
-                } catch {
-                    sizes.append(-1)
-                }
-                return sizes
-            }
-        }
-        let connection = try await connect()
-        #expect(try connection.run(Elements()) == [[1, nil, 0, 3, 4, 0, nil, -1]])
-    }
-
     @Test func rowsKeepTheirOrder() async throws {
         struct Numbers: PostgresStatement {
             static let name = "test_numbers"
