@@ -887,6 +887,25 @@ BEGIN
 END
 $$;
 
+-- What the daemon can encrypt for, as far as it shows without arithmetic: that the point lies on the curve does not. In
+-- base64 65 bytes of which the first is 4 are "B", "A" to "P" and 85 more, and 16 bytes are 22; padding and both alphabets
+-- are taken, as the daemon takes them.
+CREATE OR REPLACE FUNCTION fanfare.check_subscription_keys(p256dh text, auth text) RETURNS void
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF p256dh IS NULL OR auth IS NULL THEN
+        RAISE EXCEPTION 'a Web Push subscription needs p256dh and auth'
+            USING ERRCODE = '22023', HINT = 'Pass keys.p256dh and keys.auth of the subscription.';
+    ELSIF p256dh !~ '^B[A-P][A-Za-z0-9+/_-]{85}=?$' THEN
+        RAISE EXCEPTION 'p256dh is no public key: it must be 65 bytes in base64url, of which the first is 4'
+            USING ERRCODE = '22023', HINT = 'Pass keys.p256dh exactly as subscription.toJSON() gives it.';
+    ELSIF auth !~ '^[A-Za-z0-9+/_-]{22}(==)?$' THEN
+        RAISE EXCEPTION 'auth is no authentication secret: it must be 16 bytes in base64url'
+            USING ERRCODE = '22023', HINT = 'Pass keys.auth exactly as subscription.toJSON() gives it.';
+    END IF;
+END
+$$;
+
 CREATE OR REPLACE FUNCTION fanfare.register_device(
     app text, platform text, token text, user_id text DEFAULT NULL, kind text DEFAULT 'device',
     environment text DEFAULT 'production', locale text DEFAULT NULL, time_zone text DEFAULT NULL, attributes jsonb DEFAULT NULL,
@@ -899,6 +918,7 @@ DECLARE
     the_app smallint := fanfare.app_id_for(register_device.app);
     the_target smallint := fanfare.target_id_for(the_app, register_device.platform, register_device.environment);
     hash bytea := sha256(convert_to(canonical, 'UTF8'));
+    lacks_keys boolean := register_device.platform = 'webpush' AND register_device.p256dh IS NULL;
     there fanfare.devices;
     device bigint;
 BEGIN
@@ -912,8 +932,13 @@ BEGIN
     IF jsonb_typeof(register_device.attributes) <> 'object' THEN
         RAISE EXCEPTION 'attributes must be a JSON object' USING ERRCODE = '22023', HINT = 'For example {"tier": "gold"}.';
     END IF;
-    IF register_device.platform = 'webpush' AND (register_device.p256dh IS NULL) <> (register_device.auth IS NULL) THEN
+    IF register_device.platform <> 'webpush' AND coalesce(register_device.p256dh, register_device.auth) IS NOT NULL THEN
+        RAISE EXCEPTION 'only Web Push has p256dh and auth' USING ERRCODE = '22023',
+            HINT = 'Leave them out, or use platform webpush with the subscription''s endpoint as token.';
+    ELSIF (register_device.p256dh IS NULL) <> (register_device.auth IS NULL) THEN
         RAISE EXCEPTION 'p256dh and auth come together' USING ERRCODE = '22023', HINT = 'Pass both keys of the subscription.';
+    ELSIF register_device.p256dh IS NOT NULL THEN
+        PERFORM fanfare.check_subscription_keys(register_device.p256dh, register_device.auth);
     END IF;
 
     -- A rotated token keeps its id, and with it its subscriptions.
@@ -927,6 +952,10 @@ BEGIN
         UPDATE fanfare.devices AS d SET token = canonical, token_hash = hash
         WHERE d.app_id = the_app AND d.platform = register_device.platform
             AND d.token_hash = sha256(convert_to(canonical_old, 'UTF8')) AND d.disabled_reason IS DISTINCT FROM 'reassigned';
+        IF FOUND AND lacks_keys THEN
+            -- What is there are the keys of the old endpoint.
+            PERFORM fanfare.check_subscription_keys(NULL, NULL);
+        END IF;
     END IF;
 
     LOOP
@@ -941,6 +970,9 @@ BEGIN
             WHERE d.id = there.id;
             DELETE FROM fanfare.subscriptions AS s WHERE s.device_id = there.id;
         ELSIF FOUND THEN
+            IF lacks_keys THEN
+                PERFORM fanfare.check_subscription_keys(there.p256dh, there.auth);
+            END IF;
             UPDATE fanfare.devices AS d
             SET target_id = the_target, kind = coalesce(register_device.kind, d.kind),
                 user_id = coalesce(register_device.user_id, d.user_id), locale = coalesce(register_device.locale, d.locale),
@@ -951,6 +983,9 @@ BEGIN
             RETURN there.id;
         END IF;
 
+        IF lacks_keys THEN
+            PERFORM fanfare.check_subscription_keys(NULL, NULL);
+        END IF;
         INSERT INTO fanfare.devices (app_id, target_id, platform, kind, token, token_hash, user_id, locale, time_zone, attributes, p256dh, auth)
         VALUES (the_app, the_target, register_device.platform, coalesce(register_device.kind, 'device'), canonical, hash, register_device.user_id,
                 register_device.locale, register_device.time_zone, register_device.attributes, register_device.p256dh, register_device.auth)

@@ -132,10 +132,10 @@ struct AudiencePlanner {
 
 extension AudiencePlanner {
     /// Nobody else would ever tell that these devices got nothing.
-    private func warn(of malformed: Int, in match: DeferredMatch) {
+    private func warn(of unusable: Int, in match: DeferredMatch) {
         context.logger.warning(
-            "an event names tokens that are none; they get no push",
-            metadata: .init([.eventID: "\(match.eventID)", .count: "\(malformed)"])
+            "an event names tokens that are none, or subscriptions that nobody registered; they get no push",
+            metadata: .init([.eventID: "\(match.eventID)", .count: "\(unusable)"])
         )
     }
 }

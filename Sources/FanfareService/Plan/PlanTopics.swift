@@ -107,13 +107,15 @@ struct PlanDevices: PostgresStatement {
 
 /// Finds the devices that hold the tokens a rule's path names in a payload, and registers those that are unknown.
 ///
-/// Nil for each malformed one: they are the event's mistake and must not stop its other tokens.
+/// Nil for each malformed one, and for each endpoint of a Web Push subscription whose keys nobody registered: they are the
+/// event's mistake and must not stop its other tokens.
 struct RegisterTokens: PostgresStatement {
     static let name = "register_tokens"
     static let sql = """
         SELECT CASE
             WHEN NOT fanfare.is_token(v.platform, t.token) THEN NULL
             WHEN held.id IS NOT NULL THEN held.id
+            WHEN v.platform = 'webpush' THEN NULL
             ELSE fanfare.register_device(a.name, v.platform, t.token)
         END
         FROM fanfare.rule_versions AS v

@@ -125,6 +125,18 @@ struct AudienceTests {
         #expect(try world.connection.number("SELECT count(*) FROM fanfare.devices") == 2)
     }
 
+    @Test func subscriptionsThatNobodyRegisteredGetNothingAndCostNobodyElse() throws {
+        let world = try World()
+        let keys = "p256dh => '\(DeviceTests.p256dh)', auth => '\(DeviceTests.auth)'"
+        let known = try world.device("https://x.example/1", user: "u", platform: "webpush", keys)
+        try world.rule("r", event: "e", to: #"{"tokens": "$.t", "platform": "webpush"}"#)
+        let event = try world.emit("e", #"{"t": ["https://x.example/1", "https://x.example/2", "no endpoint"]}"#)
+        try world.plan()
+        #expect(try world.fate(event) == "planned")
+        #expect(try world.recipients(event) == [known])
+        #expect(try world.connection.number("SELECT count(*) FROM fanfare.devices") == 1)
+    }
+
     @Test func aTopicThatCannotBeRenderedRefusesItsEventOnly() throws {
         let world = try World()
         let device = try world.device("aa", user: "u")

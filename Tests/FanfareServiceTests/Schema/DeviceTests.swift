@@ -103,12 +103,17 @@ struct DeviceTests {
         #expect(try connection.number("SELECT count(*) FROM fanfare.devices") == 20)
     }
 
+    /// A subscription's keys, from RFC 8291.
+    static let p256dh = "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"
+    static let auth = "BTBZMqHH6r4Tts7J_aSIgg"
+
     static let malformed = [
         "'shop', 'apns', ''", "'shop', 'apns', NULL", "'shop', 'apns', 'xyz'", "'shop', 'apns', 'abc'",
         "'shop', 'apns', E'ab\\n'",
         "'shop', 'apns', repeat('ab', 2049)", "'shop', 'fcm', 'a b'", "'shop', 'fcm', 'a/b'",
-        "'shop', 'webpush', 'http://x.example/1'",
-        "'shop', 'webpush', 'https://x example'", "'shop', 'webpush', 'https://x.example/1', p256dh => 'k'",
+        "'shop', 'webpush', 'http://x.example/1', p256dh => '\(p256dh)', auth => '\(auth)'",
+        "'shop', 'webpush', 'https://x example', p256dh => '\(p256dh)', auth => '\(auth)'",
+        "'shop', 'webpush', 'https://x.example/1', p256dh => '\(p256dh)'",
         "'shop', 'telegraph', 'ab'", "'shop', NULL, 'ab'", "'shop', 'apns', 'ab', environment => 'test'",
         "'shop', 'apns', 'ab', attributes => '[]'", "'', 'apns', 'ab'", "'a b', 'apns', 'ab'", "NULL, 'apns', 'ab'",
         "repeat('a', 65), 'apns', 'ab'",
@@ -122,6 +127,65 @@ struct DeviceTests {
     @Test func unknownKindsAreRefusedWithAHint() {
         for kind in ["", "carrier pigeon"] {
             expectRefusal("SELECT fanfare.register_device('shop', 'apns', 'ab', kind => '\(kind)')")
+        }
+    }
+
+    @Test func keysOfWebPushAreTakenAsTheDaemonTakesThem() throws {
+        let plain = Self.p256dh.replacing("-", with: "+").replacing("_", with: "/")
+        let taken: [(String, String)] = [
+            (Self.p256dh, Self.auth), ("\(Self.p256dh)=", "\(Self.auth)=="), ("\(plain)=", Self.auth),
+            ("BP\(Self.p256dh.dropFirst(2))", Self.auth),
+        ]
+        for (n, (p256dh, auth)) in taken.enumerated() {
+            _ = try register("'shop', 'webpush', 'https://x.example/\(n)', p256dh => '\(p256dh)', auth => '\(auth)'")
+        }
+        let stored = try connection.column("SELECT p256dh || ' ' || auth FROM fanfare.devices WHERE token LIKE '%/1'")
+        #expect(stored == ["\(Self.p256dh)= \(Self.auth)=="])
+    }
+
+    static let unusableKeys: [(String, String)] = [
+        ("", ""), ("marked", auth), ("A\(p256dh.dropFirst())", auth), ("BQ\(p256dh.dropFirst(2))", auth),
+        ("B*\(p256dh.dropFirst(2))", auth), ("\(p256dh.dropLast(4))", auth), ("\(p256dh)AA", auth),
+        ("\(p256dh)==", auth), ("\(p256dh)\n", auth), (p256dh, "marked"), (p256dh, "\(auth)A"), (p256dh, "\(auth)="),
+        (p256dh, "\(auth)\n"),
+    ]
+
+    @Test func keysThatNobodyCanEncryptForAreRefused() throws {
+        let sql = "SELECT fanfare.register_device('shop', 'webpush', 'https://x.example/1', p256dh => $1, auth => $2)"
+        for (p256dh, auth) in Self.unusableKeys {
+            let error = #expect(throws: PostgresError.self) { try connection.query(sql, p256dh, auth) }
+            #expect(error?.sqlState == "22023", "\(p256dh) \(auth)")
+            #expect(error?.hint?.isEmpty == false)
+            for key in [p256dh, auth] where !key.isEmpty { #expect(error?.message.contains(key) == false) }
+        }
+        #expect(try connection.number("SELECT count(*) FROM fanfare.devices") == 0)
+    }
+
+    @Test func aSubscriptionHasItsOwnKeys() throws {
+        let keys = "p256dh => '\(Self.p256dh)', auth => '\(Self.auth)'"
+        expectRefusal("SELECT fanfare.register_device('shop', 'webpush', 'https://x.example/1', 'ann')")
+        let id = try register("'shop', 'webpush', 'https://x.example/1', 'ann', \(keys)")
+        #expect(try register("'shop', 'webpush', 'https://x.example/1', locale => 'es'") == id, "its keys are there")
+        #expect(try connection.text("SELECT p256dh FROM fanfare.devices") == Self.p256dh)
+        expectRefusal("SELECT fanfare.register_device('shop', 'webpush', 'https://x.example/1', 'bob')")
+        let rotated = "'shop', 'webpush', 'https://x.example/2', 'ann', replaces => 'https://x.example/1'"
+        expectRefusal("SELECT fanfare.register_device(\(rotated))")
+        #expect(try connection.column("SELECT token FROM fanfare.devices") == ["https://x.example/1"])
+        #expect(try register("\(rotated), \(keys)") == id)
+        #expect(try register(rotated) == id, "there is nothing to replace any more")
+        // As they were stored before anybody looked.
+        for stored in ["p256dh = NULL, auth = NULL", "p256dh = 'marked', auth = 'marked'"] {
+            try connection.execute("UPDATE fanfare.devices SET \(stored)")
+            expectRefusal("SELECT fanfare.register_device('shop', 'webpush', 'https://x.example/2')")
+        }
+        #expect(try register("'shop', 'webpush', 'https://x.example/2', \(keys)") == id)
+    }
+
+    @Test func onlyWebPushHasKeys() {
+        for platform in ["apns", "fcm"] {
+            for keys in ["p256dh => '\(Self.p256dh)', auth => '\(Self.auth)'", "auth => '\(Self.auth)'"] {
+                expectRefusal("SELECT fanfare.register_device('shop', '\(platform)', 'ab', \(keys))")
+            }
         }
     }
 
