@@ -145,11 +145,19 @@ public struct RuleDefinition: Equatable, Sendable {
         }
     }
 
+    /// Whether a rule may be called so, and may name an event type so: at most ``nameLimit`` bytes on one line, and not none.
+    ///
+    /// - Parameter text: what was written.
+    /// - Returns: whether it is a name.
+    public static func isName(_ text: String) -> Bool {
+        !text.isEmpty && text.utf8.count <= nameLimit && !text.utf8.contains { $0 < 0x20 || $0 == 0x7F }
+    }
+
     private static func name(_ reader: RuleObject, _ key: String) throws(RuleProblem) -> String {
         guard let name = try reader.string(key), !name.isEmpty else {
             throw RuleProblem(path: reader.path(key), reason: "is missing or empty", hint: "give the \(key)")
         }
-        guard name.utf8.count <= nameLimit, !name.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
+        guard isName(name) else {
             throw RuleProblem(
                 path: reader.path(key),
                 reason: "is too long or has control characters",

@@ -104,12 +104,12 @@ extension ToolDatabase {
     ///
     /// - Parameter filter: which events.
     /// - Returns: reads on with each call of `next()`; its session lasts as long as it does.
-    /// - Throws: ``ToolError``.
+    /// - Throws: ``ToolError``; of kind `usage` for a time that is none.
     public func tail(_ filter: LogTail.Filter) throws(ToolError) -> LogTail {
         do throws(PostgresError) {
             return try LogTail(PostgresConnection.open(options), database: place, filter: filter)
         } catch {
-            throw ToolError(error, at: place)
+            throw filter.since?.mistake(in: error) ?? ToolError(error, at: place)
         }
     }
 }

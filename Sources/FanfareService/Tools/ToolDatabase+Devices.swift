@@ -46,8 +46,9 @@ extension ToolDatabase {
     ///
     /// - Parameter registration: what is known about it.
     /// - Returns: the device's id.
-    /// - Throws: ``ToolError``.
+    /// - Throws: ``ToolError``; of kind `usage` for a platform that there is not.
     public func register(_ registration: DeviceRegistration) throws(ToolError) -> Int64 {
+        try Self.check(platform: registration.platform)
         if let attributes = registration.attributes {
             _ = try ToolJSON.object(attributes, named: "--attributes")
         }
@@ -62,8 +63,9 @@ extension ToolDatabase {
     ///   - platform: `apns`, `fcm` or `webpush`.
     ///   - token: the token.
     /// - Returns: whether one was enabled.
-    /// - Throws: ``ToolError``.
+    /// - Throws: ``ToolError``; of kind `usage` for a platform that there is not.
     public func unregister(app: String, platform: String, token: String) throws(ToolError) -> Bool {
+        try Self.check(platform: platform)
         let statement = UnregisterDevice(app: app, platform: platform, token: token)
         return try run { connection throws(PostgresError) in try connection.run(statement).first ?? false }
     }
@@ -72,9 +74,10 @@ extension ToolDatabase {
     ///
     /// - Parameter filter: which.
     /// - Returns: the devices, without their topics.
-    /// - Throws: ``ToolError``.
+    /// - Throws: ``ToolError``; of kind `usage` for a platform that there is not.
     public func devices(_ filter: DeviceFilter) throws(ToolError) -> [RegisteredDevice] {
-        try run { connection throws(PostgresError) in try connection.run(ListDevices(filter: filter)) }
+        if let platform = filter.platform { try Self.check(platform: platform) }
+        return try run { connection throws(PostgresError) in try connection.run(ListDevices(filter: filter)) }
     }
 
     /// Looks up one device with its topics.
@@ -104,6 +107,20 @@ extension ToolDatabase {
                 ? try connection.run(SubscribeDevices(ids: ids, topic: topic)).first ?? 0
                 : try connection.run(UnsubscribeDevices(ids: ids, topic: topic)).first ?? 0
         }
+    }
+}
+
+extension ToolDatabase {
+    /// Refuses what is no platform: nothing is ever found there, which must not look like an answer.
+    private static func check(platform: String) throws(ToolError) {
+        guard PushProvider(rawValue: platform) == nil else { return }
+        let known = PushProvider.allCases.map(\.rawValue)
+        let near = NearestName.suggestion(for: platform, among: known).map { "Did you mean \($0)? " } ?? ""
+        throw ToolError(
+            .usage,
+            "“\(TextTable.printable(platform))” is no platform",
+            hint: "\(near)Use one of \(known.joined(separator: ", "))."
+        )
     }
 }
 

@@ -22,6 +22,19 @@ public enum Since: Sendable, Equatable {
     var text: String? {
         if case .time(let text) = self { text } else { nil }
     }
+
+    /// The mistake of who typed what PostgreSQL takes for no time; nil for any other error.
+    func mistake(in error: PostgresError) -> ToolError? {
+        // No time, out of range, and two ways to name no time zone.
+        guard let text, let state = error.sqlState, ["22007", "22008", "22009", "22023"].contains(state) else {
+            return nil
+        }
+        return ToolError(
+            .usage,
+            "--since: “\(TextTable.printable(text))” is neither a span of time nor a time",
+            hint: "Write how long ago, as 90s, 15m, 2h or 7d, or a time such as 2026-11-21T13:00:00Z."
+        )
+    }
 }
 
 /// Which pruned devices to enable again.
@@ -60,7 +73,8 @@ extension ToolDatabase {
     ///   - request: which.
     ///   - isDryRun: whether to count only.
     /// - Returns: how many, by reason.
-    /// - Throws: ``ToolError``; of kind `usage` for an app, an environment or a reason that there is not.
+    /// - Throws: ``ToolError``; of kind `usage` for an app, an environment or a reason that there is not, and for a time
+    ///   that is none.
     public func restore(_ request: RestoreRequest, isDryRun: Bool) throws(ToolError) -> [(
         reason: String, devices: Int64
     )] {
@@ -73,7 +87,7 @@ extension ToolDatabase {
                 hint: "Use one of \(known.joined(separator: ", "))."
             )
         }
-        return try run { connection throws(PostgresError) in
+        return try run(since: request.since) { connection throws(PostgresError) in
             let counts = try connection.run(CountPruned(request: request))
             guard !isDryRun else { return counts }
             var restored: [String: Int64] = [:]

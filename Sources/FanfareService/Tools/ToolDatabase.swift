@@ -24,7 +24,14 @@ public struct ToolDatabase: Sendable {
     }
 
     /// Opens a session, works, and closes it.
+    ///
+    /// - Parameters:
+    ///   - since: a time that somebody typed and the work binds, if any.
+    ///   - work: what to do.
+    /// - Returns: what `work` returned.
+    /// - Throws: ``ToolError`` for what the database says; of kind `usage` if it is that `since` is no time.
     func run<Result>(
+        since: Since? = nil,
         _ work: (PostgresConnection) throws(PostgresError) -> Result
     ) throws(ToolError) -> Result {
         do throws(PostgresError) {
@@ -32,7 +39,7 @@ public struct ToolDatabase: Sendable {
             defer { connection.close() }
             return try work(connection)
         } catch {
-            throw ToolError(error, at: place)
+            throw since?.mistake(in: error) ?? ToolError(error, at: place)
         }
     }
 }

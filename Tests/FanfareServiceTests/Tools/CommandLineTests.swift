@@ -28,6 +28,8 @@ private func line(with word: String, in lines: AsyncStream<String>) async -> Str
 @Suite struct CommandLineTests {
     @Test(arguments: [
         ["--bogus"], ["emit"], ["emit", "t", "[1]"], ["emit", "t", "{}", "--ttl", "soon"], ["nonsense"],
+        ["emit", ""], ["devices", "list", "--platform", "apsn"],
+        ["devices", "unregister", "--app", "shop", "--platform", "apsn", "ab"],
         ["topics", "subscribe", "t", "--app", "shop"],
         ["topics", "subscribe", "t", "--app", "shop", "--all", "--user", "u"],
         ["channels", "create"], ["explain", "rules.yaml", "--token", "t"],

@@ -109,11 +109,29 @@ import Testing
         #expect(restoring?.kind == .usage && resuming?.kind == .usage)
     }
 
-    @Test func restoreRefusesWhatIsNoReason() throws {
+    @Test func restoreRefusesWhatIsNoReasonAndWhatIsNoTime() throws {
+        _ = try register("aa01")
         let request = RestoreRequest(app: "shop", since: Since("1h"), reason: "unregistered", environment: nil)
         let error = #expect(throws: ToolError.self) { try toolDatabase().restore(request, isDryRun: false) }
-        #expect(error?.kind == .usage)
+        #expect(error?.kind == .usage && error?.reason.contains("no reason") == true)
         let time = RestoreRequest(app: "shop", since: Since("yesterday-ish"), reason: nil, environment: nil)
-        #expect(throws: ToolError.self) { try toolDatabase().restore(time, isDryRun: true) }
+        let noTime = #expect(throws: ToolError.self) { try toolDatabase().restore(time, isDryRun: true) }
+        #expect(noTime?.kind == .usage && noTime?.hint.contains("2h") == true)
+    }
+
+    @Test func whatIsNoPlatformIsAMistakeAndNoAnswer() throws {
+        let database = try toolDatabase()
+        var filter = DeviceFilter()
+        filter.platform = "apsn"
+        let listing = #expect(throws: ToolError.self) { try database.devices(filter) }
+        #expect(listing?.kind == .usage)
+        #expect(listing?.hint == "Did you mean apns? Use one of apns, fcm, webpush.")
+        let leaving = #expect(throws: ToolError.self) {
+            try database.unregister(app: "shop", platform: "telegraph", token: "aa")
+        }
+        #expect(leaving?.kind == .usage && leaving?.hint == "Use one of apns, fcm, webpush.")
+        let registration = DeviceRegistration(app: "shop", platform: "web_push", token: "https://x.example/1")
+        let joining = #expect(throws: ToolError.self) { try database.register(registration) }
+        #expect(joining?.kind == .usage && joining?.hint.contains("webpush") == true)
     }
 }

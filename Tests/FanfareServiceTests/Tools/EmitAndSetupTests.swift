@@ -25,6 +25,22 @@ import Testing
         #expect(try sql("SELECT count(*) FROM fanfare.outbox") == ["0"])
     }
 
+    @Test(arguments: ["", "a\nb", "a\u{7F}", String(repeating: "x", count: 256)])
+    func aTypeThatNoRuleCanNameIsAMistakeOfUsage(type: String) throws {
+        let error = #expect(throws: ToolError.self) {
+            try toolDatabase().emit(type: type, payload: "{}", key: nil, ttl: nil)
+        }
+        #expect(error?.kind == .usage)
+        #expect(error?.hint.contains("255 bytes") == true)
+        #expect(try sql("SELECT count(*) FROM fanfare.outbox") == ["0"])
+    }
+
+    @Test(arguments: ["order shipped", "pedido.enviado.ñ", String(repeating: "x", count: 255)])
+    func aTypeThatARuleCanNameIsEmitted(type: String) throws {
+        _ = try toolDatabase().emit(type: type, payload: "{}", key: nil, ttl: nil)
+        #expect(try sql("SELECT type FROM fanfare.outbox") == [type])
+    }
+
     @Test func aMissingRoleIsNamed() throws {
         try withRole(in: nil) { role throws in
             let error = #expect(throws: ToolError.self) {

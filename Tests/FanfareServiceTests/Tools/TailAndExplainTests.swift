@@ -78,6 +78,17 @@ import Testing
         #expect(try toolDatabase().tail(later).next().isEmpty)
     }
 
+    @Test(arguments: [
+        "garbage", "2x", "", "2026-13-45", "2026-11-21T13:00:00+99", "2026-11-21T13:00:00 Mars/Base", "infinity",
+    ])
+    func whatIsNoTimeIsAMistakeOfUsage(since: String) throws {
+        var filter = LogTail.Filter()
+        filter.since = Since(since)
+        let error = #expect(throws: ToolError.self) { try toolDatabase().tail(filter) }
+        #expect(error?.kind == .usage)
+        #expect(error?.hint.contains("2h") == true && error?.hint.contains("2026-11-21T13:00:00Z") == true)
+    }
+
     @Test func emptiedPartitionsAreReadAgain() throws {
         let tail = try toolDatabase().tail(LogTail.Filter())
         _ = try deliver("a")
