@@ -8,8 +8,9 @@ extension PostgresConnection {
     ///   - options: where and how.
     ///   - stop: ends the attempt when raised, and is taken down.
     /// - Returns: a session for the calling thread.
-    /// - Throws: `invalidOptions` for a URL that cannot be read; `connectionFailed`, with the server's SQLSTATE if it answered; `cancelled` when stopped; `server` if it
-    ///   refuses one of the settings; what the options' password throws.
+    /// - Throws: `invalidOptions` for a URL that cannot be read or used, or lacks the password that the server wants;
+    ///   `connectionFailed`, with the server's SQLSTATE if it answered; `cancelled` when stopped; `server` if it refuses one
+    ///   of the settings; what the options' password throws.
     public static func open(
         _ options: PostgresOptions,
         stop: WakeSignal? = nil
@@ -113,6 +114,13 @@ extension PostgresConnection {
         return location[..<last].contains { $0 == "@" || $0 == "/" }
     }
 
+    /// Whether libpq found fault with what it was given, and would with each attempt: it says so in words alone.
+    private static func isMistake(_ message: String) -> Bool {
+        let options = /invalid (integer value|port number|\w+ value:)|could not (match \d+|parse network address)/
+        let others = /no password supplied|definition of service|root certificate file/
+        return message.contains(options) || message.contains(others)
+    }
+
     private func place(_ handle: OpaquePointer) -> String {
         let host = unsafe PQhost(handle).map { unsafe String(cString: $0) } ?? ""
         let port = unsafe PQport(handle).map { unsafe String(cString: $0) } ?? ""
@@ -134,7 +142,7 @@ extension PostgresConnection {
         }
         let places = silent.joined(separator: "; ")
         return PostgresError(
-            .connectionFailed,
+            sqlState == nil && Self.isMistake(message) ? .invalidOptions : .connectionFailed,
             sqlState: sqlState,
             message: message,
             hint: silent.isEmpty ? nil : "No answer within \(options.addressTimeout), and left therefore: \(places)."

@@ -74,9 +74,9 @@ extension PostgresError {
 
         private let kind: Kind
 
-        /// No connection was tried: the URL cannot be read.
+        /// No connection can be made with these options: the URL cannot be read or used, or a password is missing.
         public static let invalidOptions = Code(kind: .invalidOptions)
-        /// No connection could be made: unreachable, refused, wrong password, no such database, time-out.
+        /// No connection could be made: unreachable, refused, wrong password, no such database, too many, time-out.
         public static let connectionFailed = Code(kind: .connectionFailed)
         /// A connection that worked is gone; whether a statement in flight, a COMMIT too, took effect is unknown.
         public static let connectionLost = Code(kind: .connectionLost)

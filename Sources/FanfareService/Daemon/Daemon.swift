@@ -156,9 +156,15 @@ extension DaemonError {
             )
         case let state? where state.hasPrefix("28") || state.hasPrefix("3D"):
             self.init(.configuration, "\(error)", hint: "Look at database.url and database.password_file.")
+        case "53300":
+            self.init(
+                .unavailable,
+                "\(error)",
+                hint: "End sessions, or raise max_connections or the CONNECTION LIMIT of the role or the database."
+            )
         default:
             guard error.code != .invalidOptions else {
-                self.init(.configuration, "\(error)", hint: "Look at database.url.")
+                self.init(.configuration, "\(error)", hint: "Look at database.url and database.password_file.")
                 return
             }
             self.init(.unavailable, "\(error)", hint: "Is PostgreSQL running, and database.url right?")

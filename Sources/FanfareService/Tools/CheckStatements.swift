@@ -29,19 +29,47 @@ struct MissingPrivileges: PostgresStatement {
     }
 }
 
-/// Settings of the server that matter.
-struct ServerSettings: PostgresStatement {
-    static let name = "server_settings"
+/// Whether the server keeps its tables from growing for ever.
+struct HasAutovacuum: PostgresStatement {
+    static let name = "has_autovacuum"
+    static let sql = "SELECT current_setting('autovacuum')::boolean AND current_setting('track_counts')::boolean"
+
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Bool {
+        try row.bool(0)
+    }
+}
+
+/// How many sessions there may be at once, and are beside this one: on the server, and of the role and in the database that
+/// we come in by.
+struct SessionLimits: PostgresStatement {
+    static let name = "session_limits"
     static let sql = """
-        SELECT current_setting('max_connections')::bigint, current_setting('superuser_reserved_connections')::bigint,
-            (SELECT sum(numbackends)::bigint FROM pg_stat_database),
-            current_setting('autovacuum')::boolean AND current_setting('track_counts')::boolean
+        SELECT NULL::text,
+            current_setting('max_connections')::bigint - current_setting('superuser_reserved_connections')::bigint,
+            (SELECT sum(s.numbackends)::bigint - 1 FROM pg_stat_database AS s)
+        UNION ALL
+        -- Superusers are not bound by the other two, and a negative limit is none.
+        SELECT 'role ' || quote_ident(r.rolname), CASE WHEN r.rolconnlimit >= 0 AND NOT r.rolsuper THEN r.rolconnlimit::bigint END,
+            (SELECT count(*) - 1 FROM pg_stat_activity AS s WHERE s.usesysid = r.oid)
+        FROM pg_roles AS r WHERE r.rolname = session_user
+        UNION ALL
+        SELECT 'database ' || quote_ident(d.datname), CASE WHEN d.datconnlimit >= 0 AND NOT r.rolsuper THEN d.datconnlimit::bigint END,
+            (SELECT s.numbackends::bigint - 1 FROM pg_stat_database AS s WHERE s.datid = d.oid)
+        FROM pg_database AS d JOIN pg_roles AS r ON r.rolname = session_user WHERE d.datname = current_database()
         """
 
-    static func decode(
-        _ row: borrowing PostgresRow
-    ) throws(PostgresError) -> (maxConnections: Int64, reserved: Int64, used: Int64, autovacuum: Bool) {
-        (try row.int64(0), try row.int64(1), try row.int64(2), try row.bool(3))
+    /// One limit.
+    struct Limit {
+        /// The role or the database that it holds for; nil for the server.
+        let holder: String?
+        /// How many there may be; nil for any number.
+        let allowed: Int64?
+        /// How many there are without this one.
+        let used: Int64
+    }
+
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Limit {
+        Limit(holder: try row.string(orNil: 0), allowed: try row.int64(orNil: 1), used: try row.int64(2))
     }
 }
 

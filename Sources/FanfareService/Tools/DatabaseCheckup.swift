@@ -3,7 +3,7 @@ internal import PostgresClient
 
 /// Looks over a database that could be reached.
 struct DatabaseCheckup {
-    /// LISTEN and control.
+    /// LISTEN and control; `badge_sql` may take one more.
     private static let sessionsOnTop: Int64 = 2
 
     let connection: PostgresConnection
@@ -12,7 +12,8 @@ struct DatabaseCheckup {
     /// All items; the later ones only where the schema is there.
     func items() throws(PostgresError) -> [CheckItem] {
         let version = connection.serverVersion
-        var items = [serverItem(version), try listenItem(), try clockItem()] + (try settingItems())
+        var items = [serverItem(version), try listenItem(), try clockItem()]
+        items += try connectionItems() + [vacuumItem()]
         guard try connection.run(HasRelation(relation: "fanfare.schema_version")).first ?? false else {
             let advice = "Run `fanfare migrate`."
             return items + [CheckItem(.fail, "schema", "this database has no Fanfare schema", advice: advice)]
@@ -76,29 +77,27 @@ struct DatabaseCheckup {
         )
     }
 
-    private func settingItems() throws(PostgresError) -> [CheckItem] {
-        guard let settings = try connection.run(ServerSettings()).first else { return [] }
+    /// One item for each limit that leaves too little room, or one for the narrowest.
+    private func connectionItems() throws(PostgresError) -> [CheckItem] {
         let needed = Int64(configuration.database.connections) + Self.sessionsOnTop
-        let room = settings.maxConnections - settings.reserved - settings.used
-        let connections =
-            room >= needed
-            ? CheckItem(.ok, "connections", "\(room) of \(settings.maxConnections) are free, a daemon takes \(needed)")
-            : CheckItem(
-                room > 0 ? .warn : .fail,
-                "connections",
-                "\(room) of \(settings.maxConnections) are free, a daemon takes \(needed)",
-                advice: "Raise max_connections, or lower database.connections."
-            )
-        let vacuum =
-            settings.autovacuum
-            ? CheckItem(.ok, "autovacuum", "on")
-            : CheckItem(
+        let rooms = try connection.run(SessionLimits()).compactMap { limit in
+            limit.allowed.map { SessionRoom(holder: limit.holder, allowed: $0, free: $0 - limit.used) }
+        }
+        let narrow = rooms.filter { $0.free < needed }
+        guard narrow.isEmpty else { return narrow.map { $0.item(needed: needed) } }
+        return rooms.min { $0.free < $1.free }.map { [$0.item(needed: needed)] } ?? []
+    }
+
+    private func vacuumItem() throws(PostgresError) -> CheckItem {
+        guard try connection.run(HasAutovacuum()).first ?? true else {
+            return CheckItem(
                 .fail,
                 "autovacuum",
                 "off: the queues would grow for ever",
                 advice: "Set autovacuum = on and track_counts = on."
             )
-        return [connections, vacuum]
+        }
+        return CheckItem(.ok, "autovacuum", "on")
     }
 
     private func privilegeItem(_ missing: [String]) -> CheckItem {
@@ -172,5 +171,29 @@ struct DatabaseCheckup {
     private func healthItems() throws(PostgresError) -> [CheckItem] {
         try connection.run(ListHealth()).filter { !$0.isOK && $0.name != "rules" && $0.name != "daemons" }
             .map { CheckItem(.warn, $0.name, $0.detail, advice: "`fanfare status` shows more.") }
+    }
+}
+
+/// How much room one limit leaves for a daemon's sessions.
+private struct SessionRoom {
+    /// The role or the database that the limit holds for; nil for the server.
+    let holder: String?
+    let allowed: Int64
+    let free: Int64
+
+    func item(needed: Int64) -> CheckItem {
+        let place = holder.map { " for \($0)" } ?? ""
+        let detail =
+            "\(free) of \(allowed) are free\(place); a daemon takes \(needed), and one more where a rule has badge_sql"
+        guard free < needed else { return CheckItem(.ok, "connections", detail) }
+        let limit = holder.map { "the CONNECTION LIMIT of \($0)" } ?? "max_connections"
+        let suffices = allowed >= needed
+        let advice = suffices ? "Unless it is a daemon of yours that has the others: raise" : "Raise"
+        return CheckItem(
+            suffices && free > 0 ? .warn : .fail,
+            "connections",
+            detail,
+            advice: "\(advice) \(limit), or lower database.connections."
+        )
     }
 }

@@ -286,7 +286,8 @@ struct StatementCatalog {
             CloseFuses(app: "shop", environment: "sandbox"),
             DatabaseNow(),
             MissingPrivileges(),
-            ServerSettings(),
+            HasAutovacuum(),
+            SessionLimits(),
             AppUse(),
         ]
     }

@@ -105,6 +105,13 @@ import Testing
         #expect(DaemonError(databaseError: error).kind == .configuration, "serve does not wait for it")
     }
 
+    @Test func aServerWithoutRoomSaysWhatToRaise() {
+        let full = PostgresError(.connectionFailed, sqlState: "53300", message: "too many connections for role \"a\"")
+        let error = ToolError(full, at: "postgres:///app")
+        #expect(error.exitCode == 69)
+        #expect(error.hint.contains("max_connections") && error.hint.contains("CONNECTION LIMIT"))
+    }
+
     @Test func aServerThatDoesNotAnswerIsUnavailable() {
         let error = ToolError(PostgresError(.connectionFailed, message: "refused"), at: "postgres://user:***@host/app")
         #expect(error.exitCode == 69)
