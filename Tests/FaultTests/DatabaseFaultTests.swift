@@ -126,8 +126,9 @@ struct DatabaseFaultTests {
             )
             freed = (monotonicNanoseconds() - moment) / 1_000_000
             // Every day there is no time for that.
+            let patience = Soak.choose(0.1, soak: 60)
             found = try await onThread {
-                victim.log.line(with: "database statement failed", after: moment, seconds: Soak.choose(0.1, soak: 60))
+                victim.log.line(with: "the database is not reachable", after: moment, seconds: patience)
             }?.milliseconds
             let healed = monotonicNanoseconds()
             victim.database.behaviour = .pass

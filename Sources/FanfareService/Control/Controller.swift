@@ -59,6 +59,7 @@ final class Controller: Stage {
     /// If this session alone was cut off, the others lose what they were about, and do it again.
     private func giveUpSilentSessions() {
         let count = context.database.open.abandonAll()
+        guard count > 0 else { return }
         context.logger.warning(
             "the database does not answer; all sessions begin anew",
             metadata: .init([.count: "\(count)"])
@@ -157,7 +158,7 @@ private struct Tenure {
         )
         guard let databaseNow = renewed.first else {
             throw PostgresError(
-                .connectionLost,
+                .protocolMismatch,
                 message: "another daemon took this one for dead",
                 hint: "Was the machine stopped for longer than the lease?"
             )

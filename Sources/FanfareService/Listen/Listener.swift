@@ -97,7 +97,7 @@ final class Listener: Stage {
             let now = Clocks.steady
             if isAwaitingProbe && now - probedAt > Listener.probePatience {
                 throw PostgresError(
-                    .connectionLost,
+                    .protocolMismatch,
                     message: "a notification to ourselves did not come back",
                     hint:
                         "Is there a connection pool in between? LISTEN needs a session of its own."

@@ -160,7 +160,10 @@ struct PlannerLoop {
             floor = OutboxFloor()
         }
         do throws(PostgresError) {
-            return try planSet(on: connection)
+            let round = try planSet(on: connection)
+            // The session itself says so only when the backlog of an outage is drained, which may take long.
+            context.outage.works(Planner.name)
+            return round
         } catch {
             guard error.isDataError else {
                 // A rollback of our own: what it had taken lies below the floor again.

@@ -17,6 +17,13 @@ struct DatabaseSessions: Sendable {
     /// After how long the control session asks whether the server is at work for a session that waits.
     var linkPatience = LinkWatch.patience
 
+    private static let namePrefix = "fanfare "
+
+    /// Whose session some of these options are for.
+    static func stage(of options: PostgresOptions) -> String {
+        String(options.applicationName.dropFirst(namePrefix.count))
+    }
+
     /// For the statements of the queues: prepared, generic plans, index nested loops.
     func queue(_ stage: String) -> PostgresOptions { options(stage, .queue, Self.patience) }
 
@@ -71,7 +78,7 @@ struct DatabaseSessions: Sendable {
 
     private func options(_ stage: String, _ session: SessionSettings, _ patience: Duration) -> PostgresOptions {
         var options = base
-        options.applicationName = "fanfare \(stage)"
+        options.applicationName = Self.namePrefix + stage
         options.session = session
         options.responseTimeout = patience
         return options

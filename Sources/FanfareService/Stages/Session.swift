@@ -10,6 +10,8 @@ final class Session {
     private let stop: StopSignal
     private let logger: Logger
     private let register: OpenSessions
+    private let outage: DatabaseOutage
+    private let stage: String
     private var backoff = ReconnectBackoff()
     private var connection: PostgresConnection?
     /// Grows with every new connection: session locks and prepared statements go with the old one.
@@ -29,16 +31,22 @@ final class Session {
         self.stop = stop
         logger = context.logger
         register = context.database.open
+        outage = context.outage
+        stage = DatabaseSessions.stage(of: options)
         let stopped = stopped
         stop.whenStopped { stopped.ring() }
+    }
+
+    deinit {
+        outage.left(stage)
     }
 
     /// Runs one piece of work; connects first where needed.
     ///
     /// - Parameters:
     ///   - opened: called on every new connection before the work.
-    ///   - work: what to do. An error of it is logged and returned as nil; a connection that is lost, or that leads to a
-    ///     server that takes no writes, is opened anew next time.
+    ///   - work: what to do. An error of it is logged, or told to all sessions' ``DatabaseOutage``, and returned as nil; a
+    ///     connection that is lost, or that leads to a server that takes no writes, is opened anew next time.
     /// - Returns: what `work` returned, or nil after an error or when told to stop; the caller just tries again.
     func attempt<Result>(
         opened: (PostgresConnection) throws(PostgresError) -> Void = { _ in },
@@ -49,6 +57,7 @@ final class Session {
             let result = try work(connection)
             backoff.reset()
             isUnanswered = false
+            outage.works(stage)
             return result
         } catch {
             isUnanswered = error.isUnanswered
@@ -81,15 +90,22 @@ final class Session {
         if connection?.isClosed ?? true || error.isConnectionLost || error.isReadOnly { close() }
         guard !stop.isStopped else { return }
         let wait = backoff.next(random: Clocks.unitRandom)
-        let metadata = Logger.Metadata([.error: "\(error)", .retryMilliseconds: "\(wait / Micros.millisecond)"])
-        if error.isReadOnly {
-            logger.warning(
-                "the database takes no writes, as a standby does; database.url must lead to the primary",
-                metadata: metadata
-            )
+        if error.isOutage {
+            outage.failed(stage, with: error, retryIn: wait)
+            logger.debug("database statement failed", metadata: metadata(error, retryIn: wait))
         } else {
-            logger.warning("database statement failed", metadata: metadata)
+            // The database said it, so it is there.
+            outage.works(stage)
+            logger.warning("database statement failed", metadata: metadata(error, retryIn: wait))
         }
         stopped.wait(timeout: .microseconds(wait))
+    }
+
+    private func metadata(_ error: PostgresError, retryIn wait: Microseconds) -> Logger.Metadata {
+        var metadata = Logger.Metadata([
+            .stage: "\(stage)", .error: "\(error)", .retryMilliseconds: "\(wait / Micros.millisecond)",
+        ])
+        if let sqlState = error.sqlState { metadata[.sqlState] = "\(sqlState)" }
+        return metadata
     }
 }

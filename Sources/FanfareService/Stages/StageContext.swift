@@ -8,6 +8,7 @@ struct StageContext: Sendable {
     let logger: Logger
     private let inForce: Locked<StageSettings>
     let database: DatabaseSessions
+    let outage: DatabaseOutage
     let rules = RuleCache()
     let bells = StageBells()
     let lease = LeaseKeeper()
@@ -26,6 +27,7 @@ struct StageContext: Sendable {
         self.logger = logger
         inForce = Locked(settings)
         self.database = database
+        outage = DatabaseOutage(logger: logger)
         self.counters = counters
         budget = BudgetKeeper(capacity: settings.unrecorded)
         windows = BudgetKeeper(capacity: settings.unrecorded)

@@ -13,9 +13,13 @@ final class World {
     let context: StageContext
 
     /// Opens a session on a test's database.
-    init(_ database: TestDatabase = .current, settings: StageSettings = StageSettings()) throws {
+    init(
+        _ database: TestDatabase = .current,
+        settings: StageSettings = StageSettings(),
+        logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    ) throws {
         context = StageContext(
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            logger: logger,
             settings: settings,
             database: DatabaseSessions(base: PostgresOptions(url: database.url)),
             counters: PipelineCounters()

@@ -1,0 +1,162 @@
+import FanfareCore
+import PostgresClient
+import TestKit
+import Testing
+import Threading
+
+@testable import FanfareService
+
+/// What the log has of an outage, by a clock that stands until it is told to go on.
+struct DatabaseOutageTests {
+    private static let refused = PostgresError(.connectionFailed, message: "refused")
+    private static let startingUp = PostgresError(.connectionFailed, sqlState: "57P03", message: "starting up")
+    private static let ended = PostgresError(.connectionLost, sqlState: "57P01", message: "ended")
+    private static let readOnly = PostgresError(.server, sqlState: "25006", message: "cannot write")
+
+    private let now: Locked<Microseconds>
+    private let log: CapturedLog
+    private let outage: DatabaseOutage
+
+    init() {
+        let (now, log) = (Locked<Microseconds>(0), CapturedLog())
+        (self.now, self.log) = (now, log)
+        outage = DatabaseOutage(logger: log.logger, now: { now.withLock { $0 } })
+    }
+
+    private func pass(seconds: Int64) {
+        now.withLock { $0 += seconds * Micros.second }
+    }
+
+    private func fail(_ stages: String..., with error: PostgresError = DatabaseOutageTests.refused) {
+        for stage in stages { outage.failed(stage, with: error, retryIn: 50 * Micros.millisecond) }
+    }
+
+    @Test func allStagesTogetherSayOnceThatItBeginsAndOnceThatItIsOver() {
+        for _ in 0..<20 {
+            fail("planner", "claimer", "control")
+            pass(seconds: 1)
+        }
+        for stage in ["planner", "listener", "claimer"] { outage.works(stage) }
+        pass(seconds: 1)
+        for stage in ["control", "control", "planner"] { outage.works(stage) }
+        #expect(
+            log.end() == [
+                #"WARNING  the database is not reachable error="PostgreSQL: connection failed: refused" retry_ms=50 stage=planner"#,
+                "NOTICE   the database is reachable again duration_ms=21000",
+            ]
+        )
+    }
+
+    @Test func whileItLastsItIsSaidNowAndThenWithTheReasonAsItIsThen() {
+        fail("planner")
+        for second in 1...65 {
+            pass(seconds: 1)
+            fail(second.isMultiple(of: 2) ? "claimer" : "planner", with: Self.startingUp)
+        }
+        let still = #"error="PostgreSQL: connection failed (SQLSTATE 57P03): starting up" retry_ms=50 sqlstate=57P03"#
+        #expect(
+            log.end() == [
+                #"WARNING  the database is not reachable error="PostgreSQL: connection failed: refused" retry_ms=50 stage=planner"#,
+                #"WARNING  the database is still not reachable duration_ms=30000 \#(still) stage="claimer, planner""#,
+                #"WARNING  the database is still not reachable duration_ms=60000 \#(still) stage="claimer, planner""#,
+            ]
+        )
+    }
+
+    @Test func thatItTakesNoWritesIsSaidAtOnce() {
+        fail("control", with: Self.ended)
+        pass(seconds: 2)
+        for _ in 0..<3 { fail("control", with: Self.readOnly) }
+        fail("control", with: Self.ended)
+        pass(seconds: 1)
+        outage.works("control")
+        let lines = log.end()
+        #expect(lines.count == 3)
+        #expect(lines[0].hasPrefix("WARNING  the database is not reachable error="))
+        #expect(lines[1].hasPrefix("WARNING  the database takes no writes, as a standby does; database.url must lead"))
+        #expect(lines[1].contains(" duration_ms=2000 ") && lines[1].hasSuffix(" sqlstate=25006 stage=control"))
+        #expect(lines[2] == "NOTICE   the database is reachable again duration_ms=3000")
+    }
+
+    @Test func theNextOneIsSaidAgain() {
+        for _ in 0..<2 {
+            fail("planner")
+            outage.works("planner")
+        }
+        #expect(log.end().map { $0.prefix(7) } == ["WARNING", "NOTICE ", "WARNING", "NOTICE "])
+    }
+
+    @Test func whoEndedIsNotWaitedFor() {
+        fail("planner", "recorder")
+        outage.left("planner")
+        outage.works("recorder")
+        #expect(log.end().last == "NOTICE   the database is reachable again duration_ms=0")
+    }
+
+    @Test func nothingIsSaidWhileAllIsWell() {
+        for stage in ["planner", "recorder"] { outage.works(stage) }
+        outage.left("planner")
+        #expect(log.end().isEmpty)
+    }
+
+    @Test(
+        arguments: [
+            (.connectionFailed, nil, true), (.connectionFailed, "57P03", true), (.connectionFailed, "53300", true),
+            (.connectionFailed, "28P01", true), (.connectionLost, nil, true), (.connectionLost, "57P01", true),
+            (.cancelled, nil, true), (.server, "57P01", true), (.server, "25006", true), (.cancelled, "57014", false),
+            (.server, "22012", false), (.server, "40P01", false), (.server, "53100", false), (.server, "42501", false),
+            (.protocolMismatch, nil, false),
+        ] as [(PostgresError.Code, String?, Bool)]
+    )
+    func whatIsWrongWithAStatementIsNoOutage(code: PostgresError.Code, sqlState: String?, isOutage: Bool) {
+        #expect(PostgresError(code, sqlState: sqlState, message: "").isOutage == isOutage)
+    }
+}
+
+/// The same with sessions that are lost.
+@Suite(.database, .timeLimit(.minutes(2)))
+struct SessionOutageTests {
+    @Test func sessionsThatAreLostSayItTogether() throws {
+        let log = CapturedLog()
+        let world = try World(logger: log.logger)
+        let one = Session(world.context.database.slices("one"), of: world.context, stop: StopSignal())
+        let two = Session(world.context.database.slices("two"), of: world.context, stop: StopSignal())
+        defer {
+            one.close()
+            two.close()
+        }
+        #expect(run("SELECT", in: one) && run("SELECT", in: two))
+        let ended = try world.connection.number(
+            """
+            SELECT count(*) FILTER (WHERE pg_terminate_backend(pid, 60000)) FROM pg_stat_activity
+            WHERE datname = current_database() AND application_name IN ('fanfare one', 'fanfare two')
+            """
+        )
+        #expect(ended == 2)
+        #expect(!run("SELECT", in: one) && !run("SELECT", in: two))
+        // A mistake in a statement is no outage, and is told as ever.
+        #expect(!run("SELECT 1 / 0", in: one))
+        #expect(run("SELECT", in: two) && run("SELECT", in: one))
+        let lines = log.end()
+        #expect(lines.count == 3, "\(lines)")
+        #expect(lines[0].hasPrefix("WARNING  the database is not reachable error=") && lines[0].hasSuffix(" stage=one"))
+        #expect(lines[1].hasPrefix("WARNING  database statement failed error="))
+        #expect(lines[1].hasSuffix(" sqlstate=22012 stage=one"))
+        #expect(lines[2].hasPrefix("NOTICE   the database is reachable again duration_ms="))
+    }
+
+    @Test func aPlannerSaysThatItWorksBeforeItsBacklogIsDrained() throws {
+        let log = CapturedLog()
+        let world = try World(logger: log.logger)
+        let lost = PostgresError(.connectionLost, message: "lost")
+        world.context.outage.failed(Planner.name, with: lost, retryIn: 50 * Micros.millisecond)
+        var loop = PlannerLoop(context: world.context)
+        _ = try loop.begin(on: world.connection)
+        #expect(log.end().last?.hasPrefix("NOTICE   the database is reachable again") == true)
+    }
+
+    private func run(_ sql: String, in session: Session) -> Bool {
+        let done: Void? = session.attempt { connection throws(PostgresError) in try connection.execute(sql) }
+        return done != nil
+    }
+}
