@@ -16,6 +16,8 @@ struct BatchPreparer {
     struct Prepared {
         let batch: PreparedBatch
         let decided: [PairResult]
+        /// What the log says of what is decided; empty unless it says everything.
+        var lines: [DeliveryLine] = []
     }
 
     /// Prepares batches.
@@ -60,9 +62,30 @@ struct BatchPreparer {
                 fields: fields,
                 badges: counts
             )
-            prepared.append(drafting.finish(own))
+            var one = drafting.finish(own)
+            one.lines = lines(about: one, events: events, devices: own)
+            prepared.append(one)
         }
         return prepared
+    }
+
+    /// What the log says of the pairs that are decided; nothing unless it says everything.
+    private func lines(
+        about one: Prepared,
+        events: [Int64: EventRow],
+        devices: ArraySlice<DeviceRow>
+    ) -> [DeliveryLine] {
+        guard !one.decided.isEmpty, context.logsDecisions else { return [] }
+        return one.decided.map { result in
+            let position = Int(result.position)
+            return DeliveryLine(
+                batch: one.batch,
+                position: position,
+                outcome: result.outcome,
+                event: events[one.batch.claimed.eventID(at: position)],
+                token: devices[devices.startIndex + position].token
+            )
+        }
     }
 
     /// Reads what all batches need: events by id, and devices batch after batch.

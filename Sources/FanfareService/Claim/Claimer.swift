@@ -188,6 +188,8 @@ final class Claimer: Stage {
     }
 
     private func hand(_ prepared: BatchPreparer.Prepared, window: Int = 0, to roster: SenderRoster) {
+        // Not when they were decided: what is prepared may be given back, and prepared again.
+        for line in prepared.lines { context.logDecision(line) }
         let opened = RecorderMessage.opened(prepared.batch, decided: prepared.decided, window: window)
         // Without news the recorder sleeps on: it would take the sender's processor.
         recorder.put(opened, isUrgent: opened.bringsNews)
@@ -197,6 +199,7 @@ final class Claimer: Stage {
     /// Gives back what is held, for somebody else to send.
     private func giveBack(_ held: HeldBatches) {
         for prepared in held.all.map(\.prepared) {
+            for line in prepared.lines { context.logDecision(line) }
             recorder.put(.opened(prepared.batch, decided: prepared.decided))
             recorder.put(.abandoned(prepared.batch.claimed.claim, unsent: prepared.batch.pairs.map(\.position)))
         }

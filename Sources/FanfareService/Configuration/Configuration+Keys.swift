@@ -153,7 +153,8 @@ extension Configuration {
             \.log.deliveries,
             .choice,
             change: .reload,
-            "Which outcomes of single devices get a line, at level `info`."
+            "Which outcomes of single devices get a line, at level `info`: with `failures` those of pushes that were tried and "
+                + "not accepted, with `all` also accepted ones and what Fanfare decides by itself."
         ),
     ]
 }

@@ -164,9 +164,9 @@ public struct Configuration: Equatable, Sendable {
 
         /// Which outcomes of single pairs get a line.
         public enum Deliveries: String, CaseIterable, Sendable {
-            /// Every outcome.
+            /// Every outcome: what was accepted too, and what Fanfare decides by itself.
             case all
-            /// Every outcome but accepted ones.
+            /// What was tried and not accepted.
             case failures
             /// No line per pair.
             case none

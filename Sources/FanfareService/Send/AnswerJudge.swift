@@ -82,6 +82,12 @@ struct AnswerJudge {
         }
     }
 
+    /// Logs what is recorded of a pair where it is not what its answer's line says: the pair is given up.
+    func log(_ result: PairResult, after verdict: Verdict, pair: PreparedPair, batch: PreparedBatch) {
+        guard result.outcome != verdict.outcome, deliveryLogging == .all else { return }
+        context.logDecision(batch.line(about: pair, result.outcome))
+    }
+
     private var target: Target { shared.settings.target }
 
     private func judge(_ answer: PushAnswer, pair: PreparedPair, batch: PreparedBatch) -> Verdict {
@@ -165,17 +171,7 @@ struct AnswerJudge {
         pair: PreparedPair,
         batch: PreparedBatch
     ) -> Logger.Metadata {
-        let event = batch.variants[Int(pair.variant)].event
-        var metadata = Logger.Metadata([
-            .app: "\(batch.target.app)", .provider: "\(batch.target.platform)",
-            .environment: "\(batch.target.environment)", .eventID: "\(event.id)",
-            .eventType: "\(event.type)", .ruleName: "\(batch.rule.compiled.definition.name)",
-            .batchID: "\(batch.claimed.id)", .attempt: "\(batch.claimed.attempt)",
-            .deviceID: "\(batch.claimed.deviceIDs[Int(pair.position)])",
-            .tokenHash: "\(tokenHash(pair.token))", .outcome: "\(verdict.outcome.outcome)",
-            .reason: "\(verdict.outcome.reason)",
-            .lagMilliseconds: "\((context.lease.databaseNow - event.createdAt.microseconds) / Micros.millisecond)",
-        ])
+        var metadata = batch.line(about: pair, verdict.outcome).metadata(now: context.lease.databaseNow)
         if answer.status != 0 { metadata[.status] = "\(answer.status)" }
         if !answer.detail.isEmpty { metadata[.error] = "\(answer.detail)" }
         // Without an answer the detail says more, and the reason with it.

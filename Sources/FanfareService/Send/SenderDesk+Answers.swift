@@ -67,7 +67,9 @@ extension SenderDesk {
                 health.count(verdict.health)
             }
             if let origin { watchOrigin(origin, answer) }
-            note(slot.active, judge.result(verdict, pair: pair, batch: slot.active.batch), slots: 1)
+            let result = judge.result(verdict, pair: pair, batch: slot.active.batch)
+            judge.log(result, after: verdict, pair: pair, batch: slot.active.batch)
+            note(slot.active, result, slots: 1)
         }
         let now = Clocks.steady
         let answered = answers.count

@@ -113,7 +113,7 @@ extension SenderDesk {
             if let origin, transport.freeSlots(for: origin) <= chosen[origin] ?? 0 { break }
             active.next += 1
             if let outcome = active.decision(pair, now: databaseNow) {
-                note(active, PairResult(position: pair.position, outcome: outcome), slots: 0)
+                decide(pair, of: active, PairResult(position: pair.position, outcome: outcome))
                 continue
             }
             var slot = Slot(active: active, pair: index, generation: chunk.credential.generation, probed: chunk.probed)
@@ -123,10 +123,10 @@ extension SenderDesk {
                 case .probe: slot.probed.append(scope)
                 // Others of the batch go elsewhere: they do not wait for what is refused.
                 case .nothing(let until):
-                    note(active, unsent(pair, of: active.batch, until: until), slots: 0)
+                    decide(pair, of: active, unsent(pair, of: active.batch, until: until))
                     continue
                 case .awaitsProbe:
-                    note(active, unsent(pair, of: active.batch), slots: 0)
+                    decide(pair, of: active, unsent(pair, of: active.batch))
                     continue
                 }
             }
@@ -152,7 +152,7 @@ extension SenderDesk {
         } catch {
             slots[tag] = nil
             freeSlots.append(tag)
-            note(active, PairResult(position: pair.position, outcome: error.outcome), slots: 0)
+            decide(pair, of: active, PairResult(position: pair.position, outcome: error.outcome))
             return nil
         }
     }
@@ -162,6 +162,14 @@ extension SenderDesk {
         let retry = Retry(pace: .repeatedly, floor: max(0, end - Clocks.steady), isFree: true)
         let verdict = Verdict(.retryingNotSent, .retry(retry))
         return AnswerJudge(shared: shared, context: context).result(verdict, pair: pair, batch: batch)
+    }
+
+    /// Notes what became of a pair without a request.
+    private mutating func decide(_ pair: PreparedPair, of active: ActiveBatch, _ result: PairResult) {
+        note(active, result, slots: 0)
+        let isLogged = logsDecisions ?? context.logsDecisions
+        logsDecisions = isLogged
+        if isLogged { context.logDecision(active.batch.line(about: pair, result.outcome)) }
     }
 
     private mutating func takeSlot(_ slot: Slot) -> Int {

@@ -37,6 +37,8 @@ struct SenderDesk {
     var footing = Footing()
     /// The first deadline to come of what is in flight, in database time.
     var nextDeadline = Microseconds.max
+    /// Whether what is decided without a request is logged; looked up at the first one of a turn.
+    var logsDecisions: Bool?
     private var breakerWord = "closed"
     /// Its thread's.
     var name = ""
@@ -67,6 +69,7 @@ struct SenderDesk {
     /// One turn: submit what may be submitted, wait for answers, pass them on.
     mutating func turn() {
         isBlocked = false
+        logsDecisions = nil
         reconsider()
         fill()
         if hasRoom {

@@ -21,6 +21,10 @@ final class CapturedLog: Sendable {
         )
     }
 
+    deinit {
+        output.close()
+    }
+
     /// Writes here.
     var logger: Logger { output.logger() }
 

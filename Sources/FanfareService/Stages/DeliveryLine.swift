@@ -1,0 +1,60 @@
+internal import FanfareCore
+internal import Logging
+internal import PostgresClient
+internal import PushCrypto
+
+/// What the log says of one pair's attempt, whoever decided what became of it.
+struct DeliveryLine {
+    let batch: PreparedBatch
+    /// Where the pair stands in the batch.
+    let position: Int
+    let outcome: Outcome
+    /// Nil if the log of events has it no more.
+    let event: EventRow?
+    /// Where it goes, of which a hash is logged; nil if the device has none any more.
+    let token: String?
+
+    /// The line's keys and values.
+    ///
+    /// - Parameter now: the time by the database, in microseconds since 1970.
+    /// - Returns: the same keys for whoever decided, as far as they are known.
+    func metadata(now: Microseconds) -> Logger.Metadata {
+        let claimed = batch.claimed
+        let rule = batch.rule.compiled.definition
+        var metadata = Logger.Metadata([
+            .app: "\(batch.target.app)", .provider: "\(batch.target.platform)",
+            .environment: "\(batch.target.environment)", .eventID: "\(claimed.eventID(at: position))",
+            .eventType: "\(rule.event)", .ruleName: "\(rule.name)", .batchID: "\(claimed.id)",
+            .attempt: "\(claimed.attempt)", .deviceID: "\(claimed.deviceIDs[position])",
+            .outcome: "\(outcome.outcome)", .reason: "\(outcome.reason)",
+        ])
+        if let token { metadata[.tokenHash] = "\(tokenHash(token))" }
+        if let event {
+            metadata[.lagMilliseconds] = "\((now - event.createdAt.microseconds) / Micros.millisecond)"
+        }
+        return metadata
+    }
+}
+
+extension PreparedBatch {
+    /// What the log says of a pair that was to be sent.
+    func line(about pair: PreparedPair, _ outcome: Outcome) -> DeliveryLine {
+        DeliveryLine(
+            batch: self,
+            position: Int(pair.position),
+            outcome: outcome,
+            event: variants[Int(pair.variant)].event,
+            token: pair.token
+        )
+    }
+}
+
+extension StageContext {
+    /// Whether each outcome that Fanfare decides by itself gets a line; to be asked only where there is one.
+    var logsDecisions: Bool { settings.deliveryLogging == .all && logger.logLevel <= .info }
+
+    /// Logs an outcome that is no provider's; ask ``logsDecisions`` before.
+    func logDecision(_ line: DeliveryLine) {
+        logger.info("push decided by Fanfare", metadata: line.metadata(now: lease.databaseNow))
+    }
+}
