@@ -1,70 +1,9 @@
 internal import PostgresClient
 
-/// A rule that took an event, and of which more is to do than one statement can: its audience or its collapse id must
-/// be rendered.
-struct DeferredMatch: Equatable {
-    let eventID: Int64
-    let ruleVersion: Int32
-    /// The event as JSON text: `type`, `key`, `payload`.
-    let event: String
-}
-
-/// What one round did.
-struct PlanRoundSummary {
-    var taken = 0
-    var batches = 0
-    var lastXID: String?
-    var lastID: Int64 = 0
-    var snapshot: OutboxSnapshot?
-    /// Events by the number of their fate.
-    var fates: [Int32: Int64] = [:]
-    var deferred: [DeferredMatch] = []
-
-    init(_ parts: [PlanRoundPart]) {
-        for part in parts {
-            switch part {
-            case .totals(let taken, let batches, let snapshot):
-                self.taken = Int(taken)
-                self.batches = Int(batches)
-                self.snapshot = OutboxSnapshot(snapshot)
-            case .last(let xid, let id):
-                lastXID = xid
-                lastID = id
-            case .fate(let fate, let events): fates[fate] = events
-            case .deferred(let match): deferred.append(match)
-            }
-        }
-    }
-}
-
-/// One row of a round's answer, which has several kinds of them.
-enum PlanRoundPart {
-    case totals(taken: Int64, batches: Int32, snapshot: String)
-    case last(xid: String, id: Int64)
-    case fate(Int32, events: Int64)
-    case deferred(DeferredMatch)
-
-    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> PlanRoundPart {
-        switch try row.int16(0) {
-        case 0: .totals(taken: try row.int64(1), batches: try row.int32(2), snapshot: try row.string(3))
-        case 1: .last(xid: try row.string(3), id: try row.int64(1))
-        case 2: .fate(try row.int32(2), events: try row.int64(1))
-        default:
-            .deferred(
-                DeferredMatch(
-                    eventID: try row.int64(1),
-                    ruleVersion: try row.int32(2),
-                    event: try row.string(3)
-                )
-            )
-        }
-    }
-}
-
 /// Plans a set of events in one statement: out of the outbox, past keys and rules, into batches and the log.
 struct PlanRound: PostgresStatement {
     static let name = "plan_round"
-    static let sql = planRoundSQL(taking: takeSQL(queue: "fanfare.outbox"), batchSize: "$6::int")
+    static let sql = planRoundSQL(taking: takeSQL, batchSize: "$6::int")
 
     let floor: OutboxFloor
     let limit: Int
@@ -81,95 +20,6 @@ struct PlanRound: PostgresStatement {
 
     static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> PlanRoundPart {
         try PlanRoundPart.decode(row)
-    }
-}
-
-/// Where an event lies in the side queue.
-struct SlowEvent: Equatable {
-    let xid: String
-    let id: Int64
-}
-
-/// The first event of the side queue.
-struct NextSlowEvent: PostgresStatement {
-    static let name = "next_slow_event"
-    static let sql = "SELECT xid::text, id FROM fanfare.outbox_slow ORDER BY xid, id LIMIT 1"
-
-    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> SlowEvent {
-        SlowEvent(xid: try row.string(0), id: try row.int64(1))
-    }
-}
-
-/// Plans one event whose set failed, alone, so that an error is its own.
-struct PlanSlowEvent: PostgresStatement {
-    static let name = "plan_slow_event"
-    static let sql = planRoundSQL(taking: takeOneSQL, batchSize: "$3::int")
-
-    let event: SlowEvent
-    let batchSize: Int
-
-    func bind(to binds: inout PostgresBinds) {
-        binds.append(event.xid)
-        binds.append(event.id)
-        binds.append(Int32(batchSize))
-    }
-
-    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> PlanRoundPart {
-        try PlanRoundPart.decode(row)
-    }
-}
-
-/// Moves the set that a failed round would have taken to the side queue, without looking at it.
-struct SetAside: PostgresStatement {
-    static let name = "set_aside"
-    static let sql = """
-        WITH \(takeSQL(queue: "fanfare.outbox")),
-        moved AS (
-            INSERT INTO fanfare.outbox_slow (xid, id, created_at, type, key, ttl, payload)
-            SELECT xid, id, created_at, type, key, ttl, payload FROM taken
-            RETURNING id
-        )
-        SELECT count(*) FROM moved
-        """
-
-    let floor: OutboxFloor
-    let limit: Int
-
-    func bind(to binds: inout PostgresBinds) {
-        binds.append(floor.open)
-        binds.append(floor.next)
-        binds.append(floor.afterXID)
-        binds.append(floor.afterID)
-        binds.append(Int32(limit))
-    }
-
-    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int {
-        Int(try row.int64(0))
-    }
-}
-
-/// Ends an event of the side queue as refused: the error was its own.
-struct RefuseSlowEvent: PostgresStatement {
-    static let name = "refuse_slow_event"
-    static let sql = """
-        WITH \(takeOneSQL)
-        INSERT INTO fanfare.event_log (day, id, created_at, type, key, ttl, payload, detail, fate)
-        SELECT fanfare.ring_day(id), id, created_at, type, key, ttl, payload, $3, 6 FROM taken
-        RETURNING id
-        """
-
-    /// The one that failed: others may have come before it meanwhile.
-    let event: SlowEvent
-    let detail: String
-
-    func bind(to binds: inout PostgresBinds) {
-        binds.append(event.xid)
-        binds.append(event.id)
-        binds.append(detail)
-    }
-
-    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int64 {
-        try row.int64(0)
     }
 }
 
@@ -178,35 +28,31 @@ struct RefuseSlowEvent: PostgresStatement {
 /// By ctid, because a join back by key became a scan; safe here, since rows of the outbox are never updated. One row
 /// comparison bounds the second look: of `xid >= …` beside another, the index took the looser one, and a round walked past
 /// every entry that was dead and not yet vacuumed (2.4 ms instead of 0.6 after 64,000 events).
-private func takeSQL(queue: String) -> String {
-    """
+let takeSQL = """
     opened AS MATERIALIZED (
         SELECT ARRAY(
-            SELECT ctid FROM \(queue)
+            SELECT ctid FROM fanfare.outbox
             WHERE xid = ANY ($1::text[]::xid8[]) AND (xid, id) > ($3::text::xid8, $4::bigint)
             ORDER BY xid, id LIMIT $5::int FOR UPDATE SKIP LOCKED) AS rows
     ),
     taken AS (
-        DELETE FROM \(queue)
+        DELETE FROM fanfare.outbox
         WHERE ctid = ANY ((SELECT rows FROM opened) || ARRAY(
-            SELECT ctid FROM \(queue)
+            SELECT ctid FROM fanfare.outbox
             WHERE (xid, id) > (greatest($2::text::xid8, $3::text::xid8),
                 CASE WHEN $3::text::xid8 >= $2::text::xid8 THEN $4::bigint ELSE 0 END)
             ORDER BY xid, id LIMIT (SELECT $5::int - cardinality(rows) FROM opened) FOR UPDATE SKIP LOCKED))
         RETURNING xid, id, created_at, type, key, ttl, payload
     )
     """
-}
 
-/// The CTE that takes one event out of the side queue, or none if it is gone.
-private let takeOneSQL = """
-    taken AS (
-        DELETE FROM fanfare.outbox_slow WHERE xid = $1::text::xid8 AND id = $2::bigint
-        RETURNING xid, id, created_at, type, key, ttl, payload
-    )
-    """
-
-private func planRoundSQL(taking: String, batchSize: String) -> String {
+/// The statement that plans a set of events.
+///
+/// - Parameters:
+///   - taking: the CTE `taken`, and what it needs before it.
+///   - batchSize: the parameter that holds the largest number of pairs in a batch.
+/// - Returns: the statement, whose rows are ``PlanRoundPart``s.
+func planRoundSQL(taking: String, batchSize: String) -> String {
     """
     WITH
     -- 1. Take a set of events out of the queue.
