@@ -510,6 +510,8 @@ CREATE TABLE IF NOT EXISTS fanfare.cancels (
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     CONSTRAINT cancels_what CHECK (num_nonnulls(event_id, type) = 1 AND (type IS NULL) = (key IS NULL))
 );
+-- Of a key: whether an event under it was known and not finished, and may have another after it.
+SELECT fanfare.add_column('fanfare.cancels', 'stopped', 'boolean NOT NULL DEFAULT false');
 SELECT fanfare.create_index('cancels_event', $$CREATE INDEX cancels_event ON fanfare.cancels (event_id) WHERE event_id IS NOT NULL$$);
 SELECT fanfare.create_index('cancels_key', $$CREATE INDEX cancels_key ON fanfare.cancels (type, key) WHERE type IS NOT NULL$$);
 SELECT fanfare.create_index('cancels_xid', $$CREATE INDEX cancels_xid ON fanfare.cancels (xid)$$);
@@ -769,14 +771,17 @@ COMMENT ON FUNCTION fanfare.cancel(bigint) IS 'Stops an event; true if it is kno
 CREATE OR REPLACE FUNCTION fanfare.cancel(type text, key text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    planned bigint;
-BEGIN
-    INSERT INTO fanfare.cancels (type, key) VALUES (cancel.type, cancel.key);
-    SELECT k.event_id INTO planned FROM fanfare.event_keys AS k WHERE k.type = cancel.type AND k.key = cancel.key;
-    RETURN EXISTS (SELECT FROM fanfare.outbox AS o WHERE o.type = cancel.type AND o.key = cancel.key)
+    -- In one statement: an event that is planned meanwhile is in the outbox or in a batch, for each snapshot.
+    stopped boolean := EXISTS (SELECT FROM fanfare.outbox AS o WHERE o.type = cancel.type AND o.key = cancel.key)
         OR EXISTS (SELECT FROM fanfare.outbox_slow AS o WHERE o.type = cancel.type AND o.key = cancel.key)
-        OR EXISTS (SELECT FROM fanfare.plans AS p WHERE p.event_id = planned)
-        OR EXISTS (SELECT FROM fanfare.batches AS b WHERE b.event_id = planned OR planned = ANY (b.event_ids));
+        OR EXISTS (
+            SELECT FROM fanfare.event_keys AS k
+            WHERE k.type = cancel.type AND k.key = cancel.key AND (
+                EXISTS (SELECT FROM fanfare.plans AS p WHERE p.event_id = k.event_id)
+                OR EXISTS (SELECT FROM fanfare.batches AS b WHERE b.event_id = k.event_id OR k.event_id = ANY (b.event_ids))));
+BEGIN
+    INSERT INTO fanfare.cancels (type, key, stopped) VALUES (cancel.type, cancel.key, stopped);
+    RETURN stopped;
 END
 $$;
 COMMENT ON FUNCTION fanfare.cancel(text, text) IS 'Stops the events emitted so far under this type and key.';
@@ -918,10 +923,14 @@ DECLARE
     the_app smallint := fanfare.app_id_for(register_device.app);
     the_target smallint := fanfare.target_id_for(the_app, register_device.platform, register_device.environment);
     hash bytea := sha256(convert_to(canonical, 'UTF8'));
-    lacks_keys boolean := register_device.platform = 'webpush' AND register_device.p256dh IS NULL;
+    lacks_keys boolean;
     there fanfare.devices;
     device bigint;
 BEGIN
+    -- Who registers all platforms by one statement may have nothing to say as an empty text.
+    p256dh := nullif(register_device.p256dh, '');
+    auth := nullif(register_device.auth, '');
+    lacks_keys := register_device.platform = 'webpush' AND register_device.p256dh IS NULL;
     PERFORM fanfare.check_token(register_device.platform, canonical);
     IF register_device.kind NOT IN ('device', 'voip', 'live_activity', 'live_activity_start', 'complication', 'file_provider', 'location',
         'push_to_talk', 'widget', 'control', 'mdm')

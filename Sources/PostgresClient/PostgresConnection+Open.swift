@@ -118,7 +118,9 @@ extension PostgresConnection {
     private static func isMistake(_ message: String) -> Bool {
         let options = /invalid (integer value|port number|\w+ value:)|could not (match \d+|parse network address)/
         let others = /no password supplied|definition of service|root certificate file/
-        return message.contains(options) || message.contains(others)
+        // Of several hosts one may be down, and will be back.
+        let mayPass = /refused|timeout|unreachable|could not translate/
+        return !message.contains(mayPass) && (message.contains(options) || message.contains(others))
     }
 
     private func place(_ handle: OpaquePointer) -> String {

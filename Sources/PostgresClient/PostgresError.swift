@@ -82,7 +82,8 @@ extension PostgresError {
         public static let connectionLost = Code(kind: .connectionLost)
         /// The server answered with an error; `sqlState` says which.
         public static let server = Code(kind: .server)
-        /// A column has another type than the decoder expects, or NULL where it expects a value.
+        /// What came is not what was to come: a column of another type than the decoder expects, NULL where it expects a
+        /// value, or an answer that cannot be.
         public static let protocolMismatch = Code(kind: .protocolMismatch)
         /// A statement, or the wait for a connection, was ended on purpose or by `statement_timeout` (57014).
         public static let cancelled = Code(kind: .cancelled)

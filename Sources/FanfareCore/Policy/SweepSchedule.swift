@@ -19,7 +19,7 @@ public struct SweepSnapshot: Equatable, Sendable {
     public var hasOpenWriters: Bool { xmin < xmax }
 }
 
-/// When a sleeping planner looks into the outbox without being notified (reference: emit's two advisory locks).
+/// When a sleeping planner looks into the outbox without being notified.
 ///
 /// An event whose transaction was open during the last sweep may have been emitted while a daemon drained, and then nobody
 /// is notified. Times are microseconds of any steady clock.

@@ -61,7 +61,7 @@ struct Chores {
     }
 
     private func forgetCancels(on connection: PostgresConnection) throws(PostgresError) {
-        try exhaust(ForgetCancels(), on: connection)
+        try exhaust(ForgetCancels(keyRetentionSeconds: context.settings.keyRetentionSeconds), on: connection)
     }
 
     private func forgetCollapseKeys(on connection: PostgresConnection) throws(PostgresError) {

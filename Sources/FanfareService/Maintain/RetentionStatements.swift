@@ -18,7 +18,7 @@ struct FoldStats: PostgresStatement {
 enum Forgetting {
     /// A statement that found as many may have left some.
     static let limit = 10_000
-    /// After so many days a cancellation or a collapse key can no longer matter.
+    /// After so many days a cancellation or a collapse key can no longer matter to what was emitted before it.
     static let factDays = 31
 }
 
@@ -41,14 +41,21 @@ struct ForgetKeys: PostgresStatement {
     }
 }
 
-/// Forgets cancellations that can no longer matter, some at a time.
+/// Forgets cancellations that can no longer matter, some at a time: one that freed a key is kept for as long as keys are.
 struct ForgetCancels: PostgresStatement {
     static let name = "forget_cancels"
     static let sql = """
         DELETE FROM fanfare.cancels WHERE ctid = ANY (ARRAY(
-            SELECT ctid FROM fanfare.cancels WHERE created_at < statement_timestamp() - interval '\(Forgetting.factDays) days'
+            SELECT ctid FROM fanfare.cancels
+            WHERE created_at < statement_timestamp() - greatest(interval '\(Forgetting.factDays) days', $1 * interval '1 second')
             ORDER BY created_at LIMIT \(Forgetting.limit) FOR UPDATE SKIP LOCKED))
         """
+
+    let keyRetentionSeconds: Int64
+
+    func bind(to binds: inout PostgresBinds) {
+        binds.append(keyRetentionSeconds)
+    }
 }
 
 /// Forgets collapse keys that can no longer matter, some at a time.

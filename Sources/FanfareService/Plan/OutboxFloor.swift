@@ -1,4 +1,4 @@
-/// Where a planning session stands in the outbox (reference: transaction ids, not row ids, are what a pass goes by).
+/// Where a planning session stands in the outbox: transaction ids, not row ids, are what a pass goes by.
 ///
 /// A **pass** is rounds until one finds fewer events than its limit. When it ends, what was open or not begun at the
 /// snapshot of its first round is all that the next pass has to look at: exact with commits out of order, and no

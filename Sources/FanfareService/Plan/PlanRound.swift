@@ -66,26 +66,24 @@ func planRoundSQL(taking: String, batchSize: String) -> String {
                 WHEN octet_length(t.payload::text) > 65536 THEN 'the payload has more than 65536 bytes'
                 WHEN jsonb_path_exists(t.payload, '$.**{33}') THEN 'the payload is nested more than 32 levels deep'
             END AS refusal,
-            -- Mostly there are none, and no event needs a look.
-            EXISTS (SELECT FROM fanfare.cancels) AND (
-                EXISTS (SELECT FROM fanfare.cancels AS c WHERE c.event_id = t.id)
-                OR t.key IS NOT NULL AND EXISTS (
-                    SELECT FROM fanfare.cancels AS c
-                    WHERE c.type = t.type AND c.key = t.key AND c.created_at >= t.created_at)) AS is_cancelled
+            -- Cancelled by its id, or by its key. Mostly there are no cancellations, and no event needs a look.
+            EXISTS (SELECT FROM fanfare.cancels)
+                AND EXISTS (SELECT FROM fanfare.cancels AS c WHERE c.event_id = t.id) AS is_stopped,
+            EXISTS (SELECT FROM fanfare.cancels) AND t.key IS NOT NULL AND EXISTS (
+                SELECT FROM fanfare.cancels AS c
+                WHERE c.type = t.type AND c.key = t.key AND c.created_at >= t.created_at) AS is_withdrawn
         FROM taken AS t
     ),
-    -- 3. Keys decide who is first. In key order, or two planners deadlock. A key whose holder was cancelled is free: a
-    --    newcomer under it that is not cancelled itself was emitted afterwards.
+    -- 3. Keys decide who is first. In key order, or two planners deadlock. A key that was cancelled in time is free again:
+    --    who comes under it and is not withdrawn itself was emitted afterwards.
     firsts AS (
         INSERT INTO fanfare.event_keys AS k (type, key, event_id, created_at)
         SELECT DISTINCT ON (type, key) type, key, id, created_at FROM judged
-        WHERE key IS NOT NULL AND NOT is_cancelled ORDER BY type, key, created_at, id
+        WHERE key IS NOT NULL AND NOT is_withdrawn ORDER BY type, key, created_at, id
         ON CONFLICT (type, key) DO UPDATE SET event_id = excluded.event_id, created_at = excluded.created_at
-        WHERE EXISTS (SELECT FROM fanfare.cancels) AND (
-            EXISTS (SELECT FROM fanfare.cancels AS c WHERE c.event_id = k.event_id)
-            OR EXISTS (
-                SELECT FROM fanfare.cancels AS c
-                WHERE c.type = k.type AND c.key = k.key AND c.created_at >= k.created_at))
+        WHERE EXISTS (
+            SELECT FROM fanfare.cancels AS c
+            WHERE c.type = k.type AND c.key = k.key AND c.stopped AND c.created_at >= k.created_at)
         RETURNING event_id
     ),
     -- 4. Rules; one row without a rule for an event that none took. The look-up is fenced by OFFSET 0 and conditions
@@ -95,7 +93,8 @@ func planRoundSQL(taking: String, batchSize: String) -> String {
             j.created_at + coalesce(least(j.ttl, r.rule_ttl), interval '24 hours') > statement_timestamp() AS is_live
         FROM (
             -- NOT IN, because it is hashed where NOT EXISTS becomes a nested loop.
-            SELECT e.*, e.key IS NOT NULL AND e.id NOT IN (SELECT event_id FROM firsts) AS is_duplicate
+            SELECT e.*, e.is_stopped OR e.is_withdrawn AS is_cancelled,
+                e.key IS NOT NULL AND NOT e.is_withdrawn AND e.id NOT IN (SELECT event_id FROM firsts) AS is_duplicate
             FROM judged AS e
             OFFSET 0
         ) AS j
@@ -109,7 +108,7 @@ func planRoundSQL(taking: String, batchSize: String) -> String {
                 OFFSET 0
             ) AS v
             WHERE CASE
-                WHEN j.refusal IS NOT NULL OR j.is_cancelled OR j.is_duplicate THEN false
+                WHEN j.refusal IS NOT NULL OR j.is_duplicate OR j.is_cancelled THEN false
                 WHEN v.when_path IS NULL THEN true
                 ELSE jsonb_path_match_tz(j.payload, v.when_path, '{}', true)
             END
@@ -142,8 +141,8 @@ func planRoundSQL(taking: String, batchSize: String) -> String {
         SELECT DISTINCT ON (m.id) fanfare.ring_day(m.id), m.id, m.created_at, m.type, m.key, m.ttl, m.payload, m.refusal,
             CASE
                 WHEN m.refusal IS NOT NULL THEN 6
-                WHEN m.is_cancelled THEN 4
                 WHEN m.is_duplicate THEN 2
+                WHEN m.is_cancelled THEN 4
                 WHEN m.rule_version IS NOT NULL AND m.is_live THEN 1
                 WHEN NOT m.is_live THEN 5
                 ELSE 3

@@ -114,7 +114,7 @@ extension PostgresError {
     /// lead to the primary.
     var isOutage: Bool {
         if isConnectionLost || isReadOnly { return true }
-        guard let sqlState else { return code == .cancelled }
+        guard let sqlState else { return code == .cancelled || code == .invalidOptions }
         return sqlState == "53300" || sqlState.hasPrefix("57P")
     }
 }

@@ -18,6 +18,8 @@ final class Session {
     private(set) var generation = 0
     /// Whether the last attempt failed because the database did not answer in time.
     private(set) var isUnanswered = false
+    /// Whether something was done over the open connection.
+    private var hasWorked = false
     private let stopped = Bell()
 
     /// Makes a session that is not open yet.
@@ -52,16 +54,18 @@ final class Session {
         opened: (PostgresConnection) throws(PostgresError) -> Void = { _ in },
         _ work: (PostgresConnection) throws(PostgresError) -> Result
     ) -> Result? {
+        let hadWorked = hasWorked
         do throws(PostgresError) {
             let connection = try connected(opened)
             let result = try work(connection)
             backoff.reset()
             isUnanswered = false
+            hasWorked = true
             outage.works(stage)
             return result
         } catch {
             isUnanswered = error.isUnanswered
-            noteFailure(error)
+            noteFailure(error, hadWorked: hadWorked)
             return nil
         }
     }
@@ -71,6 +75,7 @@ final class Session {
         register.closed(self)
         connection?.close()
         connection = nil
+        hasWorked = false
     }
 
     private func connected(
@@ -85,12 +90,15 @@ final class Session {
         return fresh
     }
 
-    private func noteFailure(_ error: PostgresError) {
+    private func noteFailure(_ error: PostgresError, hadWorked: Bool) {
         // After a failover a standby answers like the primary that it was, and would for ever.
         if connection?.isClosed ?? true || error.isConnectionLost || error.isReadOnly { close() }
         guard !stop.isStopped else { return }
         let wait = backoff.next(random: Clocks.unitRandom)
-        if error.isOutage {
+        if error.isOutage && !error.isReadOnly && hadWorked {
+            // It may have been lost long ago, and the database be well since: the next connection will tell.
+            logger.info("a database session was lost; it begins anew", metadata: metadata(error, retryIn: wait))
+        } else if error.isOutage {
             outage.failed(stage, with: error, retryIn: wait)
             logger.debug("database statement failed", metadata: metadata(error, retryIn: wait))
         } else {

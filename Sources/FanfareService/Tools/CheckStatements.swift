@@ -45,7 +45,9 @@ struct SessionLimits: PostgresStatement {
     static let name = "session_limits"
     static let sql = """
         SELECT NULL::text,
-            current_setting('max_connections')::bigint - current_setting('superuser_reserved_connections')::bigint,
+            current_setting('max_connections')::bigint - current_setting('superuser_reserved_connections')::bigint
+                -- Since PostgreSQL 16.
+                - coalesce(current_setting('reserved_connections', true)::bigint, 0),
             (SELECT sum(s.numbackends)::bigint - 1 FROM pg_stat_database AS s)
         UNION ALL
         -- Superusers are not bound by the other two, and a negative limit is none.

@@ -103,7 +103,8 @@ struct DatabaseOutageTests {
         arguments: [
             (.connectionFailed, nil, true), (.connectionFailed, "57P03", true), (.connectionFailed, "53300", true),
             (.connectionFailed, "28P01", true), (.connectionLost, nil, true), (.connectionLost, "57P01", true),
-            (.cancelled, nil, true), (.server, "57P01", true), (.server, "25006", true), (.cancelled, "57014", false),
+            (.cancelled, nil, true), (.invalidOptions, nil, true), (.server, "57P01", true), (.server, "25006", true),
+            (.cancelled, "57014", false),
             (.server, "22012", false), (.server, "40P01", false), (.server, "53100", false), (.server, "42501", false),
             (.protocolMismatch, nil, false),
         ] as [(PostgresError.Code, String?, Bool)]
@@ -126,23 +127,38 @@ struct SessionOutageTests {
             two.close()
         }
         #expect(run("SELECT", in: one) && run("SELECT", in: two))
-        let ended = try world.connection.number(
-            """
-            SELECT count(*) FILTER (WHERE pg_terminate_backend(pid, 60000)) FROM pg_stat_activity
-            WHERE datname = current_database() AND application_name IN ('fanfare one', 'fanfare two')
-            """
-        )
-        #expect(ended == 2)
-        #expect(!run("SELECT", in: one) && !run("SELECT", in: two))
+        // ALTER DATABASE would not, from within.
+        let allow = "UPDATE pg_database SET datallowconn = %s WHERE datname = current_database()"
+        try world.connection.execute(allow.replacing("%s", with: "false"))
+        try end(["one", "two"], in: world)
+        // Each finds its session lost, and then none to be had.
+        for _ in 0..<2 { #expect(!run("SELECT", in: one) && !run("SELECT", in: two)) }
+        try world.connection.execute(allow.replacing("%s", with: "true"))
         // A mistake in a statement is no outage, and is told as ever.
         #expect(!run("SELECT 1 / 0", in: one))
         #expect(run("SELECT", in: two) && run("SELECT", in: one))
-        let lines = log.end()
+        let lines = log.end().filter { !$0.hasPrefix("INFO") }
         #expect(lines.count == 3, "\(lines)")
         #expect(lines[0].hasPrefix("WARNING  the database is not reachable error=") && lines[0].hasSuffix(" stage=one"))
         #expect(lines[1].hasPrefix("WARNING  database statement failed error="))
         #expect(lines[1].hasSuffix(" sqlstate=22012 stage=one"))
         #expect(lines[2].hasPrefix("NOTICE   the database is reachable again duration_ms="))
+    }
+
+    @Test func aSessionThatWasLostLongAgoIsNoOutage() throws {
+        let log = CapturedLog()
+        let world = try World(logger: log.logger)
+        let one = Session(world.context.database.slices("one"), of: world.context, stop: StopSignal())
+        defer { one.close() }
+        #expect(run("SELECT", in: one))
+        try end(["one"], in: world)
+        #expect(!run("SELECT", in: one))
+        #expect(run("SELECT", in: one))
+        let lines = log.end()
+        #expect(
+            lines.count == 1 && lines[0].hasPrefix("INFO     a database session was lost; it begins anew error="),
+            "\(lines)"
+        )
     }
 
     @Test func aPlannerSaysThatItWorksBeforeItsBacklogIsDrained() throws {
@@ -153,6 +169,18 @@ struct SessionOutageTests {
         var loop = PlannerLoop(context: world.context)
         _ = try loop.begin(on: world.connection)
         #expect(log.end().last?.hasPrefix("NOTICE   the database is reachable again") == true)
+    }
+
+    /// Ends the sessions of some stages, as an administrator would.
+    private func end(_ stages: [String], in world: World) throws {
+        let names = stages.map { "'fanfare \($0)'" }.joined(separator: ", ")
+        let ended = try world.connection.number(
+            """
+            SELECT count(*) FILTER (WHERE pg_terminate_backend(pid, 60000)) FROM pg_stat_activity
+            WHERE datname = current_database() AND application_name IN (\(names))
+            """
+        )
+        #expect(ended == stages.count)
     }
 
     private func run(_ sql: String, in session: Session) -> Bool {

@@ -166,6 +166,18 @@ struct RetentionTests {
         #expect(try world.connection.column("SELECT key FROM fanfare.collapse_latest") == ["0"])
     }
 
+    @Test func aCancellationIsKeptForAsLongAsTheKeyThatItFreed() throws {
+        let world = try world()
+        try world.connection.execute(
+            """
+            INSERT INTO fanfare.cancels (event_id, created_at)
+            SELECT g, now() - g * interval '1 day' FROM unnest('{40, 80}'::int[]) AS g
+            """
+        )
+        #expect(try world.connection.runReturningCount(ForgetCancels(keyRetentionSeconds: 60 * 24 * 3600)) == 1)
+        #expect(try world.connection.column("SELECT event_id FROM fanfare.cancels") == ["40"])
+    }
+
     @Test func aChoreThatFailsStopsNoOther() throws {
         let world = try world()
         try log(daysAgo: 31, in: world)

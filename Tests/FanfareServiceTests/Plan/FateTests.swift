@@ -111,32 +111,58 @@ struct FateTests {
         #expect(try [first, second, otherType].map { try world.fate($0) } == ["planned", "duplicate", "unmatched"])
     }
 
-    @Test(arguments: ["'e', 'k'", "min(id)"])
-    func aCancelledEventsKeyIsFree(_ what: String) throws {
+    @Test func aKeyThatWasCancelledIsFree() throws {
         let world = try World()
         try world.device("aa", user: "u")
         try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
-        let cancel = """
-            SELECT fanfare.cancel(\(what)) FROM fanfare.events WHERE key = 'k' AND fate IN ('waiting', 'planned')
-            """
         func emit(_ key: String) throws -> Int64 { try world.emit("e", #"{"u": "u"}"#, key: key) }
+        func cancel() throws -> String? { try world.connection.text("SELECT fanfare.cancel('e', 'k')") }
 
-        let first = try emit("k")
-        _ = try world.connection.query(cancel)
-        let (second, echo) = (try emit("k"), try emit("k"))
+        let (first, echo) = (try emit("k"), try emit("k"))
+        #expect(try cancel() == "t")
+        let (second, secondEcho) = (try emit("k"), try emit("k"))
         try world.plan()
-        #expect(try [first, second, echo].map { try world.fate($0) } == ["cancelled", "planned", "duplicate"])
+        #expect(
+            try [first, echo, second, secondEcho].map { try world.fate($0) }
+                == ["cancelled", "cancelled", "planned", "duplicate"]
+        )
 
         let other = try emit("other")
         try world.plan()
-        _ = try world.connection.query(cancel)
-        let (third, lateEcho, otherEcho) = (try emit("k"), try emit("k"), try emit("other"))
+        #expect(try cancel() == "t")
+        let (third, thirdEcho, otherEcho) = (try emit("k"), try emit("k"), try emit("other"))
         try world.plan()
         #expect(
-            try [third, lateEcho, other, otherEcho].map { try world.fate($0) }
+            try [third, thirdEcho, other, otherEcho].map { try world.fate($0) }
                 == ["planned", "duplicate", "planned", "duplicate"]
         )
         #expect(try world.recipients(third).count == 1)
+    }
+
+    @Test func aKeyIsNotFreeAfterACancellationThatCameTooLate() throws {
+        let world = try World()
+        try world.device("aa", user: "u")
+        try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
+        let first = try world.emit("e", #"{"u": "u"}"#, key: "k")
+        try world.plan()
+        try world.connection.execute("DELETE FROM fanfare.batches")
+        #expect(try world.connection.text("SELECT fanfare.cancel('e', 'k')") == "f")
+        let again = try world.emit("e", #"{"u": "u"}"#, key: "k")
+        try world.plan()
+        #expect(try [first, again].map { try world.fate($0) } == ["planned", "duplicate"])
+    }
+
+    @Test func anEventThatIsCancelledByItsIDKeepsItsKey() throws {
+        let world = try World()
+        try world.device("aa", user: "u")
+        try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
+        let first = try world.emit("e", #"{"u": "u"}"#, key: "k")
+        let echo = try world.emit("e", #"{"u": "u"}"#, key: "k")
+        #expect(try world.connection.text("SELECT fanfare.cancel($1::bigint)", "\(first)") == "t")
+        try world.plan()
+        let later = try world.emit("e", #"{"u": "u"}"#, key: "k")
+        try world.plan()
+        #expect(try [first, echo, later].map { try world.fate($0) } == ["cancelled", "duplicate", "duplicate"])
     }
 
     @Test func aRuleNeverAppliesToWhatWasEmittedBeforeIt() throws {

@@ -33,6 +33,14 @@ struct DeviceTests {
         #expect(try connection.text("SELECT registered_at > $1::timestamptz FROM fanfare.devices", before) == "t")
     }
 
+    @Test func anEmptyKeyIsNone() throws {
+        _ = try register("'shop', 'apns', 'ab', p256dh => '', auth => ''")
+        let browser = "'shop', 'webpush', 'https://x.example/1'"
+        let id = try register("\(browser), p256dh => '\(Self.p256dh)', auth => '\(Self.auth)'")
+        #expect(try register("\(browser), p256dh => '', auth => ''") == id)
+        #expect(try connection.text("SELECT p256dh FROM fanfare.devices WHERE id = $1", String(id)) == Self.p256dh)
+    }
+
     @Test func registeringEnablesAgain() throws {
         let id = try register("'shop', 'apns', 'ab'")
         #expect(try connection.text("SELECT fanfare.unregister_device('shop', 'apns', 'AB')") == "t")

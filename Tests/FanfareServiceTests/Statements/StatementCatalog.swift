@@ -218,7 +218,7 @@ struct StatementCatalog {
         [
             FoldStats(),
             ForgetKeys(retentionSeconds: 0),
-            ForgetCancels(),
+            ForgetCancels(keyRetentionSeconds: 0),
             ForgetCollapseKeys(),
             IsRingDayOver(day: 3, retentionDays: 30),
             EndBatches(),

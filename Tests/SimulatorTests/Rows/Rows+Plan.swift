@@ -43,12 +43,12 @@ extension Rows {
     }
 
     private mutating func judge(_ event: Waiting) -> (EventFate, [SimulatedRule]) {
-        if isCancelled(event.id) { return (.cancelled, []) }
         if let key = event.key {
             let name = "\(event.type)/\(key)"
-            if let holder = keys[name], !isCancelled(holder) { return (.duplicate, []) }
+            if keys[name] != nil { return (.duplicate, []) }
             keys[name] = event.id
         }
+        if isCancelled(event.id) { return (.cancelled, []) }
         let matching = SimulatedRule.all.filter { $0.event == event.type }
         let live = matching.filter { event.createdAt + ($0.timeToLive(event.ttl) ?? 24 * Micros.hour) > now }
         return (live.isEmpty ? matching.isEmpty ? .unmatched : .expired : .planned, live)
