@@ -10,11 +10,7 @@ struct PlanRound: PostgresStatement {
     let batchSize: Int
 
     func bind(to binds: inout PostgresBinds) {
-        binds.append(floor.open)
-        binds.append(floor.next)
-        binds.append(floor.afterXID)
-        binds.append(floor.afterID)
-        binds.append(Int32(limit))
+        binds.append(floor, limit: limit)
         binds.append(Int32(batchSize))
     }
 
@@ -45,6 +41,17 @@ let takeSQL = """
         RETURNING xid, id, created_at, type, key, ttl, payload
     )
     """
+
+extension PostgresBinds {
+    /// Adds the parameters of ``takeSQL``, `$1` to `$5`.
+    mutating func append(_ floor: OutboxFloor, limit: Int) {
+        append(floor.open)
+        append(floor.next)
+        append(floor.afterXID)
+        append(floor.afterID)
+        append(Int32(limit))
+    }
+}
 
 /// The statement that plans a set of events.
 ///

@@ -52,11 +52,7 @@ struct SetAside: PostgresStatement {
     let limit: Int
 
     func bind(to binds: inout PostgresBinds) {
-        binds.append(floor.open)
-        binds.append(floor.next)
-        binds.append(floor.afterXID)
-        binds.append(floor.afterID)
-        binds.append(Int32(limit))
+        binds.append(floor, limit: limit)
     }
 
     static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int {
