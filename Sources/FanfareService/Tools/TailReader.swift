@@ -41,7 +41,8 @@ enum TailReader: String, CaseIterable {
             FROM (
                 SELECT ctid, * FROM fanfare.\(partition)
                 WHERE ctid >= $1::tid AND closed_at >= $2::timestamptz
-                    AND ($3::bigint IS NULL OR event_id = $3 OR event_ids @> ARRAY[$3::bigint]) AND id <> ALL ($5::bigint[])
+                    AND ($3::bigint IS NULL OR event_id = $3 OR fanfare.event_span(event_ids) @> $3 AND $3 = ANY (event_ids))
+                    AND id <> ALL ($5::bigint[])
                     AND ($4::text IS NULL OR rule_version IN (SELECT id FROM fanfare.rule_versions WHERE event_type = $4))
                 LIMIT \(limit)
             ) AS b

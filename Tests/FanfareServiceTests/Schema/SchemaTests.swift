@@ -42,6 +42,24 @@ struct SchemaTests {
         #expect(try connection.text("SELECT version || ' ' || oldest_daemon FROM fanfare.schema_version") == "2 1")
     }
 
+    @Test func whatNoPlanGoesByIsNotAnalyzed() throws {
+        let connection = try TestDatabase.current.connect()
+        try connection.execute(
+            """
+            INSERT INTO fanfare.batch_log (day, lane, target_id, attempt, id, created_at, first_device, last_device, rule_version,
+                device_ids, event_ids, outcomes)
+            SELECT 7, 1, 1, 1, 7::bigint << 32 | n, now(), 1, 2, 1, '{1,2}', ARRAY[n, n + 1], '\\x0101'
+            FROM generate_series(1, 50) AS n;
+            ANALYZE fanfare.batch_log_07;
+            """
+        )
+        let analyzed = try connection.column(
+            "SELECT attname FROM pg_stats WHERE schemaname = 'fanfare' AND tablename ~ '^batch_log_07'"
+        )
+        #expect(analyzed.contains("id"))
+        #expect(Set(["device_ids", "event_ids", "event_span", "outcomes"]).isDisjoint(with: analyzed))
+    }
+
     @Test func loadsBesideOpenTransactions() throws {
         let database = TestDatabase.current
         // What one of them holds another must not need: each is tried alone.

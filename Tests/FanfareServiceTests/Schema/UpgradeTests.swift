@@ -32,6 +32,8 @@ struct UpgradeTests {
             CREATE INDEX batches_ready ON fanfare.batches (target_id, lane, not_before, id) WHERE owner IS NULL;
             DROP INDEX fanfare.event_keys_created, fanfare.cancels_created, fanfare.collapse_latest_created;
             CREATE INDEX event_keys_age ON fanfare.event_keys USING brin (created_at);
+            DROP FUNCTION fanfare.event_span CASCADE;
+            CREATE INDEX batch_log_events ON fanfare.batch_log USING gin (event_ids);
             """
         )
         let old = try connection.column("SELECT id FROM fanfare.targets ORDER BY id")
@@ -40,7 +42,8 @@ struct UpgradeTests {
             #expect(try connection.text(Self.shape) == fresh)
             for (index, isThere) in [
                 ("batches_ready", "f"), ("batches_due", "t"), ("event_keys_age", "f"), ("event_keys_created", "t"),
-                ("cancels_created", "t"), ("collapse_latest_created", "t"),
+                ("cancels_created", "t"), ("collapse_latest_created", "t"), ("batch_log_events", "f"),
+                ("batch_log_span", "t"),
             ] {
                 let look = "SELECT to_regclass('fanfare.\(index)') IS NOT NULL"
                 #expect(try connection.text(look) == isThere, "\(index)")

@@ -60,6 +60,34 @@ import Testing
         #expect(try tail.next().isEmpty)
     }
 
+    @Test func anEventIsFoundInABatchOfMany() throws {
+        let wanted = try deliver("a")
+        let others = try (0..<2).map { _ in try closeBatch("a", "\\x01", "{1}") }
+        let columns = "day, lane, target_id, attempt, id, created_at, first_device, last_device, rule_version"
+        // In the order of their devices, as a batch has them; around the wanted one, which no other holds.
+        try sql(
+            """
+            INSERT INTO fanfare.batch_log (\(columns), device_ids, event_ids, outcomes)
+            SELECT \(columns), '{1,2,2}', $1::bigint[], '\\x010120' FROM (
+                SELECT fanfare.ring_day(id) AS day, id, lane, target_id, attempt, created_at, 1 AS first_device, 2 AS last_device,
+                    rule_version
+                FROM (SELECT lane, target_id, attempt, created_at, rule_version FROM fanfare.batch_log LIMIT 1) AS other,
+                    (SELECT fanfare.new_batch_id() AS id) AS fresh) AS batch
+            """,
+            "{\(others[1]),\(wanted),\(others[0])}"
+        )
+        let expected: [(Int64, [Int64])] = [(wanted, [1, 2, 2]), (others[0], [1, 2]), (others[1], [1, 1])]
+        for (event, devices) in expected {
+            var filter = LogTail.Filter()
+            filter.eventID = event
+            filter.since = Since("1h")
+            let pushes = try toolDatabase().tail(filter).next().compactMap { line -> Int64? in
+                if case .push(let push) = line.subject, line.eventID == event { push.deviceID } else { nil }
+            }
+            #expect(pushes.sorted() == devices)
+        }
+    }
+
     @Test func filtersLeaveOthersOut() throws {
         let wanted = try deliver("a")
         _ = try deliver("b")
