@@ -63,8 +63,10 @@ struct PlannerLoop {
     /// How long a planner that drains waits for more before it sleeps: shorter than anybody notices, long enough that a
     /// steady stream of events is not notified one by one.
     private static let linger = Duration.milliseconds(2)
-    /// The longest pause between rounds.
-    private static let longestLinger = Duration.milliseconds(50)
+    /// The longest pause between rounds: of a stream, and of less than ``stream`` events a round.
+    private static let longestLinger = (stream: Duration.milliseconds(50), trickle: Duration.milliseconds(10))
+    /// Events in a round that show a stream.
+    private static let stream = 8
 
     /// How often the outbox is looked through from zero, whatever happens.
     ///
@@ -125,17 +127,25 @@ struct PlannerLoop {
             repeat {
                 let start = Clocks.steady
                 taken = try plan(on: connection).taken
-                let cost = Duration.microseconds(Clocks.steady - start)
-                // A stream: batches of a few pairs would cost more to plan, claim, fetch and close than to send. The
-                // pause grows with what a round costs, so that rounds take at most a tenth of the time; a full one shows
-                // that there is more already.
-                if taken < Self.roundSize { context.linger(min(max(cost * 9, Self.linger), Self.longestLinger)) }
+                // A full round shows that there is more already.
+                if taken < Self.roundSize {
+                    context.linger(Self.pause(after: taken, cost: .microseconds(Clocks.steady - start)))
+                }
             } while taken > 0
         } while try plan(on: connection).taken > 0
         isDrainer = isDraining
     }
 
     private var isDrainer = false
+
+    /// How long to let events gather after a round.
+    ///
+    /// Batches of a few pairs would cost more to plan, claim, fetch and close than to send. So the pause grows with what a
+    /// round costs, and rounds take at most a tenth of the time. After a few events it stays short all the same: what was
+    /// dear was the beginning of a broadcast then, or the machine is busy, and a one-off comes next that should not wait.
+    private static func pause(after taken: Int, cost: Duration) -> Duration {
+        min(max(cost * 9, linger), taken < stream ? longestLinger.trickle : longestLinger.stream)
+    }
 
     /// Takes the sleeper's lock, releases the drainer's, and sweeps a last time.
     private mutating func fallAsleep(on connection: PostgresConnection) throws(PostgresError) -> Duration {
