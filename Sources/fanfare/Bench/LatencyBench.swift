@@ -37,11 +37,11 @@ struct LatencyBench: Sendable {
         defer { connection.close() }
         var events: [String] = []
         let commits = try emit(from: samples, on: connection) {
-            // The last one is planned, and all but sent.
+            // The last one is planned, and all but sent. The sample before may still be in the outbox.
             let left = try connection.number(
                 """
-                SELECT (SELECT count(*) FROM fanfare.outbox) + (SELECT count(*) FROM fanfare.plans)
-                    + (SELECT count(*) / 8 FROM fanfare.batches WHERE lane = 2)
+                SELECT (SELECT count(*) FROM fanfare.outbox WHERE type = 'bench.broadcast')
+                    + (SELECT count(*) FROM fanfare.plans) + (SELECT count(*) / 8 FROM fanfare.batches WHERE lane = 2)
                 """
             )
             guard left == 0 else { return }
