@@ -15,8 +15,8 @@ extension PostgresConnection {
     ) throws(PostgresError) -> PostgresResult {
         let handle = try unsafe requireHandle()
         guard unsafe send(handle) == 1 else { throw unsafe refusal(handle, statement: statement) }
-        canceller.asked()
-        defer { canceller.answered() }
+        watch.asked()
+        defer { watch.answered() }
         let deadline = answerLimit.map { ContinuousClock.now + $0 }
         try unsafe flush(handle, deadline)
         let answer = try unsafe collect(handle, statement: statement, deadline)
@@ -45,8 +45,8 @@ extension PostgresConnection {
             close()
             throw failure
         }
-        canceller.asked()
-        defer { canceller.answered() }
+        watch.asked()
+        defer { watch.answered() }
         let deadline = answerLimit.map { ContinuousClock.now + $0 }
         try unsafe flush(handle, deadline)
         let first = try unsafe collect(handle, statement: statements.0, deadline)

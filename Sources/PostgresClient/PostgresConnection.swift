@@ -2,13 +2,13 @@ internal import CPostgres
 
 /// A session of PostgreSQL, owned by one thread, which it blocks.
 ///
-/// Not Sendable: whoever opens it keeps it. Other threads reach it through ``canceller`` and a ``WakeSignal`` only.
+/// Not Sendable: whoever opens it keeps it. Other threads reach it through ``watch`` and a ``WakeSignal`` only.
 /// Closed by ``close()`` or with its last reference. Once an error says `isConnectionLost`, open another one.
 @safe
 public final class PostgresConnection {
     private var handle: OpaquePointer?
     private let notices = NoticeSink()
-    /// Raised by the canceller, looked at by every wait.
+    /// Raised by the watch, looked at by every wait.
     let abandonment = WakeSignal()
     let options: PostgresOptions
     /// How long an answer may take: while the session is set up the connect's limit, then that of the options.
@@ -18,7 +18,7 @@ public final class PostgresConnection {
     var binds = PostgresBinds()
 
     /// Watches this connection, and gives it up, from other threads.
-    public let canceller: PostgresCanceller
+    public let watch: PostgresWatch
     /// Process id of the server's side of the session, as `pg_stat_activity` shows it.
     public internal(set) var backendPID: Int32 = 0
     /// Whether a pooler such as PgBouncer stands in between: the process that answers is not the one that greeted.
@@ -31,7 +31,7 @@ public final class PostgresConnection {
         unsafe self.handle = unsafe handle
         self.options = options
         answerLimit = options.connectTimeout
-        canceller = PostgresCanceller(abandonment: abandonment)
+        watch = PostgresWatch(abandonment: abandonment)
         // The sink lives as long as this object, and PQfinish runs before it goes. libpq's own receiver prints.
         _ = unsafe PQsetNoticeReceiver(handle, receiveNotice, Unmanaged.passUnretained(notices).toOpaque())
     }

@@ -7,7 +7,7 @@ struct SocketWait {
         case ready
         /// The caller's signal was up; it has been taken down.
         case woken
-        /// The connection was given up by ``PostgresCanceller/abandon()``.
+        /// The connection was given up by ``PostgresWatch/abandon()``.
         case abandoned
         case timedOut
     }

@@ -9,7 +9,7 @@ import Threading
     private func whileBlocked(
         lock: Int,
         adjust: (inout PostgresOptions) -> Void = { _ in },
-        _ interrupt: @Sendable @escaping (PostgresConnection, PostgresCanceller, Int32) throws -> Void
+        _ interrupt: @Sendable @escaping (PostgresConnection, PostgresWatch, Int32) throws -> Void
     ) async throws -> PostgresError? {
         var options = try await sharedOptions()
         let holderOptions = options
@@ -18,21 +18,21 @@ import Threading
         return try await onThread("holder") {
             let holder = try PostgresConnection.open(holderOptions)
             try holder.execute("SELECT pg_catalog.pg_advisory_lock(\(lock))")
-            let started = Mailbox<(PostgresCanceller, Int32)>()
+            let started = Mailbox<(PostgresWatch, Int32)>()
             let failure = Locked<PostgresError?>(nil)
             let blocked = WorkerThread.start(name: "blocked") {
                 do throws(PostgresError) {
                     let connection = try PostgresConnection.open(blockedOptions)
-                    started.put((connection.canceller, connection.backendPID))
+                    started.put((connection.watch, connection.backendPID))
                     try connection.execute("SELECT pg_catalog.pg_advisory_lock(\(lock))")
                 } catch {
                     failure.withLock { $0 = error }
                 }
                 started.close()
             }
-            let (canceller, backendPID) = try #require(started.take()?.first)
+            let (watch, backendPID) = try #require(started.take()?.first)
             try holder.waitUntilBlocked(backendPID)
-            try interrupt(holder, canceller, backendPID)
+            try interrupt(holder, watch, backendPID)
             blocked.join()
             return failure.withLock { $0 }
         }
@@ -48,7 +48,7 @@ import Threading
     }
 
     @Test func abandoningNeedsNoServer() async throws {
-        let error = try await whileBlocked(lock: 2) { _, canceller, _ in canceller.abandon() }
+        let error = try await whileBlocked(lock: 2) { _, watch, _ in watch.abandon() }
         #expect(error?.code == .cancelled)
         #expect(error?.sqlState == nil)
     }
@@ -90,14 +90,14 @@ import Threading
 
     @Test func aClosedConnectionSaysSo() async throws {
         let connection = try await connect()
-        let canceller = connection.canceller
+        let watch = connection.watch
         connection.close()
         connection.close()
         #expect(connection.isClosed)
         #expect(throws: PostgresError.self) { try connection.execute("SELECT 1") }
         #expect(throws: PostgresError.self) { try connection.notifications(timeout: .zero) }
         // It outlives the connection, and nobody is hurt.
-        canceller.abandon()
+        watch.abandon()
     }
 }
 
@@ -174,7 +174,7 @@ import Threading
 
     @Test func abandoningEndsTheWait() async throws {
         let connection = try await connect()
-        connection.canceller.abandon()
+        connection.watch.abandon()
         let error = #expect(throws: PostgresError.self) { try connection.notifications() }
         #expect(error?.code == .cancelled)
     }

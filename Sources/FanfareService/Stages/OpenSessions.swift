@@ -11,7 +11,7 @@ final class OpenSessions: Sendable {
 
     private struct Entry: Sendable {
         let backendPID: Int32
-        let canceller: PostgresCanceller
+        let watch: PostgresWatch
     }
 
     private let entries = Locked<[ObjectIdentifier: Entry]>([:])
@@ -19,7 +19,7 @@ final class OpenSessions: Sendable {
     /// A session has a connection, in place of the one before.
     func opened(_ session: Session, _ connection: PostgresConnection) {
         let id = ObjectIdentifier(session)
-        let entry = Entry(backendPID: connection.backendPID, canceller: connection.canceller)
+        let entry = Entry(backendPID: connection.backendPID, watch: connection.watch)
         entries.withLock { $0[id] = entry }
     }
 
@@ -33,7 +33,7 @@ final class OpenSessions: Sendable {
     func waiting(longerThan patience: Duration) -> [Waiting] {
         let now = ContinuousClock.now
         return entries.withLock { Array($0.values) }.compactMap { entry in
-            guard let since = entry.canceller.waitingSince, now - since >= patience else { return nil }
+            guard let since = entry.watch.waitingSince, now - since >= patience else { return nil }
             return Waiting(backendPID: entry.backendPID, since: since)
         }
     }
@@ -42,8 +42,8 @@ final class OpenSessions: Sendable {
     func abandon(_ waiting: Waiting) {
         let entries = entries.withLock { Array($0.values) }
         for entry in entries
-        where entry.backendPID == waiting.backendPID && entry.canceller.waitingSince == waiting.since {
-            entry.canceller.abandon()
+        where entry.backendPID == waiting.backendPID && entry.watch.waitingSince == waiting.since {
+            entry.watch.abandon()
         }
     }
 
@@ -57,7 +57,7 @@ final class OpenSessions: Sendable {
             defer { entries = [:] }
             return Array(entries.values)
         }
-        for entry in open { entry.canceller.abandon() }
+        for entry in open { entry.watch.abandon() }
         return open.count
     }
 }

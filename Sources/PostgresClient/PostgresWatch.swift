@@ -3,7 +3,7 @@ internal import Threading
 /// Watches a connection, and gives it up, from any thread.
 ///
 /// It may outlive the connection; it then does nothing.
-public final class PostgresCanceller: Sendable {
+public final class PostgresWatch: Sendable {
     private let abandonment: WakeSignal
     private let askedAt = Locked<ContinuousClock.Instant?>(nil)
 
