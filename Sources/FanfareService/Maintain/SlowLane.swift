@@ -36,26 +36,43 @@ struct SlowLane {
     private func planOne(on connection: PostgresConnection) throws(PostgresError) -> Bool {
         guard let event = try connection.run(NextSlowEvent()).first else { return false }
         do throws(PostgresError) {
-            let (round, counts) = try connection.transaction { connection throws(PostgresError) in
-                try connection.execute(Self.settings)
-                let statement = PlanSlowEvent(event: event, batchSize: context.settings.batchSize)
-                let round = PlanRoundSummary(try connection.run(statement))
-                return (round, try AudiencePlanner(context: context).plan(round.deferred, on: connection))
+            do throws(PostgresError) {
+                try plan(event, on: connection)
+            } catch {
+                // A machine that stood still looks like a bomb: who takes too long is asked once more.
+                guard error.isCancelled else { throw error }
+                try plan(event, on: connection)
             }
-            context.counters.planned(round)
-            if round.batches + counts.batches > 0 { context.bells.claim.ring() }
-            if counts.plans > 0 { context.bells.slice.ring() }
-            return true
         } catch {
             guard error.isDataError else { throw error }
-            let detail = "cannot be planned: SQLSTATE \(error.sqlState ?? "?"), \(error.message)"
-            guard let id = try connection.run(RefuseSlowEvent(event: event, detail: detail)).first else { return true }
-            context.logger.error(
-                "an event was refused: planning it failed",
-                metadata: .init([.eventID: "\(id)", .error: "\(error)"])
-            )
-            return true
+            try refuse(event, because: error, on: connection)
         }
+        return true
+    }
+
+    private func plan(_ event: SlowEvent, on connection: PostgresConnection) throws(PostgresError) {
+        let (round, counts) = try connection.transaction { connection throws(PostgresError) in
+            try connection.execute(Self.settings)
+            let statement = PlanSlowEvent(event: event, batchSize: context.settings.batchSize)
+            let round = PlanRoundSummary(try connection.run(statement))
+            return (round, try AudiencePlanner(context: context).plan(round.deferred, on: connection))
+        }
+        context.counters.planned(round)
+        if round.batches + counts.batches > 0 { context.bells.claim.ring() }
+        if counts.plans > 0 { context.bells.slice.ring() }
+    }
+
+    private func refuse(
+        _ event: SlowEvent,
+        because error: PostgresError,
+        on connection: PostgresConnection
+    ) throws(PostgresError) {
+        let detail = "cannot be planned: SQLSTATE \(error.sqlState ?? "?"), \(error.message)"
+        guard let id = try connection.run(RefuseSlowEvent(event: event, detail: detail)).first else { return }
+        context.logger.error(
+            "an event was refused: planning it failed",
+            metadata: .init([.eventID: "\(id)", .error: "\(error)"])
+        )
     }
 }
 
