@@ -33,9 +33,29 @@ struct BatchPreparer {
         owner: Int32,
         on connection: PostgresConnection
     ) throws(PostgresError) -> [Prepared] {
+        let (events, devices) = try eventsAndDevices(of: claimed, on: connection)
+        return try prepare(claimed, of: events, to: devices, owner: owner, on: connection)
+    }
+
+    /// Prepares batches whose events and devices were read already.
+    ///
+    /// - Parameters:
+    ///   - claimed: as claimed, of targets this daemon serves.
+    ///   - events: theirs, by id.
+    ///   - devices: theirs, batch after batch.
+    ///   - owner: who claimed them.
+    ///   - connection: to read rules, and what few of them need besides.
+    /// - Returns: one for each.
+    /// - Throws: what the database says.
+    func prepare(
+        _ claimed: [ClaimedBatch],
+        of events: [Int64: EventRow],
+        to devices: [DeviceRow],
+        owner: Int32,
+        on connection: PostgresConnection
+    ) throws(PostgresError) -> [Prepared] {
         let rules = try context.rules.load(Set(claimed.map(\.ruleVersion)), from: connection)
-        let (events, fetched) = try eventsAndDevices(of: claimed, on: connection)
-        var devices = fetched[...]
+        var devices = devices[...]
         var prepared: [Prepared] = []
         for batch in claimed {
             let own = devices.prefix(batch.deviceIDs.count)

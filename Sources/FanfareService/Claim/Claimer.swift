@@ -17,12 +17,14 @@ final class Claimer: Stage {
     private let context: StageContext
     private let pools: SenderPools
     private let recorder: Mailbox<RecorderMessage>
+    private let handover: Handover
     private let stopping = StopSignal()
 
     init(context: StageContext, pools: SenderPools, recorder: Mailbox<RecorderMessage>) {
         self.context = context
         self.pools = pools
         self.recorder = recorder
+        handover = Handover(context: context, recorder: recorder)
     }
 
     func stop() {
@@ -44,7 +46,7 @@ final class Claimer: Stage {
             let wait = session.attempt(opened: { _ throws(PostgresError) in work.began() }) {
                 connection throws(PostgresError) in
                 try giveBack(&work.left, owner: owner, on: connection)
-                try settle(&work.doubts, on: connection)
+                try work.doubts.settle(on: connection, logger: context.logger)
                 return try look(for: owner, &work, on: connection)
             }
             if let wait, wait > .zero { context.bells.claim.wait(timeout: wait) }
@@ -141,7 +143,7 @@ final class Claimer: Stage {
             if prepared.batch.isAtMostOnce && !prepared.batch.pairs.isEmpty {
                 work.held.append(.init(prepared: prepared, roster: roster))
             } else {
-                hand(prepared, to: roster)
+                handover.hand(prepared, to: roster)
             }
             work.left.removeAll { $0.id == prepared.batch.claimed.id }
         }
@@ -164,7 +166,7 @@ final class Claimer: Stage {
             }
             work.held.remove(held)
             if isOurs {
-                hand(held.prepared, window: window, to: held.roster)
+                handover.hand(held.prepared, window: window, to: held.roster)
             } else {
                 context.windows.release([batch.share: window])
             }
@@ -185,15 +187,6 @@ final class Claimer: Stage {
             try connection.run(FlushCommit())
             return try connection.run(Checkpoint(owner: batch.owner, batches: [record])).batches
         }.contains(batch.claimed.id)
-    }
-
-    private func hand(_ prepared: BatchPreparer.Prepared, window: Int = 0, to roster: SenderRoster) {
-        // Not when they were decided: what is prepared may be given back, and prepared again.
-        for line in prepared.lines { context.logDecision(line) }
-        let opened = RecorderMessage.opened(prepared.batch, decided: prepared.decided, window: window)
-        // Without news the recorder sleeps on: it would take the sender's processor.
-        recorder.put(opened, isUrgent: opened.bringsNews)
-        if !prepared.batch.pairs.isEmpty { roster.send(prepared.batch) }
     }
 
     /// Gives back what is held, for somebody else to send.
@@ -228,23 +221,6 @@ final class Claimer: Stage {
             )
         }
         left = []
-    }
-
-    /// Gives back what was claimed without our being told.
-    private func settle(
-        _ doubts: inout DoubtfulClaims,
-        on connection: PostgresConnection
-    ) throws(PostgresError) {
-        let claims = doubts.due(at: Clocks.steady)
-        guard !claims.isEmpty else { return }
-        let count = try connection.runReturningCount(ReleaseClaims(claims: claims))
-        doubts.gaveBack(at: Clocks.steady)
-        if count > 0 {
-            context.logger.warning(
-                "batches whose claim was not answered were given back",
-                metadata: .init([.count: "\(count)"])
-            )
-        }
     }
 
     private func wishes(

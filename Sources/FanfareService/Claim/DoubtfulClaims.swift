@@ -1,4 +1,5 @@
 internal import FanfareCore
+internal import Logging
 internal import PostgresClient
 
 /// Claims whose answer did not come: the server may have made them, or may make them yet, while nobody sends what they took.
@@ -39,6 +40,20 @@ struct DoubtfulClaims {
     mutating func gaveBack(at now: Microseconds) {
         triedAt = now
         since = since.filter { now - $0.value < Self.patience }
+    }
+
+    /// Gives back what was claimed without our being told.
+    mutating func settle(on connection: PostgresConnection, logger: Logger) throws(PostgresError) {
+        let claims = due(at: Clocks.steady)
+        guard !claims.isEmpty else { return }
+        let count = try connection.runReturningCount(ReleaseClaims(claims: claims))
+        gaveBack(at: Clocks.steady)
+        if count > 0 {
+            logger.warning(
+                "batches whose claim was not answered were given back",
+                metadata: .init([.count: "\(count)"])
+            )
+        }
     }
 }
 

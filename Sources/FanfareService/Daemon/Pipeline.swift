@@ -32,7 +32,9 @@ struct Pipeline {
             let maintains = index == 0 && !sessions.isMaintenanceApart
             return Slicer(context: context, wake: context.bells.slice, index: index, maintains: maintains)
         }
-        plan = Planner(context: context, wake: context.bells.plan)
+        plan = Planner(context: context, wake: context.bells.plan) {
+            LoneClaimer(context: context, pools: senders, recorder: results)
+        }
         maintain = sessions.isMaintenanceApart ? [Maintainer(context: context)] : []
         listen = Listener(context: context)
     }

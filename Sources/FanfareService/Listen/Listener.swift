@@ -2,15 +2,13 @@ internal import FanfareCore
 internal import Logging
 internal import PostgresClient
 
-/// Hears NOTIFY: wakes the planner, and, where this daemon leads, stores the payloads of foreign channels as events.
+/// Hears NOTIFY on foreign channels: where this daemon leads, it stores their payloads as events.
 ///
-/// A notification is a hint only: on every new connection the planner sweeps. That LISTEN works is proved, not assumed:
+/// The planner hears of events on its own session. That LISTEN works between here and the server is proved, not assumed:
 /// the session notifies itself at start and every 30 s. That somebody is there is asked every 3 s: a silent link looks like
 /// one on which there is nothing to hear.
 final class Listener: Stage {
     let name = "listener"
-    /// What emit notifies.
-    static let wakeChannel = "fanfare_wake"
     private static let probeInterval = 30 * Micros.second
     private static let probePatience = 5 * Micros.second
     private static let pulseInterval = 3 * Micros.second
@@ -67,12 +65,10 @@ final class Listener: Stage {
                 )
             }
             probeChannel = "fanfare_probe_\(connection.backendPID)"
-            try connection.listen(to: Listener.wakeChannel)
             try connection.listen(to: probeChannel)
             _ = try connection.query("SELECT pg_notify($1, '')", probeChannel)
             probedAt = Clocks.steady
             answeredAt = probedAt
-            context.bells.plan.ring()
         }
 
         /// Waits for one round of notifications.
@@ -80,7 +76,6 @@ final class Listener: Stage {
             try lead(on: connection)
             for notification in try connection.notifications(timeout: .seconds(1), alsoWake: wake) {
                 switch notification.channel {
-                case Listener.wakeChannel: context.bells.plan.ring()
                 case probeChannel: heardProbe()
                 default: try store(notification, on: connection)
                 }
@@ -135,7 +130,7 @@ final class Listener: Stage {
             if isObject {
                 do throws(PostgresError) {
                     try connection.run(StoreForeignEvent(channel: notification.channel, payload: notification.payload))
-                    context.bells.plan.ring()
+                    context.bells.plan.wake()
                     return
                 } catch {
                     // For example an escaped U+0000, which JSON allows and jsonb does not.

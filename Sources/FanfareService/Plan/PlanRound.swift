@@ -3,15 +3,20 @@ internal import PostgresClient
 /// Plans a set of events in one statement: out of the outbox, past keys and rules, into batches and the log.
 struct PlanRound: PostgresStatement {
     static let name = "plan_round"
-    static let sql = planRoundSQL(taking: takeSQL, batchSize: "$6::int")
+    static let sql = planRoundSQL(taking: takeSQL, batchSize: "$6::int", claim: LoneBatchSQL.claim)
 
     let floor: OutboxFloor
     let limit: Int
     let batchSize: Int
+    /// Who owns the batches at once, should it be one event; nil for nobody.
+    var claim: LoneClaim?
 
     func bind(to binds: inout PostgresBinds) {
         binds.append(floor, limit: limit)
         binds.append(Int32(batchSize))
+        binds.append(claim?.places.map(\.number) ?? [])
+        binds.append(claim?.owner ?? 0)
+        binds.append(claim?.leaseToken ?? 0)
     }
 
     static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> PlanRoundPart {
@@ -58,8 +63,9 @@ extension PostgresBinds {
 /// - Parameters:
 ///   - taking: the CTE `taken`, and what it needs before it.
 ///   - batchSize: the parameter that holds the largest number of pairs in a batch.
+///   - claim: SQL for who owns a batch from the beginning, and its lease token; nil if all are to be claimed.
 /// - Returns: the statement, whose rows are ``PlanRoundPart``s.
-func planRoundSQL(taking: String, batchSize: String) -> String {
+func planRoundSQL(taking: String, batchSize: String, claim: (owner: String, leaseToken: String)? = nil) -> String {
     """
     WITH
     -- 1. Take a set of events out of the queue.
@@ -141,7 +147,7 @@ func planRoundSQL(taking: String, batchSize: String) -> String {
                 OR jsonb_path_match_tz(coalesce(d.attributes, '{}'), m.devices_path, '{}', true))
     ),
     -- 6. Pairs travel together: so many of one rule version and one target at most.
-    \(queuePairsSQL(batchSize: batchSize)),
+    \(queuePairsSQL(batchSize: batchSize, claim: claim)),
     -- 7. Every event ends in the log, with its fate.
     logged AS (
         INSERT INTO fanfare.event_log (day, id, created_at, type, key, ttl, payload, detail, fate)
@@ -166,5 +172,6 @@ func planRoundSQL(taking: String, batchSize: String) -> String {
     UNION ALL
     SELECT 3::smallint, id, rule_version, jsonb_build_object('type', type, 'key', key, 'payload', payload)::text
     FROM matches WHERE is_live AND (audience <> 'users' OR supersede)
+    \(claim == nil ? "" : "UNION ALL " + LoneBatchSQL.rows)
     """
 }

@@ -19,6 +19,8 @@ struct PlanRoundSummary {
     /// Events by the number of their fate.
     var fates: [Int32: Int64] = [:]
     var deferred: [DeferredMatch] = []
+    /// The batches of a lone event, which are claimed already; nil for one that could not be read.
+    var lone: [LoneBatch?] = []
 
     init(_ parts: [PlanRoundPart]) {
         for part in parts {
@@ -32,6 +34,7 @@ struct PlanRoundSummary {
                 lastID = id
             case .fate(let fate, let events): fates[fate] = events
             case .deferred(let match): deferred.append(match)
+            case .lone(let batch): lone.append(batch)
             }
         }
     }
@@ -43,19 +46,24 @@ enum PlanRoundPart {
     case last(xid: String, id: Int64)
     case fate(Int32, events: Int64)
     case deferred(DeferredMatch)
+    case lone(LoneBatch?)
 
     static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> PlanRoundPart {
         switch try row.int16(0) {
         case 0: .totals(taken: try row.int64(1), batches: try row.int32(2), snapshot: try row.string(3))
         case 1: .last(xid: try row.string(3), id: try row.int64(1))
         case 2: .fate(try row.int32(2), events: try row.int64(1))
-        default:
+        case 3:
             .deferred(
                 DeferredMatch(
                     eventID: try row.int64(1),
                     ruleVersion: try row.int32(2),
                     event: try row.string(3)
                 )
+            )
+        default:
+            .lone(
+                LoneBatch(id: try row.int64(1), ruleVersion: try row.int32(2), json: try row.string(3))
             )
         }
     }

@@ -4,49 +4,56 @@ internal import PostgresClient
 
 /// Takes events out of the outbox and makes batches of them.
 ///
-/// Between events it sleeps on a bell that the listener rings. The two advisory locks tell emitters whether anybody has
-/// to be woken; a missed wake costs latency, never an event, since every sleep begins with a sweep and is bounded.
+/// Between events its session listens: what wakes it is warm when it plans. The two advisory locks tell emitters whether
+/// anybody has to be woken; a missed wake costs latency, never an event, since every sleep begins with a sweep and is bounded.
 final class Planner: Stage {
     static let name = "planner"
+    /// What emit notifies.
+    static let wakeChannel = "fanfare_wake"
     let name: String = Planner.name
     private let context: StageContext
     private let stopping = StopSignal()
-    private let wake: Bell
+    private let wake: WakeSignal
+    private let makeLoneClaimer: (@Sendable () -> LoneClaimer)?
 
     /// Makes a planner.
     ///
     /// - Parameters:
     ///   - context: what all stages share.
-    ///   - wake: rung when there may be events.
-    init(context: StageContext, wake: Bell) {
+    ///   - wake: raised when there may be events of which its session hears nothing.
+    ///   - makeLoneClaimer: what claims a lone event's batches at once; nil if all is left to the claimer.
+    init(context: StageContext, wake: WakeSignal, makeLoneClaimer: (@Sendable () -> LoneClaimer)? = nil) {
         self.context = context
         self.wake = wake
+        self.makeLoneClaimer = makeLoneClaimer
     }
 
     func stop() {
         stopping.stop()
-        wake.ring()
+        wake.wake()
     }
 
     func run() {
         let session = Session(context.database.unflushedQueue(name), of: context, stop: stopping)
-        var loop = PlannerLoop(context: context)
+        let lone = makeLoneClaimer?()
+        var loop = PlannerLoop(context: context, lone: lone)
         while !stopping.isStopped {
             context.pulses.beat(name)
             // After any error: a lock that the same connection took twice would outlive its release, and whoever holds the
             // drainer's keeps all emitters from waking anybody.
             session.close()
             let wait = session.attempt { connection throws(PostgresError) in
-                loop = PlannerLoop(context: context)
+                try connection.listen(to: Self.wakeChannel)
+                loop = PlannerLoop(context: context, lone: lone)
                 return try loop.begin(on: connection)
             }
             guard var wait else { continue }
             // One connection's life: its floor and its locks go with it.
             while !stopping.isStopped {
-                let rang = wake.wait(timeout: wait)
-                guard !stopping.isStopped else { break }
                 let next = session.attempt { connection throws(PostgresError) in
-                    try loop.wakeUp(wasNotified: rang, on: connection)
+                    let wasNotified = try connection.sleep(atMost: wait, orUntil: wake)
+                    guard !stopping.isStopped else { return wait }
+                    return try loop.wakeUp(wasNotified: wasNotified, on: connection)
                 }
                 guard let next else { break }
                 wait = next
@@ -79,9 +86,11 @@ struct PlannerLoop {
     private var sweptAt = Clocks.steady
     private var schedule = SweepSchedule()
     private let audiences: AudiencePlanner
+    private let lone: LoneClaimer?
 
-    init(context: StageContext) {
+    init(context: StageContext, lone: LoneClaimer? = nil) {
         self.context = context
+        self.lone = lone
         audiences = AudiencePlanner(context: context)
     }
 
@@ -89,16 +98,18 @@ struct PlannerLoop {
     ///
     /// - Returns: how long to sleep at most.
     mutating func begin(on connection: PostgresConnection) throws(PostgresError) -> Duration {
+        try lone?.settle(on: connection)
         try drain(on: connection)
         return try fallAsleep(on: connection)
     }
 
     /// Looks into the outbox, and drains it if more than a single event came.
     ///
-    /// A single event is planned without touching the locks: its push should leave at once.
+    /// A single event is planned without touching the locks: its push should leave at once (``LoneClaimer``).
     ///
     /// - Returns: how long to sleep at most.
     mutating func wakeUp(wasNotified: Bool, on connection: PostgresConnection) throws(PostgresError) -> Duration {
+        try lone?.settle(on: connection)
         let lastSweep = sweptAt
         let round = try plan(on: connection)
         let next = schedule.looked(
@@ -193,22 +204,36 @@ struct PlannerLoop {
     }
 
     private mutating func planSet(on connection: PostgresConnection) throws(PostgresError) -> PlanRoundSummary {
-        let statement = PlanRound(floor: floor, limit: Self.roundSize, batchSize: context.settings.batchSize)
-        let audiences = audiences
-        let (round, counts) = try connection.transaction(beginningWith: statement) {
+        var statement = PlanRound(floor: floor, limit: Self.roundSize, batchSize: context.settings.batchSize)
+        statement.claim = lone?.begin()
+        let (claim, lone, audiences) = (statement.claim, lone, audiences)
+        let (round, counts, prepared) = try connection.transaction(beginningWith: statement) {
             connection,
             parts throws(PostgresError) in
             let round = PlanRoundSummary(parts)
             let counts = try audiences.plan(round.deferred, on: connection)
-            // A lone event's push is not to wait for the claimer to wake: that takes longer than the commit.
-            if round.taken == 1 && round.batches + counts.batches > 0 { context.bells.claim.ring() }
-            return (round, counts)
+            var prepared: [BatchPreparer.Prepared] = []
+            if let lone, let claim { prepared = try lone.prepare(round.lone, claim, on: connection) }
+            // What is left of a lone event is not to wait for the claimer to wake: that takes longer than the commit.
+            if round.taken == 1 && round.batches + counts.batches > prepared.count { context.bells.claim.ring() }
+            return (round, counts, prepared)
         }
+        if let lone, let claim { lone.end(claim, handing: prepared) }
         floor.advance(after: round, limit: Self.roundSize)
-        if round.batches + counts.batches > 0 { context.bells.claim.ring() }
+        if round.batches + counts.batches > prepared.count { context.bells.claim.ring() }
         if counts.plans > 0 { context.bells.slice.ring() }
         context.counters.planned(round)
         return round
+    }
+}
+
+extension PostgresConnection {
+    /// Sleeps until a notification comes, or the signal is raised.
+    ///
+    /// - Returns: whether one of them was.
+    fileprivate func sleep(atMost time: Duration, orUntil wake: WakeSignal) throws(PostgresError) -> Bool {
+        let start = ContinuousClock.now
+        return try !notifications(timeout: time, alsoWake: wake).isEmpty || ContinuousClock.now - start < time
     }
 }
 

@@ -1,4 +1,5 @@
 internal import Logging
+internal import PostgresClient
 internal import Threading
 
 /// What all stages share.
@@ -49,7 +50,8 @@ struct StageContext: Sendable {
 
 /// The bells by which a stage tells the next one that there may be work.
 struct StageBells: Sendable {
-    let plan = Bell()
+    /// What the planner's session does not hear by itself.
+    let plan = WakeSignal()
     let slice = Bell()
     let claim = Bell()
     let control = Bell()

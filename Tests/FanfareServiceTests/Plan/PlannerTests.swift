@@ -41,6 +41,22 @@ struct PlannerTests {
         try world.connection.waitUntil(Self.isAsleep)
     }
 
+    @Test func itHearsOfEventsOnItsOwnSession() throws {
+        let log = CapturedLog()
+        let world = try World(logger: log.logger)
+        let planner = Planner(context: world.context, wake: world.context.bells.plan)
+        let thread = WorkerThread.start(name: "planner") { planner.run() }
+        try world.connection.waitUntil(Self.isAsleep)
+        // Whatever a look finds of which nobody told, is warned of; after the first ones none is waited for any more.
+        for _ in 0..<5 {
+            let event = try world.emit("e")
+            try world.connection.waitUntil("SELECT fate = 'unmatched' FROM fanfare.events WHERE id = \(event)")
+        }
+        planner.stop()
+        thread.join()
+        #expect(log.end() == [])
+    }
+
     @Test func whatADeadPlannerHadTakenIsFoundBelowTheFloor() throws {
         let world = try World()
         try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)

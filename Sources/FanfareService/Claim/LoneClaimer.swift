@@ -1,0 +1,110 @@
+internal import FanfareCore
+internal import PostgresClient
+internal import Threading
+
+/// What a round claims with planning itself, should it take a single event: batches of these places.
+struct LoneClaim {
+    /// Where a batch waits: the first attempts of a lane of a target.
+    struct Place {
+        let target: Int16
+        let lane: Lane
+
+        /// As the statement knows it.
+        var number: Int32 { Int32(target) * 4 + Int32(lane.rawValue) }
+    }
+
+    let owner: Int32
+    let leaseToken: Int64
+    let places: [Place]
+
+    fileprivate var claim: DoubtfulClaims.Claim { DoubtfulClaims.Claim(owner: owner, leaseToken: leaseToken) }
+}
+
+/// Claims and renders a lone event's batches in the transaction that plans it.
+///
+/// What a push of an idle daemon waits for is mostly threads and sessions that wake up: so it goes through one of each on its
+/// way to the sender, and not through the claimer's too. Whatever is not that simple is left to the ``Claimer``.
+///
+/// For the planner's thread: a round after the other, each from ``begin()`` to ``end(_:handing:)``.
+final class LoneClaimer {
+    private let context: StageContext
+    private let pools: SenderPools
+    private let handover: Handover
+    private var leaseToken = Int64.random(in: 1..<Int64.max / 2)
+    private var doubts = DoubtfulClaims()
+    /// The round's, from claim to sender.
+    private var roster = SenderRoster.empty
+
+    init(context: StageContext, pools: SenderPools, recorder: Mailbox<RecorderMessage>) {
+        self.context = context
+        self.pools = pools
+        handover = Handover(context: context, recorder: recorder)
+    }
+
+    /// Gives back what may have been claimed over a connection that was lost.
+    func settle(on connection: PostgresConnection) throws(PostgresError) {
+        try doubts.settle(on: connection, logger: context.logger)
+    }
+
+    /// The claim that the next round is to make; nil while nothing may be claimed.
+    func begin() -> LoneClaim? {
+        guard let owner = context.lease.owner else { return nil }
+        roster = pools.roster
+        let places = context.directory.all.values.filter { $0.nativeKey == nil }.flatMap { target in
+            // Bulk is in no hurry, and its room is the claimer's to fill.
+            [Lane.transactional, .normal]
+                .filter { roster.room(target, SendQueue(lane: $0, isRetry: false)) > 0 }
+                .map { LoneClaim.Place(target: target.id, lane: $0) }
+        }
+        guard !places.isEmpty else { return nil }
+        leaseToken += 1
+        let claim = LoneClaim(owner: owner, leaseToken: leaseToken, places: places)
+        doubts.began(claim.claim, at: Clocks.steady)
+        return claim
+    }
+
+    /// Renders what a round claimed.
+    ///
+    /// - Parameters:
+    ///   - lone: what it claimed.
+    ///   - claim: what it was to claim.
+    ///   - connection: in the round's transaction.
+    /// - Returns: as many; none if there is nothing, or something that is the claimer's to do, for whom it is given back.
+    /// - Throws: what the database says.
+    func prepare(
+        _ lone: [LoneBatch?],
+        _ claim: LoneClaim,
+        on connection: PostgresConnection
+    ) throws(PostgresError) -> [BatchPreparer.Prepared] {
+        guard !lone.isEmpty else { return [] }
+        let known = lone.compactMap(\.self)
+        if known.count == lone.count, try areSimple(known, on: connection) {
+            let preparer = BatchPreparer(context: context, targets: context.directory.all, apps: roster.identities)
+            let prepared = try preparer.prepare(
+                known.map(\.claimed),
+                of: Dictionary(known.map { ($0.event.id, $0.event) }) { first, _ in first },
+                to: known.flatMap(\.devices),
+                owner: claim.owner,
+                on: connection
+            )
+            if prepared.count == lone.count { return prepared }
+        }
+        _ = try connection.runReturningCount(ReleaseClaims(claims: [claim.claim]))
+        return []
+    }
+
+    /// The round is committed: hands what was prepared to the senders.
+    func end(_ claim: LoneClaim, handing prepared: [BatchPreparer.Prepared]) {
+        doubts.answered(claim.claim)
+        for one in prepared { handover.hand(one, to: roster) }
+    }
+
+    /// Whether nothing has to be marked before the first request, and nobody else be asked.
+    private func areSimple(_ batches: [LoneBatch], on connection: PostgresConnection) throws(PostgresError) -> Bool {
+        let rules = try context.rules.load(Set(batches.map(\.claimed.ruleVersion)), from: connection)
+        return batches.allSatisfy { batch in
+            guard let definition = rules[batch.claimed.ruleVersion]?.compiled.definition else { return false }
+            return definition.delivery != .atMostOnce && definition.badgeSQL == nil
+        }
+    }
+}

@@ -1,0 +1,95 @@
+import FanfareCore
+import Logging
+import PostgresClient
+import TestKit
+import Testing
+import Threading
+
+@testable import FanfareService
+
+/// A planner that hands a lone event's batches to the senders itself; there is no claimer here, and no sender runs.
+@Suite(.flowSandbox, .database)
+struct LoneClaimerTests {
+    private let world: World
+    private let recorder = Mailbox<RecorderMessage>()
+    private let lone: LoneClaimer
+
+    init() throws {
+        world = try World()
+        let shop = try #require(try Flow.idle().configuration().apps["shop"]?.apns)
+        let apps = try AppSenders.read(
+            ["shop": Configuration.App(apns: shop)],
+            send: Configuration.Send(),
+            environment: [:],
+            logger: world.context.logger
+        )
+        let pools = SenderPools(apps, context: world.context, recorder: recorder)
+        lone = LoneClaimer(context: world.context, pools: pools, recorder: recorder)
+        try world.device("aa", user: "u")
+        world.context.directory.replace(try world.connection.run(AllTargets()))
+        world.context.lease.begin(owner: 7, startedAt: Clocks.steady, databaseNow: Clocks.wall)
+    }
+
+    /// Emits an event that a rule takes, and plans it.
+    ///
+    /// - Returns: the batches that were handed over.
+    private func plan(_ rule: String = "", events: Int = 1) throws -> [PreparedBatch] {
+        try world.rule("r", event: "e", to: #"{"users": "$.u"}"#, rule)
+        for _ in 0..<events { try world.emit("e", #"{"u": "u"}"#) }
+        var loop = PlannerLoop(context: world.context, lone: lone)
+        _ = try loop.begin(on: world.connection)
+        return (recorder.take(timeout: .zero) ?? []).compactMap { message in
+            if case .opened(let batch, _, _) = message { batch } else { nil }
+        }
+    }
+
+    private func owners() throws -> [String?] {
+        try world.connection.query("SELECT owner FROM fanfare.batches").rows.map { $0[0] }
+    }
+
+    @Test func itsPushesAreHandedOver() throws {
+        let batch = try #require(try plan().first)
+        #expect(batch.pairs.map(\.token) == ["aa"] && batch.owner == 7)
+        #expect(try owners() == ["7"])
+        let record = BatchRecord(
+            id: batch.claimed.id,
+            leaseToken: batch.claimed.leaseToken,
+            outcomes: [Outcome.accepted.rawValue]
+        )
+        let close = CloseBatches(owner: 7, batches: [record], retries: [], tallies: [])
+        #expect(try world.connection.run(close).batches == [batch.claimed.id], "it is ours, by this token")
+    }
+
+    @Test(arguments: [
+        #""delivery": "at_most_once""#, #""badge_sql": "SELECT user_id, 1 FROM unnest($1) AS u (user_id)""#,
+        #""lane": "bulk""#,
+    ])
+    func whatIsNotThatSimpleIsTheClaimers(rule: String) throws {
+        #expect(try plan(rule).isEmpty)
+        #expect(try owners() == [nil])
+    }
+
+    @Test func severalEventsAreTheClaimers() throws {
+        #expect(try plan(events: 2).isEmpty)
+        #expect(try owners() == [nil])
+    }
+
+    @Test func withoutALeaseNothingIsClaimed() throws {
+        world.context.lease.lost()
+        #expect(try plan().isEmpty)
+        #expect(try owners() == [nil])
+    }
+
+    @Test func aCommitThatWasNotAnsweredIsSettledOnTheNextConnection() throws {
+        try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
+        try world.emit("e", #"{"u": "u"}"#)
+        var statement = PlanRound(floor: OutboxFloor(), limit: 10, batchSize: 10)
+        statement.claim = lone.begin()
+        // Committed, and nobody told the claimer so.
+        _ = try world.connection.run(statement)
+        #expect(try owners() == ["7"])
+        var loop = PlannerLoop(context: world.context, lone: lone)
+        _ = try loop.begin(on: world.connection)
+        #expect(try owners() == [nil])
+    }
+}
