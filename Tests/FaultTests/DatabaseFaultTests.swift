@@ -11,10 +11,10 @@ struct DatabaseFaultTests {
     /// Milliseconds from the database's return to the first push; other suites want the machine too every day.
     private static let bound = Soak.choose(6000, soak: 2000)
 
-    @Test(arguments: ["the listener", "all sessions"])
+    @Test(arguments: ["the planner", "all sessions"])
     func sessionsAreTerminated(which: String) async throws {
         let rig = try await ready()
-        let those = which == "the listener" ? "= 'fanfare listener'" : "LIKE 'fanfare %'"
+        let those = which == "the planner" ? "= 'fanfare planner'" : "LIKE 'fanfare %'"
         let (audit, first) = try await rig.under("pg_terminate_backend of \(which)") { _ in
             var moment: UInt64 = 0
             for _ in 1...Self.rounds {
@@ -25,7 +25,7 @@ struct DatabaseFaultTests {
                     )
                 }
                 try await rig.until(
-                    "SELECT count(*) = 3 FROM pg_stat_activity WHERE application_name = 'fanfare listener'",
+                    "SELECT count(*) = 3 FROM pg_stat_activity WHERE application_name = 'fanfare planner'",
                     seconds: 30
                 )
             }
@@ -33,7 +33,7 @@ struct DatabaseFaultTests {
         }
         #expect(first.map { $0 <= Self.bound } == true)
         #expect(audit.acceptedTwice <= Self.rounds * 3 * Rig.unrecorded)
-        if which == "the listener" { #expect(audit.duplicates == 0) }
+        if which == "the planner" { #expect(audit.duplicates == 0) }
     }
 
     @Test func theServerCrashesAndComesBack() async throws {

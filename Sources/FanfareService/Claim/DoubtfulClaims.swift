@@ -43,9 +43,13 @@ struct DoubtfulClaims {
     }
 
     /// Gives back what was claimed without our being told.
-    mutating func settle(on connection: PostgresConnection, logger: Logger) throws(PostgresError) {
+    ///
+    /// - Returns: how many batches.
+    @discardableResult
+    mutating func settle(on connection: PostgresConnection, logger: Logger) throws(PostgresError) -> Int {
+        guard !since.isEmpty else { return 0 }
         let claims = due(at: Clocks.steady)
-        guard !claims.isEmpty else { return }
+        guard !claims.isEmpty else { return 0 }
         let count = try connection.runReturningCount(ReleaseClaims(claims: claims))
         gaveBack(at: Clocks.steady)
         if count > 0 {
@@ -54,6 +58,7 @@ struct DoubtfulClaims {
                 metadata: .init([.count: "\(count)"])
             )
         }
+        return count
     }
 }
 

@@ -16,7 +16,8 @@ struct DeviceRow {
     let auth: String?
 }
 
-/// Tokens and state of a batch's devices, in the order asked; read at send time, not when the batch was planned.
+/// Tokens and state of a batch's devices, in the order asked; read at send time, which for a lone event alone is when it is
+/// planned (``LoneBatch``).
 struct FetchDevices: PostgresStatement {
     static let name = "fetch_devices"
     static let sql = """

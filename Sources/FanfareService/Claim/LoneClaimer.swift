@@ -16,6 +16,8 @@ struct LoneClaim {
     let owner: Int32
     let leaseToken: Int64
     let places: [Place]
+    /// Steady time before its round.
+    fileprivate(set) var beganAt = Clocks.steady
 
     fileprivate var claim: DoubtfulClaims.Claim { DoubtfulClaims.Claim(owner: owner, leaseToken: leaseToken) }
 }
@@ -27,6 +29,9 @@ struct LoneClaim {
 ///
 /// For the planner's thread: a round after the other, each from ``begin()`` to ``end(_:handing:)``.
 final class LoneClaimer {
+    /// What a round read of devices is good for so long; after that it may have waited for a lock.
+    private static let patience = 100 * Micros.millisecond
+
     private let context: StageContext
     private let pools: SenderPools
     private let handover: Handover
@@ -43,7 +48,8 @@ final class LoneClaimer {
 
     /// Gives back what may have been claimed over a connection that was lost.
     func settle(on connection: PostgresConnection) throws(PostgresError) {
-        try doubts.settle(on: connection, logger: context.logger)
+        let count = try doubts.settle(on: connection, logger: context.logger)
+        if count > 0 { context.bells.claim.ring() }
     }
 
     /// The claim that the next round is to make; nil while nothing may be claimed.
@@ -66,19 +72,21 @@ final class LoneClaimer {
     /// Renders what a round claimed.
     ///
     /// - Parameters:
-    ///   - lone: what it claimed.
+    ///   - round: what it did.
     ///   - claim: what it was to claim.
     ///   - connection: in the round's transaction.
     /// - Returns: as many; none if there is nothing, or something that is the claimer's to do, for whom it is given back.
     /// - Throws: what the database says.
     func prepare(
-        _ lone: [LoneBatch?],
+        _ round: PlanRoundSummary,
         _ claim: LoneClaim,
         on connection: PostgresConnection
     ) throws(PostgresError) -> [BatchPreparer.Prepared] {
-        guard !lone.isEmpty else { return [] }
-        let known = lone.compactMap(\.self)
-        if known.count == lone.count, try areSimple(known, on: connection) {
+        guard !round.lone.isEmpty else { return [] }
+        let known = round.lone.compactMap(\.self)
+        // What is deferred may wait for others' locks, after the devices were read.
+        let isFresh = round.deferred.isEmpty && Clocks.steady - claim.beganAt < Self.patience
+        if isFresh, known.count == round.lone.count, try areSimple(known, on: connection) {
             let preparer = BatchPreparer(context: context, targets: context.directory.all, apps: roster.identities)
             let prepared = try preparer.prepare(
                 known.map(\.claimed),
@@ -87,7 +95,7 @@ final class LoneClaimer {
                 owner: claim.owner,
                 on: connection
             )
-            if prepared.count == lone.count { return prepared }
+            if prepared.count == known.count { return prepared }
         }
         _ = try connection.runReturningCount(ReleaseClaims(claims: [claim.claim]))
         return []
@@ -97,6 +105,16 @@ final class LoneClaimer {
     func end(_ claim: LoneClaim, handing prepared: [BatchPreparer.Prepared]) {
         doubts.answered(claim.claim)
         for one in prepared { handover.hand(one, to: roster) }
+    }
+
+    /// The round failed.
+    func end(_ claim: LoneClaim, with error: PostgresError) {
+        if error.sqlState != nil && !error.isConnectionLost {
+            doubts.answered(claim.claim)
+        } else {
+            // A COMMIT may have been under way. From now on: the round may have taken long.
+            doubts.began(claim.claim, at: Clocks.steady)
+        }
     }
 
     /// Whether nothing has to be marked before the first request, and nobody else be asked.

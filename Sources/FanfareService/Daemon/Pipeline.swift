@@ -11,15 +11,15 @@ struct Pipeline {
     let record: any Stage
     /// Sends; threads of its own for each app and environment.
     let send: any Stage
-    /// Claims batches, reads tokens, renders.
+    /// Claims batches, reads tokens, renders; but those of an event that came alone.
     let claim: any Stage
     /// Walk large audiences.
     let slice: [any Stage]
-    /// Takes events out of the outbox, finds rules and small audiences.
+    /// Hears of events, takes them out of the outbox, finds rules and small audiences.
     let plan: any Stage
     /// Rules, retention, the side queue; nobody where a slicer does it on its session.
     let maintain: [any Stage]
-    /// Hears notifications.
+    /// Hears foreign channels, and whether notifications come at all.
     let listen: any Stage
 
     init(context: StageContext, senders: SenderPools, results: Mailbox<RecorderMessage>) {

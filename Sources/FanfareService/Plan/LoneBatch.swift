@@ -16,7 +16,11 @@ enum LoneBatchSQL {
         owner: "CASE WHEN \(isClaimed) THEN $8::int END", leaseToken: "CASE WHEN \(isClaimed) THEN $9::bigint END"
     )
 
-    private static let isClaimed = "(SELECT count(*) FROM taken) = 1 AND target_id * 4 + lane = ANY ($7::int[])"
+    /// More pairs than a person's devices are the claimer's, who reads them bit by bit, and outside a transaction.
+    private static let isClaimed = """
+        \(isLone) AND (SELECT count(*) FROM pairs) <= 20 AND target_id * 4 + lane = ANY ($7::int[])
+        """
+    private static let isLone = "(SELECT count(*) FROM taken) = 1"
 
     /// The batches as rows of a round's answer, with their event and devices.
     ///
@@ -36,7 +40,7 @@ enum LoneBatchSQL {
                     'locale', d.locale, 'p256dh', d.p256dh, 'auth', d.auth) ORDER BY u.position)
                 FROM unnest(q.device_ids) WITH ORDINALITY AS u (id, position)
                 CROSS JOIN LATERAL (SELECT * FROM fanfare.devices AS x WHERE x.id = u.id OFFSET 0) AS d))::text
-        FROM queued AS q CROSS JOIN taken AS t WHERE q.owner IS NOT NULL
+        FROM queued AS q CROSS JOIN taken AS t WHERE \(isLone) AND q.owner IS NOT NULL
         """
 }
 

@@ -2,7 +2,7 @@ internal import FanfareCore
 internal import Logging
 internal import PostgresClient
 
-/// Takes events out of the outbox and makes batches of them.
+/// Takes events out of the outbox and makes batches of them; hands those of an event that came alone to the senders.
 ///
 /// Between events its session listens: what wakes it is warm when it plans. The two advisory locks tell emitters whether
 /// anybody has to be woken; a missed wake costs latency, never an event, since every sleep begins with a sweep and is bounded.
@@ -98,7 +98,6 @@ struct PlannerLoop {
     ///
     /// - Returns: how long to sleep at most.
     mutating func begin(on connection: PostgresConnection) throws(PostgresError) -> Duration {
-        try lone?.settle(on: connection)
         try drain(on: connection)
         return try fallAsleep(on: connection)
     }
@@ -109,7 +108,6 @@ struct PlannerLoop {
     ///
     /// - Returns: how long to sleep at most.
     mutating func wakeUp(wasNotified: Bool, on connection: PostgresConnection) throws(PostgresError) -> Duration {
-        try lone?.settle(on: connection)
         let lastSweep = sweptAt
         let round = try plan(on: connection)
         let next = schedule.looked(
@@ -205,18 +203,17 @@ struct PlannerLoop {
 
     private mutating func planSet(on connection: PostgresConnection) throws(PostgresError) -> PlanRoundSummary {
         var statement = PlanRound(floor: floor, limit: Self.roundSize, batchSize: context.settings.batchSize)
+        try lone?.settle(on: connection)
         statement.claim = lone?.begin()
-        let (claim, lone, audiences) = (statement.claim, lone, audiences)
-        let (round, counts, prepared) = try connection.transaction(beginningWith: statement) {
-            connection,
-            parts throws(PostgresError) in
-            let round = PlanRoundSummary(parts)
-            let counts = try audiences.plan(round.deferred, on: connection)
-            var prepared: [BatchPreparer.Prepared] = []
-            if let lone, let claim { prepared = try lone.prepare(round.lone, claim, on: connection) }
-            // What is left of a lone event is not to wait for the claimer to wake: that takes longer than the commit.
-            if round.taken == 1 && round.batches + counts.batches > prepared.count { context.bells.claim.ring() }
-            return (round, counts, prepared)
+        let (claim, lone) = (statement.claim, lone)
+        let round: PlanRoundSummary
+        let counts: PlannedCounts
+        let prepared: [BatchPreparer.Prepared]
+        do throws(PostgresError) {
+            (round, counts, prepared) = try planSet(by: statement, on: connection)
+        } catch {
+            if let lone, let claim { lone.end(claim, with: error) }
+            throw error
         }
         if let lone, let claim { lone.end(claim, handing: prepared) }
         floor.advance(after: round, limit: Self.roundSize)
@@ -224,6 +221,21 @@ struct PlannerLoop {
         if counts.plans > 0 { context.bells.slice.ring() }
         context.counters.planned(round)
         return round
+    }
+
+    private func planSet(
+        by statement: PlanRound,
+        on connection: PostgresConnection
+    ) throws(PostgresError) -> (PlanRoundSummary, PlannedCounts, [BatchPreparer.Prepared]) {
+        try connection.transaction(beginningWith: statement) { connection, parts throws(PostgresError) in
+            let round = PlanRoundSummary(parts)
+            let counts = try audiences.plan(round.deferred, on: connection)
+            var prepared: [BatchPreparer.Prepared] = []
+            if let lone, let claim = statement.claim { prepared = try lone.prepare(round, claim, on: connection) }
+            // What is left of a lone event is not to wait for the claimer to wake: that takes longer than the commit.
+            if round.taken == 1 && round.batches + counts.batches > prepared.count { context.bells.claim.ring() }
+            return (round, counts, prepared)
+        }
     }
 }
 

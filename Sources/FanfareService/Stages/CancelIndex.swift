@@ -5,7 +5,7 @@ internal import Threading
 /// The cancellations that came since this daemon began, and how often that changed.
 ///
 /// For batches that are prepared already: what was cancelled before is seen when their events are fetched
-/// (``EventRow/isCancelled``). None is kept for longer than the database keeps it.
+/// (``EventRow/isCancelled``), or when a lone one is planned. None is kept for longer than the database keeps it.
 final class CancelIndex: Sendable {
     private static let patience = Int64(Forgetting.factDays) * 24 * Micros.hour
 

@@ -12,7 +12,7 @@ struct DatabaseSessions: Sendable {
     let base: PostgresOptions
     /// The sessions that are open now.
     let open = OpenSessions()
-    /// How long a trivial statement's answer may take: the lease, cancellations, LISTEN.
+    /// How long a trivial statement's answer may take: the lease, cancellations, foreign channels.
     var trivialPatience = Duration.seconds(10)
     /// After how long the control session asks whether the server is at work for a session that waits.
     var linkPatience = LinkWatch.patience

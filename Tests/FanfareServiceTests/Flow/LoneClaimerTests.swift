@@ -69,6 +69,32 @@ struct LoneClaimerTests {
         #expect(try owners() == [nil])
     }
 
+    @Test func moreThanAPersonsDevicesAreTheClaimers() throws {
+        try world.devices(20, user: "u")
+        #expect(try plan().isEmpty)
+        #expect(try owners() == [nil])
+    }
+
+    @Test func besideAnAudienceThatIsYetToBeFoundItIsTheClaimers() throws {
+        try world.rule("s", event: "e", to: #"{"topic": "t"}"#)
+        #expect(try plan().isEmpty)
+        #expect(try owners() == [nil])
+    }
+
+    @Test func aRoundThatFailedLeavesNothingInDoubt() throws {
+        let claim = try #require(lone.begin())
+        lone.end(claim, with: PostgresError(.server, sqlState: "55P03", message: "not now"))
+        try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
+        try world.emit("e", #"{"u": "u"}"#)
+        try world.plan()
+        _ = try world.claim(owner: claim.owner, leaseToken: claim.leaseToken)
+        try lone.settle(on: world.connection)
+        #expect(try owners() == ["7"])
+        lone.end(claim, with: PostgresError(.connectionLost, message: "gone"))
+        try lone.settle(on: world.connection)
+        #expect(try owners() == [nil])
+    }
+
     @Test func severalEventsAreTheClaimers() throws {
         #expect(try plan(events: 2).isEmpty)
         #expect(try owners() == [nil])
