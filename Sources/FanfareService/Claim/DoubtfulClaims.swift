@@ -47,7 +47,6 @@ struct DoubtfulClaims {
     /// - Returns: how many batches.
     @discardableResult
     mutating func settle(on connection: PostgresConnection, logger: Logger) throws(PostgresError) -> Int {
-        guard !since.isEmpty else { return 0 }
         let claims = due(at: Clocks.steady)
         guard !claims.isEmpty else { return 0 }
         let count = try connection.runReturningCount(ReleaseClaims(claims: claims))

@@ -17,7 +17,7 @@ struct LoneClaim {
     let leaseToken: Int64
     let places: [Place]
     /// Steady time before its round.
-    fileprivate(set) var beganAt = Clocks.steady
+    let beganAt = Clocks.steady
 
     fileprivate var claim: DoubtfulClaims.Claim { DoubtfulClaims.Claim(owner: owner, leaseToken: leaseToken) }
 }
