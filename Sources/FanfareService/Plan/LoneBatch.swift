@@ -11,16 +11,20 @@ struct LoneBatch {
 
 /// SQL of ``PlanRound`` for a round that takes a single event, whose batches are claimed with planning.
 enum LoneBatchSQL {
-    /// Who owns a batch from the beginning, and its lease token; by the parameters `$7` (places), `$8` and `$9`.
+    /// The CTE `lone`: the places of `$7` if the round is such a one, else null.
+    ///
+    /// More pairs than a person's devices are the claimer's, who reads them bit by bit, and outside a transaction.
+    static let places = """
+        lone AS MATERIALIZED (
+            SELECT CASE WHEN (SELECT count(*) FROM taken) = 1 AND (SELECT count(*) FROM pairs) <= 20 THEN $7::int[] END AS places
+        )
+        """
+
+    /// Who owns a batch from the beginning (`$8`), and its lease token (`$9`).
     static let claim = (
         owner: "CASE WHEN \(isClaimed) THEN $8::int END", leaseToken: "CASE WHEN \(isClaimed) THEN $9::bigint END"
     )
-
-    /// More pairs than a person's devices are the claimer's, who reads them bit by bit, and outside a transaction.
-    private static let isClaimed = """
-        \(isLone) AND (SELECT count(*) FROM pairs) <= 20 AND target_id * 4 + lane = ANY ($7::int[])
-        """
-    private static let isLone = "(SELECT count(*) FROM taken) = 1"
+    private static let isClaimed = "target_id * 4 + lane = ANY ((SELECT places FROM lone)::int[])"
 
     /// The batches as rows of a round's answer, with their event and devices.
     ///
@@ -40,7 +44,7 @@ enum LoneBatchSQL {
                     'locale', d.locale, 'p256dh', d.p256dh, 'auth', d.auth) ORDER BY u.position)
                 FROM unnest(q.device_ids) WITH ORDINALITY AS u (id, position)
                 CROSS JOIN LATERAL (SELECT * FROM fanfare.devices AS x WHERE x.id = u.id OFFSET 0) AS d))::text
-        FROM queued AS q CROSS JOIN taken AS t WHERE \(isLone) AND q.owner IS NOT NULL
+        FROM queued AS q CROSS JOIN taken AS t WHERE (SELECT places FROM lone) IS NOT NULL AND q.owner IS NOT NULL
         """
 }
 

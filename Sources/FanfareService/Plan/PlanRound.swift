@@ -147,6 +147,7 @@ func planRoundSQL(taking: String, batchSize: String, claim: (owner: String, leas
                 OR jsonb_path_match_tz(coalesce(d.attributes, '{}'), m.devices_path, '{}', true))
     ),
     -- 6. Pairs travel together: so many of one rule version and one target at most.
+    \(claim == nil ? "" : LoneBatchSQL.places + ",")
     \(queuePairsSQL(batchSize: batchSize, claim: claim)),
     -- 7. Every event ends in the log, with its fate.
     logged AS (

@@ -100,22 +100,17 @@ struct EmitRates: Sendable {
 
     /// - Returns: commits per second of all writers.
     private func rate(of statement: some PostgresStatement, writers: Int) throws -> Double {
-        try Writers.run(writers) { _ in try rate(of: statement) }.reduce(0, +)
-    }
-
-    /// - Returns: commits per second of one writer.
-    private func rate(of statement: some PostgresStatement) throws -> Double {
-        let connection = try database.connect()
-        defer { connection.close() }
-        _ = try connection.runReturningCount(statement)
-        let start = KernelClock.monotonic.microseconds
-        let end = start + Int64(seconds * 1_000_000)
-        var count = 0
-        while KernelClock.monotonic.microseconds < end {
-            _ = try connection.runReturningCount(statement)
-            count += 1
-        }
-        return Double(count) * 1_000_000 / Double(KernelClock.monotonic.microseconds - start)
+        try Writers(writers, to: database) { [seconds] session in
+            _ = try session.runReturningCount(statement)
+            let start = KernelClock.monotonic.microseconds
+            let end = start + Int64(seconds * 1_000_000)
+            var count = 0
+            while KernelClock.monotonic.microseconds < end {
+                _ = try session.runReturningCount(statement)
+                count += 1
+            }
+            return Double(count) * 1_000_000 / Double(KernelClock.monotonic.microseconds - start)
+        }.run().reduce(0, +)
     }
 }
 

@@ -40,24 +40,26 @@ struct ThroughputBench: Sendable {
     func stream(_ events: Int, writers: Int) throws -> Result {
         let connection = try database.connect()
         defer { connection.close() }
-        let each = events / writers
-        return try measure(on: connection, pushes: each * writers) {
-            _ = try Writers.run(writers) { try write(each, writer: $0) }
+        let (turns, devices) = (Turns(events), database.devices)
+        let sessions = Writers(writers, to: database) { session in
+            while let number = turns.next() {
+                try session.run(EmitOne(user: "u\(1 + number * 7919 % devices)", number: Int64(number)))
+            }
         }
+        return try measure(on: connection, pushes: events) { try sessions.run() }
     }
 
     /// Inserts into a plain table by as many writers: what this machine could do with the same commits and no Fanfare.
     ///
     /// - Returns: commits per second.
     func inserts(_ rows: Int, writers: Int) throws -> Double {
-        let each = rows / writers
-        let start = KernelClock.monotonic.microseconds
-        _ = try Writers.run(writers) { _ in
-            let connection = try database.connect()
-            defer { connection.close() }
-            for _ in 0..<each { try connection.run(InsertPlain()) }
+        let turns = Turns(rows)
+        let sessions = Writers(writers, to: database) { session in
+            while turns.next() != nil { try session.run(InsertPlain()) }
         }
-        return Double(each * writers) * 1_000_000 / Double(KernelClock.monotonic.microseconds - start)
+        let start = KernelClock.monotonic.microseconds
+        try sessions.run()
+        return Double(rows) * 1_000_000 / Double(KernelClock.monotonic.microseconds - start)
     }
 
     /// One event to all devices, in the bulk lane.
@@ -68,15 +70,6 @@ struct ThroughputBench: Sendable {
         try connection.execute("VACUUM")
         return try measure(on: connection, pushes: database.devices) {
             _ = try connection.query("SELECT fanfare.emit('bench.broadcast', '{\"title\": \"News\"}')")
-        }
-    }
-
-    private func write(_ events: Int, writer: Int) throws {
-        let connection = try database.connect()
-        defer { connection.close() }
-        for event in 0..<events {
-            let number = writer * events + event
-            try connection.run(EmitOne(user: "u\(1 + number * 7919 % database.devices)", number: Int64(number)))
         }
     }
 

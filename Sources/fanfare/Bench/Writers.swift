@@ -1,28 +1,65 @@
 import PostgresClient
 import Threading
 
-/// Sessions that write at the same time.
-enum Writers {
-    /// Runs `work` on as many threads, and waits for all of them.
+/// Sessions that write at the same time, all of them connected before the first begins.
+final class Writers<Value: Sendable>: Sendable {
+    private let threads: [WorkerThread]
+    private let gate: Mailbox<Never>
+    private let results: Mailbox<Result<Value, any Error>>
+
+    /// Opens the sessions, each on a thread of its own.
     ///
     /// - Parameters:
     ///   - count: how many.
-    ///   - work: what each does; it is given its number, from 0.
-    /// - Returns: what each came to, in no order.
-    /// - Throws: what one of them failed with.
-    static func run<Value: Sendable>(
-        _ count: Int,
-        work: @escaping @Sendable (Int) throws -> Value
-    ) throws -> [Value] {
-        let results = Locked<[Result<Value, any Error>]>([])
-        let threads = (0..<count).map { writer in
+    ///   - database: where.
+    ///   - work: what each does once all are let loose.
+    init(_ count: Int, to database: BenchDatabase, work: @escaping @Sendable (PostgresConnection) throws -> Value) {
+        let (connected, gate) = (Mailbox<Void>(), Mailbox<Never>())
+        let results = Mailbox<Result<Value, any Error>>()
+        threads = (0..<count).map { _ in
             WorkerThread.start(name: "writer") {
-                let result = Result { try work(writer) }
-                results.withLock { $0.append(result) }
+                let connection = Result { try database.connect() }
+                connected.put(())
+                while gate.take() != nil {}
+                results.put(Result { try work(connection.get()) })
             }
         }
+        var waiting = count
+        while waiting > 0 { waiting -= connected.take()?.count ?? 0 }
+        self.gate = gate
+        self.results = results
+    }
+
+    deinit { gate.close() }
+
+    /// Lets all of them loose, once, and waits for the last.
+    ///
+    /// - Returns: what each came to, in no order.
+    /// - Throws: what one of them failed with.
+    @discardableResult
+    func run() throws -> [Value] {
+        gate.close()
         for thread in threads { thread.join() }
-        return try results.withLock { $0 }.map { try $0.get() }
+        return try (results.take(timeout: .zero) ?? []).map { try $0.get() }
+    }
+}
+
+/// Numbers from 0 up, each given to one of several writers: so all are busy until the work is done.
+final class Turns: Sendable {
+    private let count: Int
+    private let given = Locked(0)
+
+    init(_ count: Int) {
+        self.count = count
+    }
+
+    /// The next number; nil if all are given.
+    func next() -> Int? {
+        given.withLock { given in
+            guard given < count else { return nil }
+            defer { given += 1 }
+            return given
+        }
     }
 }
 
