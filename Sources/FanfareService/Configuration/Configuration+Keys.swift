@@ -42,7 +42,7 @@ extension Configuration {
             change: .restart,
             "Connections for work: one each to record, claim and plan, and one that walks large audiences and does "
                 + "maintenance by turns. A fifth is maintenance's own, and each further one walks large audiences too. "
-                + "LISTEN and control come on top, two per daemon."
+                + "Control comes on top, and with `listen` one more."
         ),
         .init(
             "listen",

@@ -31,7 +31,7 @@ public struct Configuration: Equatable, Sendable {
         public var url = DatabaseURL("")
         /// Absolute path of a file with the password, read whenever a connection is opened; nil if there is none.
         public var passwordFile: String?
-        /// Connections for work; LISTEN and control come on top.
+        /// Connections for work; control and foreign channels come on top.
         public var connections = WorkSessions.least
     }
 

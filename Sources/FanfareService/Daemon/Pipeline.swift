@@ -19,8 +19,8 @@ struct Pipeline {
     let plan: any Stage
     /// Rules, retention, the side queue; nobody where a slicer does it on its session.
     let maintain: [any Stage]
-    /// Hears foreign channels, and whether notifications come at all.
-    let listen: any Stage
+    /// Hears foreign channels; nobody where none is configured.
+    let listen: [any Stage]
 
     init(context: StageContext, senders: SenderPools, results: Mailbox<RecorderMessage>) {
         control = Controller(context: context)
@@ -36,11 +36,11 @@ struct Pipeline {
             LoneClaimer(context: context, pools: senders, recorder: results)
         }
         maintain = sessions.isMaintenanceApart ? [Maintainer(context: context)] : []
-        listen = Listener(context: context)
+        listen = context.settings.listen.isEmpty ? [] : [Listener(context: context)]
     }
 
     /// In the order of dependency: shut down in reverse, intake stops first, and every finished send is recorded.
     var stages: [any Stage] {
-        [control, record, send, claim] + slice + [plan] + maintain + [listen]
+        [control, record, send, claim] + slice + [plan] + maintain + listen
     }
 }

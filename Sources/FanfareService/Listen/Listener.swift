@@ -4,13 +4,10 @@ internal import PostgresClient
 
 /// Hears NOTIFY on foreign channels: where this daemon leads, it stores their payloads as events.
 ///
-/// The planner hears of events on its own session. That LISTEN works between here and the server is proved, not assumed:
-/// the session notifies itself at start and every 30 s. That somebody is there is asked every 3 s: a silent link looks like
-/// one on which there is nothing to hear.
+/// Whether notifications come at all is found out by the planner (``Ear``). That somebody is there is asked every 3 s: a
+/// silent link looks like one on which there is nothing to hear.
 final class Listener: Stage {
     let name = "listener"
-    private static let probeInterval = 30 * Micros.second
-    private static let probePatience = 5 * Micros.second
     private static let pulseInterval = 3 * Micros.second
     private static let leaderInterval = 5 * Micros.second
 
@@ -29,15 +26,14 @@ final class Listener: Stage {
 
     func run() {
         let session = Session(context.database.control(name), of: context, stop: stopping)
-        var ear: Ear?
+        var channels: ForeignChannels?
         while !stopping.isStopped {
             context.pulses.beat(name)
             let done: Void? = session.attempt(
-                opened: { connection throws(PostgresError) in ear = try Ear(context: context, on: connection) },
-                { connection throws(PostgresError) in try ear?.listen(on: connection, wake: wake) }
+                opened: { _ in channels = ForeignChannels(context: context) },
+                { connection throws(PostgresError) in try channels?.listen(on: connection, wake: wake) }
             )
             if done == nil {
-                context.status.listening(false)
                 context.status.lead("channels", false)
                 session.close()
             }
@@ -45,77 +41,34 @@ final class Listener: Stage {
         session.close()
     }
 
-    /// What a listening session knows.
-    private struct Ear {
+    /// What a session does for foreign channels.
+    private struct ForeignChannels {
         private let context: StageContext
-        private let probeChannel: String
-        private var probedAt: Microseconds
-        private var isAwaitingProbe = true
-        private var answeredAt: Microseconds
-        private var triedToLeadAt: Microseconds = 0
+        private var answeredAt = Clocks.steady
+        private var triedToLeadAt: Microseconds?
         private var isLeader = false
 
-        init(context: StageContext, on connection: PostgresConnection) throws(PostgresError) {
+        init(context: StageContext) {
             self.context = context
-            guard !connection.isPooled else {
-                throw PostgresError(
-                    .protocolMismatch,
-                    message: "LISTEN does not work through this connection pool",
-                    hint: "Connect Fanfare to PostgreSQL itself."
-                )
-            }
-            probeChannel = "fanfare_probe_\(connection.backendPID)"
-            try connection.listen(to: probeChannel)
-            _ = try connection.query("SELECT pg_notify($1, '')", probeChannel)
-            probedAt = Clocks.steady
-            answeredAt = probedAt
         }
 
         /// Waits for one round of notifications.
         mutating func listen(on connection: PostgresConnection, wake: WakeSignal) throws(PostgresError) {
             try lead(on: connection)
             for notification in try connection.notifications(timeout: .seconds(1), alsoWake: wake) {
-                switch notification.channel {
-                case probeChannel: heardProbe()
-                default: try store(notification, on: connection)
-                }
+                try store(notification, on: connection)
             }
-            try probe(on: connection)
+            guard Clocks.steady - answeredAt >= Listener.pulseInterval else { return }
+            try connection.execute("SELECT")
+            answeredAt = Clocks.steady
         }
 
-        private mutating func heardProbe() {
-            isAwaitingProbe = false
-            context.status.listening(true)
-        }
-
-        private mutating func probe(on connection: PostgresConnection) throws(PostgresError) {
-            let now = Clocks.steady
-            if isAwaitingProbe && now - probedAt > Listener.probePatience {
-                throw PostgresError(
-                    .protocolMismatch,
-                    message: "a notification to ourselves did not come back",
-                    hint:
-                        "Is there a connection pool in between? LISTEN needs a session of its own."
-                )
-            }
-            if !isAwaitingProbe && now - probedAt > Listener.probeInterval {
-                _ = try connection.query("SELECT pg_notify($1, '')", probeChannel)
-                probedAt = now
-                isAwaitingProbe = true
-            } else if now - answeredAt >= Listener.pulseInterval {
-                try connection.execute("SELECT")
-            } else {
-                return
-            }
-            answeredAt = now
-        }
-
-        /// Foreign channels are heard by one daemon only, or each payload would become several events.
+        /// They are heard by one daemon only, or each payload would become several events.
         private mutating func lead(on connection: PostgresConnection) throws(PostgresError) {
+            guard !isLeader else { return }
             let now = Clocks.steady
-            guard !isLeader, !context.settings.listen.isEmpty else { return }
-            guard triedToLeadAt == 0 || now - triedToLeadAt > Listener.leaderInterval else { return }
-            triedToLeadAt = max(now, 1)
+            if let triedToLeadAt, now - triedToLeadAt <= Listener.leaderInterval { return }
+            triedToLeadAt = now
             guard try connection.run(TryLock(key: AdvisoryLock.foreignChannels)).first ?? false else { return }
             for channel in context.settings.listen { try connection.listen(to: channel) }
             isLeader = true

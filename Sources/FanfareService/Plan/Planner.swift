@@ -34,16 +34,18 @@ final class Planner: Stage {
     }
 
     func run() {
-        let session = Session(context.database.unflushedQueue(name), of: context, stop: stopping)
+        let session = Session(context.database.planning(name), of: context, stop: stopping)
         let lone = makeLoneClaimer?()
         var loop = PlannerLoop(context: context, lone: lone)
+        var ear: Ear?
         while !stopping.isStopped {
             context.pulses.beat(name)
             // After any error: a lock that the same connection took twice would outlive its release, and whoever holds the
             // drainer's keeps all emitters from waking anybody.
             session.close()
+            context.status.listening(false)
             let wait = session.attempt { connection throws(PostgresError) in
-                try connection.listen(to: Self.wakeChannel)
+                ear = try Ear(context: context, on: connection)
                 loop = PlannerLoop(context: context, lone: lone)
                 return try loop.begin(on: connection)
             }
@@ -51,7 +53,7 @@ final class Planner: Stage {
             // One connection's life: its floor and its locks go with it.
             while !stopping.isStopped {
                 let next = session.attempt { connection throws(PostgresError) in
-                    let wasNotified = try connection.sleep(atMost: wait, orUntil: wake)
+                    let wasNotified = try ear?.sleep(atMost: wait, orUntil: wake, on: connection) ?? false
                     guard !stopping.isStopped else { return wait }
                     return try loop.wakeUp(wasNotified: wasNotified, on: connection)
                 }
@@ -60,6 +62,7 @@ final class Planner: Stage {
             }
         }
         session.close()
+        context.status.listening(false)
     }
 }
 
@@ -236,16 +239,6 @@ struct PlannerLoop {
             if round.taken == 1 && round.batches + counts.batches > prepared.count { context.bells.claim.ring() }
             return (round, counts, prepared)
         }
-    }
-}
-
-extension PostgresConnection {
-    /// Sleeps until a notification comes, or the signal is raised.
-    ///
-    /// - Returns: whether one of them was.
-    fileprivate func sleep(atMost time: Duration, orUntil wake: WakeSignal) throws(PostgresError) -> Bool {
-        let start = ContinuousClock.now
-        return try !notifications(timeout: time, alsoWake: wake).isEmpty || ContinuousClock.now - start < time
     }
 }
 

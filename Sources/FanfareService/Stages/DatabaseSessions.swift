@@ -41,6 +41,11 @@ struct DatabaseSessions: Sendable {
         options(stage, Self.unflushed(.queue), Self.patience)
     }
 
+    /// Like ``unflushedQueue(_:)``, for the planner, which holds the locks that tell emitters to wake nobody.
+    func planning(_ stage: String) -> PostgresOptions {
+        options(stage, Self.probed(Self.unflushed(.queue)), Self.patience)
+    }
+
     /// Like ``unflushedQueue(_:)`` and ``promptQueue(_:)``, for claiming.
     func unflushedPromptQueue(_ stage: String) -> PostgresOptions {
         options(stage, Self.unflushed(Self.prompt(.queue)), Self.promptPatience)
@@ -52,16 +57,9 @@ struct DatabaseSessions: Sendable {
     /// For `badge_sql`, which is timed apart (``BadgeReader/patience``) and must not hold up pushes.
     func badges() -> PostgresOptions { options("badges", .slices, trivialPatience) }
 
-    /// For LISTEN and the lease: statements that take no time, on sessions that hold locks.
-    ///
-    /// The server probes a silent peer after 10 s, not after hours: a host without power must not keep its lock.
+    /// For foreign channels and the lease: statements that take no time, on sessions that hold locks.
     func control(_ stage: String) -> PostgresOptions {
-        let settings = SessionSettings.slices
-            .setting("statement_timeout", to: "9s")
-            .setting("tcp_keepalives_idle", to: "10")
-            .setting("tcp_keepalives_interval", to: "3")
-            .setting("tcp_keepalives_count", to: "3")
-        return options(stage, settings, trivialPatience)
+        options(stage, Self.probed(.slices).setting("statement_timeout", to: "9s"), trivialPatience)
     }
 
     /// Above the settings' `statement_timeout`, 30 s.
@@ -70,6 +68,15 @@ struct DatabaseSessions: Sendable {
 
     private static func prompt(_ settings: SessionSettings) -> SessionSettings {
         settings.setting("statement_timeout", to: "12s")
+    }
+
+    /// For sessions that hold locks: the server probes a silent peer after 10 s, not after hours, since a host without power
+    /// must not keep its own.
+    private static func probed(_ settings: SessionSettings) -> SessionSettings {
+        settings
+            .setting("tcp_keepalives_idle", to: "10")
+            .setting("tcp_keepalives_interval", to: "3")
+            .setting("tcp_keepalives_count", to: "3")
     }
 
     private static func unflushed(_ settings: SessionSettings) -> SessionSettings {

@@ -3,9 +3,6 @@ internal import PostgresClient
 
 /// Looks over a database that could be reached.
 struct DatabaseCheckup {
-    /// LISTEN and control; `badge_sql` may take one more.
-    private static let sessionsOnTop: Int64 = 2
-
     let connection: PostgresConnection
     let configuration: Configuration
 
@@ -79,7 +76,9 @@ struct DatabaseCheckup {
 
     /// One item for each limit that leaves too little room, or one for the narrowest.
     private func connectionItems() throws(PostgresError) -> [CheckItem] {
-        let needed = Int64(configuration.database.connections) + Self.sessionsOnTop
+        // Control, and foreign channels; `badge_sql` may take one more.
+        let onTop = configuration.listen.isEmpty ? 1 : 2
+        let needed = Int64(configuration.database.connections + onTop)
         let rooms = try connection.run(SessionLimits()).compactMap { limit in
             limit.allowed.map { SessionRoom(holder: limit.holder, allowed: $0, free: $0 - limit.used) }
         }

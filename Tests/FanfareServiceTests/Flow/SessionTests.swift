@@ -5,7 +5,7 @@ import Testing
 
 @testable import FanfareService
 
-/// `database.connections` is what a daemon opens, LISTEN and control apart.
+/// `database.connections` is what a daemon opens, control and foreign channels apart.
 @Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(2)))
 struct SessionTests {
     @Test func connectionsAreSpentOnSlicersAndMaintenance() {
@@ -19,8 +19,12 @@ struct SessionTests {
         }
     }
 
-    @Test(arguments: [4, 5, 7]) func aDaemonOpensWhatItIsAllowedAndDoesAllItsWork(connections: Int) async throws {
-        try await Flow.run({ $0.database.connections = connections }) { flow in
+    @Test(arguments: [(4, []), (5, ["orders"]), (7, [])])
+    func aDaemonOpensWhatItIsAllowedAndDoesAllItsWork(connections: Int, channels: [String]) async throws {
+        try await Flow.run({
+            $0.database.connections = connections
+            $0.listen = channels
+        }) { flow in
             let sessions = """
                 SELECT count(*) FROM pg_stat_activity
                 WHERE datname = current_database() AND application_name ~ '^fanfare (?!test)'
@@ -48,7 +52,8 @@ struct SessionTests {
                 try world.connection.number("SELECT count(*) FROM fanfare.deliveries WHERE outcome = 'accepted'")
             }
             #expect(accepted == 601)
-            #expect(try await flow.sql { try $0.connection.number(sessions) } == connections + 2)
+            let opened = connections + (channels.isEmpty ? 1 : 2)
+            #expect(try await flow.sql { try $0.connection.number(sessions) } == opened)
         }
     }
 

@@ -50,7 +50,7 @@ struct ExactlyOnceTests {
             let victims = try connection.column(
                 """
                 SELECT pid FROM pg_stat_activity
-                WHERE datname = current_database() AND application_name ~ '^fanfare (planner|slicer|listener|maintenance)$'
+                WHERE datname = current_database() AND application_name ~ '^fanfare (planner|slicer|maintenance)$'
                 ORDER BY pid
                 """
             )
@@ -96,7 +96,7 @@ private final class Planners {
     init(_ context: StageContext) {
         let stages: [any Stage] = [
             Planner(context: context, wake: context.bells.plan), Slicer(context: context, wake: context.bells.slice),
-            Listener(context: context), Maintainer(context: context),
+            Maintainer(context: context),
         ]
         self.stages = stages
         threads = stages.map { stage in WorkerThread.start(name: stage.name) { stage.run() } }

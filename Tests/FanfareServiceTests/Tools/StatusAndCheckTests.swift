@@ -84,21 +84,21 @@ import Testing
     @Test func limitsOfRoleAndDatabaseCountAsTheServersDoes() throws {
         try withRole(in: "fanfare_daemon") { role throws in
             #expect(try item("connections", in: items(user: role))?.level == .ok)
-            try sql("ALTER ROLE \(role) CONNECTION LIMIT 5")
+            try sql("ALTER ROLE \(role) CONNECTION LIMIT 4")
             let small = try item("connections", in: items(user: role))
             #expect(small?.level == .fail)
-            #expect(small?.detail.contains("of 5 are free for role \(role); a daemon takes 6") == true)
+            #expect(small?.detail.contains("of 4 are free for role \(role); a daemon takes 5") == true)
             #expect(small?.advice.hasPrefix("Raise the CONNECTION LIMIT of role \(role)") == true)
 
             try sql("ALTER ROLE \(role) CONNECTION LIMIT -1")
             let alter = "ALTER DATABASE \"\(TestDatabase.current.name)\" CONNECTION LIMIT"
-            try sql("\(alter) 5")
+            try sql("\(alter) 4")
             let database = try item("connections", in: items(user: role))
             #expect(database?.level == .fail && database?.detail.contains("free for database") == true)
             #expect(try item("connections", in: items())?.level == .ok, "superusers are not bound by it")
             try sql("\(alter) -1")
 
-            try sql("ALTER ROLE \(role) CONNECTION LIMIT 8")
+            try sql("ALTER ROLE \(role) CONNECTION LIMIT 7")
             let options = try toolDatabase(user: role).options
             let held = try (0..<3).map { _ in try PostgresConnection.open(options) }
             let taken = try item("connections", in: items(user: role))
