@@ -60,7 +60,7 @@ struct EmitRates: Sendable {
     private let database: BenchDatabase
     private let seconds: Double
 
-    /// Runs all loads as often as asked; an insert and the emit it is compared with follow each other.
+    /// Runs all loads as often as asked.
     init(
         _ database: BenchDatabase,
         configuration: String,
@@ -93,15 +93,23 @@ struct EmitRates: Sendable {
     private mutating func measure(hasDaemon: Bool) throws {
         for writers in [8, 32] {
             let load = Load(writers: writers, hasDaemon: hasDaemon)
-            inserts[load, default: []].append(try rate(of: InsertPlain(), writers: writers))
-            emits[load, default: []].append(try rate(of: EmitUnmatched(), writers: writers))
+            // By turns of a second: some minutes later the same machine may be half as fast.
+            let turns = max(1, Int(seconds.rounded()))
+            var (inserted, emitted) = (0.0, 0.0)
+            for _ in 0..<turns {
+                inserted += try rate(of: InsertPlain(), writers: writers, seconds: seconds / Double(turns))
+                emitted += try rate(of: EmitUnmatched(), writers: writers, seconds: seconds / Double(turns))
+            }
+            inserts[load, default: []].append(inserted / Double(turns))
+            emits[load, default: []].append(emitted / Double(turns))
         }
     }
 
     /// - Returns: commits per second of all writers.
-    private func rate(of statement: some PostgresStatement, writers: Int) throws -> Double {
-        try Writers(writers, to: database) { [seconds] session in
-            _ = try session.runReturningCount(statement)
+    private func rate(of statement: some PostgresStatement, writers: Int, seconds: Double) throws -> Double {
+        // A session's first one plans and compiles, which costs the other sessions too.
+        let once = { @Sendable (session: PostgresConnection) throws in _ = try session.runReturningCount(statement) }
+        return try Writers(writers, to: database, preparation: once) { session in
             let start = KernelClock.monotonic.microseconds
             let end = start + Int64(seconds * 1_000_000)
             var count = 0

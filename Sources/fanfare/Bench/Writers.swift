@@ -1,7 +1,7 @@
 import PostgresClient
 import Threading
 
-/// Sessions that write at the same time, all of them connected before the first begins.
+/// Sessions that write at the same time, all of them ready before the first begins.
 final class Writers<Value: Sendable>: Sendable {
     private let threads: [WorkerThread]
     private let gate: Mailbox<Never>
@@ -12,20 +12,30 @@ final class Writers<Value: Sendable>: Sendable {
     /// - Parameters:
     ///   - count: how many.
     ///   - database: where.
+    ///   - preparation: what each does before, at its own pace.
     ///   - work: what each does once all are let loose.
-    init(_ count: Int, to database: BenchDatabase, work: @escaping @Sendable (PostgresConnection) throws -> Value) {
-        let (connected, gate) = (Mailbox<Void>(), Mailbox<Never>())
+    init(
+        _ count: Int,
+        to database: BenchDatabase,
+        preparation: @escaping @Sendable (PostgresConnection) throws -> Void = { _ in },
+        work: @escaping @Sendable (PostgresConnection) throws -> Value
+    ) {
+        let (isReady, gate) = (Mailbox<Void>(), Mailbox<Never>())
         let results = Mailbox<Result<Value, any Error>>()
         threads = (0..<count).map { _ in
             WorkerThread.start(name: "writer") {
-                let connection = Result { try database.connect() }
-                connected.put(())
+                let session = Result {
+                    let session = try database.connect()
+                    try preparation(session)
+                    return session
+                }
+                isReady.put(())
                 while gate.take() != nil {}
-                results.put(Result { try work(connection.get()) })
+                results.put(Result { try work(session.get()) })
             }
         }
         var waiting = count
-        while waiting > 0 { waiting -= connected.take()?.count ?? 0 }
+        while waiting > 0 { waiting -= isReady.take()?.count ?? 0 }
         self.gate = gate
         self.results = results
     }
