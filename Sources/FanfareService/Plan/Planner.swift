@@ -155,7 +155,7 @@ struct PlannerLoop {
     /// Batches of a few pairs would cost more to plan, claim, fetch and close than to send. So the pause grows with what a
     /// round costs, and rounds take at most a tenth of the time. After a few events it stays short all the same: what was
     /// dear was the beginning of a broadcast then, or the machine is busy, and a one-off comes next that should not wait.
-    private static func pause(after taken: Int, cost: Duration) -> Duration {
+    static func pause(after taken: Int, cost: Duration) -> Duration {
         min(max(cost * 9, linger), taken < stream ? longestLinger.trickle : longestLinger.stream)
     }
 

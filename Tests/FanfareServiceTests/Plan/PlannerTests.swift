@@ -57,6 +57,13 @@ struct PlannerTests {
         #expect(log.end() == [])
     }
 
+    @Test(arguments: [
+        (1, 0.1, 2.0), (7, 0.5, 4.5), (7, 3.0, 10.0), (8, 3.0, 27.0), (999, 8.0, 50.0),
+    ])
+    func roundsTakeATenthOfTheTimeAndFewEventsDoNotWaitLong(taken: Int, cost: Double, pause: Double) {
+        #expect(PlannerLoop.pause(after: taken, cost: .microseconds(cost * 1000)) == .microseconds(pause * 1000))
+    }
+
     @Test func whatADeadPlannerHadTakenIsFoundBelowTheFloor() throws {
         let world = try World()
         try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
