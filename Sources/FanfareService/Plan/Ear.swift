@@ -20,12 +20,13 @@ struct Ear {
     /// - Parameters:
     ///   - context: what all stages share; its status says from now on whether this session hears.
     ///   - connection: the planner's.
-    ///   - patience: how long a notification may be under way.
+    ///   - patience: how long a notification may be under way, while nothing is planned. A server that answers sends a
+    ///     session's own with the answer.
     /// - Throws: what the database says of LISTEN; `connectionLost`.
     init(
         context: StageContext,
         on connection: PostgresConnection,
-        patience: Duration = .seconds(5)
+        patience: Duration = .seconds(1)
     ) throws(PostgresError) {
         self.context = context
         self.patience = patience

@@ -32,21 +32,16 @@ struct DatabaseSessions: Sendable {
         options(stage, Self.prompt(.queue), Self.promptPatience)
     }
 
-    /// Like ``queue(_:)``, for planning: a commit does not wait for the disk, which a push would wait for twice.
+    /// Like ``queue(_:)``, for the planner: a commit does not wait for the disk, which a push would wait for twice.
     ///
     /// Safe, since the log is written in order: whatever outcome is on the disk, the plan and the claim before it are too.
     /// A server that crashes forgets at most plans and claims of pairs that are not recorded, which W bounds; they are made
     /// again, with the same ids at the provider. Who needs more says so: ``FlushCommit``.
-    func unflushedQueue(_ stage: String) -> PostgresOptions {
-        options(stage, Self.unflushed(.queue), Self.patience)
-    }
-
-    /// Like ``unflushedQueue(_:)``, for the planner, which holds the locks that tell emitters to wake nobody.
     func planning(_ stage: String) -> PostgresOptions {
         options(stage, Self.probed(Self.unflushed(.queue)), Self.patience)
     }
 
-    /// Like ``unflushedQueue(_:)`` and ``promptQueue(_:)``, for claiming.
+    /// Like ``promptQueue(_:)``, for claiming: commits wait for the disk as little as those of ``planning(_:)``.
     func unflushedPromptQueue(_ stage: String) -> PostgresOptions {
         options(stage, Self.unflushed(Self.prompt(.queue)), Self.promptPatience)
     }
