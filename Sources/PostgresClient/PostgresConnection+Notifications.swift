@@ -44,6 +44,27 @@ extension PostgresConnection {
         }
     }
 
+    /// Notifies itself, to find out whether notifications come: through a connection pool they do not.
+    ///
+    /// - Parameters:
+    ///   - channel: one that this session listens to, and no other.
+    ///   - patience: how long to wait. A server that answers sends a session's own with the answer.
+    /// - Returns: whether the notification came back, and what else came until then.
+    /// - Throws: what the server says, such as that its queue of notifications is full; `connectionLost`.
+    public func echo(
+        on channel: String,
+        within patience: Duration
+    ) throws(PostgresError) -> (isHeard: Bool, others: [PostgresNotification]) {
+        _ = try query("SELECT pg_notify($1, '')", channel)
+        let deadline = ContinuousClock.now + patience
+        var heard: [PostgresNotification] = []
+        repeat {
+            heard += try notifications(timeout: deadline - .now)
+        } while !heard.contains { $0.channel == channel } && ContinuousClock.now < deadline
+        let others = heard.filter { $0.channel != channel }
+        return (isHeard: others.count < heard.count, others: others)
+    }
+
     private func takeNotifications(_ handle: OpaquePointer) -> [PostgresNotification] {
         var received: [PostgresNotification] = []
         while let next = unsafe PQnotifies(handle) {

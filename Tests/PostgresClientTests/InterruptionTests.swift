@@ -137,6 +137,17 @@ import Threading
         #expect(try connection.notifications(timeout: .zero).isEmpty)
     }
 
+    @Test func anEchoComesBackToWhoListens() async throws {
+        let (connection, own, other) = (try await connect(), channel(), channel())
+        #expect(try !connection.echo(on: own, within: .zero).isHeard)
+        for name in [own, other] { try connection.listen(to: name) }
+        try connection.execute("NOTIFY \"\(other)\"")
+        let echo = try connection.echo(on: own, within: .zero)
+        #expect(echo.isHeard)
+        #expect(echo.others.map(\.channel) == [other])
+        #expect(try connection.notifications(timeout: .zero).isEmpty, "its own is not heard again")
+    }
+
     @Test func theSignalWakes() async throws {
         let options = try await sharedOptions()
         let woken = try await onThread {

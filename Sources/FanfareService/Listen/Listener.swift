@@ -4,8 +4,8 @@ internal import PostgresClient
 
 /// Hears NOTIFY on foreign channels: where this daemon leads, it stores their payloads as events.
 ///
-/// Whether notifications come at all is found out by the planner (``Ear``). That somebody is there is asked every 3 s: a
-/// silent link looks like one on which there is nothing to hear.
+/// Whether notifications come at all is found out by the planner (``WakeListener``). That somebody is there is asked every
+/// 3 s: a silent link looks like one on which there is nothing to hear.
 final class Listener: Stage {
     let name = "listener"
     private static let pulseInterval = 3 * Micros.second

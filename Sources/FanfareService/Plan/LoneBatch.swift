@@ -11,20 +11,33 @@ struct LoneBatch {
 
 /// SQL of ``PlanRound`` for a round that takes a single event, whose batches are claimed with planning.
 enum LoneBatchSQL {
-    /// The CTE `lone`: the places of `$7` if the round is such a one, else null.
+    /// The CTE `queued`, with those batches its sender's from the beginning: owned by `$8` with the lease token `$9`; and
+    /// the CTE `lone` before it, the places of `$7` if the round is such a one, else null.
     ///
     /// More pairs than a person's devices are the claimer's, who reads them bit by bit, and outside a transaction.
-    static let places = """
-        lone AS MATERIALIZED (
-            SELECT CASE WHEN (SELECT count(*) FROM taken) = 1 AND (SELECT count(*) FROM pairs) <= 20 THEN $7::int[] END AS places
+    ///
+    /// - Parameter batchSize: the SQL for the most pairs of one batch.
+    /// - Returns: both texts, without a comma behind them.
+    static func queued(batchSize: String) -> String {
+        let isClaimed = "target_id * 4 + lane = ANY ((SELECT places FROM lone)::int[])"
+        let queued = queuePairsSQL(
+            batchSize: batchSize,
+            owner: "CASE WHEN \(isClaimed) THEN $8::int END",
+            leaseToken: "CASE WHEN \(isClaimed) THEN $9::bigint END",
+            returning: """
+                id, rule_version, target_id, lane, owner, lease_token,
+                CASE WHEN owner IS NOT NULL THEN device_ids END AS device_ids
+                """
         )
-        """
-
-    /// Who owns a batch from the beginning (`$8`), and its lease token (`$9`).
-    static let claim = (
-        owner: "CASE WHEN \(isClaimed) THEN $8::int END", leaseToken: "CASE WHEN \(isClaimed) THEN $9::bigint END"
-    )
-    private static let isClaimed = "target_id * 4 + lane = ANY ((SELECT places FROM lone)::int[])"
+        return """
+            lone AS MATERIALIZED (
+                SELECT CASE
+                    WHEN (SELECT count(*) FROM taken) = 1 AND (SELECT count(*) FROM pairs) <= 20 THEN $7::int[]
+                END AS places
+            ),
+            \(queued)
+            """
+    }
 
     /// The batches as rows of a round's answer, with their event and devices.
     ///

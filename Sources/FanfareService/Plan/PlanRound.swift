@@ -3,7 +3,7 @@ internal import PostgresClient
 /// Plans a set of events in one statement: out of the outbox, past keys and rules, into batches and the log.
 struct PlanRound: PostgresStatement {
     static let name = "plan_round"
-    static let sql = planRoundSQL(taking: takeSQL, batchSize: "$6::int", claim: LoneBatchSQL.claim)
+    static let sql = planRoundSQL(taking: takeSQL, batchSize: "$6::int", claimsLone: true)
 
     let floor: OutboxFloor
     let limit: Int
@@ -63,9 +63,9 @@ extension PostgresBinds {
 /// - Parameters:
 ///   - taking: the CTE `taken`, and what it needs before it.
 ///   - batchSize: the parameter that holds the largest number of pairs in a batch.
-///   - claim: SQL for who owns a batch from the beginning, and its lease token; nil if all are to be claimed.
+///   - claimsLone: whether the batches of a lone event are claimed at once, by `$7` to `$9`.
 /// - Returns: the statement, whose rows are ``PlanRoundPart``s.
-func planRoundSQL(taking: String, batchSize: String, claim: (owner: String, leaseToken: String)? = nil) -> String {
+func planRoundSQL(taking: String, batchSize: String, claimsLone: Bool = false) -> String {
     """
     WITH
     -- 1. Take a set of events out of the queue.
@@ -147,8 +147,7 @@ func planRoundSQL(taking: String, batchSize: String, claim: (owner: String, leas
                 OR jsonb_path_match_tz(coalesce(d.attributes, '{}'), m.devices_path, '{}', true))
     ),
     -- 6. Pairs travel together: so many of one rule version and one target at most.
-    \(claim == nil ? "" : LoneBatchSQL.places + ",")
-    \(queuePairsSQL(batchSize: batchSize, claim: claim)),
+    \(claimsLone ? LoneBatchSQL.queued(batchSize: batchSize) : queuePairsSQL(batchSize: batchSize)),
     -- 7. Every event ends in the log, with its fate.
     logged AS (
         INSERT INTO fanfare.event_log (day, id, created_at, type, key, ttl, payload, detail, fate)
@@ -173,6 +172,6 @@ func planRoundSQL(taking: String, batchSize: String, claim: (owner: String, leas
     UNION ALL
     SELECT 3::smallint, id, rule_version, jsonb_build_object('type', type, 'key', key, 'payload', payload)::text
     FROM matches WHERE is_live AND (audience <> 'users' OR supersede)
-    \(claim == nil ? "" : "UNION ALL " + LoneBatchSQL.rows)
+    \(claimsLone ? "UNION ALL " + LoneBatchSQL.rows : "")
     """
 }

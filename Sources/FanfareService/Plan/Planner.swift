@@ -36,24 +36,23 @@ final class Planner: Stage {
     func run() {
         let session = Session(context.database.planning(name), of: context, stop: stopping)
         let lone = makeLoneClaimer?()
-        var loop = PlannerLoop(context: context, lone: lone)
-        var ear: Ear?
         while !stopping.isStopped {
             context.pulses.beat(name)
             // After any error: a lock that the same connection took twice would outlive its release, and whoever holds the
             // drainer's keeps all emitters from waking anybody.
             session.close()
             context.status.listening(false)
-            let wait = session.attempt { connection throws(PostgresError) in
-                ear = try Ear(context: context, on: connection)
-                loop = PlannerLoop(context: context, lone: lone)
-                return try loop.begin(on: connection)
+            let begun = session.attempt { connection throws(PostgresError) in
+                let listener = try WakeListener(context: context, on: connection)
+                var loop = PlannerLoop(context: context, lone: lone)
+                let wait = try loop.begin(on: connection)
+                return (listener, loop, wait)
             }
-            guard var wait else { continue }
+            guard var (listener, loop, wait) = begun else { continue }
             // One connection's life: its floor and its locks go with it.
             while !stopping.isStopped {
                 let next = session.attempt { connection throws(PostgresError) in
-                    let wasNotified = try ear?.sleep(atMost: wait, orUntil: wake, on: connection) ?? false
+                    let wasNotified = try listener.sleep(atMost: wait, orUntil: wake, on: connection)
                     guard !stopping.isStopped else { return wait }
                     return try loop.wakeUp(wasNotified: wasNotified, on: connection)
                 }

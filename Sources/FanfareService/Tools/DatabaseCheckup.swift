@@ -39,14 +39,12 @@ struct DatabaseCheckup {
         return CheckItem(.ok, "database", text)
     }
 
-    /// Notifies itself.
     private func listenItem() throws(PostgresError) -> CheckItem {
         let channel = "fanfare_check_\(connection.backendPID)"
         try connection.listen(to: channel)
-        _ = try connection.query("SELECT pg_notify($1, '')", channel)
-        let heard = try connection.notifications(timeout: .seconds(3)).contains { $0.channel == channel }
+        let isHeard = try connection.echo(on: channel, within: .seconds(3)).isHeard
         try connection.execute("UNLISTEN *")
-        return heard
+        return isHeard
             ? CheckItem(.ok, "LISTEN", "a notification came back")
             : CheckItem(
                 .fail,

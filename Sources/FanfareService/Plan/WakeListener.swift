@@ -2,11 +2,11 @@ internal import FanfareCore
 internal import Logging
 internal import PostgresClient
 
-/// What a planner hears on its session.
+/// Listens on a planner's session for events that are emitted while it sleeps.
 ///
 /// That notifications come at all is proved, not assumed: the session notifies itself at its start and every 30 s. Where
 /// they do not, as through a connection pool, events are found by polling.
-struct Ear {
+struct WakeListener {
     private static let interval = 30 * Micros.second
 
     private let context: StageContext
@@ -20,8 +20,7 @@ struct Ear {
     /// - Parameters:
     ///   - context: what all stages share; its status says from now on whether this session hears.
     ///   - connection: the planner's.
-    ///   - patience: how long a notification may be under way, while nothing is planned. A server that answers sends a
-    ///     session's own with the answer.
+    ///   - patience: how long a notification may be under way, while nothing is planned.
     /// - Throws: what the database says of LISTEN; `connectionLost`.
     init(
         context: StageContext,
@@ -57,20 +56,16 @@ struct Ear {
     /// - Returns: whether something else was heard meanwhile.
     mutating func prove(on connection: PostgresConnection) throws(PostgresError) -> Bool {
         provedAt = Clocks.steady
-        var heard: [String] = []
         do throws(PostgresError) {
-            _ = try connection.query("SELECT pg_notify($1, '')", probeChannel)
-            let deadline = ContinuousClock.now + patience
-            repeat {
-                heard += try connection.notifications(timeout: deadline - .now).map(\.channel)
-            } while !heard.contains(probeChannel) && ContinuousClock.now < deadline
-            tell(heard.contains(probeChannel) ? nil : Self.silence)
+            let echo = try connection.echo(on: probeChannel, within: patience)
+            tell(echo.isHeard ? nil : Self.silence)
+            return !echo.others.isEmpty
         } catch {
             // Such as a queue of notifications that is full.
             guard error.code == .server, !error.isConnectionLost else { throw error }
             tell(error)
+            return false
         }
-        return heard.contains { $0 != probeChannel }
     }
 
     private mutating func tell(_ failure: PostgresError?) {

@@ -6,21 +6,21 @@ import Testing
 
 /// Whether a planner knows that notifications come, and what it does where they do not.
 @Suite(.database)
-struct EarTests {
+struct WakeListenerTests {
     @Test func itKnowsWhetherNotificationsCome() throws {
         let log = CapturedLog()
         let world = try World(logger: log.logger)
         let session = try TestDatabase.current.connect()
-        var ear = try Ear(context: world.context, on: session, patience: .zero)
+        var listener = try WakeListener(context: world.context, on: session, patience: .zero)
         #expect(world.context.status.isListening)
         // As it is behind a pool, whose next client gets them.
         try session.execute("UNLISTEN *")
         for _ in 0..<2 {
-            #expect(try !ear.prove(on: session))
+            #expect(try !listener.prove(on: session))
             #expect(!world.context.status.isListening)
         }
         try session.listen(to: "fanfare_probe_\(session.backendPID)")
-        #expect(try !ear.prove(on: session))
+        #expect(try !listener.prove(on: session))
         #expect(world.context.status.isListening)
         let lines = log.end()
         #expect(lines.count == 1, "once, not with every proof")
@@ -30,22 +30,22 @@ struct EarTests {
     @Test func whatComesWithItsOwnNotificationIsHeard() throws {
         let world = try World()
         let session = try TestDatabase.current.connect()
-        var ear = try Ear(context: world.context, on: session, patience: .zero)
-        #expect(try !ear.prove(on: session))
+        var listener = try WakeListener(context: world.context, on: session, patience: .zero)
+        #expect(try !listener.prove(on: session))
         try world.connection.execute("NOTIFY fanfare_wake")
-        #expect(try ear.prove(on: session))
+        #expect(try listener.prove(on: session))
         try world.connection.execute("NOTIFY fanfare_wake")
-        #expect(try ear.sleep(atMost: .seconds(30), orUntil: world.context.bells.plan, on: session))
+        #expect(try listener.sleep(atMost: .seconds(30), orUntil: world.context.bells.plan, on: session))
     }
 
     @Test func aDatabaseThatRefusesToNotifyIsNoReasonToStop() throws {
         let world = try World()
         let session = try TestDatabase.current.connect()
-        var ear = try Ear(context: world.context, on: session, patience: .zero)
+        var listener = try WakeListener(context: world.context, on: session, patience: .zero)
         // Any error of the server's; the real one is a queue that is full, which takes 8 GB.
         try session.execute("BEGIN READ ONLY; SELECT 1")
         try? session.execute("SELECT 1 / 0")
-        #expect(try !ear.prove(on: session))
+        #expect(try !listener.prove(on: session))
         #expect(!world.context.status.isListening)
         try session.execute("ROLLBACK")
     }
