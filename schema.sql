@@ -737,28 +737,36 @@ CREATE TABLE IF NOT EXISTS fanfare.prune_fuses (
 -- Emit
 -- ---------------------------------------------------------------------------------------------------------------
 
--- NOTIFY takes a database-wide lock at commit, so it is sent only if somebody sleeps and nobody drains. Each try is
+-- NOTIFY takes a database-wide lock at commit, so it is sent only if nobody drains and somebody sleeps. Each try is
 -- released in the same expression: between two statements a cancelled query would leave a session lock behind in
 -- somebody's pool. Every doubt ends in a notification; a lost one costs latency, never an event.
--- An SQL function, so that it becomes part of the expression that calls it; BEGIN ATOMIC, so that no search_path matters.
-CREATE OR REPLACE FUNCTION fanfare.wake_needed() RETURNS boolean LANGUAGE sql VOLATILE
+-- SQL functions, so that they become part of the expression that calls them; BEGIN ATOMIC, so that no search_path
+-- matters. Two, because a transaction sets up all of an expression, and while a daemon drains the first is enough.
+CREATE OR REPLACE FUNCTION fanfare.nobody_drains() RETURNS boolean LANGUAGE sql VOLATILE
 BEGIN ATOMIC
     SELECT CASE
-        -- Somebody drains.
-        WHEN NOT pg_try_advisory_lock_shared(1178685254, 1) THEN false
-        WHEN NOT pg_advisory_unlock_shared(1178685254, 1) THEN false
-        -- Nobody sleeps.
+        WHEN pg_try_advisory_lock_shared(1178685254, 1) THEN pg_advisory_unlock_shared(1178685254, 1)
+        ELSE false
+    END;
+END;
+COMMENT ON FUNCTION fanfare.nobody_drains IS 'Whether no daemon is draining the outbox.';
+
+CREATE OR REPLACE FUNCTION fanfare.sleeper_to_wake() RETURNS boolean LANGUAGE sql VOLATILE
+BEGIN ATOMIC
+    SELECT CASE
         WHEN pg_try_advisory_lock(1178685254, 2) THEN NOT pg_advisory_unlock(1178685254, 2)
         -- For PREPARE TRANSACTION, which NOTIFY makes fail: SET fanfare.wake = off.
         ELSE coalesce(current_setting('fanfare.wake', true), '') <> 'off'
     END;
 END;
-COMMENT ON FUNCTION fanfare.wake_needed IS 'Whether a daemon sleeps, none drains, and this session is to wake it.';
+COMMENT ON FUNCTION fanfare.sleeper_to_wake IS 'Whether a daemon sleeps, and this session is to wake daemons.';
 
 CREATE OR REPLACE FUNCTION fanfare.wake() RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-    IF fanfare.wake_needed() THEN
-        PERFORM pg_catalog.pg_notify('fanfare_wake', '');
+    IF fanfare.nobody_drains() THEN
+        IF fanfare.sleeper_to_wake() THEN
+            PERFORM pg_catalog.pg_notify('fanfare_wake', '');
+        END IF;
     END IF;
 END
 $$;
@@ -779,8 +787,10 @@ DECLARE
     new_id bigint;
 BEGIN
     INSERT INTO fanfare.outbox (type, payload, key, ttl) VALUES (emit.type, emit.payload, emit.key, emit.ttl) RETURNING id INTO new_id;
-    IF fanfare.wake_needed() THEN
-        PERFORM pg_catalog.pg_notify('fanfare_wake', '');
+    IF fanfare.nobody_drains() THEN
+        IF fanfare.sleeper_to_wake() THEN
+            PERFORM pg_catalog.pg_notify('fanfare_wake', '');
+        END IF;
     END IF;
     RETURN new_id;
 END
@@ -1525,7 +1535,7 @@ GRANT EXECUTE ON FUNCTION fanfare.watch_trigger, fanfare.check_watchable, fanfar
 -- What emit and the trigger functions do with their callers' and owners' rights: to INSERT what is theirs to say, never
 -- xid, id and time, and to learn the id. Nothing else of a row can be read. Defaults are evaluated as whoever inserts.
 GRANT INSERT (type, payload, key, ttl), SELECT (id) ON fanfare.outbox TO fanfare_emitter;
-GRANT EXECUTE ON FUNCTION fanfare.wake, fanfare.wake_needed, fanfare.new_event_id TO fanfare_emitter;
+GRANT EXECUTE ON FUNCTION fanfare.wake, fanfare.nobody_drains, fanfare.sleeper_to_wake, fanfare.new_event_id TO fanfare_emitter;
 GRANT USAGE ON SEQUENCE fanfare.event_sequence TO fanfare_emitter;
 
 -- ---------------------------------------------------------------------------------------------------------------

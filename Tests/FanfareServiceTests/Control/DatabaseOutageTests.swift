@@ -115,7 +115,7 @@ struct DatabaseOutageTests {
 }
 
 /// The same with sessions that are lost.
-@Suite(.database, .timeLimit(.minutes(2)))
+@Suite(.database, .timeLimit(.minutes(5)))
 struct SessionOutageTests {
     @Test func sessionsThatAreLostSayItTogether() throws {
         let log = CapturedLog()

@@ -10,7 +10,7 @@ import Threading
 
 /// A database that takes what it is sent and says nothing, while every kernel acknowledges: the control session finds it out
 /// for all.
-@Suite(.databaseOnOwnServer, .timeLimit(.minutes(2)))
+@Suite(.databaseOnOwnServer, .timeLimit(.minutes(5)))
 struct SilentDatabaseTests {
     private static func context(
         trivialPatience: Duration,

@@ -4,7 +4,7 @@ import TestKit
 import Testing
 
 /// `badge_sql` from the rule to the providers.
-@Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(2)))
+@Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(5)))
 struct BadgeFlowTests {
     private static let rule = #"""
         "badge_sql": "SELECT user_id, count(*) FROM public.unread WHERE user_id = ANY ($1) GROUP BY user_id",

@@ -7,7 +7,7 @@ import Threading
 @testable import FanfareService
 
 /// With `log.deliveries: all` the log has of each attempt what the database has of it, whoever decided that.
-@Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(2)))
+@Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(5)))
 struct DeliveryLogTests {
     /// Few streams, so that a broadcast takes a while, and no second attempt.
     private static func change(_ configuration: inout Configuration) {

@@ -6,7 +6,7 @@ import Testing
 @testable import FanfareService
 
 /// What follows from a provider's answers, end to end; ``FlowSandboxTrait`` says what each token meets.
-@Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(2)))
+@Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(5)))
 struct FaultTests {
     /// Registers a device for each token, sends each an event, and waits until nothing is due soon.
     ///

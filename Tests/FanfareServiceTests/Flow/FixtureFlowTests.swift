@@ -4,7 +4,7 @@ import TestKit
 import Testing
 
 /// Messages as applications send them, each as a rule's message through the whole daemon: what arrives is the same JSON.
-@Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(2)))
+@Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(5)))
 struct FixtureFlowTests {
     /// 64-bit integers, and numbers that a binary fraction cannot hold; kept exactly by every provider.
     private static let numbers = #"""

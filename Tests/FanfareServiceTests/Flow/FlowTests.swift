@@ -7,7 +7,7 @@ import Testing
 @testable import FanfareService
 
 /// From a committed row to a request at the provider, and back into the log.
-@Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(2)))
+@Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(5)))
 struct FlowTests {
     /// One sender thread with few streams.
     private static func narrow(connections: Int, streams: Int) -> (inout Configuration) -> Void {

@@ -6,7 +6,7 @@ import Testing
 @testable import FanfareService
 
 /// Endpoints come from browsers, so from strangers: what they must not name is never connected to.
-@Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(2)))
+@Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(5)))
 struct ForbiddenDestinationTests {
     private func send(to places: [String], _ flow: Flow) async throws -> [String] {
         let keys = try await flow.sandbox.subscription("forbidden").keys

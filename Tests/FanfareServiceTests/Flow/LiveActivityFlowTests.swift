@@ -6,7 +6,7 @@ import Testing
 @testable import FanfareService
 
 /// A Live Activity from start to end: push-to-start, updates by the activity's own token, the end, and a broadcast.
-@Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(2)))
+@Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(5)))
 struct LiveActivityFlowTests {
     private static let start = #"""
         "message": {"apns": {"payload": {"aps": {

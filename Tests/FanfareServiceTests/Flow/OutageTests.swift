@@ -6,7 +6,7 @@ import Testing
 @testable import FanfareService
 
 /// Events that waited while no daemon ran, by the rule's `backlog`.
-@Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(2)))
+@Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(5)))
 struct OutageTests {
     /// Emits an event as it was before an outage of some minutes.
     private static func emit(_ type: String, _ payload: String, minutesAgo: Int, in world: World) throws -> Int64 {

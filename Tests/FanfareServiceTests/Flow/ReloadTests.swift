@@ -7,7 +7,7 @@ import Testing
 @testable import FanfareService
 
 /// What a running daemon takes over from a changed configuration.
-@Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(2)))
+@Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(5)))
 struct ReloadTests {
     private static let narrow = { @Sendable (configuration: inout Configuration) in
         configuration.send.threads = 1
@@ -157,7 +157,7 @@ struct ReloadTests {
 }
 
 /// A daemon in a process of its own, with a configuration file and a real HUP.
-@Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(2)))
+@Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(5)))
 struct HangUpTests {
     @Test func aBadFileChangesNothingAndAGoodOneIsTakenOver() async throws {
         let flow = try Flow.idle()

@@ -6,7 +6,7 @@ import Testing
 @testable import FanfareService
 
 /// `database.connections` is what a daemon opens, control and foreign channels apart.
-@Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(2)))
+@Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(5)))
 struct SessionTests {
     @Test func connectionsAreSpentOnSlicersAndMaintenance() {
         #expect(WorkSessions(connections: 4).slicers == 1)

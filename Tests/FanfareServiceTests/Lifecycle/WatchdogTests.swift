@@ -24,7 +24,7 @@ import Threading
     }
 }
 
-@Suite(.timeLimit(.minutes(2))) struct WatchdogTests {
+@Suite(.timeLimit(.minutes(5))) struct WatchdogTests {
     @Test func thePingStopsWhileSomethingHangs() throws {
         let address = "@fanfare-\(UUID().uuidString.prefix(8))"
         let socket = NotifySocket(address)
@@ -80,7 +80,7 @@ import Threading
     }
 }
 
-@Suite(.database, .timeLimit(.minutes(2))) struct WatchedDaemonTests {
+@Suite(.database, .timeLimit(.minutes(5))) struct WatchedDaemonTests {
     @Test func aDaemonPingsFromReadyToTheEndOfItsDrain() async throws {
         try sql("SELECT fanfare.adopt()")
         let address = "@fanfare-\(UUID().uuidString.prefix(8))"

@@ -10,7 +10,7 @@ import Threading
 struct ExactlyOnceTests {
     private static let topicSize = 2500
 
-    @Test(.timeLimit(.minutes(2)), arguments: Soak.seeds(2, soak: 50))
+    @Test(.timeLimit(.minutes(5)), arguments: Soak.seeds(2, soak: 50))
     func everyCommittedEventIsPlannedOnce(_ seed: UInt64) async throws {
         let database = TestDatabase.current
         try await onThread {

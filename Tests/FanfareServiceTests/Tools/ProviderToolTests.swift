@@ -7,7 +7,7 @@ import Testing
 @testable import FanfareService
 
 /// The commands that manage what providers keep, against the simulated services.
-@Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(2)))
+@Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(5)))
 struct ProviderToolTests {
     private let flow: Flow
     private let configuration: Configuration
