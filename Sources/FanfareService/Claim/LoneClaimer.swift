@@ -29,20 +29,32 @@ struct LoneClaim {
 ///
 /// For the planner's thread: a round after the other, each from ``begin()`` to ``end(_:handing:)``.
 final class LoneClaimer {
-    /// What a round read of devices is good for so long; after that it may have waited for a lock.
-    private static let patience = 100 * Micros.millisecond
-
     private let context: StageContext
     private let pools: SenderPools
     private let handover: Handover
+    private let patience: Int64
     private var leaseToken = Int64.random(in: 1..<Int64.max / 2)
     private var doubts = DoubtfulClaims()
     /// The round's, from claim to sender.
     private var roster = SenderRoster.empty
 
-    init(context: StageContext, pools: SenderPools, recorder: Mailbox<RecorderMessage>) {
+    /// Makes one for a planner.
+    ///
+    /// - Parameters:
+    ///   - context: what all stages share.
+    ///   - pools: the senders.
+    ///   - recorder: who is told of what is handed over.
+    ///   - patience: how long what a round read of devices is good for, in microseconds; after that it may have waited for
+    ///     a lock.
+    init(
+        context: StageContext,
+        pools: SenderPools,
+        recorder: Mailbox<RecorderMessage>,
+        patience: Int64 = 100 * Micros.millisecond
+    ) {
         self.context = context
         self.pools = pools
+        self.patience = patience
         handover = Handover(context: context, recorder: recorder)
     }
 
@@ -85,7 +97,7 @@ final class LoneClaimer {
         guard !round.lone.isEmpty else { return [] }
         let known = round.lone.compactMap(\.self)
         // What is deferred may wait for others' locks, after the devices were read.
-        let isFresh = round.deferred.isEmpty && Clocks.steady - claim.beganAt < Self.patience
+        let isFresh = round.deferred.isEmpty && Clocks.steady - claim.beganAt < patience
         if isFresh, known.count == round.lone.count, try areSimple(known, on: connection) {
             let preparer = BatchPreparer(context: context, targets: context.directory.all, apps: roster.identities)
             let prepared = try preparer.prepare(

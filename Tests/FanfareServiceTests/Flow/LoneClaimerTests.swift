@@ -12,7 +12,7 @@ import Threading
 struct LoneClaimerTests {
     private let world: World
     private let recorder = Mailbox<RecorderMessage>()
-    private let lone: LoneClaimer
+    private let pools: SenderPools
 
     init() throws {
         world = try World()
@@ -23,19 +23,24 @@ struct LoneClaimerTests {
             environment: [:],
             logger: world.context.logger
         )
-        let pools = SenderPools(apps, context: world.context, recorder: recorder)
-        lone = LoneClaimer(context: world.context, pools: pools, recorder: recorder)
+        pools = SenderPools(apps, context: world.context, recorder: recorder)
         try world.device("aa", user: "u")
         world.context.directory.replace(try world.connection.run(AllTargets()))
         world.context.lease.begin(owner: 7, startedAt: Clocks.steady, databaseNow: Clocks.wall)
     }
 
+    // Time plays no part unless a test wants it to: the machine may be busy.
+    private func claimer(patience: Int64 = .max) -> LoneClaimer {
+        LoneClaimer(context: world.context, pools: pools, recorder: recorder, patience: patience)
+    }
+
     /// Emits an event that a rule takes, and plans it.
     ///
     /// - Returns: the batches that were handed over.
-    private func plan(_ rule: String = "", events: Int = 1) throws -> [PreparedBatch] {
+    private func plan(_ rule: String = "", events: Int = 1, patience: Int64 = .max) throws -> [PreparedBatch] {
         try world.rule("r", event: "e", to: #"{"users": "$.u"}"#, rule)
         for _ in 0..<events { try world.emit("e", #"{"u": "u"}"#) }
+        let lone = claimer(patience: patience)
         var loop = PlannerLoop(context: world.context, lone: lone)
         _ = try loop.begin(on: world.connection)
         return (recorder.take(timeout: .zero) ?? []).compactMap { message in
@@ -69,6 +74,11 @@ struct LoneClaimerTests {
         #expect(try owners() == [nil])
     }
 
+    @Test func aRoundThatTookLongIsTheClaimers() throws {
+        #expect(try plan(patience: 0).isEmpty)
+        #expect(try owners() == [nil])
+    }
+
     @Test func moreThanAPersonsDevicesAreTheClaimers() throws {
         try world.devices(20, user: "u")
         #expect(try plan().isEmpty)
@@ -82,6 +92,7 @@ struct LoneClaimerTests {
     }
 
     @Test func aRoundThatFailedLeavesNothingInDoubt() throws {
+        let lone = claimer()
         let claim = try #require(lone.begin())
         lone.end(claim, with: PostgresError(.server, sqlState: "55P03", message: "not now"))
         try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
@@ -109,6 +120,7 @@ struct LoneClaimerTests {
     @Test func aCommitThatWasNotAnsweredIsSettledOnTheNextConnection() throws {
         try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
         try world.emit("e", #"{"u": "u"}"#)
+        let lone = claimer()
         var statement = PlanRound(floor: OutboxFloor(), limit: 10, batchSize: 10)
         statement.claim = lone.begin()
         // Committed, and nobody told the claimer so.
