@@ -6,13 +6,21 @@
 #include <string.h>
 #include <time.h>
 
+/* A request on its way, and the line of its header that is its own; the others follow it and are shared. */
+struct transfer {
+    CURL *easy;
+    struct curl_slist line;
+};
+
 struct connection {
-    const char *url;
+    const struct curl_baseline_push *pushes;
+    int push_count;
+    int next_push;
     const char *ca;
     const char *body;
     struct curl_slist *headers;
     CURLM *multi;
-    CURL **handles;
+    struct transfer *transfers;
     int streams;
     int unsent;
     int in_flight;
@@ -32,26 +40,29 @@ static size_t discard(char *bytes, size_t size, size_t count, void *context) {
     return size * count;
 }
 
-static CURL *make_handle(const struct connection *connection) {
-    CURL *easy = curl_easy_init();
-    if (!easy) return NULL;
-    curl_easy_setopt(easy, CURLOPT_URL, connection->url);
+static int make(struct transfer *transfer, const struct connection *connection) {
+    CURL *easy = transfer->easy = curl_easy_init();
+    if (!easy) return 0;
+    transfer->line.next = connection->headers;
+    curl_easy_setopt(easy, CURLOPT_PRIVATE, transfer);
     if (connection->ca) curl_easy_setopt(easy, CURLOPT_CAINFO, connection->ca);
     curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
     curl_easy_setopt(easy, CURLOPT_PIPEWAIT, 1L);
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(easy, CURLOPT_HTTPHEADER, connection->headers);
+    curl_easy_setopt(easy, CURLOPT_HTTPHEADER, &transfer->line);
     curl_easy_setopt(easy, CURLOPT_POSTFIELDS, connection->body);
     curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE, (long)strlen(connection->body));
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, discard);
-    return easy;
+    return 1;
 }
 
-static int start(struct connection *connection, CURL *easy) {
+static int start(struct connection *connection, struct transfer *transfer) {
     if (connection->unsent == 0) return 0;
-    /* A real sender has another token each time. */
-    curl_easy_setopt(easy, CURLOPT_URL, connection->url);
-    if (curl_multi_add_handle(connection->multi, easy) != CURLM_OK) return 0;
+    const struct curl_baseline_push *push = &connection->pushes[connection->next_push];
+    connection->next_push = (connection->next_push + 1) % connection->push_count;
+    curl_easy_setopt(transfer->easy, CURLOPT_URL, push->url);
+    transfer->line.data = (char *)push->header_line;
+    if (curl_multi_add_handle(connection->multi, transfer->easy) != CURLM_OK) return 0;
     connection->unsent--;
     connection->in_flight++;
     return 1;
@@ -64,11 +75,13 @@ static void harvest(struct connection *connection) {
         CURL *easy = message->easy_handle;
         CURLcode result = message->data.result;
         long status = 0;
+        struct transfer *transfer = NULL;
         curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
+        curl_easy_getinfo(easy, CURLINFO_PRIVATE, &transfer);
         if (result == CURLE_OK && status == 200) connection->succeeded++;
         curl_multi_remove_handle(connection->multi, easy);
         connection->in_flight--;
-        start(connection, easy);
+        start(connection, transfer);
     }
 }
 
@@ -76,8 +89,8 @@ static void *run_connection(void *context) {
     struct connection *connection = context;
     double before = seconds(CLOCK_THREAD_CPUTIME_ID);
     for (int i = 0; i < connection->streams; i++) {
-        connection->handles[i] = make_handle(connection);
-        if (!connection->handles[i] || !start(connection, connection->handles[i])) break;
+        struct transfer *transfer = &connection->transfers[i];
+        if (!make(transfer, connection) || !start(connection, transfer)) break;
     }
     while (connection->in_flight > 0) {
         int running;
@@ -87,27 +100,27 @@ static void *run_connection(void *context) {
     }
     connection->cpu_seconds = seconds(CLOCK_THREAD_CPUTIME_ID) - before;
     for (int i = 0; i < connection->streams; i++) {
-        if (!connection->handles[i]) continue;
-        curl_multi_remove_handle(connection->multi, connection->handles[i]);
-        curl_easy_cleanup(connection->handles[i]);
+        if (!connection->transfers[i].easy) continue;
+        curl_multi_remove_handle(connection->multi, connection->transfers[i].easy);
+        curl_easy_cleanup(connection->transfers[i].easy);
     }
     return NULL;
 }
 
 static int prepare(struct connection *connection) {
     connection->multi = curl_multi_init();
-    connection->handles = calloc((size_t)connection->streams, sizeof *connection->handles);
-    if (!connection->multi || !connection->handles) return 0;
+    connection->transfers = calloc((size_t)connection->streams, sizeof *connection->transfers);
+    if (!connection->multi || !connection->transfers) return 0;
     curl_multi_setopt(connection->multi, CURLMOPT_PIPELINING, (long)CURLPIPE_MULTIPLEX);
     curl_multi_setopt(connection->multi, CURLMOPT_MAX_HOST_CONNECTIONS, 1L);
     curl_multi_setopt(connection->multi, CURLMOPT_MAX_CONCURRENT_STREAMS, (long)connection->streams);
     return 1;
 }
 
-int curl_baseline_run(const char *url, const char *ca, const char *body, const char *const *header_lines,
-                      int header_count, int requests, int connections, int streams, double *cpu_seconds,
-                      double *wall_seconds) {
-    if (requests < 1 || connections < 1 || streams < 1) return -1;
+int curl_baseline_run(const struct curl_baseline_push *pushes, int push_count, const char *ca, const char *body,
+                      const char *const *header_lines, int header_count, int requests, int connections, int streams,
+                      double *cpu_seconds, double *wall_seconds) {
+    if (push_count < 1 || requests < 1 || connections < 1 || streams < 1) return -1;
     if (curl_global_init(CURL_GLOBAL_ALL) != CURLE_OK) return -1;
     struct curl_slist *headers = NULL;
     for (int i = 0; i < header_count; i++)
@@ -120,8 +133,13 @@ int curl_baseline_run(const char *url, const char *ca, const char *body, const c
     *cpu_seconds = 0;
     for (; all && threads && started < connections; started++) {
         struct connection *connection = &all[started];
-        *connection =
-            (struct connection){.url = url, .ca = ca, .body = body, .headers = headers, .streams = streams};
+        *connection = (struct connection){.pushes = pushes,
+                                          .push_count = push_count,
+                                          .next_push = (int)((long)push_count * started / connections),
+                                          .ca = ca,
+                                          .body = body,
+                                          .headers = headers,
+                                          .streams = streams};
         connection->unsent = requests / connections + (started < requests % connections);
         if (!prepare(connection)) break;
         if (pthread_create(&threads[started], NULL, run_connection, connection)) break;
@@ -133,7 +151,7 @@ int curl_baseline_run(const char *url, const char *ca, const char *body, const c
     }
     *wall_seconds = seconds(CLOCK_MONOTONIC) - before;
     for (int i = 0; all && i < connections; i++) {
-        free(all[i].handles);
+        free(all[i].transfers);
         curl_multi_cleanup(all[i].multi);
     }
     free(threads);

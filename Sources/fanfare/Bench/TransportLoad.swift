@@ -6,7 +6,10 @@ import PushCrypto
 import PushTransport
 import Threading
 
-/// The same pushes again and again, as fast as they are answered, sent by one sender or another.
+/// The same message to one device after another, as fast as they are answered, sent by one sender or another.
+///
+/// Each push has a token and a delivery id of its own, as the daemon's have: an id that stays the same costs HPACK a byte,
+/// one that changes pushes other fields out of the table. Only h2load sends the same ones always, as it knows no others.
 struct TransportLoad: Sendable {
     /// What one run took.
     struct Result: Sendable {
@@ -23,6 +26,11 @@ struct TransportLoad: Sendable {
     /// A provider token; all senders send the same one.
     let token: String
     var requests: Int
+    /// What senders go round: many more than fit into a table of HPACK's.
+    private let pushes = (0..<1024).map { _ in
+        let token = (0..<4).map { _ in String(UInt64.random(in: 1 << 60...UInt64.max), radix: 16) }
+        return (path: "/3/device/" + token.joined(), id: UUID().uuidString.lowercased())
+    }
     var connections = 2
     var streams = 100
 
@@ -47,12 +55,17 @@ struct TransportLoad: Sendable {
     /// libcurl's multi interface in C, with nothing around it.
     func bareCurl() throws -> Result {
         var (cpu, wall) = (0.0, 0.0)
-        let url = "\(sink.endpoint)/3/device/" + String(repeating: "a", count: 64)
         let body = String(decoding: Self.body, as: UTF8.self)
-        let lines = ["accept:"] + fields.map { "\($0.0): \($0.1)" } + ["apns-id: \(Self.deliveryID)"]
-        let answered = unsafe withCStrings(lines) { lines in
-            unsafe curl_baseline_run(
-                url,
+        let lines = ["accept:"] + fields.map { "\($0.0): \($0.1)" }
+        let (urls, ids) = (pushes.map { sink.endpoint + $0.path }, pushes.map { "apns-id: \($0.id)" })
+        let answered = unsafe withCStrings(urls + ids + lines) { strings in
+            let pushes = unsafe zip(strings, strings[urls.count...]).prefix(urls.count).map { url, id in
+                unsafe curl_baseline_push(url: url, header_line: id)
+            }
+            let lines = unsafe UnsafeBufferPointer(rebasing: strings[(urls.count + ids.count)...])
+            return unsafe curl_baseline_run(
+                pushes,
+                Int32(pushes.count),
                 sink.caFile,
                 body,
                 lines.baseAddress,
@@ -114,10 +127,10 @@ struct TransportLoad: Sendable {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: program)
         process.arguments = ["-n\(requests)", "-c\(connections)", "-m\(streams)", "-t\(connections)", "-d", body]
-        for (name, value) in fields + [("apns-id", Self.deliveryID)] {
+        for (name, value) in fields + [("apns-id", pushes[0].id)] {
             process.arguments? += ["-H", "\(name): \(value)"]
         }
-        process.arguments?.append(sink.endpoint + "/3/device/" + String(repeating: "a", count: 64))
+        process.arguments?.append(sink.endpoint + pushes[0].path)
         let output = Pipe()
         process.standardOutput = output
         let cpu = ProcessFiles.endedChildrenCPU
@@ -151,15 +164,18 @@ struct TransportLoad: Sendable {
             }
         let head = try HeaderBlock(fields.map { try HeaderField($0.0, $0.1) }, varyingName: "apns-id")
         let body = PushBody(Self.body)
-        let (path, id) = (Array("/3/device/".utf8) + Array(repeating: 97, count: 64), Array(Self.deliveryID.utf8))
+        let (paths, ids) = (pushes.map { Array($0.path.utf8) }, pushes.map { Array($0.id.utf8) })
         var (submitted, answered, accepted) = (0, 0, 0)
         var answers: [PushAnswer] = []
         var requests: [PushRequest] = []
         while answered < count {
             let free = min(client.freeSlots, count - submitted)
             for offset in 0..<free {
-                let tag = UInt64(submitted + offset)
-                requests.append(try PushRequest(tag: tag, path: path, head: head, varyingValue: id, body: body))
+                let number = submitted + offset
+                let (path, id) = (paths[number % paths.count], ids[number % ids.count])
+                requests.append(
+                    try PushRequest(tag: UInt64(number), path: path, head: head, varyingValue: id, body: body)
+                )
             }
             submitted += client.submit(requests[...])
             requests.removeAll(keepingCapacity: true)
@@ -177,7 +193,6 @@ struct TransportLoad: Sendable {
         (#"{"aps":{"alert":{"title":"Order 4711","body":"On its way, and with you tomorrow between nine and eleven"},"#
             + #""sound":"default","thread-id":"orders","badge":3},"order":{"id":4711}}"#).utf8
     )
-    private static let deliveryID = "123e4567-e89b-12d3-a456-426614174000"
     private var fields: [(String, String)] {
         [
             ("content-type", "application/json"), ("authorization", "bearer \(token)"), ("apns-topic", sink.topic),
