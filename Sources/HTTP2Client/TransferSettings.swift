@@ -5,7 +5,7 @@ internal import PushTransport
 /// What is the same for all requests to an endpoint, in libcurl's terms.
 @safe
 final class TransferSettings {
-    private let url: String
+    private let url: ParsedURL
     private let options: TransportOptions
     private let rules: OriginRules
     private let connection: ConnectionSettings
@@ -13,7 +13,7 @@ final class TransferSettings {
     private let sessions: UnsafeMutableRawPointer?
 
     init(_ endpoint: Endpoint, _ options: TransportOptions, _ rules: OriginRules) throws(TransportError) {
-        url = "\(endpoint)/"
+        url = try ParsedURL("\(endpoint)/")
         self.options = options
         self.rules = rules
         connection = try ConnectionSettings(
@@ -46,7 +46,7 @@ final class TransferSettings {
     }
 
     private func setNetwork(_ transfer: Transfer) throws(TransportError) {
-        try set(transfer, CURLOPT_URL, url)
+        try unsafe url.apply(to: transfer.easy)
         // Resolved afresh for each connection, as Apple asks.
         try set(transfer, CURLOPT_DNS_CACHE_TIMEOUT, 0)
         try set(transfer, CURLOPT_CONNECTTIMEOUT_MS, milliseconds(options.connectTimeout))
