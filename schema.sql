@@ -104,14 +104,14 @@ DECLARE
     there int;
 BEGIN
     SELECT version INTO there FROM fanfare.schema_version;
-    IF there > 2 THEN
-        RAISE EXCEPTION 'this database has schema version %, which is newer than this file (2)', there
+    IF there > 3 THEN
+        RAISE EXCEPTION 'this database has schema version %, which is newer than this file (3)', there
             USING ERRCODE = '55000', HINT = 'Run the migrate command of the newest Fanfare.';
     END IF;
 END
 $$;
 
-INSERT INTO fanfare.schema_version (version, oldest_daemon) VALUES (2, 1)
+INSERT INTO fanfare.schema_version (version, oldest_daemon) VALUES (3, 1)
 ON CONFLICT (one) DO UPDATE SET version = excluded.version, oldest_daemon = excluded.oldest_daemon, loaded_at = clock_timestamp();
 
 -- Whose database this is. A copy (staging, a restore) must not push to real users: a daemon compares all three.
