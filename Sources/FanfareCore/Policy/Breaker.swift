@@ -16,6 +16,11 @@ public struct Breaker: Equatable, Sendable {
     /// A probe without any result counts as failed after this; longer than the request deadline of 15 s.
     public static let probePatience: Microseconds = 20 * Micros.second
 
+    /// How far back answers count.
+    private static let windowWidth = 10 * Micros.second
+    /// From so many devices on, those that were asked to wait longer ago are forgotten.
+    private static let throttledLimit = 1000
+
     /// What the breaker lets through.
     public enum State: Equatable, Sendable {
         /// Everything is let through. Can transition to: ``open(until:wait:)``.
@@ -52,8 +57,10 @@ public struct Breaker: Equatable, Sendable {
 
     /// What the breaker lets through.
     public private(set) var state = State.closed
-    private var window = SlidingWindow<Tally>(width: 10 * Micros.second, buckets: 10)
+    private var window = SlidingWindow<Tally>(width: Self.windowWidth, buckets: 10)
     private var connectsFailed = 0
+    /// The devices that were asked to wait, and when that was last counted.
+    private var throttled: [Int64: Microseconds] = [:]
 
     /// A closed breaker.
     public init() {}
@@ -97,6 +104,23 @@ public struct Breaker: Equatable, Sendable {
         }
     }
 
+    /// Counts a device that a service asks to wait as a failure, once in 10 s for each device.
+    ///
+    /// One device that gets too much says nothing of the others; when half of what is answered goes to devices that have to
+    /// wait, the service means the sender.
+    ///
+    /// - Parameters:
+    ///   - device: which.
+    ///   - now: the time.
+    public mutating func throttled(device: Int64, at now: Microseconds) {
+        guard state == .closed else { return }
+        let since = now.subtractingClamping(Self.windowWidth)
+        if let last = throttled[device], last > since { return }
+        if throttled.count >= Self.throttledLimit { throttled = throttled.filter { $0.value > since } }
+        throttled[device] = now
+        record(.failed, at: now)
+    }
+
     /// Reports what became of the one request let through as ``Admission/probe``; ignored unless one is awaited.
     ///
     /// - Parameters:
@@ -107,7 +131,7 @@ public struct Breaker: Equatable, Sendable {
         switch health {
         case .failed:
             reopen(after: wait, at: now)
-        case .neutral:
+        case .neutral, .throttled:
             state = .probing(since: nil, accepted: accepted, wait: wait)
         case .accepted where accepted + 1 >= Self.acceptedProbes:
             self = Breaker()

@@ -6,6 +6,9 @@ public enum ProviderHealth: Equatable, Sendable {
     case failed
     /// The provider judged this push or this sender, and so works; or nothing was learned.
     case neutral
+    /// The provider asks one device to wait. It works; but a service that says so to many means the sender
+    /// (``Breaker/throttled(device:at:)``).
+    case throttled
 }
 
 /// The judgement on one attempt: the byte to record and what follows.
@@ -50,6 +53,7 @@ public struct Verdict: Equatable, Sendable {
     public var health: ProviderHealth {
         switch outcome {
         case .accepted: .accepted
+        case .retryingDeviceThrottled: .throttled
         case .retryingServerError, .retryingUnavailable, .retryingStatus5xx, .retryingAnswerLost, .unknown: .failed
         default: .neutral
         }

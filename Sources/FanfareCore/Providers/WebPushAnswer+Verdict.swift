@@ -17,8 +17,10 @@ extension WebPushAnswer {
         case 403: forbidden(in: context)
         case 404: dead(.goneWebPushNotFound, .strong, in: context)
         case 405: Verdict(.webPushMethodNotAllowed, .final)
-        // WNS throttles with 406.
-        case 406, 429: throttled(.retryingSenderThrottled, .credential, in: context)
+        // WNS throttles an app server with 406.
+        case 406: throttled(.retryingSenderThrottled, .credential, in: context)
+        // Pushes to this subscription came too fast (RFC 8030 section 8.4).
+        case 429: throttled(.retryingDeviceThrottled, .device, in: context)
         case 410 where isDomainBlocked: Verdict(.webPushDomainBlocked, .callOperator)
         case 410: dead(.goneWebPushGone, .strong, in: context)
         case 413: Verdict(.webPushPayloadTooLarge, .callOperator)
@@ -75,11 +77,10 @@ extension WebPushAnswer {
     }
 
     private func unavailable(in context: AttemptContext) -> Verdict {
-        let retry = retry(scope: .credential, in: context)
         if error.complaint == .shutdown {
-            return Verdict(.retryingShutdown, .retry(retry), replacesConnection: true)
+            return Verdict(.retryingShutdown, .retry(retry(in: context)), replacesConnection: true)
         }
-        return Verdict(.retryingUnavailable, .retry(retry))
+        return Verdict(.retryingUnavailable, .retry(retry(in: context)))
     }
 
     /// A ban of the sender, which looks like the end of every subscription.

@@ -59,8 +59,11 @@ extension SenderDesk {
             let origin = pair.address.origin
             if !slot.probed.isEmpty {
                 for scope in slot.probed {
-                    shared.breakers.update(scope) { $0.probeEnded(verdict.health, at: Clocks.steady) }
+                    shared.breakers.update(scope) { $0.probeEnded(verdict.health(of: scope), at: Clocks.steady) }
                 }
+            } else if let origin, verdict.health == .throttled {
+                let device = slot.active.batch.claimed.deviceIDs[Int(pair.position)]
+                shared.breakers.update(.origin(origin)) { $0.throttled(device: device, at: Clocks.steady) }
             } else if let origin {
                 originHealth[origin, default: ProviderTally()].count(verdict.health)
             } else {
@@ -106,6 +109,16 @@ extension SenderDesk {
     }
 }
 
+extension Verdict {
+    /// What a probe says of what it was to find out about.
+    ///
+    /// Only many devices that have to wait stop one of many services; a probe that has to wait as well says that it goes on.
+    fileprivate func health(of scope: BreakerScope) -> ProviderHealth {
+        guard case .origin = scope, health == .throttled else { return health }
+        return .failed
+    }
+}
+
 /// What a poll's answers said about the provider.
 private struct ProviderTally {
     private var accepted = 0
@@ -117,7 +130,7 @@ private struct ProviderTally {
         switch health {
         case .accepted: accepted += 1
         case .failed: failed += 1
-        case .neutral: break
+        case .neutral, .throttled: break
         }
     }
 

@@ -193,7 +193,7 @@ struct APNSSenderVerdictTests {
         #expect(verdict(200).health == .accepted)
         #expect(verdict(.internalServerError).health == .failed && verdict(.serviceUnavailable).health == .failed)
         #expect(verdict(502).health == .failed)
-        #expect(verdict(.badDeviceToken).health == .neutral && verdict(.tooManyRequests).health == .neutral)
+        #expect(verdict(.badDeviceToken).health == .neutral && verdict(.tooManyRequests).health == .throttled)
         #expect(Verdict(fate: .ambiguous, atMostOnce: true).health == .failed)
         #expect(Verdict(fate: .ambiguous, atMostOnce: false).health == .failed)
         #expect(Verdict(fate: .notProcessed, atMostOnce: false).health == .neutral)

@@ -16,7 +16,8 @@ private func mozilla(_ code: Int, _ errno: String, _ message: String = "x") -> S
     #"{"code":\#(code),"errno":\#(errno),"error":"E","message":"\#(message)","more_info":"https://example.com"}"#
 }
 
-private let minute = Disposition.retry(Retry(floor: Micros.minute, scope: .credential))
+private let minute = Disposition.retry(Retry(floor: Micros.minute))
+private let senderMinute = Disposition.retry(Retry(floor: Micros.minute, scope: .credential))
 
 /// The status policy, then every service's own table, row by row.
 struct WebPushVerdictTests {
@@ -26,11 +27,11 @@ struct WebPushVerdictTests {
             (301, .webPushStatus3xx, .callOperator), (307, .webPushStatus3xx, .callOperator),
             (400, .webPushBadRequest, .final), (401, .retryingCredentialRenewed, .renewCredential),
             (403, .webPushForbidden, .callOperator), (404, .goneWebPushNotFound, evidence(.strong)),
-            (405, .webPushMethodNotAllowed, .final), (406, .retryingSenderThrottled, minute),
+            (405, .webPushMethodNotAllowed, .final), (406, .retryingSenderThrottled, senderMinute),
             (410, .goneWebPushGone, evidence(.strong)), (413, .webPushPayloadTooLarge, .callOperator),
-            (429, .retryingSenderThrottled, minute), (500, .retryingServerError, .retry(Retry())),
+            (429, .retryingDeviceThrottled, minute), (500, .retryingServerError, .retry(Retry())),
             (502, .retryingStatus5xx, .retry(Retry())),
-            (503, .retryingUnavailable, .retry(Retry(scope: .credential))), (504, .retryingStatus5xx, .retry(Retry())),
+            (503, .retryingUnavailable, .retry(Retry())), (504, .retryingStatus5xx, .retry(Retry())),
         ] as [(Int, Outcome, Disposition)]
     )
     func statusPolicy(status: Int, outcome: Outcome, disposition: Disposition) {
@@ -80,10 +81,10 @@ struct WebPushVerdictTests {
             (405, "MethodNotAllowed", .webPushMethodNotAllowed, .final),
             (410, "Unregistered", .goneWebPushGone, evidence(.strong)),
             (413, "PayloadTooLarge", .webPushPayloadTooLarge, .callOperator),
-            (429, "TooManyRequests", .retryingSenderThrottled, minute),
+            (429, "TooManyRequests", .retryingDeviceThrottled, minute),
             (500, "InternalServerError", .retryingServerError, .retry(Retry())),
-            (503, "ServiceUnavailable", .retryingUnavailable, .retry(Retry(scope: .credential))),
-            (503, "Shutdown", .retryingShutdown, .retry(Retry(scope: .credential))),
+            (503, "ServiceUnavailable", .retryingUnavailable, .retry(Retry())),
+            (503, "Shutdown", .retryingShutdown, .retry(Retry())),
             (400, "Surprise", .webPushBadRequest, .final), (403, "Surprise", .webPushForbidden, .callOperator),
         ] as [(Int, String, Outcome, Disposition)]
     )
@@ -157,11 +158,11 @@ struct WebPushVerdictTests {
     }
 
     @Test(arguments: [429, 503])
-    func retryAfterHoldsForTheHost(status: Int) {
+    func retryAfterHoldsForTheSubscriptionAlone(status: Int) {
         let seconds = verdict(status, "", ["retry-after": "120"])
-        #expect(seconds.disposition == .retry(Retry(floor: 120 * Micros.second, scope: .credential)))
+        #expect(seconds.disposition == .retry(Retry(floor: 120 * Micros.second)))
         let date = verdict(status, "", ["retry-after": "Thu, 01 Jan 1970 00:34:20 GMT"])
-        #expect(date.disposition == .retry(Retry(floor: 60 * Micros.second, scope: .credential)))
+        #expect(date.disposition == .retry(Retry(floor: 60 * Micros.second)))
     }
 
     @Test(arguments: Array(stride(from: 100, through: 600, by: 1)))

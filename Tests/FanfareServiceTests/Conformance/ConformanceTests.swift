@@ -48,10 +48,39 @@ struct ConformanceTests {
         #expect(log.contains { $0.contains("the provider asks this sender to wait") })
     }
 
+    /// What a service says of one subscription, it says of no other.
+    @Test(arguments: [
+        ConformanceCase(
+            .webpush,
+            "busy",
+            #""reason": "TooManyRequests", "retry_after": 120"#,
+            "retrying/device_throttled",
+            "pending/not_attempted"
+        ),
+        ConformanceCase(
+            .webpush,
+            "stuck",
+            #""status": 503, "retry_after": 120"#,
+            "retrying/unavailable",
+            "pending/not_attempted"
+        ),
+    ])
+    func aSubscriptionThatHasToWaitStopsNoOther(throttled: ConformanceCase) async throws {
+        let log = try await Flow.run { flow in
+            try await flow.conform(to: [throttled])
+            try await throttled.provider.register("next", in: flow)
+            _ = try await flow.sql { try $0.emit("conformance", #"{"users": ["next"]}"#) }
+            try await flow.until(
+                "SELECT EXISTS (SELECT FROM fanfare.deliveries WHERE user_id = 'next' AND outcome = 'accepted')"
+            )
+        }
+        #expect(!log.contains { $0.contains("asks this sender to wait") || $0.contains("a provider fails") })
+    }
+
     @Test(arguments: ProviderUnderTest.allCases)
     func retryAfterIsALeastWait(provider: ProviderUnderTest) async throws {
         let reason = ["apns": "TooManyRequests", "fcm": "QUOTA_EXCEEDED", "webpush": "TooManyRequests"]
-        let word = provider == .apns ? "device_throttled" : "sender_throttled"
+        let word = provider == .fcm ? "sender_throttled" : "device_throttled"
         let outcomes = ["retrying/\(word)", "pending/not_attempted"]
         let date = Self.httpDate(in: 600)
         let waits = [("seconds", "300", 300), ("date", #""\#(date)""#, 600)]

@@ -22,7 +22,6 @@ enum RejectionTables {
             "retrying/unavailable",
             "pending/not_attempted"
         ),
-        ConformanceCase(.webpush, "TooManyRequests", nil, "retrying/sender_throttled", "pending/not_attempted"),
         ConformanceCase(
             .webpush,
             "wns406",
@@ -133,6 +132,7 @@ enum RejectionTables {
             ConformanceCase(.webpush, "MethodNotAllowed", nil, "rejected/method_not_allowed"),
             ConformanceCase(.webpush, "PayloadTooLarge", nil, "rejected/payload_too_large"),
             ConformanceCase(.webpush, "KeyMismatch", nil, "rejected/vapid_key_mismatch"),
+            ConformanceCase(.webpush, "TooManyRequests", nil, "retrying/device_throttled", "pending/not_attempted"),
             ConformanceCase(
                 .webpush,
                 "blocked",
