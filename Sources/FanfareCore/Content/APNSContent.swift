@@ -30,11 +30,12 @@ struct APNSContent: Sendable {
             }
         }
         guard let first = patches.first else { return nil }
-        let node: ContentNode
+        var node: ContentNode
         if isPayloadOnly, patches.count == 1 {
             node = first
         } else {
             node = patches.reduce(.object([])) { $0.mergePatched(with: $1) }
+            if isSilent(node, parts, headers, rule: rule) { node = node.mergePatched(with: Self.wakeUp) }
         }
         let inferred = inferPushType(node)
         let type = pushType(headers, inferred, for: rule.audience.kind)
@@ -55,6 +56,27 @@ struct APNSContent: Sendable {
     /// - Returns: the header's if given; else the kind's; else what the payload says.
     func pushType(for kind: DeviceKind) -> APNSPushType {
         Self.pushType(headers, inferredPushType, for: kind)
+    }
+
+    /// What wakes an app and shows nothing.
+    private static let wakeUp = ContentNode.object([("aps", .object([("content-available", .literal(1))]))])
+
+    /// Whether it is data for the app and nothing for its user, as FCM takes a message without `notification`.
+    ///
+    /// Unless the rule says otherwise: by an `aps` of its own, by a badge count, or by a push type or a priority that no
+    /// silent push has.
+    private static func isSilent(
+        _ body: ContentNode,
+        _ parts: [MessagePart],
+        _ headers: APNSHeaders,
+        rule: RuleDefinition
+    ) -> Bool {
+        let hasData = parts.contains { $0.data?.object.isEmpty == false }
+        let isGiven = parts.contains { $0.apnsPayload?.object["aps"] != nil }
+        guard hasData, !isGiven, body["aps"] == nil, rule.badgeSQL == nil else { return false }
+        let priority = headers[APNSHeaders.priority]?.template.literal ?? APNSPushType.background.defaultPriority
+        return APNSPushType.background.priorities.contains(priority)
+            && pushType(headers, .background, for: rule.audience.kind) == .background
     }
 
     /// Where a badge count is put.

@@ -62,11 +62,16 @@ public struct RuleExplanation: Sendable {
         if let problem { return (lines + ["  nothing is sent: \(problem)"]).joined(separator: "\n") }
         lines += headers.map { "  \($0.name): \(TextTable.printable($0.value))" }
         lines.append("  (\(headerBytes) bytes of headers; \(provider.addedHeaders) added to each request)")
+        if isSilent { lines.append("  (silent: it wakes the app when iOS sees fit, and shows nothing)") }
         lines.append("")
         lines += Self.indented(body).split(separator: "\n").map { "  " + TextTable.printable(String($0)) }
         let encryption = provider == .webpush ? " before it is encrypted" : ""
         lines.append("  (\(body.utf8.count) bytes of body\(encryption))")
         return lines.joined(separator: "\n")
+    }
+
+    private var isSilent: Bool {
+        provider == .apns && headers.contains { $0.name == "apns-push-type" && $0.value == "background" }
     }
 
     private static func indented(_ body: String) -> String {

@@ -42,6 +42,55 @@ struct CompiledRuleTests {
         #expect(push[header: "apns-priority"] == "5")
     }
 
+    /// As FCM takes it on Apple's platforms: an alert without anything to show would be dropped by the device.
+    @Test(
+        arguments: [
+            [:], ["headers": ["apns-priority": "5"]], ["headers": ["apns-push-type": "background"]],
+            ["payload": ["b": 2]],
+        ] as [JSONValue]
+    )
+    func dataAloneIsASilentPush(apns: JSONValue) throws {
+        let push = try push(rule(message: ["data": ["a": "{{n}}"], "apns": apns]), event(["n": 3]))
+        #expect(try body(push)["aps"] == ["content-available": 1])
+        #expect(try body(push)["a"] == "3")
+        #expect(push[header: "apns-push-type"] == "background")
+        #expect(push[header: "apns-priority"] == "5")
+    }
+
+    /// What the rule says about the push beside its data wins.
+    @Test(
+        arguments: [
+            (["headers": ["apns-push-type": "alert"]], "10", nil), (["headers": ["apns-priority": "10"]], "10", nil),
+            (["payload": ["aps": ["badge": 1]]], "10", ["badge": 1]),
+            (["payload": ["aps": ["category": "c"]]], "10", ["category": "c"]), (["payload": ["aps": nil]], "10", nil),
+        ] as [(JSONValue, String, JSONValue?)]
+    )
+    func dataBesideSomethingElseIsAnAlert(apns: JSONValue, priority: String, aps: JSONValue?) throws {
+        let push = try push(rule(message: ["data": ["a": "b"], "apns": apns]))
+        #expect(try body(push)["aps"] == aps)
+        #expect(push[header: "apns-push-type"] == "alert")
+        #expect(push[header: "apns-priority"] == priority)
+    }
+
+    @Test func dataForACallOrABadgeIsNotSilent() throws {
+        let call = rule(message: ["data": ["a": "b"]]).setting("to", to: ["users": "$.u", "kind": "voip"])
+        let ring = try push(call, kind: .voip)
+        #expect(try body(ring) == ["a": "b"] && ring[header: "apns-push-type"] == "voip")
+        let badge = rule(message: ["data": ["a": "b"]], ["badge_sql": "SELECT u, 1 FROM t WHERE u = ANY ($1)"])
+        let counted = try CompiledRule(json: badge)
+            .render(event(), platform: .apns, kind: .device, locale: nil, topic: "t", badge: 7)
+        #expect(try body(counted) == ["a": "b", "aps": ["badge": 7]])
+        #expect(counted[header: "apns-push-type"] == "alert")
+    }
+
+    @Test func aLocaleThatShowsSomethingIsNoSilentPush() throws {
+        let source = rule(message: ["data": ["a": "b"]], ["locales": ["es": ["notification": ["title": "Ñ"]]]])
+        #expect(try push(source)[header: "apns-push-type"] == "background")
+        let shown = try push(source, locale: "es")
+        #expect(shown[header: "apns-push-type"] == "alert")
+        #expect(try body(shown) == ["aps": ["alert": ["title": "Ñ"]], "a": "b"])
+    }
+
     @Test func nullsInALonePayloadStay() throws {
         let payload = try json(#"{"z":null,"aps":{"alert":null,"volume":1.0}}"#)
         #expect(try push(rule(message: ["apns": ["payload": payload]])).body == payload.encoded)

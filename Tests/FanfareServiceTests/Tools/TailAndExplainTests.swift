@@ -209,6 +209,16 @@ import Testing
         #expect(explanation.json["body"]?["aps"]?["alert"]?["title"] == "Pedido 7")
     }
 
+    @Test func dataAloneIsSaidToBeSilent() throws {
+        let yaml = "{name: sync, app: shop, event: changed, to: {users: $.u}, message: {data: {id: '{{id}}'}}}"
+        let set = try RuleSet(RulesFile(yaml: "- " + yaml, named: "rules.yaml").rules)
+        let all = try set.explain(ExampleEvent(payload: #"{"id": 7}"#)) { _ in "com.example.shop" }
+        let text = try #require(all.first { $0.provider == .apns }).text
+        #expect(text.contains("apns-push-type: background") && text.contains("apns-priority: 5"), "\(text)")
+        #expect(text.contains("content-available") && text.contains("(silent: "), "\(text)")
+        #expect(!all.contains { $0.provider != .apns && $0.text.contains("(silent: ") })
+    }
+
     @Test func whatIsMissingIsNamed() throws {
         let explanation = try explain { $0.payload = "{}" }
         #expect(explanation.problem == "'id' is missing or null")
