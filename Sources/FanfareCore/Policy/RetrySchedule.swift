@@ -97,12 +97,14 @@ public struct RetrySchedule: Equatable, Sendable {
         case .retry(let asked): retry = asked
         // It waits for the operator, and no attempt is charged for that.
         case .holdBack: retry = Retry(isFree: true)
-        case .tryOtherEnvironment, .renewCredential: retry = Retry(pace: .onceAtOnce)
+        // Each environment has attempts of its own: what one of them does not know was not tried there.
+        case .tryOtherEnvironment: retry = Retry(pace: .onceAtOnce, isFree: true)
+        case .renewCredential: retry = Retry(pace: .onceAtOnce)
         }
         var next = history
         next.marks.formUnion(mark(for: verdict.outcome))
         let isAtOnce = takesRepeatAtOnce(retry.pace, before: history, after: &next)
-        if !retry.isFree && !(isAtOnce && retry.pace == .repeatedly) {
+        if !retry.isFree {
             next.attempts = history.attempts == .max ? .max : history.attempts + 1
             guard next.attempts < maximumAttempts else { return .final(.exhausted) }
         }

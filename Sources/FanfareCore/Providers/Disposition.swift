@@ -28,7 +28,7 @@ public struct Retry: Equatable, Sendable {
     public let scope: AnswerScope
     /// Whether the attempt is left out of the count against `retry.attempts`.
     ///
-    /// The repeats of ``Pace/repeatedly`` are free too, as long as they are made at once.
+    /// What counts are requests that were answered or may have arrived; the others end by time alone.
     public let isFree: Bool
 
     /// A retry.

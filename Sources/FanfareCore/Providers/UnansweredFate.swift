@@ -21,7 +21,7 @@ extension Verdict {
         case .notSent:
             self.init(.retryingNotSent, .retry(Retry(pace: .repeatedly, isFree: true)))
         case .notProcessed:
-            self.init(.retryingNotProcessed, .retry(Retry(pace: .repeatedly)))
+            self.init(.retryingNotProcessed, .retry(Retry(pace: .repeatedly, isFree: true)))
         case .ambiguous where atMostOnce:
             self.init(.unknown, .final)
         case .forbidden:

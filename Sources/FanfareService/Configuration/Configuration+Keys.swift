@@ -112,7 +112,11 @@ extension Configuration {
             \.retry.attempts,
             .integer(1...100),
             change: .reload,
-            "Attempts per device and event, the first one included."
+            """
+            Attempts per device and event that a provider answered or may have had, the first one included. Free are those \
+            that it did not process or that were never sent, waits that it or a refused credential imposes, and the first in \
+            the other APNs environment; these end with the `ttl`, or after 24 h.
+            """
         ),
     ]
 

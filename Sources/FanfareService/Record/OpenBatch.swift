@@ -70,8 +70,9 @@ struct OpenBatch {
         }
         let waitsLong = outcome == .retryingDeviceThrottled || outcome == .retryingRegisteredLater
         let floor = waitsLong ? Micros.minute : 0
+        let isFree = outcome == .retryingNotProcessed || outcome == .retryingNotSent
         let decision = RetrySchedule(maximumAttempts: .max).decide(
-            Verdict(outcome, .retry(Retry(floor: floor))),
+            Verdict(outcome, .retry(Retry(floor: floor, isFree: isFree))),
             history: batch.claimed.history,
             deadline: Deadline(createdAt: now, ttl: nil),
             now: now,

@@ -74,10 +74,11 @@ struct RetryScheduleTests {
         #expect(waits(after: lost).end == .exhausted)
     }
 
-    @Test func whatWasNotProcessedIsFreeFiveTimesThenCounts() {
-        let run = waits(after: Verdict(fate: .notProcessed, atMostOnce: true))
-        #expect(run.waits == Array(repeating: 0, count: 5) + Self.backoff)
-        #expect(run.end == .exhausted)
+    /// Nothing happened to the push: only time ends it.
+    @Test func whatWasNotProcessedIsRepeatedAtOnceFiveTimesAndNeverCounts() {
+        let run = waits(after: Verdict(fate: .notProcessed, atMostOnce: true), limit: 300)
+        #expect(run.waits.prefix(14) == (Array(repeating: 0, count: 5) + Self.backoff)[...])
+        #expect(run.end == nil && run.waits.last == 15 * Self.minute)
     }
 
     @Test func whatIsHeldBackWaitsAndNeverCounts() {
@@ -104,14 +105,15 @@ struct RetryScheduleTests {
     }
 
     @Test(arguments: [Disposition.tryOtherEnvironment, .renewCredential])
-    func changedAttemptFollowsAtOnceAndCounts(disposition: Disposition) {
+    func changedAttemptFollowsAtOnceAndCountsInItsEnvironment(disposition: Disposition) {
         let outcome: Outcome =
             disposition == .renewCredential ? .retryingCredentialRenewed : .retryingOtherEnvironment
         let decision = RetrySchedule()
             .decide(Verdict(outcome, disposition), history: .none, deadline: far, now: now, random: 0.5)
         let mark: RetryHistory.Marks =
             disposition == .renewCredential ? .credentialRenewed : .otherEnvironment
-        #expect(decision == .again(at: now, outcome: outcome, history: RetryHistory(attempts: 1, marks: mark)))
+        let history = RetryHistory(attempts: disposition == .renewCredential ? 1 : 0, marks: mark)
+        #expect(decision == .again(at: now, outcome: outcome, history: history))
     }
 
     /// What repeats nothing that failed does not pay from the budget of retries.
@@ -194,7 +196,7 @@ struct RetryScheduleTests {
                 )
             guard case .again(let at, let outcome, let next) = decision else {
                 if case .final(let outcome) = decision { #expect(outcome.range.isFinal) }
-                #expect(step <= 15, "5 free repeats and 10 attempts")
+                #expect(step <= 11, "10 attempts and the other environment")
                 return
             }
             #expect(outcome.kind == .retrying && at >= clock && at < far.at)
@@ -205,11 +207,10 @@ struct RetryScheduleTests {
         }
     }
 
-    /// Mostly answers that ask for another attempt; what was never sent is left out, since it is not bounded by attempts.
+    /// Mostly answers that ask for another attempt; what is not bounded by attempts is left out.
     private func anyVerdict(_ context: AttemptContext, using random: inout SeededGenerator) -> Verdict {
-        switch Int.random(in: 0..<4, using: &random) {
-        case 0: return Verdict(fate: .notProcessed, atMostOnce: false)
-        case 1: return Verdict(fate: .ambiguous, atMostOnce: false)
+        switch Int.random(in: 0..<3, using: &random) {
+        case 0: return Verdict(fate: .ambiguous, atMostOnce: false)
         default:
             let retried: [APNSReason] = [
                 .internalServerError, .shutdown, .tooManyRequests, .badDeviceToken, .expiredProviderToken, .idleTimeout,
