@@ -105,7 +105,8 @@ struct RuleChecker {
             try connection.run(ProbePath(path: path, isPredicate: isPredicate))
             return nil
         } catch {
-            guard error.isDataError else { throw error }
+            // Class 42: what is no jsonpath (42601), or has a variable (42704).
+            guard error.isDataError || error.sqlState?.hasPrefix("42") == true else { throw error }
             if error.sqlState == "22038" {
                 return RuleProblem(
                     path: place,

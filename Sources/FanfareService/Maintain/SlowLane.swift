@@ -23,7 +23,8 @@ struct SlowLane {
     ///   - connection: outside a transaction.
     ///   - end: steady time after which no further event is begun.
     /// - Returns: whether nothing is left.
-    /// - Throws: what the database says, other than of an event's own data; 55P03 where one waits for a lock, and stays.
+    /// - Throws: what the database says, other than of an event's own data; the event stays, and is tried again: 55P03 where
+    ///   it waits for a lock, 42P01 while a table is missing.
     @discardableResult
     func plan(on connection: PostgresConnection, until end: Microseconds = .max) throws(PostgresError) -> Bool {
         while try planOne(on: connection) {
@@ -44,7 +45,7 @@ struct SlowLane {
                 try plan(event, on: connection)
             }
         } catch {
-            guard error.isDataError else { throw error }
+            guard error.isDataError || error.isCancelled else { throw error }
             try refuse(event, because: error, on: connection)
         }
         return true

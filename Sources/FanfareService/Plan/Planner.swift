@@ -186,7 +186,7 @@ struct PlannerLoop {
             context.outage.works(Planner.name)
             return round
         } catch {
-            guard error.isDataError else {
+            guard error.isDataError || error.isCancelled else {
                 // A rollback of our own: what it had taken lies below the floor again.
                 floor = OutboxFloor()
                 throw error
@@ -256,12 +256,12 @@ extension SweepSchedule.Next {
 }
 
 extension PostgresError {
-    /// Whether the statement's data made it fail, so that the same set would fail again.
+    /// Whether the statement's data made it fail, so that the same data would fail again: what alone may cost an event.
     ///
-    /// A statement time-out (57014) counts: a jsonpath can be a bomb.
+    /// Classes 22 (data), 23 (constraints) and 54 (limits). A table that is missing or has changed, a broken disk: whatever
+    /// else the server says hits every event, and none any more once it is mended. Of a time-out (57014), which may be a
+    /// jsonpath that is a bomb or a machine that is slow, the caller decides: ``PostgresError/isCancelled``.
     var isDataError: Bool {
-        guard let sqlState else { return false }
-        return sqlState == "57014"
-            || code == .server && !isTransient && !sqlState.hasPrefix("57") && sqlState != "42501"
+        code == .server && ["22", "23", "54"].contains(sqlState?.prefix(2))
     }
 }

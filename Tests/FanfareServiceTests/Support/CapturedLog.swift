@@ -28,6 +28,11 @@ final class CapturedLog: Sendable {
     /// Writes here.
     var logger: Logger { output.logger() }
 
+    /// How many of the lines written so far hold a text.
+    func count(of text: String) -> Int {
+        written.withLock { $0.joined() }.split(separator: "\n").count { $0.contains(text) }
+    }
+
     /// Ends the log.
     ///
     /// - Returns: its lines as text, without their time; keys are sorted.

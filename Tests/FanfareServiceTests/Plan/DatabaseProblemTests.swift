@@ -1,0 +1,61 @@
+import PostgresClient
+import TestKit
+import Testing
+import Threading
+
+@testable import FanfareService
+
+/// What is wrong with the schema or the server, and not with an event, costs no event.
+@Suite(.database)
+struct DatabaseProblemTests {
+    @Test func whileATableIsMissingEventsWait() throws {
+        let log = CapturedLog()
+        let world = try World(logger: log.logger)
+        let device = try world.device("aa", user: "u")
+        try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
+        let planner = Planner(context: world.context, wake: world.context.bells.plan)
+        let thread = WorkerThread.start(name: "planner") { planner.run() }
+        defer {
+            planner.stop()
+            thread.join()
+        }
+        let before = try world.emit("e", #"{"u": "u"}"#)
+        try world.connection.waitUntil("SELECT fate = 'planned' FROM fanfare.events WHERE id = \(before)")
+        try world.connection.execute("ALTER TABLE fanfare.event_keys RENAME TO event_keys_for_now")
+        let events = try (0..<3).map { try world.emit("e", #"{"u": "u"}"#, key: "\($0)") }
+        // Tried more than once.
+        while log.count(of: "42P01") < 2 { try world.connection.waitUntil("SELECT pg_sleep(0.005) IS NOT NULL") }
+        #expect(try events.map(world.fate) == ["waiting", "waiting", "waiting"])
+        #expect(try world.connection.number("SELECT count(*) FROM fanfare.outbox_slow") == 0)
+        try world.connection.execute("ALTER TABLE fanfare.event_keys_for_now RENAME TO event_keys")
+        for event in events {
+            try world.connection.waitUntil("SELECT fate = 'planned' FROM fanfare.events WHERE id = \(event)")
+            #expect(try world.recipients(event) == [device])
+        }
+    }
+
+    @Test func inTheSideQueueTheyWaitToo() throws {
+        let world = try World()
+        let device = try world.device("aa", user: "u")
+        try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
+        let event = try world.emit("e", #"{"u": "u"}"#)
+        #expect(try world.connection.run(SetAside(floor: OutboxFloor(), limit: 10)) == [1])
+        try world.connection.execute("ALTER TABLE fanfare.event_keys RENAME TO event_keys_for_now")
+        let error = #expect(throws: PostgresError.self) {
+            try SlowLane(context: world.context).plan(on: world.connection)
+        }
+        #expect(error?.sqlState == "42P01")
+        #expect(try world.fate(event) == "waiting")
+        try world.connection.execute("ALTER TABLE fanfare.event_keys_for_now RENAME TO event_keys")
+        try SlowLane(context: world.context).plan(on: world.connection)
+        #expect(try world.recipients(event) == [device])
+    }
+
+    @Test(arguments: [
+        ("22003", true), ("23514", true), ("54000", true), ("42P01", false), ("42703", false), ("42883", false),
+        ("58030", false), ("XX001", false), ("P0001", false), ("55P03", false), ("53100", false), ("57014", false),
+    ])
+    func onlyDataLimitsAndConstraintsAreAnEventsFault(state: String, isItsFault: Bool) {
+        #expect(PostgresError(.server, sqlState: state, message: "m").isDataError == isItsFault)
+    }
+}
