@@ -338,12 +338,21 @@ CREATE TABLE IF NOT EXISTS fanfare.devices (
     CONSTRAINT devices_disabled CHECK ((disabled_at IS NULL) = (disabled_reason IS NULL))
 ) WITH (fillfactor = 90);
 
--- Web Push endpoints are long, hence the hash. A row whose token went to another user stays for the logs, but
--- no longer holds the token.
-SELECT fanfare.create_index('devices_token', $$CREATE UNIQUE INDEX devices_token ON fanfare.devices (app_id, platform, token_hash)
-    WHERE disabled_reason IS DISTINCT FROM 'reassigned'$$);
 -- Not partial: "why did this user not get it?" asks about disabled devices above all.
 SELECT fanfare.create_index('devices_user', $$CREATE INDEX devices_user ON fanfare.devices (app_id, user_id)$$);
+-- Web Push endpoints are long, hence the hash. A row whose token went to another user stays for the logs, but
+-- no longer holds the token. Made last: of indexes that cost the same, as all do for a single device of an app, the
+-- planner takes the newest, and a plan that looks for tokens by app alone would be kept while thousands are registered.
+SELECT fanfare.create_index('devices_token', $$CREATE UNIQUE INDEX devices_token ON fanfare.devices (app_id, platform, token_hash)
+    WHERE disabled_reason IS DISTINCT FROM 'reassigned'$$);
+-- Analyzed with one device of each app it would seem to tell devices apart, and look-ups by token would go by it alone.
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = 'fanfare.devices'::regclass AND a.attname = 'app_id' AND a.attoptions IS NOT NULL) THEN
+        ALTER TABLE fanfare.devices ALTER COLUMN app_id SET (n_distinct = 1);
+    END IF;
+END
+$$;
 
 CREATE TABLE IF NOT EXISTS fanfare.topics (
     id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -903,7 +912,7 @@ $$;
 
 -- Whether a provider can have issued this token. Lengths are Apple's and Google's business.
 CREATE OR REPLACE FUNCTION fanfare.is_token(platform text, token text) RETURNS boolean
-LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
     SELECT octet_length(token) BETWEEN 1 AND 4096 AND CASE platform
         WHEN 'apns' THEN token ~ '^[0-9a-fA-F]+$' AND length(token) % 2 = 0
@@ -957,23 +966,33 @@ CREATE OR REPLACE FUNCTION fanfare.register_device(
     app text, platform text, token text, user_id text DEFAULT NULL, kind text DEFAULT 'device',
     environment text DEFAULT 'production', locale text DEFAULT NULL, time_zone text DEFAULT NULL, attributes jsonb DEFAULT NULL,
     p256dh text DEFAULT NULL, auth text DEFAULT NULL, replaces text DEFAULT NULL)
-RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 DECLARE
     -- APNs tokens are hexadecimal: the same bytes in another case are the same token.
     canonical text := CASE WHEN register_device.platform = 'apns' THEN lower(register_device.token) ELSE register_device.token END;
     canonical_old text := CASE WHEN register_device.platform = 'apns' THEN lower(register_device.replaces) ELSE register_device.replaces END;
-    the_app smallint := fanfare.app_id_for(register_device.app);
-    the_target smallint := fanfare.target_id_for(the_app, register_device.platform, register_device.environment);
     hash bytea := sha256(convert_to(canonical, 'UTF8'));
+    old_hash bytea := sha256(convert_to(canonical_old, 'UTF8'));
+    the_app smallint;
+    the_target smallint;
     lacks_keys boolean;
-    there fanfare.devices;
+    there record;
     device bigint;
 BEGIN
+    SELECT t.app_id, t.id INTO the_app, the_target FROM fanfare.targets AS t
+    WHERE t.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = register_device.app)
+        AND t.platform = register_device.platform AND t.environment = register_device.environment AND t.native_key IS NULL;
+    IF NOT FOUND THEN
+        the_app := fanfare.app_id_for(register_device.app);
+        the_target := fanfare.target_id_for(the_app, register_device.platform, register_device.environment);
+    END IF;
     -- Who registers all platforms by one statement may have nothing to say as an empty text.
     p256dh := nullif(register_device.p256dh, '');
     auth := nullif(register_device.auth, '');
     lacks_keys := register_device.platform = 'webpush' AND register_device.p256dh IS NULL;
-    PERFORM fanfare.check_token(register_device.platform, canonical);
+    IF fanfare.is_token(register_device.platform, canonical) IS NOT TRUE THEN
+        PERFORM fanfare.check_token(register_device.platform, canonical);
+    END IF;
     IF register_device.kind NOT IN ('device', 'voip', 'live_activity', 'live_activity_start', 'complication', 'file_provider', 'location',
         'push_to_talk', 'widget', 'control', 'mdm')
     THEN
@@ -999,10 +1018,10 @@ BEGIN
         WHERE d.app_id = the_app AND d.platform = register_device.platform AND d.token_hash = hash
             AND d.disabled_reason IS DISTINCT FROM 'reassigned'
             AND EXISTS (SELECT FROM fanfare.devices AS o WHERE o.app_id = the_app AND o.platform = register_device.platform
-                AND o.token_hash = sha256(convert_to(canonical_old, 'UTF8')) AND o.disabled_reason IS DISTINCT FROM 'reassigned');
+                AND o.token_hash = old_hash AND o.disabled_reason IS DISTINCT FROM 'reassigned');
         UPDATE fanfare.devices AS d SET token = canonical, token_hash = hash
         WHERE d.app_id = the_app AND d.platform = register_device.platform
-            AND d.token_hash = sha256(convert_to(canonical_old, 'UTF8')) AND d.disabled_reason IS DISTINCT FROM 'reassigned';
+            AND d.token_hash = old_hash AND d.disabled_reason IS DISTINCT FROM 'reassigned';
         IF FOUND AND lacks_keys THEN
             -- What is there are the keys of the old endpoint.
             PERFORM fanfare.check_subscription_keys(NULL, NULL);
@@ -1010,7 +1029,7 @@ BEGIN
     END IF;
 
     LOOP
-        SELECT d.* INTO there FROM fanfare.devices AS d
+        SELECT d.id, d.user_id, d.p256dh, d.auth INTO there FROM fanfare.devices AS d
         WHERE d.app_id = the_app AND d.platform = register_device.platform AND d.token_hash = hash
             AND d.disabled_reason IS DISTINCT FROM 'reassigned'
         FOR NO KEY UPDATE;
@@ -1052,27 +1071,31 @@ $$;
 COMMENT ON FUNCTION fanfare.register_device IS 'Registers a token, or renews its registration, and returns the device''s id.';
 
 CREATE OR REPLACE FUNCTION fanfare.device_id(app text, platform text, token text) RETURNS bigint
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off
 BEGIN ATOMIC
-    SELECT d.id FROM fanfare.devices AS d JOIN fanfare.apps AS a ON a.id = d.app_id
-    WHERE a.name = device_id.app AND d.platform = device_id.platform
-        AND d.token_hash = sha256(convert_to(CASE WHEN device_id.platform = 'apns' THEN lower(device_id.token) ELSE device_id.token END, 'UTF8'))
+    SELECT d.id FROM fanfare.devices AS d
+    WHERE d.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = device_id.app) AND d.platform = device_id.platform
+        AND d.token_hash = (
+            SELECT sha256(convert_to(CASE WHEN device_id.platform = 'apns' THEN lower(device_id.token) ELSE device_id.token END, 'UTF8')))
         AND d.disabled_reason IS DISTINCT FROM 'reassigned';
 END;
 COMMENT ON FUNCTION fanfare.device_id IS 'The id of the device that holds this token, or null.';
 
 CREATE OR REPLACE FUNCTION fanfare.unregister_device(app text, platform text, token text) RETURNS boolean
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 BEGIN
     UPDATE fanfare.devices AS d SET disabled_at = clock_timestamp(), disabled_reason = 'unregistered'
-    WHERE d.id = fanfare.device_id(unregister_device.app, unregister_device.platform, unregister_device.token) AND d.disabled_at IS NULL;
+    WHERE d.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = unregister_device.app)
+        AND d.platform = unregister_device.platform AND d.disabled_at IS NULL AND d.disabled_reason IS DISTINCT FROM 'reassigned'
+        AND d.token_hash = (SELECT sha256(convert_to(
+            CASE WHEN unregister_device.platform = 'apns' THEN lower(unregister_device.token) ELSE unregister_device.token END, 'UTF8')));
     RETURN FOUND;
 END
 $$;
 COMMENT ON FUNCTION fanfare.unregister_device IS 'Disables the device that holds this token; true if one was enabled.';
 
 CREATE OR REPLACE FUNCTION fanfare.subscribe(device_ids bigint[], topic text) RETURNS bigint
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 DECLARE
     the_topic int;
     changed bigint;
@@ -1086,7 +1109,8 @@ BEGIN
         INSERT INTO fanfare.topics (name) VALUES (subscribe.topic) ON CONFLICT (name) DO NOTHING;
         SELECT id INTO STRICT the_topic FROM fanfare.topics WHERE name = subscribe.topic;
     END IF;
-    IF EXISTS (SELECT FROM unnest(subscribe.device_ids) AS d WHERE NOT EXISTS (SELECT FROM fanfare.devices AS x WHERE x.id = d)) THEN
+    -- OFFSET keeps it a look-up for each of them: as an anti-join it could go over all devices.
+    IF EXISTS (SELECT FROM unnest(subscribe.device_ids) AS d WHERE NOT EXISTS (SELECT FROM fanfare.devices AS x WHERE x.id = d OFFSET 0)) THEN
         RAISE EXCEPTION 'there is no such device'
             USING ERRCODE = '22023', HINT = 'Pass ids that register_device or device_id returned.';
     END IF;
@@ -1107,12 +1131,16 @@ END;
 COMMENT ON FUNCTION fanfare.subscribe(bigint, text) IS 'Subscribes a device to a topic; 1 if it was not before, else 0.';
 
 CREATE OR REPLACE FUNCTION fanfare.unsubscribe(device_ids bigint[], topic text) RETURNS bigint
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
+    the_topic int := (SELECT t.id FROM fanfare.topics AS t WHERE t.name = unsubscribe.topic);
     changed bigint;
 BEGIN
-    DELETE FROM fanfare.subscriptions AS s USING fanfare.topics AS t
-    WHERE t.name = unsubscribe.topic AND s.topic_id = t.id AND s.device_id = ANY (unsubscribe.device_ids);
+    -- With device_id = ANY (…) a plan made for a small topic goes over all of it. No row here is ever updated.
+    DELETE FROM fanfare.subscriptions AS s
+    WHERE s.ctid = ANY (ARRAY(
+        SELECT found.ctid FROM unnest(unsubscribe.device_ids) AS d (id)
+        CROSS JOIN LATERAL (SELECT x.ctid FROM fanfare.subscriptions AS x WHERE x.topic_id = the_topic AND x.device_id = d.id OFFSET 0) AS found));
     GET DIAGNOSTICS changed = ROW_COUNT;
     RETURN changed;
 END
@@ -1127,12 +1155,12 @@ END;
 COMMENT ON FUNCTION fanfare.unsubscribe(bigint, text) IS 'Ends a device''s subscription to a topic; 1 if there was one, else 0.';
 
 CREATE OR REPLACE FUNCTION fanfare.forget_user(app text, user_id text) RETURNS bigint
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 DECLARE
     forgotten bigint;
 BEGIN
-    DELETE FROM fanfare.devices AS d USING fanfare.apps AS a
-    WHERE a.name = forget_user.app AND d.app_id = a.id AND d.user_id = forget_user.user_id;
+    DELETE FROM fanfare.devices AS d
+    WHERE d.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = forget_user.app) AND d.user_id = forget_user.user_id;
     GET DIAGNOSTICS forgotten = ROW_COUNT;
     RETURN forgotten;
 END
@@ -1144,7 +1172,7 @@ COMMENT ON FUNCTION fanfare.forget_user IS 'Deletes a user''s devices with their
 -- ---------------------------------------------------------------------------------------------------------------
 
 CREATE OR REPLACE FUNCTION fanfare.put_rule(rule jsonb) RETURNS int
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 DECLARE
     the_app smallint;
     the_rule int;
@@ -1177,12 +1205,12 @@ $$;
 COMMENT ON FUNCTION fanfare.put_rule IS 'Stores a rule and returns its version; a daemon checks it within a second, until then the last active version stays in force.';
 
 CREATE OR REPLACE FUNCTION fanfare.drop_rule(app text, name text) RETURNS boolean
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 DECLARE
     dropped int;
 BEGIN
-    UPDATE fanfare.rules AS r SET dropped_at = clock_timestamp() FROM fanfare.apps AS a
-    WHERE a.name = drop_rule.app AND r.app_id = a.id AND r.name = drop_rule.name AND r.dropped_at IS NULL
+    UPDATE fanfare.rules AS r SET dropped_at = clock_timestamp()
+    WHERE r.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = drop_rule.app) AND r.name = drop_rule.name AND r.dropped_at IS NULL
     RETURNING r.id INTO dropped;
     UPDATE fanfare.rule_versions AS v SET retired_at = clock_timestamp() WHERE v.rule_id = dropped AND v.retired_at IS NULL;
     RETURN dropped IS NOT NULL;
@@ -1191,10 +1219,10 @@ $$;
 COMMENT ON FUNCTION fanfare.drop_rule IS 'Ends a rule; events not yet planned no longer go by it. What is planned is still sent.';
 
 CREATE OR REPLACE FUNCTION fanfare.rule_from_file(app text, name text) RETURNS boolean
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 BEGIN
-    UPDATE fanfare.rules AS r SET from_file = true FROM fanfare.apps AS a
-    WHERE a.name = rule_from_file.app AND r.app_id = a.id AND r.name = rule_from_file.name AND r.dropped_at IS NULL AND NOT r.from_file;
+    UPDATE fanfare.rules AS r SET from_file = true
+    WHERE r.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = rule_from_file.app) AND r.name = rule_from_file.name AND r.dropped_at IS NULL AND NOT r.from_file;
     RETURN FOUND;
 END
 $$;
