@@ -1,4 +1,5 @@
 import Foundation
+import NIOHTTP1
 import Testing
 
 @testable import PushSandbox
@@ -81,5 +82,38 @@ struct ControlTests {
             #expect(answer.status == status)
             #expect(answer.text.hasPrefix(#"{"error":"#))
         }
+    }
+
+    @Test(arguments: [
+        (["Host": "attacker.example"], 403), (["Host": "localhost.attacker.example:80"], 403),
+        (["Host": "127.0.0.1.nip.io"], 403),
+        (["Origin": "http://127.0.0.1:8080"], 403), (["Origin": "null"], 403), (["Content-Type": "text/plain"], 415),
+        (["Content-Type": "application/x-www-form-urlencoded"], 415), (["Content-Type": "application/json5"], 415),
+        (["Content-Type": "Application/JSON; charset=utf-8"], 204), (["Host": "LOCALHOST:1"], 204),
+        (["Host": "[::1]:1"], 204),
+    ])
+    func onlyProgramsOfThisMachineAreLetIn(headers: [String: String], status: Int) async throws {
+        try await withSandbox { fixture in
+            let control = ControlClient(port: fixture.sandbox.controlPort)
+            let faults = #"[{"do": "status", "reason": "Shutdown"}]"#
+            let answer = try await control.send("POST", "/faults", body: faults, headers: headers)
+            #expect(answer.status == status)
+            #expect(try await control.send("GET", "/faults").text == (status == 204 ? faults : "[]"))
+        }
+    }
+
+    @Test func aRequestWithoutABodyNeedsNoType() async throws {
+        try await withSandbox { fixture in
+            let control = ControlClient(port: fixture.sandbox.controlPort)
+            let made = try await control.send("POST", "/subscriptions")
+            #expect(made.status == 201)
+            let page = try await control.send("GET", "/counts", headers: ["Origin": "https://page.example"])
+            #expect(page.status == 403)
+        }
+    }
+
+    @Test(arguments: [[], ["localhost", "localhost"], [""], ["[::1"], ["::1"], [":80"], ["localhost."]])
+    func otherHostsAreForeign(hosts: [String]) {
+        #expect(ControlAdmission.refusal(HTTPHeaders(hosts.map { ("Host", $0) }), hasBody: false) != nil)
     }
 }

@@ -128,6 +128,7 @@ public final class SandboxProcess: Sendable {
         var request = URLRequest(url: url, timeoutInterval: Double(seconds) + 30)
         request.httpMethod = method
         request.httpBody = body
+        if body != nil { request.setValue("application/json", forHTTPHeaderField: "Content-Type") }
         let (data, response) = try await URLSession.shared.data(for: request)
         guard let status = (response as? HTTPURLResponse)?.statusCode, 200..<300 ~= status else {
             throw ProgramError(message: "\(method) \(path): " + String(decoding: data, as: UTF8.self))

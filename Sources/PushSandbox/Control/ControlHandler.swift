@@ -34,16 +34,22 @@ final class ControlHandler: ChannelInboundHandler {
             guard let head else { return }
             let request = ControlRequest(method: head.method, uri: head.uri, body: body)
             let writer = ControlWriter(channel: context.channel, keepsAlive: head.isKeepAlive)
-            let (routes, isTooLarge) = (routes, isTooLarge)
+            let refusal = refusal(head)
+            let routes = routes
             // Ends by itself: every wait in it is bounded, and channelInactive cancels it.
             task = Task {
-                let answer =
-                    isTooLarge
-                    ? .failure(.payloadTooLarge, "the body must not exceed 4 MiB")
-                    : await routes.answer(request)
-                await writer.send(answer)
+                if let refusal {
+                    await writer.send(refusal)
+                } else {
+                    await writer.send(await routes.answer(request))
+                }
             }
         }
+    }
+
+    private func refusal(_ head: HTTPRequestHead) -> ControlAnswer? {
+        ControlAdmission.refusal(head.headers, hasBody: isTooLarge || !body.isEmpty)
+            ?? (isTooLarge ? .failure(.payloadTooLarge, "the body must not exceed 4 MiB") : nil)
     }
 
     func channelInactive(context: ChannelHandlerContext) {

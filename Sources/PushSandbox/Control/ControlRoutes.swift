@@ -2,7 +2,7 @@ import Foundation
 import NIOCore
 import NIOHTTP1
 
-/// The control interface: plain HTTP/1.1 on loopback.
+/// The control interface: plain HTTP/1.1 on loopback, for whom `ControlAdmission` lets in.
 ///
 /// | request | answer |
 /// |---|---|
