@@ -7,8 +7,7 @@ cd "$(dirname "$0")/.."
 
 deploy/install-dependencies.sh
 command -v h2load > /dev/null || { echo "bench: h2load is missing; on Debian: apt install nghttp2-client" >&2 && exit 69; }
-swift build -c release --product fanfare
-fanfare=$(swift build -c release --show-bin-path)/fanfare
+fanfare=$(deploy/release.sh)
 
 # h2load, bare libcurl and both transports, all against one nghttpd.
 "$fanfare" bench transport --runs 5

@@ -70,6 +70,7 @@ public struct KeyError: Error, Equatable, CustomStringConvertible {
 
     /// One line for the operator, with the mend.
     public var description: String {
-        "\(source): \(reason.problem)"
+        let mend = reason.mend.isEmpty ? "" : "; \(reason.mend)"
+        return "\(source): \(reason.problem)\(mend)"
     }
 }

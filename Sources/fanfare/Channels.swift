@@ -12,7 +12,7 @@ struct Channels: ParsableCommand {
 
     /// Whose channels.
     struct Place: ParsableArguments {
-        @OptionGroup var options: GlobalOptions
+        @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
 
         @Option(help: "The app.")
         var app: String

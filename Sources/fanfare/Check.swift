@@ -8,7 +8,7 @@ struct Check: ParsableCommand {
         abstract: "Check configuration, keys, database and rules; exit code 1 if anything fails."
     )
 
-    @OptionGroup var options: GlobalOptions
+    @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
 
     @Flag(help: "Ask APNs and FCM too, by requests that no device can get.")
     var online = false

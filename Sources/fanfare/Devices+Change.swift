@@ -7,7 +7,7 @@ extension Devices {
     struct Subscribe: ParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Subscribe devices to a topic.")
 
-        @OptionGroup var options: GlobalOptions
+        @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
 
         @Argument(help: "The topic.")
         var topic: String
@@ -25,7 +25,7 @@ extension Devices {
     struct Unsubscribe: ParsableCommand {
         static let configuration = CommandConfiguration(abstract: "End devices' subscriptions to a topic.")
 
-        @OptionGroup var options: GlobalOptions
+        @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
 
         @Argument(help: "The topic.")
         var topic: String
@@ -49,7 +49,7 @@ extension Devices {
                 """
         )
 
-        @OptionGroup var options: GlobalOptions
+        @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
 
         @Option(help: "Of this app.")
         var app: String
@@ -100,7 +100,7 @@ extension Devices {
                 """
         )
 
-        @OptionGroup var options: GlobalOptions
+        @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
 
         @Option(help: "Of this app.")
         var app: String

@@ -32,7 +32,7 @@ extension Devices {
             abstract: "Register a token, or renew its registration, and print the device's id."
         )
 
-        @OptionGroup var options: GlobalOptions
+        @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
         @OptionGroup var token: TokenOptions
 
         @Option(help: "The user; another one than before ends the old registration with its subscriptions.")
@@ -82,7 +82,7 @@ extension Devices {
     struct Unregister: ParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Disable the device that holds a token.")
 
-        @OptionGroup var options: GlobalOptions
+        @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
         @OptionGroup var token: TokenOptions
 
         func run() throws {
@@ -97,7 +97,7 @@ extension Devices {
     struct List: ParsableCommand {
         static let configuration = CommandConfiguration(abstract: "List devices, the newest first.")
 
-        @OptionGroup var options: GlobalOptions
+        @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
 
         @Option(help: "Of this app only.")
         var app: String?
@@ -134,7 +134,7 @@ extension Devices {
     struct Show: ParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Show one device with its topics.")
 
-        @OptionGroup var options: GlobalOptions
+        @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
 
         @Argument(help: "The device's id.")
         var id: Int64

@@ -6,12 +6,12 @@ import FanfareService
 struct Emit: ParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Emit an event and print its id.")
 
-    @OptionGroup var options: GlobalOptions
+    @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
 
     @Argument(help: "The event's type, such as order.shipped.")
     var type: String
 
-    @Argument(help: "The payload, a JSON object.")
+    @Argument(help: "The payload, a JSON object; - reads it from standard input.")
     var payload = "{}"
 
     @Option(help: "The idempotency key: the same type and key again is not sent again.")
@@ -21,6 +21,7 @@ struct Emit: ParsableCommand {
     var ttl: TimeSpan?
 
     func run() throws {
+        let payload = try StandardInput.text(for: payload)
         let id = try options.database().emit(type: type, payload: payload, key: key, ttl: ttl)
         try options.show(["event_id": .number(JSONNumber(id))], "\(id)")
     }

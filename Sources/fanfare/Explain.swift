@@ -1,21 +1,26 @@
 public import ArgumentParser
 public import FanfareCore
 import FanfareService
+import Foundation
 
-/// `fanfare explain`: what a rule would send for an event.
+/// `fanfare explain`: which rules take an event, who would get it, and what.
 struct Explain: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Show what rules would send for an event; nothing is sent.",
+        abstract: "Show which rules take an event, who would get it, and what would be sent; nothing is sent.",
         discussion: """
-            Takes rules from files, or with --rule and --app from the database. The rule's `when` and its audience are not \
-            looked at: they need the database's data. With --validate FCM is asked whether it would take its messages, which \
-            it does not deliver.
+            Takes rules from files, or those of the database. With --event and a database the `when` of each rule is judged \
+            and its audience is counted; with --user it says for each device of the user whether it would get it, and if not, \
+            why. Without a database it shows what each rule would send. With --validate FCM is asked whether it would take its \
+            messages, which it does not deliver.
             """
     )
 
-    @OptionGroup var options: GlobalOptions
+    @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
 
-    @Argument(help: "YAML files with rules.")
+    @Argument(
+        help: "YAML files with rules; - reads standard input, and without one the database's rules are taken.",
+        completion: .file(extensions: ["yaml", "yml"])
+    )
     var files: [String] = []
 
     @Option(help: "Only this rule.")
@@ -24,8 +29,11 @@ struct Explain: ParsableCommand {
     @Option(help: "Only of this app.")
     var app: String?
 
-    @Option(help: "The event's payload, a JSON object.")
-    var event = "{}"
+    @Option(help: "Only rules for this type of event.")
+    var type: String?
+
+    @Option(help: "The event's payload, a JSON object; - reads standard input.")
+    var event: String?
 
     @Option(help: "The event's key.")
     var key: String?
@@ -36,7 +44,7 @@ struct Explain: ParsableCommand {
     @Option(help: "What the token is for: device, voip, live_activity …; by default what the rule is for.")
     var kind: DeviceKind?
 
-    @Option(help: "The device's user.")
+    @Option(help: "The user to explain it for: why not, too.")
     var user: String?
 
     @Option(help: "The app's APNs topic, its bundle id; by default the configuration's.")
@@ -50,30 +58,50 @@ struct Explain: ParsableCommand {
 
     func validate() throws {
         if token != nil && !asksFCM { throw ValidationError("--token goes with --validate.") }
-        if files.isEmpty && rule == nil { throw ValidationError("Give a file with rules, or --rule and --app.") }
+        if (files + [event ?? ""]).count(where: { $0 == StandardInput.argument }) > 1 {
+            throw ValidationError("Standard input can be read once: give one - only.")
+        }
     }
 
     func run() throws {
-        var example = ExampleEvent(payload: event)
+        var example = ExampleEvent(payload: try StandardInput.text(for: event ?? "{}"))
         example.key = key
         example.locale = locale
         example.kind = kind
         example.userID = user
         let configuration = options.namesDatabase || asksFCM ? try options.load() : nil
         let rules = try explainable(configuration)
-        let explanations = try rules.explain(example) { app in
+        let judgements = try judge(rules, example, configuration)
+        let explanations = try (judgements.map(rules.matched) ?? rules).explain(example) { app in
             topic ?? configuration?.apps[app]?.apns?.topic
         }
-        var validations: [MessageValidation?] = []
-        for explanation in explanations { validations.append(try ask(about: explanation, configuration)) }
-        let all = zip(explanations, validations)
-        try options.show(
-            .array(all.map(Self.json)),
-            all.map { ([$0.text] + [$1.map { "  \($0.detail)" }].compactMap(\.self)).joined(separator: "\n") }
-                .joined(separator: "\n\n")
-        )
-        let isRefused = validations.contains { $0?.isTaken == false }
-        if isRefused || explanations.contains(where: { $0.problem != nil }) { throw ExitCode.failure }
+        let answers = try explanations.map { Answer($0, try ask(about: $0, configuration)) }
+        let parts = judgements?.map { judgement in Part(judgement, answers) } ?? [Part(nil, answers)]
+        try options.show(.array(parts.flatMap(\.json)), parts.map(\.text).joined(separator: "\n\n"))
+        let isRefused = answers.contains { $0.validation?.isTaken == false || $0.explanation.problem != nil }
+        if isRefused { throw ExitCode.failure }
+    }
+
+    /// Asks the database; nil if there is no event to judge by, or no database.
+    private func judge(
+        _ rules: RuleSet,
+        _ example: ExampleEvent,
+        _ configuration: Configuration?
+    ) throws -> [RuleJudgement]? {
+        guard event != nil, let configuration else { return nil }
+        do {
+            return try ToolDatabase(configuration, environment: options.environment).judge(
+                rules,
+                example,
+                configuration
+            )
+        } catch {
+            // What the files say can be shown all the same.
+            guard !files.isEmpty, error.kind != .usage else { throw error }
+            let note = "fanfare: `when` and the audience were not looked at: \(error.description)\n"
+            FileHandle.standardError.write(Data(note.utf8))
+            return nil
+        }
     }
 
     private func ask(
@@ -84,16 +112,60 @@ struct Explain: ParsableCommand {
         return try explanation.validate(configuration, token: token, environment: options.environment)
     }
 
-    private static func json(_ explanation: RuleExplanation, _ validation: MessageValidation?) -> JSONValue {
-        guard let validation, var object = explanation.json.objectValue else { return explanation.json }
-        object["validation"] = validation.json
-        return .object(object)
+    private func explainable(_ configuration: Configuration?) throws -> RuleSet {
+        guard files.isEmpty else { return try RuleSet(files: files).only(rule: rule, app: app, type: type) }
+        let database = try ToolDatabase(configuration ?? options.load(), environment: options.environment)
+        return try database.ruleSet(app: app).only(rule: rule, app: app, type: type)
+    }
+}
+
+/// What a rule would send through one provider, and what that said of it.
+private struct Answer {
+    let explanation: RuleExplanation
+    let validation: MessageValidation?
+
+    init(_ explanation: RuleExplanation, _ validation: MessageValidation?) {
+        self.explanation = explanation
+        self.validation = validation
     }
 
-    private func explainable(_ configuration: Configuration?) throws -> RuleSet {
-        guard files.isEmpty else { return try RuleSet(files: files).only(rule: rule, app: app) }
-        let database = try ToolDatabase(configuration ?? options.load(), environment: options.environment)
-        return try database.ruleSet(app: app).only(rule: rule, app: app)
+    var text: String {
+        [explanation.text, validation.map { "  \($0.detail)" }].compactMap(\.self).joined(separator: "\n")
+    }
+}
+
+/// A rule with all that is known of it; or all rules, where none was judged.
+private struct Part {
+    private let judgement: RuleJudgement?
+    private let answers: [Answer]
+
+    init(_ judgement: RuleJudgement?, _ answers: [Answer]) {
+        self.judgement = judgement
+        self.answers = answers.filter { answer in
+            judgement.map { $0.app == answer.explanation.app && $0.rule == answer.explanation.rule } ?? true
+        }
+    }
+
+    var text: String {
+        ([judgement?.text].compactMap(\.self) + answers.map(\.text)).joined(separator: "\n\n")
+    }
+
+    /// One object for each provider, and one for a rule that sends nothing.
+    var json: [JSONValue] {
+        let objects = answers.map { answer in
+            var object = answer.explanation.json.objectValue ?? JSONObject()
+            object["validation"] = answer.validation?.json
+            return object
+        }
+        guard let judgement else { return objects.map(JSONValue.object) }
+        var bare = JSONObject()
+        bare["app"] = .string(judgement.app)
+        bare["rule"] = .string(judgement.rule)
+        return (objects.isEmpty ? [bare] : objects).map { object in
+            var object = object
+            object["judgement"] = judgement.json
+            return .object(object)
+        }
     }
 }
 

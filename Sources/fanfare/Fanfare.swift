@@ -11,7 +11,7 @@ struct Fanfare: AsyncParsableCommand {
         subcommands: [
             Serve.self, Dev.self, Migrate.self, Adopt.self, Check.self, Status.self, Emit.self, Devices.self,
             Topics.self, Channels.self, Rules.self, Tail.self, Explain.self, VAPIDKeys.self, SandboxCommand.self,
-            BenchCommand.self, Version.self,
+            BenchCommand.self, Version.self, Manual.self,
         ]
     )
 }

@@ -5,16 +5,29 @@ import Foundation
 
 /// What every command takes.
 struct GlobalOptions: ParsableArguments {
-    @Option(name: [.customShort("c"), .customLong("config")], help: "The configuration file.")
+    /// Their own section in help and manual.
+    static let title = "Global options"
+
+    @Option(
+        name: [.customShort("c"), .customLong("config")],
+        help: """
+            The configuration file (env \(ConfigurationFile.variable)); if nothing names it, the first of \
+            \(ConfigurationFile.places.joined(separator: ", ")) that is there.
+            """,
+        completion: .file(extensions: ["yaml", "yml"])
+    )
     var config: String?
 
     @Option(help: "How to connect to PostgreSQL, as libpq takes it (env DATABASE_URL).")
     var databaseUrl: String?
 
-    @Option(help: "trace, debug, info, notice, warning, error or critical.")
+    @Option(
+        help: "trace, debug, info, notice, warning, error or critical.",
+        completion: .list(["trace", "debug", "info", "notice", "warning", "error", "critical"])
+    )
     var logLevel: String?
 
-    @Option(help: "json or text.")
+    @Option(help: "json or text.", completion: .list(["json", "text"]))
     var logFormat: String?
 
     @Flag(help: "Print JSON.")
@@ -23,11 +36,19 @@ struct GlobalOptions: ParsableArguments {
     /// The variables of the process.
     var environment: [String: String] { ProcessInfo.processInfo.environment }
 
+    /// What may be written to standard output.
+    var style: TerminalStyle {
+        TerminalStyle(isTerminal: isatty(STDOUT_FILENO) == 1, environment: environment)
+    }
+
     /// Whether anything says which database to use.
     var namesDatabase: Bool {
         let names = ["DATABASE_URL", "FANFARE_DATABASE__URL"]
-        return config != nil || databaseUrl != nil || names.contains { environment[$0] != nil }
+        return file != nil || databaseUrl != nil || names.contains { !(environment[$0] ?? "").isEmpty }
     }
+
+    /// The configuration file that is read, if any.
+    var file: String? { ConfigurationFile.find(flag: config, environment: environment) }
 
     /// Reads the configuration: flags over environment over file.
     ///
@@ -37,7 +58,7 @@ struct GlobalOptions: ParsableArguments {
         flags["database.url"] = databaseUrl
         flags["log.level"] = logLevel
         flags["log.format"] = logFormat
-        return try Configuration.load(file: config, environment: environment, flags: flags)
+        return try Configuration.load(file: file, environment: environment, flags: flags)
     }
 
     /// The database that the configuration names.
@@ -49,9 +70,15 @@ struct GlobalOptions: ParsableArguments {
     ///
     /// - Throws: ``ToolError`` if it cannot be written: a script must not take nothing for success.
     func show(_ value: JSONValue, _ text: @autoclosure () -> String) throws(ToolError) {
-        let output = json ? String(decoding: value.encoded, as: UTF8.self) : text()
+        try write(json ? String(decoding: value.encoded, as: UTF8.self) : text())
+    }
+
+    /// Writes a text and what ends its line, at once: into a pipe too.
+    ///
+    /// - Throws: ``ToolError`` if it cannot be written.
+    func write(_ text: String, end: String = "\n") throws(ToolError) {
         do {
-            try FileHandle.standardOutput.write(contentsOf: Data((output + "\n").utf8))
+            try FileHandle.standardOutput.write(contentsOf: Data((text + end).utf8))
         } catch {
             throw ToolError(
                 .failed,

@@ -12,7 +12,10 @@ struct Rules: ParsableCommand {
 
 /// Which files, and whether what is gone from them goes.
 struct RuleFileOptions: ParsableArguments {
-    @Argument(help: "YAML files with rules.")
+    @Argument(
+        help: "YAML files with rules; - reads standard input.",
+        completion: .file(extensions: ["yaml", "yml"])
+    )
     var files: [String]
 
     @Flag(help: "Drop rules of the same apps that once came from files and are gone from these.")
@@ -24,7 +27,7 @@ extension Rules {
     struct Plan: ParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Check rules and show what applying would change.")
 
-        @OptionGroup var options: GlobalOptions
+        @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
         @OptionGroup var files: RuleFileOptions
 
         func run() throws {
@@ -41,7 +44,7 @@ extension Rules {
             discussion: "A daemon checks each new version within a second; until then the version in force stays."
         )
 
-        @OptionGroup var options: GlobalOptions
+        @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
         @OptionGroup var files: RuleFileOptions
 
         func run() throws {
@@ -56,7 +59,7 @@ extension Rules {
     struct List: ParsableCommand {
         static let configuration = CommandConfiguration(abstract: "List rules, each with its newest version.")
 
-        @OptionGroup var options: GlobalOptions
+        @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
 
         @Option(help: "Of this app only.")
         var app: String?

@@ -1,4 +1,5 @@
 import ArgumentParser
+import FanfareService
 import Foundation
 import PushSandbox
 import UnixSignals
@@ -7,10 +8,15 @@ import UnixSignals
 struct SandboxCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sandbox",
-        abstract: "Simulate the push providers on loopback."
+        abstract: "Simulate the push providers on loopback.",
+        discussion: """
+            Prints a line of JSON with ports and files once it is ready. Its control port speaks plain HTTP on loopback: \
+            GET /received, GET /counts, GET, POST and DELETE /faults, POST /subscriptions. Bodies are sent as JSON:
+            curl -H 'Content-Type: application/json' -d '[{"do": "goaway"}]' http://127.0.0.1:PORT/faults
+            """
     )
 
-    @OptionGroup var options: GlobalOptions
+    @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
 
     @Option(help: "The folder for keys, certificates and what was received.")
     var dir: String
@@ -66,7 +72,13 @@ struct SandboxCommand: AsyncParsableCommand {
         do {
             return Array(try Data(contentsOf: URL(fileURLWithPath: path)))
         } catch {
-            throw ValidationError("--faults: \(path) cannot be read: \(error.localizedDescription)")
+            let isMissing = !FileManager.default.fileExists(atPath: path)
+            throw ToolError(
+                .usage,
+                "--faults: \(isMissing ? "there is no such file" : error.localizedDescription)",
+                at: path,
+                hint: #"Name a JSON file with a list of faults, such as [{"do": "goaway"}]."#
+            )
         }
     }
 
@@ -76,5 +88,18 @@ struct SandboxCommand: AsyncParsableCommand {
             throw ValidationError("'\(name)' is none of \(known)")
         }
         return provider
+    }
+}
+
+extension ToolError {
+    /// Takes over why a sandbox does not start.
+    init(_ error: SandboxError) {
+        let kind: Kind =
+            switch error.code {
+            case .invalidOption, .malformedFaults: .usage
+            case .listen: .unavailable
+            case .folder, .noLedger: .failed
+            }
+        self.init(kind, error.description)
     }
 }

@@ -10,12 +10,13 @@ struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Run the daemon.",
         discussion: """
-            TERM drains for at most 25 s; INT or a second TERM stops at once. HUP reads the configuration again.
+            TERM drains for at most 25 s; INT or a second TERM stops at once, with exit code 130 or 143. HUP reads the \
+            configuration again.
             --json is short for --log-format json.
             """
     )
 
-    @OptionGroup var options: GlobalOptions
+    @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
 
     @Option(help: "How long an unreachable database is waited for at the start.")
     var waitForDatabase = TimeSpan(seconds: 30)
@@ -23,6 +24,8 @@ struct Serve: AsyncParsableCommand {
     func run() async throws {
         var options = options
         if options.json { options.logFormat = "json" }
+        // A reload reads this one again, whatever appears in a place that is looked at before it.
+        options.config = options.file
         let configuration = try options.load()
         let output = LogOutput(configuration.log)
         defer { output.close() }
@@ -43,10 +46,10 @@ struct Serve: AsyncParsableCommand {
         try await run.checkDatabase(patience: .seconds(waitForDatabase.seconds))
         let signals = await UnixSignalsSequence(trapping: ServiceGroup.daemonSignals)
         withExtendedLifetime(reloads) {}
-        _ = try await run.run(signals: signals) {
+        _ = try await run.run(signals: signals) { signal in
             output.close(timeout: .seconds(1))
             // No exit handlers: the services' threads are still running.
-            _exit(1)
+            _exit(ExitStatus.stopped(by: signal))
         }
     }
 }

@@ -8,7 +8,7 @@ struct Migrate: ParsableCommand {
         abstract: "Load or upgrade the schema; a database that nobody adopted yet is adopted."
     )
 
-    @OptionGroup var options: GlobalOptions
+    @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
 
     @Flag(help: "Only say what would be done.")
     var dryRun = false
@@ -28,7 +28,7 @@ struct Adopt: ParsableCommand {
         discussion: "Stop the daemons of the database that this one is a copy of first: both would send."
     )
 
-    @OptionGroup var options: GlobalOptions
+    @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
 
     @Flag(help: "Only say what would change.")
     var dryRun = false
@@ -46,7 +46,7 @@ struct Adopt: ParsableCommand {
 struct Version: ParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Print the version.")
 
-    @OptionGroup var options: GlobalOptions
+    @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
 
     func run() throws {
         let schema = Daemon.schemaVersions

@@ -13,10 +13,33 @@ struct Status: ParsableCommand {
             """
     )
 
-    @OptionGroup var options: GlobalOptions
+    @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
+
+    @Flag(help: "Show it again every two seconds, until Ctrl-C.")
+    var watch = false
+
+    /// As often as a look at it may tell something new: heartbeats come every five seconds.
+    private static let pause = 2.0
 
     func run() throws {
         let configuration = try options.load()
+        guard watch else { return try show(configuration) }
+        let style = options.style
+        while true {
+            // Home, then clear what is below: a cleared screen would flicker.
+            if style.obeysEscapes && !options.json { try options.write("\u{1B}[H\u{1B}[J", end: "") }
+            do {
+                try show(configuration)
+            } catch let error as ToolError where error.kind == .unavailable {
+                // An outage is what one may watch for.
+                try options.write(error.description)
+            }
+            if !style.obeysEscapes && !options.json { try options.write("") }
+            Thread.sleep(forTimeInterval: Self.pause)
+        }
+    }
+
+    private func show(_ configuration: Configuration) throws {
         let report = try ToolDatabase(configuration, environment: options.environment).status()
         let now = Int64(Date().timeIntervalSince1970)
         let credentials = configuration.credentialExpiries(environment: options.environment, now: now)

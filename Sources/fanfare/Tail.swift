@@ -13,10 +13,28 @@ struct Tail: ParsableCommand {
     /// Short enough to feel live, long enough to cost the database nothing to speak of.
     private static let pause = 0.5
 
-    @OptionGroup var options: GlobalOptions
+    @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
 
     @Option(help: "Only this event, by its id, or only events of this type.")
     var event: String?
+
+    @Option(help: "Only what happens to devices of this user.")
+    var user: String?
+
+    @Option(help: "Only pushes of this app.")
+    var app: String?
+
+    @Option(help: "Only pushes of this rule, by its name.")
+    var rule: String?
+
+    @Option(help: "Only this outcome of a push, or fate of an event, such as accepted, rejected or unmatched.")
+    var outcome: String?
+
+    @Flag(
+        help:
+            "Only what did not get there and should have: retrying, gone, rejected, refused, expired, exhausted, unknown."
+    )
+    var failed = false
 
     @Option(help: "Begin there: 10m, or a time such as 2026-11-21T13:00:00Z; otherwise now.")
     var since: String?
@@ -24,27 +42,41 @@ struct Tail: ParsableCommand {
     @Flag(inversion: .prefixedNo, help: "Whether to go on after what is there.")
     var follow = true
 
+    func validate() throws {
+        guard outcome == nil || !failed else { throw ValidationError("--outcome and --failed exclude each other.") }
+        if let outcome, !LogTail.Filter.words.contains(outcome) {
+            let near = NearestName.suggestion(for: outcome, among: LogTail.Filter.words).map { "; did you mean \($0)?" }
+            let known = LogTail.Filter.words.joined(separator: ", ")
+            throw ValidationError("--outcome: '\(outcome)' is none\(near ?? "; there are \(known)")")
+        }
+    }
+
     func run() throws {
-        var filter = LogTail.Filter()
-        filter.eventID = event.flatMap { Int64($0) }
-        filter.eventType = filter.eventID == nil ? event : nil
-        filter.since = since.map { Since($0) }
         let tail = try options.database().tail(filter)
-        let isTerminal = isatty(STDOUT_FILENO) == 1
-        let isColoured = isTerminal && (options.environment["NO_COLOR"] ?? "").isEmpty
+        let style = options.style
         while true {
-            let lines = try tail.next()
-            let text = lines.map { line in
-                isTerminal && !options.json
-                    ? line.text(colour: isColoured) : String(decoding: line.json.encoded, as: UTF8.self)
+            let text = try tail.next().map { line in
+                style.isTerminal && !options.json
+                    ? line.text(colour: style.isColoured) : String(decoding: line.json.encoded, as: UTF8.self)
             }
             if !text.isEmpty {
-                // Not print: a pipe would get lines only when its buffer is full.
-                try FileHandle.standardOutput.write(contentsOf: Data((text.joined(separator: "\n") + "\n").utf8))
+                try options.write(text.joined(separator: "\n"))
                 continue
             }
             guard follow else { return }
             Thread.sleep(forTimeInterval: Self.pause)
         }
+    }
+
+    private var filter: LogTail.Filter {
+        var filter = LogTail.Filter()
+        filter.eventID = event.flatMap { Int64($0) }
+        filter.eventType = filter.eventID == nil ? event : nil
+        filter.user = user
+        filter.app = app
+        filter.rule = rule
+        filter.outcomes = failed ? LogTail.Filter.failures : outcome.map { [$0] }
+        filter.since = since.map { Since($0) }
+        return filter
     }
 }

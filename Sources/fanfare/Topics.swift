@@ -15,7 +15,7 @@ struct Topics: ParsableCommand {
 
     /// Which devices.
     struct Selection: ParsableArguments {
-        @OptionGroup var options: GlobalOptions
+        @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
 
         @Argument(help: "FCM's topic.")
         var topic: String

@@ -13,7 +13,7 @@ struct VAPIDKeys: ParsableCommand {
             """
     )
 
-    @OptionGroup var options: GlobalOptions
+    @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
 
     @Option(
         help: "A new file for the private key (PEM, mode 600); without it the key is printed.",

@@ -25,9 +25,8 @@ extension Configuration {
         do {
             yaml = try String(contentsOfFile: absolute, encoding: .utf8)
         } catch {
-            throw ConfigurationError([
-                .init(origin: .file(file, nil), key: "", reason: Self.reason(unreadable: absolute))
-            ])
+            let (reason, mend) = Self.problem(ofUnreadable: absolute)
+            throw ConfigurationError([.init(origin: .file(file, nil), key: "", reason: reason)], mend: mend)
         }
         let directory = (absolute as NSString).deletingLastPathComponent
         return try parse(yaml, named: file, directory: directory, environment: environment, flags: flags)
@@ -56,6 +55,8 @@ extension Configuration {
         reader.read(flags: flags)
 
         var configuration = Configuration()
+        configuration.file = yaml == nil ? nil : name
+        configuration.databaseOrigin = reader.settings[["database", "url"]]?.origin ?? .absent
         let place = ConfigurationPlace(directory: directory, environment: environment)
         for (path, setting) in reader.settings {
             guard let key = ConfigurationSchema.key(at: path) else { continue }
@@ -95,17 +96,24 @@ extension Configuration {
             }
         }
         if reader.settings[["database", "url"]] == nil {
+            let place =
+                file ?? "a configuration file (none was named, and neither \(ConfigurationFile.places[0]) nor "
+                + "\(ConfigurationFile.places[1]) is there)"
             reader.report(
                 .absent,
                 "database.url",
-                "is required; set it in \(file ?? "a configuration file"), by DATABASE_URL or by --database-url"
+                "is required; set it in \(place), by DATABASE_URL or by --database-url"
             )
         }
     }
 
-    private static func reason(unreadable path: String) -> String {
-        guard FileManager.default.fileExists(atPath: path) else { return "there is no such file" }
-        guard FileManager.default.isReadableFile(atPath: path) else { return "may not be read by this user" }
-        return "cannot be read as a UTF-8 text file"
+    private static func problem(ofUnreadable path: String) -> (reason: String, mend: String) {
+        switch UnreadableFile(path) {
+        case .missing: ("there is no such file", ConfigurationFile.mend)
+        case .folder: ("is a folder", "Name the file in it.")
+        case .forbidden:
+            ("may not be read by this user", "Give the user that runs fanfare read permission; it holds no secret.")
+        case .other: ("cannot be read as a UTF-8 text file", "Save it as UTF-8.")
+        }
     }
 }

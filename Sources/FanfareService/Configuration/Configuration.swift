@@ -22,8 +22,17 @@ public struct Configuration: Equatable, Sendable {
     public var retention = Retention()
     /// What is logged and how.
     public var log = Log()
+    /// The file that was read, as it was named; nil if there was none.
+    public internal(set) var file: String?
+    /// Where `database.url` was set.
+    public internal(set) var databaseOrigin = ConfigurationOrigin.absent
 
     init() {}
+
+    /// The database for messages: without a password, and who named it.
+    public var databasePlace: String {
+        [database.url.description, databaseOrigin.description].filter { !$0.isEmpty }.joined(separator: ", from ")
+    }
 
     /// Where the database is and how it is used.
     public struct Database: Equatable, Sendable {

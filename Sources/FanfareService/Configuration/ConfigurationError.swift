@@ -2,9 +2,12 @@
 public struct ConfigurationError: Error, Equatable, Sendable, CustomStringConvertible {
     /// At least one problem.
     public let problems: [ConfigurationProblem]
+    /// What to do about all of them, beside what each says itself.
+    public let mend: String
 
-    init(_ problems: [ConfigurationProblem]) {
+    init(_ problems: [ConfigurationProblem], mend: String = "README, “Configuration”, lists every key.") {
         self.problems = problems.sorted { $0.origin < $1.origin }
+        self.mend = mend
     }
 
     /// One line per problem; holds no secret.

@@ -21,10 +21,12 @@ struct PasswordFile: Sendable {
     ///   may read it.
     func password(at path: String, for key: String) throws(ConfigurationError) -> String {
         let bytes = try bytes(at: path, for: key)
-        guard var text = String(validating: bytes, as: UTF8.self) else { throw refusal(path, key, "is not UTF-8") }
+        guard var text = String(validating: bytes, as: UTF8.self) else {
+            throw refusal(path, key, "is not UTF-8", Self.content)
+        }
         if text.last?.isNewline == true { text.removeLast() }
         guard !text.isEmpty, !text.contains(where: \.isNewline), !text.contains("\0") else {
-            throw refusal(path, key, "must hold one line with the password and nothing else")
+            throw refusal(path, key, "must hold one line with the password and nothing else", Self.content)
         }
         return text
     }
@@ -35,28 +37,34 @@ struct PasswordFile: Sendable {
             let attributes = try FileManager.default.attributesOfItem(atPath: real)
             let permissions = (attributes[.posixPermissions] as? NSNumber)?.intValue ?? 0o777
             guard attributes[.type] as? FileAttributeType == .typeRegular else {
-                throw refusal(path, key, "is not a regular file")
+                throw refusal(path, key, "is not a regular file", Self.content)
             }
             guard permissions & 0o007 == 0 || guarded.contains(where: { real.hasPrefix($0 + "/") }) else {
                 let mode = String(permissions, radix: 8)
-                throw refusal(path, key, "may be read by everybody (mode \(mode)); run: chmod o= \(path)")
+                throw refusal(path, key, "may be read by everybody (mode \(mode))", "Run: chmod o= \(path)")
             }
             guard let size = (attributes[.size] as? NSNumber)?.intValue, size <= 1 << 20 else {
-                throw refusal(path, key, "is larger than 1 MiB")
+                throw refusal(path, key, "is larger than 1 MiB", Self.content)
             }
             let data = try Data(contentsOf: URL(fileURLWithPath: real))
-            guard !data.isEmpty else { throw refusal(path, key, "is empty") }
+            guard !data.isEmpty else { throw refusal(path, key, "is empty", Self.content) }
             return Array(data)
         } catch let error as ConfigurationError {
             throw error
         } catch {
-            let missing = !FileManager.default.fileExists(atPath: real)
-            throw refusal(path, key, missing ? "there is no such file" : "may not be read by this user")
+            guard FileManager.default.fileExists(atPath: real) else {
+                let mend = "Check the path; a relative one starts at the configuration file."
+                throw refusal(path, key, "there is no such file", mend)
+            }
+            let mend = "Give the user that runs fanfare read permission."
+            throw refusal(path, key, "may not be read by this user", mend)
         }
     }
 
-    private func refusal(_ path: String, _ key: String, _ reason: String) -> ConfigurationError {
-        ConfigurationError([ConfigurationProblem(origin: .file(path, nil), key: key, reason: reason)])
+    private static let content = "Name the file that holds the password, and nothing else."
+
+    private func refusal(_ path: String, _ key: String, _ reason: String, _ mend: String) -> ConfigurationError {
+        ConfigurationError([ConfigurationProblem(origin: .file(path, nil), key: key, reason: reason)], mend: mend)
     }
 
     private static func resolved(_ path: String) -> String {

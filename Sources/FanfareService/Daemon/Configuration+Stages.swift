@@ -16,7 +16,7 @@ extension Configuration {
         do throws(ConfigurationError) {
             _ = try read()
         } catch {
-            throw DaemonError(.configuration, "\(error)", hint: "")
+            throw DaemonError(.configuration, "\(error)", hint: error.mend)
         }
         options.password = { () throws(PostgresError) -> String in
             do throws(ConfigurationError) {

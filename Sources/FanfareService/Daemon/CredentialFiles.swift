@@ -13,7 +13,7 @@ struct CredentialFiles: Sendable {
 
     /// Reads an APNs signing key.
     func signingKey(_ apns: Configuration.APNS, app: String) throws(DaemonError) -> SigningKey {
-        try read("apps.\(app).apns.key_file", hint: "Apple's developer site makes the .p8 file.") {
+        try read("apps.\(app).apns.key_file", from: "Apple's developer site makes the .p8 file.") {
             () throws(KeyError) in
             try SigningKey.load(pemFile: apns.keyFile, expecting: .es256, guardedFolders: guardedFolders)
         }
@@ -38,8 +38,8 @@ struct CredentialFiles: Sendable {
         now: Int64
     ) throws(DaemonError) -> APNsCertificate? {
         guard let file = apns.certificateFile else { return nil }
-        let hint = "Export certificate and key together, as .p12 or .pem, valid and for the app's bundle id."
-        return try read("apps.\(app).apns.certificate_file", hint: hint) { () throws(KeyError) in
+        let origin = "Export certificate and key together, as .p12 or .pem, valid and for the app's bundle id."
+        return try read("apps.\(app).apns.certificate_file", from: origin) { () throws(KeyError) in
             let certificate = try APNsCertificate.load(
                 file: file,
                 passwordFile: apns.certificatePasswordFile,
@@ -58,29 +58,36 @@ struct CredentialFiles: Sendable {
 
     /// Reads a service account.
     func serviceAccount(_ fcm: Configuration.FCM, app: String) throws(DaemonError) -> ServiceAccount {
-        let hint = "The Firebase console makes it: project settings, service accounts, new private key."
-        return try read("apps.\(app).fcm.service_account_file", hint: hint) { () throws(KeyError) in
+        let origin = "The Firebase console makes it: project settings, service accounts, new private key."
+        return try read("apps.\(app).fcm.service_account_file", from: origin) { () throws(KeyError) in
             try ServiceAccount.load(jsonFile: fcm.serviceAccountFile, guardedFolders: guardedFolders)
         }
     }
 
     /// Reads a VAPID key.
     func vapidKey(_ webPush: Configuration.WebPush, app: String) throws(DaemonError) -> VAPIDKey {
-        let hint = "`fanfare vapid-keys` makes one; browsers that subscribed with another key must subscribe again."
-        return try read("apps.\(app).webpush.vapid_key_file", hint: hint) { () throws(KeyError) in
+        let origin = "`fanfare vapid-keys` makes one; browsers that subscribed with another key must subscribe again."
+        return try read("apps.\(app).webpush.vapid_key_file", from: origin) { () throws(KeyError) in
             try VAPIDKey.load(pemFile: webPush.vapidKeyFile, guardedFolders: guardedFolders)
         }
     }
 
+    /// Reads a file; where another one is needed, `origin` says where such a file comes from.
     private func read<Value>(
         _ key: String,
-        hint: String,
+        from origin: String,
         _ body: () throws(KeyError) -> Value
     ) throws(DaemonError) -> Value {
         do throws(KeyError) {
             return try body()
         } catch {
-            throw DaemonError(.configuration, "\(key): \(error)", hint: hint)
+            let mend = error.reason.mend
+            let hint = mend.prefix(1).uppercased() + mend.dropFirst() + "."
+            throw DaemonError(
+                .configuration,
+                "\(key): \(error.source): \(error.reason.problem)",
+                hint: error.reason.needsAnotherFile ? "\(hint) \(origin)" : hint
+            )
         }
     }
 }

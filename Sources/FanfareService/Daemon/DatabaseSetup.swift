@@ -3,6 +3,7 @@ internal import PostgresClient
 /// What is done to a database before a daemon can work on it.
 public struct DatabaseSetup: Sendable {
     private let options: PostgresOptions
+    private let place: String
     private let installation: String?
 
     /// Takes the place from a configuration.
@@ -10,19 +11,20 @@ public struct DatabaseSetup: Sendable {
     /// - Parameters:
     ///   - configuration: checked values.
     ///   - environment: variables of the process, for `CREDENTIALS_DIRECTORY`.
-    /// - Throws: ``DaemonError`` for a password file that cannot be read.
+    /// - Throws: ``ToolError`` for a password file that cannot be read.
     public init(
         _ configuration: Configuration,
         environment: [String: String]
-    ) throws(DaemonError) {
-        options = try configuration.postgresOptions(environment: environment)
+    ) throws(ToolError) {
+        let database = try ToolDatabase(configuration, environment: environment)
+        (options, place) = (database.options, database.place)
         installation = configuration.installation
     }
 
     /// Loads the schema, again where it is there already; a database that nobody adopted yet is adopted.
     ///
-    /// - Throws: ``DaemonError``, naming a missing privilege.
-    public func migrate() throws(DaemonError) {
+    /// - Throws: ``ToolError``, naming a missing privilege.
+    public func migrate() throws(ToolError) {
         try run { connection throws(PostgresError) in
             try connection.execute(Schema.sql)
             let adopted = try connection.query("SELECT FROM fanfare.installation")
@@ -32,25 +34,42 @@ public struct DatabaseSetup: Sendable {
 
     /// Makes this database the one that the configured installation sends from.
     ///
-    /// - Throws: ``DaemonError``.
-    public func adopt() throws(DaemonError) {
+    /// - Throws: ``ToolError``.
+    public func adopt() throws(ToolError) {
         try run { connection throws(PostgresError) in
             _ = try connection.query("SELECT fanfare.adopt($1)", installation)
         }
     }
 
-    private func run(_ work: (PostgresConnection) throws(PostgresError) -> Void) throws(DaemonError) {
+    private func run(_ work: (PostgresConnection) throws(PostgresError) -> Void) throws(ToolError) {
         do throws(PostgresError) {
             let connection = try PostgresConnection.open(options)
             defer { connection.close() }
             try work(connection)
         } catch {
-            guard error.sqlState == "42501" else { throw DaemonError(databaseError: error) }
-            throw DaemonError(
+            throw refusal(error)
+        }
+    }
+
+    private func refusal(_ error: PostgresError) -> ToolError {
+        switch error.sqlState {
+        case "42501":
+            ToolError(
                 .configuration,
-                "\(error)",
+                error.message,
+                at: place,
                 hint: "Run it as a superuser, or as a role with CREATEROLE and CREATE on the database."
             )
+        // The schema is newer than this program.
+        case "55000": ToolError(.configuration, error.message, at: place, hint: error.hint ?? "")
+        case "55P03":
+            ToolError(
+                .failed,
+                "other sessions use what has to be changed: \(error.message)",
+                at: place,
+                hint: "Nothing was changed. Run it again, perhaps when less is going on."
+            )
+        default: ToolError(error, at: place)
         }
     }
 }

@@ -11,17 +11,34 @@ public struct RulesFile: Sendable {
 
     /// Reads a file.
     ///
-    /// - Parameter path: of the file.
+    /// - Parameter path: of the file; `-` for standard input.
     /// - Returns: its rules; whether they make sense is for the rule checker.
     /// - Throws: all problems of the file at once, each with its line.
     public static func load(_ path: String) throws(RulesFileError) -> RulesFile {
+        let isInput = path == StandardInput.argument
+        let name = isInput ? StandardInput.name : path
         let data: Data
         do {
-            data = try Data(contentsOf: URL(fileURLWithPath: path))
+            data =
+                isInput
+                ? try FileHandle.standardInput.readToEnd() ?? Data()
+                : try Data(contentsOf: URL(fileURLWithPath: path))
         } catch {
-            let missing = !FileManager.default.fileExists(atPath: path)
-            throw RulesFileError(path, missing ? "there is no such file" : "cannot be read")
+            throw RulesFileError(name, reason(unreadable: path))
         }
+        return try decode(data, named: name)
+    }
+
+    private static func reason(unreadable path: String) -> String {
+        switch UnreadableFile(path) {
+        case .missing: "there is no such file"
+        case .folder: "is a folder; name the files in it"
+        case .forbidden: "may not be read by this user"
+        case .other: "cannot be read"
+        }
+    }
+
+    private static func decode(_ data: Data, named path: String) throws(RulesFileError) -> RulesFile {
         guard data.count <= sizeLimit else { throw RulesFileError(path, "is larger than \(sizeLimit >> 20) MiB") }
         guard let text = String(validating: data, as: UTF8.self) else { throw RulesFileError(path, "is not UTF-8") }
         return try RulesFile(yaml: text, named: path)

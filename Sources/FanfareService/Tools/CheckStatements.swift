@@ -80,8 +80,13 @@ struct AppUse: PostgresStatement {
     static let name = "app_use"
     static let sql = """
         SELECT a.name,
-            EXISTS (SELECT FROM fanfare.devices AS d WHERE d.app_id = a.id AND d.disabled_at IS NULL),
-            EXISTS (SELECT FROM fanfare.rules AS r WHERE r.app_id = a.id AND r.dropped_at IS NULL)
+            ARRAY(
+                SELECT DISTINCT t.platform FROM fanfare.targets AS t WHERE t.app_id = a.id AND EXISTS (
+                    SELECT FROM fanfare.devices AS d
+                    WHERE d.app_id = a.id AND d.platform = t.platform AND d.disabled_reason IS DISTINCT FROM 'reassigned'
+                        AND d.disabled_at IS NULL)
+                ORDER BY 1),
+            ARRAY(SELECT r.name FROM fanfare.rules AS r WHERE r.app_id = a.id AND r.dropped_at IS NULL ORDER BY r.name)
         FROM fanfare.apps AS a
         ORDER BY a.name
         """
@@ -89,13 +94,12 @@ struct AppUse: PostgresStatement {
     /// One app.
     struct Use {
         let name: String
-        let hasDevices: Bool
-        let hasRules: Bool
-
-        var hasUse: Bool { hasDevices || hasRules }
+        /// Platforms with at least one device that is enabled.
+        let platforms: [String]
+        let rules: [String]
     }
 
     static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Use {
-        Use(name: try row.string(0), hasDevices: try row.bool(1), hasRules: try row.bool(2))
+        Use(name: try row.string(0), platforms: try row.strings(1), rules: try row.strings(2))
     }
 }

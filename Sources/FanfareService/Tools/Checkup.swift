@@ -20,7 +20,7 @@ public struct Checkup: Sendable {
     /// - Parameter error: what is wrong with it.
     /// - Returns: the only item there is then.
     public static func unreadable(_ error: ConfigurationError) -> CheckItem {
-        CheckItem(.fail, "configuration", error.description, advice: "README lists every key.")
+        CheckItem(.fail, "configuration", error.description, advice: error.mend)
     }
 
     /// Looks at configuration, key files and database.
@@ -35,7 +35,8 @@ public struct Checkup: Sendable {
     }
 
     private var configurationItems: [CheckItem] {
-        var items = [CheckItem(.ok, "configuration", Self.count(of: configuration.apps))]
+        let source = configuration.file.map { "from \($0)" } ?? "no file: all of it from the environment and flags"
+        var items = [CheckItem(.ok, "configuration", "\(Self.count(of: configuration.apps)), \(source)")]
         if let proxy = configuration.send.proxy {
             let detail = "\(proxy) carries what goes to APNs and FCM, over libcurl whatever send.transport says"
             items.append(CheckItem(.ok, "proxy", detail))

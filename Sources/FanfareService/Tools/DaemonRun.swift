@@ -37,6 +37,7 @@ public struct DaemonRun: Sendable {
         self.output = output
         self.logger = logger
         self.notifier = notifier
+        logger.notice("starting", metadata: .init([.version: "\(version)", .file: "\(configuration.file ?? "none")"]))
         do throws(DaemonError) {
             daemon = try Daemon(
                 configuration: configuration,
@@ -65,13 +66,12 @@ public struct DaemonRun: Sendable {
     /// - Throws: ``ToolError``, or `CancellationError`.
     public func checkDatabase(patience: Duration) async throws {
         let deadline = ContinuousClock.now + patience
-        let pause = Duration.seconds(1)
         while true {
             do throws(DaemonError) {
                 return try daemon.checkDatabase()
             } catch {
-                guard error.kind == .unavailable, ContinuousClock.now + pause < deadline else {
-                    throw ToolError(daemon: error, at: configuration.database.url.description)
+                guard error.kind == .unavailable, let pause = Self.pause(left: deadline - .now) else {
+                    throw ToolError(daemon: error, at: configuration.databasePlace)
                 }
                 logger.warning(
                     "database not reachable yet",
@@ -82,17 +82,25 @@ public struct DaemonRun: Sendable {
         }
     }
 
+    /// How long to wait before the database is tried again; the last try is at the end of the patience.
+    ///
+    /// - Parameter left: of the patience.
+    /// - Returns: at most a second; nil if it is over.
+    static func pause(left: Duration) -> Duration? {
+        left > .zero ? min(left, .seconds(1)) : nil
+    }
+
     /// Runs the services until they end.
     ///
     /// - Parameters:
     ///   - signals: what arrives; a `UnixSignalsSequence(trapping: ServiceGroup.daemonSignals)`.
-    ///   - abandon: ends the process; called when a signal demands to stop at once, and when draining takes longer than
-    ///     ``drainLimit``. What was in flight is then unrecorded and may be sent again.
+    ///   - abandon: ends the process; called when a signal demands to stop at once, and, with nil, when draining takes longer
+    ///     than ``drainLimit``. What was in flight is then unrecorded and may be sent again.
     /// - Returns: how the run ended.
     /// - Throws: what a service throws.
     public func run(
         signals: some AsyncSequence<UnixSignal, Never> & Sendable,
-        abandon: @escaping @Sendable () -> Void
+        abandon: @escaping @Sendable (UnixSignal?) -> Void
     ) async throws -> ServiceGroup.Ending {
         let group = ServiceGroup(
             configuration: .init(services: daemon.services.map { .init(service: $0) }, logger: logger)

@@ -131,14 +131,7 @@ struct DatabaseCheckup {
     private func appItems() throws(PostgresError) -> [CheckItem] {
         let stored = try connection.run(AppUse())
         let names = Set(stored.map(\.name))
-        let unable = stored.filter { configuration.apps[$0.name] == nil && $0.hasUse }.map { app in
-            CheckItem(
-                .warn,
-                "app \(app.name)",
-                "has \(app.hasDevices ? "devices" : "rules") in the database, and no credentials",
-                advice: "Add apps.\(app.name) to the configuration, unless another daemon sends for it."
-            )
-        }
+        let unable = stored.compactMap { AppNeeds($0, configuration.apps[$0.name]).item }
         let unused = configuration.apps.keys.sorted().filter { !names.contains($0) }.map { name in
             CheckItem(
                 .warn,

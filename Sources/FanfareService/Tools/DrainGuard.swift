@@ -5,8 +5,8 @@ internal import UnixSignals
 struct DrainGuard: Sendable {
     let limit: Duration
     let logger: Logger
-    /// Ends the process.
-    let abandon: @Sendable () -> Void
+    /// Ends the process, because of a signal or, with nil, because its time is over.
+    let abandon: @Sendable (UnixSignal?) -> Void
 
     /// Passes signals on, and ends the process where they, or time, demand it.
     ///
@@ -25,7 +25,7 @@ struct DrainGuard: Sendable {
                 case .drain: timers.addTask { await abandonAtLimit() }
                 case .stopAtOnce:
                     logger.warning("stopped at once; what was in flight may be sent again")
-                    abandon()
+                    abandon(signal)
                 case .reload:
                     // Whether reloads follow each other is the group's own machine's business.
                     _ = machine.reloadFinished()
@@ -44,6 +44,6 @@ struct DrainGuard: Sendable {
             return
         }
         logger.error("draining took too long; what was in flight may be sent again")
-        abandon()
+        abandon(nil)
     }
 }

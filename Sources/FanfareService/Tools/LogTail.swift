@@ -7,19 +7,6 @@ internal import PostgresClient
 /// would cost every batch something, for a command that is seldom run. Nothing is notified. A row is missed if its
 /// transaction stays open while more than ``slack`` pages are filled behind it. Used by one thread.
 public final class LogTail {
-    /// Which events to follow.
-    public struct Filter: Sendable {
-        /// Of this event only.
-        public var eventID: Int64?
-        /// Of this type only.
-        public var eventType: String?
-        /// From then on; nil for now.
-        public var since: Since?
-
-        /// Makes a filter that lets everything pass.
-        public init() {}
-    }
-
     /// Pages that are read again each time, since sessions that append at once fill different pages.
     static let slack: Int64 = 64
 
@@ -52,8 +39,15 @@ public final class LogTail {
     public func next() throws(ToolError) -> [TailLine] {
         do throws(PostgresError) {
             var lines: [TailLine] = []
-            for partition in try connection.run(LogPartitions()) where partition.pages > 0 {
-                lines += try read(partition)
+            var isBehind = true
+            // What was read may all be filtered out; that is no reason to pause.
+            while lines.isEmpty && isBehind {
+                isBehind = false
+                for partition in try connection.run(LogPartitions()) where partition.pages > 0 {
+                    let part = try read(partition)
+                    lines += part.lines
+                    isBehind = isBehind || part.isBehind
+                }
             }
             return lines.sorted { ($0.at, $0.eventID) < ($1.at, $1.eventID) }
         } catch {
@@ -61,10 +55,13 @@ public final class LogTail {
         }
     }
 
-    private func read(_ partition: LogPartitions.Row) throws(PostgresError) -> [TailLine] {
-        guard let reader = TailReader.allCases.first(where: { partition.name.hasPrefix($0.rawValue) }) else {
-            return []
-        }
+    /// Reads on in a partition.
+    ///
+    /// - Returns: what passes the filter, and whether there is more than was read.
+    private func read(_ partition: LogPartitions.Row) throws(PostgresError) -> (lines: [TailLine], isBehind: Bool) {
+        guard let reader = TailReader.allCases.first(where: { partition.name.hasPrefix($0.rawValue) }),
+            reader != .events || !filter.hidesEvents
+        else { return ([], false) }
         var place = places[partition.name] ?? Place(page: firstPage(partition))
         // Retention empties partitions; then all that is in them is new.
         if partition.pages <= place.page { place = Place(page: 0, seen: place.seen) }
@@ -73,21 +70,18 @@ public final class LogTail {
         let seen = "{" + place.seen.keys.map(String.init).joined(separator: ",") + "}"
         let rows = try connection.query(
             reader.sql(partition: partition.name),
-            "(\(from),0)",
-            start.since,
-            filter.eventID.map { "\($0)" },
-            filter.eventType,
-            seen
+            binds: ["(\(from),0)", start.since, seen] + filter.binds(for: reader)
         ).rows
         for row in rows {
             guard let id = row[0].flatMap({ Int64($0) }), let page = row[1].flatMap({ Int64($0) }) else { continue }
             place.seen[id] = page
             place.page = max(place.page, page)
         }
-        // What the filter left out was read too.
-        if Set(rows.map { $0[0] }).count < reader.limit { place.page = max(place.page, partition.pages - 1) }
+        // What the filter left out was read too; of each batch that was read there is a row.
+        let isBehind = Set(rows.map { $0[0] }).count >= reader.limit
+        if !isBehind { place.page = max(place.page, partition.pages - 1) }
         places[partition.name] = place
-        return rows.compactMap(reader.line)
+        return (rows.compactMap(reader.line), isBehind)
     }
 
     /// Where to begin: at the front of the partitions whose days are asked for, near the end of the others, in which only

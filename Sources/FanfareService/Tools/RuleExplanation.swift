@@ -80,20 +80,32 @@ public struct RuleExplanation: Sendable {
 }
 
 extension RuleSet {
-    /// The rules of one name or app.
+    /// The rules of one name, app or event type.
     ///
     /// - Parameters:
     ///   - rule: the name; nil for all.
     ///   - app: the app; nil for all.
+    ///   - type: the event's type; nil for all.
     /// - Returns: at least one rule.
     /// - Throws: ``ToolError`` if there is none.
-    public func only(rule: String?, app: String?) throws(ToolError) -> RuleSet {
-        let found = entries.filter { (rule == nil || $0.id.name == rule) && (app == nil || $0.id.app == app) }
+    public func only(rule: String?, app: String?, type: String? = nil) throws(ToolError) -> RuleSet {
+        let found = entries.filter { entry in
+            (rule == nil || entry.id.name == rule) && (app == nil || entry.id.app == app)
+                && (type == nil || entry.compiled.definition.event == type)
+        }
         guard !found.isEmpty else {
             let known = entries.map { "\($0.id.app)/\($0.id.name)" }.joined(separator: ", ")
             throw ToolError(.failed, "there is no such rule", hint: known.isEmpty ? "" : "There are: \(known).")
         }
         return RuleSet(entries: found)
+    }
+
+    /// The rules that take an event.
+    ///
+    /// - Parameter judgements: of all of these rules, in their order.
+    /// - Returns: perhaps none.
+    public func matched(_ judgements: [RuleJudgement]) -> RuleSet {
+        RuleSet(entries: zip(entries, judgements).filter { $0.1.isMatched }.map(\.0))
     }
 
     /// Renders what every rule would send; nothing is sent, no database is asked.
@@ -112,15 +124,7 @@ extension RuleSet {
         let now = Clocks.wallSeconds
         return entries.flatMap { entry in
             let rule = entry.compiled
-            let context = RenderContext(
-                eventID: EventID(rawValue: 1),
-                eventType: rule.definition.event,
-                eventKey: example.key,
-                payload: payload,
-                expiration: rule.definition.ttl.map { now + $0.seconds },
-                now: now,
-                time: now
-            )
+            let context = rule.exampleContext(example, payload, now: now)
             let device = DeviceContext(deviceID: 1, userID: example.userID, locale: example.locale)
             let all = rule.definition.audience.platforms.map { platform in
                 let rendered = Result { () throws(RenderProblem) in
@@ -154,6 +158,19 @@ private struct ExplainedPush: Equatable {
 }
 
 extension CompiledRule {
+    /// What templates may name of an event that was never emitted.
+    func exampleContext(_ example: ExampleEvent, _ payload: JSONObject, now: Int64) -> RenderContext {
+        RenderContext(
+            eventID: EventID(rawValue: 1),
+            eventType: definition.event,
+            eventKey: example.key,
+            payload: payload,
+            expiration: definition.ttl.map { now + $0.seconds },
+            now: now,
+            time: now
+        )
+    }
+
     /// Renders for a device that is made up, or for the audience that the provider keeps.
     fileprivate func explain(
         _ context: RenderContext,

@@ -93,8 +93,21 @@ extension ToolDatabase {
     ///
     /// - Parameter configuration: names the installation.
     /// - Returns: the plan.
-    /// - Throws: ``ToolError``.
+    /// - Throws: ``ToolError``; of kind `configuration` for a schema that is newer than this program's.
     public func migrationPlan(_ configuration: Configuration) throws(ToolError) -> MigrationPlan {
+        let plan = try currentPlan(configuration)
+        if let from = plan.from, from > plan.to {
+            throw ToolError(
+                .configuration,
+                "this database has schema version \(from), and this program brings version \(plan.to)",
+                at: place,
+                hint: "Run `fanfare migrate` of the newest Fanfare; a schema never goes back."
+            )
+        }
+        return plan
+    }
+
+    private func currentPlan(_ configuration: Configuration) throws(ToolError) -> MigrationPlan {
         try run { connection throws(PostgresError) in
             let roles = try connection.run(MissingRoles()).first ?? []
             guard try connection.run(HasRelation(relation: "fanfare.schema_version")).first ?? false else {

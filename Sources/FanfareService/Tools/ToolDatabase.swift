@@ -20,7 +20,7 @@ public struct ToolDatabase: Sendable {
         } catch {
             throw ToolError(error)
         }
-        place = configuration.database.url.description
+        place = configuration.databasePlace
     }
 
     /// Opens a session, works, and closes it.

@@ -45,7 +45,7 @@ public struct ToolError: Error, Sendable, CustomStringConvertible {
         switch error {
         case let error as ToolError: self = error
         case let error as DaemonError: self.init(daemon: error)
-        case let error as ConfigurationError: self.init(.configuration, error.description)
+        case let error as ConfigurationError: self.init(.configuration, error.description, hint: error.mend)
         case let error as RulesFileError: self.init(.failed, error.description)
         // Its description is a dump.
         case let error as CocoaError: self.init(.failed, error.localizedDescription)

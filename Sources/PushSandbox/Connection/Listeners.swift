@@ -1,3 +1,4 @@
+import Foundation
 import NIOCore
 import NIOHTTP1
 import NIOHTTP2
@@ -107,7 +108,15 @@ struct Listeners {
         do {
             return try await bootstrap.bind(host: "127.0.0.1", port: port).get()
         } catch {
-            throw SandboxError(.listen, "cannot listen on 127.0.0.1:\(port): \(error); choose another port, or 0")
+            throw SandboxError(.listen, "cannot listen on 127.0.0.1:\(port): \(reason(error))")
+        }
+    }
+
+    private static func reason(_ error: any Error) -> String {
+        switch (error as? IOError)?.errnoCode {
+        case EADDRINUSE: "another program has this port; choose another one, or 0 for any that is free"
+        case EACCES: "this user may not open it; choose one from 1024 on, or 0 for any that is free"
+        default: "\(error)"
         }
     }
 

@@ -31,7 +31,7 @@ struct BenchOptions: ParsableArguments {
             guard allowDebug else {
                 throw ValidationError(
                     "this is a debug build, several times slower than what you would run; use "
-                        + "`swift build -c release`, or --allow-debug to see that the bench itself works"
+                        + "deploy/release.sh, or --allow-debug to see that the bench itself works"
                 )
             }
         #endif

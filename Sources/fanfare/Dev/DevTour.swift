@@ -32,7 +32,7 @@ struct DevTour: Sendable {
         let (again, second) = try await ship()
         console.line("  \(milliseconds(again, second)) for the next order, on open connections.")
         #if DEBUG
-            console.line("  (Built for debugging; build with -c release to see what it can do.)")
+            console.line("  (Built for debugging; deploy/release.sh builds one to see what it can do.)")
         #endif
         return second.map(\.n).max() ?? 0
     }

@@ -84,8 +84,8 @@ import Testing
         #expect {
             try untrusting.password(at: path, for: "database.password_file")
         } throws: {
-            "\($0)"
-                == "\(path): database.password_file: may be read by everybody (mode 644); run: chmod o= \(path)"
+            "\($0)" == "\(path): database.password_file: may be read by everybody (mode 644)"
+                && ($0 as? ConfigurationError)?.mend == "Run: chmod o= \(path)"
         }
         let trusting = PasswordFile(environment: ["CREDENTIALS_DIRECTORY": folder.path])
         #expect(try trusting.password(at: path, for: "database.password_file") == Self.marker)

@@ -289,6 +289,7 @@ struct StatementCatalog {
             HasAutovacuum(),
             SessionLimits(),
             AppUse(),
+            JudgeWhen(payload: #"{"total": 11}"#, when: "$.total > 10"),
         ]
     }
 

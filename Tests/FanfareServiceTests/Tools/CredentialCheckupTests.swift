@@ -62,7 +62,7 @@ import Testing
         let locked = try #require(items(certificate(password: false)).first)
         #expect(locked.level == .fail)
         #expect(locked.detail.hasPrefix("apps.shop.apns.certificate_file: "))
-        #expect(locked.detail.contains("set certificate_password_file"))
+        #expect(locked.advice.contains("set certificate_password_file"))
     }
 
     @Test func aWrongPasswordIsSaidAndAPEMFileNeedsNone() throws {
@@ -85,6 +85,26 @@ import Testing
         app.apns?.certificatePasswordFile = openssl.path("password")
         let opened = try #require(items(app).first)
         #expect(opened.level == .ok, "\(opened.detail)")
+    }
+
+    @Test func aKeyFileThatCannotBeUsedHasTheMendForThat() throws {
+        var apns = Configuration.APNS()
+        func advice(_ name: String) throws -> String {
+            apns.keyFile = openssl.path(name)
+            let item = try #require(items(Configuration.App(apns: apns)).first)
+            #expect(item.level == .fail && item.detail.hasPrefix("apps.shop.apns.key_file: \(apns.keyFile): "))
+            return item.advice
+        }
+        let origin = "Apple's developer site makes the .p8 file."
+        #expect(try advice("none.p8").hasPrefix("Check the path"))
+        try openssl.write("text.p8", "hello\n")
+        #expect(try advice("text.p8") == "Use the file as it was downloaded. \(origin)")
+        try openssl.makeKey("open.p8")
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: openssl.path("open.p8"))
+        #expect(try advice("open.p8") == "Run chmod 600 on it.", "another file would not help")
+        // A loop of links, since a test run by root may read whatever its mode is.
+        try FileManager.default.createSymbolicLink(atPath: openssl.path("loop"), withDestinationPath: "loop")
+        #expect(try advice("loop") == "Give the user that runs fanfare read permission.")
     }
 
     @Test func aServiceAccountNamesItsProject() throws {

@@ -7,13 +7,18 @@ import UnixSignals
 @testable import FanfareService
 
 @Suite struct DrainGuardTests {
-    /// Watches some signals until they end, and counts how often the process would have been ended.
-    private func abandons(_ sent: [UnixSignal], limit: Duration, endsAfterAbandon: Bool) async -> (Int, [UnixSignal]) {
+    /// Watches some signals until they end, and notes because of which the process would have been ended; nil for none.
+    private func abandons(
+        _ sent: [UnixSignal],
+        limit: Duration,
+        endsAfterAbandon: Bool
+    ) async -> ([UnixSignal?], [UnixSignal]) {
         let (signals, send) = AsyncStream.makeStream(of: UnixSignal.self)
         let (forwarded, forward) = AsyncStream.makeStream(of: UnixSignal.self)
-        let count = Locked(0)
+        let causes = Locked<[UnixSignal?]>([])
         let guardian = DrainGuard(limit: limit, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }) {
-            count.withLock { $0 += 1 }
+            cause in
+            causes.withLock { $0.append(cause) }
             if endsAfterAbandon { send.finish() }
         }
         for signal in sent { send.yield(signal) }
@@ -21,25 +26,34 @@ import UnixSignals
         await guardian.watch(signals, forwardingTo: forward)
         var heard: [UnixSignal] = []
         for await signal in forwarded { heard.append(signal) }
-        return (count.withLock { $0 }, heard)
+        return (causes.withLock { $0 }, heard)
     }
 
     @Test func drainingEndsAtItsLimit() async {
         let (abandons, heard) = await abandons([.sigterm], limit: .milliseconds(1), endsAfterAbandon: true)
-        #expect(abandons == 1)
+        #expect(abandons == [nil])
         #expect(heard == [.sigterm])
     }
 
     @Test(arguments: [[UnixSignal.sigint], [.sigterm, .sigterm], [.sighup, .sigterm, .sigint]])
     func whoInsistsIsObeyedAtOnce(signals: [UnixSignal]) async {
         let (abandons, heard) = await abandons(signals, limit: .seconds(3600), endsAfterAbandon: true)
-        #expect(abandons == 1)
+        #expect(abandons == [signals.last])
         #expect(heard == signals)
     }
 
     @Test func aDrainThatEndsInTimeIsLeftAlone() async {
         let (abandons, _) = await abandons([.sighup, .sigterm], limit: .seconds(3600), endsAfterAbandon: false)
-        #expect(abandons == 0)
+        #expect(abandons.isEmpty)
+    }
+}
+
+@Suite struct DatabasePatienceTests {
+    @Test func theLastTryIsAtTheEndOfThePatience() {
+        #expect(DaemonRun.pause(left: .seconds(30)) == .seconds(1))
+        #expect(DaemonRun.pause(left: .milliseconds(400)) == .milliseconds(400))
+        #expect(DaemonRun.pause(left: .zero) == nil)
+        #expect(DaemonRun.pause(left: .milliseconds(-1)) == nil)
     }
 }
 

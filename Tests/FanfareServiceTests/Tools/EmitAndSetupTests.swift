@@ -56,7 +56,7 @@ import Testing
     @Test func aPlanSaysWhatIsThereAndWhatComes() throws {
         let configuration = try toolConfiguration("installation: production")
         let plan = try ToolDatabase(configuration, environment: [:]).migrationPlan(configuration)
-        #expect(plan.from == 2 && plan.to == 2 && plan.adopts)
+        #expect(plan.from == Daemon.schemaVersions.upperBound && plan.to == plan.from && plan.adopts)
         #expect(plan.text(isDone: false).contains("would adopt the database as production"))
         try DatabaseSetup(configuration, environment: [:]).migrate()
         let again = try ToolDatabase(configuration, environment: [:]).migrationPlan(configuration)
@@ -72,6 +72,29 @@ import Testing
         let error = #expect(throws: ToolError.self) { try database.status() }
         #expect(error?.kind == .configuration)
         #expect(error?.hint == "Run `fanfare migrate`.")
+    }
+
+    @Test func aNewerSchemaIsLeftAloneAndNoOutage() throws {
+        try sql("UPDATE fanfare.schema_version SET version = 99")
+        let configuration = try toolConfiguration()
+        let database = try ToolDatabase(configuration, environment: [:])
+        let planned = #expect(throws: ToolError.self) { try database.migrationPlan(configuration) }
+        let loaded = #expect(throws: ToolError.self) { try DatabaseSetup(configuration, environment: [:]).migrate() }
+        for error in [planned, loaded] {
+            #expect(error?.exitCode == 78)
+            #expect(error?.reason.contains("schema version 99") == true)
+            #expect(error?.hint.contains("newest Fanfare") == true)
+        }
+        #expect(try sql("SELECT version FROM fanfare.schema_version") == ["99"])
+    }
+
+    @Test func whoMayNotMigrateIsToldWhatItTakes() throws {
+        try withRole(in: nil) { role in
+            let error = #expect(throws: ToolError.self) {
+                try DatabaseSetup(toolConfiguration(user: role), environment: [:]).migrate()
+            }
+            #expect(error?.exitCode == 78 && error?.hint.contains("CREATEROLE") == true)
+        }
     }
 
     @Test func adoptionShowsBothIdentities() throws {

@@ -121,14 +121,33 @@ import Testing
     @Test func appsAreComparedWithCredentials() throws {
         try sql("SELECT fanfare.adopt()")
         try sql("SELECT fanfare.register_device('shop', 'apns', 'aa01')")
+        for name in ["a", "b"] {
+            try sql("SELECT fanfare.put_rule(jsonb_build_object('app', 'shop', 'name', $1::text, 'event', 'e'))", name)
+        }
         let yaml = """
             apps: { store: { apns: { team_id: ABCDEFGHIJ, key_id: ABCDEFGHIJ, key_file: nowhere.p8, topic: com.example } } }
             """
         let items = try items(yaml)
-        #expect(item("app shop", in: items)?.detail == "has devices in the database, and no credentials")
+        #expect(
+            item("app shop", in: items)?.detail
+                == "has apns devices and 2 rules (a, b) in the database, and no credentials: nothing is sent for it"
+        )
         #expect(item("app store", in: items)?.detail == "has credentials, and neither devices nor rules")
         #expect(item("APNs key of store", in: items)?.level == .fail)
         #expect(item("APNs key of store", in: items)?.detail.contains("/etc/fanfare/nowhere.p8") == true)
+    }
+
+    @Test func platformsOfAnAppAreComparedWithItsCredentials() throws {
+        try sql("SELECT fanfare.adopt()")
+        try sql("SELECT fanfare.register_device('store', 'fcm', 'token')")
+        let yaml = """
+            apps: { store: { apns: { team_id: ABCDEFGHIJ, key_id: ABCDEFGHIJ, key_file: nowhere.p8, topic: com.example } } }
+            """
+        let found = try item("app store", in: items(yaml))
+        #expect(found?.level == .warn && found?.advice.hasPrefix("Add apps.store.fcm ") == true)
+        try sql("SELECT fanfare.unregister_device('store', 'fcm', 'token')")
+        try sql("SELECT fanfare.register_device('store', 'apns', 'aa')")
+        #expect(try item("app store", in: items(yaml)) == nil)
     }
 
     @Test func refusedRulesFailUnlessAnOlderVersionIsInForce() throws {

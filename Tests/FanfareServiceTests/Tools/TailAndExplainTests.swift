@@ -106,6 +106,54 @@ import Testing
         #expect(try toolDatabase().tail(later).next().isEmpty)
     }
 
+    /// The lines of everything so far that pass a filter, as texts of outcome or fate with the device, if any.
+    private func passing(_ change: (inout LogTail.Filter) -> Void) throws -> [String] {
+        var filter = LogTail.Filter()
+        filter.since = Since("1h")
+        change(&filter)
+        return try toolDatabase().tail(filter).next().map { line in
+            switch line.subject {
+            case .event(let fate, _, _): fate
+            case .push(let push): "\(push.outcome) \(push.deviceID)"
+            }
+        }.sorted()
+    }
+
+    @Test func linesAreFilteredByUserAppRuleAndOutcome() throws {
+        try sql(
+            "SELECT fanfare.register_device('shop', 'apns', 'aa01', 'ann'), fanfare.register_device('shop', 'apns', 'aa02', 'bob')"
+        )
+        try sql("SELECT fanfare.register_device('store', 'apns', 'aa03', 'ann')")
+        _ = try deliver("a")
+        _ = try deliver("b", outcomes: "\\x20", devices: "{2}")
+        #expect(try passing { _ in } == ["accepted 1", "gone 2", "planned", "planned", "retrying 2"])
+        #expect(try passing { $0.user = "ann" } == ["accepted 1"])
+        #expect(try passing { $0.user = "bob" } == ["gone 2", "retrying 2"])
+        #expect(try passing { $0.user = "nobody" }.isEmpty)
+        #expect(try passing { $0.app = "shop" }.count == 3)
+        #expect(try passing { $0.app = "store" }.isEmpty)
+        #expect(try passing { $0.rule = "r-b" } == ["retrying 2"])
+        #expect(try passing { $0.outcomes = ["planned"] } == ["planned", "planned"])
+        #expect(try passing { $0.outcomes = ["accepted"] } == ["accepted 1"])
+        #expect(try passing { $0.outcomes = LogTail.Filter.failures } == ["gone 2", "retrying 2"])
+        #expect(
+            try passing {
+                $0.outcomes = LogTail.Filter.failures
+                $0.rule = "r-a"
+                $0.user = "bob"
+            } == ["gone 2"]
+        )
+    }
+
+    @Test func whatIsFilteredOutCountsAsRead() throws {
+        _ = try deliver("a", outcomes: "\\x01", devices: "{1}")
+        for _ in 0..<120 { _ = try closeBatch("a", "\\x01", "{1}") }
+        _ = try closeBatch("a", "\\x41", "{1}")
+        #expect(try passing { $0.outcomes = ["gone"] } == ["gone 1"], "two reads before it had nothing to show")
+        let failures = Set(LogTail.Filter.failures)
+        #expect(failures.isSubset(of: LogTail.Filter.words) && !failures.contains("accepted"))
+    }
+
     @Test(arguments: [
         "garbage", "2x", "", "2026-13-45", "2026-11-21T13:00:00+99", "2026-11-21T13:00:00 Mars/Base", "infinity",
     ])

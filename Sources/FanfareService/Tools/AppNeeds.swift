@@ -1,0 +1,49 @@
+/// What an app has in the database and cannot be sent for by this configuration.
+struct AppNeeds {
+    /// The most rules that are named.
+    private static let shown = 5
+
+    private let use: AppUse.Use
+    private let app: Configuration.App?
+
+    /// - Parameters:
+    ///   - use: what it has in the database.
+    ///   - app: its credentials; nil if the configuration lacks it.
+    init(_ use: AppUse.Use, _ app: Configuration.App?) {
+        self.use = use
+        self.app = app
+    }
+
+    /// A warning; nil if nothing is lacking.
+    var item: CheckItem? {
+        guard app == nil else { return itemOfPlatforms }
+        var parts: [String] = []
+        if !use.platforms.isEmpty { parts.append("\(use.platforms.joined(separator: ", ")) devices") }
+        if !use.rules.isEmpty { parts.append(rules) }
+        guard !parts.isEmpty else { return nil }
+        return CheckItem(
+            .warn,
+            "app \(use.name)",
+            "has \(parts.joined(separator: " and ")) in the database, and no credentials: nothing is sent for it",
+            advice: "Add apps.\(use.name) to the configuration, unless another daemon sends for it."
+        )
+    }
+
+    private var rules: String {
+        let names = use.rules.prefix(Self.shown).joined(separator: ", ") + (use.rules.count > Self.shown ? ", …" : "")
+        return "\(use.rules.count) rule\(use.rules.count == 1 ? "" : "s") (\(names))"
+    }
+
+    private var itemOfPlatforms: CheckItem? {
+        let able = [app?.apns.map { _ in "apns" }, app?.fcm.map { _ in "fcm" }, app?.webPush.map { _ in "webpush" }]
+        let lacking = use.platforms.filter { !able.contains($0) }
+        guard !lacking.isEmpty else { return nil }
+        let blocks = lacking.map { "apps.\(use.name).\($0)" }.joined(separator: " and ")
+        return CheckItem(
+            .warn,
+            "app \(use.name)",
+            "has \(lacking.joined(separator: ", ")) devices, and no credentials for them: nothing is sent to them",
+            advice: "Add \(blocks) to the configuration, unless another daemon sends for it."
+        )
+    }
+}

@@ -1,0 +1,135 @@
+public import FanfareCore
+
+/// Whether a rule would take an event, and who would get it, as the database is now.
+public struct RuleJudgement: Sendable {
+    /// Devices that would be reached, or why nobody is counted.
+    public enum Audience: Sendable {
+        /// Fanfare's own: counted.
+        case counted(AudienceCounts)
+        /// A provider keeps it: one request for all.
+        case kept(by: PushProvider)
+        /// The event makes no audience, or it could not be counted.
+        case problem(String)
+    }
+
+    /// The rule's app.
+    public let app: String
+    /// The rule's name.
+    public let rule: String
+    /// The rule's `when`; nil if it has none.
+    public let when: String?
+    /// Whether the rule takes the event.
+    public let isMatched: Bool
+    /// Who would get it; nil if the rule does not take it.
+    public let audience: Audience?
+    /// The user that was asked about, if any, with all devices.
+    public let user: JudgedUser?
+
+    /// All of it as JSON.
+    public var json: JSONValue {
+        var object = JSONObject()
+        object["when"] = JSONValue(orNull: when)
+        object["matched"] = .bool(isMatched)
+        switch audience {
+        case .counted(let counts): object["audience"] = counts.json
+        case .kept(let provider): object["audience"] = ["kept_by": .string(provider.rawValue)]
+        case .problem(let problem): object["audience"] = ["problem": .string(problem)]
+        case nil: break
+        }
+        object["user"] = user?.json(isMatched: isMatched)
+        return .object(object)
+    }
+
+    /// The judgement for people: the rule's name and `when`, then who would get it.
+    public var text: String {
+        let verdict =
+            isMatched ? (when == nil ? "takes every event of its type" : "takes the event") : "does not take the event"
+        var lines = ["\(app)/\(rule)  \(verdict)" + (when.map { "  (when: \(TextTable.printable($0)))" } ?? "")]
+        switch audience {
+        case .counted(let counts): lines.append("  " + counts.text)
+        case .kept(let provider): lines.append("  \(provider.rawValue) keeps the audience: one request for all of it")
+        case .problem(let problem): lines.append("  nobody: \(TextTable.printable(problem))")
+        case nil: break
+        }
+        return (lines + (user?.lines(isMatched: isMatched) ?? []).map { "  " + $0 }).joined(separator: "\n")
+    }
+}
+
+/// How many devices a rule would reach.
+public struct AudienceCounts: Sendable, Equatable {
+    /// The devices of one platform.
+    struct Platform: Sendable, Equatable {
+        let name: String
+        let devices: Int64
+    }
+
+    /// By platform, those with at least one.
+    let platforms: [Platform]
+    /// Their users.
+    let users: Int64
+    /// Devices that would be among them, but are disabled.
+    let disabled: Int64
+    /// Platforms whose credentials the configuration lacks.
+    var withoutCredentials: [String] = []
+
+    var devices: Int64 { platforms.reduce(0) { $0 + $1.devices } }
+
+    var json: JSONValue {
+        var byPlatform = JSONObject()
+        for platform in platforms { byPlatform[platform.name] = JSONValue(platform.devices) }
+        return [
+            "devices": JSONValue(devices), "users": JSONValue(users), "disabled": JSONValue(disabled),
+            "platforms": .object(byPlatform), "without_credentials": .array(withoutCredentials.map(JSONValue.string)),
+        ]
+    }
+
+    var text: String {
+        let others = disabled == 0 ? "" : "; disabled: \(disabled)"
+        guard devices > 0 else { return "nobody would get it\(others)" }
+        let parts = platforms.map { "\($0.name) \($0.devices)" }.joined(separator: ", ")
+        let lacking =
+            withoutCredentials.isEmpty
+            ? "" : "; this configuration has no credentials for \(withoutCredentials.joined(separator: ", "))"
+        return
+            "\(Self.count(devices, "device")) of \(Self.count(users, "user")) would get it: \(parts)\(others)\(lacking)"
+    }
+
+    private static func count(_ number: Int64, _ noun: String) -> String {
+        "\(number) \(noun)\(number == 1 ? "" : "s")"
+    }
+}
+
+/// One user, and what every device of the app would get.
+public struct JudgedUser: Sendable, Equatable {
+    /// One device.
+    struct Device: Sendable, Equatable {
+        let id: Int64
+        let platform: String
+        /// Why it would not get it; nil if it would.
+        let obstacle: String?
+    }
+
+    let id: String
+    let app: String
+    let devices: [Device]
+
+    func json(isMatched: Bool) -> JSONValue {
+        let list = devices.map { device -> JSONValue in
+            [
+                "id": JSONValue(device.id), "platform": .string(device.platform),
+                "reached": .bool(isMatched && device.obstacle == nil), "obstacle": JSONValue(orNull: device.obstacle),
+            ]
+        }
+        return ["id": .string(id), "devices": .array(list)]
+    }
+
+    func lines(isMatched: Bool) -> [String] {
+        let name = TextTable.printable(id)
+        guard isMatched else { return ["\(name) gets nothing: the rule does not take the event"] }
+        guard !devices.isEmpty else { return ["\(name) gets nothing: no device of this user is registered for \(app)"] }
+        return devices.map { device in
+            let verdict = device.obstacle.map { "would not get it: \(TextTable.printable($0))" } ?? "would get it"
+            return "\(name): device \(device.id) (\(device.platform)) \(verdict)"
+        }
+    }
+}

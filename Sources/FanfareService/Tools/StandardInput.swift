@@ -1,0 +1,27 @@
+internal import Foundation
+
+/// What `-` in place of a file or a payload means to a command.
+public enum StandardInput {
+    /// The argument that stands for it.
+    public static let argument = "-"
+    /// What messages call it.
+    static let name = "standard input"
+
+    /// The text an argument stands for: itself, or all of standard input for `-`.
+    ///
+    /// Blocks until the input ends.
+    ///
+    /// - Parameter text: the argument.
+    /// - Returns: the text.
+    /// - Throws: ``ToolError`` of kind `usage` if the input cannot be read or is no UTF-8.
+    public static func text(for text: String) throws(ToolError) -> String {
+        guard text == argument else { return text }
+        guard let data = try? FileHandle.standardInput.readToEnd() ?? Data() else {
+            throw ToolError(.usage, "\(name) cannot be read", hint: "Is it closed?")
+        }
+        guard let read = String(validating: data, as: UTF8.self) else {
+            throw ToolError(.usage, "\(name) is not UTF-8", hint: "Send it as UTF-8.")
+        }
+        return read
+    }
+}

@@ -1,0 +1,42 @@
+internal import FanfareCore
+
+extension LogTail {
+    /// Which lines to follow: those that meet all that is set.
+    public struct Filter: Sendable {
+        /// Of this event only.
+        public var eventID: Int64?
+        /// Of this type only.
+        public var eventType: String?
+        /// Only pushes to devices of this user.
+        public var user: String?
+        /// Only pushes of this app.
+        public var app: String?
+        /// Only pushes of the rules of this name.
+        public var rule: String?
+        /// Only these outcomes of pushes and fates of events; nil for all.
+        public var outcomes: [String]?
+        /// From then on; nil for now.
+        public var since: Since?
+
+        /// Makes a filter that lets everything pass.
+        public init() {}
+
+        /// All outcomes and fates that there are.
+        public static var words: [String] {
+            OutcomeKind.allCases.map(\.rawValue)
+                + EventFate.allCases.map(\.name).filter { OutcomeKind(rawValue: $0) == nil }
+        }
+
+        /// What did not get there although nobody wanted it so.
+        public static let failures = ["retrying", "gone", "rejected", "refused", "expired", "exhausted", "unknown"]
+
+        /// Whether lines of events are left out: they have no user, app or rule.
+        var hidesEvents: Bool { user != nil || app != nil || rule != nil }
+
+        /// What the statements of a reader bind after the place, the time and before the ids that were read.
+        func binds(for reader: TailReader) -> [String?] {
+            let common = [eventID.map(String.init), eventType, outcomes.map { "{\($0.joined(separator: ","))}" }]
+            return reader == .events ? common : common + [user, app, rule]
+        }
+    }
+}

@@ -1,0 +1,164 @@
+internal import FanfareCore
+internal import PostgresClient
+
+extension ToolDatabase {
+    /// Judges which rules take an event and whom they reach, as planning would; changes nothing.
+    ///
+    /// - Parameters:
+    ///   - set: the rules, stored or not. Their event type is taken for the event's.
+    ///   - example: the event, and the user to ask about, if any.
+    ///   - configuration: whose credentials are compared with the audience.
+    /// - Returns: one judgement for each rule, in their order.
+    /// - Throws: ``ToolError``; of kind `usage` if the payload is no JSON object.
+    public func judge(
+        _ set: RuleSet,
+        _ example: ExampleEvent,
+        _ configuration: Configuration
+    ) throws(ToolError) -> [RuleJudgement] {
+        let payload = try ToolJSON.object(example.payload, named: "--event")
+        return try run { connection throws(PostgresError) in
+            try connection.execute("SET default_transaction_read_only = on; SET statement_timeout = '10s'")
+            var judgements: [RuleJudgement] = []
+            for entry in set.entries {
+                let judge = RuleJudge(connection: connection, rule: entry.compiled, example: example, payload: payload)
+                judgements.append(try judge.judge(configuration.apps[entry.id.app]))
+            }
+            return judgements
+        }
+    }
+}
+
+/// Judges one rule.
+private struct RuleJudge {
+    /// What a statement ends with that took too long.
+    private static let timedOut = "57014"
+
+    let connection: PostgresConnection
+    let rule: CompiledRule
+    let example: ExampleEvent
+    let payload: JSONObject
+
+    func judge(_ app: Configuration.App?) throws(PostgresError) -> RuleJudgement {
+        let definition = rule.definition
+        let columns: RuleColumns
+        switch try RuleChecker.columns(of: rule, on: connection) {
+        case .success(let checked): columns = checked
+        case .failure(let problem): return judgement(false, .problem("the rule would be refused: \(problem)"), nil)
+        }
+        let isMatched = try isMatched(columns.whenPath)
+        let query: AudienceQuery?
+        do throws(RenderProblem) {
+            query = try AudienceQuery(
+                rule,
+                path: columns.audiencePath,
+                rule.exampleContext(example, payload, now: Clocks.wallSeconds)
+            )
+        } catch {
+            return judgement(isMatched, isMatched ? .problem(error.description) : nil, nil)
+        }
+        guard let query else {
+            let provider = definition.audience.selection.provider ?? .fcm
+            return judgement(isMatched, isMatched ? .kept(by: provider) : nil, nil)
+        }
+        return judgement(
+            isMatched,
+            isMatched ? try count(query, app) : nil,
+            try example.userID.map { id throws(PostgresError) in
+                JudgedUser(id: id, app: definition.app, devices: try devices(of: id, query))
+            }
+        )
+    }
+
+    private func judgement(
+        _ isMatched: Bool,
+        _ audience: RuleJudgement.Audience?,
+        _ user: JudgedUser?
+    ) -> RuleJudgement {
+        RuleJudgement(
+            app: rule.definition.app,
+            rule: rule.definition.name,
+            when: rule.definition.when,
+            isMatched: isMatched,
+            audience: audience,
+            user: user
+        )
+    }
+
+    private func isMatched(_ when: String?) throws(PostgresError) -> Bool {
+        guard let when else { return true }
+        return try connection.run(JudgeWhen(payload: JSONValue.object(payload).text, when: when)).first ?? false
+    }
+
+    private func count(
+        _ query: AudienceQuery,
+        _ app: Configuration.App?
+    ) throws(PostgresError) -> RuleJudgement.Audience {
+        let rows: [[String?]]
+        do {
+            rows = try connection.query(query.countSQL, binds: query.binds).rows
+        } catch {
+            guard error.sqlState == Self.timedOut else { throw error }
+            return .problem("not counted within 10 s; it may be many")
+        }
+        func number(_ row: [String?], _ column: Int) -> Int64 { row[column].flatMap { Int64($0) } ?? 0 }
+        let all = rows.first { $0[0] == nil }
+        let platforms = rows.compactMap { row in
+            row[0].map { AudienceCounts.Platform(name: $0, devices: number(row, 1)) }
+        }
+        var counts = AudienceCounts(
+            platforms: platforms.filter { $0.devices > 0 },
+            users: all.map { number($0, 2) } ?? 0,
+            disabled: all.map { number($0, 3) } ?? 0
+        )
+        let able = Set([
+            app?.apns.map { _ in "apns" }, app?.fcm.map { _ in "fcm" }, app?.webPush.map { _ in "webpush" },
+        ])
+        counts.withoutCredentials = counts.platforms.map(\.name).filter { !able.contains($0) }
+        return .counted(counts)
+    }
+
+    private func devices(of user: String, _ query: AudienceQuery) throws(PostgresError) -> [JudgedUser.Device] {
+        try connection.query(query.userSQL, binds: query.binds + [user]).rows.map { row in
+            JudgedUser.Device(id: row[0].flatMap { Int64($0) } ?? 0, platform: row[1] ?? "", obstacle: obstacle(row))
+        }
+    }
+
+    /// The first thing that keeps a device from getting it.
+    private func obstacle(_ row: [String?]) -> String? {
+        let audience = rule.definition.audience
+        if let since = row[4] { return "disabled since \(since): \(row[5] ?? "")" }
+        if row[6] != "t" { return "its token is for \(row[3] ?? ""), the rule for \(audience.kind.rawValue)" }
+        if row[7] != "t" { return "the rule is for \(audience.platform?.rawValue ?? "another platform")" }
+        if row[8] != "t" { return "its attributes do not meet \(audience.devices ?? "")" }
+        guard row[9] != "t" else { return nil }
+        switch audience.selection {
+        case .users(let path): return "\(path) does not name this user"
+        case .tokens(let path): return "\(path) does not name its token"
+        case .topic(let name): return "it is not subscribed to \(name); its topics: \(topics(row[10]))"
+        case .condition(let text): return "its topics do not meet \(text): \(topics(row[10]))"
+        default: return "it is not in the audience"
+        }
+    }
+
+    private func topics(_ names: String?) -> String {
+        names.flatMap { $0.isEmpty ? nil : $0 } ?? "none"
+    }
+}
+
+/// Whether a payload meets a rule's `when`, as planning asks.
+struct JudgeWhen: PostgresStatement {
+    static let name = "judge_when"
+    static let sql = "SELECT coalesce(jsonb_path_match_tz($1::jsonb, $2::jsonpath, '{}', true), false)"
+
+    let payload: String
+    let when: String
+
+    func bind(to binds: inout PostgresBinds) {
+        binds.append(payload)
+        binds.append(when)
+    }
+
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Bool {
+        try row.bool(0)
+    }
+}

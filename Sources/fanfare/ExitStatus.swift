@@ -1,0 +1,36 @@
+import FanfareService
+import UnixSignals
+
+/// What the program's exit codes mean; README and the manual say the same.
+enum ExitStatus {
+    /// Each code with its meaning.
+    static let meanings: [(code: Int32, meaning: String)] = [
+        (0, "It is done."),
+        (ToolError.Kind.failed.rawValue, "It was tried and failed, or what was looked over is not as it should be."),
+        (ToolError.Kind.usage.rawValue, "The command line makes no sense."),
+        (ToolError.Kind.unavailable.rawValue, "The database cannot be reached, or a port is taken."),
+        (
+            ToolError.Kind.configuration.rawValue,
+            "The configuration, a key file, the schema, or a database that is another installation's."
+        ),
+        (interrupted, "Stopped at once by INT; what was in flight may be sent again."),
+        (terminated, "Stopped at once by a second TERM; what was in flight may be sent again."),
+    ]
+
+    /// 128 and the number of the signal, as shells have it.
+    static let interrupted: Int32 = 130
+    /// The same for TERM, which drains first; only a second one ends so.
+    static let terminated: Int32 = 143
+
+    /// The code of a daemon that was stopped at once.
+    ///
+    /// - Parameter signal: what demanded it; nil if draining took too long.
+    /// - Returns: the exit code.
+    static func stopped(by signal: UnixSignal?) -> Int32 {
+        switch signal {
+        case .sigint: interrupted
+        case .sigterm: terminated
+        default: ToolError.Kind.failed.rawValue
+        }
+    }
+}

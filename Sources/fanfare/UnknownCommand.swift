@@ -1,0 +1,48 @@
+import ArgumentParser
+import FanfareCore
+import FanfareService
+
+/// A word in the place of a command that none is called by.
+struct UnknownCommand: Equatable {
+    /// All words up to it, such as `rules aply`.
+    let words: [String]
+    /// What was probably meant, such as `rules apply`; nil if none is near.
+    let suggestion: String?
+
+    /// Finds it in what was typed; nil if there is none, or only the parser can tell.
+    ///
+    /// - Parameters:
+    ///   - arguments: without the program's name.
+    ///   - root: the command they begin at.
+    init?(in arguments: [String], of root: any ParsableCommand.Type) {
+        var command = root
+        var words: [String] = []
+        // `fanfare help rules` names commands too.
+        for word in arguments.first == "help" ? arguments.dropFirst() : arguments[...] {
+            let known = command.configuration.subcommands
+            guard !known.isEmpty, command.configuration.defaultSubcommand == nil, !word.hasPrefix("-"), word != "help"
+            else { return nil }
+            guard let next = known.first(where: { $0._commandName == word }) else {
+                let shown = known.filter { $0.configuration.shouldDisplay }.map { $0._commandName }
+                suggestion = NearestName.suggestion(for: word, among: shown)
+                    .map { (words + [$0]).joined(separator: " ") }
+                self.words = words + [word]
+                return
+            }
+            words.append(word)
+            command = next
+        }
+        return nil
+    }
+
+    /// The error, exit code 64.
+    var error: ToolError {
+        let meant = suggestion.map { "; did you mean `fanfare \($0)`?" } ?? ""
+        let group = words.dropLast().reduce("fanfare help") { $0 + " " + $1 }
+        return ToolError(
+            .usage,
+            "there is no command `fanfare \(TextTable.printable(words.joined(separator: " ")))`\(meant)",
+            hint: "`\(group)` lists all there are."
+        )
+    }
+}

@@ -1,0 +1,40 @@
+import Foundation
+import TestKit
+
+/// Runs the program to its end.
+///
+/// - Parameters:
+///   - arguments: of the command line.
+///   - environment: variables that are added; without `DATABASE_URL` a server is named that is not there.
+///   - directory: where it runs; nil for here.
+///   - input: what it reads from standard input.
+/// - Returns: its exit status and the lines it wrote.
+func fanfare(
+    _ arguments: String...,
+    environment: [String: String] = [:],
+    directory: String? = nil,
+    input: String? = nil
+) async throws -> (status: Int32, output: [String], errors: [String]) {
+    let environment = ["DATABASE_URL": "postgres://127.0.0.1:1/app"].merging(environment) { $1 }
+    let program = try FanfareBinary.path()
+    let process = try await onThread("fanfare") {
+        guard let input else {
+            return try ProgramProcess(program, arguments, environment: environment, directory: directory)
+        }
+        let script = #"input=$1; shift; printf '%s' "$input" | "$@""#
+        let words = ["-c", script, "sh", input, program] + arguments
+        return try ProgramProcess("/bin/sh", words, environment: environment, directory: directory)
+    }
+    var (output, errors): ([String], [String]) = ([], [])
+    for await line in process.output { output.append(line) }
+    for await line in process.errors { errors.append(line) }
+    return (await process.exitStatus(), output, errors)
+}
+
+/// Runs a body with a new folder that is deleted afterwards.
+func withNewFolder(_ body: (String) async throws -> Void) async throws {
+    let folder = NSTemporaryDirectory() + "fanfare-cli-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try await body(folder)
+}

@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# Builds the program for use, with Swift's own libraries linked in, and prints its path: it runs on machines without Swift.
+# What it needs there is in README, "Install". Takes some minutes; leaves nothing outside the checkout.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+build() { swift build --configuration release --product fanfare --static-swift-stdlib "$@"; }
+
+build >&2
+echo "$(build --show-bin-path)/fanfare"
