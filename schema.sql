@@ -164,7 +164,18 @@ CREATE OR REPLACE FUNCTION fanfare.event_span(event_ids bigint[]) RETURNS int8ra
 BEGIN ATOMIC
     SELECT int8range(min(id), max(id), '[]') FROM unnest(event_ids) AS e (id);
 END;
-COMMENT ON FUNCTION fanfare.event_span IS 'From the least to the greatest of these ids: an event can only be in a batch whose span it is in.';
+COMMENT ON FUNCTION fanfare.event_span IS 'From the least to the greatest of these ids. For `fanfare tail` of version 2; goes with version 4.';
+
+-- What a batch keeps of the devices of many events (see DeviceMarks): three bits for each, its id modulo three numbers that
+-- have no divisor in common. Tells nearly always, and without reading the ids, that a device is not in it.
+CREATE OR REPLACE FUNCTION fanfare.may_hold(marks bytea, device_id bigint) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT marks IS NULL OR (
+        get_bit(marks, device_id % (octet_length(marks) * 8 / 3 - 1 | 1)) = 1
+        AND get_bit(marks, (octet_length(marks) * 8 / 3 - 1 | 1) + device_id % ((octet_length(marks) * 8 / 3 - 1 | 1) - 1)) = 1
+        AND get_bit(marks, 2 * (octet_length(marks) * 8 / 3 - 1 | 1) - 1 + device_id % ((octet_length(marks) * 8 / 3 - 1 | 1) - 2)) = 1);
+END;
+COMMENT ON FUNCTION fanfare.may_hold IS 'Whether a batch with these marks may hold this device: false is certain.';
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- Outcomes: one byte per pair of event and device. The ranges are the meaning; codes are never reused.
@@ -177,113 +188,116 @@ CREATE TABLE IF NOT EXISTS fanfare.outcome_codes (
     provider text
 );
 
-INSERT INTO fanfare.outcome_codes (code, outcome, reason, provider) VALUES
-    (0, 'pending', 'not_attempted', NULL),
-    (1, 'accepted', 'accepted', NULL),
-    (2, 'attempted', 'answer_awaited', NULL),
-    (3, 'unknown', 'answer_lost', NULL),
-    (4, 'expired', 'ttl_passed', NULL),
-    (5, 'cancelled', 'cancel_requested', NULL),
-    (6, 'superseded', 'newer_event', NULL),
-    (7, 'disabled', 'device_disabled', NULL),
-    (8, 'opted_out', 'user_opted_out', NULL),
-    (9, 'refused', 'not_renderable', NULL),
-    (10, 'backlog_dropped', 'stale_after_outage', NULL),
-    (11, 'exhausted', 'attempts_used_up', NULL),
-    (12, 'refused', 'destination_forbidden', NULL),
-    (32, 'retrying', 'device_throttled', NULL),
-    (33, 'retrying', 'topic_throttled', NULL),
-    (34, 'retrying', 'sender_throttled', NULL),
-    (35, 'retrying', 'server_error', NULL),
-    (36, 'retrying', 'unavailable', NULL),
-    (37, 'retrying', 'shutdown', NULL),
-    (38, 'retrying', 'status_5xx', NULL),
-    (39, 'retrying', 'answer_lost', NULL),
-    (40, 'retrying', 'not_processed', NULL),
-    (41, 'retrying', 'not_sent', NULL),
-    (42, 'retrying', 'credential_renewed', NULL),
-    (43, 'retrying', 'other_connection', NULL),
-    (44, 'retrying', 'other_environment', NULL),
-    (45, 'retrying', 'registered_later', NULL),
-    (46, 'retrying', 'idle_timeout', NULL),
-    (64, 'gone', 'Unregistered', 'apns'),
-    (65, 'gone', 'ExpiredToken', 'apns'),
-    (66, 'gone', 'BadDeviceToken', 'apns'),
-    (67, 'gone', 'status_410', 'apns'),
-    (72, 'gone', 'UNREGISTERED', 'fcm'),
-    (73, 'gone', 'invalid_token', 'fcm'),
-    (74, 'gone', 'APNs_Unregistered', 'fcm'),
-    (80, 'gone', 'not_found', 'webpush'),
-    (81, 'gone', 'gone', 'webpush'),
-    (82, 'gone', 'invalid_subscription', 'webpush'),
-    (96, 'rejected', 'status_4xx', 'apns'),
-    (97, 'rejected', 'status_3xx', 'apns'),
-    (98, 'rejected', 'status_other', 'apns'),
-    (100, 'rejected', 'BadCollapseId', 'apns'),
-    (101, 'rejected', 'BadDeviceToken', 'apns'),
-    (102, 'rejected', 'BadExpirationDate', 'apns'),
-    (103, 'rejected', 'BadMessageId', 'apns'),
-    (104, 'rejected', 'BadPriority', 'apns'),
-    (105, 'rejected', 'BadTopic', 'apns'),
-    (106, 'rejected', 'DeviceTokenNotForTopic', 'apns'),
-    (107, 'rejected', 'DuplicateHeaders', 'apns'),
-    (108, 'rejected', 'InvalidPushType', 'apns'),
-    (109, 'rejected', 'MissingDeviceToken', 'apns'),
-    (110, 'rejected', 'MissingTopic', 'apns'),
-    (111, 'rejected', 'PayloadEmpty', 'apns'),
-    (112, 'rejected', 'TopicDisallowed', 'apns'),
-    (113, 'rejected', 'BadCertificate', 'apns'),
-    (114, 'rejected', 'BadCertificateEnvironment', 'apns'),
-    (115, 'rejected', 'ExpiredProviderToken', 'apns'),
-    (116, 'rejected', 'Forbidden', 'apns'),
-    (117, 'rejected', 'InvalidProviderToken', 'apns'),
-    (118, 'rejected', 'MissingProviderToken', 'apns'),
-    (119, 'rejected', 'UnrelatedKeyIdInToken', 'apns'),
-    (120, 'rejected', 'BadEnvironmentKeyIdInToken', 'apns'),
-    (121, 'rejected', 'BadPath', 'apns'),
-    (122, 'rejected', 'MethodNotAllowed', 'apns'),
-    (123, 'rejected', 'PayloadTooLarge', 'apns'),
-    (124, 'rejected', 'Unregistered', 'apns'),
-    (125, 'rejected', 'ExpiredToken', 'apns'),
-    (126, 'rejected', 'status_410', 'apns'),
-    (128, 'rejected', 'BadChannelId', 'apns'),
-    (129, 'rejected', 'BadRequestParams', 'apns'),
-    (130, 'rejected', 'BadRequestPayload', 'apns'),
-    (131, 'rejected', 'CannotCreateChannelConfig', 'apns'),
-    (132, 'rejected', 'ChannelNotRegistered', 'apns'),
-    (133, 'rejected', 'FeatureNotEnabled', 'apns'),
-    (134, 'rejected', 'MissingChannelId', 'apns'),
-    (135, 'rejected', 'MissingPushType', 'apns'),
-    (136, 'rejected', 'TopicMismatch', 'apns'),
-    (152, 'rejected', 'status_4xx', 'fcm'),
-    (153, 'rejected', 'status_3xx', 'fcm'),
-    (154, 'rejected', 'status_other', 'fcm'),
-    (156, 'rejected', 'INVALID_ARGUMENT', 'fcm'),
-    (157, 'rejected', 'UNREGISTERED', 'fcm'),
-    (158, 'rejected', 'SENDER_ID_MISMATCH', 'fcm'),
-    (159, 'rejected', 'THIRD_PARTY_AUTH_ERROR', 'fcm'),
-    (160, 'rejected', 'UNSPECIFIED_ERROR', 'fcm'),
-    (161, 'rejected', 'UNAUTHENTICATED', 'fcm'),
-    (162, 'rejected', 'PERMISSION_DENIED', 'fcm'),
-    (163, 'rejected', 'NOT_FOUND', 'fcm'),
-    (164, 'rejected', 'invalid_token', 'fcm'),
-    (165, 'rejected', 'APNs_Unregistered', 'fcm'),
-    (166, 'rejected', 'APNs_BadDeviceToken', 'fcm'),
-    (192, 'rejected', 'status_4xx', 'webpush'),
-    (193, 'rejected', 'status_3xx', 'webpush'),
-    (194, 'rejected', 'status_other', 'webpush'),
-    (196, 'rejected', 'bad_request', 'webpush'),
-    (197, 'rejected', 'unauthorized', 'webpush'),
-    (198, 'rejected', 'forbidden', 'webpush'),
-    (199, 'rejected', 'not_found', 'webpush'),
-    (200, 'rejected', 'gone', 'webpush'),
-    (201, 'rejected', 'method_not_allowed', 'webpush'),
-    (202, 'rejected', 'payload_too_large', 'webpush'),
-    (203, 'rejected', 'vapid_key_mismatch', 'webpush'),
-    (204, 'rejected', 'domain_blocked', 'webpush'),
-    (205, 'rejected', 'dropped', 'webpush'),
-    (206, 'rejected', 'invalid_subscription', 'webpush')
-ON CONFLICT (code) DO UPDATE SET outcome = excluded.outcome, reason = excluded.reason, provider = excluded.provider;
+-- One line each, for people.
+SELECT fanfare.add_column('fanfare.outcome_codes', 'meaning', $$text NOT NULL DEFAULT ''$$);
+
+INSERT INTO fanfare.outcome_codes (code, outcome, reason, provider, meaning) VALUES
+    (0, 'pending', 'not_attempted', NULL, 'Not attempted yet.'),
+    (1, 'accepted', 'accepted', NULL, 'The provider took the push; no proof that the device showed it.'),
+    (2, 'attempted', 'answer_awaited', NULL, 'At most once: about to be handed to the provider, the answer is awaited.'),
+    (3, 'unknown', 'answer_lost', NULL, 'At most once: handed to the provider and not answered, so it may have arrived; not tried again.'),
+    (4, 'expired', 'ttl_passed', NULL, 'Its ttl passed before it could be sent.'),
+    (5, 'cancelled', 'cancel_requested', NULL, 'fanfare.cancel reached it before it was sent.'),
+    (6, 'superseded', 'newer_event', NULL, 'A newer event of the same collapse key took its place.'),
+    (7, 'disabled', 'device_disabled', NULL, 'The device was disabled, unregistered or forgotten between planning and sending.'),
+    (8, 'opted_out', 'user_opted_out', NULL, 'The user opted out between planning and sending.'),
+    (9, 'refused', 'not_renderable', NULL, 'The message could not be made for this event and device; the delivery''s detail names the rule and the field.'),
+    (10, 'backlog_dropped', 'stale_after_outage', NULL, 'Waited out an outage, and the rule''s backlog option drops such events.'),
+    (11, 'exhausted', 'attempts_used_up', NULL, 'All attempts, or the 24 hours without a ttl, were used up.'),
+    (12, 'refused', 'destination_forbidden', NULL, 'The endpoint is, or resolves to, an address that must not be connected to.'),
+    (32, 'retrying', 'device_throttled', NULL, 'The provider takes no more pushes for this device now; tried again.'),
+    (33, 'retrying', 'topic_throttled', NULL, 'The provider takes no more pushes for this topic now; tried again.'),
+    (34, 'retrying', 'sender_throttled', NULL, 'The provider asks this project, credential or host to slow down; tried again.'),
+    (35, 'retrying', 'server_error', NULL, 'The provider reported an internal error; tried again.'),
+    (36, 'retrying', 'unavailable', NULL, 'The provider is overloaded or down for now; tried again.'),
+    (37, 'retrying', 'shutdown', NULL, 'The provider''s server was going down; tried again on another one.'),
+    (38, 'retrying', 'status_5xx', NULL, 'A 5xx status without a reason that Fanfare knows; tried again.'),
+    (39, 'retrying', 'answer_lost', NULL, 'The request was handed over and the answer lost; sent once more with the same ids.'),
+    (40, 'retrying', 'not_processed', NULL, 'The provider said that it did not process the request; tried again.'),
+    (41, 'retrying', 'not_sent', NULL, 'The request never left this machine; tried again.'),
+    (42, 'retrying', 'credential_renewed', NULL, 'The credential was refused; tried again with a fresh one.'),
+    (43, 'retrying', 'other_connection', NULL, 'Refused for what its connection was used for before; tried again on another connection.'),
+    (44, 'retrying', 'other_environment', NULL, 'The token is unknown in this APNs environment; tried in the other.'),
+    (45, 'retrying', 'registered_later', NULL, 'Said to be gone, but registered again since; tried once more.'),
+    (46, 'retrying', 'idle_timeout', NULL, 'The connection had been idle too long; tried again.'),
+    (64, 'gone', 'Unregistered', 'apns', 'The app was removed from the device, or the token is inactive; the device is disabled.'),
+    (65, 'gone', 'ExpiredToken', 'apns', 'The token expired; the device is disabled.'),
+    (66, 'gone', 'BadDeviceToken', 'apns', 'The token is unknown in both APNs environments; the device is disabled.'),
+    (67, 'gone', 'status_410', 'apns', 'Gone (410) without a reason that Fanfare knows; the device is disabled.'),
+    (72, 'gone', 'UNREGISTERED', 'fcm', 'The app was removed, or the token expired or was replaced; the device is disabled.'),
+    (73, 'gone', 'invalid_token', 'fcm', 'The token itself is malformed; the device is disabled.'),
+    (74, 'gone', 'APNs_Unregistered', 'fcm', 'APNs told FCM that the token is gone; the device is disabled.'),
+    (80, 'gone', 'not_found', 'webpush', 'The subscription is unknown or expired; the device is disabled.'),
+    (81, 'gone', 'gone', 'webpush', 'The subscription was ended; the device is disabled.'),
+    (82, 'gone', 'invalid_subscription', 'webpush', 'The subscription''s endpoint or keys are damaged; the device is disabled.'),
+    (96, 'rejected', 'status_4xx', 'apns', 'A 4xx status without a reason that Fanfare knows.'),
+    (97, 'rejected', 'status_3xx', 'apns', 'A redirect; Fanfare follows none.'),
+    (98, 'rejected', 'status_other', 'apns', 'A status outside 200 to 599.'),
+    (100, 'rejected', 'BadCollapseId', 'apns', 'The collapse id is over 64 bytes.'),
+    (101, 'rejected', 'BadDeviceToken', 'apns', 'The token is not valid here; the device is kept for want of evidence, or by the prune fuse.'),
+    (102, 'rejected', 'BadExpirationDate', 'apns', 'apns-expiration is no number.'),
+    (103, 'rejected', 'BadMessageId', 'apns', 'apns-id is no UUID.'),
+    (104, 'rejected', 'BadPriority', 'apns', 'The priority is unknown, or not allowed for this push type.'),
+    (105, 'rejected', 'BadTopic', 'apns', 'apns-topic is invalid: look at the app''s topic.'),
+    (106, 'rejected', 'DeviceTokenNotForTopic', 'apns', 'The token belongs to another app than the topic.'),
+    (107, 'rejected', 'DuplicateHeaders', 'apns', 'A header appears twice.'),
+    (108, 'rejected', 'InvalidPushType', 'apns', 'The push type is unknown, or not allowed here.'),
+    (109, 'rejected', 'MissingDeviceToken', 'apns', 'The path has no token.'),
+    (110, 'rejected', 'MissingTopic', 'apns', 'A topic is required: look at the app''s topic.'),
+    (111, 'rejected', 'PayloadEmpty', 'apns', 'The body is empty.'),
+    (112, 'rejected', 'TopicDisallowed', 'apns', 'The credential may not push to this topic.'),
+    (113, 'rejected', 'BadCertificate', 'apns', 'The client certificate was rejected.'),
+    (114, 'rejected', 'BadCertificateEnvironment', 'apns', 'The client certificate is for the other environment.'),
+    (115, 'rejected', 'ExpiredProviderToken', 'apns', 'The provider token is too old, also after it was renewed: look at this machine''s clock.'),
+    (116, 'rejected', 'Forbidden', 'apns', 'The action is not allowed.'),
+    (117, 'rejected', 'InvalidProviderToken', 'apns', 'The provider token is invalid, also after it was renewed: look at key_id, team_id and the key.'),
+    (118, 'rejected', 'MissingProviderToken', 'apns', 'Neither certificate nor provider token.'),
+    (119, 'rejected', 'UnrelatedKeyIdInToken', 'apns', 'The key is not related to the connection''s first, also on a connection of its own.'),
+    (120, 'rejected', 'BadEnvironmentKeyIdInToken', 'apns', 'The key is not enabled for this environment.'),
+    (121, 'rejected', 'BadPath', 'apns', 'The path is wrong.'),
+    (122, 'rejected', 'MethodNotAllowed', 'apns', 'The method is not POST.'),
+    (123, 'rejected', 'PayloadTooLarge', 'apns', 'The payload is over APNs'' limit.'),
+    (124, 'rejected', 'Unregistered', 'apns', 'Unregistered, but the device is kept: registered later, or by the prune fuse.'),
+    (125, 'rejected', 'ExpiredToken', 'apns', 'The token expired, but the device is kept: registered later, or by the prune fuse.'),
+    (126, 'rejected', 'status_410', 'apns', 'Gone (410) without a reason that Fanfare knows; the device is kept.'),
+    (128, 'rejected', 'BadChannelId', 'apns', 'The channel id is malformed.'),
+    (129, 'rejected', 'BadRequestParams', 'apns', 'The broadcast''s parameters are malformed.'),
+    (130, 'rejected', 'BadRequestPayload', 'apns', 'The broadcast''s body is malformed.'),
+    (131, 'rejected', 'CannotCreateChannelConfig', 'apns', 'The app has as many channels as it may.'),
+    (132, 'rejected', 'ChannelNotRegistered', 'apns', 'No such channel for this app and environment.'),
+    (133, 'rejected', 'FeatureNotEnabled', 'apns', 'Broadcasts are not enabled for the app.'),
+    (134, 'rejected', 'MissingChannelId', 'apns', 'The broadcast has no channel id.'),
+    (135, 'rejected', 'MissingPushType', 'apns', 'The broadcast has no push type.'),
+    (136, 'rejected', 'TopicMismatch', 'apns', 'The credential is for another topic.'),
+    (152, 'rejected', 'status_4xx', 'fcm', 'A 4xx status without a code that Fanfare knows.'),
+    (153, 'rejected', 'status_3xx', 'fcm', 'A redirect; Fanfare follows none.'),
+    (154, 'rejected', 'status_other', 'fcm', 'A status outside 200 to 599.'),
+    (156, 'rejected', 'INVALID_ARGUMENT', 'fcm', 'A field is bad or unknown, or the message too large.'),
+    (157, 'rejected', 'UNREGISTERED', 'fcm', 'The token is gone; the device is kept by the prune fuse.'),
+    (158, 'rejected', 'SENDER_ID_MISMATCH', 'fcm', 'The token belongs to another Firebase project.'),
+    (159, 'rejected', 'THIRD_PARTY_AUTH_ERROR', 'fcm', 'The APNs or Web Push credential stored in Firebase is bad.'),
+    (160, 'rejected', 'UNSPECIFIED_ERROR', 'fcm', 'Refused, and FCM itself knows no more.'),
+    (161, 'rejected', 'UNAUTHENTICATED', 'fcm', 'The access token was refused, also after it was renewed.'),
+    (162, 'rejected', 'PERMISSION_DENIED', 'fcm', 'The FCM API is not enabled, or the service account may not send.'),
+    (163, 'rejected', 'NOT_FOUND', 'fcm', 'There is no such project.'),
+    (164, 'rejected', 'invalid_token', 'fcm', 'The token itself is malformed; the device is kept by the prune fuse.'),
+    (165, 'rejected', 'APNs_Unregistered', 'fcm', 'APNs told FCM that the token is gone; the device is kept by the prune fuse.'),
+    (166, 'rejected', 'APNs_BadDeviceToken', 'fcm', 'APNs told FCM that the token is bad: stale, or of the environment that FCM''s key is not for.'),
+    (192, 'rejected', 'status_4xx', 'webpush', 'A 4xx status that is in no table.'),
+    (193, 'rejected', 'status_3xx', 'webpush', 'A redirect; Fanfare follows none.'),
+    (194, 'rejected', 'status_other', 'webpush', 'A status outside 200 to 599.'),
+    (196, 'rejected', 'bad_request', 'webpush', 'A header or the body is wrong.'),
+    (197, 'rejected', 'unauthorized', 'webpush', 'The VAPID token was refused, also after it was renewed.'),
+    (198, 'rejected', 'forbidden', 'webpush', 'The VAPID credential was refused.'),
+    (199, 'rejected', 'not_found', 'webpush', 'The subscription is unknown; the device is kept by the prune fuse.'),
+    (200, 'rejected', 'gone', 'webpush', 'The subscription was ended; the device is kept by the prune fuse.'),
+    (201, 'rejected', 'method_not_allowed', 'webpush', 'The method is not POST.'),
+    (202, 'rejected', 'payload_too_large', 'webpush', 'The body is over the service''s limit.'),
+    (203, 'rejected', 'vapid_key_mismatch', 'webpush', 'The subscription was made with another VAPID key; kept, since a wrong key in the configuration says the same.'),
+    (204, 'rejected', 'domain_blocked', 'webpush', 'The service blocks this sender''s domain.'),
+    (205, 'rejected', 'dropped', 'webpush', 'The service took the push and says that nothing will be shown.'),
+    (206, 'rejected', 'invalid_subscription', 'webpush', 'The subscription''s endpoint is damaged; the device is kept by the prune fuse.')
+ON CONFLICT (code) DO UPDATE SET outcome = excluded.outcome, reason = excluded.reason, provider = excluded.provider, meaning = excluded.meaning;
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- Apps, targets, devices, topics
@@ -608,11 +622,38 @@ CREATE TABLE IF NOT EXISTS fanfare.batch_log (
 ) PARTITION BY LIST (day);
 
 SELECT fanfare.create_index('batch_log_event', $$CREATE INDEX batch_log_event ON fanfare.batch_log (event_id) WHERE event_id IS NOT NULL$$);
+-- What a batch of many events is found by: where its events begin and end, which devices it may hold. Version 2 writes none
+-- of it; then the batch is looked into.
+SELECT fanfare.add_column('fanfare.batch_log', 'first_event', 'bigint');
+SELECT fanfare.add_column('fanfare.batch_log', 'last_event', 'bigint');
+SELECT fanfare.add_column('fanfare.batch_log', 'device_marks', 'bytea');
+DO $$
+BEGIN
+    IF to_regclass('fanfare.batch_log_spans') IS NULL THEN
+        UPDATE fanfare.batch_log
+        SET first_event = (SELECT min(x) FROM unnest(event_ids) AS x), last_event = (SELECT max(x) FROM unnest(event_ids) AS x)
+        WHERE event_id IS NULL AND first_event IS NULL;
+    END IF;
+END
+$$;
+-- Why pairs were refused, by event: {"10862": "…"}.
+SELECT fanfare.add_column('fanfare.batch_log', 'details', 'jsonb');
+
+-- Who got a broadcast, or the lone event of a batch: by the span of the devices, at one entry a batch.
+SELECT fanfare.create_index('batch_log_devices',
+    $$CREATE INDEX batch_log_devices ON fanfare.batch_log USING gist (int8range(first_device, last_device, '[]')) WHERE event_id IS NOT NULL$$);
 -- Events that are planned together are close to each other: a batch of many events is found by the span of their ids, at
--- one entry a batch. An entry for each event (GIN) took 55 bytes of it, and its list was emptied in bursts of megabytes.
-SELECT fanfare.create_index('batch_log_span',
-    $$CREATE INDEX batch_log_span ON fanfare.batch_log USING gist (fanfare.event_span(event_ids)) WHERE event_ids IS NOT NULL$$);
+-- one entry a batch. An entry for each event (GIN) took 55 bytes of it, and its list was emptied in bursts of megabytes; one for
+-- each device cost 5 µs and 110 bytes of WAL.
+SELECT fanfare.create_index('batch_log_spans',
+    $$CREATE INDEX batch_log_spans ON fanfare.batch_log USING gist (int8range(first_event, last_event, '[]'), int8range(first_device, last_device, '[]'))
+        WHERE event_id IS NULL$$);
 DROP INDEX IF EXISTS fanfare.batch_log_events;
+DROP INDEX IF EXISTS fanfare.batch_log_span;
+-- Of broadcasts, since one may have thousands of batches in the queue.
+SELECT fanfare.create_index('batches_event', $$CREATE INDEX batches_event ON fanfare.batches (event_id) WHERE event_id IS NOT NULL$$);
+SELECT fanfare.create_index('batches_devices',
+    $$CREATE INDEX batches_devices ON fanfare.batches USING gist (int8range(device_ids[1], device_ids[cardinality(device_ids)], '[]')) WHERE event_id IS NOT NULL$$);
 SELECT fanfare.create_index('batch_log_parent', $$CREATE INDEX batch_log_parent ON fanfare.batch_log (parent_id) WHERE parent_id IS NOT NULL$$);
 
 DO $$
@@ -626,18 +667,21 @@ BEGIN
 END
 $$;
 
--- Outcomes stay in their row, compressed: every checkpoint writes them. (Not a clause of CREATE TABLE before PostgreSQL 16;
--- and only where it is not so yet, since ALTER TABLE would wait for every open reader.)
+-- Outcomes stay in their row, compressed: every checkpoint writes them. Marks stay in it as they are: a look-up reads those of
+-- all batches. (Not a clause of CREATE TABLE before PostgreSQL 16; and only where it is not so yet, since ALTER TABLE would
+-- wait for every open reader.)
 DO $$
 DECLARE
-    relation regclass;
+    place record;
 BEGIN
-    FOR relation IN
-        SELECT a.attrelid::regclass FROM pg_attribute AS a JOIN pg_class AS c ON c.oid = a.attrelid
+    FOR place IN
+        SELECT a.attrelid::regclass AS relation, a.attname, s.storage
+        FROM pg_attribute AS a JOIN pg_class AS c ON c.oid = a.attrelid
+        JOIN (VALUES ('outcomes', 'm'::"char", 'MAIN'), ('device_marks', 'p', 'PLAIN')) AS s (attname, attstorage, storage) ON s.attname = a.attname
         WHERE c.relnamespace = 'fanfare'::regnamespace AND c.relkind IN ('r', 'p') AND c.relname ~ '^batch(es|_log)'
-            AND a.attname = 'outcomes' AND a.attstorage <> 'm'
+            AND a.attstorage <> s.attstorage
     LOOP
-        EXECUTE format('ALTER TABLE ONLY %s ALTER COLUMN outcomes SET STORAGE MAIN', relation);
+        EXECUTE format('ALTER TABLE ONLY %s ALTER COLUMN %I SET STORAGE %s', place.relation, place.attname, place.storage);
     END LOOP;
 END
 $$;
@@ -652,8 +696,8 @@ BEGIN
         SELECT c.oid::regclass AS relation, c.relkind, a.attname, a.attnum
         FROM pg_attribute AS a JOIN pg_class AS c ON c.oid = a.attrelid LEFT JOIN pg_index AS i ON i.indexrelid = c.oid
         WHERE c.relnamespace = 'fanfare'::regnamespace AND coalesce(a.attstattarget, -1) <> 0
-            AND (c.relkind IN ('r', 'p') AND c.relname ~ '^batch(es|_log)' AND a.attname IN ('device_ids', 'event_ids', 'outcomes')
-                OR i.indrelid::regclass::text ~ '^fanfare\.batch_log' AND i.indexprs IS NOT NULL)
+            AND (c.relkind IN ('r', 'p') AND c.relname ~ '^batch(es|_log)' AND a.attname IN ('device_ids', 'event_ids', 'outcomes', 'device_marks', 'details')
+                OR i.indrelid::regclass::text ~ '^fanfare\.batch(es|_log)' AND i.indexprs IS NOT NULL)
     LOOP
         IF place.relkind IN ('i', 'I') THEN
             EXECUTE format('ALTER INDEX %s ALTER COLUMN %s SET STATISTICS 0', place.relation, place.attnum);
@@ -1583,51 +1627,101 @@ BEGIN
 END
 $$;
 
+-- The pairs are counted when they are selected: leave them out where you read many events.
 SELECT fanfare.create_view('events', 'Every event, waiting or done, and what became of it.', $view$
-SELECT e.id, e.type, e.key, e.created_at, f.name AS fate, e.detail, e.payload
+SELECT e.id, e.type, e.key, e.created_at, f.name AS fate, e.detail, e.payload,
+    CASE WHEN e.fate <> 1 THEN 0 ELSE (
+        SELECT coalesce(sum(CASE WHEN b.event_id IS NOT NULL THEN cardinality(b.device_ids)
+            ELSE cardinality(array_positions(b.event_ids, e.id)) END), 0)
+        FROM (
+            SELECT event_id, event_ids, device_ids, attempt FROM fanfare.batches AS b WHERE b.event_id = e.id
+            UNION ALL
+            SELECT event_id, event_ids, device_ids, attempt FROM fanfare.batches AS b WHERE b.event_id IS NULL
+            UNION ALL
+            SELECT event_id, event_ids, device_ids, attempt FROM fanfare.batch_log AS b WHERE b.event_id = e.id
+            UNION ALL
+            SELECT event_id, event_ids, device_ids, attempt FROM fanfare.batch_log AS b
+            WHERE b.event_id IS NULL AND int8range(b.first_event, b.last_event, '[]') @> e.id
+        ) AS b
+        WHERE b.attempt = 1
+    ) END::bigint AS pairs
 FROM (
     SELECT id, type, key, created_at, 0::smallint AS fate, NULL::text AS detail, payload FROM fanfare.outbox
     UNION ALL
     SELECT id, type, key, created_at, 0::smallint, 'is planned singly, since its set failed', payload FROM fanfare.outbox_slow
     UNION ALL
+    -- All days: with them the key, which begins with the day, finds an id.
     SELECT id, type, key, created_at, fate, detail, payload FROM fanfare.event_log
+    WHERE day = ANY ('{0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31}')
 ) AS e
 JOIN fanfare.event_fates AS f ON f.fate = e.fate
 $view$);
 
+-- By event and by user it goes through indexes (10 ms among 10,000,000 pairs), which takes some care:
+-- * The planner hands `event_id = …` on to what is joined by equality, never into a condition like `span @> event_id`.
+--   event_log is joined so that the span of a batch of many events is compared with the id of one row. Its key begins
+--   with the day, hence the list of all days: one probe each, where the day does not come from the pair.
+-- * devices is joined with the span that it must be in, so that it can come first where the user is known. That says
+--   nothing new of a pair: the span is in there twice because the planner takes each condition for one batch in 200.
+-- * The day of a pair is compared as an array: by equality all pairs would be hashed by their day, and whoever reads them all
+--   would have each looked up as if there were 200 different ones (memoized).
+-- * pg_my_temp_schema() is never null. It keeps worker processes out, which take longer to start than all the rest does.
 -- A code that only a newer daemon knows shows as what its range means: whoever wrote it acted on that.
 SELECT fanfare.create_view('deliveries', 'One row per pair of event and device and attempt, in flight ones included.', $view$
 WITH pairs AS (
-    SELECT b.event_id, b.rule_version, b.target_id, u.device_id, b.attempt,
-        CASE WHEN octet_length(b.outcomes) = 0 THEN 0 ELSE get_byte(b.outcomes, (u.position - 1)::int) END AS code, b.at, b.id AS batch_id
+    -- 1. Batches of one event.
+    SELECT b.event_id, b.rule_version, b.target_id, u.device_id, d.user_id, b.attempt,
+        CASE WHEN octet_length(b.outcomes) = 0 THEN 0 ELSE get_byte(b.outcomes, (u.position - 1)::int) END AS code,
+        b.at, b.id AS batch_id, b.details
     FROM (
-        SELECT id, event_id, rule_version, target_id, attempt, device_ids, outcomes, NULL::timestamptz AS at FROM fanfare.batches WHERE event_id IS NOT NULL
+        SELECT id, event_id, rule_version, target_id, attempt, device_ids, outcomes, NULL::timestamptz AS at, NULL::jsonb AS details,
+            int8range(device_ids[1], device_ids[cardinality(device_ids)], '[]') AS span
+        FROM fanfare.batches
         UNION ALL
-        SELECT id, event_id, rule_version, target_id, attempt, device_ids, outcomes, closed_at FROM fanfare.batch_log WHERE event_id IS NOT NULL
+        SELECT id, event_id, rule_version, target_id, attempt, device_ids, outcomes, closed_at, details,
+            int8range(first_device, last_device, '[]')
+        FROM fanfare.batch_log
     ) AS b
     CROSS JOIN LATERAL unnest(b.device_ids) WITH ORDINALITY AS u (device_id, position)
+    LEFT JOIN fanfare.devices AS d ON d.id = u.device_id AND d.app_id = ANY (ARRAY(SELECT id FROM fanfare.apps))
+        AND b.span @> d.id AND b.span && int8range(d.id, d.id, '[]') AND pg_my_temp_schema() IS NOT NULL
+    WHERE b.event_id IS NOT NULL
     UNION ALL
-    SELECT u.event_id, b.rule_version, b.target_id, u.device_id, b.attempt,
-        CASE WHEN octet_length(b.outcomes) = 0 THEN 0 ELSE get_byte(b.outcomes, (u.position - 1)::int) END, b.at, b.id
-    FROM (
-        SELECT id, event_ids, rule_version, target_id, attempt, device_ids, outcomes, NULL::timestamptz AS at FROM fanfare.batches WHERE event_id IS NULL
-        UNION ALL
-        SELECT id, event_ids, rule_version, target_id, attempt, device_ids, outcomes, closed_at FROM fanfare.batch_log WHERE event_id IS NULL
-    ) AS b
+    -- 2. Batches of many events.
+    SELECT u.event_id, b.rule_version, b.target_id, u.device_id, d.user_id, b.attempt,
+        CASE WHEN octet_length(b.outcomes) = 0 THEN 0 ELSE get_byte(b.outcomes, (u.position - 1)::int) END,
+        b.closed_at, b.id, b.details
+    FROM fanfare.batch_log AS b
     CROSS JOIN LATERAL unnest(b.event_ids, b.device_ids) WITH ORDINALITY AS u (event_id, device_id, position)
+    JOIN fanfare.event_log AS e ON e.id = u.event_id AND int8range(b.first_event, b.last_event, '[]') @> e.id
+        AND e.day = ANY (ARRAY[fanfare.ring_day(u.event_id)])
+        AND e.day = ANY ('{0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31}'::smallint[])
+    LEFT JOIN fanfare.devices AS d ON d.id = u.device_id AND d.app_id = ANY (ARRAY(SELECT id FROM fanfare.apps))
+        AND int8range(b.first_device, b.last_device, '[]') @> d.id
+        AND int8range(b.first_device, b.last_device, '[]') && int8range(d.id, d.id, '[]')
+        AND fanfare.may_hold(b.device_marks, d.id) AND pg_my_temp_schema() IS NOT NULL
+    WHERE b.event_id IS NULL
+    UNION ALL
+    -- 3. Those that are still to be sent: few, and looked through.
+    SELECT u.event_id, b.rule_version, b.target_id, u.device_id, d.user_id, b.attempt,
+        CASE WHEN octet_length(b.outcomes) = 0 THEN 0 ELSE get_byte(b.outcomes, (u.position - 1)::int) END, NULL, b.id, NULL
+    FROM fanfare.batches AS b
+    CROSS JOIN LATERAL unnest(b.event_ids, b.device_ids) WITH ORDINALITY AS u (event_id, device_id, position)
+    LEFT JOIN fanfare.devices AS d ON d.id = u.device_id
+    WHERE b.event_id IS NULL
 )
 SELECT p.event_id, v.event_type, r.name AS rule, v.version AS rule_version, a.name AS app, t.platform, t.environment,
-    p.device_id, d.user_id, p.attempt,
+    p.device_id, p.user_id, p.attempt,
     coalesce(c.outcome, (ARRAY['pending', 'accepted', 'attempted', 'unknown', 'retrying', 'gone', 'rejected'])
         [1 + width_bucket(p.code, ARRAY[1, 2, 3, 32, 64, 96])]) AS outcome,
-    coalesce(c.reason, 'unknown') AS reason, p.at, p.batch_id
+    coalesce(c.reason, 'unknown') AS reason, p.at, p.batch_id,
+    coalesce(CASE WHEN c.outcome = 'refused' THEN p.details ->> p.event_id::text END, c.meaning) AS detail
 FROM pairs AS p
 JOIN fanfare.rule_versions AS v ON v.id = p.rule_version
 JOIN fanfare.rules AS r ON r.id = v.rule_id
 JOIN fanfare.targets AS t ON t.id = p.target_id
 JOIN fanfare.apps AS a ON a.id = t.app_id
 LEFT JOIN fanfare.outcome_codes AS c ON c.code = p.code
-LEFT JOIN fanfare.devices AS d ON d.id = p.device_id
 $view$);
 
 SELECT fanfare.create_view('queue', 'What is still to send, in pairs of event and device; waiting is what has its time in the future.', $view$
@@ -1715,6 +1809,8 @@ GRANT EXECUTE ON FUNCTION fanfare.put_rule, fanfare.drop_rule, fanfare.rule_from
 GRANT SELECT ON fanfare.apps, fanfare.rules, fanfare.rule_versions, fanfare.health TO fanfare_author;
 
 GRANT SELECT ON fanfare.events, fanfare.deliveries, fanfare.queue, fanfare.health, fanfare.stats, fanfare.outcome_codes TO fanfare_reader;
+-- Which `deliveries` calls, as whoever reads it.
+GRANT EXECUTE ON FUNCTION fanfare.ring_day, fanfare.may_hold TO fanfare_reader;
 -- For `fanfare status` and `fanfare rules list`; none of it holds tokens.
 GRANT SELECT ON fanfare.instances, fanfare.installation, fanfare.schema_version, fanfare.targets,
     fanfare.apps, fanfare.rules, fanfare.rule_versions TO fanfare_reader;

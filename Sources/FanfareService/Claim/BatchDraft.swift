@@ -43,6 +43,7 @@ struct BatchDraft {
     private var variants: [PushVariant] = []
     private var pairs: [PreparedPair] = []
     private var decided: [PairResult] = []
+    private var refusals: [Int64: String] = [:]
 
     init(
         context: StageContext,
@@ -90,7 +91,8 @@ struct BatchDraft {
             target: target,
             otherTarget: context.directory.otherEnvironment(of: target),
             variants: variants,
-            pairs: pairs
+            pairs: pairs,
+            refusals: refusals
         )
         return BatchPreparer.Prepared(batch: prepared, decided: decided)
     }
@@ -102,11 +104,10 @@ struct BatchDraft {
         guard !batch.outcomes.isEmpty else { return true }
         switch Outcome(rawValue: batch.outcomes[position]) {
         case .pending: return true
-        case .attempted:
-            decided.append(PairResult(position: Int32(position), outcome: .unknown))
-            return false
-        default: return false
+        case .attempted: decided.append(PairResult(position: Int32(position), outcome: .unknown))
+        default: break
         }
+        return false
     }
 
     /// Decides a pair, or adds it to those that are sent.
@@ -287,7 +288,8 @@ struct BatchDraft {
         return Int32(variants.count - 1)
     }
 
-    private func note(_ problem: RenderProblem, _ event: EventRow) {
+    private mutating func note(_ problem: RenderProblem, _ event: EventRow) {
+        refusals[event.id] = rule.refusal(because: "\(problem)")
         context.logger.notice(
             "a message could not be rendered",
             metadata: .init([

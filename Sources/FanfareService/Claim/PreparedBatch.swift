@@ -63,6 +63,8 @@ final class PreparedBatch: Sendable {
     let otherTarget: Int16?
     let variants: [PushVariant]
     let pairs: [PreparedPair]
+    /// Why pairs are refused that are decided already, by event: names and sizes, no data.
+    let refusals: [Int64: String]
 
     init(
         claimed: ClaimedBatch,
@@ -72,7 +74,8 @@ final class PreparedBatch: Sendable {
         target: Target,
         otherTarget: Int16?,
         variants: [PushVariant],
-        pairs: [PreparedPair]
+        pairs: [PreparedPair],
+        refusals: [Int64: String] = [:]
     ) {
         self.claimed = claimed
         self.owner = owner
@@ -82,6 +85,7 @@ final class PreparedBatch: Sendable {
         self.otherTarget = otherTarget
         self.variants = variants
         self.pairs = pairs
+        self.refusals = refusals
     }
 
     /// Whose part of W its pairs take.

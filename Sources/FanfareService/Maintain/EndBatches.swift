@@ -59,9 +59,10 @@ struct EndBatches: PostgresStatement {
         ),
         logged AS (
             INSERT INTO fanfare.batch_log (day, id, parent_id, event_id, created_at, rule_version, target_id, lane, attempt,
-                first_device, last_device, device_ids, event_ids, outcomes)
+                first_device, last_device, device_ids, event_ids, outcomes, first_event, last_event)
             SELECT fanfare.ring_day(id), id, parent_id, event_id, created_at, rule_version, target_id, lane, attempt,
-                device_ids[1], device_ids[cardinality(device_ids)], device_ids, event_ids, outcomes
+                device_ids[1], device_ids[cardinality(device_ids)], device_ids, event_ids, outcomes,
+                (SELECT min(x) FROM unnest(event_ids) AS x), (SELECT max(x) FROM unnest(event_ids) AS x)
             FROM decided
         ),
         counted AS (

@@ -18,10 +18,13 @@ struct OpenBatch {
     private var uncounted = PruneCounts()
     /// Pairs that were never submitted and belong to the queue again.
     private(set) var unsent: Int?
+    /// Why pairs were refused, by event.
+    private var refusals: [Int64: String]
 
     init(_ batch: PreparedBatch, decided: [PairResult], window: Int = 0) {
         self.batch = batch
         self.window = window
+        refusals = batch.refusals
         let count = batch.claimed.deviceIDs.count
         outcomes = batch.claimed.outcomes.isEmpty ? Array(repeating: 0, count: count) : batch.claimed.outcomes
         undecided = batch.pairs.count
@@ -139,7 +142,21 @@ struct OpenBatch {
         followUps = followUps.filter { !$0.value.isAboutToken }
     }
 
+    /// Notes why a pair of an event was refused.
+    mutating func explain(_ eventID: Int64, _ why: String) { refusals[eventID] = why }
+
     // MARK: Closing
+
+    /// What goes into the log.
+    var closing: BatchRecord {
+        var record = record
+        record.index = LogIndex(batch.claimed)
+        guard !refusals.isEmpty else { return record }
+        var details = JSONObject()
+        for (event, why) in refusals.sorted(by: { $0.key < $1.key }) { details["\(event)"] = .string(why) }
+        record.details = JSONValue.object(details).text
+        return record
+    }
 
     /// How often each outcome came.
     var tallies: [OutcomeTally] {

@@ -57,6 +57,8 @@ struct RecordLedger {
             open[claim]?.add(results)
             open[claim]?.slots += slots
             policy.answered(results.count, at: now)
+        case .refused(let claim, let eventID, let why):
+            open[claim]?.explain(eventID, why)
         case .abandoned(let claim, let unsent):
             open[claim]?.leaveOver(unsent)
             policy.answered(1, at: now)
@@ -111,7 +113,7 @@ struct RecordLedger {
             let batches = Array(complete[start..<min(start + Self.closeLimit, complete.count)])
             let statement = CloseBatches(
                 owner: owner,
-                batches: batches.map(\.record),
+                batches: batches.map(\.closing),
                 retries: batches.flatMap { $0.retries(now: databaseNow) },
                 evidence: Self.evidence(of: batches),
                 tallies: batches.flatMap(\.tallies)

@@ -6,6 +6,10 @@ struct BatchRecord {
     let id: Int64
     let leaseToken: Int64
     let outcomes: [UInt8]
+    /// What it is found by once it is closed; nil where that is its event.
+    var index: LogIndex?
+    /// Why pairs were refused, by event, as JSON; nil if none were.
+    var details: String?
 }
 
 /// Saves the outcomes so far of batches in flight, and follows what they say about tokens.
@@ -74,16 +78,18 @@ struct CloseBatches: PostgresStatement {
         WITH
         closing AS (
             DELETE FROM fanfare.batches AS b
-            USING unnest($2::bigint[], $3::bigint[], $4::bytea[]) AS r (id, lease_token, outcomes)
+            USING unnest($2::bigint[], $3::bigint[], $4::bytea[], $25::bigint[], $26::bigint[], $27::bytea[], $28::text[])
+                AS r (id, lease_token, outcomes, first_event, last_event, device_marks, details)
             WHERE b.id = r.id AND b.owner = $1 AND b.lease_token = r.lease_token
             RETURNING b.id, b.parent_id, b.event_id, b.created_at, b.rule_version, b.target_id, b.lane, b.attempt,
-                b.device_ids, b.event_ids, r.outcomes
+                b.device_ids, b.event_ids, r.outcomes, r.first_event, r.last_event, r.device_marks, r.details
         ),
         logged AS (
             INSERT INTO fanfare.batch_log (day, id, parent_id, event_id, created_at, rule_version, target_id, lane, attempt,
-                first_device, last_device, device_ids, event_ids, outcomes)
+                first_device, last_device, device_ids, event_ids, outcomes, first_event, last_event, device_marks, details)
             SELECT fanfare.ring_day(id), id, parent_id, event_id, created_at, rule_version, target_id, lane, attempt,
-                device_ids[1], device_ids[cardinality(device_ids)], device_ids, event_ids, outcomes
+                device_ids[1], device_ids[cardinality(device_ids)], device_ids, event_ids, outcomes, first_event, last_event,
+                device_marks, details::jsonb
             FROM closing
         ),
         retried AS (
@@ -131,6 +137,10 @@ struct CloseBatches: PostgresStatement {
         binds.append(tallies.map(\.batchID))
         binds.append(tallies.map { Int16($0.outcome) })
         binds.append(tallies.map(\.pairs))
+        binds.append(batches.map { $0.index?.firstEvent })
+        binds.append(batches.map { $0.index?.lastEvent })
+        binds.append(batches.map { $0.index?.marks.bytes })
+        binds.append(batches.map(\.details))
     }
 
     static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Recorded {

@@ -11,6 +11,8 @@ enum RecorderMessage: Sendable {
     case opened(PreparedBatch, decided: [PairResult], window: Int = 0)
     /// Results of a batch, and how many slots of W they give back.
     case results(BatchClaim, [PairResult], slots: Int)
+    /// Why pairs of an event are refused whose results follow.
+    case refused(BatchClaim, eventID: Int64, why: String)
     /// The rest of a batch will not be sent by this daemon.
     case abandoned(BatchClaim, unsent: [Int32])
 

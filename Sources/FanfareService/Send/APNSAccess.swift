@@ -50,7 +50,7 @@ final class SharedHeadWriter: RequestWriter {
         of active: ActiveBatch,
         credential: Credential
     ) throws(RequestProblem) -> PushRequest {
-        guard case .shared(let path, let insertion) = pair.address else { throw RequestProblem(.refused) }
+        guard case .shared(let path, let insertion) = pair.address else { throw RequestProblem("it has no path") }
         let push = active.batch.variants[Int(pair.variant)].push
         return try RequestProblem.refusing { () throws(HeaderError) in
             let head = try active.head(pair.variant, generation: credential.generation) { () throws(HeaderError) in

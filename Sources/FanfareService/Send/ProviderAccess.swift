@@ -77,12 +77,12 @@ protocol RequestWriter: AnyObject {
     ) throws(RequestProblem) -> PushRequest
 }
 
-/// Why a pair cannot be sent: what is recorded of it.
+/// Why a pair can never be sent, and is refused; holds no data.
 struct RequestProblem: Error {
-    let outcome: Outcome
+    let why: String
 
-    init(_ outcome: Outcome) {
-        self.outcome = outcome
+    init(_ why: String) {
+        self.why = why
     }
 
     /// Runs something that fails for fields that cannot be sent.
@@ -90,7 +90,7 @@ struct RequestProblem: Error {
         do throws(HeaderError) {
             return try body()
         } catch {
-            throw RequestProblem(.refused)
+            throw RequestProblem("\(error)")
         }
     }
 }

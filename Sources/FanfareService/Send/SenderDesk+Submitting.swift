@@ -152,7 +152,10 @@ extension SenderDesk {
         } catch {
             slots[tag] = nil
             freeSlots.append(tag)
-            decide(pair, of: active, PairResult(position: pair.position, outcome: error.outcome))
+            let claimed = active.batch.claimed
+            let why = active.batch.rule.refusal(because: error.why)
+            recorder.put(.refused(claimed.claim, eventID: claimed.eventID(at: Int(pair.position)), why: why))
+            decide(pair, of: active, PairResult(position: pair.position, outcome: .refused))
             return nil
         }
     }

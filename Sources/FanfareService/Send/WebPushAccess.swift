@@ -47,7 +47,7 @@ final class WebPushWriter: RequestWriter {
         of active: ActiveBatch,
         credential: Credential
     ) throws(RequestProblem) -> PushRequest {
-        guard case .subscription(let url, let keys) = pair.address else { throw RequestProblem(.refused) }
+        guard case .subscription(let url, let keys) = pair.address else { throw RequestProblem("it has no endpoint") }
         let push = active.batch.variants[Int(pair.variant)].push
         let body = try encrypt(push.body, for: keys)
         return try RequestProblem.refusing { () throws(HeaderError) in
@@ -70,7 +70,7 @@ final class WebPushWriter: RequestWriter {
         do throws(WebPushEncryptionError) {
             return try encryptor.encrypt(body, for: keys)
         } catch {
-            throw RequestProblem(.refused)
+            throw RequestProblem("\(error)")
         }
     }
 

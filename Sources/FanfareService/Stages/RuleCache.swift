@@ -8,6 +8,14 @@ struct LoadedRule: Sendable {
     let ruleID: Int32
     let version: Int32
     let compiled: CompiledRule
+
+    /// The detail of a pair that it cannot make a push for.
+    ///
+    /// - Parameter problem: what is wrong, without data.
+    /// - Returns: which rule it is, and the problem.
+    func refusal(because problem: String) -> String {
+        "rule \(compiled.definition.name), version \(version): \(problem)"
+    }
 }
 
 /// The rule versions that have been met, compiled; a version never changes, so nothing is ever reloaded.

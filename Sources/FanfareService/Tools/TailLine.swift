@@ -14,6 +14,8 @@ public struct TailLine: Sendable {
         let attempt: Int64
         let outcome: String
         let reason: String
+        /// Why it was refused.
+        let detail: String?
         let batchID: Int64
     }
 
@@ -55,6 +57,7 @@ public struct TailLine: Sendable {
             object[LogKey.attempt.rawValue] = JSONValue(push.attempt)
             object[LogKey.outcome.rawValue] = .string(push.outcome)
             object[LogKey.reason.rawValue] = .string(push.reason)
+            object["detail"] = push.detail.map(JSONValue.string)
             object[LogKey.batchID.rawValue] = JSONValue(push.batchID)
         }
         object[LogKey.lagMilliseconds.rawValue] = lagMilliseconds.map { JSONValue($0) }
@@ -82,6 +85,7 @@ public struct TailLine: Sendable {
                 "\(push.platform) device \(push.deviceID)\(user)",
             ]
             if push.reason != push.outcome { cells.append(push.reason) }
+            if let detail = push.detail { cells.append(detail) }
             if push.attempt > 1 { cells.append("attempt \(push.attempt)") }
         }
         cells = ([time] + cells + [lag]).filter { !$0.isEmpty }.map(TextTable.printable)

@@ -46,11 +46,12 @@ enum TailReader: String, CaseIterable {
         """
         SELECT b.id, (b.ctid::text::point)[0]::bigint, (extract(epoch FROM b.closed_at) * 1e6)::bigint, p.event_id,
             (extract(epoch FROM e.created_at) * 1e6)::bigint, v.event_type, r.name, a.name, t.platform, t.environment,
-            p.device_id, p.user_id, b.attempt, p.outcome, p.reason
+            p.device_id, p.user_id, b.attempt, p.outcome, p.reason,
+            CASE WHEN p.outcome = 'refused' THEN b.details ->> p.event_id::text END
         FROM (
             SELECT ctid, * FROM fanfare.\(partition)
             WHERE ctid >= $1::tid AND closed_at >= $2::timestamptz AND id <> ALL ($3::bigint[])
-                AND ($4::bigint IS NULL OR event_id = $4 OR fanfare.event_span(event_ids) @> $4 AND $4 = ANY (event_ids))
+                AND ($4::bigint IS NULL OR event_id = $4 OR int8range(first_event, last_event, '[]') @> $4 AND $4 = ANY (event_ids))
                 AND ($5::text IS NULL OR rule_version IN (SELECT id FROM fanfare.rule_versions WHERE event_type = $5))
                 AND ($7::text IS NULL OR device_ids && ARRAY(SELECT id FROM fanfare.devices WHERE user_id = $7))
                 AND ($8::text IS NULL OR target_id IN (
@@ -93,7 +94,7 @@ enum TailReader: String, CaseIterable {
         switch self {
         case .events: subject = .event(fate: row[6] ?? "", key: row[7], detail: row[8])
         case .pushes:
-            guard row.count == 15, let batchID = number(0), let deviceID = number(10), let attempt = number(12) else {
+            guard row.count == 16, let batchID = number(0), let deviceID = number(10), let attempt = number(12) else {
                 return nil
             }
             subject = .push(
@@ -107,6 +108,7 @@ enum TailReader: String, CaseIterable {
                     attempt: attempt,
                     outcome: row[13] ?? "",
                     reason: row[14] ?? "",
+                    detail: row[15],
                     batchID: batchID
                 )
             )

@@ -68,10 +68,16 @@ struct OutcomeTests {
     @Test func theRowsForTheSchemaAreValidSQLValues() throws {
         let lines = Outcome.sqlValues.split(separator: "\n")
         #expect(lines.count == Outcome.all.count)
-        #expect(lines.first == "    (0, 'pending', 'not_attempted', NULL),")
-        #expect(lines.last == "    (206, 'rejected', 'invalid_subscription', 'webpush')")
-        let row = try Regex(#"    \(\d+, '[a-z_]+', '[A-Za-z_0-9]+', (NULL|'[a-z]+')\),?"#)
+        #expect(lines.first == "    (0, 'pending', 'not_attempted', NULL, 'Not attempted yet.'),")
+        let row = try Regex(#"    \(\d+, '[a-z_]+', '[A-Za-z_0-9]+', (NULL|'[a-z]+'), '([^']|'')+'\),?"#)
         #expect(lines.allSatisfy { $0.wholeMatch(of: row) != nil })
+    }
+
+    @Test func eachHasAMeaningOfOneLine() {
+        for outcome in Outcome.all {
+            #expect((10...120).contains(outcome.meaning.count), "\(outcome)")
+            #expect(outcome.meaning.hasSuffix(".") && !outcome.meaning.contains("\n"), "\(outcome)")
+        }
     }
 
     @Test func fatesHaveTheNamesOfTheContract() {

@@ -34,6 +34,17 @@ struct UpgradeTests {
             CREATE INDEX event_keys_age ON fanfare.event_keys USING brin (created_at);
             DROP FUNCTION fanfare.event_span CASCADE;
             CREATE INDEX batch_log_events ON fanfare.batch_log USING gin (event_ids);
+            DROP VIEW fanfare.deliveries, fanfare.events;
+            ALTER TABLE fanfare.batch_log DROP COLUMN first_event, DROP COLUMN last_event, DROP COLUMN device_marks,
+                DROP COLUMN details;
+            ALTER TABLE fanfare.outcome_codes DROP COLUMN meaning;
+            INSERT INTO fanfare.event_log (day, fate, id, created_at, type)
+            SELECT 7, 1, 7::bigint << 32 | n, now(), 'e' FROM generate_series(1, 2) AS n;
+            INSERT INTO fanfare.batch_log (day, lane, target_id, attempt, id, created_at, first_device, last_device, rule_version,
+                device_ids, event_ids, outcomes)
+            SELECT 7, 1, d.target_id, 1, 7::bigint << 32, now(), d.id, d.id, v.id, ARRAY[d.id, d.id],
+                ARRAY[7::bigint << 32 | 1, 7::bigint << 32 | 2], '\\x0101'
+            FROM fanfare.devices AS d, fanfare.rule_versions AS v;
             """
         )
         let old = try connection.column("SELECT id FROM fanfare.targets ORDER BY id")
@@ -43,13 +54,17 @@ struct UpgradeTests {
             for (index, isThere) in [
                 ("batches_ready", "f"), ("batches_due", "t"), ("event_keys_age", "f"), ("event_keys_created", "t"),
                 ("cancels_created", "t"), ("collapse_latest_created", "t"), ("batch_log_events", "f"),
-                ("batch_log_span", "t"),
+                ("batch_log_span", "f"), ("batch_log_spans", "t"), ("batch_log_devices", "t"),
             ] {
                 let look = "SELECT to_regclass('fanfare.\(index)') IS NOT NULL"
                 #expect(try connection.text(look) == isThere, "\(index)")
             }
         }
         #expect(try connection.column("SELECT id FROM fanfare.targets ORDER BY id") == old)
+        #expect(try connection.number("SELECT last_event - first_event FROM fanfare.batch_log") == 1)
+        #expect(try connection.number("SELECT count(*) FROM fanfare.deliveries WHERE user_id = 'u'") == 2)
+        let second = "SELECT count(*) FROM fanfare.deliveries WHERE event_id = 7::bigint << 32 | 2"
+        #expect(try connection.number(second) == 1)
         let upgraded = try World()
         try upgraded.rule("topic", event: "e", to: #"{"fcm_topic": "all"}"#)
         let event = try upgraded.emit("e", #"{"u": "u"}"#)

@@ -207,6 +207,7 @@ import Testing
                 attempt: 2,
                 outcome: "rejected",
                 reason: "BadTopic",
+                detail: nil,
                 batchID: 9
             )
         )
