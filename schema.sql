@@ -777,6 +777,19 @@ CREATE TABLE IF NOT EXISTS fanfare.prune_fuses (
     CONSTRAINT prune_fuses_blown CHECK ((blown_at IS NULL) = (evidence IS NULL))
 );
 
+-- What the fuses go by: what providers answered all daemons, and the evidence against tokens in it, in steps of ten seconds,
+-- which the closing of a fuse cuts. Of the last minutes only.
+CREATE TABLE IF NOT EXISTS fanfare.prune_counts (
+    app_id smallint NOT NULL,
+    environment text NOT NULL CONSTRAINT prune_counts_environment CHECK (environment IN ('production', 'sandbox')),
+    platform text NOT NULL,
+    since timestamptz NOT NULL,
+    answers bigint NOT NULL,
+    weak bigint NOT NULL,
+    strong bigint NOT NULL,
+    PRIMARY KEY (app_id, environment, platform, since)
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
+
 -- Advisory lock keys, class 1178685254 ("FANF"):
 --   0  loading this file
 --   1  held exclusively by a daemon that drains the outbox ("K")

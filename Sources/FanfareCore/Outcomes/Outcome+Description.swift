@@ -42,11 +42,6 @@ extension Outcome {
         }
     }
 
-    /// The ``OutcomeKind/gone`` outcomes that rest on weak evidence: a mistake of the sender's can look the same.
-    public static let goneOnWeakEvidence: [Outcome] = [
-        .goneAPNSBadDeviceToken, .goneFCMInvalidToken, .goneWebPushInvalidSubscription,
-    ]
-
     /// What to record instead of a ``OutcomeKind/gone`` while the device must be kept, as when the prune fuse is blown.
     ///
     /// Every other outcome is returned unchanged.

@@ -34,9 +34,49 @@ public struct PruneCounts: Equatable, Sendable, WindowTally {
     }
 }
 
+/// How many devices may be disabled, by the kind of evidence.
+public struct PruneAllowance: Equatable, Sendable {
+    /// On weak evidence.
+    public private(set) var weak: Int
+    /// On strong evidence.
+    public private(set) var strong: Int
+
+    /// An allowance.
+    ///
+    /// - Parameters:
+    ///   - weak: on weak evidence.
+    ///   - strong: on strong evidence.
+    public init(weak: Int, strong: Int) {
+        self.weak = weak
+        self.strong = strong
+    }
+
+    /// Whether one more may be disabled.
+    ///
+    /// - Parameter strength: on which evidence.
+    /// - Returns: false when all that were allowed are taken.
+    public func allows(_ strength: PruneEvidence.Strength) -> Bool {
+        switch strength {
+        case .weak: weak > 0
+        case .strong: strong > 0
+        }
+    }
+
+    /// Counts one that is disabled.
+    ///
+    /// - Parameter strength: on which evidence.
+    public mutating func take(_ strength: PruneEvidence.Strength) {
+        switch strength {
+        case .weak: weak -= 1
+        case .strong: strong -= 1
+        }
+    }
+}
+
 /// Stops pruning when so many tokens seem dead that the evidence must be wrong.
 ///
 /// One for each (app, environment). A wrong host or a restored database makes every token look dead; without a fuse that empties the table of devices.
+/// What is disabled while it is intact is bounded too (``allowance(in:for:)``).
 /// Blows at more than 2 % on weak or 25 % on strong evidence over at least 1,000 answers in 10 minutes. Times are
 /// microseconds of any steady clock.
 public struct PruneFuse: Equatable, Sendable {
@@ -48,6 +88,9 @@ public struct PruneFuse: Equatable, Sendable {
     public static let weakPercent = 2
     /// The share of strong evidence, in percent, that is still believed.
     public static let strongPercent = 25
+    /// Devices that are disabled on evidence of either kind as long as there are too few answers for a share: as many as a
+    /// small installation may have of dead tokens.
+    public static let alwaysFollowed = 100
 
     /// Whether pruning goes on.
     public enum State: Equatable, Sendable {
@@ -75,6 +118,28 @@ public struct PruneFuse: Equatable, Sendable {
         guard counts.answers >= leastAnswers else { return nil }
         if exceeds(counts.weak, percent: weakPercent, of: counts.answers) { return .weak }
         return exceeds(counts.strong, percent: strongPercent, of: counts.answers) ? .strong : nil
+    }
+
+    /// How much of the newest evidence may be followed.
+    ///
+    /// All of it where there is not too much. Before there are ``leastAnswers``, as much altogether as among so many would not
+    /// blow the fuse, and at least ``alwaysFollowed``: however fast answers come, no more is disabled until they are enough.
+    ///
+    /// - Parameters:
+    ///   - counts: the sums of all daemons, the newest included.
+    ///   - fresh: the newest evidence.
+    /// - Returns: how many of `fresh` may be disabled.
+    public static func allowance(in counts: PruneCounts, for fresh: PruneCounts) -> PruneAllowance {
+        guard judge(counts) == nil else { return PruneAllowance(weak: 0, strong: 0) }
+        guard counts.answers < leastAnswers else { return PruneAllowance(weak: fresh.weak, strong: fresh.strong) }
+        func allowed(_ percent: Int, _ counted: Int, _ fresh: Int) -> Int {
+            let most = max(alwaysFollowed, leastAnswers * percent / 100)
+            return min(fresh, max(0, most - (counted - fresh)))
+        }
+        return PruneAllowance(
+            weak: allowed(weakPercent, counts.weak, fresh.weak),
+            strong: allowed(strongPercent, counts.strong, fresh.strong)
+        )
     }
 
     /// Counts what this daemon was answered, and blows if that is too much by itself.

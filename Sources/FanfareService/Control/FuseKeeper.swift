@@ -26,16 +26,24 @@ struct FuseKeeper {
 
     /// Judges the answers that all daemons got together.
     func judge(on connection: PostgresConnection) throws(PostgresError) {
-        var sums: [FuseKey: PruneCounts] = [:]
-        for row in try connection.run(RecentAnswers(weak: Outcome.goneOnWeakEvidence)) {
-            context.fuses.observe(row.counts, from: row.provider, of: row.key)
-            sums[row.key, default: PruneCounts()] += row.counts
-        }
-        for (key, counts) in sums { context.fuses.observe(counts, from: nil, of: key) }
+        context.fuses.observe(try connection.answers(of: nil))
         try synchronize(on: connection)
     }
 
     private func metadata(_ key: FuseKey) -> Logger.Metadata {
         .init([.app: "\(key.app)", .environment: "\(key.environment)"])
+    }
+}
+
+extension PostgresConnection {
+    /// What all daemons were answered lately, by whom.
+    ///
+    /// - Parameter apps: about whose devices; nil for all.
+    /// - Returns: the sums by provider.
+    /// - Throws: what the server says.
+    func answers(of apps: Set<String>?) throws(PostgresError) -> [AnswerSource: PruneCounts] {
+        var sums: [AnswerSource: PruneCounts] = [:]
+        for row in try run(RecentAnswers(apps: apps)) { sums[row.source] = row.counts }
+        return sums
     }
 }

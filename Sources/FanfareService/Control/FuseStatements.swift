@@ -1,55 +1,92 @@
 internal import FanfareCore
 internal import PostgresClient
 
+/// Adds this daemon's answers to those that the prune fuses of all daemons go by.
+///
+/// Committed before ``RecentAnswers`` is asked, and so of two daemons that have evidence at the same time one at least knows of
+/// the other's. The commit does not wait for the disk: the one that records what these counts are about will, and comes after.
+struct ShareAnswers: PostgresStatement {
+    static let name = "share_answers"
+    static let sql = """
+        INSERT INTO fanfare.prune_counts AS c (app_id, environment, platform, since, answers, weak, strong)
+        SELECT a.id, n.environment, n.platform,
+            greatest(date_bin('10 seconds', statement_timestamp(), 'epoch'), f.closed_at), n.answers, n.weak, n.strong
+        FROM set_config('synchronous_commit', 'off', true),
+            unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[])
+                AS n (app, environment, platform, answers, weak, strong)
+        JOIN fanfare.apps AS a ON a.name = n.app
+        LEFT JOIN fanfare.prune_fuses AS f ON f.app_id = a.id AND f.environment = n.environment
+        -- The same for all, or two daemons would wait for each other.
+        ORDER BY a.id, n.environment, n.platform
+        ON CONFLICT (app_id, environment, platform, since) DO UPDATE
+            SET answers = c.answers + excluded.answers, weak = c.weak + excluded.weak, strong = c.strong + excluded.strong
+        """
+
+    typealias Row = Void
+
+    let counts: [AnswerSource: PruneCounts]
+
+    func bind(to binds: inout PostgresBinds) {
+        let rows = Array(counts)
+        binds.append(rows.map(\.key.key.app))
+        binds.append(rows.map(\.key.key.environment))
+        binds.append(rows.map(\.key.provider))
+        binds.append(rows.map { Int64($0.value.answers) })
+        binds.append(rows.map { Int64($0.value.weak) })
+        binds.append(rows.map { Int64($0.value.strong) })
+    }
+}
+
 /// What the prune fuses go by: answers of the last ten minutes, from all daemons, since an operator last closed the fuse.
 struct RecentAnswers: PostgresStatement {
     static let name = "recent_answers"
     static let sql = """
-        SELECT a.name, h.environment, t.platform,
-            sum(s.pairs) FILTER (WHERE s.outcome = 1 OR s.outcome >= 64)::bigint,
-            coalesce(sum(s.pairs) FILTER (WHERE s.outcome = ANY ($1::smallint[])), 0)::bigint,
-            coalesce(sum(s.pairs) FILTER (WHERE s.outcome BETWEEN 64 AND 95 AND s.outcome <> ALL ($1::smallint[])), 0)::bigint
-        FROM fanfare.stats_pending AS s
-        JOIN fanfare.targets AS t ON t.id = s.target_id
-        JOIN fanfare.apps AS a ON a.id = t.app_id
-        -- `BadDeviceToken` is final in the environment that was asked last: the devices are the other one's.
-        CROSS JOIN LATERAL (
-            SELECT CASE
-                WHEN t.platform <> 'apns' OR s.outcome <> ALL ($1::smallint[]) THEN t.environment
-                WHEN t.environment = 'production' THEN 'sandbox'
-                ELSE 'production'
-            END AS environment
-        ) AS h
-        LEFT JOIN fanfare.prune_fuses AS f ON f.app_id = t.app_id AND f.environment = h.environment
-        WHERE s.at > statement_timestamp() - interval '10 minutes' AND (f.closed_at IS NULL OR s.at > f.closed_at)
-        GROUP BY a.name, h.environment, t.platform
+        SELECT a.name, c.environment, c.platform, sum(c.answers)::bigint, sum(c.weak)::bigint, sum(c.strong)::bigint
+        FROM fanfare.apps AS a
+        JOIN fanfare.prune_counts AS c ON c.app_id = a.id
+        LEFT JOIN fanfare.prune_fuses AS f ON f.app_id = c.app_id AND f.environment = c.environment
+        WHERE ($1::text[] IS NULL OR a.name = ANY ($1::text[]))
+            -- Steps that lie in the future are of a clock that was set back.
+            AND c.since > statement_timestamp() - interval '10 minutes' AND c.since <= statement_timestamp()
+            AND (f.closed_at IS NULL OR c.since >= f.closed_at)
+        GROUP BY a.name, c.environment, c.platform
         """
 
-    /// The outcomes that stand for weak evidence.
-    let weak: [Outcome]
+    /// About whose devices; nil for all.
+    let apps: Set<String>?
 
     func bind(to binds: inout PostgresBinds) {
-        binds.append(weak.map { Int16($0.rawValue) })
+        binds.append(apps.map(Array.init))
     }
 
     /// One provider's answers.
     struct Row {
-        let key: FuseKey
-        let provider: String
+        let source: AnswerSource
         let counts: PruneCounts
     }
 
     static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Row {
         Row(
-            key: FuseKey(app: try row.string(0), environment: try row.string(1)),
-            provider: try row.string(2),
+            source: AnswerSource(
+                key: FuseKey(app: try row.string(0), environment: try row.string(1)),
+                provider: try row.string(2)
+            ),
             counts: PruneCounts(
-                answers: Int(try row.int64(orNil: 3) ?? 0),
+                answers: Int(try row.int64(3)),
                 weak: Int(try row.int64(4)),
                 strong: Int(try row.int64(5))
             )
         )
     }
+}
+
+/// Forgets answers that no fuse goes by any more.
+struct ForgetAnswers: PostgresStatement {
+    static let name = "forget_answers"
+    static let sql = """
+        DELETE FROM fanfare.prune_counts
+        WHERE since < statement_timestamp() - interval '15 minutes' OR since > statement_timestamp() + interval '15 minutes'
+        """
 }
 
 /// A prune fuse as all daemons know it.

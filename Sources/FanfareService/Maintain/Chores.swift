@@ -19,7 +19,8 @@ struct Chores {
     /// - Throws: the first failure, after the rest was tried; at once if the connection is lost.
     func run(on connection: PostgresConnection) throws(PostgresError) {
         let chores: [(PostgresConnection) throws(PostgresError) -> Void] = [
-            keepLogsWithinRetention, endBatches, foldStats, forgetKeys, forgetCancels, forgetCollapseKeys,
+            keepLogsWithinRetention, endBatches, foldStats, forgetAnswers, forgetKeys, forgetCancels,
+            forgetCollapseKeys,
         ]
         var failure: PostgresError?
         for chore in chores {
@@ -54,6 +55,10 @@ struct Chores {
 
     private func foldStats(on connection: PostgresConnection) throws(PostgresError) {
         _ = try connection.runReturningCount(FoldStats())
+    }
+
+    private func forgetAnswers(on connection: PostgresConnection) throws(PostgresError) {
+        _ = try connection.runReturningCount(ForgetAnswers())
     }
 
     private func forgetKeys(on connection: PostgresConnection) throws(PostgresError) {

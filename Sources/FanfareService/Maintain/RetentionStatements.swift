@@ -1,6 +1,6 @@
 internal import PostgresClient
 
-/// Moves counters older than the fuse's window into the table that is kept for ever.
+/// Moves counters older than what daemons of the version before judge fuses by into the table that is kept for ever.
 struct FoldStats: PostgresStatement {
     static let name = "fold_stats"
     static let sql = """

@@ -16,6 +16,8 @@ struct OpenBatch {
     var isDirty = false
     /// Answers that the prune fuse has not counted yet.
     private var uncounted = PruneCounts()
+    /// Pairs with evidence against their tokens that no fuse has let through yet, as it came.
+    private var unjudged: [Int32] = []
     /// Pairs that were never submitted and belong to the queue again.
     private(set) var unsent: Int?
     /// Why pairs were refused, by event.
@@ -61,6 +63,7 @@ struct OpenBatch {
         if result.outcome.isFinalAnswer { uncounted.answers += 1 }
         guard case .prune(let evidence)? = result.followUp else { return }
         if evidence.strength == .weak { uncounted.weak += 1 } else { uncounted.strong += 1 }
+        unjudged.append(result.position)
     }
 
     /// A retry that a daemon before us had recorded, without its details: as late as its outcome asks.
@@ -93,13 +96,35 @@ struct OpenBatch {
         return uncounted
     }
 
+    /// Whose answers they are, for the fuses.
+    var source: AnswerSource {
+        AnswerSource(
+            key: FuseKey(app: batch.target.app, environment: batch.homeEnvironment),
+            provider: batch.target.platform
+        )
+    }
+
+    /// Changes outcomes that would disable more devices than newly counted evidence may.
+    mutating func keepDevices(beyond allowances: inout PruneAllowances) {
+        for position in unjudged {
+            guard case .prune(let evidence)? = followUps[position] else { continue }
+            if !allowances.take(evidence.strength, from: source) { keepDevice(position) }
+        }
+        unjudged = []
+    }
+
     /// Changes outcomes that would disable devices where the fuse keeps them.
     mutating func keepDevices() {
         for (position, followUp) in followUps {
-            guard case .prune = followUp, let outcome = Outcome(rawValue: outcomes[Int(position)]) else { continue }
-            outcomes[Int(position)] = outcome.keepingDevice.rawValue
-            followUps[position] = nil
+            if case .prune = followUp { keepDevice(position) }
         }
+        unjudged = []
+    }
+
+    private mutating func keepDevice(_ position: Int32) {
+        guard let outcome = Outcome(rawValue: outcomes[Int(position)]) else { return }
+        outcomes[Int(position)] = outcome.keepingDevice.rawValue
+        followUps[position] = nil
     }
 
     /// What the answers say about tokens and the database does not know yet.

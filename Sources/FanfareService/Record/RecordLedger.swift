@@ -65,6 +65,23 @@ struct RecordLedger {
         }
     }
 
+    /// What was answered since this was last asked, for the fuses.
+    mutating func takeUncounted() -> [AnswerSource: PruneCounts] {
+        var counts: [AnswerSource: PruneCounts] = [:]
+        for (claim, batch) in open where batch.isDirty {
+            counts[batch.source, default: PruneCounts()] += open[claim]?.takeUncounted() ?? PruneCounts()
+        }
+        return counts.filter { $0.value != PruneCounts() }
+    }
+
+    /// Keeps devices that more evidence speaks against than may be followed.
+    mutating func keepDevices(beyond allowances: PruneAllowances) {
+        var allowances = allowances
+        for claim in open.keys.sorted() where open[claim]?.isDirty == true {
+            open[claim]?.keepDevices(beyond: &allowances)
+        }
+    }
+
     /// Whether it is time to write.
     func isDue(share: Int, at now: Microseconds) -> Bool { policy.isDue(share: share, at: now) }
 
@@ -72,7 +89,7 @@ struct RecordLedger {
     ///
     /// - Parameters:
     ///   - databaseNow: the time by the database, which retries count from.
-    ///   - heedFuse: counts a batch's answers for the prune fuse, and keeps its devices where it is blown.
+    ///   - heedFuse: keeps a batch's devices where the prune fuse is blown.
     /// - Returns: statements; each that was committed is to be followed by ``done(_:)``, all by ``wrote(at:)``. Others are
     ///   made again next time.
     mutating func begin(databaseNow: Microseconds, heedFuse: (inout OpenBatch) -> Void) -> [Write] {

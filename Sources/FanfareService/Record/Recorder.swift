@@ -46,19 +46,21 @@ final class Recorder: Stage {
     func run() {
         let session = Session(context.database.promptQueue(name), of: context, stop: stopping)
         var ledger = RecordLedger()
+        var gate = PruneGate(context: context)
         var failures = 0
         while true {
             context.pulses.beat(name)
             let wait = ledger.policy.dueAt.map { Duration.microseconds(max(0, $0 - Clocks.steady)) } ?? .seconds(1)
             guard let messages = mailbox.take(timeout: wait) else { break }
             for message in messages { ledger.take(message, at: Clocks.steady) }
+            gate.share(over: session)
             guard ledger.isDue(share: context.budget.checkpointShare, at: Clocks.steady) else { continue }
-            record(&ledger, session)
+            record(&ledger, &gate, session)
         }
         // The last flush: whatever was answered is written down, however the daemon ends.
         while ledger.isDirty && failures < 20 {
             context.pulses.beat(name)
-            record(&ledger, session)
+            record(&ledger, &gate, session)
             failures += 1
         }
         session.close()
@@ -67,7 +69,8 @@ final class Recorder: Stage {
     /// Writes everything that changed.
     ///
     /// What could not be written stays and is written next time.
-    private func record(_ ledger: inout RecordLedger, _ session: Session) {
+    private func record(_ ledger: inout RecordLedger, _ gate: inout PruneGate, _ session: Session) {
+        guard gate.judge(&ledger, over: session) else { return ledger.wrote(at: Clocks.steady) }
         let writes = ledger.begin(databaseNow: context.lease.databaseNow, heedFuse: context.heedFuse)
         for write in writes {
             let done = session.attempt { connection throws(PostgresError) in try Self.run(write, on: connection) }
@@ -114,12 +117,9 @@ extension StageContext {
         windows.release(recorded.windows)
     }
 
-    /// Counts a batch's answers, each once, and keeps its devices where the fuse is blown.
+    /// Keeps a batch's devices where the fuse is blown.
     func heedFuse(_ batch: inout OpenBatch) {
-        let counts = batch.takeUncounted()
-        let key = FuseKey(app: batch.batch.target.app, environment: batch.batch.homeEnvironment)
-        fuses.record(counts, from: batch.batch.target.platform, of: key)
-        guard !fuses.allowsPruning(of: key) else { return }
+        guard !fuses.allowsPruning(of: batch.source.key) else { return }
         // The other daemons hear of it through the database.
         if !fuses.unstored.isEmpty { bells.control.ring() }
         batch.keepDevices()

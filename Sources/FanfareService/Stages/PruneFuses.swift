@@ -13,6 +13,12 @@ struct FuseKey: Hashable, Comparable, Sendable, CustomStringConvertible {
     static func < (left: FuseKey, right: FuseKey) -> Bool { left.description < right.description }
 }
 
+/// Whose answers are counted together: a provider's about an app's devices in one environment.
+struct AnswerSource: Hashable, Sendable {
+    let key: FuseKey
+    let provider: String
+}
+
 /// The prune fuses as this daemon knows them.
 ///
 /// One that blows here stops this daemon at once; the database makes it stop the others, and outlives us all
@@ -49,20 +55,15 @@ final class PruneFuses: Sendable {
         }
     }
 
-    /// Judges what all daemons were answered.
-    ///
-    /// - Parameters:
-    ///   - counts: the sums.
-    ///   - provider: whose; nil for all together.
-    ///   - key: whose devices.
-    func observe(_ counts: PruneCounts, from provider: String?, of key: FuseKey) {
+    /// Judges what all daemons were answered: each provider's answers, and those of all providers together.
+    func observe(_ sums: [AnswerSource: PruneCounts]) {
         let now = Clocks.steady
         known.withLock { known in
-            if let provider {
-                _ = known[key, default: Known()].byProvider[provider, default: PruneFuse()].observe(counts, at: now)
-            } else {
-                _ = known[key, default: Known()].all.observe(counts, at: now)
+            for (source, counts) in sums {
+                _ = known[source.key, default: Known()].byProvider[source.provider, default: PruneFuse()]
+                    .observe(counts, at: now)
             }
+            for (key, counts) in sums.byFuse { _ = known[key, default: Known()].all.observe(counts, at: now) }
         }
     }
 
@@ -117,5 +118,12 @@ final class PruneFuses: Sendable {
             }
             return changes
         }
+    }
+}
+
+extension [AnswerSource: PruneCounts] {
+    /// The sums over all providers.
+    var byFuse: [FuseKey: PruneCounts] {
+        reduce(into: [:]) { $0[$1.key.key, default: PruneCounts()] += $1.value }
     }
 }

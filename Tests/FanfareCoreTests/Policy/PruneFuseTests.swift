@@ -47,4 +47,28 @@ struct PruneFuseTests {
         }
         #expect(pruned == 900)
     }
+
+    @Test(arguments: [
+        // Enough answers: all of it, or nothing.
+        (
+            PruneCounts(answers: 10_000, weak: 200, strong: 2500), PruneCounts(answers: 0, weak: 150, strong: 2000),
+            150, 2000
+        ),
+        (PruneCounts(answers: 10_000, weak: 201), PruneCounts(answers: 0, weak: 1), 0, 0),
+        (PruneCounts(answers: 1000, strong: 250), PruneCounts(answers: 0, strong: 250), 0, 250),
+        // Too few: as much as a thousand would allow, and a hundred in any case.
+        (PruneCounts(answers: 999, weak: 999), PruneCounts(answers: 0, weak: 999), 100, 0),
+        (PruneCounts(answers: 999, weak: 999), PruneCounts(answers: 0, weak: 909), 10, 0),
+        (PruneCounts(answers: 999, strong: 999), PruneCounts(answers: 0, strong: 999), 0, 250),
+        (PruneCounts(answers: 500, weak: 50, strong: 300), PruneCounts(answers: 0, weak: 1, strong: 60), 1, 10),
+        (PruneCounts(answers: 500, strong: 500), PruneCounts(answers: 0, strong: 100), 0, 0),
+    ])
+    func whatIsDisabledIsBoundedBeforeAShareMeansAnything(
+        sum: PruneCounts,
+        fresh: PruneCounts,
+        weak: Int,
+        strong: Int
+    ) {
+        #expect(PruneFuse.allowance(in: sum, for: fresh) == PruneAllowance(weak: weak, strong: strong))
+    }
 }

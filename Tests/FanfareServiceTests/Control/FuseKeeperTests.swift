@@ -26,19 +26,14 @@ struct FuseKeeperTests {
 
     private func allows(_ world: World) -> Bool { world.context.fuses.allowsPruning(of: Self.key) }
 
-    /// Records answers as all daemons together do: so many accepted, so many gone for a reason.
-    private func answer(accepted: Int, gone: Int, _ outcome: Outcome) throws {
-        // A token that no environment knows is called bad by its own first, and by the other one last.
-        let last = outcome == .goneAPNSBadDeviceToken ? "sandbox" : "production"
-        try a.connection.execute(
-            """
-            INSERT INTO fanfare.stats_pending (rule_version, target_id, outcome, pairs)
-            SELECT 1, id, o.outcome, o.pairs FROM fanfare.targets,
-                (VALUES ('production', 1, \(accepted)), ('\(last)', \(outcome.rawValue), \(gone)))
-                    AS o (environment, outcome, pairs)
-            WHERE targets.environment = o.environment AND platform = 'apns'
-            """
-        )
+    /// Shares answers as all daemons together do: so many accepted, so many gone for a reason.
+    private func answer(accepted: Int, gone: Int, _ strength: PruneEvidence.Strength, from provider: String = "apns")
+        throws
+    {
+        var counts = PruneCounts(answers: accepted + gone)
+        if strength == .weak { counts.weak = gone } else { counts.strong = gone }
+        let source = AnswerSource(key: Self.key, provider: provider)
+        _ = try a.connection.runReturningCount(ShareAnswers(counts: [source: counts]))
     }
 
     @Test func whatBlowsInOneHoldsForAll() throws {
@@ -53,27 +48,23 @@ struct FuseKeeperTests {
         #expect(late.context.fuses.allowsPruning(of: FuseKey(app: "shop", environment: "sandbox")))
     }
 
-    @Test(arguments: [(Outcome.goneAPNSBadDeviceToken, 21), (.goneAPNSUnregistered, 251)])
-    func answersOfAllDaemonsAreJudgedTogether(outcome: Outcome, gone: Int) throws {
-        try answer(accepted: 1000 - gone, gone: gone - 1, outcome)
+    @Test(arguments: [(PruneEvidence.Strength.weak, 21), (.strong, 251)])
+    func answersOfAllDaemonsAreJudgedTogether(strength: PruneEvidence.Strength, gone: Int) throws {
+        try answer(accepted: 1000 - gone, gone: gone - 1, strength)
         try judge(a, b)
         #expect(allows(a) && allows(b))
-        try answer(accepted: 0, gone: 1, outcome)
+        try answer(accepted: 0, gone: 1, strength)
         try judge(a, b)
         #expect(!allows(a) && !allows(b))
         let stored = try a.connection.run(StoredFuses())
-        let strength: PruneEvidence.Strength = outcome == .goneAPNSBadDeviceToken ? .weak : .strong
         #expect(stored == [StoredFuse(key: Self.key, blownBy: strength, closedAt: nil)])
         #expect(try a.connection.column("SELECT name FROM fanfare.alarms") == ["prune_fuse/shop/production"])
     }
 
     @Test func manyGoodAnswersOfOneProviderDoNotHideAnothersBadOnes() throws {
-        try a.device("bb10", platform: "fcm")
-        let accepted =
-            "INSERT INTO fanfare.stats_pending (rule_version, target_id, outcome, pairs) SELECT 1, id, 1, 100000"
-        try a.connection.execute("\(accepted) FROM fanfare.targets WHERE platform = 'fcm'")
+        try answer(accepted: 100_000, gone: 0, .strong, from: "fcm")
         a.context.fuses.record(PruneCounts(answers: 100_000), from: "fcm", of: Self.key)
-        try answer(accepted: 979, gone: 21, .goneAPNSBadDeviceToken)
+        try answer(accepted: 979, gone: 21, .weak)
         try judge(b)
         #expect(!allows(b))
         a.context.fuses.record(PruneCounts(answers: 1000, weak: 21), from: "apns", of: Self.key)
@@ -88,7 +79,7 @@ struct FuseKeeperTests {
     }
 
     @Test func afterItWasClosedAllCountAnew() throws {
-        try answer(accepted: 700, gone: 300, .goneAPNSUnregistered)
+        try answer(accepted: 700, gone: 300, .strong)
         a.context.fuses.record(PruneCounts(answers: 1000, strong: 300), from: "apns", of: Self.key)
         b.context.fuses.record(PruneCounts(answers: 999, strong: 300), from: "apns", of: Self.key)
         try synchronize(a, b)

@@ -70,6 +70,8 @@ struct StatementCatalog {
             VALUES (5::bigint << 32, 5::bigint << 32, 1, 1, 1, '{1}');
             INSERT INTO fanfare.instances (name, host, pid, version, lease_until) VALUES ('d', 'h', 1, 'v', now());
             INSERT INTO fanfare.prune_fuses (app_id, environment, blown_at, evidence) VALUES (1, 'sandbox', now(), 'weak');
+            INSERT INTO fanfare.prune_counts (app_id, environment, platform, since, answers, weak, strong)
+            VALUES (1, 'production', 'apns', now(), 9, 1, 1);
             INSERT INTO fanfare.stats_pending (rule_version, target_id, outcome, pairs) VALUES (1, 1, 1, 1);
             SELECT fanfare.put_rule('{"app": "shop", "name": "new"}'), fanfare.adopt('here');
             SELECT fanfare.register_device('shop', 'apns', 'dead'), fanfare.register_device('shop', 'fcm', 'android');
@@ -194,7 +196,8 @@ struct StatementCatalog {
     }
 
     private static func control(_ parts: Parts) -> [any PostgresStatement] {
-        [
+        let answers = AnswerSource(key: FuseKey(app: "shop", environment: "production"), provider: "apns")
+        return [
             TryLock(key: 99),
             Unlock(key: 99),
             BeginSleep(),
@@ -207,7 +210,8 @@ struct StatementCatalog {
             ReleaseClaims(claims: [DoubtfulClaims.Claim(owner: 99, leaseToken: 9)]),
             Rescue(dead: owner),
             NewCancels(since: "1:1:"),
-            RecentAnswers(weak: Outcome.goneOnWeakEvidence),
+            ShareAnswers(counts: [answers: PruneCounts(answers: 3, weak: 1, strong: 1)]),
+            RecentAnswers(apps: ["shop"]),
             StoredFuses(),
             BlowFuse(key: FuseKey(app: "shop", environment: "production"), strength: .weak),
             ReadInstallation(),
@@ -217,6 +221,7 @@ struct StatementCatalog {
     private static func maintenance(_ parts: Parts) -> [any PostgresStatement] {
         [
             FoldStats(),
+            ForgetAnswers(),
             ForgetKeys(retentionSeconds: 0),
             ForgetCancels(keyRetentionSeconds: 0),
             ForgetCollapseKeys(),

@@ -83,6 +83,9 @@ extension VirtualDaemon {
             return
         }
         isRecording = true
+        for (source, counts) in ledger.takeUncounted() {
+            context.fuses.record(counts, from: source.provider, of: source.key)
+        }
         write(ledger.begin(databaseNow: context.lease.databaseNow, heedFuse: context.heedFuse)[...])
     }
 
