@@ -407,7 +407,8 @@ CREATE TABLE IF NOT EXISTS fanfare.rule_versions (
     reason text,
     checked_at timestamptz,
     retired_at timestamptz,
-    -- What planning needs of the definition, filled in by the daemon that checked it.
+    -- What planning needs of the definition, filled in by the daemon that checked it; the event type and the rule's age by
+    -- whoever stored it.
     app_id smallint,
     event_type text,
     rule_created_at timestamptz,
@@ -465,7 +466,8 @@ BEGIN
 END
 $$;
 
--- Events whose set failed while being planned. One session plans them one by one, so that the culprit stops nobody.
+-- Events that make a set fail, or may: those that planning took too long with, and payloads that stand out beside them. One
+-- session plans them one by one, so that the culprit stops nobody. A daemon of any version plans what it finds here.
 CREATE TABLE IF NOT EXISTS fanfare.outbox_slow (
     xid xid8 NOT NULL,
     id bigint NOT NULL,
@@ -1255,11 +1257,17 @@ BEGIN
     IF newest.definition::jsonb = rule THEN
         RETURN newest.version;
     END IF;
-    INSERT INTO fanfare.rule_versions (rule_id, version, definition) VALUES (the_rule, coalesce(newest.version, 0) + 1, rule::json);
+    -- With its event type and the rule's age: younger events of the type wait for the judgement.
+    INSERT INTO fanfare.rule_versions (rule_id, version, definition, event_type, rule_created_at)
+    SELECT the_rule, coalesce(newest.version, 0) + 1, rule::json, rule ->> 'event', r.created_at FROM fanfare.rules AS r WHERE r.id = the_rule;
     RETURN coalesce(newest.version, 0) + 1;
 END
 $$;
-COMMENT ON FUNCTION fanfare.put_rule IS 'Stores a rule and returns its version; a daemon checks it within a second, until then the last active version stays in force.';
+COMMENT ON FUNCTION fanfare.put_rule IS 'Stores a rule and returns its version; a daemon checks it within a second, until then the last active version stays in force, and where there is none, events wait.';
+
+-- What was stored before put_rule noted so itself.
+UPDATE fanfare.rule_versions AS v SET event_type = v.definition ->> 'event', rule_created_at = r.created_at
+FROM fanfare.rules AS r WHERE v.state = 'unchecked' AND v.event_type IS NULL AND r.id = v.rule_id AND v.definition ->> 'event' IS NOT NULL;
 
 CREATE OR REPLACE FUNCTION fanfare.drop_rule(app text, name text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
@@ -1659,9 +1667,16 @@ SELECT e.id, e.type, e.key, e.created_at, f.name AS fate, e.detail, e.payload,
         WHERE b.attempt = 1
     ) END::bigint AS pairs
 FROM (
-    SELECT id, type, key, created_at, 0::smallint AS fate, NULL::text AS detail, payload FROM fanfare.outbox
+    SELECT o.id, o.type, o.key, o.created_at, 0::smallint AS fate, (
+        SELECT 'waits until a daemon has checked rule ' || a.name || '/' || r.name
+        FROM fanfare.rule_versions AS v JOIN fanfare.rules AS r ON r.id = v.rule_id JOIN fanfare.apps AS a ON a.id = r.app_id
+        WHERE v.state = 'unchecked' AND v.retired_at IS NULL AND v.event_type = o.type AND v.rule_created_at <= o.created_at
+            AND NOT EXISTS (SELECT FROM fanfare.rule_versions AS i WHERE i.rule_id = v.rule_id AND i.state = 'active' AND i.retired_at IS NULL)
+        ORDER BY v.id LIMIT 1
+    ) AS detail, o.payload
+    FROM fanfare.outbox AS o
     UNION ALL
-    SELECT id, type, key, created_at, 0::smallint, 'is planned singly, since its set failed', payload FROM fanfare.outbox_slow
+    SELECT id, type, key, created_at, 0::smallint, 'is planned alone, since it may take long or fail', payload FROM fanfare.outbox_slow
     UNION ALL
     -- All days: with them the key, which begins with the day, finds an id.
     SELECT id, type, key, created_at, fate, detail, payload FROM fanfare.event_log

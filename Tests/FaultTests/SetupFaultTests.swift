@@ -21,14 +21,20 @@ struct SetupFaultTests {
                     try? connection.execute("SELECT fanfare.put_rule('\(rule)')")
                 }
                 try connection.execute(
-                    "SELECT fanfare.emit('\(audience.name)', '{\"poison\": true}', 'poison', interval '170000000 years')"
+                    """
+                    ALTER TABLE fanfare.event_keys ADD CONSTRAINT sound CHECK (key <> 'poison');
+                    SELECT fanfare.emit('\(audience.name)', '{"poison": true}', 'poison')
+                    """
                 )
             }
             try await rig.until(
                 "SELECT count(*) = 1 FROM fanfare.events WHERE key = 'poison' AND fate = 'refused'",
                 seconds: 30
             )
-            try await rig.sql { try $0.execute("SELECT fanfare.drop_rule('demo', 'bad-field')") }
+            try await rig.sql {
+                try $0.execute("SELECT fanfare.drop_rule('demo', 'bad-field')")
+                try $0.execute("ALTER TABLE fanfare.event_keys DROP CONSTRAINT sound")
+            }
             return moment
         }
         #expect(first.map { $0 < 5000 } == true)

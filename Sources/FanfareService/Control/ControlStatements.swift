@@ -13,6 +13,7 @@ enum AdvisoryLock {
     static let sleeping: Int32 = 2
     static let foreignChannels: Int32 = 3
     static let maintenance: Int32 = 4
+    static let sideQueue: Int32 = 5
 }
 
 /// Takes a session advisory lock if it is free.

@@ -15,9 +15,10 @@ struct Pipeline {
     let claim: any Stage
     /// Walk large audiences.
     let slice: [any Stage]
-    /// Hears of events, takes them out of the outbox, finds rules and small audiences.
-    let plan: any Stage
-    /// Rules, retention, the side queue; nobody where a slicer does it on its session.
+    /// Hear of events, take them out of the outbox, find rules and small audiences; one of sets, one beside it of what fails in
+    /// a set, or may.
+    let plan: [any Stage]
+    /// Rules, retention; nobody where a slicer does it on its session.
     let maintain: [any Stage]
     /// Hears foreign channels; nobody where none is configured.
     let listen: [any Stage]
@@ -32,15 +33,16 @@ struct Pipeline {
             let maintains = index == 0 && !sessions.isMaintenanceApart
             return Slicer(context: context, wake: context.bells.slice, index: index, maintains: maintains)
         }
-        plan = Planner(context: context, wake: context.bells.plan) {
+        let planner = Planner(context: context, wake: context.bells.plan) {
             LoneClaimer(context: context, pools: senders, recorder: results)
         }
+        plan = [SlowPlanner(context: context), planner]
         maintain = sessions.isMaintenanceApart ? [Maintainer(context: context)] : []
         listen = context.settings.listen.isEmpty ? [] : [Listener(context: context)]
     }
 
     /// In the order of dependency: shut down in reverse, intake stops first, and every finished send is recorded.
     var stages: [any Stage] {
-        [control, record, send, claim] + slice + [plan] + maintain + listen
+        [control, record, send, claim] + slice + plan + maintain + listen
     }
 }

@@ -29,16 +29,14 @@ final class Maintainer: Stage {
     }
 }
 
-/// What one daemon does for all: checks rules, plans the events whose set failed, keeps the logs within their ring,
-/// folds counters, and looks whether all is well.
+/// What one daemon does for all: checks rules, keeps the logs within their ring, folds counters, and looks whether all is well
+/// and whether events were left in the side queue.
 ///
 /// Led by whoever holds the advisory lock. Works in turns that are short, since the session may have other work too.
 struct Maintenance {
     static let name = "maintenance"
     private static let interval = 500 * Micros.millisecond
     private static let choreInterval = Micros.minute
-    /// How long one turn spends on the side queue.
-    private static let slowShare = 250 * Micros.millisecond
 
     private let context: StageContext
     /// The session's connection whose lock makes us the leader.
@@ -58,7 +56,7 @@ struct Maintenance {
 
     /// Does what there is to do now.
     mutating func takeTurn(in session: Session) {
-        let isDone = session.attempt { connection throws(PostgresError) in
+        let isDone: Void? = session.attempt { connection throws(PostgresError) in
             if leads != session.generation {
                 let isFree = try connection.run(TryLock(key: AdvisoryLock.maintenance)).first ?? false
                 leads = isFree ? session.generation : nil
@@ -66,14 +64,14 @@ struct Maintenance {
                 context.counters.add { $0.audit = [:] }
             }
             context.status.lead(Self.name, leads != nil)
-            return leads == nil ? true : try lead(on: connection)
+            if leads != nil { try lead(on: connection) }
         }
         if isDone == nil { context.status.lead(Self.name, false) }
-        dueAt = Clocks.steady + (isDone ?? true ? Self.interval : 0)
+        dueAt = Clocks.steady + Self.interval
     }
 
-    /// - Returns: whether nothing is left in the side queue.
-    private mutating func lead(on connection: PostgresConnection) throws(PostgresError) -> Bool {
+    private mutating func lead(on connection: PostgresConnection) throws(PostgresError) {
+        if try !connection.run(NextSlowEvent()).isEmpty { context.bells.aside.ring() }
         try RuleChecker(logger: context.logger).check(on: connection)
         if Clocks.steady >= choresAt {
             choresAt = Clocks.steady + Self.choreInterval
@@ -85,7 +83,5 @@ struct Maintenance {
             try auditor.run(on: connection, at: Clocks.steady)
             self.auditor = auditor
         }
-        // Last: an event that waits for a lock must not keep the rest from its turn.
-        return try SlowLane(context: context).plan(on: connection, until: Clocks.steady + Self.slowShare)
     }
 }

@@ -20,15 +20,23 @@ struct OutboxFloor: Equatable {
     /// - Parameters:
     ///   - round: what it took.
     ///   - limit: how many it would have taken.
-    mutating func advance(after round: PlanRoundSummary, limit: Int) {
+    ///   - end: how far it looked at most; nil for the end of the outbox.
+    mutating func advance(after round: PlanRoundSummary, limit: Int, end: OutboxPlace? = nil) {
         if snapshot == nil { snapshot = round.snapshot }
-        if let lastXID = round.lastXID {
-            afterXID = lastXID
-            afterID = round.lastID
+        let isFull = round.taken >= limit
+        if let place = isFull ? round.last : end ?? round.last {
+            afterXID = place.xid
+            afterID = place.id
         }
-        guard round.taken < limit, let seen = snapshot else { return }
+        guard !isFull, end == nil, let seen = snapshot else { return }
         self = OutboxFloor(open: seen.open, next: seen.next)
     }
+}
+
+/// Where an event lies in the outbox or the side queue.
+struct OutboxPlace: Hashable {
+    let xid: String
+    let id: Int64
 }
 
 /// A `pg_snapshot`: which transactions were open, and which had not begun.

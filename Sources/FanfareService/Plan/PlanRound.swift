@@ -1,9 +1,16 @@
 internal import PostgresClient
 
 /// Plans a set of events in one statement: out of the outbox, past keys and rules, into batches and the log.
+///
+/// Whatever comes next, but nothing while there are rules that events wait for: what is then to be passed by is up to
+/// ``PlanChosen``, whose look at each event's type a lone event would pay for.
 struct PlanRound: PostgresStatement {
     static let name = "plan_round"
-    static let sql = planRoundSQL(taking: takeSQL, batchSize: "$6::int", claimsLone: true)
+    static let sql = planRoundSQL(
+        taking: OutboxLook.takeSQL(where: "NOT EXISTS (SELECT FROM unjudged)"),
+        batchSize: "$6::int",
+        isOfOutbox: true
+    )
 
     let floor: OutboxFloor
     let limit: Int
@@ -24,37 +31,25 @@ struct PlanRound: PostgresStatement {
     }
 }
 
-/// The CTEs that take a set of events: what was open at the last pass's snapshot first, then what began since.
-///
-/// By ctid, because a join back by key became a scan; safe here, since rows of the outbox are never updated. One row
-/// comparison bounds the second look: of `xid >= …` beside another, the index took the looser one, and a round walked past
-/// every entry that was dead and not yet vacuumed (2.4 ms instead of 0.6 after 64,000 events).
-let takeSQL = """
-    opened AS MATERIALIZED (
-        SELECT ARRAY(
-            SELECT ctid FROM fanfare.outbox
-            WHERE xid = ANY ($1::text[]::xid8[]) AND (xid, id) > ($3::text::xid8, $4::bigint)
-            ORDER BY xid, id LIMIT $5::int FOR UPDATE SKIP LOCKED) AS rows
-    ),
-    taken AS (
-        DELETE FROM fanfare.outbox
-        WHERE ctid = ANY ((SELECT rows FROM opened) || ARRAY(
-            SELECT ctid FROM fanfare.outbox
-            WHERE (xid, id) > (greatest($2::text::xid8, $3::text::xid8),
-                CASE WHEN $3::text::xid8 >= $2::text::xid8 THEN $4::bigint ELSE 0 END)
-            ORDER BY xid, id LIMIT (SELECT $5::int - cardinality(rows) FROM opened) FOR UPDATE SKIP LOCKED))
-        RETURNING xid, id, created_at, type, key, ttl, payload
+/// Plans a set of chosen events; otherwise as ``PlanRound``.
+struct PlanChosen: PostgresStatement {
+    static let name = "plan_chosen"
+    static let sql = planRoundSQL(
+        taking: OutboxLook.takeSQL(where: OutboxChoice.condition(parametersFrom: 10)),
+        batchSize: "$6::int",
+        isOfOutbox: true
     )
-    """
 
-extension PostgresBinds {
-    /// Adds the parameters of ``takeSQL``, `$1` to `$5`.
-    mutating func append(_ floor: OutboxFloor, limit: Int) {
-        append(floor.open)
-        append(floor.next)
-        append(floor.afterXID)
-        append(floor.afterID)
-        append(Int32(limit))
+    let round: PlanRound
+    let choice: OutboxChoice
+
+    func bind(to binds: inout PostgresBinds) {
+        round.bind(to: &binds)
+        binds.append(choice)
+    }
+
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> PlanRoundPart {
+        try PlanRoundPart.decode(row)
     }
 }
 
@@ -63,9 +58,9 @@ extension PostgresBinds {
 /// - Parameters:
 ///   - taking: the CTE `taken`, and what it needs before it.
 ///   - batchSize: the parameter that holds the largest number of pairs in a batch.
-///   - claimsLone: whether the batches of a lone event are claimed at once, by `$7` to `$9`.
+///   - isOfOutbox: whether events come from the outbox: the batches of a lone one are claimed at once then, by `$7` to `$9`.
 /// - Returns: the statement, whose rows are ``PlanRoundPart``s.
-func planRoundSQL(taking: String, batchSize: String, claimsLone: Bool = false) -> String {
+func planRoundSQL(taking: String, batchSize: String, isOfOutbox: Bool = false) -> String {
     """
     WITH
     -- 1. Take a set of events out of the queue.
@@ -74,6 +69,9 @@ func planRoundSQL(taking: String, batchSize: String, claimsLone: Bool = false) -
     judged AS MATERIALIZED (
         SELECT t.id, t.created_at, t.type, t.key, t.ttl, t.payload,
             CASE
+                -- No rule has a longer one, and an entry of the index on keys holds no more.
+                WHEN octet_length(t.type) > 255 THEN 'the type has more than 255 bytes'
+                WHEN octet_length(t.key) > 2048 THEN 'the key has more than 2048 bytes'
                 WHEN jsonb_typeof(t.payload) <> 'object' THEN 'the payload is no JSON object'
                 -- As text, which is what is read for sending: twelve stored bytes can be a number of 131,072 digits.
                 WHEN octet_length(t.payload::text) > 65536 THEN 'the payload has more than 65536 bytes'
@@ -92,7 +90,7 @@ func planRoundSQL(taking: String, batchSize: String, claimsLone: Bool = false) -
     firsts AS (
         INSERT INTO fanfare.event_keys AS k (type, key, event_id, created_at)
         SELECT DISTINCT ON (type, key) type, key, id, created_at FROM judged
-        WHERE key IS NOT NULL AND NOT is_withdrawn ORDER BY type, key, created_at, id
+        WHERE key IS NOT NULL AND NOT is_withdrawn AND refusal IS NULL ORDER BY type, key, created_at, id
         ON CONFLICT (type, key) DO UPDATE SET event_id = excluded.event_id, created_at = excluded.created_at
         WHERE EXISTS (
             SELECT FROM fanfare.cancels AS c
@@ -102,8 +100,10 @@ func planRoundSQL(taking: String, batchSize: String, claimsLone: Bool = false) -
     -- 4. Rules; one row without a rule for an event that none took. The look-up is fenced by OFFSET 0 and conditions
     --    run last, each under CASE: in one join condition the jsonpath ran before the type was compared.
     matches AS MATERIALIZED (
+        -- A sum beyond the calendar would fail the set: ten years are what sending goes by at most.
         SELECT j.*, r.*,
-            j.created_at + coalesce(least(j.ttl, r.rule_ttl), interval '24 hours') > statement_timestamp() AS is_live
+            j.created_at + least(greatest(coalesce(least(j.ttl, r.rule_ttl), interval '24 hours'), interval '0'), interval '10 years')
+                > statement_timestamp() AS is_live
         FROM (
             -- NOT IN, because it is hashed where NOT EXISTS becomes a nested loop.
             SELECT e.*, e.is_stopped OR e.is_withdrawn AS is_cancelled,
@@ -147,7 +147,7 @@ func planRoundSQL(taking: String, batchSize: String, claimsLone: Bool = false) -
                 OR jsonb_path_match_tz(coalesce(d.attributes, '{}'), m.devices_path, '{}', true))
     ),
     -- 6. Pairs travel together: so many of one rule version and one target at most.
-    \(claimsLone ? LoneBatchSQL.queued(batchSize: batchSize) : queuePairsSQL(batchSize: batchSize)),
+    \(isOfOutbox ? LoneBatchSQL.queued(batchSize: batchSize) : queuePairsSQL(batchSize: batchSize)),
     -- 7. Every event ends in the log, with its fate.
     logged AS (
         INSERT INTO fanfare.event_log (day, id, created_at, type, key, ttl, payload, detail, fate)
@@ -166,12 +166,12 @@ func planRoundSQL(taking: String, batchSize: String, claimsLone: Bool = false) -
     )
     SELECT 0::smallint, (SELECT count(*) FROM taken), (SELECT count(*)::int FROM queued), pg_current_snapshot()::text
     UNION ALL
-    (SELECT 1::smallint, t.id, 0, t.xid::text FROM taken AS t ORDER BY t.xid DESC, t.id DESC LIMIT 1)
+    \(OutboxLook.lastRowSQL)
     UNION ALL
     SELECT 2::smallint, count(*), fate::int, NULL FROM logged GROUP BY fate
     UNION ALL
     SELECT 3::smallint, id, rule_version, jsonb_build_object('type', type, 'key', key, 'payload', payload)::text
     FROM matches WHERE is_live AND (audience <> 'users' OR supersede)
-    \(claimsLone ? "UNION ALL " + LoneBatchSQL.rows : "")
+    \(isOfOutbox ? "UNION ALL \(LoneBatchSQL.rows) UNION ALL \(OutboxLook.unjudgedRowSQL)" : "")
     """
 }

@@ -1,27 +1,50 @@
 internal import PostgresClient
 
-/// Where an event lies in the side queue.
-struct SlowEvent: Equatable {
-    let xid: String
-    let id: Int64
-}
-
-/// The first event of the side queue.
+/// The first event of the side queue, besides some.
 struct NextSlowEvent: PostgresStatement {
     static let name = "next_slow_event"
-    static let sql = "SELECT xid::text, id FROM fanfare.outbox_slow ORDER BY xid, id LIMIT 1"
+    static let sql = """
+        SELECT xid::text, id FROM fanfare.outbox_slow WHERE id <> ALL ($1::bigint[]) ORDER BY xid, id LIMIT 1
+        """
 
-    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> SlowEvent {
-        SlowEvent(xid: try row.string(0), id: try row.int64(1))
+    var besides: [Int64] = []
+
+    func bind(to binds: inout PostgresBinds) {
+        binds.append(besides)
+    }
+
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> OutboxPlace {
+        OutboxPlace(xid: try row.string(0), id: try row.int64(1))
     }
 }
 
-/// Plans one event whose set failed, alone, so that an error is its own.
+/// How many rules an event of the side queue has.
+struct SlowEventRules: PostgresStatement {
+    static let name = "slow_event_rules"
+    static let sql = """
+        SELECT count(*) FROM fanfare.rule_versions AS v
+        WHERE v.event_type = (SELECT type FROM fanfare.outbox_slow WHERE xid = $1::text::xid8 AND id = $2)
+            AND v.state = 'active' AND v.retired_at IS NULL AND v.enabled
+        """
+
+    let event: OutboxPlace
+
+    func bind(to binds: inout PostgresBinds) {
+        binds.append(event.xid)
+        binds.append(event.id)
+    }
+
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int64 {
+        try row.int64(0)
+    }
+}
+
+/// Plans one event of the side queue, alone, so that an error is its own.
 struct PlanSlowEvent: PostgresStatement {
     static let name = "plan_slow_event"
     static let sql = planRoundSQL(taking: takeOneSQL, batchSize: "$3::int")
 
-    let event: SlowEvent
+    let event: OutboxPlace
     let batchSize: Int
 
     func bind(to binds: inout PostgresBinds) {
@@ -32,31 +55,6 @@ struct PlanSlowEvent: PostgresStatement {
 
     static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> PlanRoundPart {
         try PlanRoundPart.decode(row)
-    }
-}
-
-/// Moves the set that a failed round would have taken to the side queue, without looking at it.
-struct SetAside: PostgresStatement {
-    static let name = "set_aside"
-    static let sql = """
-        WITH \(takeSQL),
-        moved AS (
-            INSERT INTO fanfare.outbox_slow (xid, id, created_at, type, key, ttl, payload)
-            SELECT xid, id, created_at, type, key, ttl, payload FROM taken
-            RETURNING id
-        )
-        SELECT count(*) FROM moved
-        """
-
-    let floor: OutboxFloor
-    let limit: Int
-
-    func bind(to binds: inout PostgresBinds) {
-        binds.append(floor, limit: limit)
-    }
-
-    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int {
-        Int(try row.int64(0))
     }
 }
 
@@ -71,7 +69,7 @@ struct RefuseSlowEvent: PostgresStatement {
         """
 
     /// The one that failed: others may have come before it meanwhile.
-    let event: SlowEvent
+    let event: OutboxPlace
     let detail: String
 
     func bind(to binds: inout PostgresBinds) {

@@ -56,4 +56,6 @@ struct StageBells: Sendable {
     let claim = Bell()
     let control = Bell()
     let maintain = Bell()
+    /// Events were moved to the side queue.
+    let aside = Bell()
 }

@@ -30,9 +30,10 @@ struct SessionTests {
                 WHERE datname = current_database() AND application_name ~ '^fanfare (?!test)'
                 """
             let events = try await flow.sql { world in
-                // Rules that only maintenance can put into force, a large audience, and an event that only it can plan.
+                // Rules that only maintenance can put into force, a large audience, and an event that fails in every set.
                 try world.connection.execute(
                     """
+                    ALTER TABLE fanfare.event_keys ADD CONSTRAINT sound CHECK (key <> 'bad');
                     SELECT fanfare.register_device('shop', 'apns', 'a6' || lpad(to_hex(g), 62, '0'), 'u' || g)
                     FROM generate_series(1, 300) AS g;
                     SELECT fanfare.put_rule(format('{"app": "shop", "name": "%s", "event": "%s", "to": %s,
@@ -41,7 +42,7 @@ struct SessionTests {
                     """
                 )
                 try world.connection.waitUntil("SELECT count(*) = 2 FROM fanfare.rule_versions WHERE state = 'active'")
-                let poisoned = try world.emit("one", #"{"u": "u1"}"#, ttl: "170000000 years")
+                let poisoned = try world.emit("one", #"{"u": "u1"}"#, key: "bad")
                 let good = try world.emit("one", #"{"u": "u1"}"#)
                 return [poisoned, good, try world.emit("all"), try world.emit("all")]
             }
@@ -52,8 +53,9 @@ struct SessionTests {
                 try world.connection.number("SELECT count(*) FROM fanfare.deliveries WHERE outcome = 'accepted'")
             }
             #expect(accepted == 601)
+            // The one beside the planner's is closed when nothing is left for it.
             let opened = connections + (channels.isEmpty ? 1 : 2)
-            #expect(try await flow.sql { try $0.connection.number(sessions) } == opened)
+            try await flow.until("SELECT (\(sessions)) = \(opened)")
         }
     }
 

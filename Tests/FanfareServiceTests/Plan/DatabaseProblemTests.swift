@@ -39,15 +39,14 @@ struct DatabaseProblemTests {
         let device = try world.device("aa", user: "u")
         try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
         let event = try world.emit("e", #"{"u": "u"}"#)
-        #expect(try world.connection.run(SetAside(floor: OutboxFloor(), limit: 10)) == [1])
+        try world.setAside(1)
         try world.connection.execute("ALTER TABLE fanfare.event_keys RENAME TO event_keys_for_now")
-        let error = #expect(throws: PostgresError.self) {
-            try SlowLane(context: world.context).plan(on: world.connection)
-        }
+        var lane = SlowLane(context: world.context)
+        let error = #expect(throws: PostgresError.self) { try lane.plan(on: world.connection) }
         #expect(error?.sqlState == "42P01")
         #expect(try world.fate(event) == "waiting")
         try world.connection.execute("ALTER TABLE fanfare.event_keys_for_now RENAME TO event_keys")
-        try SlowLane(context: world.context).plan(on: world.connection)
+        try lane.plan(on: world.connection)
         #expect(try world.recipients(event) == [device])
     }
 

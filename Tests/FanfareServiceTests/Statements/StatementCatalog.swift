@@ -33,7 +33,7 @@ struct StatementCatalog {
         let otherTarget: Int16
         let batch: ClaimedBatch
         let plan: OpenedPlan
-        let slow: SlowEvent
+        let slow: OutboxPlace
         let backendPID: Int32
     }
 
@@ -47,7 +47,7 @@ struct StatementCatalog {
         let version = try world.rule("users", event: "order", to: #"{"users": "$.user"}"#)
         let tokens = try world.rule("tokens", event: "token", to: #"{"tokens": "$.token", "platform": "apns"}"#)
         let native = try world.rule("native", event: "native", to: #"{"fcm_topic": "all"}"#)
-        let everyone = try world.rule("all", event: "all", to: #"{"everyone": true}"#)
+        let everyone = try world.rule("all", event: "all", to: #"{"everyone": true}"#, #""lane": "transactional""#)
         let event = try world.emit("order", #"{"user": "u"}"#)
         let keyed = try world.emit("order", #"{"user": "u"}"#, key: "k")
         try world.plan()
@@ -102,6 +102,14 @@ struct StatementCatalog {
             PlanRound(floor: OutboxFloor(), limit: 10, batchSize: 1000),
             NextSlowEvent(),
             PlanSlowEvent(event: parts.slow, batchSize: 1000),
+            PlanChosen(
+                round: PlanRound(floor: OutboxFloor(), limit: 10, batchSize: 1000),
+                choice: OutboxChoice(only: ["order"], except: ["other"], suspects: ["all": 1])
+            ),
+            OutboxAhead(floor: OutboxFloor(), count: 1),
+            OutboxSizes(floor: OutboxFloor(), choice: OutboxChoice(), limit: 10),
+            EventTypeRuleCounts(),
+            SlowEventRules(event: parts.slow),
             SetAside(floor: OutboxFloor(), limit: 10),
             RefuseSlowEvent(event: parts.slow, detail: "d"),
             NoteNewest(keys: [1], eventIDs: [parts.event]),

@@ -22,7 +22,7 @@ extension Rows {
             .totals(taken: Int64(taken.count), batches: Int32(queued), snapshot: snapshot)
         ]
         if let last = taken.max(by: { ($0.xid, $0.id) < ($1.xid, $1.id) }) {
-            parts.append(.last(xid: "\(last.xid)", id: last.id))
+            parts.append(.last(OutboxPlace(xid: "\(last.xid)", id: last.id)))
         }
         parts += fates.map { .fate(Int32($0.key.rawValue), events: $0.value) }
         return PlanRoundSummary(parts)

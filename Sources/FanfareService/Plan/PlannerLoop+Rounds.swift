@@ -1,0 +1,180 @@
+internal import FanfareCore
+internal import Logging
+internal import PostgresClient
+
+/// A planner's rounds, and what becomes of a set that cannot be planned.
+extension PlannerLoop {
+    /// How long a lock is waited for, in milliseconds: well below a round's time-out, which would be taken for the events'
+    /// fault, and above what retention holds a day of the log for.
+    static let lockTimeout = 300
+    /// How long a round may take, in milliseconds: many times what it is to take, and no longer than others can wait.
+    private static let roundTimeout: Int64 = 500
+    /// How many more rules of an event are worth a millisecond.
+    private static let rulesPerMillisecond: Int64 = 50
+
+    /// One round in one transaction.
+    ///
+    /// A set that fails is tried again in smaller ones, until the event at fault is alone: that goes to the side queue.
+    ///
+    /// - Returns: what it did; nothing where the set failed, and there is more then.
+    mutating func plan(
+        _ way: OutboxTracks.Way,
+        on connection: PostgresConnection
+    ) throws(PostgresError) -> PlanRoundSummary {
+        context.pulses.beat(Planner.name)
+        let track = tracks[way]
+        do throws(PostgresError) {
+            try allow(track.rules, on: connection)
+            let start = Clocks.steady
+            let choice = try chosen(on: track, connection)
+            let round =
+                way == .suspects
+                ? PlanRoundSummary(try connection.run(track.setAside(choice))) : try planSet(track, choice, connection)
+            if !round.aside.isEmpty { context.bells.aside.ring() }
+            // The session itself says so only when the backlog of an outage is drained, which may take long.
+            context.outage.works(Planner.name)
+            if round.unjudged == unjudged {
+                tracks[way].advance(after: round, end: choice?.end, cost: Clocks.steady - start)
+            } else {
+                unjudged = round.unjudged
+                startOver()
+            }
+            return round
+        } catch {
+            guard error.isDataError || error.isCancelled else {
+                // A rollback of our own: what it had taken lies below the floor again.
+                startOver()
+                throw error
+            }
+            try recover(from: error, on: way, connection)
+            return PlanRoundSummary([])
+        }
+    }
+
+    private mutating func allow(_ rules: Int64, on connection: PostgresConnection) throws(PostgresError) {
+        let milliseconds = Self.roundTimeout + rules / Self.rulesPerMillisecond
+        guard milliseconds != timeout else { return }
+        try connection.execute("SET statement_timeout = \(milliseconds)")
+        timeout = milliseconds
+    }
+
+    /// What the next round on a way chooses; nil if there is no choice to be made.
+    private func chosen(on track: OutboxTrack, _ connection: PostgresConnection) throws(PostgresError) -> OutboxChoice?
+    {
+        guard var choice = track.choice else { return nil }
+        choice.end = try connection.run(OutboxAhead(floor: track.floor, count: track.reach)).first
+        return choice
+    }
+
+    private func planSet(
+        _ track: OutboxTrack,
+        _ choice: OutboxChoice?,
+        _ connection: PostgresConnection
+    ) throws(PostgresError) -> PlanRoundSummary {
+        var statement = PlanRound(floor: track.floor, limit: track.limit.count, batchSize: context.settings.batchSize)
+        try lone?.settle(on: connection)
+        statement.claim = lone?.begin()
+        let (claim, lone) = (statement.claim, lone)
+        let planned: Planned
+        do throws(PostgresError) {
+            if let choice {
+                planned = try commit(PlanChosen(round: statement, choice: choice), claim, connection)
+            } else {
+                planned = try commit(statement, claim, connection)
+            }
+        } catch {
+            if let lone, let claim { lone.end(claim, with: error) }
+            throw error
+        }
+        if let lone, let claim { lone.end(claim, handing: planned.prepared) }
+        if planned.isLeftToClaim { context.bells.claim.ring() }
+        if planned.counts.plans > 0 { context.bells.slice.ring() }
+        context.counters.planned(planned.round)
+        return planned.round
+    }
+
+    private func commit<Statement: PostgresStatement>(
+        _ statement: Statement,
+        _ claim: LoneClaim?,
+        _ connection: PostgresConnection
+    ) throws(PostgresError) -> Planned where Statement.Row == PlanRoundPart {
+        try connection.transaction(beginningWith: statement) { connection, parts throws(PostgresError) in
+            let round = PlanRoundSummary(parts)
+            var planned = Planned(round: round, counts: try audiences.plan(round.deferred, on: connection))
+            if let lone, let claim { planned.prepared = try lone.prepare(round, claim, on: connection) }
+            // What is left of a lone event is not to wait for the claimer to wake: that takes longer than the commit.
+            if round.taken == 1, planned.isLeftToClaim { context.bells.claim.ring() }
+            return planned
+        }
+    }
+
+    /// Goes on after a set failed for what is in it.
+    private mutating func recover(
+        from error: PostgresError,
+        on way: OutboxTracks.Way,
+        _ connection: PostgresConnection
+    ) throws(PostgresError) {
+        hasMore = true
+        // Nothing stands out among a thousand events that have a thousand rules each.
+        if error.isCancelled, try readRules(on: connection) { return }
+        let track = tracks[way]
+        let choice = try chosen(on: track, connection) ?? OutboxChoice()
+        var taken = track.limit.count
+        if error.isCancelled {
+            let set = try connection.run(OutboxSizes(floor: track.floor, choice: choice, limit: taken))
+            guard !set.isEmpty else { throw error }
+            taken = set.count
+            if suspects.learn(from: set, at: Clocks.steady) {
+                context.logger.warning(
+                    "planning a set of events took too long; those with large payloads are planned alone",
+                    metadata: .init([.error: "\(error)", .count: "\(taken)"])
+                )
+                return startOver()
+            }
+        }
+        if taken > 1 {
+            context.logger.debug(
+                "a set of events could not be planned; smaller ones are tried",
+                metadata: .init([.error: "\(error)", .count: "\(taken)"])
+            )
+            tracks[way].limit.failed(taken, tookTooLong: error.isCancelled)
+        } else {
+            tracks[way].limit.recovered()
+            try setAside(by: track.setAside(choice, limit: 1), error, connection)
+        }
+    }
+
+    private mutating func setAside(
+        by statement: SetAside,
+        _ error: PostgresError,
+        _ connection: PostgresConnection
+    ) throws(PostgresError) {
+        // Where there is none to blame, or another planner has taken it meanwhile, this one begins anew.
+        guard let culprit = PlanRoundSummary(try connection.run(statement)).aside.first else { throw error }
+        context.bells.aside.ring()
+        context.logger.warning(
+            "an event could not be planned with others; it is planned alone",
+            metadata: .init([
+                .eventID: "\(culprit.eventID)", .eventType: "\(culprit.type)", .error: "\(error)",
+            ])
+        )
+        if error.isCancelled, suspects.learn(fromLone: culprit, at: Clocks.steady) { startOver() }
+    }
+}
+
+/// A round that is committed, or about to be.
+private struct Planned {
+    let round: PlanRoundSummary
+    let counts: PlannedCounts
+    var prepared: [BatchPreparer.Prepared] = []
+
+    /// Whether there are batches that have no sender yet.
+    var isLeftToClaim: Bool { round.batches + counts.batches > prepared.count }
+}
+
+extension OutboxTrack {
+    /// Moves what the next round would take to the side queue.
+    fileprivate func setAside(_ choice: OutboxChoice?, limit: Int? = nil) -> SetAside {
+        SetAside(floor: floor, choice: choice ?? OutboxChoice(), limit: limit ?? self.limit.count)
+    }
+}
