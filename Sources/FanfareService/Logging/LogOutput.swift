@@ -23,13 +23,14 @@ public final class LogOutput: Sendable {
     ///
     /// - Parameters:
     ///   - settings: level and form; ``apply(_:)`` changes them later.
-    ///   - destination: where lines go. The text form is coloured if that is a terminal and `NO_COLOR` is not set.
+    ///   - destination: where lines go. The text form is coloured as ``TerminalStyle`` says.
     public convenience init(_ settings: Configuration.Log, to destination: Destination = .standardError) {
         let handle = destination == .standardError ? FileHandle.standardError : .standardOutput
-        let noColour = ProcessInfo.processInfo.environment["NO_COLOR"] ?? ""
+        let environment = ProcessInfo.processInfo.environment
+        let style = TerminalStyle(isTerminal: isatty(handle.fileDescriptor) == 1, environment: environment)
         self.init(
             settings,
-            colour: isatty(handle.fileDescriptor) == 1 && noColour.isEmpty,
+            colour: style.isColoured,
             now: { LogTimestamp(microsecondsSince1970: Int64((Date().timeIntervalSince1970 * 1e6).rounded())) },
             writer: LogWriter { try handle.write(contentsOf: Data($0)) }
         )

@@ -1,3 +1,4 @@
+import FanfareService
 import Foundation
 import PushSandbox
 
@@ -5,10 +6,10 @@ import PushSandbox
 struct DevConsole: Sendable {
     private let isColoured: Bool
 
-    /// Colours are for terminals, unless `NO_COLOR` is set.
+    /// Coloured as ``TerminalStyle`` says.
     init() {
-        let noColour = ProcessInfo.processInfo.environment["NO_COLOR"] ?? ""
-        isColoured = isatty(STDOUT_FILENO) == 1 && noColour.isEmpty
+        let environment = ProcessInfo.processInfo.environment
+        isColoured = TerminalStyle(isTerminal: isatty(STDOUT_FILENO) == 1, environment: environment).isColoured
     }
 
     /// Writes a line.

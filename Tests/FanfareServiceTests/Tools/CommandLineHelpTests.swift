@@ -107,4 +107,19 @@ import Testing
         #expect(style(true, [:]) == [false, false])
         #expect(style(false, ["TERM": "xterm"]) == [false, false])
     }
+
+    /// `script`, of util-linux, runs the program on a terminal of its own.
+    @Test(arguments: [("xterm", "", true), ("dumb", "", false), ("xterm", "1", false)])
+    func theLogOnATerminalIsColouredWhereThatIsWanted(term: String, noColour: String, isColoured: Bool) async throws {
+        let command = "\(try FanfareBinary.path()) serve --log-format text --wait-for-database 1s"
+        let environment = ["TERM": term, "NO_COLOR": noColour, "DATABASE_URL": "postgres://127.0.0.1:1/app"]
+        let process = try await onThread("script") {
+            try ProgramProcess("/usr/bin/script", ["-qec", command, "/dev/null"], environment: environment)
+        }
+        var output: [String] = []
+        for await line in process.output { output.append(line) }
+        #expect(await process.exitStatus() == 69)
+        #expect(output.contains { $0.contains("starting") })
+        #expect(output.contains { $0.contains("\u{1B}[") } == isColoured)
+    }
 }
