@@ -5,12 +5,14 @@
 #   install-dependencies.sh --check   only tell; exit 1 if something is missing
 #   install-dependencies.sh --faults  also what deploy/faults.sh plays with: PgBouncer, which is not left running, and
 #                                     libfaketime
+#   install-dependencies.sh --bareroot  also what deploy/bareroot.sh makes a root with
 #
 # Exit codes: 0 nothing is missing (any more), 1 something is missing, 64 usage, 69 it cannot be installed here.
 set -euo pipefail
 
 readonly minimum_postgres=15
 with_faults=false
+with_bareroot=false
 
 # Prints the packages that are missing. Looks for what is used, not for packages: other ways to install are fine.
 missing_packages() {
@@ -26,6 +28,7 @@ missing_packages() {
     has_postgres || echo postgresql
     # Debian leaves sbin out of an ordinary user's PATH.
     PATH="$PATH:/usr/sbin:/sbin" command -v nghttpd > /dev/null || echo nghttp2-server
+    if "$with_bareroot" && ! PATH="$PATH:/usr/sbin:/sbin" command -v debootstrap > /dev/null; then echo debootstrap; fi
     "$with_faults" || return 0
     PATH="$PATH:/usr/sbin:/sbin" command -v pgbouncer > /dev/null || echo pgbouncer
     command -v faketime > /dev/null || echo faketime
@@ -100,8 +103,9 @@ main() {
     case "${1:-}" in
         "" | --check) ;;
         --faults) with_faults=true ;;
+        --bareroot) with_bareroot=true ;;
         *)
-            echo "usage: install-dependencies.sh [--check | --faults]" >&2
+            echo "usage: install-dependencies.sh [--check | --faults | --bareroot]" >&2
             exit 64
             ;;
     esac

@@ -6,7 +6,8 @@
 #   deploy/test.sh --quick   format and tests, in the build folder of everyday work
 #   deploy/test.sh --soak [PART …]
 #                            the long forms of some tests, half an hour each; a part that passed is not run again at
-#                            the same commit. Parts: crash planning conditions simulator fuzz
+#                            the same commit. Parts: crash planning conditions simulator fuzz, and bareroot, which tries the
+#                            release where there is no Swift, as root
 #
 # The last line counts all of it: "N passed, N failed". Exit codes: 0 all passed, 1 not, 64 usage.
 set -euo pipefail
@@ -86,9 +87,9 @@ soak_tests() {
         planning) echo FanfareServiceTests.ExactlyOnceTests ;;
         conditions) echo FanfareServiceTests.ConditionTests ;;
         simulator) echo SimulatorTests ;;
-        fuzz) echo "" ;;
+        fuzz | bareroot) echo "" ;;
         *)
-            echo "test.sh: no long run is called '$1'; there are: crash planning conditions simulator fuzz" >&2
+            echo "test.sh: no long run is called '$1'; there are: crash planning conditions simulator fuzz bareroot" >&2
             exit 64
             ;;
     esac
@@ -101,6 +102,17 @@ run_fuzzers() {
         passed=$((passed + 1))
     else
         complain "fuzz: something was found, or it could not be built"
+        failed=$((failed + 1))
+    fi
+}
+
+# Tries the release in a bare root; counts as one test.
+try_bareroot() {
+    announce "bareroot"
+    if deploy/install-dependencies.sh --bareroot && deploy/bareroot.sh; then
+        passed=$((passed + 1))
+    else
+        complain "bareroot: the release does not run without Swift, or could not be tried"
         failed=$((failed + 1))
     fi
 }
@@ -119,11 +131,11 @@ run_soak() {
             continue
         fi
         before=$failed
-        if [[ "$part" == fuzz ]]; then
-            run_fuzzers 180
-        else
-            run "soak-$part" .build "$tests" --skip-build
-        fi
+        case "$part" in
+            fuzz) run_fuzzers 180 ;;
+            bareroot) try_bareroot ;;
+            *) run "soak-$part" .build "$tests" --skip-build ;;
+        esac
         if ((failed == before)); then touch "$marks/$part"; fi
     done
 }
@@ -196,7 +208,7 @@ main() {
         --soak)
             shift
             parts=("$@")
-            if (($# == 0)); then parts=(crash planning conditions simulator fuzz); fi
+            if (($# == 0)); then parts=(crash planning conditions simulator fuzz bareroot); fi
             ;;
         *)
             echo "usage: test.sh [--quick | --soak [PART …]]" >&2
