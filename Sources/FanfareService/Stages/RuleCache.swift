@@ -18,34 +18,92 @@ struct LoadedRule: Sendable {
     }
 }
 
-/// The rule versions that have been met, compiled; a version never changes, so nothing is ever reloaded.
+/// The rule versions that were met lately, compiled.
+///
+/// A version never changes, so nothing is reloaded while it is in use; what nobody asks for any more, such as a retired
+/// version, is forgotten.
 final class RuleCache: Sendable {
-    private let rules = Locked<[Int32: LoadedRule]>([:])
+    private let rules = Locked(Generations<LoadedRule>(span: 10 * Micros.minute))
 
     /// Gives rule versions, reading those that are new.
     ///
     /// - Parameters:
     ///   - ids: which.
     ///   - connection: to read from.
+    ///   - now: steady time.
     /// - Returns: by id; one that no longer compiles (it was checked by a newer daemon) is missing.
     /// - Throws: what the database says.
-    func load(_ ids: Set<Int32>, from connection: PostgresConnection) throws(PostgresError) -> [Int32: LoadedRule] {
-        let known = rules.withLock { rules in rules }
-        let missing = ids.filter { known[$0] == nil }
-        guard !missing.isEmpty else { return known }
-        var fresh: [Int32: LoadedRule] = [:]
+    func load(
+        _ ids: Set<Int32>,
+        from connection: PostgresConnection,
+        at now: Microseconds = Clocks.steady
+    ) throws(PostgresError) -> [Int32: LoadedRule] {
+        var found = rules.withLock { rules in rules.values(of: ids, at: now) }
+        guard found.count < ids.count else { return found }
+        let missing = ids.filter { found[$0] == nil }
         for row in try connection.run(FetchRuleVersions(ids: missing.sorted())) {
             guard let compiled = Self.compile(row.definition) else { continue }
-            fresh[row.id] = LoadedRule(id: row.id, ruleID: row.ruleID, version: row.version, compiled: compiled)
+            found[row.id] = LoadedRule(id: row.id, ruleID: row.ruleID, version: row.version, compiled: compiled)
         }
-        return rules.withLock { [fresh] rules in
-            rules.merge(fresh) { old, _ in old }
-            return rules
+        rules.withLock { [found] rules in
+            for id in missing { rules.keep(found[id], as: id) }
         }
+        return found
     }
+
+    /// How many versions it holds.
+    var count: Int { rules.withLock { $0.count } }
 
     private static func compile(_ definition: String) -> CompiledRule? {
         guard let json = try? JSONValue(parsing: definition) else { return nil }
         return try? CompiledRule(json: json)
+    }
+}
+
+/// Values that are forgotten once nobody has asked for them for one to two spans of time.
+///
+/// Two dictionaries take turns: what is asked for moves to the young one, and what is left in the old one at the end of a
+/// span goes.
+struct Generations<Value: Sendable>: Sendable {
+    private let span: Microseconds
+    private var young: [Int32: Value] = [:]
+    private var old: [Int32: Value] = [:]
+    private var turnsAt: Microseconds?
+
+    /// - Parameter span: how long a generation lasts.
+    init(span: Microseconds) { self.span = span }
+
+    /// How many values it holds.
+    var count: Int { young.count + old.count }
+
+    /// The values that are known.
+    ///
+    /// - Parameters:
+    ///   - ids: of which.
+    ///   - now: a time that never goes back.
+    /// - Returns: by id.
+    mutating func values(of ids: Set<Int32>, at now: Microseconds) -> [Int32: Value] {
+        if now >= turnsAt ?? now {
+            // After a long rest both are too old.
+            old = now < (turnsAt ?? now) + span ? young : [:]
+            young = [:]
+            turnsAt = now + span
+        }
+        var found: [Int32: Value] = [:]
+        found.reserveCapacity(ids.count)
+        for id in ids {
+            if let value = young[id] {
+                found[id] = value
+            } else if let value = old.removeValue(forKey: id) {
+                young[id] = value
+                found[id] = value
+            }
+        }
+        return found
+    }
+
+    /// Remembers a value; nil is none.
+    mutating func keep(_ value: Value?, as id: Int32) {
+        if let value { young[id] = value }
     }
 }
