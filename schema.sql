@@ -178,6 +178,28 @@ END;
 COMMENT ON FUNCTION fanfare.may_hold IS 'Whether a batch with these marks may hold this device: false is certain.';
 
 -- ---------------------------------------------------------------------------------------------------------------
+-- Names: what may be called how, here and in the daemon (RuleNames)
+-- ---------------------------------------------------------------------------------------------------------------
+
+CREATE OR REPLACE FUNCTION fanfare.is_app_name(name text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT name ~ '^[a-zA-Z0-9][a-zA-Z0-9_-]{0,63}$';
+END;
+COMMENT ON FUNCTION fanfare.is_app_name IS 'Whether an app may be called so.';
+
+CREATE OR REPLACE FUNCTION fanfare.is_rule_name(name text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT name ~ '^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,99}$';
+END;
+COMMENT ON FUNCTION fanfare.is_rule_name IS 'Whether a rule may be called so.';
+
+CREATE OR REPLACE FUNCTION fanfare.is_event_type(type text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT octet_length(type) BETWEEN 1 AND 255 AND type !~ '[\x01-\x1f\x7f]';
+END;
+COMMENT ON FUNCTION fanfare.is_event_type IS 'Whether a rule can name events of this type: 1 to 255 bytes on one line.';
+
+-- ---------------------------------------------------------------------------------------------------------------
 -- Outcomes: one byte per pair of event and device. The ranges are the meaning; codes are never reused.
 -- ---------------------------------------------------------------------------------------------------------------
 
@@ -1357,9 +1379,9 @@ BEGIN
         RAISE EXCEPTION 'watch_table: %, the owner of %, may not create the trigger function beside it', class.relowner::regrole, rel
             USING ERRCODE = 'insufficient_privilege',
             HINT = format('GRANT CREATE ON SCHEMA %s TO %s;', class.relnamespace::regnamespace, class.relowner::regrole);
-    ELSIF event_type IS NULL OR event_type !~ '^[A-Za-z0-9_.:/~%-]{1,200}$' THEN
+    ELSIF fanfare.is_event_type(event_type) IS NOT TRUE THEN
         RAISE EXCEPTION 'watch_table: % is no event type', coalesce(quote_literal(left(event_type, 80)), 'NULL')
-            USING ERRCODE = 'invalid_parameter_value', HINT = 'An event type has 1 to 200 of A-Z a-z 0-9 _ . : / ~ % -, for example order.shipped.';
+            USING ERRCODE = 'invalid_parameter_value', HINT = 'An event type has 1 to 255 bytes on one line, for example order.shipped.';
     END IF;
 END
 $$;
@@ -1628,7 +1650,7 @@ GRANT EXECUTE ON FUNCTION fanfare.watch_trigger, fanfare.check_watchable, fanfar
 -- What emit and the trigger functions do with their callers' and owners' rights: to INSERT what is theirs to say, never
 -- xid, id and time, and to learn the id. Nothing else of a row can be read. Defaults are evaluated as whoever inserts.
 GRANT INSERT (type, payload, key, ttl), SELECT (id) ON fanfare.outbox TO fanfare_emitter;
-GRANT EXECUTE ON FUNCTION fanfare.wake, fanfare.nobody_drains, fanfare.sleeper_to_wake, fanfare.new_event_id TO fanfare_emitter;
+GRANT EXECUTE ON FUNCTION fanfare.wake, fanfare.nobody_drains, fanfare.sleeper_to_wake, fanfare.new_event_id, fanfare.is_event_type TO fanfare_emitter;
 GRANT USAGE ON SEQUENCE fanfare.event_sequence TO fanfare_emitter;
 
 -- ---------------------------------------------------------------------------------------------------------------

@@ -3,8 +3,6 @@
 /// That its templates, headers and payloads make sense is checked by ``CompiledRule``; that its jsonpaths do, by
 /// PostgreSQL.
 public struct RuleDefinition: Equatable, Sendable {
-    /// The longest name of a rule, app or event type, in bytes.
-    public static let nameLimit = 255
     static let keys = [
         "name", "app", "event", "when", "to", "message", "locales", "collapse", "ttl", "lane", "supersede", "backlog",
         "delivery", "enabled", "badge_sql",
@@ -53,9 +51,9 @@ public struct RuleDefinition: Equatable, Sendable {
         }
         let reader = try RuleObject(json, path: "")
         try reader.checkKeys(Self.keys)
-        name = try Self.name(reader, "name")
-        app = try Self.name(reader, "app")
-        event = try Self.name(reader, "event")
+        name = try Self.name(reader, "name", RuleNames.isRule, hint: RuleNames.ruleHint)
+        app = try Self.name(reader, "app", RuleNames.isApp, hint: RuleNames.appHint)
+        event = try Self.name(reader, "event", RuleNames.isEventType, hint: RuleNames.eventTypeHint)
         when = try reader.string("when")
         if let when { try JSONPathCheck.check(when, path: "when") }
         guard let to = try reader.object("to") else {
@@ -145,25 +143,16 @@ public struct RuleDefinition: Equatable, Sendable {
         }
     }
 
-    /// Whether a rule may be called so, and may name an event type so: at most ``nameLimit`` bytes on one line, and not none.
-    ///
-    /// - Parameter text: what was written.
-    /// - Returns: whether it is a name.
-    public static func isName(_ text: String) -> Bool {
-        !text.isEmpty && text.utf8.count <= nameLimit && !text.utf8.contains { $0 < 0x20 || $0 == 0x7F }
-    }
-
-    private static func name(_ reader: RuleObject, _ key: String) throws(RuleProblem) -> String {
+    private static func name(
+        _ reader: RuleObject,
+        _ key: String,
+        _ isName: (String) -> Bool,
+        hint: String
+    ) throws(RuleProblem) -> String {
         guard let name = try reader.string(key), !name.isEmpty else {
             throw RuleProblem(path: reader.path(key), reason: "is missing or empty", hint: "give the \(key)")
         }
-        guard isName(name) else {
-            throw RuleProblem(
-                path: reader.path(key),
-                reason: "is too long or has control characters",
-                hint: "use at most \(nameLimit) bytes on one line"
-            )
-        }
+        guard isName(name) else { throw RuleProblem(path: reader.path(key), reason: "cannot be a name", hint: hint) }
         return name
     }
 }

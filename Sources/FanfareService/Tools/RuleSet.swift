@@ -46,7 +46,6 @@ public struct RuleSet: Sendable {
                 if let first = seen.updateValue(source, forKey: entry.id) {
                     problems.append(source.message(at: "name", "is in \(first.file):\(first.line(of: "name")) already"))
                 }
-                if let reason = Self.fault(in: entry.id) { problems.append(source.message(at: "name", reason)) }
                 entries.append(entry)
             } catch {
                 problems.append(source.message(for: error))
@@ -59,12 +58,6 @@ public struct RuleSet: Sendable {
     static func refused(_ problems: [String]) -> ToolError {
         let hint = "Nothing was changed; mend the lines above and try again."
         return ToolError(.failed, problems.joined(separator: "\n"), hint: hint)
-    }
-
-    /// What `put_rule` would refuse in a name.
-    private static func fault(in id: RuleID) -> String? {
-        id.name.wholeMatch(of: /[a-zA-Z0-9][a-zA-Z0-9_.\-]{0,99}/) == nil
-            ? "has to be 1 to 100 letters, digits, “_”, “.” and “-”, beginning with a letter or digit" : nil
     }
 }
 

@@ -12,11 +12,11 @@ extension ToolDatabase {
     /// - Returns: the event's id.
     /// - Throws: ``ToolError``; of kind `usage` if no rule can name the type, or the payload is no JSON object.
     public func emit(type: String, payload: String, key: String?, ttl: TimeSpan?) throws(ToolError) -> Int64 {
-        guard RuleDefinition.isName(type) else {
+        guard RuleNames.isEventType(type) else {
             throw ToolError(
                 .usage,
                 "no rule can name this type: it is empty, too long or has control characters",
-                hint: "Use 1 to \(RuleDefinition.nameLimit) bytes on one line, such as order.shipped."
+                hint: "Use 1 to \(RuleNames.eventTypeLimit) bytes on one line, such as order.shipped."
             )
         }
         let payload = try ToolJSON.object(payload, named: "the payload")

@@ -89,7 +89,9 @@ struct RuleDefinitionTests {
             (["supersede": true], "supersede", "needs collapse", "say which events replace each other"),
             (["backlog": "latest_per_collapse"], "backlog", "needs collapse", "say which events replace each other"),
             (["locales": "es"], "locales", "is a string", "an object is needed"),
-            (["name": "a\nb"], "name", "is too long or has control characters", "use at most 255 bytes on one line"),
+            (["name": "a b"], "name", "cannot be a name", RuleNames.ruleHint),
+            (["app": "sh.op"], "app", "cannot be a name", RuleNames.appHint),
+            (["event": "a\nb"], "event", "cannot be a name", "use 1 to 255 bytes on one line, such as order.shipped"),
         ] as [(JSONValue, String, String, String)]
     )
     func refuses(patch: JSONValue, path: String, reason: String, hint: String) {

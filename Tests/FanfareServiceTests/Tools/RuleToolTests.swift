@@ -95,7 +95,48 @@ import Testing
         let lines = error.reason.split(separator: "\n")
         #expect(lines.count == 2)
         #expect(lines[0].hasPrefix("rules.yaml:7: tll: "))
-        #expect(lines[1].hasPrefix("rules.yaml:8: name: has to be 1 to 100 letters"))
+        #expect(lines[1].hasPrefix("rules.yaml:8: name: cannot be a name; use 1 to 100 letters"))
+    }
+
+    @Test func whatPostgreSQLRefusesIsFoundByItsLine() throws {
+        try sql("CREATE TABLE public.unread (id text, n int)")
+        let rules = [
+            Self.shipped.replacing("users: $.customer", with: "users: customer"),
+            Self.shipped.replacing("name: shipped", with: "name: badge")
+                + "\n  badge_sql: DELETE FROM public.unread WHERE id = ANY ($1)",
+        ]
+        let error = try #require(throws: ToolError.self) {
+            try toolDatabase().planRules(set(rules.joined(separator: "\n")), prune: false)
+        }
+        let lines = error.reason.split(separator: "\n")
+        #expect(lines.count == 2)
+        #expect(lines[0].hasPrefix("rules.yaml:5: to.users: is no jsonpath"))
+        #expect(lines[0].hasSuffix(#"begin with "$", as in $.customer_id"#))
+        #expect(lines[1].hasPrefix("rules.yaml:15: badge_sql: writes"))
+    }
+
+    @Test func whatCannotBeStoredIsFoundByItsLine() throws {
+        let number = Self.shipped.replacing(
+            "\"On its way\" }",
+            with: "x }, apns: { payload: { n: 1e999999 } }"
+        )
+        let text = Self.shipped.replacing("name: shipped", with: "name: nul").replacing("On its way", with: "a\\0b")
+        let error = try #require(throws: ToolError.self) { try set(number + "\n" + text) }
+        let lines = error.reason.split(separator: "\n")
+        #expect(lines.count == 2)
+        #expect(lines[0].hasPrefix("rules.yaml:6: message.apns.payload.n: is a number out of range"))
+        #expect(lines[1].hasPrefix("rules.yaml:13: message.notification.body: has the character U+0000"))
+    }
+
+    @Test func anAppThatIsNotConfiguredIsWarnedAbout() throws {
+        let rules = try set(Self.shipped + "\n" + Self.shipped.replacing("app: shop", with: "app: shpo"))
+        let plan = RulesPlan(rules, stored: [], prunes: false, configuredApps: ["shop"])
+        let warning =
+            "the configuration has no app “shpo”: what shipped would send waits for a daemon that has; did you mean “shop”?"
+        #expect(plan.warnings == [warning])
+        #expect(plan.text.contains("warning: \(warning)"))
+        #expect(plan.json["warnings"]?.arrayValue?.count == 1)
+        #expect(RulesPlan(rules, stored: [], prunes: false).warnings.isEmpty, "nothing is known of a configuration")
     }
 
     @Test func aRuleInTwoFilesIsFound() throws {

@@ -1,0 +1,41 @@
+/// What may be called how: the same as in SQL, by `fanfare.is_app_name`, `is_rule_name` and `is_event_type`.
+public enum RuleNames {
+    /// The longest event type, in bytes.
+    public static let eventTypeLimit = 255
+    /// What an app may be called, for hints.
+    static let appHint = "use 1 to 64 letters, digits, \"_\" and \"-\", beginning with a letter or digit"
+    /// What a rule may be called, for hints.
+    static let ruleHint = "use 1 to 100 letters, digits, \"_\", \".\" and \"-\", beginning with a letter or digit"
+    /// What an event's type may be, for hints.
+    static let eventTypeHint = "use 1 to \(eventTypeLimit) bytes on one line, such as order.shipped"
+
+    /// Whether an app may be called so.
+    ///
+    /// - Parameter text: what was written.
+    /// - Returns: whether it is 1 to 64 ASCII letters, digits, `_` and `-`, of which the first is a letter or digit.
+    public static func isApp(_ text: String) -> Bool { isWord(text, limit: 64, besides: "_-") }
+
+    /// Whether a rule may be called so.
+    ///
+    /// - Parameter text: what was written.
+    /// - Returns: whether it is 1 to 100 ASCII letters, digits, `_`, `.` and `-`, of which the first is a letter or digit.
+    public static func isRule(_ text: String) -> Bool { isWord(text, limit: 100, besides: "_.-") }
+
+    /// Whether a rule can name events of this type.
+    ///
+    /// - Parameter text: what was written.
+    /// - Returns: whether it is 1 to ``eventTypeLimit`` bytes without ASCII control characters.
+    public static func isEventType(_ text: String) -> Bool {
+        (1...eventTypeLimit).contains(text.utf8.count) && !text.utf8.contains { $0 < 0x20 || $0 == 0x7F }
+    }
+
+    private static func isWord(_ text: String, limit: Int, besides others: StaticString) -> Bool {
+        guard let first = text.utf8.first, isAlphanumeric(first), text.utf8.count <= limit else { return false }
+        let others = others.description.utf8
+        return text.utf8.allSatisfy { isAlphanumeric($0) || others.contains($0) }
+    }
+
+    private static func isAlphanumeric(_ byte: UInt8) -> Bool {
+        byte.isDigit || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+    }
+}

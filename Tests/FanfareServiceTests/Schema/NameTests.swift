@@ -1,0 +1,50 @@
+import PostgresClient
+import TestKit
+import Testing
+
+@testable import FanfareCore
+
+/// What may be called how is defined twice, in SQL and in Swift.
+@Suite(.database)
+struct NameTests {
+    private static let corpus: [String] = {
+        let odd = [
+            "", " ", "a", "Z9", "order.shipped", "_a", "-a", ".a", "a_b", "a-b", "a.b", "a b", "a/b", "a:b", "a%b",
+            "a~b", "a\n", "\na",
+            "a\tb", "a\u{7F}b", "a\u{1}b", "a\u{1F}", "a\u{80}b", "é", "日本", "👍🏽", "e\u{301}", "a'b", "a\"b", "a\\b",
+            "$", "[x]",
+            "ſ", "K", "０",
+        ]
+        let long = [63, 64, 65, 99, 100, 101, 199, 200, 201, 254, 255, 256].map { String(repeating: "x", count: $0) }
+        return odd + long + [String(repeating: "é", count: 127), String(repeating: "é", count: 128)]
+    }()
+
+    @Test func sqlAndSwiftAgree() throws {
+        let connection = try TestDatabase.current.connect()
+        for name in Self.corpus {
+            let inSQL = try connection.query(
+                "SELECT fanfare.is_app_name($1), fanfare.is_rule_name($1), fanfare.is_event_type($1)",
+                name
+            ).rows[0]
+            let inSwift = [RuleNames.isApp(name), RuleNames.isRule(name), RuleNames.isEventType(name)]
+            #expect(inSQL == inSwift.map { $0 ? "t" : "f" }, "\(name.debugDescription)")
+        }
+    }
+
+    @Test func watchesTakeWhatRulesCanName() throws {
+        let connection = try TestDatabase.current.connect()
+        try connection.execute("CREATE TABLE public.watched (id int PRIMARY KEY)")
+        for name in Self.corpus {
+            let watch = { try connection.query("SELECT fanfare.watch_table('public.watched', $1)", name) }
+            guard RuleNames.isEventType(name) else {
+                let error = #expect(throws: PostgresError.self, "\(name.debugDescription)") { try watch() }
+                #expect(error?.sqlState == "22023" && error?.hint != nil)
+                continue
+            }
+            _ = try watch()
+            try connection.execute("INSERT INTO public.watched VALUES (1); DELETE FROM public.watched")
+            #expect(try connection.column("SELECT DISTINCT type FROM fanfare.outbox") == [name])
+            try connection.execute("TRUNCATE fanfare.outbox; SELECT fanfare.unwatch_table('public.watched')")
+        }
+    }
+}
