@@ -1252,21 +1252,119 @@ COMMENT ON FUNCTION fanfare.forget_user IS 'Deletes a user''s devices with their
 -- Rules
 -- ---------------------------------------------------------------------------------------------------------------
 
+-- What can be said of a jsonpath by PostgreSQL alone; no reason where it is fine. Read aloud: in silence "no predicate"
+-- (22038) would not show, nor undefined variables (42704). Templates of .datetime("…") are read only when there is a value,
+-- and fail then whatever is silent (22007).
+CREATE OR REPLACE FUNCTION fanfare.path_fault(path text, is_predicate boolean, OUT reason text, OUT hint text)
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF is_predicate THEN
+        PERFORM jsonb_path_match_tz('{}', path::jsonpath);
+    ELSE
+        PERFORM jsonb_path_query_array_tz('{}', path::jsonpath, '{}', true);
+    END IF;
+    PERFORM jsonb_path_query_array_tz('"x"', ('$.datetime(' || template[1] || ')')::jsonpath, '{}', true)
+    FROM regexp_matches(path, '\.\s*datetime\s*\(\s*("(?:[^"\\]|\\.)*")\s*\)', 'g') AS template;
+EXCEPTION
+    WHEN SQLSTATE '22038' THEN
+        reason := 'is no predicate';
+        hint := 'compare something, as in $.total > 10';
+    WHEN data_exception OR syntax_error_or_access_rule_violation OR feature_not_supported OR program_limit_exceeded THEN
+        GET STACKED DIAGNOSTICS reason = MESSAGE_TEXT, hint = PG_EXCEPTION_HINT;
+        reason := 'is no jsonpath: ' || reason;
+        hint := coalesce(nullif(hint, ''), CASE WHEN path ~ '^\s*((lax|strict)\s+)?[(\s]*\$' THEN 'write it as PostgreSQL reads it, as in $.customer_id'
+            ELSE 'begin with "$", as in $.customer_id' END);
+END
+$$;
+COMMENT ON FUNCTION fanfare.path_fault IS 'Why a rule cannot have this jsonpath, and how to mend it; null where it can.';
+
+CREATE OR REPLACE FUNCTION fanfare.audience_fault(audience jsonb, OUT place text, OUT reason text, OUT hint text)
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    whom CONSTANT text[] := '{users,tokens,topic,condition,everyone,fcm_topic,fcm_condition,channel}';
+    keys CONSTANT text[] := whom || '{devices,platform,kind}'::text[];
+    given text[];
+    unknown text;
+BEGIN
+    IF jsonb_typeof(audience) IS DISTINCT FROM 'object' THEN
+        place := 'to';
+        reason := CASE WHEN audience IS NULL THEN 'is missing' ELSE 'is no object' END;
+        hint := 'say whom the rule reaches, as in {"users": "$.customer_id"}';
+        RETURN;
+    END IF;
+    SELECT array_agg(k ORDER BY array_position(whom, k)) FILTER (WHERE k = ANY (whom)), min(k) FILTER (WHERE k <> ALL (keys))
+    INTO given, unknown FROM jsonb_object_keys(audience) AS k;
+    IF unknown IS NOT NULL THEN
+        place := 'to.' || unknown;
+        reason := 'unknown key';
+        hint := 'known are ' || array_to_string(keys, ', ');
+    ELSIF coalesce(cardinality(given), 0) <> 1 THEN
+        place := 'to';
+        reason := coalesce('has ' || array_to_string(given, ' and '), 'says nobody');
+        hint := 'give exactly one of ' || array_to_string(whom, ', ');
+    ELSIF given[1] = 'everyone' AND audience -> 'everyone' <> 'true' THEN
+        place := 'to.everyone';
+        reason := 'is not true';
+        hint := 'write "everyone": true';
+    ELSE
+        SELECT 'to.' || k, 'is no string', 'a string is needed' INTO place, reason, hint
+        FROM jsonb_object_keys(audience) AS k WHERE k <> 'everyone' AND jsonb_typeof(audience -> k) <> 'string' LIMIT 1;
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION fanfare.audience_fault IS 'What is wrong with a rule''s "to" as far as its shape shows; null where nothing is.';
+
+-- What SQL can see at once. The rest (message, templates, conditions, limits) a daemon judges, or `fanfare rules plan`.
+CREATE OR REPLACE FUNCTION fanfare.rule_fault(rule jsonb, OUT place text, OUT reason text, OUT hint text)
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    keys CONSTANT text[] := '{name,app,event,when,to,message,locales,collapse,ttl,lane,supersede,backlog,delivery,enabled,badge_sql}';
+    path record;
+BEGIN
+    SELECT f.* INTO place, reason, hint FROM (
+        SELECT k, 'unknown key', 'known are ' || array_to_string(keys, ', ') FROM jsonb_object_keys(rule) AS k WHERE k <> ALL (keys)
+        UNION ALL
+        SELECT n.key, CASE WHEN rule -> n.key IS NULL THEN 'is missing' WHEN n.is_name THEN 'is no string' ELSE 'cannot be a name' END, n.hint
+        FROM (VALUES
+            ('app', fanfare.is_app_name(rule ->> 'app'), 'use 1 to 64 letters, digits, "_" and "-", beginning with a letter or digit'),
+            ('name', fanfare.is_rule_name(rule ->> 'name'), 'use 1 to 100 letters, digits, "_", "." and "-", beginning with a letter or digit'),
+            ('event', fanfare.is_event_type(rule ->> 'event'), 'use 1 to 255 bytes on one line, such as order.shipped')) AS n (key, is_name, hint)
+        WHERE n.is_name IS NOT TRUE OR jsonb_typeof(rule -> n.key) <> 'string'
+        UNION ALL
+        SELECT n.key, 'is no string', 'a string is needed' FROM (VALUES ('when'), ('badge_sql')) AS n (key)
+        WHERE jsonb_typeof(rule -> n.key) <> 'string'
+        UNION ALL
+        SELECT a.place, a.reason, a.hint FROM fanfare.audience_fault(rule -> 'to') AS a WHERE a.reason IS NOT NULL
+        UNION ALL
+        SELECT p.place, p.reason, p.hint FROM (
+            SELECT n.place, f.reason, f.hint
+            FROM (VALUES ('when', rule ->> 'when', true), ('to.devices', rule #>> '{to,devices}', true),
+                ('to.users', rule #>> '{to,users}', false), ('to.tokens', rule #>> '{to,tokens}', false)) AS n (place, path, is_predicate)
+            CROSS JOIN LATERAL fanfare.path_fault(n.path, n.is_predicate) AS f WHERE n.path IS NOT NULL) AS p
+        WHERE p.reason IS NOT NULL
+        UNION ALL
+        SELECT 'badge_sql', b.reason, b.hint FROM fanfare.badge_sql_fault(rule ->> 'badge_sql') AS b WHERE b.reason IS NOT NULL
+    ) AS f LIMIT 1;
+END
+$$;
+COMMENT ON FUNCTION fanfare.rule_fault IS 'What put_rule refuses a rule for, where it stands in it and how to mend it; null where there is nothing.';
+
 CREATE OR REPLACE FUNCTION fanfare.put_rule(rule jsonb) RETURNS int
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 DECLARE
+    fault record;
     the_app smallint;
     the_rule int;
     newest fanfare.rule_versions;
 BEGIN
     IF jsonb_typeof(rule) IS DISTINCT FROM 'object' THEN
         RAISE EXCEPTION 'a rule is a JSON object' USING ERRCODE = '22023', HINT = 'Pass {"app": …, "name": …, "event": …, "to": …, "message": …}.';
-    ELSIF jsonb_typeof(rule -> 'app') IS DISTINCT FROM 'string' OR jsonb_typeof(rule -> 'name') IS DISTINCT FROM 'string'
-        OR rule ->> 'name' !~ '^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,99}$' THEN
-        RAISE EXCEPTION 'a rule needs "app" and "name"'
-            USING ERRCODE = '22023', HINT = 'Both are strings; a name has 1 to 100 letters, digits, "_", "." and "-".';
     ELSIF octet_length(rule::text) > 65536 THEN
         RAISE EXCEPTION 'the rule is % bytes long', octet_length(rule::text) USING ERRCODE = '22023', HINT = 'A rule has at most 64 KiB.';
+    END IF;
+    SELECT * INTO fault FROM fanfare.rule_fault(rule);
+    IF fault.reason IS NOT NULL THEN
+        RAISE EXCEPTION '%: %', fault.place, fault.reason USING ERRCODE = '22023', HINT = fault.hint;
     END IF;
     the_app := fanfare.app_id_for(rule ->> 'app');
 
@@ -1285,7 +1383,7 @@ BEGIN
     RETURN coalesce(newest.version, 0) + 1;
 END
 $$;
-COMMENT ON FUNCTION fanfare.put_rule IS 'Stores a rule and returns its version; a daemon checks it within a second, until then the last active version stays in force, and where there is none, events wait.';
+COMMENT ON FUNCTION fanfare.put_rule IS 'Stores a rule and returns its version, or refuses what shows at once; a daemon checks the rest within a second, until then the last active version stays in force, and where there is none, events wait.';
 
 -- What was stored before put_rule noted so itself.
 UPDATE fanfare.rule_versions AS v SET event_type = v.definition ->> 'event', rule_created_at = r.created_at
@@ -1833,8 +1931,49 @@ BEGIN
 END
 $$;
 
+-- Has PostgreSQL read a badge_sql and look up what it names, with the rights that it will run with. A cursor is opened, which
+-- takes a single query, and nothing is fetched. A third column is named too, and must not be there.
+CREATE OR REPLACE FUNCTION fanfare.badge_sql_fault(query text, OUT reason text, OUT hint text)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET transaction_read_only = on AS $$
+DECLARE
+    probe refcursor;
+    state text;
+BEGIN
+    IF query IS NULL THEN
+        RETURN;
+    END IF;
+    OPEN probe FOR EXECUTE format(E'SELECT q.id::text, q.count::bigint FROM (%s\n) AS q (id, count)', rtrim(query, E'; \t\r\n')) USING '{}'::text[];
+    CLOSE probe;
+    hint := 'select two columns, user and count';
+    reason := 'has more than two columns';
+    OPEN probe FOR EXECUTE format(E'SELECT q.more FROM (%s\n) AS q (id, count, more)', rtrim(query, E'; \t\r\n')) USING '{}'::text[];
+    CLOSE probe;
+EXCEPTION
+    WHEN data_exception OR syntax_error_or_access_rule_violation OR feature_not_supported OR program_limit_exceeded
+        OR invalid_transaction_state OR invalid_cursor_definition OR raise_exception THEN
+        GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE;
+        IF reason IS NOT NULL AND state = '42P10' THEN
+            reason := NULL;
+            hint := NULL;
+            RETURN;
+        END IF;
+        GET STACKED DIAGNOSTICS reason = MESSAGE_TEXT, hint = PG_EXCEPTION_HINT;
+        -- Rights may come later; until then pushes go out without the badge, and the daemon's log says so.
+        IF state = '42501' THEN
+            RAISE WARNING 'badge_sql: %', reason USING HINT = 'GRANT what it reads to fanfare_sql.';
+            reason := NULL;
+            hint := NULL;
+            RETURN;
+        END IF;
+        reason := CASE WHEN query ~* '^\s*(insert|update|delete|merge)\y' THEN 'writes, where it shall only read' ELSE reason END;
+        hint := coalesce(nullif(hint, ''), 'write SELECT user_id, count(*) FROM public.unread WHERE user_id = ANY ($1) GROUP BY user_id');
+END
+$$;
+COMMENT ON FUNCTION fanfare.badge_sql_fault IS 'Why a rule cannot have this badge_sql, and how to mend it; null where it can.';
+
 GRANT CREATE ON SCHEMA fanfare TO fanfare_sql;
 ALTER FUNCTION fanfare.badges OWNER TO fanfare_sql;
+ALTER FUNCTION fanfare.badge_sql_fault OWNER TO fanfare_sql;
 REVOKE CREATE ON SCHEMA fanfare FROM fanfare_sql;
 
 -- ---------------------------------------------------------------------------------------------------------------
@@ -1855,9 +1994,14 @@ GRANT EXECUTE ON FUNCTION fanfare.register_device, fanfare.unregister_device, fa
     fanfare.unsubscribe(bigint, text), fanfare.unsubscribe(bigint[], text) TO fanfare_registrar;
 
 GRANT EXECUTE ON FUNCTION fanfare.put_rule, fanfare.drop_rule, fanfare.rule_from_file TO fanfare_author;
+-- For `fanfare rules plan`: what put_rule would say. It reads with the caller's rights, but for badge_sql.
+GRANT EXECUTE ON FUNCTION fanfare.rule_fault, fanfare.audience_fault, fanfare.path_fault, fanfare.badge_sql_fault,
+    fanfare.is_app_name, fanfare.is_rule_name, fanfare.is_event_type TO fanfare_author;
 -- To compare what is there with what a file says, and to see whether a daemon will check it.
 GRANT SELECT ON fanfare.apps, fanfare.rules, fanfare.rule_versions, fanfare.health TO fanfare_author;
 
+-- For `fanfare explain`.
+GRANT EXECUTE ON FUNCTION fanfare.path_fault TO fanfare_reader;
 GRANT SELECT ON fanfare.events, fanfare.deliveries, fanfare.queue, fanfare.health, fanfare.stats, fanfare.outcome_codes TO fanfare_reader;
 -- Which `deliveries` calls, as whoever reads it.
 GRANT EXECUTE ON FUNCTION fanfare.ring_day, fanfare.may_hold TO fanfare_reader;

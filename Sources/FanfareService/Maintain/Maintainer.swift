@@ -37,6 +37,8 @@ struct Maintenance {
     static let name = "maintenance"
     private static let interval = 500 * Micros.millisecond
     private static let choreInterval = Micros.minute
+    /// How long one turn spends on unchecked rules.
+    private static let share = 250 * Micros.millisecond
 
     private let context: StageContext
     /// The session's connection whose lock makes us the leader.
@@ -56,7 +58,7 @@ struct Maintenance {
 
     /// Does what there is to do now.
     mutating func takeTurn(in session: Session) {
-        let isDone: Void? = session.attempt { connection throws(PostgresError) in
+        let isDone = session.attempt { connection throws(PostgresError) in
             if leads != session.generation {
                 let isFree = try connection.run(TryLock(key: AdvisoryLock.maintenance)).first ?? false
                 leads = isFree ? session.generation : nil
@@ -64,15 +66,17 @@ struct Maintenance {
                 context.counters.add { $0.audit = [:] }
             }
             context.status.lead(Self.name, leads != nil)
-            if leads != nil { try lead(on: connection) }
+            return leads == nil ? true : try lead(on: connection)
         }
         if isDone == nil { context.status.lead(Self.name, false) }
-        dueAt = Clocks.steady + Self.interval
+        dueAt = Clocks.steady + (isDone ?? true ? Self.interval : 0)
     }
 
-    private mutating func lead(on connection: PostgresConnection) throws(PostgresError) {
+    /// - Returns: whether no rules are left to check.
+    private mutating func lead(on connection: PostgresConnection) throws(PostgresError) -> Bool {
         if try !connection.run(NextSlowEvent()).isEmpty { context.bells.aside.ring() }
-        try RuleChecker(logger: context.logger).check(on: connection)
+        let areRulesChecked = try RuleChecker(logger: context.logger)
+            .check(on: connection, until: Clocks.steady + Self.share)
         if Clocks.steady >= choresAt {
             choresAt = Clocks.steady + Self.choreInterval
             try Chores(context: context).run(on: connection)
@@ -83,5 +87,6 @@ struct Maintenance {
             try auditor.run(on: connection, at: Clocks.steady)
             self.auditor = auditor
         }
+        return areRulesChecked
     }
 }

@@ -8,83 +8,143 @@ internal import PostgresClient
 struct RuleChecker {
     let logger: Logger
 
-    /// Checks what waits.
+    /// Checks what waits, a set of versions at a time.
     ///
-    /// - Parameter connection: outside a transaction.
+    /// - Parameters:
+    ///   - connection: outside a transaction.
+    ///   - end: when no further set is begun (steady time).
+    /// - Returns: whether nothing is left.
     /// - Throws: what the database says.
-    func check(on connection: PostgresConnection) throws(PostgresError) {
-        for row in try connection.run(UncheckedRules()) {
-            let version = Logger.Metadata([
-                .ruleName: "\(row.name)", .ruleVersion: "\(row.version)", .app: "\(row.app)",
-            ])
-            switch try Self.columns(of: row.definition, on: connection) {
-            case .success(let columns):
-                _ = try connection.runReturningCount(ActivateRule(id: row.id, columns: columns))
-                logger.notice("rule in force", metadata: version)
-            case .failure(let problem):
-                _ = try connection.runReturningCount(RefuseRule(id: row.id, reason: problem.description))
-                let reason = Logger.Metadata([.reason: "\(problem)"])
-                logger.warning("rule refused", metadata: version.merging(reason) { $1 })
+    @discardableResult
+    func check(
+        on connection: PostgresConnection,
+        until end: Microseconds = .max
+    ) throws(PostgresError) -> Bool {
+        while true {
+            let waiting = try connection.run(UncheckedRules())
+            try settle(waiting, on: connection)
+            guard waiting.count == UncheckedRules.limit else { return true }
+            guard Clocks.steady < end else { return false }
+        }
+    }
+
+    /// Judges versions together, or one by one where that fails for what one of them says.
+    private func settle(_ waiting: [UncheckedRule], on connection: PostgresConnection) throws(PostgresError) {
+        do throws(PostgresError) {
+            let verdicts = try Self.judge(waiting.map { Self.compile($0.definition) }, on: connection)
+            try carryOut(Array(zip(waiting, verdicts)), on: connection)
+        } catch {
+            guard error.isDataError || error.isCancelled else { throw error }
+            if waiting.count == 1 {
+                let problem = RuleProblem(path: "", reason: error.message)
+                try carryOut(waiting.map { ($0, .failure(problem)) }, on: connection)
+            } else {
+                for rule in waiting { try settle([rule], on: connection) }
             }
         }
     }
 
-    /// Checks a rule as JSON text, its jsonpaths with the help of PostgreSQL.
+    private func carryOut(
+        _ judged: [(UncheckedRule, Result<RuleColumns, RuleProblem>)],
+        on connection: PostgresConnection
+    ) throws(PostgresError) {
+        var good: [ActivatedRule] = []
+        var bad: [RefusedRule] = []
+        for (version, verdict) in judged {
+            switch verdict {
+            case .success(let columns): good.append(ActivatedRule(id: version.id, columns: columns))
+            case .failure(let problem): bad.append(RefusedRule(id: version.id, reason: problem.description))
+            }
+        }
+        if !good.isEmpty { _ = try connection.runReturningCount(ActivateRules(rules: good)) }
+        if !bad.isEmpty { _ = try connection.runReturningCount(RefuseRules(rules: bad)) }
+        let reasons = Dictionary(bad.map { ($0.id, $0.reason) }) { first, _ in first }
+        for (version, _) in judged { log(version, refusedFor: reasons[version.id]) }
+    }
+
+    /// Checks a compiled rule's jsonpaths with the help of PostgreSQL.
     ///
     /// - Returns: what planning needs of it, or the first thing that is wrong.
     static func columns(
-        of definition: String,
+        of rule: CompiledRule,
         on connection: PostgresConnection
     ) throws(PostgresError) -> Result<RuleColumns, RuleProblem> {
-        let rule: CompiledRule
+        try judge([.success(rule.definition)], on: connection)[0]
+    }
+
+    /// Checks the jsonpaths of rules with the help of PostgreSQL.
+    ///
+    /// - Returns: for each what planning needs of it, or the first thing that is wrong.
+    private static func judge(
+        _ compiled: [Result<RuleDefinition, RuleProblem>],
+        on connection: PostgresConnection
+    ) throws(PostgresError) -> [Result<RuleColumns, RuleProblem>] {
+        var verdicts = compiled.map { $0.map(RuleColumns.init) }
+        var paths: [(rule: Int, path: RulePath)] = []
+        for (index, verdict) in verdicts.enumerated() {
+            guard case .success(let columns) = verdict else { continue }
+            paths += columns.paths.map { (index, $0) }
+        }
+        for ((index, path), found) in zip(paths, try connection.run(ProbePaths(paths: paths.map(\.path)))) {
+            guard case .success(var columns) = verdicts[index] else { continue }
+            if let problem = found.problem {
+                verdicts[index] = .failure(RuleProblem(path: path.place, reason: problem.reason, hint: problem.hint))
+            } else if !path.isPredicate, found.hasElements {
+                columns.audiencePath = path.text + RulePath.elements
+                verdicts[index] = .success(columns)
+            }
+        }
+        return verdicts
+    }
+
+    private static func compile(_ definition: String) -> Result<RuleDefinition, RuleProblem> {
         do {
-            rule = try CompiledRule(json: JSONValue(parsing: definition))
+            return .success(try CompiledRule(json: JSONValue(parsing: definition)).definition)
         } catch let problem as RuleProblem {
             return .failure(problem)
         } catch {
             return .failure(RuleProblem(path: "", reason: "is no JSON: \(error)"))
         }
-        return try columns(of: rule, on: connection)
     }
 
-    /// Checks a compiled rule's jsonpaths with the help of PostgreSQL.
-    static func columns(
-        of rule: CompiledRule,
-        on connection: PostgresConnection
-    ) throws(PostgresError) -> Result<RuleColumns, RuleProblem> {
-        let definition = rule.definition
-        if let when = definition.when, let problem = try probe(when, "when", isPredicate: true, connection) {
-            return .failure(problem)
+    private func log(_ version: UncheckedRule, refusedFor reason: String?) {
+        let metadata = Logger.Metadata([
+            .ruleName: "\(version.name)", .ruleVersion: "\(version.version)", .app: "\(version.app)",
+        ])
+        if let reason {
+            logger.warning("rule refused", metadata: metadata.merging(.init([.reason: "\(reason)"])) { $1 })
+        } else {
+            logger.notice("rule in force", metadata: metadata)
         }
-        if let devices = definition.audience.devices,
-            let problem = try probe(devices, "to.devices", isPredicate: true, connection)
-        {
-            return .failure(problem)
-        }
+    }
+}
+
+/// A jsonpath of a rule, which only PostgreSQL can read.
+struct RulePath: Equatable {
+    /// What is put behind an audience's path: one that finds an array means its elements; in lax mode it also takes a single
+    /// value.
+    static let elements = "[*]"
+
+    let place: String
+    let text: String
+    let isPredicate: Bool
+}
+
+extension RuleColumns {
+    /// What planning needs of a rule whose paths nobody has probed yet.
+    init(_ definition: RuleDefinition) {
         let selection = definition.audience.selection
         var path: String?
         switch selection {
         case .users(let text), .tokens(let text): path = text
         case .topic, .condition, .everyone, .fcmTopic, .fcmCondition, .channel: break
         }
-        if let text = path {
-            if let problem = try probe(text, selection.rulePath, isPredicate: false, connection) {
-                return .failure(problem)
-            }
-            // A path that finds an array means its elements; in lax mode [*] also takes a single value.
-            let elements = text + "[*]"
-            if try probe(elements, "", isPredicate: false, connection) == nil { path = elements }
-        }
-        return .success(columns(definition, path: path))
-    }
-
-    private static func columns(_ definition: RuleDefinition, path: String?) -> RuleColumns {
-        RuleColumns(
+        self.init(
             eventType: definition.event,
             whenPath: definition.when,
-            audience: definition.audience.selection.key.rawValue,
+            audience: selection.key.rawValue,
             audiencePath: path,
-            nativePlatform: definition.audience.selection.provider?.rawValue,
+            nativePlatform: selection.provider?.rawValue,
             devicesPath: definition.audience.devices,
             kind: definition.audience.kind.rawValue,
             platform: definition.audience.platform?.rawValue,
@@ -95,26 +155,12 @@ struct RuleChecker {
         )
     }
 
-    private static func probe(
-        _ path: String,
-        _ place: String,
-        isPredicate: Bool,
-        _ connection: PostgresConnection
-    ) throws(PostgresError) -> RuleProblem? {
-        do throws(PostgresError) {
-            try connection.run(ProbePath(path: path, isPredicate: isPredicate))
-            return nil
-        } catch {
-            // Class 42: what is no jsonpath (42601), or has a variable (42704).
-            guard error.isDataError || error.sqlState?.hasPrefix("42") == true else { throw error }
-            if error.sqlState == "22038" {
-                return RuleProblem(
-                    path: place,
-                    reason: "is no predicate",
-                    hint: "compare something, as in $.total > 10"
-                )
-            }
-            return RuleProblem(path: place, reason: "is no jsonpath: \(error.message)", hint: error.hint ?? "")
-        }
+    /// Its jsonpaths.
+    var paths: [RulePath] {
+        [
+            whenPath.map { RulePath(place: "when", text: $0, isPredicate: true) },
+            devicesPath.map { RulePath(place: "to.devices", text: $0, isPredicate: true) },
+            audiencePath.map { RulePath(place: "to.\(audience)", text: $0, isPredicate: false) },
+        ].compactMap(\.self)
     }
 }

@@ -12,6 +12,8 @@ struct UncheckedRule {
 /// Rule versions that came through SQL and wait to be checked.
 struct UncheckedRules: PostgresStatement {
     static let name = "unchecked_rules"
+    /// How many are checked together.
+    static let limit = 200
     static let sql = """
         SELECT v.id, v.version, a.name, r.name, v.definition::text
         FROM fanfare.rule_versions AS v
@@ -19,8 +21,12 @@ struct UncheckedRules: PostgresStatement {
         JOIN fanfare.apps AS a ON a.id = r.app_id
         WHERE v.state = 'unchecked'
         ORDER BY v.id
-        LIMIT 100
+        LIMIT $1::int
         """
+
+    func bind(to binds: inout PostgresBinds) {
+        binds.append(Int32(Self.limit))
+    }
 
     static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> UncheckedRule {
         UncheckedRule(
@@ -50,91 +56,122 @@ struct RuleColumns: Equatable {
     var enabled: Bool
 }
 
-/// Puts a checked version into force in place of the ones before it.
-///
-/// A version that was retired while this waited for it stays so: `rules` is then still seen as it was before.
-struct ActivateRule: PostgresStatement {
-    static let name = "activate_rule"
-    static let sql = """
-        WITH activated AS (
-            UPDATE fanfare.rule_versions AS v
-            SET state = 'active', checked_at = clock_timestamp(), app_id = r.app_id, rule_created_at = r.created_at,
-                event_type = $2, when_path = $3::jsonpath, audience = $4, audience_path = $5::jsonpath,
-                devices_path = $6::jsonpath, kind = $7, platform = $8, lane = $9,
-                ttl = make_interval(secs => $10::bigint::float8), supersede = $11, enabled = $12,
-                native_target_id = CASE WHEN $13::text IS NOT NULL
-                    THEN fanfare.native_target_id_for(r.app_id, $13, $4) END,
-                retired_at = coalesce(v.retired_at, CASE WHEN r.dropped_at IS NOT NULL OR EXISTS (
-                    SELECT FROM fanfare.rule_versions AS n
-                    WHERE n.rule_id = v.rule_id AND n.version > v.version AND n.state = 'active') THEN clock_timestamp() END)
-            FROM fanfare.rules AS r
-            WHERE v.id = $1 AND v.state = 'unchecked' AND r.id = v.rule_id
-            RETURNING v.rule_id, v.version
-        )
-        UPDATE fanfare.rule_versions AS old SET retired_at = clock_timestamp()
-        FROM activated AS a
-        WHERE old.rule_id = a.rule_id AND old.version < a.version AND old.retired_at IS NULL AND old.state = 'active'
-        """
-
+/// A version that was found good.
+struct ActivatedRule {
     let id: Int32
     let columns: RuleColumns
-
-    func bind(to binds: inout PostgresBinds) {
-        binds.append(id)
-        binds.append(columns.eventType)
-        binds.append(columns.whenPath)
-        binds.append(columns.audience)
-        binds.append(columns.audiencePath)
-        binds.append(columns.devicesPath)
-        binds.append(columns.kind)
-        binds.append(columns.platform)
-        binds.append(columns.lane)
-        binds.append(columns.ttlSeconds)
-        binds.append(columns.supersede)
-        binds.append(columns.enabled)
-        binds.append(columns.nativePlatform)
-    }
 }
 
-/// Marks a version as refused; the last active one stays in force.
-struct RefuseRule: PostgresStatement {
-    static let name = "refuse_rule"
+/// Puts checked versions into force in place of the ones before them.
+///
+/// A version that was retired while this waited for it stays so: `rules` is then still seen as it was before. Of several
+/// versions of one rule the last is in force.
+struct ActivateRules: PostgresStatement {
+    static let name = "activate_rules"
     static let sql = """
-        UPDATE fanfare.rule_versions SET state = 'refused', reason = $2, checked_at = clock_timestamp()
-        WHERE id = $1 AND state = 'unchecked'
+        WITH good AS (
+            SELECT * FROM unnest($1::int[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
+                $9::smallint[], $10::bigint[], $11::boolean[], $12::boolean[], $13::text[]) AS g (id, event_type, when_path,
+                audience, audience_path, devices_path, kind, platform, lane, ttl, supersede, enabled, native_platform)
+        ),
+        activated AS (
+            UPDATE fanfare.rule_versions AS v
+            SET state = 'active', checked_at = clock_timestamp(), app_id = r.app_id, rule_created_at = r.created_at,
+                event_type = g.event_type, when_path = g.when_path::jsonpath, audience = g.audience,
+                audience_path = g.audience_path::jsonpath, devices_path = g.devices_path::jsonpath, kind = g.kind,
+                platform = g.platform, lane = g.lane, ttl = make_interval(secs => g.ttl::float8), supersede = g.supersede,
+                enabled = g.enabled,
+                native_target_id = CASE WHEN g.native_platform IS NOT NULL
+                    THEN fanfare.native_target_id_for(r.app_id, g.native_platform, g.audience) END,
+                retired_at = coalesce(v.retired_at, CASE WHEN r.dropped_at IS NOT NULL OR EXISTS (
+                    SELECT FROM fanfare.rule_versions AS n
+                    WHERE n.rule_id = v.rule_id AND n.version > v.version AND (n.state = 'active' OR n.id = ANY ($1)))
+                    THEN clock_timestamp() END)
+            FROM good AS g, fanfare.rules AS r
+            WHERE v.id = g.id AND v.state = 'unchecked' AND r.id = v.rule_id
+            RETURNING v.rule_id, v.version
+        ),
+        newest AS (
+            SELECT a.rule_id, max(a.version) AS version FROM activated AS a GROUP BY a.rule_id
+        )
+        UPDATE fanfare.rule_versions AS old SET retired_at = clock_timestamp()
+        FROM newest AS n
+        WHERE old.rule_id = n.rule_id AND old.version < n.version AND old.retired_at IS NULL AND old.state = 'active'
         """
 
-    let id: Int32
-    let reason: String
+    let rules: [ActivatedRule]
 
     func bind(to binds: inout PostgresBinds) {
-        binds.append(id)
-        binds.append(reason)
+        let columns = rules.map(\.columns)
+        binds.append(rules.map(\.id))
+        binds.append(columns.map(\.eventType))
+        binds.append(columns.map(\.whenPath))
+        binds.append(columns.map(\.audience))
+        binds.append(columns.map(\.audiencePath))
+        binds.append(columns.map(\.devicesPath))
+        binds.append(columns.map(\.kind))
+        binds.append(columns.map(\.platform))
+        binds.append(columns.map(\.lane))
+        binds.append(columns.map(\.ttlSeconds))
+        binds.append(columns.map(\.supersede))
+        binds.append(columns.map(\.enabled))
+        binds.append(columns.map(\.nativePlatform))
     }
 }
 
-/// Proves that a text is a jsonpath, and, where a predicate is wanted, that it is one.
-///
-/// The loud form: `silent` would hide "not a predicate" (22038). Undefined variables (42704) show here too; and the templates
-/// of `.datetime("…")`, which are read only when there is a value, and fail then whatever is silent (22007).
-struct ProbePath: PostgresStatement {
-    static let name = "probe_path"
-    static let sql = #"""
-        SELECT CASE WHEN $2 THEN jsonb_path_match_tz('{}', $1::jsonpath) IS NULL
-            ELSE (SELECT count(*) FROM jsonb_path_query_tz('{}', $1::jsonpath, '{}', true)) = 0 END,
-            (SELECT count(*)
-            FROM regexp_matches($1, '\.\s*datetime\s*\(\s*("(?:[^"\\]|\\.)*")\s*\)', 'g') AS template
-            CROSS JOIN LATERAL
-                jsonb_path_query_tz('"x"', ('$.datetime(' || template[1] || ')')::jsonpath, '{}', true))
-        """#
+/// A version that was found bad.
+struct RefusedRule {
+    let id: Int32
+    let reason: String
+}
 
-    let path: String
-    let isPredicate: Bool
+/// Marks versions as refused; the last active one of each rule stays in force.
+struct RefuseRules: PostgresStatement {
+    static let name = "refuse_rules"
+    static let sql = """
+        UPDATE fanfare.rule_versions AS v SET state = 'refused', reason = b.reason, checked_at = clock_timestamp()
+        FROM unnest($1::int[], $2::text[]) AS b (id, reason)
+        WHERE v.id = b.id AND v.state = 'unchecked'
+        """
+
+    let rules: [RefusedRule]
 
     func bind(to binds: inout PostgresBinds) {
-        binds.append(path)
-        binds.append(isPredicate)
+        binds.append(rules.map(\.id))
+        binds.append(rules.map(\.reason))
+    }
+}
+
+/// What PostgreSQL says of a jsonpath.
+struct ProbedPath {
+    /// Why a rule cannot have it; nil if it can.
+    let problem: (reason: String, hint: String)?
+    /// Whether ``RulePath/elements`` can stand behind it.
+    let hasElements: Bool
+}
+
+/// Has PostgreSQL look at jsonpaths, in their order.
+struct ProbePaths: PostgresStatement {
+    static let name = "probe_paths"
+    static let sql = """
+        SELECT f.reason, f.hint, e.reason IS NULL
+        FROM unnest($1::text[], $2::boolean[]) WITH ORDINALITY AS p (path, is_predicate, position)
+        CROSS JOIN LATERAL fanfare.path_fault(p.path, p.is_predicate) AS f
+        CROSS JOIN LATERAL fanfare.path_fault(CASE WHEN NOT p.is_predicate THEN p.path || $3::text END, false) AS e
+        ORDER BY p.position
+        """
+
+    let paths: [RulePath]
+
+    func bind(to binds: inout PostgresBinds) {
+        binds.append(paths.map(\.text))
+        binds.append(paths.map(\.isPredicate))
+        binds.append(RulePath.elements)
     }
 
-    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) {}
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> ProbedPath {
+        let reason = try row.string(orNil: 0)
+        let hint = try row.string(orNil: 1)
+        return ProbedPath(problem: reason.map { ($0, hint ?? "") }, hasElements: try row.bool(2))
+    }
 }

@@ -94,35 +94,80 @@ struct StoredRules: PostgresStatement {
     }
 }
 
-/// Calls `fanfare.put_rule`.
-struct PutRule: PostgresStatement {
-    static let name = "put_rule"
-    static let sql = "SELECT fanfare.put_rule($1::jsonb)"
+/// What `fanfare.put_rule` would refuse rules for, in their order.
+struct RuleFaults: PostgresStatement {
+    static let name = "rule_faults"
+    static let sql = """
+        SELECT f.place, f.reason, f.hint
+        FROM unnest($1::text[]) WITH ORDINALITY AS r (rule, position)
+        CROSS JOIN LATERAL fanfare.rule_fault(r.rule::jsonb) AS f
+        ORDER BY r.position
+        """
 
-    let rule: String
+    let rules: [String]
 
     func bind(to binds: inout PostgresBinds) {
-        binds.append(rule)
+        binds.append(rules)
     }
 
-    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int32 {
-        try row.int32(0)
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> RuleProblem? {
+        guard let reason = try row.string(orNil: 1) else { return nil }
+        return RuleProblem(path: try row.string(0), reason: reason, hint: try row.string(orNil: 2) ?? "")
     }
 }
 
-/// Calls `fanfare.rule_from_file`.
-struct MarkRuleFromFile: PostgresStatement {
-    static let name = "mark_rule_from_file"
-    static let sql = "SELECT fanfare.rule_from_file($1, $2)"
+/// Calls `fanfare.put_rule` for each.
+struct PutRules: PostgresStatement {
+    static let name = "put_rules"
+    static let sql = "SELECT count(fanfare.put_rule(r.rule::jsonb)) FROM unnest($1::text[]) AS r (rule)"
 
-    let id: RuleID
+    let rules: [String]
 
     func bind(to binds: inout PostgresBinds) {
-        binds.append(id.app)
-        binds.append(id.name)
+        binds.append(rules)
     }
 
     static func decode(_ row: borrowing PostgresRow) throws(PostgresError) {}
+}
+
+/// Calls `fanfare.rule_from_file` for each.
+struct MarkRulesFromFile: PostgresStatement {
+    static let name = "mark_rules_from_file"
+    static let sql = """
+        SELECT count(*) FILTER (WHERE fanfare.rule_from_file(r.app, r.name))
+        FROM unnest($1::text[], $2::text[]) AS r (app, name)
+        """
+
+    let ids: [RuleID]
+
+    func bind(to binds: inout PostgresBinds) {
+        binds.append(ids.map(\.app))
+        binds.append(ids.map(\.name))
+    }
+
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) {}
+}
+
+/// Whether rules of these apps wait for a daemon's judgement.
+struct AreRulesUnchecked: PostgresStatement {
+    static let name = "are_rules_unchecked"
+    static let sql = """
+        SELECT EXISTS (
+            SELECT FROM fanfare.rule_versions AS v
+            JOIN fanfare.rules AS r ON r.id = v.rule_id
+            JOIN fanfare.apps AS a ON a.id = r.app_id
+            WHERE v.state = 'unchecked' AND a.name = ANY ($1::text[]))
+        """
+
+    let apps: [String]
+
+    func bind(to binds: inout PostgresBinds) {
+        binds.append(apps)
+    }
+
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Bool {
+        try row.bool(0)
+    }
 }
 
 /// Calls `fanfare.drop_rule`.

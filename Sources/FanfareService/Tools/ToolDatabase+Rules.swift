@@ -81,16 +81,12 @@ extension ToolDatabase {
         try run { connection throws(PostgresError) in try connection.run(StoredRules(apps: app.map { [$0] })) }
     }
 
-    /// Has PostgreSQL look at every jsonpath.
+    /// Asks PostgreSQL what `put_rule` would say: whether it reads the jsonpaths, and the queries.
     private func probe(_ set: RuleSet, on connection: PostgresConnection) throws(PostgresError) -> [String] {
-        var problems: [String] = []
-        for entry in set.entries {
-            guard case .failure(let problem) = try RuleChecker.columns(of: entry.compiled, on: connection) else {
-                continue
-            }
-            problems.append(entry.source?.message(for: problem) ?? problem.description)
+        let faults = try connection.run(RuleFaults(rules: set.entries.map(\.compiled.definition.json.text)))
+        return zip(set.entries, faults).compactMap { entry, problem in
+            problem.map { entry.source?.message(for: $0) ?? $0.description }
         }
-        return problems
     }
 
     private func makePlan(
@@ -105,12 +101,9 @@ extension ToolDatabase {
         let changes = Dictionary(
             uniqueKeysWithValues: plan.items.map { (RuleID(app: $0.app, name: $0.name), $0.change) }
         )
-        for entry in set.entries {
-            if changes[entry.id] != .unchanged {
-                _ = try connection.run(PutRule(rule: entry.compiled.definition.json.text))
-            }
-            try connection.run(MarkRuleFromFile(id: entry.id))
-        }
+        let changed = set.entries.filter { changes[$0.id] != .unchanged }
+        try connection.run(PutRules(rules: changed.map(\.compiled.definition.json.text)))
+        try connection.run(MarkRulesFromFile(ids: set.entries.map(\.id)))
         guard plan.prunes else { return }
         for item in plan.items where item.change == .dropped {
             try connection.run(DropRule(id: RuleID(app: item.app, name: item.name)))
@@ -125,13 +118,11 @@ extension ToolDatabase {
         let hasDaemon = try connection.run(IsDaemonAlive()).first ?? false
         let wanted = Set(set.entries.map(\.id))
         let deadline = ContinuousClock.now + Self.patience
-        while true {
-            let rules = try connection.run(StoredRules(apps: set.apps)).filter { wanted.contains($0.id) }
-            let isDone = !rules.contains { $0.state == "unchecked" }
-            if isDone || !hasDaemon || ContinuousClock.now >= deadline {
-                return RulesApplied(plan: plan, rules: rules, hasDaemon: hasDaemon)
-            }
+        let unchecked = AreRulesUnchecked(apps: set.apps)
+        while hasDaemon, ContinuousClock.now < deadline, try connection.run(unchecked).first == true {
             Thread.sleep(forTimeInterval: 0.1)
         }
     }
 }
+        let rules = try connection.run(StoredRules(apps: set.apps)).filter { wanted.contains($0.id) }
+        return RulesApplied(plan: plan, rules: rules, hasDaemon: hasDaemon)

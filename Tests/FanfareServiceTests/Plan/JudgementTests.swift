@@ -75,9 +75,8 @@ struct JudgementTests {
         let one = try world.emit("both", #"{"u": "u"}"#)
         _ = try loop.wakeUp(wasNotified: true, on: world.connection)
         #expect(try [none, one].map(world.fate) == ["waiting", "waiting"])
-        for rule in try world.connection.run(UncheckedRules()) {
-            _ = try world.connection.runReturningCount(RefuseRule(id: rule.id, reason: "no good"))
-        }
+        let refused = try world.connection.run(UncheckedRules()).map { RefusedRule(id: $0.id, reason: "no good") }
+        _ = try world.connection.runReturningCount(RefuseRules(rules: refused))
         _ = try loop.wakeUp(wasNotified: false, on: world.connection)
         #expect(try world.fate(none) == "unmatched")
         #expect(try world.recipients(one) == [device])

@@ -73,7 +73,7 @@ struct StatementCatalog {
             INSERT INTO fanfare.prune_counts (app_id, environment, platform, since, answers, weak, strong)
             VALUES (1, 'production', 'apns', now(), 9, 1, 1);
             INSERT INTO fanfare.stats_pending (rule_version, target_id, outcome, pairs) VALUES (1, 1, 1, 1);
-            SELECT fanfare.put_rule('{"app": "shop", "name": "new"}'), fanfare.adopt('here');
+            SELECT fanfare.put_rule('{"app": "shop", "name": "new", "event": "e", "to": {"everyone": true}}'), fanfare.adopt('here');
             SELECT fanfare.register_device('shop', 'apns', 'dead'), fanfare.register_device('shop', 'fcm', 'android');
             UPDATE fanfare.devices SET disabled_at = now(), disabled_reason = 'Unregistered' WHERE token = 'dead';
             """
@@ -227,7 +227,20 @@ struct StatementCatalog {
     }
 
     private static func maintenance(_ parts: Parts) -> [any PostgresStatement] {
-        [
+        let columns = RuleColumns(
+            eventType: "e",
+            whenPath: "$.a == 1",
+            audience: "users",
+            audiencePath: "$.u",
+            devicesPath: "$.b == 2",
+            kind: "device",
+            platform: "apns",
+            lane: 1,
+            ttlSeconds: 60,
+            supersede: false,
+            enabled: true
+        )
+        return [
             FoldStats(),
             ForgetAnswers(),
             ForgetKeys(retentionSeconds: 0),
@@ -236,24 +249,9 @@ struct StatementCatalog {
             IsRingDayOver(day: 3, retentionDays: 30),
             EndBatches(),
             UncheckedRules(),
-            ActivateRule(
-                id: parts.unchecked,
-                columns: RuleColumns(
-                    eventType: "e",
-                    whenPath: "$.a == 1",
-                    audience: "users",
-                    audiencePath: "$.u",
-                    devicesPath: "$.b == 2",
-                    kind: "device",
-                    platform: "apns",
-                    lane: 1,
-                    ttlSeconds: 60,
-                    supersede: false,
-                    enabled: true
-                )
-            ),
-            RefuseRule(id: parts.unchecked, reason: "r"),
-            ProbePath(path: "$.a == 1", isPredicate: true),
+            ActivateRules(rules: [ActivatedRule(id: parts.unchecked, columns: columns)]),
+            RefuseRules(rules: [RefusedRule(id: parts.unchecked, reason: "r")]),
+            ProbePaths(paths: columns.paths),
             StoreForeignEvent(channel: "c", payload: "{}"),
             StoreMalformedEvent(channel: "c", payload: "x"),
         ]
@@ -308,10 +306,13 @@ struct StatementCatalog {
 
     private static func toolsForRules(_ parts: Parts) -> [any PostgresStatement] {
         let id = RuleID(app: "shop", name: "users")
+        let newer = #"{"app": "shop", "name": "newer", "event": "e", "to": {"everyone": true}}"#
         return [
             StoredRules(apps: ["shop"]),
-            PutRule(rule: #"{"app": "shop", "name": "newer"}"#),
-            MarkRuleFromFile(id: id),
+            RuleFaults(rules: [newer, "{}"]),
+            PutRules(rules: [newer]),
+            MarkRulesFromFile(ids: [id]),
+            AreRulesUnchecked(apps: ["shop"]),
             DropRule(id: id),
             IsDaemonAlive(),
         ]

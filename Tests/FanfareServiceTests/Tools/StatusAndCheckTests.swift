@@ -122,7 +122,8 @@ import Testing
         try sql("SELECT fanfare.adopt()")
         try sql("SELECT fanfare.register_device('shop', 'apns', 'aa01')")
         for name in ["a", "b"] {
-            try sql("SELECT fanfare.put_rule(jsonb_build_object('app', 'shop', 'name', $1::text, 'event', 'e'))", name)
+            let rule = #"{"app": "shop", "name": "\#(name)", "event": "e", "to": {"everyone": true}}"#
+            try sql("SELECT fanfare.put_rule($1::jsonb)", rule)
         }
         let yaml = """
             apps: { store: { apns: { team_id: ABCDEFGHIJ, key_id: ABCDEFGHIJ, key_file: nowhere.p8, topic: com.example } } }
@@ -152,11 +153,13 @@ import Testing
 
     @Test func refusedRulesFailUnlessAnOlderVersionIsInForce() throws {
         try sql("SELECT fanfare.adopt()")
-        try sql("SELECT fanfare.put_rule('{\"app\": \"shop\", \"name\": \"bad\"}')")
-        try sql("UPDATE fanfare.rule_versions SET state = 'refused', reason = 'event: is missing'")
+        try sql(
+            #"SELECT fanfare.put_rule('{"app": "shop", "name": "bad", "event": "e", "to": {"everyone": true}}')"#
+        )
+        try sql("UPDATE fanfare.rule_versions SET state = 'refused', reason = 'message: is missing'")
         let refused = try item("rule shop/bad", in: items())
         #expect(refused?.level == .fail)
-        #expect(refused?.detail == "version 1 is refused: event: is missing")
+        #expect(refused?.detail == "version 1 is refused: message: is missing")
         try sql(
             """
             INSERT INTO fanfare.rule_versions (rule_id, version, definition, state, app_id, event_type, rule_created_at,
