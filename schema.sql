@@ -925,18 +925,22 @@ COMMENT ON FUNCTION fanfare.cancel(text, text) IS 'Stops the events emitted so f
 CREATE OR REPLACE FUNCTION fanfare.app_id_for(app text) RETURNS smallint
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    found smallint;
+    the_app smallint;
 BEGIN
-    SELECT id INTO found FROM fanfare.apps WHERE name = app_id_for.app;
-    IF found IS NULL THEN
-        IF app_id_for.app IS NULL OR app_id_for.app !~ '^[a-zA-Z0-9][a-zA-Z0-9_-]{0,63}$' THEN
+    SELECT id INTO the_app FROM fanfare.apps WHERE name = app_id_for.app;
+    IF the_app IS NULL THEN
+        IF fanfare.is_app_name(app_id_for.app) IS NOT TRUE THEN
             RAISE EXCEPTION 'no app can be called %', quote_nullable(app_id_for.app)
                 USING ERRCODE = '22023', HINT = 'Use 1 to 64 letters, digits, "_" and "-", beginning with a letter or digit.';
         END IF;
         INSERT INTO fanfare.apps (name) VALUES (app_id_for.app) ON CONFLICT (name) DO NOTHING;
-        SELECT id INTO STRICT found FROM fanfare.apps WHERE name = app_id_for.app;
+        IF FOUND THEN
+            RAISE NOTICE 'the app "%" is new', app_id_for.app
+                USING HINT = 'Nothing is sent for it before a daemon has credentials for it; is it spelt as in the configuration?';
+        END IF;
+        SELECT id INTO STRICT the_app FROM fanfare.apps WHERE name = app_id_for.app;
     END IF;
-    RETURN found;
+    RETURN the_app;
 END
 $$;
 
@@ -1043,6 +1047,28 @@ BEGIN
 END
 $$;
 
+-- Names of the IANA database only: PostgreSQL also takes abbreviations, and any word with a number as an offset.
+CREATE OR REPLACE FUNCTION fanfare.is_time_zone(name text) RETURNS boolean
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF name ~ '^([A-Z][A-Za-z_]*(/[A-Za-z_-]+){1,2}|UTC|GMT|Etc/GMT[+-][0-9]{1,2})$' THEN
+        PERFORM timestamptz 'epoch' AT TIME ZONE name;
+        RETURN true;
+    END IF;
+    RETURN false;
+EXCEPTION WHEN invalid_parameter_value THEN
+    RETURN false;
+END
+$$;
+COMMENT ON FUNCTION fanfare.is_time_zone IS 'Whether this server knows the time zone of that name.';
+
+-- As platforms write them: es, es-MX, zh_Hans_CN, en_US.UTF-8, de_DE@collation=phonebook.
+CREATE OR REPLACE FUNCTION fanfare.is_locale(locale text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT octet_length(locale) <= 255 AND locale ~ '^[A-Za-z]{2,8}([_-][A-Za-z0-9]{1,8})*([.@][!-~]+)?$';
+END;
+COMMENT ON FUNCTION fanfare.is_locale IS 'Whether a text has the form of a locale that begins with a language.';
+
 CREATE OR REPLACE FUNCTION fanfare.register_device(
     app text, platform text, token text, user_id text DEFAULT NULL, kind text DEFAULT 'device',
     environment text DEFAULT 'production', locale text DEFAULT NULL, time_zone text DEFAULT NULL, attributes jsonb DEFAULT NULL,
@@ -1070,6 +1096,8 @@ BEGIN
     -- Who registers all platforms by one statement may have nothing to say as an empty text.
     p256dh := nullif(register_device.p256dh, '');
     auth := nullif(register_device.auth, '');
+    locale := nullif(register_device.locale, '');
+    time_zone := nullif(register_device.time_zone, '');
     lacks_keys := register_device.platform = 'webpush' AND register_device.p256dh IS NULL;
     IF fanfare.is_token(register_device.platform, canonical) IS NOT TRUE THEN
         PERFORM fanfare.check_token(register_device.platform, canonical);
@@ -1090,6 +1118,15 @@ BEGIN
         RAISE EXCEPTION 'p256dh and auth come together' USING ERRCODE = '22023', HINT = 'Pass both keys of the subscription.';
     ELSIF register_device.p256dh IS NOT NULL THEN
         PERFORM fanfare.check_subscription_keys(register_device.p256dh, register_device.auth);
+    END IF;
+    -- A phone may know newer ones than this server: it is registered all the same.
+    IF NOT fanfare.is_locale(register_device.locale) THEN
+        RAISE NOTICE 'unknown locale %, registered without', quote_literal(left(register_device.locale, 40)) USING HINT = 'Pass es, es-MX or zh-Hans.';
+        locale := NULL;
+    END IF;
+    IF register_device.time_zone IS NOT NULL AND NOT fanfare.is_time_zone(register_device.time_zone) THEN
+        RAISE NOTICE 'unknown time zone %, registered without', quote_literal(left(register_device.time_zone, 40)) USING HINT = 'Pass a name such as Europe/Madrid.';
+        time_zone := NULL;
     END IF;
 
     -- A rotated token keeps its id, and with it its subscriptions.

@@ -63,7 +63,9 @@ struct GlobalOptions: ParsableArguments {
 
     /// The database that the configuration names.
     func database() throws -> ToolDatabase {
-        try ToolDatabase(load(), environment: environment)
+        var database = try ToolDatabase(load(), environment: environment)
+        database.notes = { FileHandle.standardError.write(Data("fanfare: note: \($0)\n".utf8)) }
+        return database
     }
 
     /// Prints a result: as JSON if that was asked for, else as text.

@@ -49,6 +49,7 @@ public struct RuleDefinition: Equatable, Sendable {
         guard json.depth <= JSONLimits.document.levels else {
             throw RuleProblem(path: "", reason: "has more than \(JSONLimits.document.levels) levels")
         }
+        if let problem = StorableJSON.problem(in: json) { throw problem }
         let reader = try RuleObject(json, path: "")
         try reader.checkKeys(Self.keys)
         name = try Self.name(reader, "name", RuleNames.isRule, hint: RuleNames.ruleHint)

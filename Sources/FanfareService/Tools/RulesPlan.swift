@@ -30,8 +30,17 @@ public struct RulesPlan: Sendable {
     public let items: [Item]
     /// Whether rules that are gone from the files are dropped, or only shown.
     public let prunes: Bool
+    /// What is not wrong but probably not meant, a line each.
+    public let warnings: [String]
 
-    init(_ set: RuleSet, stored: [RuleRow], prunes: Bool) {
+    /// Compares.
+    ///
+    /// - Parameters:
+    ///   - set: what the files say.
+    ///   - stored: what there is.
+    ///   - prunes: whether rules that are gone from the files are dropped.
+    ///   - configuredApps: the apps that the configuration has; nothing is said of apps where it has none.
+    init(_ set: RuleSet, stored: [RuleRow], prunes: Bool, configuredApps: Set<String> = []) {
         let old = Dictionary(stored.map { ($0.id, $0) }) { first, _ in first }
         var items = set.entries.map { entry in
             guard let before = old[entry.id]?.canonical else {
@@ -50,6 +59,18 @@ public struct RulesPlan: Sendable {
             .map { Item(app: $0.app, name: $0.name, change: .dropped, differences: []) }
         self.items = items.sorted { ($0.app, $0.name) < ($1.app, $1.name) }
         self.prunes = prunes
+        warnings = configuredApps.isEmpty ? [] : Self.warnings(set, configuredApps)
+    }
+
+    private static func warnings(_ set: RuleSet, _ configuredApps: Set<String>) -> [String] {
+        set.apps.filter { !configuredApps.contains($0) }.map { app in
+            let names = set.entries.filter { $0.id.app == app }.map(\.id.name)
+            let more = names.count > 3 ? " and \(names.count - 3) more" : ""
+            let rules = names.prefix(3).joined(separator: ", ") + more
+            let near = NearestName.suggestion(for: app, among: configuredApps.sorted())
+            return "the configuration has no app “\(app)”: what \(rules) would send waits for a daemon that has"
+                + (near.map { "; did you mean “\($0)”?" } ?? "")
+        }
     }
 
     /// Whether applying would change nothing.
@@ -60,7 +81,7 @@ public struct RulesPlan: Sendable {
     /// The plan as JSON.
     public var json: JSONValue {
         [
-            "prune": .bool(prunes),
+            "prune": .bool(prunes), "warnings": .array(warnings.map(JSONValue.string)),
             "rules": .array(
                 items.map { item in
                     [
@@ -84,6 +105,7 @@ public struct RulesPlan: Sendable {
         let counts = [Change.added, .changed, .unchanged, .dropped].map { change in
             "\(items.count { $0.change == change }) \(change == .dropped && !prunes ? "not in the files" : change.rawValue)"
         }
+        lines += warnings.map { "warning: \($0)" }
         return (lines + [counts.joined(separator: ", ")]).joined(separator: "\n")
     }
 }

@@ -94,7 +94,12 @@ extension ToolDatabase {
         _ prune: Bool,
         on connection: PostgresConnection
     ) throws(PostgresError) -> RulesPlan {
-        RulesPlan(set, stored: try connection.run(StoredRules(apps: set.apps)), prunes: prune)
+        RulesPlan(
+            set,
+            stored: try connection.run(StoredRules(apps: set.apps)),
+            prunes: prune,
+            configuredApps: configuredApps
+        )
     }
 
     private func carryOut(_ plan: RulesPlan, _ set: RuleSet, on connection: PostgresConnection) throws(PostgresError) {
@@ -122,7 +127,7 @@ extension ToolDatabase {
         while hasDaemon, ContinuousClock.now < deadline, try connection.run(unchecked).first == true {
             Thread.sleep(forTimeInterval: 0.1)
         }
-    }
-}
         let rules = try connection.run(StoredRules(apps: set.apps)).filter { wanted.contains($0.id) }
         return RulesApplied(plan: plan, rules: rules, hasDaemon: hasDaemon)
+    }
+}

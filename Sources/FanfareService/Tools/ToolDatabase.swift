@@ -7,6 +7,10 @@ public struct ToolDatabase: Sendable {
     let options: PostgresOptions
     /// What errors call the database; holds no password.
     let place: String
+    /// The apps that the configuration has.
+    let configuredApps: Set<String>
+    /// Told what the server has to say of what it did, a line each; nil for nobody.
+    public var notes: (@Sendable (String) -> Void)?
 
     /// Takes the place from a configuration; nothing is connected yet.
     ///
@@ -21,6 +25,13 @@ public struct ToolDatabase: Sendable {
             throw ToolError(error)
         }
         place = configuration.databasePlace
+        configuredApps = Set(configuration.apps.keys)
+    }
+
+    private var sessionOptions: PostgresOptions {
+        var options = options
+        if notes != nil { options.session = options.session.setting("client_min_messages", to: "notice") }
+        return options
     }
 
     /// Opens a session, works, and closes it.
@@ -35,8 +46,13 @@ public struct ToolDatabase: Sendable {
         _ work: (PostgresConnection) throws(PostgresError) -> Result
     ) throws(ToolError) -> Result {
         do throws(PostgresError) {
-            let connection = try PostgresConnection.open(options)
+            let connection = try PostgresConnection.open(sessionOptions)
             defer { connection.close() }
+            if let notes {
+                connection.noticeHandler = { notice in
+                    notes([notice.message, notice.hint].compactMap(\.self).joined(separator: "; "))
+                }
+            }
             return try work(connection)
         } catch {
             throw since?.mistake(in: error) ?? ToolError(error, at: place)

@@ -20,6 +20,9 @@ enum ToolJSON {
         guard let object = value.objectValue else {
             throw ToolError(.usage, "\(name) is \(value.kindName), not an object", hint: "Write {\"id\": 7}.")
         }
+        if let problem = StorableJSON.problem(in: value) {
+            throw ToolError(.usage, "\(name): \(problem.path) \(problem.reason)", hint: "\(problem.hint).")
+        }
         return object
     }
 }

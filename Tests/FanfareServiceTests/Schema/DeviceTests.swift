@@ -206,6 +206,38 @@ struct DeviceTests {
         #expect(error?.hint?.isEmpty == false, "\(sql)")
     }
 
+    /// A phone with newer zones than the server's must be registered.
+    @Test func unknownZonesAndLocalesAreLeftOut() throws {
+        var notices: [(message: String, hint: String?)] = []
+        try connection.execute("SET client_min_messages = notice")
+        connection.noticeHandler = { notices.append(($0.message, $0.hint)) }
+        let id = try register("'phones', 'apns', 'ab', time_zone => 'Mars/Olympus', locale => 'klingon!'")
+        #expect(
+            notices.map(\.message) == [
+                "the app \"phones\" is new", "unknown locale 'klingon!', registered without",
+                "unknown time zone 'Mars/Olympus', registered without",
+            ]
+        )
+        #expect(notices.allSatisfy { $0.hint != nil })
+        let stored = "SELECT coalesce(time_zone, '-') || ' ' || coalesce(locale, '-') FROM fanfare.devices"
+        #expect(try connection.text(stored) == "- -")
+        for (zone, locale) in [
+            ("Europe/Madrid", "es"), ("America/Argentina/Buenos_Aires", "es_AR"),
+            ("UTC", "zh-Hans_CN@calendar=chinese"), ("Etc/GMT+12", "en_US.UTF-8"),
+        ] {
+            #expect(try register("'phones', 'apns', 'ab', time_zone => '\(zone)', locale => '\(locale)'") == id)
+            #expect(try connection.text(stored) == "\(zone) \(locale)")
+        }
+        notices = []
+        #expect(try register("'phones', 'apns', 'ab', time_zone => '', locale => ''") == id)
+        #expect(notices.isEmpty, "nothing is said")
+        for zone in ["CEST", "EST5", "FOO+3", "+02:00", "posixrules", "Europe/Madrid "] {
+            #expect(try register("'phones', 'apns', 'ab', time_zone => '\(zone)'") == id)
+        }
+        #expect(notices.count == 6)
+        #expect(try connection.text(stored) == "Etc/GMT+12 en_US.UTF-8", "what was known stays")
+    }
+
     @Test func theTokenIsNotInTheError() throws {
         let error = try #require(connection.refusal("SELECT fanfare.register_device('shop', 'apns', 'secret-zz')"))
         #expect(!"\(error)".contains("secret-zz"))

@@ -16,7 +16,7 @@ import Testing
         #expect(rows == [#"order.shipped k1 PT4H {"id": 7, "note": "é"}"#])
     }
 
-    @Test(arguments: ["[1]", "7", "{", ""])
+    @Test(arguments: ["[1]", "7", "{", "", #"{"a": 1e999999}"#, #"{"a": "\u0000"}"#])
     func whatIsNoObjectIsAMistakeOfUsage(payload: String) throws {
         let error = #expect(throws: ToolError.self) {
             try toolDatabase().emit(type: "t", payload: payload, key: nil, ttl: nil)
