@@ -1469,9 +1469,10 @@ COMMENT ON FUNCTION fanfare.rule_from_file IS 'Notes that a rule comes from a fi
 -- What is told and what is not:
 -- * Changed means that the stored value differs (record_image_ne): NULL-safe, for every type, also json, and what
 --   differs only in spelling (citext, 1.0 and 1.00) counts, since the payload shows it. No user's operator is called.
--- * columns NULL is all columns, those added later included. A list is fixed; so are the key's columns. Renaming or
---   dropping one of them makes the next write fail, naming it: an event without it would be a wrong event. Run
---   watch_table again in the transaction that renames. A renamed table needs nothing: "table" is its name at the time.
+-- * columns NULL is all columns, those added later included. A list is fixed; so are the key's columns. Where one of them
+--   was renamed or dropped, events go out without it, with today's key, and whatever changed: a change of what is missing
+--   must not be lost. Writes take longer meanwhile, and fanfare.health names the watch to make again. A renamed table needs
+--   nothing: "table" is its name at the time.
 -- * A changed key is a delete and an insert, each told if its operation is watched. TRUNCATE tells nothing.
 -- * A partitioned or inherited table tells what is written through it. What is written to a partition directly is
 --   told by a watch on that partition only, and such a watch tells nothing else.
@@ -1570,32 +1571,36 @@ COMMENT ON FUNCTION fanfare.watch_key IS 'The primary key''s columns, and the co
 
 -- to_jsonb of one nested row builds the payload in a single pass: jsonb_build_object takes a fifth longer, and has
 -- room for 50 columns. The sub-selects only name columns; the planner flattens them.
-CREATE OR REPLACE FUNCTION fanfare.watch_query(event_type text, operation text, columns text[], operations text[], key_names text[], key_matches text)
+DROP FUNCTION IF EXISTS fanfare.watch_query(text, text, text[], text[], text[], text);
+CREATE OR REPLACE FUNCTION fanfare.watch_query(event_type text, operation text, shown text[], compared text[], operations text[], key_names text[],
+    key_matches text, table_name text)
 RETURNS text LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     new_row text := '(SELECT fanfare_new.*) AS fanfare_new_row';
     old_row text := '(SELECT fanfare_old.*) AS fanfare_old_row';
-    changed text := 'record_image_ne(fanfare_new_row, fanfare_old_row)';
+    changed text := 'record_image_ne(ROW(fanfare_new.*), ROW(fanfare_old.*))';
 BEGIN
-    IF columns IS NOT NULL THEN
+    IF shown IS NOT NULL THEN
         SELECT format('(SELECT %s) AS fanfare_new_row', string_agg(format('fanfare_new.%I', name), ', ')),
             format('(SELECT %s) AS fanfare_old_row', string_agg(format('fanfare_old.%I', name), ', '))
         INTO new_row, old_row
-        FROM (SELECT unnest(key_names) AS name UNION SELECT unnest(columns) ORDER BY name) AS shown;
+        FROM (SELECT unnest(key_names) AS name UNION SELECT unnest(shown) ORDER BY name) AS shown;
+    END IF;
+    IF compared IS NOT NULL THEN
         SELECT format('record_image_ne(ROW(%s), ROW(%s))', string_agg(format('fanfare_new.%I', name), ', '), string_agg(format('fanfare_old.%I', name), ', '))
         INTO changed
-        FROM (SELECT DISTINCT unnest(columns) AS name ORDER BY name) AS compared;
+        FROM (SELECT DISTINCT unnest(compared) AS name ORDER BY name) AS compared;
     END IF;
-    RETURN format(CASE operation WHEN 'insert' THEN $sql$
+    RETURN format(CASE WHEN operation = 'insert' OR operation = 'update' AND key_names IS NULL THEN $sql$
         INSERT INTO fanfare.outbox (type, payload)
         SELECT %1$L, to_jsonb(inserted)
         FROM fanfare_new CROSS JOIN LATERAL %2$s
-        CROSS JOIN LATERAL (SELECT 'insert'::text AS op, fanfare_table AS "table", fanfare_new_row AS new) AS inserted;$sql$
-    WHEN 'delete' THEN $sql$
+        CROSS JOIN LATERAL (SELECT %10$L::text AS op, %9$s AS "table", fanfare_new_row AS new) AS inserted;$sql$
+    WHEN operation = 'delete' THEN $sql$
         INSERT INTO fanfare.outbox (type, payload)
         SELECT %1$L, to_jsonb(deleted)
         FROM fanfare_old CROSS JOIN LATERAL %3$s
-        CROSS JOIN LATERAL (SELECT 'delete'::text AS op, fanfare_table AS "table", fanfare_old_row AS old) AS deleted;$sql$
+        CROSS JOIN LATERAL (SELECT 'delete'::text AS op, %9$s AS "table", fanfare_old_row AS old) AS deleted;$sql$
     ELSE $sql$
         -- A FULL JOIN, and a condition that cannot reduce it: the plan is kept, and one made for a single row must not
         -- be a nested loop, which would meet the next hundred thousand.
@@ -1603,19 +1608,57 @@ BEGIN
         SELECT %1$L, CASE WHEN fanfare_new.%4$I IS NULL THEN to_jsonb(deleted)
             WHEN fanfare_old.%4$I IS NULL THEN to_jsonb(inserted) ELSE to_jsonb(updated) END
         FROM fanfare_new FULL JOIN fanfare_old ON %5$s CROSS JOIN LATERAL %2$s CROSS JOIN LATERAL %3$s
-        CROSS JOIN LATERAL (SELECT 'insert'::text AS op, fanfare_table AS "table", fanfare_new_row AS new) AS inserted
-        CROSS JOIN LATERAL (SELECT 'delete'::text AS op, fanfare_table AS "table", fanfare_old_row AS old) AS deleted
-        CROSS JOIN LATERAL (SELECT 'update'::text AS op, fanfare_table AS "table", fanfare_new_row AS new, fanfare_old_row AS old) AS updated
+        CROSS JOIN LATERAL (SELECT 'insert'::text AS op, %9$s AS "table", fanfare_new_row AS new) AS inserted
+        CROSS JOIN LATERAL (SELECT 'delete'::text AS op, %9$s AS "table", fanfare_old_row AS old) AS deleted
+        CROSS JOIN LATERAL (SELECT 'update'::text AS op, %9$s AS "table", fanfare_new_row AS new, fanfare_old_row AS old) AS updated
         WHERE CASE WHEN fanfare_new.%4$I IS NULL THEN %7$L::boolean WHEN fanfare_old.%4$I IS NULL THEN %8$L::boolean ELSE %6$s END;$sql$
-    END, event_type, new_row, old_row, key_names[1], key_matches, changed, 'delete' = ANY (operations), 'insert' = ANY (operations));
+    END, event_type, new_row, old_row, key_names[1], key_matches, changed, 'delete' = ANY (operations), 'insert' = ANY (operations), table_name, operation);
 END
 $$;
 COMMENT ON FUNCTION fanfare.watch_query IS 'The INSERT … SELECT that tells what one statement did to a watched table.';
 
-CREATE OR REPLACE FUNCTION fanfare.watch_body(rel regclass, event_type text, columns text[], operations text[]) RETURNS text
+-- IMMUTABLE, which it is not: with constants it becomes part of the plan of an expression, and costs nothing when that is
+-- run. The table's oid in the expression has PostgreSQL make the plan anew whenever the table is altered. It looks where
+-- the parser looks, not in a snapshot, which may be older.
+CREATE OR REPLACE FUNCTION fanfare.watch_stands(rel oid, names text[]) RETURNS boolean
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    name text;
+BEGIN
+    FOREACH name IN ARRAY names LOOP
+        PERFORM has_column_privilege(rel, name, 'SELECT');
+    END LOOP;
+    RETURN true;
+EXCEPTION WHEN undefined_column THEN
+    RETURN false;
+END
+$$;
+COMMENT ON FUNCTION fanfare.watch_stands IS 'Whether a table has all columns that a watch of it names.';
+
+CREATE OR REPLACE FUNCTION fanfare.watch_query_now(rel oid, event_type text, operation text, columns text[], operations text[]) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     key record;
+    left_over text[];
+BEGIN
+    SELECT CASE WHEN k.joinable THEN k.names END AS names, k.matches INTO key FROM fanfare.watch_key(rel) AS k;
+    IF columns IS NOT NULL THEN
+        SELECT array_agg(c) FILTER (WHERE fanfare.watch_stands(rel, ARRAY[c])) INTO left_over FROM unnest(columns) AS c;
+    END IF;
+    RETURN fanfare.watch_query(event_type, operation, CASE WHEN columns IS NOT NULL THEN coalesce(left_over || key.names, left_over, key.names, '{}') END,
+        NULL, operations, key.names, key.matches, '$1');
+END
+$$;
+COMMENT ON FUNCTION fanfare.watch_query_now IS 'What a watch runs while columns are missing that it was made for; $1 is the table''s name.';
+
+CREATE OR REPLACE FUNCTION fanfare.watch_body(rel regclass, event_type text, columns text[], operations text[]) RETURNS text
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    -- In an order of their own: the same watch has the same source.
+    shown CONSTANT text[] := CASE WHEN columns IS NOT NULL THEN ARRAY(SELECT DISTINCT unnest(columns) ORDER BY 1) END;
+    told CONSTANT text[] := ARRAY(SELECT DISTINCT unnest(operations) ORDER BY 1);
+    key record;
+    needed text[];
     branches text;
 BEGIN
     SELECT * INTO key FROM fanfare.watch_key(rel);
@@ -1625,16 +1668,24 @@ BEGIN
             USING ERRCODE = 'invalid_table_definition',
             HINT = 'A row before and after is told apart by the primary key: add one (not DEFERRABLE), or pass operations => ''{insert,delete}''.';
     END IF;
-    SELECT string_agg(format('IF TG_OP = %L THEN%s', upper(o), fanfare.watch_query(event_type, o, columns, operations, key.names, key.matches)), E'\n    ELS' ORDER BY o)
+    SELECT string_agg(format('ELSIF TG_OP = %L THEN%s', upper(o),
+        fanfare.watch_query(event_type, o, shown, shown, told, key.names, key.matches, 'fanfare_table')), E'\n    ' ORDER BY o)
     INTO branches
-    FROM (SELECT DISTINCT unnest(operations)) AS d (o);
+    FROM unnest(told) AS o;
+    needed := ARRAY(SELECT unnest(key.names) UNION SELECT unnest(shown) ORDER BY 1);
     RETURN format($body$
 -- Written by fanfare.watch_table for events of type %1$s. Change it there.
+-- Needs %3$s.
 #variable_conflict use_variable
 DECLARE
     -- The name of today: a renamed table is told by its new one.
     fanfare_table CONSTANT text := quote_ident(TG_TABLE_SCHEMA) || '.' || quote_ident(TG_TABLE_NAME);
 BEGIN
+    -- The first is looked up when the expression is planned, not when it is run; a restored table has another oid.
+    IF NOT (TG_RELID = %4$s::oid AND fanfare.watch_stands(%4$s, %5$L) OR fanfare.watch_stands(TG_RELID, %5$L)) THEN
+        EXECUTE fanfare.watch_query_now(TG_RELID, %6$L, lower(TG_OP), %7$L, %8$L) USING fanfare_table;
+        PERFORM fanfare.wake();
+        RETURN NULL;
     %2$s
     END IF;
     -- No EXCEPTION block: an event that cannot be stored aborts the statement, as any constraint would.
@@ -1643,7 +1694,7 @@ BEGIN
     END IF;
     RETURN NULL;
 END
-$body$, event_type, branches);
+$body$, event_type, branches, to_jsonb(needed), rel::oid, needed, event_type, shown, told);
 END
 $$;
 COMMENT ON FUNCTION fanfare.watch_body IS 'The source of the trigger function of one watch.';
@@ -1776,10 +1827,45 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.unwatch_table IS 'Ends the table''s watch of this event type, or all of them (NULL). No error where there is none.';
 
+-- Whoever owns a watch's function may change it: what cannot be read is passed over.
+CREATE OR REPLACE FUNCTION fanfare.watches_to_make_again() RETURNS TABLE (name text, ok boolean, detail text)
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    watch record;
+    missing text;
+BEGIN
+    FOR watch IN
+        SELECT DISTINCT t.tgrelid::regclass AS rel, p.prosrc AS body, (regexp_match(p.prosrc, ' for events of type (.*)\. Change it there\.$', 'n'))[1] AS type,
+            (regexp_match(p.prosrc, '^-- Needs (\[.*\])\.$', 'n'))[1] AS needed
+        FROM pg_trigger AS t JOIN pg_proc AS p ON p.oid = t.tgfoid
+        WHERE t.tgname ~ '^fanfare_watch_[0-9a-f]{32}_(insert|update|delete)$' AND p.proname ~ '^fanfare_watch_[0-9a-f]{32}(_[0-9]+)?$'
+    LOOP
+        name := format('watch: %s %s', watch.rel, watch.type);
+        IF watch.needed IS NULL THEN
+            ok := true;
+            detail := 'made by an earlier Fanfare: writes fail once a column of its list or key is renamed or dropped; call fanfare.watch_table again';
+            CONTINUE WHEN watch.body !~ 'FULL JOIN|SELECT fanfare_(new|old)\.[^*]';
+        ELSE
+            BEGIN
+                SELECT string_agg(n, ', ') INTO missing FROM jsonb_array_elements_text(watch.needed::jsonb) AS n
+                WHERE NOT EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = watch.rel AND a.attname = n);
+            EXCEPTION WHEN data_exception THEN
+                CONTINUE;
+            END;
+            CONTINUE WHEN missing IS NULL;
+            ok := false;
+            detail := 'events lack what was renamed or dropped (' || missing || '), and any change is told; call fanfare.watch_table again';
+        END IF;
+        RETURN NEXT;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION fanfare.watches_to_make_again IS 'Watches whose table has changed since, and those that could not bear it; for fanfare.health.';
+
 -- The functions run with their caller's rights; what he may not do to his table, they cannot do either.
-REVOKE ALL ON FUNCTION fanfare.watch_trigger, fanfare.check_watchable, fanfare.check_watch_lists, fanfare.watch_key, fanfare.watch_query, fanfare.watch_body,
+REVOKE ALL ON FUNCTION fanfare.watch_trigger, fanfare.check_watchable, fanfare.check_watch_lists, fanfare.watch_key, fanfare.watch_query, fanfare.watch_query_now, fanfare.watch_stands, fanfare.watch_body,
     fanfare.is_watched_by, fanfare.make_watch_function, fanfare.drop_unused_watches, fanfare.watch_table, fanfare.unwatch_table FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION fanfare.watch_trigger, fanfare.check_watchable, fanfare.check_watch_lists, fanfare.watch_key, fanfare.watch_query, fanfare.watch_body,
+GRANT EXECUTE ON FUNCTION fanfare.watch_trigger, fanfare.check_watchable, fanfare.check_watch_lists, fanfare.watch_key, fanfare.watch_query, fanfare.watch_query_now, fanfare.watch_stands, fanfare.watch_body,
     fanfare.is_watched_by, fanfare.make_watch_function, fanfare.drop_unused_watches, fanfare.watch_table, fanfare.unwatch_table TO fanfare_emitter;
 
 -- What emit and the trigger functions do with their callers' and owners' rights: to INSERT what is theirs to say, never
@@ -1942,6 +2028,8 @@ FROM fanfare.instances AS i CROSS JOIN LATERAL jsonb_each_text(i.report -> 'brea
 WHERE i.lease_until > now() AND b.state = 'open'
 GROUP BY b.name
 UNION ALL
+SELECT w.name, w.ok, w.detail, NULL FROM fanfare.watches_to_make_again() AS w
+UNION ALL
 SELECT 'alarm: ' || name, false, detail, since FROM fanfare.alarms
 UNION ALL
 SELECT 'audit: ' || name, found = 0, detail, since FROM fanfare.audits
@@ -2037,7 +2125,8 @@ GRANT EXECUTE ON FUNCTION fanfare.rule_fault, fanfare.audience_fault, fanfare.pa
 -- To compare what is there with what a file says, and to see whether a daemon will check it.
 GRANT SELECT ON fanfare.apps, fanfare.rules, fanfare.rule_versions, fanfare.health TO fanfare_author;
 
--- For `fanfare explain`.
+-- What the view calls is called with its reader's rights. The other is for `fanfare explain`.
+GRANT EXECUTE ON FUNCTION fanfare.watches_to_make_again TO fanfare_reader, fanfare_author;
 GRANT EXECUTE ON FUNCTION fanfare.path_fault TO fanfare_reader;
 GRANT SELECT ON fanfare.events, fanfare.deliveries, fanfare.queue, fanfare.health, fanfare.stats, fanfare.outcome_codes TO fanfare_reader;
 -- Which `deliveries` calls, as whoever reads it.
