@@ -83,13 +83,18 @@ struct Chores {
     }
 
     private func keepLogsWithinRetention(on connection: PostgresConnection) throws(PostgresError) {
-        for day in 0..<Int16(EventID.ringDays) { try keepWithinRetention(day, on: connection) }
+        let days = context.settings.logRetentionDays
+        for day in 0..<Int16(EventID.ringDays) {
+            try emptyIfOver(day, on: connection)
+            try exhaust(ForgetBatches(day: day, retentionDays: days), on: connection)
+            try exhaust(ForgetEvents(day: day, retentionDays: days), on: connection)
+        }
     }
 
     /// Empties a partition whose days are over.
     ///
     /// A reader in the way costs 200 ms and is tried again in a minute.
-    private func keepWithinRetention(_ day: Int16, on connection: PostgresConnection) throws(PostgresError) {
+    private func emptyIfOver(_ day: Int16, on connection: PostgresConnection) throws(PostgresError) {
         let isOver = IsRingDayOver(day: day, retentionDays: context.settings.logRetentionDays)
         guard try connection.run(isOver).first == true else { return }
         let suffix = (day < 10 ? "0" : "") + String(day)

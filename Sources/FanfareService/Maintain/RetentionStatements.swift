@@ -83,10 +83,7 @@ struct IsRingDayOver: PostgresStatement {
                     OR EXISTS (SELECT FROM unnest(event_ids) AS e (id) WHERE fanfare.ring_day(e.id) = $1)))
             ELSE false
         END
-        FROM (
-            SELECT greatest((SELECT max(id) FROM fanfare.event_log WHERE day = $1),
-                (SELECT max(id) FROM fanfare.batch_log WHERE day = $1)) >> 32 AS day
-        ) AS newest
+        FROM (SELECT (\(newestSQL)) >> 32 AS day) AS newest
         """
 
     let day: Int16
@@ -101,3 +98,75 @@ struct IsRingDayOver: PostgresStatement {
         try row.bool(0)
     }
 }
+
+/// Forgets events older than what is kept that share their partition with newer ones, some at a time.
+///
+/// So they do after a clock jumped over the ring, or no daemon ran when their partition's time came. An event that a queue
+/// still refers to is left: who sees the event sees that too, so that no lock is needed.
+struct ForgetEvents: PostgresStatement {
+    static let name = "forget_events"
+    static let sql = """
+        WITH kept AS (\(firstKeptSQL)),
+        needed AS MATERIALIZED (
+            SELECT id FROM fanfare.outbox
+            UNION ALL
+            SELECT id FROM fanfare.outbox_slow
+            UNION ALL
+            SELECT p.event_id FROM fanfare.plans AS p
+            UNION ALL
+            SELECT b.event_id FROM fanfare.batches AS b WHERE b.event_id IS NOT NULL
+            UNION ALL
+            SELECT e.id FROM fanfare.batches AS b CROSS JOIN LATERAL unnest(b.event_ids) AS e (id)
+        )
+        DELETE FROM fanfare.event_log
+        WHERE day = $1
+            -- Mostly none is older, and nothing else is looked at.
+            AND (SELECT min(id) FROM fanfare.event_log WHERE day = $1) < (SELECT id FROM kept)
+            AND (\(newestSQL)) >= (SELECT id FROM kept)
+            AND id = ANY (ARRAY(
+                SELECT e.id FROM fanfare.event_log AS e
+                WHERE e.day = $1 AND e.id < (SELECT id FROM kept) AND NOT EXISTS (SELECT FROM needed AS n WHERE n.id = e.id)
+                ORDER BY e.id LIMIT \(Forgetting.limit)))
+        """
+
+    let day: Int16
+    let retentionDays: Int
+
+    func bind(to binds: inout PostgresBinds) {
+        binds.append(day)
+        binds.append(Int32(clamping: retentionDays))
+    }
+}
+
+/// Forgets batches as ``ForgetEvents`` does events; nothing refers to those that are closed.
+struct ForgetBatches: PostgresStatement {
+    static let name = "forget_batches"
+    static let sql = """
+        WITH kept AS (\(firstKeptSQL))
+        DELETE FROM fanfare.batch_log
+        WHERE day = $1
+            AND (SELECT min(id) FROM fanfare.batch_log WHERE day = $1) < (SELECT id FROM kept)
+            AND (\(newestSQL)) >= (SELECT id FROM kept)
+            AND id = ANY (ARRAY(
+                SELECT b.id FROM fanfare.batch_log AS b WHERE b.day = $1 AND b.id < (SELECT id FROM kept)
+                ORDER BY b.id LIMIT \(Forgetting.limit)))
+        """
+
+    let day: Int16
+    let retentionDays: Int
+
+    func bind(to binds: inout PostgresBinds) {
+        binds.append(day)
+        binds.append(Int32(clamping: retentionDays))
+    }
+}
+
+/// The newest id in a partition of both logs: as long as it is not kept any more, the partition is emptied at once.
+private let newestSQL = """
+    SELECT greatest((SELECT max(id) FROM fanfare.event_log WHERE day = $1), (SELECT max(id) FROM fanfare.batch_log WHERE day = $1))
+    """
+
+/// The first id of the oldest day that is kept, `$2` days before today.
+private let firstKeptSQL = """
+    SELECT ((now() AT TIME ZONE 'UTC')::date - DATE '2020-01-01' - $2::int)::bigint << 32 AS id
+    """

@@ -75,15 +75,31 @@ struct RetentionTests {
         #expect(try left(in: world) == [3])
     }
 
-    @Test func theDayThatSharesAPartitionWithANewOneIsLeftWithIt() throws {
-        // No daemon ran when its time came, and today's events are in the same partition already.
+    /// No daemon ran when a day's time came, or a clock jumped over the ring.
+    @Test(arguments: [([0, 32], [0]), ([-40, -8, 24, 56, 88], [-40, -8, 24]), ([0, 64, 320], [0])])
+    func theDayThatSharesAPartitionWithANewOneDoesNotOutliveIt(ages: [Int], kept: [Int64]) throws {
         let world = try world()
-        for age in [0, 32] { try log(daysAgo: age, in: world) }
+        for age in ages { try log(daysAgo: age, in: world) }
         try tidyUp(world)
-        #expect(try left(in: world) == [0, 32])
+        #expect(try left(in: world) == kept)
     }
 
-    @Test(arguments: [
+    @Test func howeverManyThereAre() throws {
+        let world = try world()
+        try log(daysAgo: 0, in: world)
+        try world.connection.execute(
+            """
+            INSERT INTO fanfare.event_log (day, fate, id, created_at, type)
+            SELECT fanfare.ring_day(id), 3, id, now(), 'e'
+            FROM generate_series(1, \(Forgetting.limit + 1)) AS g, LATERAL (SELECT (\(Self.today) - 32)::bigint << 32 | g AS id) AS i
+            """
+        )
+        try tidyUp(world)
+        #expect(try left(in: world) == [0])
+    }
+
+    /// What refers to an event, if that is the first parameter.
+    static let references = [
         "INSERT INTO fanfare.batches (event_id, rule_version, target_id, lane, device_ids) VALUES ($1, 1, 1, 1, '{1}')",
         """
         INSERT INTO fanfare.batches (event_ids, rule_version, target_id, lane, device_ids)
@@ -98,7 +114,23 @@ struct RetentionTests {
         INSERT INTO fanfare.outbox_slow (xid, id, created_at, type, payload)
         VALUES (pg_current_xact_id(), $1, now(), 'e', '{}')
         """,
-    ])
+    ]
+
+    @Test(arguments: references.prefix(3))
+    func whatAQueueStillRefersToIsLeftAmongNewerOnes(insert: String) throws {
+        let world = try world()
+        let event = try log(daysAgo: 32, in: world)
+        for age in [0, 64] { try log(daysAgo: age, in: world) }
+        _ = try world.connection.query(insert, "\(event)")
+        try tidyUp(world)
+        let days = "SELECT \(Self.today) - (id >> 32) FROM fanfare.event_log ORDER BY 1"
+        #expect(try world.connection.column(days) == ["0", "32"])
+        try world.connection.execute("DELETE FROM fanfare.batches; DELETE FROM fanfare.plans")
+        try tidyUp(world)
+        #expect(try left(in: world) == [0])
+    }
+
+    @Test(arguments: references)
     func whatAQueueStillRefersToIsLeft(insert: String) throws {
         let world = try world()
         let event = try log(daysAgo: 31, in: world)

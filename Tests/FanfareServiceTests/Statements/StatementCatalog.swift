@@ -247,6 +247,8 @@ struct StatementCatalog {
             ForgetCancels(keyRetentionSeconds: 0),
             ForgetCollapseKeys(),
             IsRingDayOver(day: 3, retentionDays: 30),
+            ForgetEvents(day: 3, retentionDays: 30),
+            ForgetBatches(day: 3, retentionDays: 30),
             EndBatches(),
             UncheckedRules(),
             ActivateRules(rules: [ActivatedRule(id: parts.unchecked, columns: columns)]),
