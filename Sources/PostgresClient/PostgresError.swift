@@ -70,6 +70,7 @@ extension PostgresError {
             case server = "refused by the server"
             case protocolMismatch = "unexpected result"
             case cancelled = "cancelled"
+            case wrongDatabase = "not the database to work on"
         }
 
         private let kind: Kind
@@ -87,6 +88,9 @@ extension PostgresError {
         public static let protocolMismatch = Code(kind: .protocolMismatch)
         /// A statement, or the wait for a connection, was ended on purpose or by `statement_timeout` (57014).
         public static let cancelled = Code(kind: .cancelled)
+
+        /// The connection works, and leads to a database that its user does not want to work on; made by users only.
+        public static let wrongDatabase = Code(kind: .wrongDatabase)
 
         /// The kind in words.
         public var description: String { kind.rawValue }

@@ -163,27 +163,36 @@ struct OtherInstances: PostgresStatement {
     }
 }
 
-/// Frees the batches of a daemon that is dead and strikes it off the list.
+/// Frees the batches of a daemon that is dead and strikes it off the list; no row if it was not dead after all.
 ///
-/// Who is dead was decided before: a look at locks in here would steal from a live owner, since an UPDATE that waited
-/// rechecks its row only.
+/// Whose lock is held was decided before: a look at locks in here would steal from a live owner, since an UPDATE that waited
+/// rechecks its row only. A lease is looked at here: it is in the row that is struck, and its owner may renew it until then.
 struct Rescue: PostgresStatement {
     static let name = "rescue"
     static let sql = """
         WITH struck AS (
-            DELETE FROM fanfare.instances WHERE id = $1
+            DELETE FROM fanfare.instances WHERE id = $1 AND (NOT $2 OR lease_until < clock_timestamp()) RETURNING id
+        ),
+        dead AS (
+            SELECT id FROM struck
+            UNION ALL
+            SELECT $1 WHERE NOT EXISTS (SELECT FROM fanfare.instances WHERE id = $1)
         ),
         freed AS (
-            UPDATE fanfare.batches SET owner = NULL, lease_token = NULL, not_before = clock_timestamp() WHERE owner = $1
+            UPDATE fanfare.batches SET owner = NULL, lease_token = NULL, not_before = clock_timestamp()
+            WHERE owner = $1 AND EXISTS (SELECT FROM dead)
             RETURNING 1
         )
-        SELECT count(*) FROM freed
+        SELECT (SELECT count(*) FROM freed) FROM dead
         """
 
     let dead: Int32
+    /// Whether it lives if it has renewed its lease.
+    var unlessRenewed = false
 
     func bind(to binds: inout PostgresBinds) {
         binds.append(dead)
+        binds.append(unlessRenewed)
     }
 
     static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int64 {

@@ -27,6 +27,7 @@ final class Controller: Stage {
     func run() {
         let session = Session(context.database.control(name), of: context, stop: stopping)
         var tenure: Tenure?
+        var wasRefused = false
         while !stopping.isStopped {
             context.pulses.beat(name)
             let done: Void? = session.attempt { connection throws(PostgresError) in
@@ -44,14 +45,24 @@ final class Controller: Stage {
                 tenure = nil
                 session.close()
                 if session.isUnanswered { giveUpSilentSessions() }
+                if session.isRefused && !wasRefused { endWork() }
+                wasRefused = session.isRefused
                 continue
             }
+            wasRefused = false
             context.bells.control.wait(timeout: Self.interval)
         }
         if let tenure {
             _ = session.attempt { connection throws(PostgresError) in try tenure.leave(on: connection) }
         }
         session.close()
+    }
+
+    /// Nobody is to work on a database that is not ours to send from, over sessions of before either.
+    ///
+    /// The recorder alone still writes down what was answered; its batches are fenced.
+    private func endWork() {
+        context.database.open.abandonAll(sparing: Recorder.name)
     }
 
     /// What got no answer is trivial, so nobody else will get one either: to wait for it would only take longer.
@@ -113,6 +124,7 @@ private struct Tenure {
         try fuses.synchronize(on: connection)
         let now = Clocks.steady
         if now - renewedAt >= LeaseGuard.renewalInterval {
+            try context.database.verify(connection)
             try renew(on: connection)
             try fuses.judge(on: connection)
         }
@@ -201,7 +213,8 @@ private struct Tenure {
                 if isFree { watch.tookLock(of: other.id, at: now) }
             }
             guard watch.isDead(other, at: now) else { continue }
-            let freed = try connection.run(Rescue(dead: other.id)).first ?? 0
+            let rescue = Rescue(dead: other.id, unlessRenewed: !watch.isSilent(other.id, at: now))
+            guard let freed = try connection.run(rescue).first else { continue }
             context.logger.notice(
                 "batches of a dead daemon rescued",
                 metadata: .init([.instanceID: "\(other.id)", .count: "\(freed)"])

@@ -26,7 +26,12 @@ struct DeathWatch {
 
     /// Whether the batches of a daemon are to be freed.
     func isDead(_ other: Other, at now: Microseconds) -> Bool {
-        other.isLeaseOver || suspects[other.id].map { now - $0 >= Self.patience } ?? false
+        other.isLeaseOver || isSilent(other.id, at: now)
+    }
+
+    /// Whether a daemon's lock was held long enough that it is dead whatever its lease says.
+    func isSilent(_ id: Int32, at now: Microseconds) -> Bool {
+        suspects[id].map { now - $0 >= Self.patience } ?? false
     }
 
     /// Forgets who is no longer listed, and who is freed for its lease.

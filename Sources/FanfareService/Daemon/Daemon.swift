@@ -37,7 +37,10 @@ public struct Daemon: Sendable {
         self.environment = environment
         self.version = version
         self.logger = logger
-        database = DatabaseSessions(base: try configuration.postgresOptions(environment: environment))
+        database = DatabaseSessions(
+            base: try configuration.postgresOptions(environment: environment),
+            place: .installation(configuration.installation)
+        )
         context = StageContext(
             logger: logger,
             settings: StageSettings(configuration, version: version),

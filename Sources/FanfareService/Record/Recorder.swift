@@ -27,7 +27,8 @@ enum RecorderMessage: Sendable {
 ///
 /// Runs what ``RecordLedger`` decides.
 final class Recorder: Stage {
-    let name = "recorder"
+    static let name = "recorder"
+    let name: String = Recorder.name
 
     private let context: StageContext
     private let mailbox: Mailbox<RecorderMessage>

@@ -16,6 +16,8 @@ final class DatabaseOutage: Sendable {
         case unreachable
         /// There is one, with a server that takes no writes.
         case readOnly
+        /// There is one, with a database that is not ours to send from.
+        case refused
     }
 
     private struct State {
@@ -56,7 +58,8 @@ final class DatabaseOutage: Sendable {
     ///   - wait: until it tries again.
     func failed(_ stage: String, with error: PostgresError, retryIn wait: Microseconds) {
         let now = now()
-        let trouble = error.isReadOnly ? Trouble.readOnly : .unreachable
+        let trouble: Trouble =
+            error.isReadOnly ? .readOnly : error.code == .wrongDatabase ? .refused : .unreachable
         let news = state.withLock { state -> News? in
             if state.failing.isEmpty { state = State(since: now) }
             state.failing.insert(stage)
@@ -73,6 +76,8 @@ final class DatabaseOutage: Sendable {
         if let sqlState = error.sqlState { metadata[.sqlState] = "\(sqlState)" }
         if news.lasted > 0 { metadata[.durationMilliseconds] = "\(news.lasted / Micros.millisecond)" }
         switch trouble {
+        case .refused:
+            logger.error("nothing is sent from this database until that is mended", metadata: metadata)
         case .readOnly:
             logger.warning(
                 "the database takes no writes, as a standby does; database.url must lead to the primary",
@@ -110,10 +115,10 @@ extension PostgresError {
     /// Whether it says that a session is lost or not to be had, rather than that something is wrong with a statement.
     ///
     /// So do a refused connection, whatever the reason (starting up, 57P03; no room, 53300; the password), one that was lost,
-    /// ended by the server (57P01) or given up for its silence, and one to a server that takes no writes, where another may
-    /// lead to the primary.
+    /// ended by the server (57P01) or given up for its silence, one to a server that takes no writes, where another may
+    /// lead to the primary, and one to a database that is not ours to work on.
     var isOutage: Bool {
-        if isConnectionLost || isReadOnly { return true }
+        if isConnectionLost || isReadOnly || code == .wrongDatabase { return true }
         guard let sqlState else { return code == .cancelled || code == .invalidOptions }
         return sqlState == "53300" || sqlState.hasPrefix("57P")
     }

@@ -10,6 +10,8 @@ internal import Threading
 struct DatabaseSessions: Sendable {
     /// Options without session settings; the password file, if any, is read on every connect.
     let base: PostgresOptions
+    /// Which database stages may work on.
+    var place = InstallationCheck.anywhere
     /// The sessions that are open now.
     let open = OpenSessions()
     /// How long a trivial statement's answer may take: the lease, cancellations, foreign channels.
@@ -22,6 +24,13 @@ struct DatabaseSessions: Sendable {
     /// Whose session some of these options are for.
     static func stage(of options: PostgresOptions) -> String {
         String(options.applicationName.dropFirst(namePrefix.count))
+    }
+
+    /// Makes sure that a session leads where we may work.
+    ///
+    /// - Throws: ``PostgresError`` with the code `wrongDatabase`, saying what to mend; what the server says.
+    func verify(_ connection: PostgresConnection) throws(PostgresError) {
+        try place.verify(connection)
     }
 
     /// For the statements of the queues: prepared, generic plans, index nested loops.

@@ -10,6 +10,7 @@ final class OpenSessions: Sendable {
     }
 
     private struct Entry: Sendable {
+        let stage: String
         let backendPID: Int32
         let watch: PostgresWatch
     }
@@ -19,7 +20,7 @@ final class OpenSessions: Sendable {
     /// A session has a connection, in place of the one before.
     func opened(_ session: Session, _ connection: PostgresConnection) {
         let id = ObjectIdentifier(session)
-        let entry = Entry(backendPID: connection.backendPID, watch: connection.watch)
+        let entry = Entry(stage: session.stage, backendPID: connection.backendPID, watch: connection.watch)
         entries.withLock { $0[id] = entry }
     }
 
@@ -50,12 +51,14 @@ final class OpenSessions: Sendable {
     /// Gives all connections up without asking the server: who waits for an answer stops waiting, who does not finds it out
     /// with the next statement, and each opens another one.
     ///
+    /// - Parameter spared: the stage whose sessions are left alone, if any.
     /// - Returns: how many there were.
     @discardableResult
-    func abandonAll() -> Int {
+    func abandonAll(sparing spared: String? = nil) -> Int {
         let open = entries.withLock { entries in
-            defer { entries = [:] }
-            return Array(entries.values)
+            let given = entries.filter { $0.value.stage != spared }
+            for id in given.keys { entries[id] = nil }
+            return given.values
         }
         for entry in open { entry.watch.abandon() }
         return open.count

@@ -9,15 +9,18 @@ final class Session {
     private let options: PostgresOptions
     private let stop: StopSignal
     private let logger: Logger
-    private let register: OpenSessions
+    private let database: DatabaseSessions
     private let outage: DatabaseOutage
-    private let stage: String
+    /// Whose it is.
+    let stage: String
     private var backoff = ReconnectBackoff()
     private var connection: PostgresConnection?
     /// Grows with every new connection: session locks and prepared statements go with the old one.
     private(set) var generation = 0
     /// Whether the last attempt failed because the database did not answer in time.
     private(set) var isUnanswered = false
+    /// Whether the last attempt failed because this is no database for us to work on.
+    private(set) var isRefused = false
     /// Whether something was done over the open connection.
     private var hasWorked = false
     private let stopped = Bell()
@@ -32,7 +35,7 @@ final class Session {
         self.options = options
         self.stop = stop
         logger = context.logger
-        register = context.database.open
+        database = context.database
         outage = context.outage
         stage = DatabaseSessions.stage(of: options)
         let stopped = stopped
@@ -60,11 +63,13 @@ final class Session {
             let result = try work(connection)
             backoff.reset()
             isUnanswered = false
+            isRefused = false
             hasWorked = true
             outage.works(stage)
             return result
         } catch {
             isUnanswered = error.isUnanswered
+            isRefused = error.code == .wrongDatabase
             noteFailure(error, hadWorked: hadWorked)
             return nil
         }
@@ -72,7 +77,7 @@ final class Session {
 
     /// Closes the connection, if it is open.
     func close() {
-        register.closed(self)
+        database.open.closed(self)
         connection?.close()
         connection = nil
         hasWorked = false
@@ -83,7 +88,8 @@ final class Session {
     ) throws(PostgresError) -> PostgresConnection {
         if let connection, !connection.isClosed { return connection }
         let fresh = try PostgresConnection.open(options)
-        register.opened(self, fresh)
+        database.open.opened(self, fresh)
+        try database.verify(fresh)
         try opened(fresh)
         connection = fresh
         generation += 1
@@ -92,10 +98,10 @@ final class Session {
 
     private func noteFailure(_ error: PostgresError, hadWorked: Bool) {
         // After a failover a standby answers like the primary that it was, and would for ever.
-        if connection?.isClosed ?? true || error.isConnectionLost || error.isReadOnly { close() }
+        if connection?.isClosed ?? true || error.isConnectionLost || error.isReadOnly || isRefused { close() }
         guard !stop.isStopped else { return }
         let wait = backoff.next(random: Clocks.unitRandom)
-        if error.isOutage && !error.isReadOnly && hadWorked {
+        if error.isOutage && !error.isReadOnly && !isRefused && hadWorked {
             // It may have been lost long ago, and the database be well since: the next connection will tell.
             logger.info("a database session was lost; it begins anew", metadata: metadata(error, retryIn: wait))
         } else if error.isOutage {

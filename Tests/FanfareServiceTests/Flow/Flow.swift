@@ -44,6 +44,7 @@ struct Flow {
             writer: LogWriter { bytes in log.withLock { $0.append(String(decoding: bytes, as: UTF8.self)) } }
         )
         let logger = output.logger()
+        try await flow.adopt(as: configuration.installation)
         let daemon = try Daemon(configuration: configuration, environment: [:], version: "test", logger: logger)
         flow.daemon = daemon
         let group = ServiceGroup(services: daemon.services, logger: logger)
@@ -61,6 +62,11 @@ struct Flow {
         output.close()
         try outcome.get()
         return log.withLock { $0.joined() }.split(separator: "\n").map(String.init)
+    }
+
+    /// Makes the test's database one that an installation may send from.
+    func adopt(as installation: String?) async throws {
+        try await sql { _ = try $0.connection.query("SELECT fanfare.adopt($1)", installation) }
     }
 
     /// The test's database and the suite's simulated services, without a daemon.

@@ -117,10 +117,11 @@ extension VirtualDaemon {
             guard self.tenure?.watch.isDead(other, at: now) ?? false else {
                 return self.judge(rest.dropFirst(), all: all, at: now)
             }
+            let isSilent = self.tenure?.watch.isSilent(other.id, at: now) ?? false
             self.run(self.control) { rows in
-                rows.apply(Rescue(dead: other.id))
-            } answered: { freed in
-                guard freed != nil else { return self.lose() }
+                _ = rows.apply(Rescue(dead: other.id, unlessRenewed: !isSilent))
+            } answered: { (done: Void?) in
+                guard done != nil else { return self.lose() }
                 self.judge(rest.dropFirst(), all: all, at: now)
             }
         }

@@ -179,7 +179,8 @@ final class History {
             #expect(try (rows.apply(statement) == nil) == real.connection.run(statement).isEmpty)
         case 2:
             lastName = "rescue"
-            #expect(try rows.apply(Rescue(dead: owner)) == real.connection.run(Rescue(dead: owner)).first)
+            let statement = Rescue(dead: owner, unlessRenewed: chance.happens(0.5))
+            #expect(try rows.apply(statement) == real.connection.run(statement).first)
         default:
             lastName = "others"
             let statement = OtherInstances(owner: owner)

@@ -25,8 +25,10 @@ extension Rows {
         return listed + owners.sorted().map { DeathWatch.Other(id: $0, isLeaseOver: true) }
     }
 
+    /// - Returns: how many batches are free; nil if the daemon was not dead after all.
     @discardableResult
-    mutating func apply(_ statement: Rescue) -> Int64 {
+    mutating func apply(_ statement: Rescue) -> Int64? {
+        if statement.unlessRenewed, let end = instances[statement.dead], end >= now { return nil }
         instances[statement.dead] = nil
         let freed = batches.values.filter { $0.owner == statement.dead }.map(\.id)
         for id in freed {

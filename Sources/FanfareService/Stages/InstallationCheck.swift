@@ -1,0 +1,40 @@
+internal import PostgresClient
+
+/// Which database a daemon may work on: looked at in every session when it begins, and by the control session as long as it
+/// lasts, since an address can come to lead to a copy, and a database can be restored or upgraded under a running daemon.
+enum InstallationCheck {
+    /// Any, as for single stages in tests.
+    case anywhere
+    /// The one that the installation of this name adopted; nil if it has none.
+    case installation(String?)
+
+    /// Looks where a session leads.
+    ///
+    /// A server that takes no writes passes: it says so itself, and where to connect instead (``PostgresError/isReadOnly``).
+    ///
+    /// - Throws: ``PostgresError`` with the code `wrongDatabase`; what the server says.
+    func verify(_ connection: PostgresConnection) throws(PostgresError) {
+        guard case .installation(let name) = self else { return }
+        let installation = try Self.read(on: connection)
+        guard !installation.isReplica else { return }
+        do throws(DaemonError) {
+            try installation.check(name: name)
+        } catch {
+            throw PostgresError(.wrongDatabase, message: error.reason, hint: error.hint)
+        }
+    }
+
+    private static func read(on connection: PostgresConnection) throws(PostgresError) -> Installation {
+        do throws(PostgresError) {
+            if let installation = try connection.run(ReadInstallation()).first { return installation }
+        } catch {
+            // No table or no schema: it may be in the middle of being restored.
+            guard error.sqlState == "42P01" || error.sqlState == "3F000" else { throw error }
+        }
+        throw PostgresError(
+            .wrongDatabase,
+            message: "this database has no Fanfare schema",
+            hint: "Restore it, or look at database.url."
+        )
+    }
+}

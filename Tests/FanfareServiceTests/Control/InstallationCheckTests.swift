@@ -1,0 +1,112 @@
+import FanfareCore
+import PostgresClient
+import TestKit
+import Testing
+import Threading
+
+@testable import FanfareService
+
+/// A database that stops being ours to send from, and becomes it again.
+@Suite(.database, .timeLimit(.minutes(5)))
+struct InstallationCheckTests {
+    private let world: World
+    private let context: StageContext
+    private let log = CapturedLog()
+
+    init() throws {
+        world = try World()
+        try world.connection.execute("SELECT fanfare.adopt('here')")
+        var database = DatabaseSessions(base: PostgresOptions(url: TestDatabase.current.url))
+        database.place = .installation("here")
+        context = StageContext(
+            logger: log.logger,
+            settings: StageSettings(),
+            database: database,
+            counters: PipelineCounters()
+        )
+    }
+
+    /// What makes a database another's, what mends it, and what is said of it.
+    static let strangers = [
+        (
+            "UPDATE fanfare.installation SET system_identifier = 7", "SELECT fanfare.adopt('here')",
+            "this database is a copy of the one that was adopted"
+        ),
+        (
+            "SELECT fanfare.adopt('staging')", "SELECT fanfare.adopt('here')",
+            "this database belongs to installation staging, the configuration says here"
+        ),
+        (
+            "DELETE FROM fanfare.installation", "SELECT fanfare.adopt('here')", "nobody has adopted this database"
+        ),
+        (
+            "UPDATE fanfare.schema_version SET version = 9, oldest_daemon = 9",
+            "UPDATE fanfare.schema_version SET version = 3, oldest_daemon = 1",
+            "the database has schema version 9, this daemon works with"
+        ),
+        (
+            "ALTER TABLE fanfare.installation RENAME TO away", "ALTER TABLE fanfare.away RENAME TO installation",
+            "this database has no Fanfare schema"
+        ),
+    ]
+
+    @Test(arguments: strangers)
+    func aSessionThatLeadsToAStrangersDatabaseDoesNothingThere(harm: String, mend: String, reason: String) throws {
+        let session = Session(context.database.promptQueue("claimer"), of: context, stop: StopSignal())
+        defer { session.close() }
+        let work = { session.attempt(Self.ask) }
+        #expect(work() != nil && session.generation == 1)
+        session.close()
+        try world.connection.execute(harm)
+        #expect(work() == nil && session.isRefused)
+        try world.connection.execute(mend)
+        #expect(work() != nil && !session.isRefused && session.generation == 2)
+        let lines = log.end()
+        #expect(lines.count == 2)
+        #expect(lines[0].hasPrefix("ERROR    nothing is sent from this database until that is mended error="))
+        #expect(lines[0].contains(reason) && lines[0].contains(" Hint: "))
+        #expect(lines[1].hasPrefix("NOTICE   the database is reachable again"))
+    }
+
+    @Test func aTenureEndsWithTheRightToSendAndAnotherBeginsWithIt() throws {
+        let (claimer, recorder) = (idleSession("claimer"), idleSession(Recorder.name))
+        let control = Controller(context: context)
+        let thread = WorkerThread.start(name: "control") { control.run() }
+        defer {
+            control.stop()
+            thread.join()
+        }
+        let entered = "SELECT count(*) >= $1 FROM fanfare.instances"
+        try world.connection.waitUntil(entered.replacing("$1", with: "1"))
+        let first = try #require(awaitOwner { $0 != nil })
+        try world.connection.execute("UPDATE fanfare.schema_version SET version = 9, oldest_daemon = 9")
+        #expect(awaitOwner { $0 == nil } == .some(nil), "no lease, and so nothing is claimed or sent")
+        #expect(claimer.attempt(Self.ask) == nil, "sessions of before are of no use either")
+        #expect(recorder.attempt(Self.ask) != nil, "what was answered is written down")
+        try world.connection.execute("UPDATE fanfare.schema_version SET version = 3, oldest_daemon = 1")
+        let second = try #require(awaitOwner { $0 != nil })
+        #expect(second != first)
+        #expect(claimer.attempt(Self.ask) != nil)
+        claimer.close()
+        recorder.close()
+    }
+
+    private static func ask(_ connection: PostgresConnection) throws(PostgresError) { try connection.execute("SELECT") }
+
+    private func idleSession(_ stage: String) -> Session {
+        let session = Session(context.database.promptQueue(stage), of: context, stop: StopSignal())
+        #expect(session.attempt(Self.ask) != nil)
+        return session
+    }
+
+    /// The owner number, once it is so; nil after 20 s.
+    private func awaitOwner(_ isSo: (Int32?) -> Bool) -> Int32?? {
+        let patience = ContinuousClock.now + .seconds(20)
+        while ContinuousClock.now < patience {
+            let owner = context.lease.owner
+            if isSo(owner) { return .some(owner) }
+            Bell().wait(timeout: .milliseconds(5))
+        }
+        return nil
+    }
+}
