@@ -23,7 +23,8 @@ clean_up() {
     local process
     for process in "${processes[@]}"; do kill "$process" 2> /dev/null || true; done
     [[ -z "$postgres" ]] || as_postgres "$postgres/pg_ctl" --pgdata="$root/database" --mode=immediate stop > /dev/null || true
-    rm -rf "$root"
+    if mountpoint --quiet "$root/proc"; then umount "$root/proc"; fi
+    rm -rf --one-file-system "$root"
 }
 
 as_postgres() { runuser --user=postgres -- "$@"; }
@@ -54,6 +55,9 @@ make_root() {
     debootstrap --variant=minbase --include="$(packages)" "$codename" "$root" "${mirror%/}" > "$root.log" 2>&1 \
         || { tail -n 20 "$root.log" >&2 && rm -f "$root.log" && fail "debootstrap could not make a root" 69; }
     rm -f "$root.log"
+    echo "127.0.0.1 localhost" > "$root/etc/hosts"
+    # Programs find their arguments there.
+    mount --types proc proc "$root/proc"
     install --mode 755 "$1" "$root/usr/local/bin/fanfare"
 }
 
@@ -105,7 +109,7 @@ main() {
     [[ -s "$root/tail.log" ]] || { cat "$root/serve.log" >&2 && fail "no push was accepted"; }
     kill "$daemon"
     wait "$daemon" || fail "the daemon did not drain: exit code $?"
-    echo "bareroot: $(du --apparent-size --block-size=1M "$program" | cut -f 1) MB run with $(packages)"
+    echo "bareroot: a program of $(du --apparent-size --block-size=1M "$program" | cut -f 1) MB runs with $(packages)"
 }
 
 main "$@"
