@@ -98,6 +98,9 @@ public final class HTTP2Client: PushTransport {
         return state
     }
 
+    /// Whether a connection has answered and takes requests.
+    var isOpen: Bool { connections.contains { $0.machine.phase == .established && $0.machine.warmed } }
+
     /// How many requests ``submit(_:)`` takes now.
     public var freeSlots: Int {
         guard !isClosed else { return 0 }

@@ -57,11 +57,16 @@ public final class MultiOriginClient: PushTransport {
 
     /// How many requests to one origin ``submit(_:)`` takes now.
     ///
+    /// Until one is answered, only as many as there may be connections: more would only wait here for somebody who may not
+    /// be there.
+    ///
     /// - Parameter origin: where they would go.
     /// - Returns: their number, at most ``freeSlots``.
     public func freeSlots(for origin: Endpoint) -> Int {
-        let most = max(options.transport.connections * options.transport.streams, 1)
-        return min(freeSlots, max(most - (clients[origin]?.inFlight ?? 0), 0))
+        let client = clients[origin]
+        let streams = client?.isOpen == true ? options.transport.streams : 1
+        let most = max(options.transport.connections * streams, 1)
+        return min(freeSlots, max(most - (client?.inFlight ?? 0), 0))
     }
 
     /// Connections to all origins together.

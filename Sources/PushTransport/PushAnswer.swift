@@ -102,6 +102,10 @@ public struct PushAnswer: Sendable {
         self.detail = detail
     }
 
+    /// Whether the transport only gives the request back: nothing became of it and nothing is wrong with it, so that it may
+    /// wait and be submitted again as if it had never been.
+    public var isReturned: Bool { fate == .notSent && cause != .forbidden && cause != .local }
+
     /// The value of a header field.
     ///
     /// - Parameter name: the name in lower case.

@@ -1,3 +1,4 @@
+import PostgresClient
 import TestKit
 import Testing
 
@@ -57,6 +58,28 @@ struct ProviderLinkTests {
         #expect(found.map { $0 <= 15_000 + Self.slack } == true, "a dead peer is found")
         #expect(audit.duplicates <= Rig.unrecorded)
         #expect(audit.count("accepted") == audit.expected)
+    }
+
+    /// Pushes wait in their batches; connecting finds out when the provider is back.
+    @Test func nobodyIsThere() async throws {
+        let rig = try Rig.current
+        let seconds = Soak.choose(8, soak: 45)
+        let (audit, firstPush) = try await rig.under("provider link of all daemons refused for \(seconds) s") { _ in
+            for daemon in rig.daemons {
+                daemon.provider.behaviour = .refuse
+                daemon.provider.reset()
+            }
+            try await rig.hold(seconds: Double(seconds))
+            for daemon in rig.daemons { daemon.provider.behaviour = .pass }
+            return monotonicNanoseconds()
+        }
+        #expect(firstPush.map { $0 <= 2000 + Self.slack } == true, "\(firstPush ?? -1) ms after it was back")
+        #expect(audit.duplicates <= Rig.unrecorded)
+        #expect(audit.count("accepted") == audit.expected)
+        let tried = try await rig.sql {
+            try $0.query("SELECT count(*) FROM fanfare.deliveries WHERE reason = 'not_sent'").rows
+        }
+        #expect(tried == [["0"]])
     }
 
     @Test func theProviderFallsSilent() async throws {

@@ -1,13 +1,19 @@
 /// Stops sending to a provider that fails or asks for a pause, and finds out when it works again.
 ///
-/// One for each (app, provider). Opens at 50 % failures among 20 or more answers in 10 s, at 5 failed connects in a row, or
-/// when the provider refuses the sender. Probes with one request after 5 s, doubling to 60 s; after a pause that was asked for, when that is over. Closes after 3 accepted. Times are microseconds of any steady clock.
+/// One for each (app, provider). Opens at 50 % failures among 20 or more answers in 10 s, or when the provider refuses the
+/// sender. Probes with one request after 5 s, doubling to 60 s; after a pause that was asked for, when that is over. Closes
+/// after 3 accepted.
+///
+/// After 5 failed connects in a row one request at a time is let through, to connect for: connecting is the probe, which the
+/// transport paces, and costs the provider nothing. The first connection that stands closes it.
+///
+/// Times are microseconds of any steady clock.
 public struct Breaker: Equatable, Sendable {
     /// Answers needed before a share of failures means anything.
     public static let leastAnswers = 20
     /// The share of failures, in percent, that opens it.
     public static let failurePercent = 50
-    /// Failed connects in a row that open it.
+    /// Failed connects in a row after which only one request at a time is let through.
     public static let failedConnects = 5
     /// Accepted probes that close it.
     public static let acceptedProbes = 3
@@ -23,8 +29,13 @@ public struct Breaker: Equatable, Sendable {
 
     /// What the breaker lets through.
     public enum State: Equatable, Sendable {
-        /// Everything is let through. Can transition to: ``open(until:wait:)``.
+        /// Everything is let through. Can transition to: ``open(until:wait:)``, ``unreachable(since:)``.
         case closed
+        /// No connection can be had. One request at a time is let through; `since` is when the one under way was, nil while
+        /// none is.
+        ///
+        /// Can transition to: ``closed``, when a connection stands; ``open(until:wait:)``.
+        case unreachable(since: Microseconds?)
         /// Nothing is let through. Can transition to: ``probing(since:accepted:wait:)``, when `until` has come.
         case open(until: Microseconds, wait: Microseconds)
         /// One request at a time is let through; `since` is when the one in flight was, nil while none is.
@@ -84,6 +95,10 @@ public struct Breaker: Equatable, Sendable {
             guard now >= since.addingClamping(Self.probePatience) else { return .awaitsProbe }
             reopen(after: wait, at: now)
             return admit(at: now)
+        case .unreachable(let since):
+            if let since, now < since.addingClamping(Self.probePatience) { return .awaitsProbe }
+            state = .unreachable(since: now)
+            return .probe
         }
     }
 
@@ -127,6 +142,13 @@ public struct Breaker: Equatable, Sendable {
     ///   - health: what it said; ``ProviderHealth/neutral`` also where nothing was sent after all.
     ///   - now: the time.
     public mutating func probeEnded(_ health: ProviderHealth, at now: Microseconds) {
+        if case .unreachable(_?) = state {
+            state = .unreachable(since: nil)
+            guard health == .accepted || health == .failed else { return }
+            // It was sent, so a connection stood.
+            connected()
+            record(health, at: now)
+        }
         guard case .probing(_?, let accepted, let wait) = state else { return }
         switch health {
         case .failed:
@@ -154,19 +176,15 @@ public struct Breaker: Equatable, Sendable {
     /// Reports a connection that was opened.
     public mutating func connected() {
         connectsFailed = 0
+        if case .unreachable = state { self = Breaker() }
     }
 
     /// Reports a connection that could not be opened.
     ///
-    /// - Parameter now: the time.
-    public mutating func connectFailed(at now: Microseconds) {
+    /// A probe that met it was not sent, and says nothing of answers: it is followed by the next as soon as that may connect.
+    public mutating func connectFailed() {
         connectsFailed += 1
-        switch state {
-        case .open: break
-        case .probing(_, _, let wait): reopen(after: wait, at: now)
-        case .closed where connectsFailed >= Self.failedConnects: open(for: Self.waits.lowerBound, at: now)
-        case .closed: break
-        }
+        if state == .closed && connectsFailed >= Self.failedConnects { state = .unreachable(since: nil) }
     }
 
     /// Reports that the provider refused the sender itself: the next push would be refused too, and lost.
@@ -178,7 +196,7 @@ public struct Breaker: Equatable, Sendable {
         switch state {
         case .open: break
         case .probing(_, _, let wait): reopen(after: wait, at: now)
-        case .closed: open(for: Self.waits.lowerBound, at: now)
+        case .closed, .unreachable: open(for: Self.waits.lowerBound, at: now)
         }
     }
 

@@ -93,16 +93,8 @@ final class PreparedBatch: Sendable {
         BudgetShare(key: ProviderKey(app: target.app, provider: target.platform), lane: lane)
     }
 
-    /// What a pair may be held back for by itself.
-    ///
-    /// - Parameters:
-    ///   - pair: which.
-    ///   - isAnyTopicRefused: whether topics need to be looked at.
-    /// - Returns: the service it goes to, or its topic; nil for no more than all others.
-    func scope(of pair: PreparedPair, isAnyTopicRefused: Bool) -> BreakerScope? {
-        if let origin = pair.address.origin { return .origin(origin) }
-        return isAnyTopicRefused ? variants[Int(pair.variant)].push.topic.map(BreakerScope.topic) : nil
-    }
+    /// The APNs topic that a pair is for; nil at other providers.
+    func topic(of pair: PreparedPair) -> String? { variants[Int(pair.variant)].push.topic }
 
     /// The environment that the devices are registered in, whichever they are sent to: what is said against their tokens
     /// is said about devices of this one.

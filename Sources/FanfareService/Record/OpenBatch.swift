@@ -20,6 +20,8 @@ struct OpenBatch {
     private var unjudged: [Int32] = []
     /// Pairs that were never submitted and belong to the queue again.
     private(set) var unsent: Int?
+    /// How long nobody is to claim them.
+    private(set) var returnDelay: Microseconds = 0
     /// Why pairs were refused, by event.
     private var refusals: [Int64: String]
 
@@ -51,8 +53,9 @@ struct OpenBatch {
         for result in results { set(result) }
     }
 
-    mutating func leaveOver(_ positions: [Int32]) {
-        unsent = positions.count
+    mutating func leaveOver(_ positions: [Int32], for delay: Microseconds) {
+        unsent = (unsent ?? 0) + positions.count
+        returnDelay = max(returnDelay, delay)
         isDirty = true
         for position in positions { outcomes[Int(position)] = Outcome.pending.rawValue }
     }

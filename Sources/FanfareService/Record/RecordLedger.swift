@@ -59,8 +59,8 @@ struct RecordLedger {
             policy.answered(results.count, at: now)
         case .refused(let claim, let eventID, let why):
             open[claim]?.explain(eventID, why)
-        case .abandoned(let claim, let unsent):
-            open[claim]?.leaveOver(unsent)
+        case .abandoned(let claim, let unsent, let delay):
+            open[claim]?.leaveOver(unsent, for: delay)
             policy.answered(1, at: now)
         }
     }
@@ -111,11 +111,12 @@ struct RecordLedger {
                 let statement = Checkpoint(owner: owner, batches: records, evidence: Self.evidence(of: inFlight))
                 writes.append(.checkpoint(statement, inFlight))
             }
-            let leftOver = incomplete.filter(\.isLeftOver)
-            if !leftOver.isEmpty {
-                let records = leftOver.map(\.record)
-                let statement = ReleaseBatches(owner: owner, batches: records, evidence: Self.evidence(of: leftOver))
-                writes.append(.release(statement, leftOver))
+            let leftOver = Dictionary(grouping: incomplete.filter(\.isLeftOver), by: \.returnDelay)
+            for (delay, batches) in leftOver.sorted(by: { $0.key < $1.key }) {
+                let records = batches.map(\.record)
+                let evidence = Self.evidence(of: batches)
+                let statement = ReleaseBatches(owner: owner, batches: records, delay: delay, evidence: evidence)
+                writes.append(.release(statement, batches))
             }
         }
         return writes

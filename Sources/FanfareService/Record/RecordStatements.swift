@@ -153,7 +153,8 @@ struct CloseBatches: PostgresStatement {
     }
 }
 
-/// Gives a daemon's batches back: those it had not begun when it was told to stop, or could not prepare.
+/// Gives a daemon's batches back: those it had not begun when it was told to stop, could not prepare, or could not send for so
+/// long that what was read for them grew old.
 ///
 /// What is known of their pairs is saved with that, and what it says about tokens followed.
 struct ReleaseBatches: PostgresStatement {

@@ -13,8 +13,10 @@ enum RecorderMessage: Sendable {
     case results(BatchClaim, [PairResult], slots: Int)
     /// Why pairs of an event are refused whose results follow.
     case refused(BatchClaim, eventID: Int64, why: String)
-    /// The rest of a batch will not be sent by this daemon.
-    case abandoned(BatchClaim, unsent: [Int32])
+    /// Pairs of a batch that are not sent under this claim: they are for whoever claims it next, not before a delay is over.
+    ///
+    /// Comes more than once where some of them were under way.
+    case abandoned(BatchClaim, unsent: [Int32], delay: Microseconds = 0)
 
     /// Whether there is something to write down; not where a batch was opened and all of it is still to be sent.
     var bringsNews: Bool {
@@ -95,6 +97,7 @@ final class Recorder: Stage {
 
     private func count(_ write: RecordLedger.Write, _ done: [Recorded]) {
         context.counters.add { $0.devicesPruned += done.prunedCount }
+        if case .release = write { context.bells.claim.ring() }
         guard case .close(let statement, let batches) = write else { return }
         let ours = done.batches
         let closed = batches.count { ours.contains($0.id) }

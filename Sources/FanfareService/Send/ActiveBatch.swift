@@ -8,9 +8,23 @@ final class ActiveBatch {
         let variant: Int32
     }
 
+    /// The pairs that wait to be sent to one place.
+    struct Line {
+        /// Nil for the provider's one endpoint.
+        let origin: Endpoint?
+        /// Indices of pairs; the last goes first.
+        fileprivate(set) var waiting: [Int]
+    }
+
     let batch: PreparedBatch
-    /// Index of the first pair not handed to the transport.
-    var next = 0
+    /// When a sender got it (steady clock).
+    let since: Microseconds
+    /// One for each place; a place keeps its index.
+    private(set) var lines: [Line]
+    /// How many pairs wait to be sent.
+    private(set) var remaining: Int
+    /// It was given back: what of it the transport gives back goes the same way.
+    private(set) var isLeft = false
     var results: [PairResult] = []
     /// Slots of W that ``results`` gives back once recorded.
     var slots = 0
@@ -20,12 +34,74 @@ final class ActiveBatch {
     private var originHeads: [OriginVariant: HeaderBlock] = [:]
     private var headGeneration = -1
 
-    init(_ batch: PreparedBatch) {
+    init(_ batch: PreparedBatch, since: Microseconds = Clocks.steady) {
         self.batch = batch
+        self.since = since
         heads = Array(repeating: nil, count: batch.variants.count)
+        lines = Self.lines(of: batch)
+        remaining = batch.pairs.count
     }
 
-    var remaining: Int { batch.pairs.count - next }
+    private static func lines(of batch: PreparedBatch) -> [Line] {
+        guard batch.pairs.first?.address.origin != nil else {
+            return [Line(origin: nil, waiting: batch.pairs.indices.reversed())]
+        }
+        var lines: [Line] = []
+        var places: [Endpoint?: Int] = [:]
+        for index in batch.pairs.indices.reversed() {
+            let origin = batch.pairs[index].address.origin
+            if let place = places[origin] {
+                lines[place].waiting.append(index)
+            } else {
+                places[origin] = lines.count
+                lines.append(Line(origin: origin, waiting: [index]))
+            }
+        }
+        return lines
+    }
+
+    // MARK: What waits
+
+    /// Takes the next pair of a line; nil if none waits.
+    func takeNext(of line: Int) -> Int? {
+        guard let index = lines[line].waiting.popLast() else { return nil }
+        remaining -= 1
+        return index
+    }
+
+    /// Lets a pair wait again that was not sent; it is the next.
+    func putBack(_ index: Int) {
+        let origin = batch.pairs[index].address.origin
+        guard let line = lines.firstIndex(where: { $0.origin == origin }) else { return }
+        lines[line].waiting.append(index)
+        remaining += 1
+    }
+
+    /// Takes what waits and is decided without a request, by what is known of cancellations and by the time.
+    func takeDecided(now: Microseconds) -> [(index: Int, outcome: Outcome)] {
+        guard isAnyCancelled || batch.variants.contains(where: { $0.deadline.at <= now }) else { return [] }
+        var decided: [(index: Int, outcome: Outcome)] = []
+        for line in lines.indices {
+            lines[line].waiting.removeAll { index in
+                guard let outcome = decision(batch.pairs[index], now: now) else { return false }
+                decided.append((index, outcome))
+                return true
+            }
+        }
+        remaining -= decided.count
+        return decided
+    }
+
+    /// Gives it back.
+    ///
+    /// - Returns: the positions of what waits.
+    func leave() -> [Int32] {
+        isLeft = true
+        defer { (lines, remaining) = ([], 0) }
+        return lines.flatMap(\.waiting).map { batch.pairs[$0].position }
+    }
+
+    // MARK: What is decided
 
     /// Looks again which events are cancelled, if anything was cancelled since the last time.
     func refresh(_ cancels: CancelIndex) {

@@ -64,6 +64,20 @@ final class Breakers: Sendable {
         shut(scope) { $0.hold(for: wait, at: now) }
     }
 
+    /// A connection could not be opened.
+    ///
+    /// - Parameter scope: where to.
+    /// - Returns: whether requests were let through until now, and only one at a time are from now on.
+    func connectFailed(_ scope: BreakerScope) -> Bool {
+        var isNew = false
+        update(scope) { breaker in
+            let wasClosed = breaker.isClosed
+            breaker.connectFailed()
+            isNew = wasClosed && !breaker.isClosed
+        }
+        return isNew
+    }
+
     /// - Returns: whether requests were let through until now.
     private func shut(_ scope: BreakerScope, _ body: (inout Breaker) -> Void) -> Bool {
         var isNew = false

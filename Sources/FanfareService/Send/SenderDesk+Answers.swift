@@ -15,21 +15,26 @@ extension SenderDesk {
     private mutating func watchConnections(_ state: TransportState) {
         if state.established > established {
             established = state.established
+            toldFailure = ""
             shared.breakers.update(.provider) { $0.connected() }
         }
-        if state.failedConnectsInARow > failedConnects {
-            let now = Clocks.steady
-            shared.breakers.update(.provider) { $0.connectFailed(at: now) }
-            context.logger.warning(
-                "a provider could not be reached",
-                metadata: target.metadata([.error: "\(state.lastConnectFailure)"])
-            )
+        // While another connection works, everything goes there.
+        if state.failedConnectsInARow > failedConnects && state.open == 0 {
+            shared.breakers.update(.provider) { $0.connectFailed() }
+            tell(state.lastConnectFailure)
         }
         failedConnects = state.failedConnectsInARow
         if state.lost > lost {
             lost = state.lost
             tellOfLoss()
         }
+    }
+
+    /// Says why no connection can be had: once, though it is tried every second.
+    private mutating func tell(_ failure: String) {
+        guard failure != toldFailure else { return }
+        toldFailure = failure
+        context.logger.warning("a provider could not be reached", metadata: target.metadata([.error: "\(failure)"]))
     }
 
     /// Connections end all the time; worth a line is one that took the answers to pushes with it.
@@ -48,47 +53,83 @@ extension SenderDesk {
         // The one endpoint of most providers needs no look-up per answer.
         var health = ProviderTally()
         var originHealth: [Endpoint: ProviderTally] = [:]
+        var unused: [BudgetShare: Int] = [:]
         for answer in answers {
             let index = Int(answer.tag)
             guard let slot = slots[index] else { continue }
             slots[index] = nil
             freeSlots.append(index)
             let pair = slot.active.batch.pairs[slot.pair]
+            let origin = pair.address.origin
+            if let origin { watchOrigin(origin, answer) }
+            if answer.isReturned {
+                unused[slot.active.batch.share, default: 0] += 1
+                putBack(slot)
+                continue
+            }
             let verdict = judge.verdict(answer, pair: pair, batch: slot.active.batch, generation: slot.generation)
             if verdict.replacesConnection { transport.retire(answer.connection) }
-            let origin = pair.address.origin
-            if !slot.probed.isEmpty {
-                for scope in slot.probed {
-                    shared.breakers.update(scope) { $0.probeEnded(verdict.health(of: scope), at: Clocks.steady) }
-                }
-            } else if let origin, verdict.health == .throttled {
-                let device = slot.active.batch.claimed.deviceIDs[Int(pair.position)]
-                shared.breakers.update(.origin(origin)) { $0.throttled(device: device, at: Clocks.steady) }
-            } else if let origin {
-                originHealth[origin, default: ProviderTally()].count(verdict.health)
-            } else {
+            if slot.probed.isEmpty && origin == nil {
                 health.count(verdict.health)
+            } else {
+                tell(slot, verdict, &originHealth)
             }
-            if let origin { watchOrigin(origin, answer) }
             let result = judge.result(verdict, pair: pair, batch: slot.active.batch)
             judge.log(result, after: verdict, pair: pair, batch: slot.active.batch)
             note(slot.active, result, slots: 1)
         }
-        let now = Clocks.steady
-        let answered = answers.count
-        if !health.isEmpty { shared.breakers.update(.provider) { [health] in health.report(to: &$0, at: now) } }
-        for (origin, tally) in originHealth where !tally.isEmpty {
-            shared.breakers.update(.origin(origin)) { tally.report(to: &$0, at: now) }
-        }
-        shared.retries.withLock { $0.answered(answered, at: now) }
+        if !shared.settings.hasManyOrigins && answers.contains(where: { $0.fate == .answered }) { quietSince = [:] }
+        report(health, originHealth)
+        giveBack(unused)
+        let judged = answers.count - unused.values.reduce(0, +)
+        shared.retries.withLock { $0.answered(judged, at: Clocks.steady) }
         answers.removeAll(keepingCapacity: true)
     }
 
+    /// Tells the breakers that wait for an answer, or the one of the service that it comes from.
+    private func tell(_ slot: Slot, _ verdict: Verdict, _ originHealth: inout [Endpoint: ProviderTally]) {
+        for scope in slot.probed {
+            shared.breakers.update(scope) { $0.probeEnded(verdict.health(of: scope), at: Clocks.steady) }
+        }
+        let pair = slot.active.batch.pairs[slot.pair]
+        guard slot.probed.isEmpty, let origin = pair.address.origin else { return }
+        if verdict.health == .throttled {
+            let device = slot.active.batch.claimed.deviceIDs[Int(pair.position)]
+            shared.breakers.update(.origin(origin)) { $0.throttled(device: device, at: Clocks.steady) }
+        } else {
+            originHealth[origin, default: ProviderTally()].count(verdict.health)
+        }
+    }
+
+    /// Tells the breakers how the provider, or each of its services, does.
+    private func report(_ health: ProviderTally, _ originHealth: [Endpoint: ProviderTally]) {
+        let now = Clocks.steady
+        if !health.isEmpty { shared.breakers.update(.provider) { health.report(to: &$0, at: now) } }
+        for (origin, tally) in originHealth where !tally.isEmpty {
+            shared.breakers.update(.origin(origin)) { tally.report(to: &$0, at: now) }
+        }
+    }
+
+    /// Gives back what requests took that were never sent.
+    private func giveBack(_ unused: [BudgetShare: Int]) {
+        guard !unused.isEmpty else { return }
+        context.budget.release(unused)
+        let count = unused.values.reduce(0, +)
+        context.counters.add { $0.requests -= Int64(count) }
+    }
+
     /// Tells the breaker of one of many origins whether it can be reached.
-    private func watchOrigin(_ origin: Endpoint, _ answer: PushAnswer) {
+    private mutating func watchOrigin(_ origin: Endpoint, _ answer: PushAnswer) {
         switch answer.cause {
-        case .connect, .tls: shared.breakers.update(.origin(origin)) { $0.connectFailed(at: Clocks.steady) }
-        case .none: shared.breakers.update(.origin(origin)) { $0.connected() }
+        case .connect, .tls:
+            guard shared.breakers.connectFailed(.origin(origin)) else { return }
+            context.logger.warning(
+                "a push service could not be reached",
+                metadata: target.metadata([.endpoint: "\(origin.authority)", .error: "\(answer.detail)"])
+            )
+        case .none:
+            quietSince[origin] = nil
+            shared.breakers.update(.origin(origin)) { $0.connected() }
         default: break
         }
     }

@@ -10,8 +10,9 @@ extension SenderDesk {
     /// A broadcast leaves two in this many streams free, what else is not urgent leaves one.
     private static let keptShare = 32
 
-    /// Pairs of one batch that go out together.
+    /// Pairs of one batch that go to one place together.
     private struct Chunk {
+        let line: Int
         let credential: Credential
         /// How many there may be.
         var size: Int
@@ -21,7 +22,18 @@ extension SenderDesk {
         var probed: [BreakerScope] = []
     }
 
+    /// How far it came with a batch.
+    private enum Progress {
+        /// Some of it was submitted or decided.
+        case some
+        /// What is left of it waits for its services; others may be reached.
+        case held
+        /// Nothing of this queue can be sent now.
+        case stopped
+    }
+
     mutating func fill() {
+        full.removeAll(keepingCapacity: true)
         // A broadcast gives way, but never altogether: at least 5 % of the free streams are its own.
         let bulk = hasWork(.bulk) ? max(1, transport.freeSlots / 20) : 0
         // Nor does it take the last ones: a one-off would wait for the answer to one of its pushes.
@@ -42,47 +54,82 @@ extension SenderDesk {
     }
 
     private mutating func fill(_ queue: SendQueue, leaving: Int) {
-        while let active = queues[queue]?.first, transport.freeSlots > leaving {
+        var place = 0
+        while let waiting = queues[queue], place < waiting.count, transport.freeSlots > leaving {
+            let active = waiting[place]
             guard context.lease.submitsUntil(owner: active.batch.owner) > Clocks.steady else {
                 // No longer ours to send: whoever claims it next goes on.
                 leaveOver(active)
-                queues[queue]?.removeFirst()
+                queues[queue]?.remove(at: place)
                 continue
             }
             // Ours, but somebody may have cancelled it by now: the controller looks.
             guard context.lease.startsUntil(owner: active.batch.owner) > Clocks.steady else { break }
-            let room = min(transport.freeSlots - leaving, Self.chunk, active.remaining)
-            guard submit(from: active, in: queue, upTo: room) else { break }
+            let room = min(transport.freeSlots - leaving, Self.chunk)
+            switch submit(from: active, in: queue, upTo: room) {
+            case .some: break
+            case .held:
+                place += 1
+                continue
+            case .stopped: return
+            }
             if active.remaining == 0 {
                 leaveQueue(active)
-                queues[queue]?.removeFirst()
+                queues[queue]?.remove(at: place)
             }
         }
     }
 
-    /// - Returns: false if nothing more of this queue can be sent now.
-    private mutating func submit(from active: ActiveBatch, in queue: SendQueue, upTo room: Int) -> Bool {
-        guard room > 0 else { return true }
+    private mutating func submit(from active: ActiveBatch, in queue: SendQueue, upTo room: Int) -> Progress {
         let now = Clocks.steady
         let end = context.lease.startsUntil(owner: active.batch.owner)
-        guard let credential = currentCredential(now) else { return false }
-        var chunk = Chunk(credential: credential, size: room, end: end)
-        switch shared.breakers.admit(.provider, at: now) {
-        case .all: break
-        case .probe: (chunk.size, chunk.probed) = (1, [.provider])
-        case .nothing, .awaitsProbe: return false
+        guard let credential = currentCredential(now) else { return .stopped }
+        var progress = Progress.held
+        for line in active.lines.indices where !active.lines[line].waiting.isEmpty {
+            var chunk = Chunk(line: line, credential: credential, size: room, end: end)
+            let origin = active.lines[line].origin
+            guard admit(&chunk, to: origin, at: now) else {
+                if origin == nil { return .stopped }
+                continue
+            }
+            let used = pay(for: chunk, from: active, in: queue)
+            if used ?? 0 == 0 {
+                for scope in chunk.probed { shared.breakers.update(scope) { $0.probeEnded(.neutral, at: now) } }
+            }
+            guard used != nil else { return .stopped }
+            progress = .some
+            // Where else it goes is looked at with the slots that are left.
+            break
         }
-        let used = pay(for: chunk, from: active, in: queue)
-        if !chunk.probed.isEmpty && used ?? 0 == 0 {
-            shared.breakers.update(.provider) { $0.probeEnded(.neutral, at: now) }
-        }
-        return used != nil
+        return progress
     }
 
-    /// - Returns: how many requests were submitted; nil if W, the retry budget or an origin has no room left.
+    /// Makes a chunk as large as its place lets it be.
+    ///
+    /// - Returns: false if nothing may go there now.
+    private mutating func admit(_ chunk: inout Chunk, to origin: Endpoint?, at now: Microseconds) -> Bool {
+        let scope = origin.map(BreakerScope.origin) ?? .provider
+        if let origin {
+            guard !full.contains(origin) else { return false }
+            chunk.size = min(chunk.size, transport.freeSlots(for: origin))
+        }
+        let admission = chunk.size > 0 ? shared.breakers.admit(scope, at: now) : .awaitsProbe
+        switch admission {
+        case .all: if origin != nil { quietSince[origin] = nil }
+        case .probe: (chunk.size, chunk.probed) = (1, [scope])
+        case .nothing, .awaitsProbe:
+            if let origin { full.insert(origin) }
+            if quietSince[origin] == nil { quietSince[origin] = now }
+            return false
+        }
+        return true
+    }
+
+    /// - Returns: how many requests were submitted; nil if W or the retry budget has no room left.
     private mutating func pay(for chunk: Chunk, from active: ActiveBatch, in queue: SendQueue) -> Int? {
         let now = Clocks.steady
-        let wanted = queue.isRetry ? shared.retries.withLock { $0.take(chunk.size, at: now) } : chunk.size
+        let size = min(chunk.size, active.lines[chunk.line].waiting.count)
+        let wanted = queue.isRetry ? shared.retries.withLock { $0.take(size, at: now) } : size
         guard wanted > 0 else { return nil }
         let granted = context.budget.acquire(wanted, for: key, lane: queue.lane)
         guard granted > 0 else {
@@ -95,7 +142,7 @@ extension SenderDesk {
         paid.size = granted
         let used = submit(paid, from: active)
         if used < granted { context.budget.release([BudgetShare(key: key, lane: queue.lane): granted - used]) }
-        return used == 0 && active.remaining > 0 ? nil : used
+        return used
     }
 
     /// - Returns: how many of the granted requests were submitted.
@@ -105,23 +152,18 @@ extension SenderDesk {
         let isAnyTopicRefused = !shared.settings.hasManyOrigins && shared.breakers.isAnyTopicRefused
         var requests: [PushRequest] = []
         requests.reserveCapacity(chunk.size)
-        var chosen: [Endpoint: Int] = [:]
-        while requests.count < chunk.size && active.remaining > 0 {
-            let index = active.next
+        while requests.count < chunk.size, let index = active.takeNext(of: chunk.line) {
             let pair = active.batch.pairs[index]
-            let origin = pair.address.origin
-            if let origin, transport.freeSlots(for: origin) <= chosen[origin] ?? 0 { break }
-            active.next += 1
             if let outcome = active.decision(pair, now: databaseNow) {
                 decide(pair, of: active, PairResult(position: pair.position, outcome: outcome))
                 continue
             }
             var slot = Slot(active: active, pair: index, generation: chunk.credential.generation, probed: chunk.probed)
-            if let scope = active.batch.scope(of: pair, isAnyTopicRefused: isAnyTopicRefused) {
-                switch shared.breakers.admit(scope, at: Clocks.steady) {
+            if isAnyTopicRefused, let topic = active.batch.topic(of: pair) {
+                switch shared.breakers.admit(.topic(topic), at: Clocks.steady) {
                 case .all: break
-                case .probe: slot.probed.append(scope)
-                // Others of the batch go elsewhere: they do not wait for what is refused.
+                case .probe: slot.probed.append(.topic(topic))
+                // Others of the batch are for other topics: they do not wait for what is refused.
                 case .nothing(let until):
                     decide(pair, of: active, unsent(pair, of: active.batch, until: until))
                     continue
@@ -132,7 +174,6 @@ extension SenderDesk {
             }
             guard let request = write(slot, credential: chunk.credential) else { continue }
             requests.append(request)
-            if let origin { chosen[origin, default: 0] += 1 }
         }
         let taken = transport.submit(requests[...])
         precondition(taken == requests.count, "a transport took fewer requests than it had slots")
@@ -160,7 +201,7 @@ extension SenderDesk {
         }
     }
 
-    /// What becomes of a pair whose service or topic is not to be tried now, or not before some steady time.
+    /// What becomes of a pair whose topic is not to be tried now, or not before some steady time.
     private func unsent(_ pair: PreparedPair, of batch: PreparedBatch, until end: Microseconds = 0) -> PairResult {
         let retry = Retry(pace: .repeatedly, floor: max(0, end - Clocks.steady), isFree: true)
         let verdict = Verdict(.retryingNotSent, .retry(retry))
@@ -168,7 +209,7 @@ extension SenderDesk {
     }
 
     /// Notes what became of a pair without a request.
-    private mutating func decide(_ pair: PreparedPair, of active: ActiveBatch, _ result: PairResult) {
+    mutating func decide(_ pair: PreparedPair, of active: ActiveBatch, _ result: PairResult) {
         note(active, result, slots: 0)
         let isLogged = logsDecisions ?? context.logsDecisions
         logsDecisions = isLogged
@@ -182,19 +223,6 @@ extension SenderDesk {
         }
         slots.append(slot)
         return slots.count - 1
-    }
-
-    private mutating func leaveQueue(_ active: ActiveBatch) {
-        shared.waiting.withLock { $0[active.batch.claimed.queue, default: 0] -= 1 }
-        hasRoom = true
-    }
-
-    /// Gives the pairs that were not submitted back to the queue; those in flight are still recorded.
-    mutating func leaveOver(_ active: ActiveBatch) {
-        let unsent = active.batch.pairs[active.next...].map(\.position)
-        active.next = active.batch.pairs.count
-        leaveQueue(active)
-        recorder.put(.abandoned(active.batch.claimed.claim, unsent: unsent))
     }
 
     private func currentCredential(_ now: Microseconds) -> Credential? {

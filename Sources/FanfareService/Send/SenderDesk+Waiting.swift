@@ -1,5 +1,6 @@
 internal import FanfareCore
 internal import PushTransport
+internal import Threading
 
 /// What was submitted and is not on the wire yet.
 extension SenderDesk {
@@ -45,5 +46,95 @@ extension SenderDesk {
             active.refresh(context.cancels)
             return active.isAnyCancelled
         }
+    }
+}
+
+/// What is not submitted yet.
+extension SenderDesk {
+    /// Where nothing went and no answer came for so long, what waits is not about to go.
+    private static let quiet = 2 * Micros.second
+    /// How often what waits there is looked at.
+    private static let lookInterval = Micros.second / 4
+    /// What was read for a batch grows old: after so long it is given back, to be read anew.
+    private static let longestWait = 10 * Micros.second
+
+    /// Looks after what cannot be sent now: it may be too late or cancelled by now, grow old, or stand in others' way.
+    mutating func lookAtWaiting() {
+        let now = Clocks.steady
+        guard now - lookedAt >= Self.lookInterval else { return }
+        lookedAt = now
+        guard queues.contains(where: { !$0.value.isEmpty }) else { return quietSince = [:] }
+        if !shared.settings.hasManyOrigins && quietSince[nil] == nil { quietSince[nil] = now }
+        let since = now - Self.quiet
+        guard quietSince.contains(where: { $0.value <= since }) else { return }
+        for queue in SendQueue.allCases where queues[queue]?.isEmpty == false { lookAtWaiting(queue, at: now) }
+    }
+
+    private mutating func lookAtWaiting(_ queue: SendQueue, at now: Microseconds) {
+        // Half of the room may be taken by what waits for services that cannot be reached: others find the rest.
+        let heldDepth = shared.settings.hasManyOrigins ? SenderPool.depth(queue) / 2 : .max
+        var held = 0
+        var kept: [ActiveBatch] = []
+        for active in queues[queue] ?? [] {
+            guard isQuiet(active, at: now) else {
+                kept.append(active)
+                continue
+            }
+            active.refresh(context.cancels)
+            for (index, outcome) in active.takeDecided(now: context.lease.databaseNow) {
+                let pair = active.batch.pairs[index]
+                decide(pair, of: active, PairResult(position: pair.position, outcome: outcome))
+            }
+            held += 1
+            if active.remaining == 0 {
+                leaveQueue(active)
+            } else if now - active.since >= Self.longestWait {
+                leaveOver(active)
+            } else if held > heldDepth {
+                leaveOver(active, for: pace.delay(at: now))
+            } else {
+                kept.append(active)
+            }
+        }
+        queues[queue] = kept
+    }
+
+    /// Whether all of what waits of a batch goes where it is quiet, though it is ours to send.
+    private func isQuiet(_ active: ActiveBatch, at now: Microseconds) -> Bool {
+        guard context.lease.startsUntil(owner: active.batch.owner) > now else { return false }
+        return active.lines.allSatisfy { line in
+            line.waiting.isEmpty || quietSince[line.origin].map { $0 <= now - Self.quiet } ?? false
+        }
+    }
+
+    /// Lets a pair wait again that the transport gave back.
+    mutating func putBack(_ slot: Slot) {
+        let active = slot.active
+        for scope in slot.probed { shared.breakers.update(scope) { $0.probeEnded(.neutral, at: Clocks.steady) } }
+        guard !active.isLeft && !isDraining else {
+            let position = active.batch.pairs[slot.pair].position
+            recorder.put(.abandoned(active.batch.claimed.claim, unsent: [position]))
+            return
+        }
+        if active.remaining == 0 {
+            shared.waiting.withLock { $0[active.batch.claimed.queue, default: 0] += 1 }
+            queues[active.batch.claimed.queue, default: []].insert(active, at: 0)
+        }
+        active.putBack(slot.pair)
+    }
+
+    mutating func leaveQueue(_ active: ActiveBatch) {
+        shared.waiting.withLock { $0[active.batch.claimed.queue, default: 0] -= 1 }
+        hasRoom = true
+    }
+
+    /// Gives the pairs that were not submitted back to the queue; those in flight are still recorded.
+    ///
+    /// - Parameters:
+    ///   - active: its batch.
+    ///   - delay: how long nobody is to claim it.
+    mutating func leaveOver(_ active: ActiveBatch, for delay: Microseconds = 0) {
+        leaveQueue(active)
+        recorder.put(.abandoned(active.batch.claimed.claim, unsent: active.leave(), delay: delay))
     }
 }

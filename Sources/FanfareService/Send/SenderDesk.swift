@@ -28,6 +28,19 @@ struct SenderDesk {
     var freeSlots: [Int] = []
     var answers: [PushAnswer] = []
     var touched: [ActiveBatch] = []
+    /// The services that take no more in this turn.
+    var full: Set<Endpoint> = []
+    /// Since when what waits for a place has seen nothing go there and no answer come (steady clock); nil stands for the
+    /// provider's one endpoint.
+    var quietSince: [Endpoint?: Microseconds] = [:]
+    /// When what waits was last looked at.
+    var lookedAt: Microseconds = 0
+    /// When batches that only wait for services that cannot be reached are looked at again.
+    var pace = ReturnPace()
+    /// Nothing is sent any more: what the transport gives back goes back to the queue.
+    var isDraining = false
+    /// What was last said of failed connects since a connection stood.
+    var toldFailure = ""
     var failedConnects = 0
     var established: UInt64 = 0
     var lost: UInt64 = 0
@@ -72,6 +85,7 @@ struct SenderDesk {
         logsDecisions = nil
         reconsider()
         fill()
+        lookAtWaiting()
         if hasRoom {
             // First what was submitted goes out: on a machine with few processors the claimer would take this thread's.
             poll(.zero)
@@ -87,11 +101,14 @@ struct SenderDesk {
 
     /// Submits nothing more, waits for what is in flight, and gives back the rest.
     mutating func drain() {
+        isDraining = true
         for queue in SendQueue.allCases {
             for active in queues[queue] ?? [] { leaveOver(active) }
         }
         queues = [:]
         report()
+        // What waits for a connection goes back as well.
+        transport.sendUntil = Clocks.instant(ofSteady: Clocks.steady)
         while transport.inFlight > 0 {
             poll(.milliseconds(100))
             report()

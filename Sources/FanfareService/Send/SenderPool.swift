@@ -18,11 +18,11 @@ struct PoolSettings: Sendable {
 ///
 /// Every target has threads of its own, so that a provider that never answers stops nobody else.
 final class SenderPool: Sendable {
-    /// Batches of first attempts that may wait at each thread, per lane: enough to read the next while one is sent, little
-    /// enough that memory stays flat.
-    private static let depth = 4
-    /// The same of retries: their budget may hold them for long, and what was read for them grows old.
-    private static let retryDepth = 2
+    /// How many batches of a queue may wait at each thread.
+    ///
+    /// Of first attempts enough to read the next while one is sent, little enough that memory stays flat; of retries fewer: their
+    /// budget may hold them for long, and what was read for them grows old.
+    static func depth(_ queue: SendQueue) -> Int { queue.isRetry ? 2 : 4 }
 
     let settings: PoolSettings
     let breakers = Breakers()
@@ -56,8 +56,7 @@ final class SenderPool: Sendable {
 
     /// How many more batches of a queue may be claimed.
     func room(_ queue: SendQueue) -> Int {
-        let depth = queue.isRetry ? Self.retryDepth : Self.depth
-        return max(0, depth * senders.count - senders.reduce(0) { $0 + $1.waiting(queue) })
+        max(0, Self.depth(queue) * senders.count - senders.reduce(0) { $0 + $1.waiting(queue) })
     }
 
     /// Hands a batch to the sender that has least to do, of equals to the first: with little to send one connection does

@@ -76,14 +76,60 @@ struct BreakerTests {
         #expect(breaker.state == .open(until: 25 * second, wait: 5 * second))
     }
 
-    @Test func fiveFailedConnectsInARowOpenIt() {
+    private func unreachable() -> Breaker {
         var breaker = Breaker()
-        for _ in 0..<4 { breaker.connectFailed(at: 0) }
+        for _ in 0..<5 { breaker.connectFailed() }
+        return breaker
+    }
+
+    @Test func afterFiveFailedConnectsInARowOneRequestAtATimeIsToConnect() {
+        var breaker = Breaker()
+        for _ in 0..<4 { breaker.connectFailed() }
         breaker.connected()
-        for _ in 0..<4 { breaker.connectFailed(at: 0) }
+        for _ in 0..<4 { breaker.connectFailed() }
+        #expect(breaker.admit(at: 0) == .all)
+        breaker.connectFailed()
+        // Again and again, however long it takes, without a wait that doubles.
+        for now in Int64(0)..<100 {
+            #expect(breaker.admit(at: now * second) == .probe)
+            #expect(breaker.admit(at: now * second) == .awaitsProbe)
+            breaker.connectFailed()
+            breaker.probeEnded(.neutral, at: now * second)
+        }
+    }
+
+    @Test func aConnectionThatStandsClosesAtOnceWhatFailedConnectsOpened() {
+        var breaker = unreachable()
+        #expect(breaker.admit(at: 0) == .probe)
+        breaker.connected()
         #expect(breaker.state == .closed)
-        breaker.connectFailed(at: 0)
-        #expect(breaker.admit(at: 1) == .nothing(until: 5 * second))
+        for health in [ProviderHealth.accepted, .failed] {
+            breaker = unreachable()
+            #expect(breaker.admit(at: 0) == .probe)
+            breaker.probeEnded(health, at: 0)
+            #expect(breaker.state == .closed, "what was answered, or lost, was sent")
+        }
+        breaker.record(.failed, count: 18, at: 0)
+        #expect(breaker.state == .closed)
+        breaker.record(.failed, at: 0)
+        #expect(breaker.state == .open(until: 5 * second, wait: 5 * second), "the lost one counts")
+    }
+
+    @Test func anAttemptToConnectThatIsNeverReportedIsFollowedByAnother() {
+        var breaker = unreachable()
+        #expect(breaker.admit(at: 0) == .probe)
+        #expect(breaker.admit(at: 20 * second - 1) == .awaitsProbe)
+        #expect(breaker.admit(at: 20 * second) == .probe)
+    }
+
+    @Test func aProviderThatIsAwayAndAsksToWaitIsGivenTheTime() {
+        var breaker = unreachable()
+        breaker.hold(for: 60 * second, at: 0)
+        breaker.connected()
+        #expect(breaker.admit(at: second) == .nothing(until: 60 * second))
+        breaker = unreachable()
+        breaker.refused(at: 0)
+        #expect(breaker.admit(at: second) == .nothing(until: 5 * second))
     }
 
     @Test func oneProbeAtATimeThreeAcceptedCloseIt() {
@@ -143,11 +189,13 @@ struct BreakerTests {
         #expect(breaker.admit(at: 25 * second) == .nothing(until: 35 * second))
     }
 
-    @Test func aConnectThatFailsWhileProbingOpensItAgain() {
+    @Test func aProbeThatFindsNoConnectionIsFollowedByTheNext() {
         var breaker = opened()
         #expect(breaker.admit(at: 5 * second) == .probe)
-        breaker.connectFailed(at: 6 * second)
-        #expect(breaker.state == .open(until: 16 * second, wait: 10 * second))
+        breaker.connectFailed()
+        breaker.probeEnded(.neutral, at: 6 * second)
+        #expect(breaker.admit(at: 6 * second) == .probe)
+        breaker.probeEnded(.failed, at: 6 * second)
         breaker.probeEnded(.accepted, at: 6 * second)
         #expect(breaker.state == .open(until: 16 * second, wait: 10 * second), "a late result is ignored")
     }
@@ -173,7 +221,7 @@ struct BreakerTests {
             case 5: breaker.hold(for: Int64.random(in: 0...Micros.minute, using: &random), at: now)
             case 0: _ = breaker.admit(at: now)
             case 1: breaker.probeEnded(health, at: now)
-            case 2: breaker.connectFailed(at: now)
+            case 2: breaker.connectFailed()
             case 3: breaker.connected()
             default: breaker.record(health, count: Int.random(in: 0...30, using: &random), at: now)
             }

@@ -29,6 +29,16 @@ struct CheckpointPolicyTests {
     }
 }
 
+struct ReturnPaceTests {
+    @Test func batchesComeBackAfterFiveSecondsTenInASecond() {
+        var pace = ReturnPace()
+        let first = (0..<4).map { _ in pace.delay(at: Micros.minute) }
+        #expect(first == [5000, 5100, 5200, 5300].map { $0 * Micros.millisecond })
+        #expect(pace.delay(at: Micros.minute + 2 * Micros.second) == 5 * Micros.second, "the last of them is past then")
+        #expect(pace.delay(at: 0) == Micros.minute + 7100 * Micros.millisecond)
+    }
+}
+
 struct ReconnectBackoffTests {
     @Test func doublesToTheLongestWaitAndStartsOver() {
         var backoff = ReconnectBackoff(waits: 50_000...1_000_000)

@@ -111,12 +111,15 @@ struct MultiOriginTests {
     @Test func whoWaitsForAnOriginThatIsDownIsAnsweredAtOnce() async throws {
         let origin = try Endpoint("https://127.0.0.1:1")
         let policy = try DestinationPolicy(hosts: ["127.0.0.1"], networks: ["127.0.0.1"])
-        let requests = try someRequests(150, origin: origin)
+        let requests = try someRequests(20, origin: origin)
         let begin = ContinuousClock.now
         let delivery = try await deliver(requests) {
-            try MultiOriginClient(options: MultiOriginOptions(destinations: policy))
+            var options = MultiOriginOptions(destinations: policy)
+            // More than may be opened at once.
+            options.transport.connections = 20
+            return try MultiOriginClient(options: options)
         }
-        #expect(delivery.answers.count == 150)
+        #expect(delivery.answers.count == 20)
         #expect(delivery.answers.allSatisfy { $0.fate == .notSent && $0.cause == .connect })
         #expect(ContinuousClock.now - begin < .seconds(5), "less than a request may wait for a connection")
         #expect(delivery.state.failedConnectsInARow <= 8, "connects are paced")
@@ -178,15 +181,38 @@ struct MultiOriginTests {
         options.transport.streams = 3
         options.requests = 8
         let client = try MultiOriginClient(options: options)
-        #expect(client.freeSlots == 8 && client.freeSlots(for: first) == 6)
-        #expect(try client.submit(someRequests(7, origin: first)[...]) == 6, "one origin leaves room for others")
-        #expect(client.freeSlots(for: first) == 0 && client.freeSlots(for: second) == 2 && client.freeSlots == 2)
-        #expect(try client.submit(someRequests(3, origin: second)[...]) == 2)
-        #expect(client.freeSlots == 0 && client.inFlight == 8)
+        #expect(client.freeSlots == 8 && client.freeSlots(for: first) == 2)
+        #expect(try client.submit(someRequests(7, origin: first)[...]) == 2, "nobody is known to be there")
+        #expect(client.freeSlots(for: first) == 0 && client.freeSlots(for: second) == 2 && client.freeSlots == 6)
+        for number in 3...5 {
+            #expect(try client.submit(someRequests(2, origin: Endpoint("https://127.0.0.1:\(number)"))[...]) == 2)
+        }
+        #expect(client.freeSlots == 0 && client.freeSlots(for: second) == 0 && client.inFlight == 8)
         var answers: [PushAnswer] = []
         client.close(into: &answers)
         #expect(answers.count == 8 && answers.allSatisfy { $0.fate == .notSent && $0.cause == .closed })
         #expect(client.freeSlots == 0 && client.inFlight == 0)
+    }
+
+    @Test func anOriginThatAnswersTakesAsManyAsItsConnectionsHaveStreams() async throws {
+        try await APNsPeer.with { peer in
+            let origin = try peer.endpoint
+            var options = try options(peer)
+            options.transport.streams = 3
+            let requests = try peer.requests(0..<10, origin: origin)
+            let (answers, taken) = try await onThread("sender") { [options] in
+                let client = try MultiOriginClient(options: options)
+                var answers: [PushAnswer] = []
+                #expect(client.submit(requests[..<1]) == 1)
+                while answers.isEmpty { client.poll(timeout: .seconds(5), into: &answers) }
+                let taken = client.submit(requests[1...])
+                while answers.count < 1 + taken { client.poll(timeout: .seconds(5), into: &answers) }
+                client.close(into: &answers)
+                return (answers, taken)
+            }
+            #expect(taken == 6, "and leaves room for others")
+            #expect(answers.count == 7 && answers.allSatisfy { $0.status == 200 })
+        }
     }
 
     @Test func nothingIsSentAfterTheLease() async throws {
@@ -200,13 +226,17 @@ struct MultiOriginTests {
         }
     }
 
-    /// Two have a connection that is being opened, the others wait for a place on one.
+    /// One has a connection that is being opened, the others wait for one that may not be opened yet.
     @Test func whatWaitsForAConnectionIsTakenBack() async throws {
         try await APNsPeer.with { peer in
             let origin = try peer.endpoint
-            let options = try options(peer)
+            var options = try options(peer)
+            options.transport.connections = 6
+            options.transport.connectBurst = 2
             let requests = try peer.requests(0..<6, origin: origin)
-            let answers = try await submitWhileConnecting(requests) { try MultiOriginClient(options: options) }
+            let answers = try await submitWhileConnecting(requests) { [options] in
+                try MultiOriginClient(options: options)
+            }
             #expect(answers.map(\.cause) == Array(repeating: FateCause.sendUntil, count: 5) + [FateCause.none])
             #expect(try await peer.arrivals() == [APNsPeer.apnsID(5): 1])
         }

@@ -1,0 +1,152 @@
+import FanfareCore
+import PostgresClient
+import PushTransport
+import TestKit
+import Testing
+import Threading
+
+@testable import FanfareService
+
+/// What a sender does with requests that its transport gives back.
+@Suite(.database)
+struct SenderDeskTests {
+    private let world: World
+    private let recorder = Mailbox<RecorderMessage>()
+    private let transport = ScriptedTransport()
+    private var desk: SenderDesk
+
+    init() throws {
+        world = try World()
+        _ = try world.device("aa01", user: "u")
+        world.context.directory.replace(try world.connection.run(AllTargets()))
+        let target = try #require(world.context.directory.all.values.first)
+        let settings = PoolSettings(target: target, access: APNSAccess(tokens: nil), threads: 1) { throw Unused() }
+        desk = SenderDesk(
+            shared: SenderShared(settings: settings, breakers: Breakers(), retries: Locked(RetryBudget())),
+            context: world.context,
+            recorder: recorder,
+            transport: transport,
+            writer: SharedHeadWriter()
+        )
+        world.context.lease.begin(owner: 1, startedAt: Clocks.steady, databaseNow: Clocks.wall)
+    }
+
+    /// A turn of a daemon that has just looked for cancellations.
+    private mutating func turn() {
+        world.context.lease.cancelsRead(startedAt: Clocks.steady)
+        desk.turn()
+    }
+
+    private struct Unused: Error {}
+
+    /// A batch to so many devices, claimed and rendered.
+    private func batch(_ devices: Int) throws -> PreparedBatch {
+        try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
+        if devices > 1 { try world.devices(devices - 1, user: "u") }
+        try world.emit("e", #"{"u": "u"}"#)
+        try world.plan()
+        return try #require(try world.prepare(try world.claim()).first?.batch)
+    }
+
+    /// What the recorder was told: how many results, and which positions were given back.
+    private func told() -> (results: Int, unsent: [Int32]) {
+        var (results, unsent): (Int, [Int32]) = (0, [])
+        for message in recorder.take(timeout: .zero) ?? [] {
+            switch message {
+            case .results(_, let more, _): results += more.count
+            case .abandoned(_, let more, _): unsent += more
+            case .opened, .refused: break
+            }
+        }
+        return (results, unsent.sorted())
+    }
+
+    @Test mutating func whatFindsNoConnectionWaitsAndIsAskedForOneAtATime() throws {
+        desk.accept([try batch(20)])
+        transport.givesBack = .connect
+        for _ in 0..<5 { turn() }
+        #expect(transport.submitted.prefix(5) == [8, 8, 8, 8, 8], "\(transport.submitted)")
+        for _ in 0..<20 { turn() }
+        #expect(transport.submitted.dropFirst(5).allSatisfy { $0 == 1 }, "\(transport.submitted)")
+        #expect(told() == (0, []), "nothing was attempted, so nothing is recorded")
+        #expect(world.context.budget.acquire(1, for: desk.key, lane: .normal) == 1, "and W is not held")
+        #expect(world.context.counters.snapshot.requests == 0)
+        transport.givesBack = nil
+        while transport.answered < 20 { turn() }
+        #expect(told() == (20, []))
+    }
+
+    /// A sender that ends takes back what waits for a connection, and does not wait for it.
+    @Test(arguments: [1, 20]) mutating func drainingGivesBackWhatWaitsForAConnection(devices: Int) throws {
+        desk.accept([try batch(devices)])
+        transport.isConnecting = true
+        turn()
+        #expect(transport.inFlight == min(devices, 8) && told() == (0, []))
+        desk.drain()
+        #expect(told() == (0, (0..<Int32(devices)).map(\.self)))
+    }
+
+    @Test mutating func whatIsReturnedIsCancelledWithoutAnAttempt() throws {
+        desk.accept([try batch(3)])
+        transport.givesBack = .sendUntil
+        turn()
+        let seen = try #require(try world.connection.run(NewCancels(since: nil)).first?.seen)
+        _ = try world.connection.query("SELECT fanfare.cancel(id) FROM fanfare.events")
+        world.context.cancels.add(try world.connection.run(NewCancels(since: seen)).compactMap(\.fact))
+        turn()
+        #expect(told() == (3, []))
+        #expect(transport.submitted == [3])
+    }
+}
+
+/// A transport that does as it is told.
+private final class ScriptedTransport: PushTransport {
+    private struct Silent: TransportWaker {
+        func wake() {}
+    }
+
+    /// Why it gives back whatever it is given; nil if all is accepted.
+    var givesBack: FateCause?
+    /// It is not done with connecting.
+    var isConnecting = false
+    /// How much it was given each time.
+    private(set) var submitted: [Int] = []
+    private(set) var answered = 0
+    private var waiting: [PushRequest] = []
+    private var failures = 0
+    var sendUntil = ContinuousClock.now
+    let isGrowing = true
+    let waker: any TransportWaker = Silent()
+
+    var inFlight: Int { waiting.count }
+    var freeSlots: Int { 8 - waiting.count }
+    var state: TransportState {
+        var state = TransportState()
+        state.failedConnectsInARow = failures
+        state.established = answered > 0 ? 1 : 0
+        return state
+    }
+
+    func submit(_ requests: ArraySlice<PushRequest>) -> Int {
+        if !requests.isEmpty { submitted.append(requests.count) }
+        waiting += requests
+        return requests.count
+    }
+
+    func poll(timeout: Duration, into answers: inout [PushAnswer]) {
+        let isLate = ContinuousClock.now >= sendUntil
+        guard !isConnecting || isLate, !waiting.isEmpty else { return }
+        let cause = isLate ? .sendUntil : givesBack
+        if cause == .connect { failures += 1 }
+        answers += waiting.map { request in
+            guard let cause else { return PushAnswer(tag: request.tag, status: 200) }
+            return PushAnswer(tag: request.tag, without: .notSent, cause: cause, detail: "scripted")
+        }
+        if cause == nil { (answered, failures) = (answered + waiting.count, 0) }
+        waiting = []
+    }
+
+    func retire(_ connection: UInt64) {}
+
+    func close(into answers: inout [PushAnswer]) {}
+}
