@@ -177,7 +177,7 @@ struct ConformanceTests {
 }
 
 /// A provider that takes requests and answers nothing; three at once, since each takes a request's whole deadline.
-@Suite(.flowSandbox, .database, .timeLimit(.minutes(3)))
+@Suite(.flowSandbox, .database, .timeLimit(.minutes(5)))
 struct SilenceTests {
     @Test func silenceEndsWithTheDeadlineAndNoPushIsLost() async throws {
         try await Flow.run { flow in

@@ -104,7 +104,7 @@ extension Flow {
                     FROM fanfare.deliveries WHERE user_id = e.name AND reason <> 'not_sent'))
             FROM (VALUES \(expected)) AS e (name, outcomes)
             """,
-            seconds: 25
+            seconds: 90
         )
         try await sql { world in
             for item in cases {

@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(2))) func theDatabaseIsWaitedForAsLongAsAsked() async throws {
+    @Test(.timeLimit(.minutes(5))) func theDatabaseIsWaitedForAsLongAsAsked() async throws {
         let began = ContinuousClock.now
         let result = try await fanfare("serve", "--wait-for-database", "2s", "--json")
         #expect(result.status == 69)
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(2))) func statusIsShownAgainAndAgain() async throws {
+    @Test(.timeLimit(.minutes(5))) func statusIsShownAgainAndAgain() async throws {
         let program = try FanfareBinary.path()
         let environment = environment
         let process = try await onThread("fanfare") {
