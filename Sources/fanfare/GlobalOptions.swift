@@ -61,6 +61,15 @@ struct GlobalOptions: ParsableArguments {
         return try Configuration.load(file: file, environment: environment, flags: flags)
     }
 
+    /// How to log that the configuration cannot be read: as flags and environment say, else as suits who reads it.
+    var logBeforeConfiguration: Configuration.Log {
+        var log = Configuration.Log()
+        let said = logFormat ?? environment["FANFARE_LOG__FORMAT"]
+        let isTerminal = isatty(FileHandle.standardError.fileDescriptor) == 1
+        log.format = said.flatMap(Configuration.Log.Format.init(rawValue:)) ?? (isTerminal ? .text : .json)
+        return log
+    }
+
     /// The database that the configuration names.
     func database() throws -> ToolDatabase {
         var database = try ToolDatabase(load(), environment: environment)

@@ -26,9 +26,35 @@ struct Serve: AsyncParsableCommand {
         if options.json { options.logFormat = "json" }
         // A reload reads this one again, whatever appears in a place that is looked at before it.
         options.config = options.file
-        let configuration = try options.load()
+        let configuration: Configuration
+        do {
+            configuration = try options.load()
+        } catch {
+            throw Self.end(with: error, LogOutput(options.logBeforeConfiguration))
+        }
         let output = LogOutput(configuration.log)
         defer { output.close() }
+        do {
+            try await serve(configuration, options, output)
+        } catch {
+            throw Self.end(with: error, output)
+        }
+    }
+
+    /// Tells why the daemon ends where its log is read, if that is a program.
+    ///
+    /// - Returns: what to throw: the error itself if a person is to be told.
+    private static func end(with error: any Error, _ output: LogOutput) -> any Error {
+        guard !(error is ExitCode), output.tell(fatal: error) else { return error }
+        output.close()
+        return ExitCode(ToolError(error).exitCode)
+    }
+
+    private func serve(
+        _ configuration: Configuration,
+        _ options: GlobalOptions,
+        _ output: LogOutput
+    ) async throws {
         let run = try DaemonRun(
             configuration: configuration,
             environment: options.environment,
@@ -39,7 +65,7 @@ struct Serve: AsyncParsableCommand {
                 processID: getpid(),
                 logger: output.logger()
             ),
-            load: { [options] () throws(ConfigurationError) in try options.load() }
+            load: { () throws(ConfigurationError) in try options.load() }
         )
         // Its default would end a daemon that still waits for its database; TERM and INT may.
         let reloads = await UnixSignalsSequence(trapping: .sighup)

@@ -44,6 +44,18 @@ public struct Breaker: Equatable, Sendable {
         case probing(since: Microseconds?, accepted: Int, wait: Microseconds)
     }
 
+    /// What keeps requests back.
+    public enum Cause: Equatable, Sendable {
+        /// So many of the answers of 10 s were failures.
+        case failures(Int, of: Int)
+        /// So many connects failed in a row.
+        case unreachable(connects: Int)
+        /// The provider refused the sender, or the topic.
+        case refused
+        /// The provider asked for a pause.
+        case asked(Microseconds)
+    }
+
     /// How much may be sent now.
     public enum Admission: Equatable, Sendable {
         /// As much as there is.
@@ -68,6 +80,8 @@ public struct Breaker: Equatable, Sendable {
 
     /// What the breaker lets through.
     public private(set) var state = State.closed
+    /// Why it was opened first; nil while it is closed.
+    public private(set) var cause: Cause?
     private var window = SlidingWindow<Tally>(width: Self.windowWidth, buckets: 10)
     private var connectsFailed = 0
     /// The devices that were asked to wait, and when that was last counted.
@@ -115,7 +129,7 @@ public struct Breaker: Equatable, Sendable {
         window.add(Tally(answers: count, failures: health == .failed ? count : 0), at: now)
         let recent = window.total(at: now)
         if recent.answers >= Self.leastAnswers, recent.failures * 100 >= recent.answers * Self.failurePercent {
-            open(for: Self.waits.lowerBound, at: now)
+            open(for: Self.waits.lowerBound, at: now, because: .failures(recent.failures, of: recent.answers))
         }
     }
 
@@ -171,6 +185,7 @@ public struct Breaker: Equatable, Sendable {
         let until = now.addingClamping(wait)
         if case .open(let end, _) = state, end >= until { return }
         state = .open(until: until, wait: Self.waits.lowerBound)
+        cause = cause ?? .asked(wait)
     }
 
     /// Reports a connection that was opened.
@@ -184,7 +199,9 @@ public struct Breaker: Equatable, Sendable {
     /// A probe that met it was not sent, and says nothing of answers: it is followed by the next as soon as that may connect.
     public mutating func connectFailed() {
         connectsFailed += 1
-        if state == .closed && connectsFailed >= Self.failedConnects { state = .unreachable(since: nil) }
+        guard state == .closed && connectsFailed >= Self.failedConnects else { return }
+        state = .unreachable(since: nil)
+        cause = .unreachable(connects: connectsFailed)
     }
 
     /// Reports that the provider refused the sender itself: the next push would be refused too, and lost.
@@ -196,7 +213,7 @@ public struct Breaker: Equatable, Sendable {
         switch state {
         case .open: break
         case .probing(_, _, let wait): reopen(after: wait, at: now)
-        case .closed, .unreachable: open(for: Self.waits.lowerBound, at: now)
+        case .closed, .unreachable: open(for: Self.waits.lowerBound, at: now, because: .refused)
         }
     }
 
@@ -204,8 +221,9 @@ public struct Breaker: Equatable, Sendable {
         open(for: min(wait * 2, Self.waits.upperBound), at: now)
     }
 
-    private mutating func open(for wait: Microseconds, at now: Microseconds) {
+    private mutating func open(for wait: Microseconds, at now: Microseconds, because cause: Cause? = nil) {
         connectsFailed = 0
+        self.cause = self.cause ?? cause
         state = .open(until: now.addingClamping(wait), wait: wait)
     }
 }

@@ -98,7 +98,7 @@ struct Auditor {
         let check = finding.check.rawValue
         let figure = AuditFigure(found: stored.found, oldest: finding.oldest)
         context.counters.add { $0.audit[check] = figure }
-        let metadata = Logger.Metadata([.reason: "\(check): \(finding.detail)", .count: "\(stored.found)"])
+        let metadata = Logger.Metadata([.detail: "\(check): \(finding.detail)", .count: "\(stored.found)"])
         if stored.before == 0 && stored.found > 0 {
             context.logger.warning("the audit found what should not be", metadata: metadata)
         } else if stored.before > 0 && stored.found == 0 {

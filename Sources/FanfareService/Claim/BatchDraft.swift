@@ -290,12 +290,6 @@ struct BatchDraft {
 
     private mutating func note(_ problem: RenderProblem, _ event: EventRow) {
         refusals[event.id] = rule.refusal(because: "\(problem)")
-        context.logger.notice(
-            "a message could not be rendered",
-            metadata: .init([
-                .eventID: "\(event.id)", .ruleName: "\(rule.compiled.definition.name)",
-                .ruleVersion: "\(rule.version)", .reason: "\(problem)",
-            ])
-        )
+        rule.tellRefusal(of: event.id, to: target, because: problem, in: context)
     }
 }

@@ -64,6 +64,7 @@ final class Claimer: Stage {
         /// Prepared, and waiting for room to be marked as attempted.
         var held = HeldBatches()
         var doubts = DoubtfulClaims()
+        var unserved = UnservedTargets()
         var leaseToken = Int64.random(in: 1..<Int64.max / 2)
 
         /// The session has a new connection.
@@ -85,6 +86,12 @@ final class Claimer: Stage {
         if work.floors.isSweepDue(at: Clocks.steady, every: Self.sweepInterval) || context.directory.all.isEmpty {
             context.directory.replace(try connection.run(AllTargets()))
             work.floors.sweep(at: Clocks.steady)
+            for target in work.unserved.look(context.directory.all.values, served: pools.roster.serves) {
+                context.logger.warning(
+                    "an app has no credentials for this provider here; its pushes wait",
+                    metadata: .init([.app: "\(target.app)", .provider: "\(target.platform)"])
+                )
+            }
         }
         try passOnHeld(&work, on: connection)
         // One roster from claim to sender: a batch that was rendered for pools since replaced comes back from them.

@@ -32,13 +32,15 @@ public enum LogKey: String, CaseIterable, Sendable {
     case lane
     /// Outcome of a pair.
     case outcome
-    /// Why: the provider's word, or Fanfare's own.
+    /// Why, as in the views: the provider's word, or Fanfare's own, of table `outcome_codes`.
     case reason
+    /// Why, in words; holds no data.
+    case detail
     /// HTTP status of an answer.
     case status
     /// Number of things the line is about.
     case count
-    /// Milliseconds from an event's creation until now.
+    /// Milliseconds from an event's creation until the line's own time, both by the database's clock.
     case lagMilliseconds = "lag_ms"
     /// Milliseconds that something took.
     case durationMilliseconds = "duration_ms"
@@ -48,10 +50,16 @@ public enum LogKey: String, CaseIterable, Sendable {
     case clockAheadMilliseconds = "clock.ahead_ms"
     /// What went wrong; holds no secret.
     case error
+    /// Where it went wrong, where the error does not say it.
+    case place = "where"
+    /// How to mend it.
+    case hint
     /// PostgreSQL's code of an error.
     case sqlState = "sqlstate"
     /// Name of a foreign NOTIFY channel.
     case channel
+    /// An APNs topic: which app of Apple's a push is for.
+    case topic
     /// Host and port of a peer.
     case endpoint
     /// Id of a daemon in the database.
@@ -70,6 +78,22 @@ public enum LogKey: String, CaseIterable, Sendable {
     case file
     /// Log lines that could not be written before this one.
     case linesDropped = "log.dropped"
+    /// The message of lines that were left out.
+    case messageLeftOut = "log.like"
+}
+
+extension LogKey {
+    /// The keys whose values are numbers, also where a line was made with them as text.
+    static let numbers: Set<String> = Set(allCases.filter(\.isNumber).map(\.rawValue))
+
+    private var isNumber: Bool {
+        switch self {
+        case .eventID, .ruleVersion, .batchID, .deviceID, .attempt, .status, .count, .lagMilliseconds,
+            .durationMilliseconds, .retryMilliseconds, .clockAheadMilliseconds, .instanceID, .linesDropped:
+            true
+        default: false
+        }
+    }
 }
 
 extension Logger.Metadata {

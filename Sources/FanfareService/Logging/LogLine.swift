@@ -8,11 +8,13 @@ internal import Logging
 /// * `msg`: a constant text, the same for every line of its kind,
 /// * `v`: the version of this contract,
 /// and then the metadata, sorted, with dotted keys (``LogKey``) and no nesting but lists. Whole and real numbers and
-/// booleans are JSON numbers and booleans, all else is text. A text longer than ``textLimit`` bytes is cut and ends in
+/// booleans are JSON numbers and booleans, all else is text; the values of ``LogKey/numbers`` are numbers always. A text longer than ``textLimit`` bytes is cut and ends in
 /// `…`. A metadata key that would repeat one of the four is written with `meta.` before it.
 struct LogLine: Sendable {
     /// Grows when a key changes its meaning or goes away; not for additions.
-    static let version = 1
+    ///
+    /// With 2 the numbers of all keys became JSON numbers, and `reason` what the views mean by it.
+    static let version = 2
     /// Longest text in bytes of UTF-8, so that no line can flood a log.
     static let textLimit = 4096
 
@@ -44,7 +46,11 @@ struct LogLine: Sendable {
             line += ","
             Self.append(json: key, to: &line)
             line += ":"
-            Self.append(value, to: &line)
+            if case .string(let text) = value, LogKey.numbers.contains(key), Int64(text) != nil {
+                line += text
+            } else {
+                Self.append(value, to: &line)
+            }
         }
         return line + "}\n"
     }

@@ -17,13 +17,15 @@ public final class LogOutput: Sendable {
     private let settings: Locked<Configuration.Log>
     private let writer: LogWriter
     private let isColoured: Bool
+    private let hasPriorities: Bool
     private let now: @Sendable () -> LogTimestamp
 
     /// Opens an output.
     ///
     /// - Parameters:
     ///   - settings: level and form; ``apply(_:)`` changes them later.
-    ///   - destination: where lines go. The text form is coloured as ``TerminalStyle`` says.
+    ///   - destination: where lines go. The text form is coloured as ``TerminalStyle`` says. Where it is systemd's journal,
+    ///     each line begins with its priority.
     public convenience init(_ settings: Configuration.Log, to destination: Destination = .standardError) {
         let handle = destination == .standardError ? FileHandle.standardError : .standardOutput
         let environment = ProcessInfo.processInfo.environment
@@ -31,6 +33,7 @@ public final class LogOutput: Sendable {
         self.init(
             settings,
             colour: style.isColoured,
+            priorities: JournalStream.isConnected(handle.fileDescriptor, environment: environment),
             now: { LogTimestamp(microsecondsSince1970: Int64((Date().timeIntervalSince1970 * 1e6).rounded())) },
             writer: LogWriter { try handle.write(contentsOf: Data($0)) }
         )
@@ -39,12 +42,14 @@ public final class LogOutput: Sendable {
     init(
         _ settings: Configuration.Log,
         colour: Bool,
+        priorities: Bool = false,
         now: @escaping @Sendable () -> LogTimestamp,
         writer: LogWriter
     ) {
         self.settings = Locked(settings)
         self.writer = writer
         self.isColoured = colour
+        hasPriorities = priorities
         self.now = now
     }
 
@@ -75,6 +80,20 @@ public final class LogOutput: Sendable {
         writer.close(timeout: timeout)
     }
 
+    /// Logs why the process ends, where a program reads the log; a person is better told by more than one line.
+    ///
+    /// - Parameter error: what ended it.
+    /// - Returns: whether it was logged.
+    public func tell(fatal error: any Error) -> Bool {
+        guard hasPriorities || settings.withLock({ $0.format }) == .json else { return false }
+        let failure = ToolError(error)
+        var metadata = Logger.Metadata([.error: "\(failure.reason)"])
+        metadata[.place] = failure.place.map { "\($0)" }
+        if !failure.hint.isEmpty { metadata[.hint] = "\(failure.hint)" }
+        logger().critical("the daemon ends", metadata: metadata)
+        return true
+    }
+
     var level: Logger.Level { settings.withLock { $0.level } }
 
     func write(level: Logger.Level, message: String, metadata: Logger.Metadata) {
@@ -94,9 +113,11 @@ public final class LogOutput: Sendable {
     }
 
     private func render(_ line: LogLine, _ format: Configuration.Log.Format) -> String {
-        switch format {
-        case .json: line.json
-        case .text: line.text(colour: isColoured)
-        }
+        let text =
+            switch format {
+            case .json: line.json
+            case .text: line.text(colour: isColoured)
+            }
+        return hasPriorities ? "<\(line.level.priority)>\(text)" : text
     }
 }

@@ -112,7 +112,7 @@ struct RuleChecker {
             .ruleName: "\(version.name)", .ruleVersion: "\(version.version)", .app: "\(version.app)",
         ])
         if let reason {
-            logger.warning("rule refused", metadata: metadata.merging(.init([.reason: "\(reason)"])) { $1 })
+            logger.warning("rule refused", metadata: metadata.merging(.init([.detail: "\(reason)"])) { $1 })
         } else {
             logger.notice("rule in force", metadata: metadata)
         }

@@ -48,7 +48,7 @@ struct AudiencePlanner {
         _ = try connection.runReturningCount(NotePlanProblem(eventID: match.eventID, problem: problem))
         context.logger.notice(
             "a rule took an event and could not be planned for it",
-            metadata: .init([.eventID: "\(match.eventID)", .reason: "\(problem)"])
+            metadata: .init([.eventID: "\(match.eventID)", .detail: "\(problem)"])
         )
     }
 

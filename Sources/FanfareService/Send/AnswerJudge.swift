@@ -25,23 +25,24 @@ struct AnswerJudge {
     func verdict(_ answer: PushAnswer, pair: PreparedPair, batch: PreparedBatch, generation: Int) -> Verdict {
         let verdict = judge(answer, pair: pair, batch: batch)
         switch verdict.disposition {
-        case .renewCredential: renew(generation, scope: pair.address.scope, after: answer)
+        case .renewCredential: renew(generation, scope: pair.address.scope, after: answer, verdict)
         case .retry(let retry) where retry.scope == .credential && retry.floor > 0:
-            hold(pair.address.scope, for: retry.floor, because: verdict)
+            // A quota that is used up is everybody's: asking on would only use up the next one, and can get a sender blocked.
+            let why = BreakerReason(verdict.outcome, in: words(answer))
+            shared.breakers.hold(pair.address.scope, for: retry.floor, at: Clocks.steady, because: why)
         case .pause(let reach), .holdBack(let reach):
             let topic = reach == .topic ? batch.variants[Int(pair.variant)].push.topic : nil
             // A credential or a topic that is wrong is wrong for the next push too: probes find out when it is mended.
-            shared.breakers.refused(topic.map(BreakerScope.topic) ?? pair.address.scope, at: Clocks.steady)
-            context.logger.error(
-                "the provider refuses this configuration",
-                metadata: metadata(answer, verdict, pair: pair, batch: batch)
+            shared.breakers.refused(
+                topic.map(BreakerScope.topic) ?? pair.address.scope,
+                at: Clocks.steady,
+                because: BreakerReason(verdict.outcome, in: words(answer))
             )
+            tell(.error, "the provider refuses this configuration", answer, verdict, pair: pair, batch: batch)
             return verdict
         case .callOperator:
-            context.logger.error(
-                "the provider refuses this configuration for some devices",
-                metadata: metadata(answer, verdict, pair: pair, batch: batch)
-            )
+            let message: Logger.Message = "the provider refuses this configuration for some devices"
+            tell(.error, message, answer, verdict, pair: pair, batch: batch)
             return verdict
         default: break
         }
@@ -117,30 +118,18 @@ struct AnswerJudge {
         )
     }
 
-    /// A quota that is used up is everybody's: asking on would only use up the next one, and can get a sender blocked.
-    private func hold(_ scope: BreakerScope, for wait: Microseconds, because verdict: Verdict) {
-        guard shared.breakers.hold(scope, for: wait, at: Clocks.steady) else { return }
-        context.logger.warning(
-            "the provider asks this sender to wait",
-            metadata: target.metadata([
-                .reason: "\(verdict.outcome.reason)", .durationMilliseconds: "\(wait / Micros.millisecond)",
-            ])
-        )
-    }
-
-    private func renew(_ generation: Int, scope: BreakerScope, after answer: PushAnswer) {
+    private func renew(_ generation: Int, scope: BreakerScope, after answer: PushAnswer, _ verdict: Verdict) {
         do throws(CryptoError) {
             let isRenewed = try shared.settings.access.renew(
                 after: generation,
                 at: Clocks.steady,
                 wall: Clocks.wall
             )
-            // Once, not for each push that was under way.
-            guard !isRenewed, shared.breakers.refused(scope, at: Clocks.steady) else { return }
-            context.logger.error(
-                "the provider does not take a fresh credential: look at the key, its ids and this machine's clock",
-                metadata: target.metadata([.error: "\(shared.settings.access.reason(answer) ?? "\(answer.status)")"])
-            )
+            guard !isRenewed else { return }
+            let said = words(answer) ?? "status \(answer.status)"
+            let advice = "not even a fresh credential is taken: look at the key, its ids and this machine's clock"
+            let why = BreakerReason(verdict.outcome, in: "\(said); \(advice)")
+            shared.breakers.refused(scope, at: Clocks.steady, because: why)
         } catch {
             let metadata = target.metadata([.error: "\(error)"])
             context.logger.error("a provider token could not be signed", metadata: metadata)
@@ -149,20 +138,33 @@ struct AnswerJudge {
 
     private func log(_ answer: PushAnswer, _ verdict: Verdict, pair: PreparedPair, batch: PreparedBatch) {
         if verdict.isUnrecognized {
-            context.logger.warning(
-                "an answer is in no table; it was judged by its status",
-                metadata: metadata(answer, verdict, pair: pair, batch: batch)
-            )
+            let message: Logger.Message = "an answer is in no table; it was judged by its status"
+            tell(.warning, message, answer, verdict, pair: pair, batch: batch)
         }
-        switch deliveryLogging {
-        case .none: return
-        case .failures where verdict.outcome == .accepted: return
-        case .failures, .all:
-            context.logger.info(
-                verdict.outcome == .accepted ? "push accepted" : "push not accepted",
-                metadata: metadata(answer, verdict, pair: pair, batch: batch)
-            )
+        guard deliveryLogging == .all || deliveryLogging == .failures && verdict.outcome != .accepted else { return }
+        let message: Logger.Message = verdict.outcome == .accepted ? "push accepted" : "push not accepted"
+        tell(.info, message, answer, verdict, pair: pair, batch: batch)
+    }
+
+    /// Writes a line about one push; unless every push is to have one, only so many of a kind.
+    private func tell(
+        _ level: Logger.Level,
+        _ message: Logger.Message,
+        _ answer: PushAnswer,
+        _ verdict: Verdict,
+        pair: PreparedPair,
+        batch: PreparedBatch
+    ) {
+        guard context.logger.logLevel <= level else { return }
+        if deliveryLogging != .all {
+            guard context.frequentLines.admit(batch.kind(level, message, verdict.outcome)) else { return }
         }
+        context.logger.log(level: level, message, metadata: metadata(answer, verdict, pair: pair, batch: batch))
+    }
+
+    /// The provider's own reason, if it gave one.
+    private func words(_ answer: PushAnswer) -> String? {
+        answer.fate == .answered ? shared.settings.access.reason(answer) : nil
     }
 
     private func metadata(
@@ -175,9 +177,7 @@ struct AnswerJudge {
         if answer.status != 0 { metadata[.status] = "\(answer.status)" }
         if !answer.detail.isEmpty { metadata[.error] = "\(answer.detail)" }
         // Without an answer the detail says more, and the reason with it.
-        if answer.fate == .answered, let reason = shared.settings.access.reason(answer) {
-            metadata[.error] = "\(reason)"
-        }
+        if let reason = words(answer) { metadata[.error] = "\(reason)" }
         return metadata
     }
 }

@@ -18,7 +18,13 @@ final class Breakers: Sendable {
     /// Origins come from strangers: of so many breakers those that are closed are forgotten.
     private static let limit = 1000
 
-    private let all = Locked<[BreakerScope: Breaker]>([:])
+    private struct State {
+        var all: [BreakerScope: Breaker] = [:]
+        /// That nobody has told yet.
+        var changes: [BreakerChange] = []
+    }
+
+    private let state = Locked(State())
 
     /// Whether requests may be sent now.
     ///
@@ -27,18 +33,36 @@ final class Breakers: Sendable {
     ///   - now: steady time.
     /// - Returns: all, a single probe, or nothing.
     func admit(_ scope: BreakerScope, at now: Microseconds) -> Breaker.Admission {
-        all.withLock { all in
-            guard all[scope] != nil else { return .all }
-            return all[scope, default: Breaker()].admit(at: now)
+        state.withLock { state in
+            guard state.all[scope] != nil else { return .all }
+            return state.all[scope, default: Breaker()].admit(at: now)
         }
     }
 
     /// Tells a breaker something.
-    func update(_ scope: BreakerScope, _ body: (inout Breaker) -> Void) {
-        all.withLock { all in
-            if all.count >= Self.limit { all = all.filter { !$0.value.isClosed } }
-            body(&all[scope, default: Breaker()])
-            if case .topic = scope, all[scope]?.isClosed == true { all[scope] = nil }
+    ///
+    /// - Parameters:
+    ///   - scope: which.
+    ///   - why: what is behind it, for whoever tells that the breaker opened.
+    ///   - body: tells it.
+    func update(_ scope: BreakerScope, because why: BreakerReason? = nil, _ body: (inout Breaker) -> Void) {
+        state.withLock { state in
+            if state.all.count >= Self.limit { state.all = state.all.filter { !$0.value.isClosed } }
+            var breaker = state.all[scope] ?? Breaker()
+            let wasClosed = breaker.isClosed
+            body(&breaker)
+            if breaker.isClosed != wasClosed {
+                state.changes.append(BreakerChange(scope: scope, cause: breaker.cause, why: why))
+            }
+            state.all[scope] = scope.isTopic && breaker.isClosed ? nil : breaker
+        }
+    }
+
+    /// The breakers that opened or closed since this was last asked: each change is told by one thread.
+    func takeChanges() -> [BreakerChange] {
+        state.withLock { state in
+            defer { state.changes = [] }
+            return state.changes
         }
     }
 
@@ -47,10 +71,9 @@ final class Breakers: Sendable {
     /// - Parameters:
     ///   - scope: which.
     ///   - now: steady time.
-    /// - Returns: whether requests were let through until now.
-    @discardableResult
-    func refused(_ scope: BreakerScope, at now: Microseconds) -> Bool {
-        shut(scope) { $0.refused(at: now) }
+    ///   - why: what the provider said.
+    func refused(_ scope: BreakerScope, at now: Microseconds, because why: BreakerReason) {
+        update(scope, because: why) { $0.refused(at: now) }
     }
 
     /// Keeps everything back that goes there, since the provider asked for it.
@@ -59,40 +82,16 @@ final class Breakers: Sendable {
     ///   - scope: which.
     ///   - wait: how long.
     ///   - now: steady time.
-    /// - Returns: whether requests were let through until now.
-    func hold(_ scope: BreakerScope, for wait: Microseconds, at now: Microseconds) -> Bool {
-        shut(scope) { $0.hold(for: wait, at: now) }
-    }
-
-    /// A connection could not be opened.
-    ///
-    /// - Parameter scope: where to.
-    /// - Returns: whether requests were let through until now, and only one at a time are from now on.
-    func connectFailed(_ scope: BreakerScope) -> Bool {
-        var isNew = false
-        update(scope) { breaker in
-            let wasClosed = breaker.isClosed
-            breaker.connectFailed()
-            isNew = wasClosed && !breaker.isClosed
-        }
-        return isNew
-    }
-
-    /// - Returns: whether requests were let through until now.
-    private func shut(_ scope: BreakerScope, _ body: (inout Breaker) -> Void) -> Bool {
-        var isNew = false
-        update(scope) { breaker in
-            isNew = breaker.isClosed
-            body(&breaker)
-        }
-        return isNew
+    ///   - why: what the provider said.
+    func hold(_ scope: BreakerScope, for wait: Microseconds, at now: Microseconds, because why: BreakerReason) {
+        update(scope, because: why) { $0.hold(for: wait, at: now) }
     }
 
     /// Whether a provider or a service keeps requests back.
-    var isAnyOpen: Bool { all.withLock { all in all.contains { !$0.key.isTopic && !$0.value.isClosed } } }
+    var isAnyOpen: Bool { state.withLock { $0.all.contains { !$0.key.isTopic && !$0.value.isClosed } } }
 
     /// Whether any topic was refused, and its pushes are held back.
-    var isAnyTopicRefused: Bool { all.withLock { all in all.keys.contains(where: \.isTopic) } }
+    var isAnyTopicRefused: Bool { state.withLock { $0.all.keys.contains(where: \.isTopic) } }
 }
 
 extension BreakerScope {

@@ -20,7 +20,8 @@ extension SenderDesk {
         }
         // While another connection works, everything goes there.
         if state.failedConnectsInARow > failedConnects && state.open == 0 {
-            shared.breakers.update(.provider) { $0.connectFailed() }
+            let why = BreakerReason(.retryingNotSent, in: "\(state.lastConnectFailure)")
+            shared.breakers.update(.provider, because: why) { $0.connectFailed() }
             tell(state.lastConnectFailure)
         }
         failedConnects = state.failedConnectsInARow
@@ -70,7 +71,7 @@ extension SenderDesk {
             let verdict = judge.verdict(answer, pair: pair, batch: slot.active.batch, generation: slot.generation)
             if verdict.replacesConnection { transport.retire(answer.connection) }
             if slot.probed.isEmpty && origin == nil {
-                health.count(verdict.health)
+                health.count(verdict)
             } else {
                 tell(slot, verdict, &originHealth)
             }
@@ -95,18 +96,22 @@ extension SenderDesk {
         guard slot.probed.isEmpty, let origin = pair.address.origin else { return }
         if verdict.health == .throttled {
             let device = slot.active.batch.claimed.deviceIDs[Int(pair.position)]
-            shared.breakers.update(.origin(origin)) { $0.throttled(device: device, at: Clocks.steady) }
+            shared.breakers.update(.origin(origin), because: BreakerReason(verdict.outcome)) {
+                $0.throttled(device: device, at: Clocks.steady)
+            }
         } else {
-            originHealth[origin, default: ProviderTally()].count(verdict.health)
+            originHealth[origin, default: ProviderTally()].count(verdict)
         }
     }
 
     /// Tells the breakers how the provider, or each of its services, does.
     private func report(_ health: ProviderTally, _ originHealth: [Endpoint: ProviderTally]) {
         let now = Clocks.steady
-        if !health.isEmpty { shared.breakers.update(.provider) { health.report(to: &$0, at: now) } }
+        if !health.isEmpty {
+            shared.breakers.update(.provider, because: health.why) { health.report(to: &$0, at: now) }
+        }
         for (origin, tally) in originHealth where !tally.isEmpty {
-            shared.breakers.update(.origin(origin)) { tally.report(to: &$0, at: now) }
+            shared.breakers.update(.origin(origin), because: tally.why) { tally.report(to: &$0, at: now) }
         }
     }
 
@@ -122,11 +127,8 @@ extension SenderDesk {
     private mutating func watchOrigin(_ origin: Endpoint, _ answer: PushAnswer) {
         switch answer.cause {
         case .connect, .tls:
-            guard shared.breakers.connectFailed(.origin(origin)) else { return }
-            context.logger.warning(
-                "a push service could not be reached",
-                metadata: target.metadata([.endpoint: "\(origin.authority)", .error: "\(answer.detail)"])
-            )
+            let why = BreakerReason(.retryingNotSent, in: "\(answer.detail)")
+            shared.breakers.update(.origin(origin), because: why) { $0.connectFailed() }
         case .none:
             quietSince[origin] = nil
             shared.breakers.update(.origin(origin)) { $0.connected() }
@@ -164,13 +166,19 @@ extension Verdict {
 private struct ProviderTally {
     private var accepted = 0
     private var failed = 0
+    private var lastFailure: Outcome?
 
     var isEmpty: Bool { accepted + failed == 0 }
 
-    mutating func count(_ health: ProviderHealth) {
-        switch health {
+    /// What the last failure was.
+    var why: BreakerReason? { lastFailure.map { BreakerReason($0) } }
+
+    mutating func count(_ verdict: Verdict) {
+        switch verdict.health {
         case .accepted: accepted += 1
-        case .failed: failed += 1
+        case .failed:
+            failed += 1
+            lastFailure = verdict.outcome
         case .neutral, .throttled: break
         }
     }

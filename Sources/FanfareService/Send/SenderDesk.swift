@@ -97,6 +97,7 @@ struct SenderDesk {
         poll(wait)
         report()
         watchBreaker()
+        context.frequentLines.tellLeftOut(to: context.logger)
     }
 
     /// Submits nothing more, waits for what is in flight, and gives back the rest.
@@ -116,18 +117,15 @@ struct SenderDesk {
         transport.close(into: &answers)
         takeAnswers()
         report()
+        context.frequentLines.tellLeftOut(to: context.logger, at: .max)
     }
 
-    /// Logs when the breaker opens or closes, and tells `fanfare status`.
+    /// Logs what opened or closed, whichever thread saw it, and tells `fanfare status`.
     private mutating func watchBreaker() {
+        for change in shared.breakers.takeChanges() { change.tell(to: context.logger, about: target) }
         let word = shared.breakers.isAnyOpen ? "open" : "closed"
         guard word != breakerWord else { return }
         breakerWord = word
         context.status.breaker("\(target.app)/\(target.platform)/\(target.environment)", word)
-        if word == "open" {
-            context.logger.warning("a provider fails; only probes are sent", metadata: target.metadata())
-        } else {
-            context.logger.notice("a provider works again", metadata: target.metadata())
-        }
     }
 }

@@ -37,6 +37,18 @@ struct DeliveryLine {
 }
 
 extension PreparedBatch {
+    /// What a line about one of its pushes has in common with others.
+    func kind(_ level: Logger.Level, _ message: Logger.Message, _ outcome: Outcome) -> LineKind {
+        LineKind(
+            level: level,
+            message: message.description,
+            app: target.app,
+            provider: target.platform,
+            rule: rule.compiled.definition.name,
+            reason: outcome.reason
+        )
+    }
+
     /// What the log says of a pair that was to be sent.
     func line(about pair: PreparedPair, _ outcome: Outcome) -> DeliveryLine {
         DeliveryLine(

@@ -1,4 +1,5 @@
 internal import FanfareCore
+internal import Logging
 internal import PostgresClient
 internal import Threading
 
@@ -15,6 +16,28 @@ struct LoadedRule: Sendable {
     /// - Returns: which rule it is, and the problem.
     func refusal(because problem: String) -> String {
         "rule \(compiled.definition.name), version \(version): \(problem)"
+    }
+
+    /// Logs that an event's message could not be made; of many such events a few.
+    func tellRefusal(of eventID: Int64, to target: Target, because problem: RenderProblem, in context: StageContext) {
+        let message: Logger.Message = "a message could not be rendered"
+        let name = compiled.definition.name
+        let kind = LineKind(
+            level: .notice,
+            message: message.description,
+            app: target.app,
+            provider: target.platform,
+            rule: name,
+            reason: Outcome.refused.reason
+        )
+        guard context.frequentLines.admit(kind) else { return }
+        context.logger.notice(
+            message,
+            metadata: target.metadata([
+                .eventID: "\(eventID)", .ruleName: "\(name)", .ruleVersion: "\(version)",
+                .reason: "\(kind.reason)", .detail: "\(problem)",
+            ])
+        )
     }
 }
 

@@ -19,6 +19,7 @@ struct StageContext: Sendable {
     let directory = TargetDirectory()
     let status = StatusBoard()
     let pulses = Pulses()
+    let frequentLines = FrequentLines()
     /// W, shared by all senders.
     let budget: BudgetKeeper
     /// As much again for what is marked as attempted before it is sent.

@@ -40,7 +40,7 @@ final class ConfigurationReloader: Sendable {
         }
         output.apply(fresh.log)
         for warning in fresh.warnings {
-            logger.warning("configuration warning", metadata: .init([.reason: "\(warning)"]))
+            logger.warning("configuration warning", metadata: .init([.detail: "\(warning)"]))
         }
         let changes = inForce.withLock { [fresh] inForce in
             let changes = fresh.changes(from: inForce)
@@ -66,7 +66,7 @@ final class ConfigurationReloader: Sendable {
         let values = changes.map { "\($0.from ?? "none") → \($0.to ?? "none")" }
         return .init([
             .configKey: "\(changes.map(\.key).joined(separator: ", "))",
-            .reason: "\(values.joined(separator: ", "))",
+            .detail: "\(values.joined(separator: ", "))",
         ])
     }
 }

@@ -56,7 +56,7 @@ public struct DaemonRun: Sendable {
             load: load
         )
         for warning in configuration.warnings {
-            logger.warning("configuration warning", metadata: .init([.reason: "\(warning)"]))
+            logger.warning("configuration warning", metadata: .init([.detail: "\(warning)"]))
         }
     }
 

@@ -18,6 +18,33 @@ struct DeliveryLogTests {
         configuration.send.streams = 10
     }
 
+    /// By default: of failures that are like each other a few, and how many there were.
+    @Test func manyLikeFailuresAreAFewLinesAndTheirNumber() async throws {
+        let count = 400
+        let lines = try await Flow.run { flow in
+            try await flow.sql { world in
+                try world.connection.execute(
+                    """
+                    SELECT fanfare.register_device('shop', 'apns', 'e411' || lpad(to_hex(g), 60, '0'), 'many')
+                    FROM generate_series(1, \(count)) AS g;
+                    UPDATE fanfare.devices SET registered_at = now() - interval '1 day';
+                    """
+                )
+                try world.rule("many", event: "many", to: #"{"users": "$.u"}"#)
+                try world.emit("many", #"{"u": "many"}"#)
+            }
+            let gone = "SELECT count(*) = \(count) FROM fanfare.deliveries WHERE outcome = 'gone'"
+            try await flow.until(gone, seconds: 60)
+        }
+        let told = try lines.map { try JSONValue(parsing: $0) }
+        let written = told.count { $0["msg"] == "push not accepted" && $0["reason"] == "Unregistered" }
+        let left = told.filter { $0["msg"] == "more of these lines were left out" && $0["reason"] == "Unregistered" }
+        #expect(left.allSatisfy { $0["log.like"] == "push not accepted" && $0["rule.name"] == "many" })
+        let counts = left.compactMap { $0["count"]?.numberValue?.integer }
+        #expect(written > 0 && !counts.isEmpty)
+        #expect(Int64(written) + counts.reduce(0, +) == Int64(count))
+    }
+
     @Test func everyRecordedOutcomeHasALine() async throws {
         let recorded = Locked<Set<String>>([])
         let lines = try await Flow.run(Self.change) { flow in
@@ -54,7 +81,7 @@ struct DeliveryLogTests {
         for line in lines {
             let json = try JSONValue(parsing: line)
             guard let outcome = json["outcome"]?.stringValue, let reason = json["reason"]?.stringValue else { continue }
-            let attempt = ["event.id", "device.id", "attempt"].map { json[$0]?.stringValue ?? "none" }
+            let attempt = ["event.id", "device.id", "attempt"].map { json[$0]?.text ?? "none" }
             // A later line of the same attempt says what became of it after its answer.
             logged[attempt.joined(separator: " ")] = ("\(outcome) \(reason)", json["msg"]?.stringValue ?? "none")
         }

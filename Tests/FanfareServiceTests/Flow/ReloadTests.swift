@@ -209,7 +209,7 @@ struct HangUpTests {
         let waiting = reload.filter { $0.contains("configuration changes wait for a restart") }
         #expect(waiting.count == 1)
         #expect(waiting.first?.contains(#""config.key":"send.threads, send.batch""#) == true)
-        #expect(reload.contains { $0.contains(#""config.key":"retry.attempts","reason":"10 → 2""#) })
+        #expect(reload.contains { $0.contains(#""config.key":"retry.attempts","detail":"10 → 2""#) })
         _ = try await flow.pushes(1, to: "aa7200")
         #expect(await daemon.stop() == 0)
     }

@@ -21,8 +21,19 @@ import Testing
         ])
         #expect(
             line(metadata).json
-                == #"{"ts":"2026-11-21T13:14:50.123456Z","level":"info","msg":"batch recorded","v":1,"#
+                == #"{"ts":"2026-11-21T13:14:50.123456Z","level":"info","msg":"batch recorded","v":2,"#
                 + #""event.id":12,"lag_ms":2.5,"outcome":["accepted",true],"rule.name":"order-shipped"}"# + "\n"
+        )
+    }
+
+    @Test func numbersOfOurOwnKeysAreNumbers() {
+        let metadata = Logger.Metadata([
+            .eventID: "10862", .attempt: "2", .lagMilliseconds: "-3", .count: "many", .reason: "410", .version: "2",
+        ])
+        #expect(
+            line(metadata).json.hasSuffix(
+                #""attempt":2,"count":"many","event.id":10862,"lag_ms":-3,"reason":"410","version":"2"}"# + "\n"
+            )
         )
     }
 
@@ -30,7 +41,7 @@ import Testing
         let metadata: Logger.Metadata = ["device": ["id": .stringConvertible(7), "os": ["name": "x"]], "msg": "own"]
         #expect(
             line(metadata, message: "m").json.hasSuffix(
-                #""msg":"m","v":1,"device.id":7,"device.os.name":"x","meta.msg":"own"}"# + "\n"
+                #""msg":"m","v":2,"device.id":7,"device.os.name":"x","meta.msg":"own"}"# + "\n"
             )
         )
     }

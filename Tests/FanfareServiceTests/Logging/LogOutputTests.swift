@@ -60,10 +60,50 @@ private struct Refused: Error {}
         #expect(output.close())
         #expect(
             sink.lines == [
-                #"{"ts":"1970-01-01T00:00:00.000000Z","level":"info","msg":"first","v":1,"app":"shop","attempt":1}"#,
+                #"{"ts":"1970-01-01T00:00:00.000000Z","level":"info","msg":"first","v":2,"app":"shop","attempt":1}"#,
                 "1970-01-01T00:00:00.000000Z DEBUG    second app=other",
             ]
         )
+    }
+
+    @Test func theJournalGetsThePriorityOfEachLine() {
+        let sink = Sink()
+        let output = LogOutput(
+            Configuration.Log(),
+            colour: false,
+            priorities: true,
+            now: { LogTimestamp(microsecondsSince1970: 0) },
+            writer: LogWriter { sink.take($0) }
+        )
+        let logger = output.logger()
+        for level in [Logger.Level.info, .notice, .warning, .error, .critical] { logger.log(level: level, "said") }
+        #expect(output.close())
+        #expect(sink.lines.map { $0.prefix(4) } == ["<6>{", "<5>{", "<4>{", "<3>{", "<2>{"])
+    }
+
+    @Test func theJournalIsKnownByItsSocket() {
+        #expect(JournalStream.isConnected(file: "socket:[4711]", variable: "8:4711"))
+        let others: [(String?, String?)] = [
+            ("socket:[4711]", "8:471"), ("pipe:[4711]", "8:4711"), ("socket:[4711]", nil), (nil, "8:4711"),
+            ("socket:[]", "8:"), ("/dev/pts/0", ""),
+        ]
+        for (file, variable) in others { #expect(!JournalStream.isConnected(file: file, variable: variable)) }
+    }
+
+    @Test func aFatalErrorIsALineWhereAProgramReads() throws {
+        for format in [Configuration.Log.Format.json, .text] {
+            let sink = Sink()
+            var settings = Configuration.Log()
+            settings.format = format
+            let output = output(settings, sink)
+            let error = ToolError(.configuration, "this is a copy", at: "postgres:///app", hint: "Run `fanfare adopt`.")
+            #expect(output.tell(fatal: error) == (format == .json))
+            #expect(output.close())
+            guard format == .json else { continue }
+            let line = try #require(sink.lines.first)
+            #expect(line.contains(#""level":"critical","msg":"the daemon ends""#))
+            #expect(line.contains(#""error":"this is a copy","hint":"Run `fanfare adopt`.","where":"postgres:///app""#))
+        }
     }
 
     @Test func linesOfManyThreadsStayWholeAndWritesStaySmall() {

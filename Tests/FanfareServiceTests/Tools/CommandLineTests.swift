@@ -8,6 +8,14 @@ func line(with word: String, in lines: AsyncStream<String>) async -> String? {
     return nil
 }
 
+/// How a daemon whose log is JSON says why it ends.
+private struct FatalLine: Decodable {
+    let level: String
+    let msg: String
+    var error: String = ""
+    var hint: String?
+}
+
 @Suite struct CommandLineTests {
     @Test(arguments: [
         ["--bogus"], ["emit"], ["emit", "t", "[1]"], ["emit", "t", "{}", "--ttl", "soon"], ["nonsense"],
@@ -44,6 +52,17 @@ func line(with word: String, in lines: AsyncStream<String>) async -> String? {
         let result = try await fanfare("serve", "--wait-for-database", "2s", "--json")
         #expect(result.status == 69)
         #expect(result.errors.contains { $0.contains(#""msg":"database not reachable yet""#) })
+        let lines = try result.errors.map { try JSONDecoder().decode(FatalLine.self, from: Data($0.utf8)) }
+        let last = try #require(lines.last)
+        #expect(last.level == "critical" && last.msg == "the daemon ends")
+        #expect(last.hint == "Is PostgreSQL running, and database.url right?")
+    }
+
+    @Test func inTextAFatalErrorHasLinesForPeople() async throws {
+        let file = NSTemporaryDirectory() + "fanfare-cli-\(UUID().uuidString).yaml"
+        let result = try await fanfare("serve", "--config", file, "--log-format", "text")
+        #expect(result.status == 78)
+        #expect(result.errors == ["fanfare: \(file): there is no such file"])
     }
 
     @Test func aWrongConfigurationEndsWith78() async throws {
@@ -52,7 +71,9 @@ func line(with word: String, in lines: AsyncStream<String>) async -> String? {
         defer { try? FileManager.default.removeItem(atPath: file) }
         let result = try await fanfare("serve", "--config", file)
         #expect(result.status == 78)
-        #expect(result.errors.first?.contains("\(file):1:8: log.levl: unknown key; did you mean `level`?") == true)
+        #expect(result.errors.count == 1)
+        let line = try JSONDecoder().decode(FatalLine.self, from: Data(result.errors.joined().utf8))
+        #expect(line.error.contains("\(file):1:8: log.levl: unknown key; did you mean `level`?"))
         let missing = try await fanfare("rules", "list", "--config", "/nowhere/fanfare.yaml")
         #expect(missing.status == 78)
         #expect(missing.errors.first == "fanfare: /nowhere/fanfare.yaml: there is no such file")
@@ -99,7 +120,7 @@ func line(with word: String, in lines: AsyncStream<String>) async -> String? {
     @Test func aDatabaseThatIsNotOursEndsWith78() async throws {
         let nobody = try await fanfare("serve", environment: environment)
         #expect(nobody.status == 78)
-        #expect(nobody.errors.suffix(3).first?.contains("nobody has adopted this database") == true)
+        #expect(nobody.errors.last?.contains("nobody has adopted this database") == true)
         try sql("SELECT fanfare.adopt()")
         try sql("UPDATE fanfare.installation SET database_oid = 1")
         let copy = try await fanfare("serve", environment: environment)

@@ -1,0 +1,29 @@
+/// Which targets nobody here has credentials for: told once of each app and provider, and again if it comes back to that.
+struct UnservedTargets {
+    private struct Sender: Hashable, Comparable {
+        let app: String
+        let platform: String
+
+        static func < (left: Sender, right: Sender) -> Bool {
+            (left.app, left.platform) < (right.app, right.platform)
+        }
+    }
+
+    private var told: Set<Sender> = []
+
+    /// Compares the targets there are with what this daemon serves.
+    ///
+    /// - Parameters:
+    ///   - targets: all there are.
+    ///   - serves: whether there are credentials for one.
+    /// - Returns: one target of each app and provider that is to be told of now, by name.
+    mutating func look(_ targets: some Sequence<Target>, served serves: (Target) -> Bool) -> [Target] {
+        var found: [Sender: Target] = [:]
+        for target in targets where !serves(target) {
+            found[Sender(app: target.app, platform: target.platform)] = target
+        }
+        let new = found.filter { !told.contains($0.key) }
+        told = Set(found.keys)
+        return new.sorted { $0.key < $1.key }.map(\.value)
+    }
+}

@@ -1,0 +1,56 @@
+internal import FanfareCore
+internal import Logging
+
+/// What is behind a breaker's change.
+struct BreakerReason: Sendable {
+    /// Of table `outcome_codes`.
+    let reason: String
+    /// The provider's or the system's own words; nil if there are none.
+    let words: String?
+
+    /// Takes over what became of a push.
+    init(_ outcome: Outcome, in words: String? = nil) {
+        reason = outcome.reason
+        self.words = words
+    }
+}
+
+/// A breaker that opened or closed.
+struct BreakerChange: Sendable {
+    let scope: BreakerScope
+    /// Why it opened; nil if it closed.
+    let cause: Breaker.Cause?
+    let why: BreakerReason?
+
+    /// Writes the one line that tells of it.
+    ///
+    /// - Parameters:
+    ///   - logger: where to.
+    ///   - target: whose senders it holds back.
+    func tell(to logger: Logger, about target: Target) {
+        var metadata = target.metadata()
+        switch scope {
+        case .provider: break
+        case .origin(let endpoint): metadata[.endpoint] = "\(endpoint)"
+        case .topic(let topic): metadata[.topic] = "\(topic)"
+        }
+        guard let cause else {
+            return logger.notice("a provider works again", metadata: metadata)
+        }
+        metadata[.reason] = why.map { "\($0.reason)" }
+        metadata[.error] = why?.words.map { "\($0)" }
+        switch cause {
+        case .failures(let failures, let answers):
+            metadata[.detail] = "\(failures) of \(answers) answers in 10 s were failures"
+            logger.warning("a provider fails; only probes are sent", metadata: metadata)
+        case .unreachable(let connects):
+            metadata[.detail] = "\(connects) connects in a row failed"
+            logger.warning("a provider fails; only probes are sent", metadata: metadata)
+        case .refused:
+            logger.error("a provider refuses this sender; only probes are sent", metadata: metadata)
+        case .asked(let wait):
+            metadata[.durationMilliseconds] = "\(wait / Micros.millisecond)"
+            logger.warning("the provider asks this sender to wait", metadata: metadata)
+        }
+    }
+}

@@ -1,0 +1,44 @@
+internal import FanfareCore
+internal import Logging
+internal import Threading
+
+/// What lines about single pushes have in common: for each message, rule and reason a bounded number is written.
+struct LineKind: Hashable, Sendable {
+    let level: Logger.Level
+    let message: String
+    let app: String
+    let provider: String
+    let rule: String
+    let reason: String
+}
+
+/// Holds lines about single pushes to so many a second, for all threads of a daemon.
+final class FrequentLines: Sendable {
+    private static let perSecond = 10
+
+    private let limiter = Locked(LineLimiter<LineKind>(limit: perSecond))
+
+    /// Whether a line of this kind may be written now; else it is counted.
+    func admit(_ kind: LineKind) -> Bool {
+        limiter.withLock { $0.admits(kind, at: Clocks.steady) }
+    }
+
+    /// Writes how many lines were left out in seconds that are over.
+    ///
+    /// - Parameters:
+    ///   - logger: where to.
+    ///   - now: steady time; `.max` where no more lines come.
+    func tellLeftOut(to logger: Logger, at now: Microseconds = Clocks.steady) {
+        for left in limiter.withLock({ $0.takeLeftOut(at: now) }) {
+            let kind = left.kind
+            logger.log(
+                level: kind.level,
+                "more of these lines were left out",
+                metadata: .init([
+                    .messageLeftOut: "\(kind.message)", .app: "\(kind.app)", .provider: "\(kind.provider)",
+                    .ruleName: "\(kind.rule)", .reason: "\(kind.reason)", .count: "\(left.count)",
+                ])
+            )
+        }
+    }
+}

@@ -1,0 +1,27 @@
+import Testing
+
+@testable import FanfareService
+
+@Suite struct UnservedTargetsTests {
+    private let targets = [
+        Target(id: 1, app: "shop", platform: "apns", environment: "production"),
+        Target(id: 2, app: "shop", platform: "apns", environment: "sandbox"),
+        Target(id: 3, app: "shop", platform: "fcm", environment: "production"),
+        Target(id: 4, app: "news", platform: "fcm", environment: "production"),
+        Target(id: 5, app: "news", platform: "fcm", environment: "production", nativeKey: "fcm_topic"),
+    ]
+
+    /// What is told of, where a daemon serves the given targets.
+    private func told(_ unserved: inout UnservedTargets, serving ids: Set<Int16>) -> [String] {
+        unserved.look(targets) { ids.contains($0.id) }.map { "\($0.app)/\($0.platform)" }
+    }
+
+    @Test func eachAppAndProviderIsToldOnceUntilItIsServed() {
+        var unserved = UnservedTargets()
+        #expect(told(&unserved, serving: [3]) == ["news/fcm", "shop/apns"])
+        #expect(told(&unserved, serving: [3]).isEmpty)
+        #expect(told(&unserved, serving: [4, 5]) == ["shop/fcm"])
+        #expect(told(&unserved, serving: [3]) == ["news/fcm"], "its credentials went")
+        #expect(told(&unserved, serving: [1, 2, 3, 4, 5]).isEmpty)
+    }
+}
