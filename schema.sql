@@ -778,6 +778,19 @@ CREATE TABLE IF NOT EXISTS fanfare.alarms (
     since timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 
+-- When somebody last led a task that only one daemon does.
+CREATE TABLE IF NOT EXISTS fanfare.leaders (
+    role text PRIMARY KEY,
+    led_at timestamptz NOT NULL DEFAULT clock_timestamp()
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
+
+-- Rule versions whose badge_sql failed when it was last run; the row goes when it works again.
+CREATE TABLE IF NOT EXISTS fanfare.badge_failures (
+    rule_version int PRIMARY KEY,
+    error text NOT NULL,
+    since timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+
 -- What the leading daemon's audit found, by check: how many of what should not be, 0 where all is well.
 CREATE TABLE IF NOT EXISTS fanfare.audits (
     name text PRIMARY KEY,
@@ -2033,6 +2046,33 @@ UNION ALL
 SELECT 'alarm: ' || name, false, detail, since FROM fanfare.alarms
 UNION ALL
 SELECT 'audit: ' || name, found = 0, detail, since FROM fanfare.audits
+UNION ALL
+-- While nobody lives, nobody leads: that is one row, not three.
+SELECT 'role: ' || w.role, t.at > now() - interval '30 seconds',
+    CASE WHEN w.is_led THEN 'is led' WHEN t.at > now() - interval '30 seconds' THEN 'is about to be led'
+        ELSE 'no daemon leads it; a lock is held by another session, or each that tries fails' END,
+    t.at
+FROM (
+    SELECT r.role, min(i.started_at) AS started_at, bool_or(r.role = ANY (i.leads)) AS is_led
+    FROM fanfare.instances AS i CROSS JOIN LATERAL jsonb_array_elements_text(i.report -> 'roles') AS r (role)
+    WHERE i.lease_until > now()
+    GROUP BY r.role
+) AS w
+LEFT JOIN fanfare.leaders AS l ON l.role = w.role
+CROSS JOIN LATERAL (SELECT CASE WHEN w.is_led THEN now() ELSE greatest(w.started_at, l.led_at) END AS at) AS t
+UNION ALL
+SELECT 'audit', t.at > now() - interval '2 minutes', 'last looked ' || date_trunc('second', now() - t.at) || ' ago', t.at
+FROM (
+    SELECT greatest(min(i.started_at), (SELECT max(looked_at) FROM fanfare.audits)) AS at
+    FROM fanfare.instances AS i WHERE i.lease_until > now()
+) AS t
+WHERE t.at IS NOT NULL
+UNION ALL
+SELECT 'badge_sql: ' || a.name || '/' || r.name, false, b.error, b.since
+FROM fanfare.badge_failures AS b
+JOIN fanfare.rule_versions AS v ON v.id = b.rule_version AND v.state = 'active' AND v.retired_at IS NULL
+JOIN fanfare.rules AS r ON r.id = v.rule_id AND r.dropped_at IS NULL
+JOIN fanfare.apps AS a ON a.id = r.app_id
 $view$);
 
 -- ---------------------------------------------------------------------------------------------------------------

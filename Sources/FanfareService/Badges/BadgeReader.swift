@@ -9,7 +9,9 @@ internal import PostgresClient
 final class BadgeReader {
     /// What one query for one batch may take, in milliseconds.
     static let patience = 2_000
-    /// How long a rule whose query failed is left alone, so that it holds up nobody else's pushes.
+    /// How long a rule whose query took all of that is left alone, so that it holds up nobody else's pushes.
+    ///
+    /// What fails at once is run again for the next batch: it may have been mended.
     static let pause = 30 * Micros.second
 
     private let options: PostgresOptions
@@ -17,6 +19,10 @@ final class BadgeReader {
     private var connection: PostgresConnection?
     /// Until when a rule version's query is not run again (steady time).
     private var pausedUntil: [Int32: Microseconds] = [:]
+    /// By rule version what its query last failed with, nil where it works; others were not run yet.
+    private var failures: [Int32: String?] = [:]
+    /// What the database does not know yet: see ``takeNews()``.
+    private var news: [StoreBadgeFailure] = []
 
     /// - Parameters:
     ///   - options: how to connect; opened when a rule first needs it.
@@ -38,20 +44,54 @@ final class BadgeReader {
         else { return [:] }
         pausedUntil[rule.id] = nil
         do throws(PostgresError) {
-            return try counts(sql, users.sorted())
+            let counts = try counts(sql, users.sorted())
+            note(nil, of: rule)
+            return counts
         } catch {
-            connection?.close()
-            connection = nil
-            pausedUntil[rule.id] = Clocks.steady + Self.pause
-            logger.warning(
-                "badge_sql failed; pushes go out without its badge",
-                metadata: .init([
-                    .app: "\(rule.compiled.definition.app)", .ruleName: "\(rule.compiled.definition.name)",
-                    .ruleVersion: "\(rule.version)", .error: "\(error)", .sqlState: "\(error.sqlState ?? "")",
-                    .retryMilliseconds: "\(Self.pause / Micros.millisecond)",
-                ])
-            )
+            if !isUsable() { close() }
+            if error.isCancelled || error.isConnectionLost { pausedUntil[rule.id] = Clocks.steady + Self.pause }
+            note(error, of: rule)
             return [:]
+        }
+    }
+
+    /// What changed since this was last asked, for `health`: to be stored by a session that may write.
+    func takeNews() -> [StoreBadgeFailure] {
+        defer { news = [] }
+        return news
+    }
+
+    /// Tells what a query failed with, or that it works, once.
+    private func note(_ error: PostgresError?, of rule: LoadedRule) {
+        // As the server says it: it quotes the author's own text, and no rows.
+        let said = error.map { "\($0)" }
+        if let known = failures[rule.id], known == said { return }
+        let wasFailing = failures[rule.id].map { $0 != nil } ?? false
+        failures[rule.id] = .some(said)
+        news.append(StoreBadgeFailure(ruleVersion: rule.id, error: said))
+        var metadata = Logger.Metadata([
+            .app: "\(rule.compiled.definition.app)", .ruleName: "\(rule.compiled.definition.name)",
+            .ruleVersion: "\(rule.version)",
+        ])
+        guard let error else {
+            if wasFailing { logger.notice("badge_sql works again", metadata: metadata) }
+            return
+        }
+        metadata[.error] = "\(error)"
+        metadata[.sqlState] = error.sqlState.map { "\($0)" }
+        if pausedUntil[rule.id] != nil { metadata[.retryMilliseconds] = "\(Self.pause / Micros.millisecond)" }
+        logger.warning("badge_sql failed; pushes go out without its badge", metadata: metadata)
+    }
+
+    /// Whether the session is as new after a query that failed.
+    private func isUsable() -> Bool {
+        guard let connection, !connection.isClosed else { return false }
+        do throws(PostgresError) {
+            try connection.execute("ROLLBACK")
+            try connection.execute("DISCARD ALL")
+            return true
+        } catch {
+            return false
         }
     }
 

@@ -69,6 +69,7 @@ struct BatchPreparer {
                 }
             }
             let counts = badges?.counts(of: rule, for: Set(fields.values.compactMap(\.userID))) ?? [:]
+            for news in badges?.takeNews() ?? [] { try connection.run(news) }
             let newest = try newestEvents(rule, events: events, on: connection)
             var drafting = BatchDraft(
                 context: context,

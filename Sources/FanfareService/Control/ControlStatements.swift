@@ -116,6 +116,10 @@ struct EnterInstance: PostgresStatement {
 struct RenewLease: PostgresStatement {
     static let name = "renew_lease"
     static let sql = """
+        WITH led AS (
+            INSERT INTO fanfare.leaders AS l (role) SELECT unnest($3::text[]) ORDER BY 1
+            ON CONFLICT (role) DO UPDATE SET led_at = excluded.led_at
+        )
         UPDATE fanfare.instances
         SET heartbeat_at = clock_timestamp(), lease_until = clock_timestamp() + $2 * interval '1 microsecond',
             leads = $3::text[], report = $4::jsonb

@@ -8,6 +8,8 @@ internal import PostgresClient
 /// 3 s: a silent link looks like one on which there is nothing to hear.
 final class Listener: Stage {
     let name = "listener"
+    /// What a daemon leads that hears foreign channels for all.
+    static let role = "channels"
     private static let pulseInterval = 3 * Micros.second
     private static let leaderInterval = 5 * Micros.second
 
@@ -34,7 +36,7 @@ final class Listener: Stage {
                 { connection throws(PostgresError) in try channels?.listen(on: connection, wake: wake) }
             )
             if done == nil {
-                context.status.lead("channels", false)
+                context.status.lead(Listener.role, false)
                 session.close()
             }
         }
@@ -72,7 +74,7 @@ final class Listener: Stage {
             guard try connection.run(TryLock(key: AdvisoryLock.foreignChannels)).first ?? false else { return }
             for channel in context.settings.listen { try connection.listen(to: channel) }
             isLeader = true
-            context.status.lead("channels", true)
+            context.status.lead(Listener.role, true)
             context.logger.notice("listening to foreign channels")
         }
 

@@ -13,6 +13,9 @@ struct StageSettings: Sendable {
     var version = ""
     var deliveryLogging = Configuration.Log.Deliveries.failures
 
+    /// What one daemon of all does, and this one would: the names that ``StatusBoard/lead(_:_:)`` gets.
+    var roles: [String] { listen.isEmpty ? [Maintenance.name] : [Listener.role, Maintenance.name] }
+
     /// Takes over what stages read anew each time; the rest is built into them when they start.
     mutating func takeLive(from fresh: StageSettings) {
         maximumAttempts = fresh.maximumAttempts

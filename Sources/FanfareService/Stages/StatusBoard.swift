@@ -46,6 +46,7 @@ final class StatusBoard: Sendable {
         let state = state.withLock { $0 }
         var report = JSONObject()
         report["listening"] = .bool(state.isListening)
+        report["roles"] = .array(context.settings.roles.map(JSONValue.string))
         report["requests"] = .number(JSONNumber(counts.requests))
         report["batches_closed"] = .number(JSONNumber(counts.batchesClosed))
         report["devices_pruned"] = .number(JSONNumber(counts.devicesPruned))

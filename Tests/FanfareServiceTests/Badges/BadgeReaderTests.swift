@@ -75,8 +75,8 @@ struct BadgeReaderTests {
         #expect(try connection.text("SELECT pg_try_advisory_lock(7)") == "t")
     }
 
-    @Test func aQueryThatFailedIsLeftAloneForAWhile() throws {
-        let sql = "SELECT user_id, n FROM public.unread WHERE user_id = ANY ($1)"
+    /// A reader, a rule with a query, and what is logged.
+    private func reader(_ sql: String) throws -> (reader: BadgeReader, rule: LoadedRule, log: Locked<[String]>) {
         let rule: JSONValue = [
             "name": "r", "app": "shop", "event": "e", "to": ["everyone": true], "badge_sql": .string(sql),
             "message": ["notification": ["title": "T"]],
@@ -84,13 +84,34 @@ struct BadgeReaderTests {
         let loaded = LoadedRule(id: 1, ruleID: 1, version: 1, compiled: try CompiledRule(json: rule))
         let log = Locked<[String]>([])
         let logger = Logger(label: "test") { _ in LineKeeper(lines: log) }
-        let reader = BadgeReader(options: PostgresOptions(url: TestDatabase.current.url), logger: logger)
+        return (BadgeReader(options: PostgresOptions(url: TestDatabase.current.url), logger: logger), loaded, log)
+    }
+
+    @Test func aQueryThatFailsIsToldOnceAndRunAgainForTheNextBatch() throws {
+        let (reader, rule, log) = try reader("SELECT user_id, n FROM public.unread WHERE user_id = ANY ($1)")
         defer { reader.close() }
-        #expect(reader.counts(of: loaded, for: ["a"]) == ["a": 3])
+        #expect(reader.counts(of: rule, for: ["a"]) == ["a": 3])
+        #expect(reader.takeNews().map(\.error) == [nil], "what an earlier daemon stored goes")
         try connection.execute("REVOKE SELECT ON public.unread FROM fanfare_sql")
-        for _ in 0..<3 { #expect(reader.counts(of: loaded, for: ["a"]).isEmpty) }
+        for _ in 0..<3 { #expect(reader.counts(of: rule, for: ["a"]).isEmpty) }
         #expect(log.withLock(\.count) == 1, "said once")
         #expect(log.withLock { $0.first?.contains("42501") ?? false })
+        let news = reader.takeNews()
+        #expect(news.count == 1 && news.first?.ruleVersion == 1 && news.first?.error?.contains("42501") == true)
+        try connection.execute("GRANT SELECT ON public.unread TO fanfare_sql")
+        #expect(reader.counts(of: rule, for: ["a"]) == ["a": 3], "mended: the next batch has its badges")
+        #expect(reader.takeNews().map(\.error) == [nil])
+        #expect(log.withLock(\.last)?.contains("works again") == true)
+        #expect(reader.takeNews().isEmpty)
+    }
+
+    /// It took two seconds, in which nothing else was prepared.
+    @Test func aQueryThatTakesTooLongIsLeftAloneForAWhile() throws {
+        let (reader, rule, log) = try reader("SELECT 'a', 1 FROM pg_sleep(60) WHERE $1 IS NOT NULL")
+        defer { reader.close() }
+        for _ in 0..<20 { #expect(reader.counts(of: rule, for: ["a"]).isEmpty) }
+        #expect(log.withLock(\.count) == 1)
+        #expect(reader.takeNews().first?.error != nil)
     }
 }
 

@@ -52,6 +52,17 @@ struct BadgeFlowTests {
             try await flow.until("SELECT count(*) = 3 FROM fanfare.deliveries WHERE outcome = 'accepted'")
             let push = try #require(try await flow.received(by: "bad0").last)
             #expect(try push.json("aps", "badge") == 1)
+            let health = "SELECT detail FROM fanfare.health WHERE NOT ok AND name = 'badge_sql: shop/badge'"
+            let detail = try await flow.sql { try $0.connection.text(health) }
+            #expect(detail?.contains("42501") == true, "\(detail ?? "no row")")
+            try await flow.sql { world in
+                try world.connection.execute("GRANT SELECT ON public.unread TO fanfare_sql")
+                try world.emit("badge", #"{"users": ["reader", "other"]}"#)
+            }
+            try await flow.until("SELECT NOT EXISTS (\(health))")
+            try await flow.until("SELECT count(*) = 7 FROM fanfare.deliveries WHERE outcome = 'accepted'")
+            let badges = try await flow.received(by: "bad0").map { try $0.json("aps", "badge") }
+            #expect(badges == [1, 1] || badges == [1, 3], "\(badges)")
         }
         let line = try #require(log.first { $0.contains("badge_sql failed") })
         #expect(line.contains("42501") && line.contains(#""rule.name":"badge""#))

@@ -215,6 +215,7 @@ struct StatementCatalog {
             RenewLease(owner: 1, leaseMicroseconds: 1, leads: ["x"], report: "{}"),
             OtherInstances(owner: 99),
             SessionsAtWork(backendPIDs: [parts.backendPID]),
+            StoreBadgeFailure(ruleVersion: parts.version, error: "no"),
             ReleaseClaims(claims: [DoubtfulClaims.Claim(owner: 99, leaseToken: 9)]),
             Rescue(dead: owner),
             NewCancels(since: "1:1:"),
