@@ -1,5 +1,6 @@
 internal import FanfareCore
 internal import Logging
+internal import PushTransport
 
 /// What is behind a breaker's change.
 struct BreakerReason: Sendable {
@@ -31,7 +32,7 @@ struct BreakerChange: Sendable {
         var metadata = target.metadata()
         switch scope {
         case .provider: break
-        case .origin(let endpoint): metadata[.endpoint] = "\(endpoint)"
+        case .origin(let endpoint): metadata[.endpoint] = "\(endpoint.authority)"
         case .topic(let topic): metadata[.topic] = "\(topic)"
         }
         guard let cause else {

@@ -158,7 +158,7 @@ struct UnreachableTests {
             #expect(outcomes == ["1 accepted 5", "1 pending 600"])
             await provider.stop()
         }
-        let told = log.filter { $0.contains("a push service could not be reached") }
+        let told = log.filter { $0.contains("a provider fails; only probes are sent") }
         #expect(told.count == 1 && told[0].contains(#""endpoint":"127.0.0.1:1""#), "\(told)")
     }
 }

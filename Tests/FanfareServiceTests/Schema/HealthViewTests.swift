@@ -68,6 +68,7 @@ struct HealthViewTests {
 
     @Test func aBadgeQueryThatFailsIsShownAsLongAsItsVersionIsInForce() throws {
         let badge = #""badge_sql": "SELECT id, n FROM public.unread WHERE id = ANY ($1)""#
+        try world.connection.execute("CREATE TABLE public.unread (id text, n bigint)")
         let version = try world.rule("r", event: "e", to: #"{"users": "$.u"}"#, badge)
         let failure = StoreBadgeFailure(ruleVersion: Int32(version), error: "no such table")
         for _ in 0..<2 { try world.connection.run(failure) }

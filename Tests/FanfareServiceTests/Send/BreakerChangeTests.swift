@@ -44,9 +44,9 @@ import Threading
 
     @Test func connectsThatFailSayWithWhat() {
         let lines = lines { breakers in
-            for n in 0..<8 {
+            for _ in 0..<8 {
                 breakers.update(.provider, because: BreakerReason(.retryingNotSent, in: "connection refused")) {
-                    $0.connectFailed(at: Int64(n))
+                    $0.connectFailed()
                 }
             }
         }
