@@ -11,7 +11,9 @@ public struct MultiOriginOptions: Sendable {
     /// Connections to all origins together, at most.
     ///
     /// Where they are all open, those that are idle make room.
-    public var connections = 64
+    public var connections = Self.standardConnections
+    /// How many there are unless it is said otherwise.
+    public static let standardConnections = 64
 
     /// Requests taken and not yet answered, at most, for all origins together.
     ///

@@ -40,10 +40,14 @@ final class Resolution: Sendable {
             return resolution
         }
         // Ends by itself; the result waits in the object.
-        _ = WorkerThread.start(name: "resolve") {
+        let thread = WorkerThread.startIfPossible(name: "resolve") {
             let outcome = lookUp(endpoint, numericOnly: false)
             resolution.outcome.withLock { $0 = outcome }
             waker.wake()
+        }
+        if thread == nil {
+            let problem = "\(endpoint.host) could not be resolved: the system has no thread left"
+            resolution.outcome.withLock { $0 = .failed(problem) }
         }
         return resolution
     }

@@ -27,6 +27,13 @@ extension PostgresConnection {
             throw PostgresError(.connectionFailed, message: "libpq is out of memory")
         }
         let connection = unsafe PostgresConnection(owning: started, options: options)
+        guard connection.abandonment.descriptor >= 0 else {
+            throw PostgresError(
+                .connectionFailed,
+                message: "no file descriptor is left for a connection",
+                hint: "Raise the limit of open files (LimitNOFILE, ulimit -n)."
+            )
+        }
         try connection.finishConnecting(stop: stop)
         try connection.established()
         try connection.pinSettings()

@@ -38,8 +38,12 @@ struct SocketWait {
             let ready = unsafe span.withUnsafeMutableBufferPointer { buffer in
                 unsafe poll(buffer.baseAddress, nfds_t(buffer.count), remainingMilliseconds())
             }
-            if ready < 0 && errno == EINTR { continue }
-            precondition(ready >= 0, "poll failed: errno \(errno)")
+            if ready < 0 {
+                // Interrupted, or the kernel is out of memory; nothing is known of the descriptors then.
+                if errno != EINTR { usleep(10_000) }
+                if let deadline, deadline <= .now { return .timedOut }
+                continue
+            }
             if descriptors[1].revents != 0 { return .abandoned }
             if descriptors[2].revents != 0, let wake {
                 wake.consume()

@@ -9,7 +9,7 @@ public final class WorkerThread: Sendable {
 
     private init() {}
 
-    /// Starts a thread.
+    /// Starts a thread, and waits for the system to have one where it has none.
     ///
     /// SIGPIPE is blocked on it: a peer that closes a socket must be an error, not the end of the process.
     ///
@@ -18,15 +18,33 @@ public final class WorkerThread: Sendable {
     ///   - body: what the thread does; it ends when this returns.
     /// - Returns: a handle to wait for its end.
     public static func start(name: String, _ body: @escaping @Sendable () -> Void) -> WorkerThread {
+        while true {
+            if let worker = startIfPossible(name: name, body) { return worker }
+            usleep(10_000)
+        }
+    }
+
+    /// Starts a thread, unless the system has none to give.
+    ///
+    /// Otherwise as ``start(name:_:)``.
+    ///
+    /// - Parameters:
+    ///   - name: shown by `top -H` and debuggers.
+    ///   - body: what the thread does.
+    /// - Returns: a handle to wait for its end; nil if there is no thread, and `body` will not run.
+    public static func startIfPossible(name: String, _ body: @escaping @Sendable () -> Void) -> WorkerThread? {
         let worker = WorkerThread()
         let finished = worker.finished
         let start = Start(name: name) {
             body()
             finished.close()
         }
+        let retained = unsafe Unmanaged.passRetained(start)
         var thread = pthread_t()
-        let status = unsafe pthread_create(&thread, nil, threadMain, Unmanaged.passRetained(start).toOpaque())
-        precondition(status == 0, "pthread_create failed: \(status)")
+        guard unsafe pthread_create(&thread, nil, threadMain, retained.toOpaque()) == 0 else {
+            unsafe retained.release()
+            return nil
+        }
         pthread_detach(thread)
         return worker
     }
@@ -40,12 +58,17 @@ public final class WorkerThread: Sendable {
     ///
     /// Does not react to cancellation: stopping the worker is its owner's business.
     public func value() async {
-        await withCheckedContinuation { continuation in
+        let hasWaited = await withCheckedContinuation { (continuation: CheckedContinuation<Bool, Never>) in
             let finished = finished
-            _ = WorkerThread.start(name: "join") {
+            let waiter = WorkerThread.startIfPossible(name: "join") {
                 while finished.take() != nil {}
-                continuation.resume()
+                continuation.resume(returning: true)
             }
+            if waiter == nil { continuation.resume(returning: false) }
+        }
+        // Without a thread to wait on it looks now and then; a task that is cancelled cannot sleep.
+        while !hasWaited && finished.take(timeout: Task.isCancelled ? .milliseconds(50) : .zero) != nil {
+            try? await Task.sleep(for: .milliseconds(50))
         }
     }
 }

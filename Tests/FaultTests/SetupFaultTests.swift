@@ -57,6 +57,63 @@ struct SetupFaultTests {
         for daemon in rig.daemons { #expect(await rig.end(daemon, by: SIGTERM) == 0) }
     }
 
+    /// What a shell usually allows, what the program may allow itself, and too little.
+    static let limits = [
+        RigDaemon.Options(descriptors: 1024), RigDaemon.Options(descriptors: 4096, softDescriptors: 64),
+        RigDaemon.Options(descriptors: 64),
+    ]
+
+    @Test(arguments: limits.indices) func manyAppsAreNeverTheEndOfADaemon(index: Int) async throws {
+        let rig = try Rig.current
+        for daemon in rig.daemons { #expect(await rig.end(daemon, by: SIGTERM) == 0) }
+        var options = Self.limits[index]
+        options.configuration = Self.eightyApps
+        try await rig.serve(1, options: options)
+        let daemon = try #require(rig.daemons.first)
+        let (started, count) = (monotonicNanoseconds(), 80)
+        try await rig.sql { connection in
+            for app in 1...count {
+                try connection.execute(
+                    """
+                    SELECT fanfare.register_device('app\(app)', 'apns', encode(sha256('many\(index)\(app)'), 'hex'), 'u');
+                    SELECT fanfare.put_rule('{"app": "app\(app)", "name": "many", "event": "many\(index)", "to": {"users": "$.u"},
+                        "message": {"notification": {"title": "T"}}}')
+                    """
+                )
+            }
+        }
+        try await rig.until(
+            "SELECT NOT EXISTS (SELECT FROM fanfare.rule_versions WHERE state = 'unchecked')",
+            seconds: 30
+        )
+        try await rig.sql { try $0.execute("SELECT fanfare.emit('many\(index)', '{\"u\": \"u\"}')") }
+        let accepted = """
+            SELECT count(*) FROM fanfare.deliveries WHERE event_type = 'many\(index)' AND outcome = 'accepted'
+            """
+        if index < 2 {
+            try await rig.until("SELECT (\(accepted)) = \(count)", seconds: 60)
+        } else {
+            let said = try await onThread {
+                daemon.log.line(with: "a sender could not start", after: started, seconds: 60)
+            }
+            #expect(said?.text.contains("Too many open files") == true)
+            try await rig.until("SELECT (\(accepted)) > 0", seconds: 30)
+        }
+        let sent = try await rig.sql { try $0.query(accepted).rows[0][0] ?? "" }
+        report(
+            "fault: 80 apps, descriptors \(options.softDescriptors ?? options.descriptors ?? 0): \(sent) of \(count) sent"
+        )
+        #expect(await rig.end(daemon, by: SIGTERM) == 0)
+        try await rig.sql { try $0.execute("DELETE FROM fanfare.batches") }
+    }
+
+    /// The sandbox's own app, and as many more that are like it.
+    @Sendable private static func eightyApps(_ text: String) -> String {
+        guard let start = text.firstRange(of: "  \"demo\":\n")?.lowerBound else { return text }
+        let block = text[start...]
+        return text + (1...80).map { block.replacing("\"demo\":", with: "app\($0):", maxReplacements: 1) }.joined()
+    }
+
     /// A server that is not to be trusted, or does not speak HTTP/2.
     enum BadServer: String, Sendable, CaseIterable {
         case expired = "certificate expired"

@@ -2,6 +2,11 @@ import Testing
 import Threading
 
 struct ThreadingTests {
+    @Test func aProcessMayAllowItselfItsHardLimitOfDescriptors() {
+        let limit = DescriptorLimit.raise()
+        #expect(limit.soft == limit.hard && limit == .current)
+    }
+
     @Test func lockedCountsExactly() {
         let counter = Locked(0)
         let workers = (0..<4).map { index in

@@ -76,6 +76,10 @@ public enum LogKey: String, CaseIterable, Sendable {
     case configKey = "config.key"
     /// Path of a file.
     case file
+    /// File descriptors that can be needed at once.
+    case descriptorsNeeded = "descriptors.needed"
+    /// File descriptors that are allowed.
+    case descriptorLimit = "descriptors.limit"
     /// Log lines that could not be written before this one.
     case linesDropped = "log.dropped"
     /// The message of lines that were left out.

@@ -74,7 +74,9 @@ final class OAuthTokens: Sendable {
             return (isValid ? state.current : nil, true)
         }
         // Not waited for: it ends within the deadline of a request, and a process that exits takes it along.
-        if mustFetch { _ = WorkerThread.start(name: "oauth") { [self] in fetch() } }
+        if mustFetch && WorkerThread.startIfPossible(name: "oauth", { [self] in fetch() }) == nil {
+            failed(TokenProblem(description: "the system has no thread left"))
+        }
         return credential
     }
 
@@ -113,18 +115,22 @@ final class OAuthTokens: Sendable {
                 )
             }
         } catch {
-            let pause = state.withLock { state in
-                state.failures += 1
-                let pause = min(Micros.second << Int64(min(state.failures - 1, 6)), Self.longestPause)
-                state.isFetching = false
-                state.nextFetchAt = Clocks.steady + pause
-                return pause
-            }
-            logger.error(
-                "an access token could not be fetched",
-                metadata: .init([.error: "\(error); the next attempt comes in \(pause / Micros.second) s"])
-            )
+            failed(error)
         }
+    }
+
+    private func failed(_ error: any Error) {
+        let pause = state.withLock { state in
+            state.failures += 1
+            let pause = min(Micros.second << Int64(min(state.failures - 1, 6)), Self.longestPause)
+            state.isFetching = false
+            state.nextFetchAt = Clocks.steady + pause
+            return pause
+        }
+        logger.error(
+            "an access token could not be fetched",
+            metadata: .init([.error: "\(error); the next attempt comes in \(pause / Micros.second) s"])
+        )
     }
 
     private func request() throws -> Answer {

@@ -13,6 +13,9 @@ final class Sender: Stage {
     private let recorder: Mailbox<RecorderMessage>
     private let inbox = Mailbox<PreparedBatch>()
     private let waker = Locked<(any TransportWaker)?>(nil)
+    private let stopped = Bell()
+    /// How long nothing is tried again after a sender could not start.
+    private static let pause = Micros.second
 
     init(index: Int, shared: SenderShared, context: StageContext, recorder: Mailbox<RecorderMessage>) {
         let target = shared.settings.target
@@ -48,6 +51,7 @@ final class Sender: Stage {
 
     func stop() {
         inbox.close()
+        stopped.ring()
         wake()
     }
 
@@ -56,17 +60,7 @@ final class Sender: Stage {
     }
 
     func run() {
-        let transport: any PushTransport
-        let writer: any RequestWriter
-        do {
-            transport = try shared.settings.makeTransport()
-            writer = try shared.settings.access.makeWriter()
-        } catch {
-            context.logger.error("a sender could not start", metadata: .init([.error: "\(error)"]))
-            while let batches = inbox.take() { giveBack(batches) }
-            return
-        }
-        waker.withLock { [wake = transport.waker] in $0 = wake }
+        guard let (first, transport, writer) = begin() else { return }
         var desk = SenderDesk(
             shared: shared,
             context: context,
@@ -76,6 +70,8 @@ final class Sender: Stage {
         )
         desk.name = name
         desk.whenBlocked = { [weak self] in self?.wake() }
+        desk.accept(first)
+        desk.turn()
         while let batches = inbox.take(timeout: .zero) {
             context.pulses.beat(name)
             desk.accept(batches)
@@ -84,8 +80,38 @@ final class Sender: Stage {
         desk.drain()
     }
 
+    /// Waits for the first batches and makes what sends them: a sender without work holds no descriptors.
+    ///
+    /// Where it cannot be made, most likely for want of descriptors, what came goes back to the queue, for another daemon or
+    /// a later try.
+    ///
+    /// - Returns: nil when it is told to stop before.
+    private func begin() -> (first: [PreparedBatch], any PushTransport, any RequestWriter)? {
+        while let batches = inbox.take(timeout: .seconds(1)) {
+            context.pulses.beat(name)
+            guard !batches.isEmpty else { continue }
+            do {
+                let transport = try shared.settings.makeTransport()
+                let writer = try shared.settings.access.makeWriter()
+                waker.withLock { [wake = transport.waker] in $0 = wake }
+                return (batches, transport, writer)
+            } catch {
+                context.logger.error(
+                    "a sender could not start",
+                    metadata: shared.settings.target.metadata([
+                        .error: "\(error)", .retryMilliseconds: "\(Self.pause / Micros.millisecond)",
+                    ])
+                )
+                giveBack(batches)
+                stopped.wait(timeout: .microseconds(Self.pause))
+            }
+        }
+        return nil
+    }
+
     private func giveBack(_ batches: [PreparedBatch]) {
         for batch in batches {
+            shared.waiting.withLock { $0[batch.claimed.queue, default: 0] -= 1 }
             recorder.put(.abandoned(batch.claimed.claim, unsent: batch.pairs.map(\.position)))
         }
     }

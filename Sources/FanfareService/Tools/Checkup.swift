@@ -1,4 +1,5 @@
 internal import PostgresClient
+internal import Threading
 
 /// Looks over everything that a daemon needs, without changing anything.
 public struct Checkup: Sendable {
@@ -56,6 +57,7 @@ public struct Checkup: Sendable {
             let advice = "Add one below `apps:`."
             items.append(CheckItem(.warn, "apps", "no app has credentials: nothing can be sent", advice: advice))
         }
+        items.append(DescriptorNeed(configuration).item(.current))
         return items
     }
 

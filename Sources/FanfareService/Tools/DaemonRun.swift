@@ -1,5 +1,6 @@
 internal import Logging
 public import ServiceLifecycle
+internal import Threading
 public import UnixSignals
 
 /// A daemon's life: waits for its database, runs the services under signals, reloads, drains within a bound.
@@ -58,6 +59,7 @@ public struct DaemonRun: Sendable {
         for warning in configuration.warnings {
             logger.warning("configuration warning", metadata: .init([.detail: "\(warning)"]))
         }
+        DescriptorNeed(configuration).log(DescriptorLimit.raise(), to: logger)
     }
 
     /// Waits until the database is there, and checks that it is ours to send from.
@@ -105,6 +107,8 @@ public struct DaemonRun: Sendable {
         let group = ServiceGroup(
             configuration: .init(services: daemon.services.map { .init(service: $0) }, logger: logger)
         )
+        // The runtime traps where it gets no descriptors for its timers: it takes them while there are some.
+        try await Task.sleep(for: .milliseconds(1))
         let (forwarded, forward) = AsyncStream.makeStream(of: UnixSignal.self)
         let guardian = DrainGuard(limit: Self.drainLimit, logger: logger, abandon: abandon)
         return try await withThrowingTaskGroup(of: ServiceGroup.Ending?.self) { tasks in

@@ -63,7 +63,8 @@ import Testing
         let items = try items("installation: production")
         #expect(items.filter { $0.level == .fail } == [])
         for name in [
-            "database", "LISTEN", "clock", "connections", "autovacuum", "privileges", "installation", "schema", "rules",
+            "file descriptors", "database", "LISTEN", "clock", "connections", "autovacuum", "privileges",
+            "installation", "schema", "rules",
         ] {
             #expect(item(name, in: items)?.level == .ok, "\(name)")
         }

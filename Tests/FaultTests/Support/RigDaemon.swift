@@ -21,6 +21,8 @@ final class RigDaemon: Sendable {
         var environment: [String: String] = [:]
         /// The most file descriptors; nil for the usual limit.
         var descriptors: Int?
+        /// As many until it allows itself more.
+        var softDescriptors: Int?
         /// Changes its configuration file.
         var configuration: @Sendable (String) -> String = { $0 }
     }
@@ -38,7 +40,8 @@ final class RigDaemon: Sendable {
         self.number = number
         database = proxies.database
         provider = proxies.provider
-        let limit = options.descriptors.map { "ulimit -n \($0); " } ?? ""
+        let hard = options.descriptors.map { "ulimit -n \($0); " } ?? ""
+        let limit = hard + (options.softDescriptors.map { "ulimit -S -n \($0); " } ?? "")
         // The shell becomes the program, whose process id is then known.
         process = try ProgramProcess(
             "/bin/sh",

@@ -1,0 +1,62 @@
+internal import HTTP2Client
+internal import Logging
+internal import Threading
+
+/// How many file descriptors a daemon can have open at once, and how many it may.
+///
+/// What gets none waits and is tried again: a sender, a session of the database, a connection to a provider.
+struct DescriptorNeed: Equatable {
+    /// Standard streams, the runtime's own, and files while they are read.
+    private static let base = 32
+
+    /// At most, with everything at work that is configured.
+    let count: Int
+
+    /// Counts what a configuration can lead to.
+    init(_ configuration: Configuration) {
+        let send = configuration.send
+        let threads = max(1, min(send.threads, send.connections))
+        // An old connection is drained while its successor is there.
+        let connections = 2 * max(1, send.connections / threads)
+        // A poller and two wakers; over libcurl one waker, and one in each connection.
+        let isEngine = ProviderTransports(send).kind == .engine
+        let pool = threads * (isEngine ? 3 + connections : 1 + 2 * connections)
+        // For each origin a client with its waker, its socket, and libcurl's own waker.
+        let origins = threads * (2 + 3 * Self.origins)
+        let apps = configuration.apps.values.reduce(0) { sum, app in
+            // Fetching a token takes a connection of its own.
+            sum + (app.apns == nil ? 0 : 2 * pool) + (app.fcm == nil ? 0 : pool + 2)
+                + (app.webPush == nil ? 0 : origins)
+        }
+        // Control, foreign channels and badge_sql come on top; each session has a signal beside its socket.
+        let sessions = 2 * (configuration.database.connections + 3)
+        count = Self.base + sessions + apps
+    }
+
+    /// Connections that one thread has to all services of Web Push together.
+    private static let origins = MultiOriginOptions.standardConnections
+
+    /// Says what is needed and what there is.
+    func log(_ limit: DescriptorLimit, to logger: Logger) {
+        let metadata = Logger.Metadata([.descriptorsNeeded: "\(count)", .descriptorLimit: "\(limit.soft)"])
+        guard limit.soft < UInt64(count) else {
+            return logger.info("there are file descriptors for all that is configured", metadata: metadata)
+        }
+        logger.warning(
+            "fewer file descriptors are allowed than can be needed; what gets none waits, and is tried again",
+            metadata: metadata
+        )
+    }
+
+    /// What `fanfare check` says of it.
+    func item(_ limit: DescriptorLimit) -> CheckItem {
+        let detail = "up to \(count) are needed, \(limit.hard) are allowed here"
+        guard limit.hard < UInt64(count) else { return CheckItem(.ok, "file descriptors", detail) }
+        return CheckItem(
+            .warn,
+            "file descriptors",
+            detail,
+            advice: "Raise LimitNOFILE= of the daemon's unit, or the hard limit of open files (ulimit -Hn)."
+        )
+    }
+}
