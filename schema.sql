@@ -143,6 +143,49 @@ COMMENT ON FUNCTION fanfare.adopt IS 'Makes this database the one that the insta
 CREATE SEQUENCE IF NOT EXISTS fanfare.event_sequence MAXVALUE 4294967295 MINVALUE 0 START 1 CYCLE;
 CREATE SEQUENCE IF NOT EXISTS fanfare.batch_sequence MAXVALUE 4294967295 MINVALUE 0 START 1 CYCLE;
 
+-- The servers, and their timelines, that this database has been on. After a failover to a standby that lacked the last
+-- transactions, or a restore to a point in time, the sequences would give ids again that events of the lost ones had.
+CREATE TABLE IF NOT EXISTS fanfare.timelines (
+    system_identifier bigint NOT NULL,
+    timeline bigint NOT NULL,
+    entered_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    PRIMARY KEY (system_identifier, timeline)
+);
+
+CREATE OR REPLACE FUNCTION fanfare.timeline() RETURNS bigint
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    -- That of the last checkpoint (pg_control_checkpoint) may be minutes old.
+    RETURN CASE WHEN NOT pg_is_in_recovery() THEN ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint END;
+EXCEPTION WHEN feature_not_supported OR object_not_in_prerequisite_state OR insufficient_privilege THEN
+    RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION fanfare.timeline IS 'The timeline the server writes on; NULL for a standby, and where it does not tell.';
+
+CREATE OR REPLACE FUNCTION fanfare.enter_timeline() RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    here bigint := fanfare.timeline();
+    server bigint := (SELECT system_identifier FROM pg_control_system());
+    is_first boolean := NOT EXISTS (SELECT FROM fanfare.timelines);
+BEGIN
+    IF here IS NULL OR EXISTS (SELECT FROM fanfare.timelines WHERE (system_identifier, timeline) = (server, here)) THEN
+        RETURN false;
+    END IF;
+    -- Whoever comes second waits here until the first has committed, and so has skipped ahead.
+    INSERT INTO fanfare.timelines (system_identifier, timeline) VALUES (server, here) ON CONFLICT DO NOTHING;
+    IF is_first OR NOT FOUND THEN
+        RETURN false;
+    END IF;
+    -- Far more than were given since a standby last heard of its primary.
+    PERFORM setval(s.name, (nextval(s.name) + 10000000) % 4294967296)
+    FROM unnest('{fanfare.event_sequence,fanfare.batch_sequence}'::regclass[]) AS s (name);
+    RETURN true;
+END
+$$;
+COMMENT ON FUNCTION fanfare.enter_timeline IS 'Makes ids skip ahead where the server has taken another timeline; whether it did.';
+
 -- BEGIN ATOMIC: string-bodied SQL functions in column defaults are inlined and resolved in the caller's search_path.
 CREATE OR REPLACE FUNCTION fanfare.new_event_id() RETURNS bigint LANGUAGE sql VOLATILE
 BEGIN ATOMIC
@@ -2178,6 +2221,8 @@ GRANT SELECT ON fanfare.instances, fanfare.installation, fanfare.schema_version,
 GRANT SELECT (id, app_id, target_id, platform, kind, token_hash, user_id, locale, time_zone, attributes, registered_at,
     disabled_at, disabled_reason) ON fanfare.devices TO fanfare_reader;
 GRANT SELECT ON fanfare.topics, fanfare.subscriptions TO fanfare_reader;
+
+DO $$ BEGIN PERFORM fanfare.enter_timeline(); END $$;
 
 -- The daemon works on every table, but owns none and cannot change their shape.
 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA fanfare TO fanfare_daemon;

@@ -28,7 +28,7 @@ public final class PrivateCluster: Sendable {
     private let directories: ClusterDirectories
     private let binaries: ServerBinaries
     private let user: ServerUser
-    private let options: ClusterOptions
+    let options: ClusterOptions
     private let guardian: Locked<Guardian?>
 
     private init(
@@ -62,11 +62,21 @@ public final class PrivateCluster: Sendable {
         at directory: String? = nil,
         options: ClusterOptions = .development
     ) throws(ClusterError) -> PrivateCluster {
+        try start(at: directory, options: options) { (_, _, _) throws(ClusterError) in }
+    }
+
+    /// Starts a server in directories that were filled before.
+    static func start(
+        at directory: String? = nil,
+        options: ClusterOptions,
+        filling fill: (ServerBinaries, ServerUser, ClusterDirectories) throws(ClusterError) -> Void
+    ) throws(ClusterError) -> PrivateCluster {
         let user = try ServerUser.choose()
         let directories = try ClusterDirectories.prepare(at: directory, for: user)
         let version = (try? String(contentsOfFile: directories.data + "/PG_VERSION", encoding: .utf8))
             .flatMap { Int($0.trimmingCharacters(in: .whitespacesAndNewlines)) }
         let binaries = try ServerBinaries.find(version: version)
+        try fill(binaries, user, directories)
         var attempts = options.loopback ? 8 : 1
         while true {
             // Nothing reserves a port for another process: pick one and see.

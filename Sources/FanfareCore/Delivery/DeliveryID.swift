@@ -1,8 +1,9 @@
 /// The identity of one delivery, derived from event, rule and device: 128 bits, equal on every retry and in every
 /// daemon.
 ///
-/// It becomes `apns-id` and the ids in logs. Ids differ for different deliveries as random ones would; they are not
-/// secret.
+/// It becomes `apns-id` and Web Push's `Topic`. Ids differ for different deliveries as random ones would; they are not
+/// secret. An event's id alone would not do: after a failover to a standby that lacked the last transactions its sequence
+/// gives ids again that the old primary's events had. The moment of the event differs all the same.
 public struct DeliveryID: Hashable, Sendable {
     /// How many bytes the text of a UUID has.
     public static let textLength = 36
@@ -16,13 +17,15 @@ public struct DeliveryID: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - event: the event.
+    ///   - createdAt: when it was emitted, as stored with it; microseconds since 1970.
     ///   - ruleID: the rule's id, not its version's: an edit between two attempts changes nothing.
     ///   - deviceID: the device's id.
-    public init(event: EventID, ruleID: Int64, deviceID: Int64) {
+    public init(event: EventID, createdAt: Microseconds = 0, ruleID: Int64, deviceID: Int64) {
         let (first, second) = Murmur3.hash(
             UInt64(bitPattern: event.rawValue),
             UInt64(bitPattern: ruleID),
-            UInt64(bitPattern: deviceID)
+            UInt64(bitPattern: deviceID),
+            seed: UInt64(bitPattern: createdAt)
         )
         // RFC 9562 section 5.8: version 8, variant 10.
         high = first & 0xFFFF_FFFF_FFFF_0FFF | 0x8000

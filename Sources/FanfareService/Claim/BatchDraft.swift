@@ -177,6 +177,7 @@ struct BatchDraft {
         case .variant(let variant):
             let id = DeliveryID(
                 event: EventID(rawValue: batch.eventID(at: position)),
+                createdAt: variants[Int(variant)].event.createdAt.microseconds,
                 ruleID: Int64(rule.ruleID),
                 deviceID: batch.deviceIDs[position]
             )

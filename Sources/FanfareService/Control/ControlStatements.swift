@@ -274,6 +274,16 @@ struct ReadInstallation: PostgresStatement {
     }
 }
 
+/// Makes ids skip ahead where the server has taken another timeline since it was last asked; says whether it had.
+struct EnterTimeline: PostgresStatement {
+    static let name = "enter_timeline"
+    static let sql = "SELECT fanfare.enter_timeline()"
+
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Bool {
+        try row.bool(0)
+    }
+}
+
 /// What the database says of itself.
 struct Installation: Equatable {
     let schemaVersion: Int

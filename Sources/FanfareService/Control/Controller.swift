@@ -124,7 +124,7 @@ private struct Tenure {
         try fuses.synchronize(on: connection)
         let now = Clocks.steady
         if now - renewedAt >= LeaseGuard.renewalInterval {
-            try context.database.verify(connection)
+            try context.database.verify(connection, logger: context.logger)
             try renew(on: connection)
             try fuses.judge(on: connection)
         }

@@ -1,3 +1,4 @@
+internal import Logging
 internal import PostgresClient
 internal import Threading
 
@@ -28,9 +29,15 @@ struct DatabaseSessions: Sendable {
 
     /// Makes sure that a session leads where we may work.
     ///
+    /// - Parameters:
+    ///   - connection: the session.
+    ///   - logger: told where ids skip ahead.
     /// - Throws: ``PostgresError`` with the code `wrongDatabase`, saying what to mend; what the server says.
-    func verify(_ connection: PostgresConnection) throws(PostgresError) {
-        try place.verify(connection)
+    func verify(_ connection: PostgresConnection, logger: Logger) throws(PostgresError) {
+        guard try place.verify(connection) else { return }
+        logger.warning(
+            "the server is on a new timeline, as after a failover; what it lacks of the old one is lost, and ids skip ahead"
+        )
     }
 
     /// For the statements of the queues: prepared, generic plans, index nested loops.

@@ -8,20 +8,22 @@ enum InstallationCheck {
     /// The one that the installation of this name adopted; nil if it has none.
     case installation(String?)
 
-    /// Looks where a session leads.
+    /// Looks where a session leads, and has ids skip ahead if its server is no longer the one that gave the last.
     ///
     /// A server that takes no writes passes: it says so itself, and where to connect instead (``PostgresError/isReadOnly``).
     ///
+    /// - Returns: whether ids skipped ahead.
     /// - Throws: ``PostgresError`` with the code `wrongDatabase`; what the server says.
-    func verify(_ connection: PostgresConnection) throws(PostgresError) {
-        guard case .installation(let name) = self else { return }
+    func verify(_ connection: PostgresConnection) throws(PostgresError) -> Bool {
+        guard case .installation(let name) = self else { return false }
         let installation = try Self.read(on: connection)
-        guard !installation.isReplica else { return }
+        guard !installation.isReplica else { return false }
         do throws(DaemonError) {
             try installation.check(name: name)
         } catch {
             throw PostgresError(.wrongDatabase, message: error.reason, hint: error.hint)
         }
+        return try connection.run(EnterTimeline()).first ?? false
     }
 
     private static func read(on connection: PostgresConnection) throws(PostgresError) -> Installation {

@@ -89,7 +89,7 @@ final class Session {
         if let connection, !connection.isClosed { return connection }
         let fresh = try PostgresConnection.open(options)
         database.open.opened(self, fresh)
-        try database.verify(fresh)
+        try database.verify(fresh, logger: logger)
         try opened(fresh)
         connection = fresh
         generation += 1

@@ -29,6 +29,16 @@ struct DeliveryTests {
         #expect(id.text == "b50a97f8-b297-8541-97f6-887b59f04f45")
     }
 
+    /// A sequence that goes back with its server gives ids again.
+    @Test func eventsOfOneIDAreToldApartByTheirMoment() {
+        let moments = (0..<1000).map { Int64($0) } + [.max]
+        let ids = moments.map {
+            DeliveryID(event: EventID(rawValue: 1), createdAt: $0, ruleID: 2, deviceID: 3)
+        }
+        #expect(Set(ids).count == moments.count)
+        #expect(ids[7] == DeliveryID(event: EventID(rawValue: 1), createdAt: 7, ruleID: 2, deviceID: 3))
+    }
+
     @Test func textIsAVersion8UUID() {
         var generator = SeededGenerator(seed: 1)
         for _ in 0..<1000 {
@@ -82,6 +92,7 @@ struct DeliveryTests {
                 DeliveryID(event: EventID(rawValue: 1 << bit), ruleID: 0, deviceID: 0),
                 DeliveryID(event: EventID(rawValue: 0), ruleID: 1 << bit, deviceID: 0),
                 DeliveryID(event: EventID(rawValue: 0), ruleID: 0, deviceID: 1 << bit),
+                DeliveryID(event: EventID(rawValue: 0), createdAt: 1 << bit, ruleID: 0, deviceID: 0),
             ] {
                 let changed = (id.high ^ base.high).nonzeroBitCount + (id.low ^ base.low).nonzeroBitCount
                 #expect((25...97).contains(changed))

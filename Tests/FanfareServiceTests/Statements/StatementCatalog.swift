@@ -224,6 +224,7 @@ struct StatementCatalog {
             StoredFuses(),
             BlowFuse(key: FuseKey(app: "shop", environment: "production"), strength: .weak),
             ReadInstallation(),
+            EnterTimeline(),
         ]
     }
 

@@ -56,12 +56,17 @@ final class Provider {
     }
 
     /// Makes known the ids of an event's deliveries.
-    func expect(_ event: Int64, type: String, devices: some Sequence<Int64>) {
+    func expect(_ event: Int64, createdAt: Microseconds, type: String, devices: some Sequence<Int64>) {
         for rule in SimulatedRule.all where rule.event == type {
             for device in devices {
                 var text: [UInt8] = []
-                DeliveryID(event: EventID(rawValue: event), ruleID: Int64(rule.id), deviceID: device)
-                    .appendText(to: &text)
+                let id = DeliveryID(
+                    event: EventID(rawValue: event),
+                    createdAt: createdAt,
+                    ruleID: Int64(rule.id),
+                    deviceID: device
+                )
+                id.appendText(to: &text)
                 pairs[text] = Pair(event: event, rule: rule.id, device: device)
             }
         }

@@ -97,7 +97,7 @@ final class Run {
         if server.isUp {
             let xid = server.change(flushed: false) { $0.begin() }
             let id = server.change(flushed: false) { $0.emit(type, users: users, key: key, ttl: ttl, in: xid) }
-            provider.expect(id, type: type, devices: server.rows.devices.keys)
+            provider.expect(id, createdAt: server.rows.now, type: type, devices: server.rows.devices.keys)
             world.after(world.chance.time(100...2 * Micros.second)) {
                 guard self.server.rows.open.contains(xid) else { return }
                 self.server.change { $0.commit(xid) }

@@ -1,0 +1,21 @@
+extension PrivateCluster {
+    /// Starts a standby of this server, which follows it by streaming.
+    ///
+    /// It takes no writes until somebody calls `pg_promote()` in it, and is a server of its own then.
+    ///
+    /// - Returns: the standby, in a new directory; it takes queries.
+    /// - Throws: why there is none.
+    public func startStandby() throws(ClusterError) -> PrivateCluster {
+        try Self.start(options: options) { [self] (binaries, user, directories) throws(ClusterError) in
+            let copy = [
+                binaries.directory + "/pg_basebackup", "--pgdata=\(directories.data)", "--write-recovery-conf",
+                "--checkpoint=fast", "--host=\(socketDirectory)", "--port=\(port)", "--username=postgres",
+            ]
+            do {
+                _ = try Command.output(user.prefix + copy)
+            } catch {
+                throw ClusterError(.cannotPrepare, "a standby cannot be made: \(error)", hint: "Look at \(logFile).")
+            }
+        }
+    }
+}
