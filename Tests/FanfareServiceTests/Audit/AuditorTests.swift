@@ -210,7 +210,7 @@ struct AuditReportTests {
     }
 
     private static let health = """
-        SELECT name || ' ' || ok || ' ' || detail FROM fanfare.health WHERE name ~ '^audit' ORDER BY name
+        SELECT name || ' ' || ok || ' ' || detail FROM fanfare.health WHERE name ~ '^audit:' ORDER BY name
         """
 
     @Test func aChangeIsSaidOnceAndShown() throws {
@@ -258,7 +258,7 @@ struct AuditReportTests {
     }
 }
 
-/// Keeps what is logged at notice and above, with its reason.
+/// Keeps what is logged at notice and above, with its detail.
 private final class LineLog: LogHandler, Sendable {
     private let lines = Locked<[String]>([])
 
@@ -278,7 +278,7 @@ private final class LineLog: LogHandler, Sendable {
     }
 
     func log(event: LogEvent) {
-        let reason = event.metadata?["reason"].map { ": \($0)" } ?? ""
-        lines.withLock { $0.append("\(event.level): \(event.message)" + reason) }
+        let detail = event.metadata?["detail"].map { ": \($0)" } ?? ""
+        lines.withLock { $0.append("\(event.level): \(event.message)" + detail) }
     }
 }

@@ -62,7 +62,9 @@ import Testing
             )
             #expect(serve.errors.first?.contains(#""msg":"starting""#) == true)
             #expect(serve.errors.first?.contains(#""file":"./fanfare.yaml""#) == true)
-            #expect(serve.errors.contains("  where: postgres://127.0.0.1:1/app, from ./fanfare.yaml:1:18"))
+            #expect(
+                serve.errors.last?.contains(#""where":"postgres://127.0.0.1:1/app, from ./fanfare.yaml:1:18""#) == true
+            )
         }
     }
 
