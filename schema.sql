@@ -591,10 +591,12 @@ CREATE TABLE IF NOT EXISTS fanfare.plans (
     cursor bigint NOT NULL DEFAULT 0,
     last_device bigint NOT NULL,
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    -- Plans of one lane take turns, the least recently advanced first.
+    -- Daemons of version 2 take the least recently advanced of a lane.
     advanced_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     PRIMARY KEY (event_id, rule_version)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
+-- In whose order plans of a lane take turns; nothing in it changes, so that an advance writes to no index.
+SELECT fanfare.create_index('plans_turn', $$CREATE INDEX plans_turn ON fanfare.plans (lane, event_id, rule_version)$$);
 
 -- A cancellation is a fact that planners and owners of batches read; it touches no queue row.
 CREATE TABLE IF NOT EXISTS fanfare.cancels (

@@ -1,3 +1,4 @@
+internal import FanfareCore
 internal import PostgresClient
 
 /// One clause of a condition, topics by id: all of some, none of others.
@@ -57,7 +58,22 @@ struct OpenedPlan: Equatable {
     let lane: Int16
 }
 
-/// Locks the plan whose turn it is: of the most urgent lane, the least recently advanced.
+/// How far a slicer is in its rounds: the plan that last had its turn, of each lane.
+struct PlanTurns: Equatable {
+    fileprivate var events = [Int64](repeating: 0, count: Lane.allCases.count)
+    fileprivate var ruleVersions = [Int32](repeating: 0, count: Lane.allCases.count)
+
+    /// Gives the turn to whoever comes after a plan.
+    mutating func took(_ plan: OpenedPlan) {
+        events[Int(plan.lane)] = plan.eventID
+        ruleVersions[Int(plan.lane)] = plan.ruleVersion
+    }
+}
+
+/// Locks the plan whose turn it is: of the most urgent lane that has one, the next after the last, and then from the start.
+///
+/// Picked by the index's order, locked, and only then looked at. By the time of its last slice instead, each update would
+/// need new entries in the indexes, and with 10,000 plans to look at and sort this took 21 ms.
 struct LockPlan: PostgresStatement {
     static let name = "lock_plan"
     static let sql = """
@@ -67,17 +83,36 @@ struct LockPlan: PostgresStatement {
                 WHERE x.event_id = p.event_id OR (x.type = e.type AND x.key = e.key AND x.created_at >= e.created_at))
             OR e.id IS NULL,
             p.app_id, p.lane
-        FROM fanfare.plans AS p
+        FROM (
+            SELECT t.* FROM unnest($1::bigint[], $2::int[]) WITH ORDINALITY AS l (event_id, rule_version, number)
+            CROSS JOIN LATERAL (
+                SELECT * FROM (
+                    SELECT * FROM fanfare.plans
+                    WHERE lane = l.number - 1 AND (event_id, rule_version) > (l.event_id, l.rule_version)
+                    ORDER BY event_id, rule_version LIMIT 1 FOR UPDATE SKIP LOCKED
+                ) AS next
+                UNION ALL
+                SELECT * FROM (
+                    SELECT * FROM fanfare.plans WHERE lane = l.number - 1
+                    ORDER BY event_id, rule_version LIMIT 1 FOR UPDATE SKIP LOCKED
+                ) AS first
+            ) AS t
+            LIMIT 1
+        ) AS p
         LEFT JOIN fanfare.event_log AS e ON e.day = fanfare.ring_day(p.event_id) AND e.id = p.event_id
         CROSS JOIN LATERAL (
             SELECT array_agg(ARRAY(SELECT jsonb_array_elements_text(clause -> 'all'))::text ORDER BY n) AS alls,
                 array_agg(ARRAY(SELECT jsonb_array_elements_text(clause -> 'none'))::text ORDER BY n) AS nones
             FROM jsonb_array_elements(p.clauses) WITH ORDINALITY AS x (clause, n)
         ) AS c
-        ORDER BY p.lane, p.advanced_at
-        LIMIT 1
-        FOR UPDATE OF p SKIP LOCKED
         """
+
+    var turns = PlanTurns()
+
+    func bind(to binds: inout PostgresBinds) {
+        binds.append(turns.events)
+        binds.append(turns.ruleVersions)
+    }
 
     static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> OpenedPlan {
         let alls = try row.strings(4)
@@ -240,20 +275,5 @@ struct AreManyWaiting: PostgresStatement {
 
     static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Bool {
         try row.bool(0)
-    }
-}
-
-/// Puts a plan whose slice failed behind the others, so that it does not stop them.
-struct PostponePlan: PostgresStatement {
-    static let name = "postpone_plan"
-    static let sql = """
-        UPDATE fanfare.plans SET advanced_at = clock_timestamp() WHERE event_id = $1 AND rule_version = $2
-        """
-
-    let plan: OpenedPlan
-
-    func bind(to binds: inout PostgresBinds) {
-        binds.append(plan.eventID)
-        binds.append(plan.ruleVersion)
     }
 }

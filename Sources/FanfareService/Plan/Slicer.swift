@@ -42,17 +42,14 @@ final class Slicer: Stage {
     func run() {
         let session = Session(context.database.slices(name), of: context, stop: stopping)
         var maintenance = maintains ? Maintenance(context: context) : nil
-        var current: OpenedPlan?
+        var turns = PlanTurns()
         while !stopping.isStopped {
             context.pulses.beat(name)
             if maintenance?.wait == .zero { maintenance?.takeTurn(in: session) }
             let turn = session.attempt { connection throws(PostgresError) in
-                if let failed = current { _ = try connection.runReturningCount(PostponePlan(plan: failed)) }
-                current = nil
-                return try takeTurn(at: &current, on: connection)
+                try takeTurn(&turns, on: connection)
             }
             guard let turn else { continue }
-            current = nil
             let idle = maintenance?.wait ?? .seconds(1)
             switch turn {
             case .goOn: break
@@ -74,15 +71,12 @@ final class Slicer: Stage {
     ///
     /// Beyond ``lead`` planning gives way to those who send, and to one-off events: it takes a quarter of the time. It never
     /// stops, whoever the waiting batches are for, and goes on at full speed as soon as senders come near.
-    private func takeTurn(
-        at current: inout OpenedPlan?,
-        on connection: PostgresConnection
-    ) throws(PostgresError) -> Turn {
+    private func takeTurn(_ turns: inout PlanTurns, on connection: PostgresConnection) throws(PostgresError) -> Turn {
         let start = Clocks.steady
-        let didWork = try connection.transaction { connection throws(PostgresError) in
-            try advance(&current, on: connection)
+        let advanced = try connection.transaction { connection throws(PostgresError) in
+            try advance(&turns, on: connection)
         }
-        guard didWork, let plan = current else { return .nothingToDo }
+        guard let plan = advanced else { return .nothingToDo }
         context.bells.claim.ring()
         let waiting = AreManyWaiting(app: plan.app, lane: plan.lane, limit: Self.lead)
         guard try connection.run(waiting).first ?? false else { return .goOn }
@@ -92,19 +86,19 @@ final class Slicer: Stage {
     /// Plans one slice of the plan whose turn it is.
     ///
     /// - Parameters:
-    ///   - current: takes the plan, so that a failure can put it behind the others.
+    ///   - turns: moved on before anything can fail, so that a plan whose slice does stops no other.
     ///   - connection: in a transaction.
-    /// - Returns: false if there is no plan.
+    /// - Returns: the plan; nil if there is none.
     /// - Throws: what the database says.
     private func advance(
-        _ current: inout OpenedPlan?,
+        _ turns: inout PlanTurns,
         on connection: PostgresConnection
-    ) throws(PostgresError) -> Bool {
-        guard let plan = try connection.run(LockPlan()).first else { return false }
-        current = plan
+    ) throws(PostgresError) -> OpenedPlan? {
+        guard let plan = try connection.run(LockPlan(turns: turns)).first else { return nil }
+        turns.took(plan)
         guard !plan.isCancelled else {
             _ = try connection.runReturningCount(AdvancePlan(plan: plan, cursor: plan.lastDevice))
-            return true
+            return plan
         }
         let statements = SliceStatements(plan: plan)
         let bound = try connection.query(statements.boundSQL, binds: statements.boundBinds)
@@ -112,6 +106,6 @@ final class Slicer: Stage {
         let binds = statements.sliceBinds(upTo: upper, batchSize: context.settings.batchSize)
         _ = try connection.query(statements.sliceSQL, binds: binds)
         _ = try connection.runReturningCount(AdvancePlan(plan: plan, cursor: upper))
-        return true
+        return plan
     }
 }

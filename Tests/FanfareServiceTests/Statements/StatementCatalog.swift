@@ -134,7 +134,6 @@ struct StatementCatalog {
             TopicIDs(names: ["news"]),
             LockPlan(),
             AdvancePlan(plan: parts.plan, cursor: parts.plan.lastDevice),
-            PostponePlan(plan: parts.plan),
             AreManyWaiting(app: parts.plan.app, lane: parts.plan.lane, limit: 100),
         ]
     }
