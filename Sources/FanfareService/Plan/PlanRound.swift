@@ -103,7 +103,9 @@ func planRoundSQL(taking: String, batchSize: String, isOfOutbox: Bool = false) -
         -- A sum beyond the calendar would fail the set: ten years are what sending goes by at most.
         SELECT j.*, r.*,
             j.created_at + least(greatest(coalesce(least(j.ttl, r.rule_ttl), interval '24 hours'), interval '0'), interval '10 years')
-                > statement_timestamp() AS is_live
+                > statement_timestamp() AS is_live,
+            CASE WHEN r.audience IN ('users', 'tokens') THEN jsonb_path_query_array_tz(j.payload, r.audience_path, '{}', true) END
+                AS recipients
         FROM (
             -- NOT IN, because it is hashed where NOT EXISTS becomes a nested loop.
             SELECT e.*, e.is_stopped OR e.is_withdrawn AS is_cancelled,
@@ -132,7 +134,7 @@ func planRoundSQL(taking: String, batchSize: String, isOfOutbox: Bool = false) -
         SELECT DISTINCT m.rule_version, m.lane, m.id AS event_id, d.target_id, d.id AS device_id
         FROM matches AS m
         CROSS JOIN LATERAL (
-            SELECT item #>> '{}' AS user_id FROM jsonb_path_query_tz(m.payload, m.audience_path, '{}', true) AS item
+            SELECT item #>> '{}' AS user_id FROM jsonb_array_elements(m.recipients) AS item
             WHERE jsonb_typeof(item) IN ('string', 'number', 'boolean')
             OFFSET 0
         ) AS u
@@ -151,7 +153,8 @@ func planRoundSQL(taking: String, batchSize: String, isOfOutbox: Bool = false) -
     -- 7. Every event ends in the log, with its fate.
     logged AS (
         INSERT INTO fanfare.event_log (day, id, created_at, type, key, ttl, payload, detail, fate)
-        SELECT DISTINCT ON (m.id) fanfare.ring_day(m.id), m.id, m.created_at, m.type, m.key, m.ttl, m.payload, m.refusal,
+        SELECT DISTINCT ON (m.id) fanfare.ring_day(m.id), m.id, m.created_at, m.type, m.key, m.ttl, m.payload,
+            coalesce(m.refusal, \(namesNobodySQL)) AS detail,
             CASE
                 WHEN m.refusal IS NOT NULL THEN 6
                 WHEN m.is_duplicate THEN 2
@@ -161,7 +164,7 @@ func planRoundSQL(taking: String, batchSize: String, isOfOutbox: Bool = false) -
                 ELSE 3
             END
         FROM matches AS m
-        ORDER BY m.id, m.is_live DESC
+        ORDER BY m.id, m.is_live DESC, detail
         RETURNING fate
     )
     SELECT 0::smallint, (SELECT count(*) FROM taken), (SELECT count(*)::int FROM queued), pg_current_snapshot()::text
@@ -175,3 +178,21 @@ func planRoundSQL(taking: String, batchSize: String, isOfOutbox: Bool = false) -
     \(isOfOutbox ? "UNION ALL \(LoneBatchSQL.rows) UNION ALL \(OutboxLook.unjudgedRowSQL)" : "")
     """
 }
+
+/// Why a rule that takes its recipients from the payload found none in that of `m`; null if it found one.
+///
+/// The first is looked at before all are: it is one, mostly.
+private let namesNobodySQL = """
+    CASE
+        WHEN m.recipients IS NULL OR NOT m.is_live OR jsonb_typeof(m.recipients -> 0) = 'string' THEN NULL
+        WHEN m.recipients = '[]' THEN \(problemSQL) || 'nobody in this payload'
+        WHEN NOT jsonb_path_exists(m.recipients,
+            '$[*] ? (@.type() == "string" || @.type() == "number" || @.type() == "boolean")')
+            THEN \(problemSQL) || CASE jsonb_typeof(m.recipients -> 0) WHEN 'null' THEN 'null' WHEN 'object' THEN 'an object' ELSE 'an array' END || ', where a string names one'
+    END
+    """
+
+private let problemSQL = """
+    'rule ' || (SELECT r.name FROM fanfare.rule_versions AS v JOIN fanfare.rules AS r ON r.id = v.rule_id
+        WHERE v.id = m.rule_version) || ': to.' || m.audience || ' finds '
+    """

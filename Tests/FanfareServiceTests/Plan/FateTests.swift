@@ -42,6 +42,31 @@ struct FateTests {
         #expect(try world.connection.number("SELECT count(*) FROM fanfare.outbox") == 0)
     }
 
+    @Test func anEventThatNamesNobodySaysSo() throws {
+        let world = try World()
+        try world.device("aa", user: "ann")
+        try world.rule("members", event: "e", to: #"{"users": "$.members[*]"}"#)
+        try world.rule("owner", event: "owned", to: #"{"users": "$.owner"}"#)
+        try world.rule("members-too", event: "owned", to: #"{"users": "$.members[*]"}"#)
+        try world.rule("tokens", event: "token", to: #"{"tokens": "$.token", "platform": "apns"}"#)
+        for (type, payload, detail) in [
+            ("e", #"{"members": ["ann"]}"#, nil), ("e", #"{"members": ["a stranger"]}"#, nil),
+            ("e", #"{"members": [{"id": "ann"}, "ann"]}"#, nil), ("e", #"{"members": 7}"#, nil),
+            ("e", "{}", "rule members: to.users finds nobody in this payload"),
+            ("e", #"{"members": []}"#, "rule members: to.users finds nobody in this payload"),
+            ("e", #"{"members": [{"id": "ann"}]}"#, "rule members: to.users finds an object, where a string names one"),
+            ("e", #"{"members": [null]}"#, "rule members: to.users finds null, where a string names one"),
+            ("owned", #"{"members": ["ann"]}"#, "rule owner: to.users finds nobody in this payload"),
+            ("owned", #"{"members": ["ann"], "owner": "ann"}"#, nil),
+            ("token", "{}", "rule tokens: to.tokens finds nobody in this payload"),
+        ] as [(String, String, String?)] {
+            let event = try world.emit(type, payload)
+            try world.plan()
+            #expect(try world.fate(event) == "planned")
+            #expect(try world.detail(event) == detail, "\(payload)")
+        }
+    }
+
     @Test func cancelStopsWhatCameBeforeNotWhatComesLater() throws {
         let world = try World()
         try world.device("aa", user: "u")
