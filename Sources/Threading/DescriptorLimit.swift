@@ -39,5 +39,22 @@ public struct DescriptorLimit: Equatable, Sendable {
         return current
     }
 
+    /// Whether so many more descriptors can be had now.
+    ///
+    /// Others may take them meanwhile.
+    ///
+    /// - Parameter count: how many.
+    /// - Returns: true if they could be opened.
+    public static func hasRoom(for count: Int) -> Bool {
+        var opened: [Int32] = []
+        defer { for descriptor in opened { close(descriptor) } }
+        while opened.count < count {
+            let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+            guard descriptor >= 0 else { return false }
+            opened.append(descriptor)
+        }
+        return true
+    }
+
     private static var resource: __rlimit_resource_t { __rlimit_resource_t(RLIMIT_NOFILE.rawValue) }
 }

@@ -75,7 +75,7 @@ struct SetupFaultTests {
             for app in 1...count {
                 try connection.execute(
                     """
-                    SELECT fanfare.register_device('app\(app)', 'apns', encode(sha256('many\(index)\(app)'), 'hex'), 'u');
+                    SELECT fanfare.register_device('app\(app)', 'apns', encode(sha256('many\(index)\(app)'), 'hex'), 'u\(index)');
                     SELECT fanfare.put_rule('{"app": "app\(app)", "name": "many", "event": "many\(index)", "to": {"users": "$.u"},
                         "message": {"notification": {"title": "T"}}}')
                     """
@@ -86,7 +86,7 @@ struct SetupFaultTests {
             "SELECT NOT EXISTS (SELECT FROM fanfare.rule_versions WHERE state = 'unchecked')",
             seconds: 30
         )
-        try await rig.sql { try $0.execute("SELECT fanfare.emit('many\(index)', '{\"u\": \"u\"}')") }
+        try await rig.sql { try $0.execute("SELECT fanfare.emit('many\(index)', '{\"u\": \"u\(index)\"}')") }
         let accepted = """
             SELECT count(*) FROM fanfare.deliveries WHERE event_type = 'many\(index)' AND outcome = 'accepted'
             """

@@ -14,6 +14,10 @@ final class Sender: Stage {
     private let inbox = Mailbox<PreparedBatch>()
     private let waker = Locked<(any TransportWaker)?>(nil)
     private let stopped = Bell()
+    /// Descriptors that a sender leaves to its connections and everybody else's: all that wait with none left would send nothing.
+    private static let headroom = 16
+    /// Held by the sender that starts: eighty at once would each find room.
+    private static let starting = Locked(())
     /// How long nothing is tried again after a sender could not start.
     private static let pause = Micros.second
 
@@ -87,21 +91,27 @@ final class Sender: Stage {
     ///
     /// - Returns: nil when it is told to stop before.
     private func begin() -> (first: [PreparedBatch], any PushTransport, any RequestWriter)? {
+        var hasFailed = false
         while let batches = inbox.take(timeout: .seconds(1)) {
             context.pulses.beat(name)
             guard !batches.isEmpty else { continue }
             do {
-                let transport = try shared.settings.makeTransport()
+                let transport = try Self.starting.withLock { _ in
+                    guard DescriptorLimit.hasRoom(for: Self.headroom) else { throw NoDescriptors() }
+                    return try shared.settings.makeTransport()
+                }
                 let writer = try shared.settings.access.makeWriter()
                 waker.withLock { [wake = transport.waker] in $0 = wake }
                 return (batches, transport, writer)
             } catch {
-                context.logger.error(
+                context.logger.log(
+                    level: hasFailed ? .debug : .error,
                     "a sender could not start",
                     metadata: shared.settings.target.metadata([
                         .error: "\(error)", .retryMilliseconds: "\(Self.pause / Micros.millisecond)",
                     ])
                 )
+                hasFailed = true
                 giveBack(batches)
                 stopped.wait(timeout: .microseconds(Self.pause))
             }
@@ -115,4 +125,8 @@ final class Sender: Stage {
             recorder.put(.abandoned(batch.claimed.claim, unsent: batch.pairs.map(\.position)))
         }
     }
+}
+
+private struct NoDescriptors: Error, CustomStringConvertible {
+    var description: String { "Too many open files; raise LimitNOFILE= of the daemon's unit, or ulimit -Hn" }
 }
