@@ -154,6 +154,7 @@ if withSandbox {
         .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
         .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
     ]
+    let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
     let nio: [Target.Dependency] = [
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
@@ -183,14 +184,21 @@ if withSandbox {
         ),
         // The yardstick of `fanfare bench`: a bare libcurl client in C.
         .target(name: "CurlBaseline", linkerSettings: [.linkedLibrary("curl")]),
-        // The command line.
+        // The command line: all that a machine needs that sends pushes.
         .executableTarget(
             name: "fanfare",
             dependencies: [
+                "FanfareCore", "FanfareService", "Threading", argumentParser, logging, serviceLifecycle, unixSignals,
+            ],
+            swiftSettings: sources
+        ),
+        // What tries, simulates and measures it.
+        .executableTarget(
+            name: "fanfare-lab",
+            dependencies: [
                 "CurlBaseline", "FanfareCore", "FanfareService", "HTTP2Client", "HTTP2Engine", "PostgresClient",
-                "PrivateCluster", "PushCrypto", "PushSandbox", "PushTransport", "Threading",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                logging, serviceLifecycle, unixSignals,
+                "PrivateCluster", "PushCrypto", "PushSandbox", "PushTransport", "Threading", argumentParser, logging,
+                serviceLifecycle, unixSignals,
             ],
             swiftSettings: sources
         ),

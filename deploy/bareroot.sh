@@ -3,7 +3,7 @@
 # and nothing else. Its libraries are found, it prints its version, `migrate` and `check` pass, `serve` starts and drains, and
 # the simulated APNs gets a push.
 #
-#   deploy/bareroot.sh [PROGRAM]     builds the release, unless a program is named
+#   deploy/bareroot.sh [PROGRAM]     builds the release, unless a program is named; fanfare-lab is beside it
 #
 # As root, with debootstrap, a Debian mirror and PostgreSQL; leaves nothing. Exit codes: 0 it works, 1 not, 69 it cannot be tried.
 set -euo pipefail
@@ -58,7 +58,7 @@ make_root() {
     echo "127.0.0.1 localhost" > "$root/etc/hosts"
     # Programs find their arguments there.
     mount --types proc proc "$root/proc"
-    install --mode 755 "$1" "$root/usr/local/bin/fanfare"
+    install --mode 755 --target-directory "$root/usr/local/bin" "$1" "$(dirname "$1")/fanfare-lab"
 }
 
 # A PostgreSQL of the machine, whose socket is inside the root.
@@ -78,7 +78,7 @@ main() {
     command -v debootstrap > /dev/null || fail "debootstrap is missing; on Debian: apt install debootstrap" 69
     local program=${1:-}
     trap clean_up EXIT
-    [[ -n "$program" ]] || program=$(deploy/release.sh)
+    [[ -n "$program" ]] || program=$(deploy/release.sh && deploy/release.sh fanfare-lab > /dev/null)
     # SwiftPM lets a program look beside itself first.
     if readelf --dynamic "$program" | grep --extended-regexp 'R(UN)?PATH' | grep --invert-match --fixed-strings '[$ORIGIN]'; then
         fail "the program names a folder of this machine"

@@ -1,10 +1,14 @@
 #!/usr/bin/env bash
 # Builds the program for use, with Swift's own libraries linked in, and prints its path: it runs on machines without Swift.
 # What it needs there is in README, "Install". Takes some minutes; leaves nothing outside the checkout.
+#
+#   deploy/release.sh [PRODUCT]     fanfare by default; fanfare-lab has its `dev`, `sandbox` and `bench`
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-build() { swift build --configuration release --product fanfare --static-swift-stdlib "$@"; }
+readonly product=${1:-fanfare}
+
+build() { swift build --configuration release --product "$product" --static-swift-stdlib "$@"; }
 
 build >&2
-echo "$(build --show-bin-path)/fanfare"
+echo "$(build --show-bin-path)/$product"

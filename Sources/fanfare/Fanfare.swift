@@ -1,17 +1,21 @@
 import ArgumentParser
+import FanfareService
 
 /// The command `fanfare`.
 struct Fanfare: AsyncParsableCommand {
-    static let version = "0.1.0"
-
     static let configuration = CommandConfiguration(
         commandName: "fanfare",
         abstract: "Push-notification fan-out from PostgreSQL.",
-        version: version,
+        version: Program.version,
         subcommands: [
             Serve.self, Dev.self, Migrate.self, Adopt.self, Check.self, Status.self, Emit.self, Devices.self,
-            Topics.self, Channels.self, Rules.self, Tail.self, Explain.self, VAPIDKeys.self, SandboxCommand.self,
-            BenchCommand.self, Version.self, Manual.self,
+            Topics.self, Channels.self, Rules.self, Tail.self, Explain.self, VAPIDKeys.self, Sandbox.self,
+            Bench.self, Version.self, Manual.self,
         ]
     )
+
+    /// Whether a command is a part of the other program.
+    static func isOfLab(_ name: String) -> Bool {
+        configuration.subcommands.contains { $0 is any LabCommand.Type && $0._commandName == name }
+    }
 }

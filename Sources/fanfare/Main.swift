@@ -1,7 +1,6 @@
 import ArgumentParser
 import FanfareService
 import Foundation
-import PushSandbox
 
 /// The program: runs one command, and turns what went wrong into a message and an exit code.
 @main
@@ -10,6 +9,10 @@ enum Main {
         do {
             let arguments = Array(CommandLine.arguments.dropFirst())
             if let unknown = UnknownCommand(in: arguments, of: Fanfare.self) { throw unknown.error }
+            // The parser's help of these would tell nothing.
+            if arguments.first == "help", let name = arguments.dropFirst().first, Fanfare.isOfLab(name) {
+                try LabProgram.become("help", Array(arguments.dropFirst()))
+            }
             var command = try Fanfare.parseAsRoot()
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
@@ -30,7 +33,7 @@ enum Main {
             if !message.isEmpty { output.write(Data((message + "\n").utf8)) }
             exit(code.rawValue)
         }
-        let failure = (error as? SandboxError).map { ToolError($0) } ?? ToolError(error)
+        let failure = ToolError(error)
         FileHandle.standardError.write(Data("fanfare: \(failure.description)\n".utf8))
         exit(failure.exitCode)
     }

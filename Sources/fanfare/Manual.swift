@@ -28,7 +28,7 @@ struct ManualPage {
     /// The page's source.
     var text: String {
         let head = [
-            #".TH FANFARE 1 "" "fanfare \#(Fanfare.version)" "User Commands""#, ".SH NAME",
+            #".TH FANFARE 1 "" "fanfare \#(Program.version)" "User Commands""#, ".SH NAME",
             "fanfare \\- \(Self.escaped(root.text("abstract")))", ".SH SYNOPSIS", ".B fanfare",
             #"\fIcommand\fR [\fIoption\fR ...]"#, ".SH COMMANDS",
         ]

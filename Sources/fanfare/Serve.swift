@@ -58,7 +58,7 @@ struct Serve: AsyncParsableCommand {
         let run = try DaemonRun(
             configuration: configuration,
             environment: options.environment,
-            version: Fanfare.version,
+            version: Program.version,
             output: output,
             notifier: SystemdNotifier(
                 environment: options.environment,

@@ -52,10 +52,10 @@ struct Version: ParsableCommand {
         let schema = Daemon.schemaVersions
         try options.show(
             [
-                "version": .string(Fanfare.version),
+                "version": .string(Program.version),
                 "schema": ["oldest": .number(.init(schema.lowerBound)), "newest": .number(.init(schema.upperBound))],
             ],
-            "fanfare \(Fanfare.version), schema \(schema.lowerBound) to \(schema.upperBound)"
+            "fanfare \(Program.version), schema \(schema.lowerBound) to \(schema.upperBound)"
         )
     }
 }

@@ -115,7 +115,7 @@ func planRoundSQL(taking: String, batchSize: String, isOfOutbox: Bool = false) -
         ) AS j
         LEFT JOIN LATERAL (
             SELECT * FROM (
-                SELECT v.id AS rule_version, v.app_id, v.audience, v.audience_path, v.devices_path, v.kind, v.platform,
+                SELECT v.id AS rule_version, v.rule_id, v.app_id, v.audience, v.audience_path, v.devices_path, v.kind, v.platform,
                     v.lane, v.ttl AS rule_ttl, v.when_path, v.supersede
                 FROM fanfare.rule_versions AS v
                 WHERE v.event_type = j.type AND v.state = 'active' AND v.retired_at IS NULL AND v.enabled
@@ -184,15 +184,15 @@ func planRoundSQL(taking: String, batchSize: String, isOfOutbox: Bool = false) -
 /// The first is looked at before all are: it is one, mostly.
 private let namesNobodySQL = """
     CASE
-        WHEN m.recipients IS NULL OR NOT m.is_live OR jsonb_typeof(m.recipients -> 0) = 'string' THEN NULL
-        WHEN m.recipients = '[]' THEN \(problemSQL) || 'nobody in this payload'
-        WHEN NOT jsonb_path_exists(m.recipients,
-            '$[*] ? (@.type() == "string" || @.type() == "number" || @.type() == "boolean")')
-            THEN \(problemSQL) || CASE jsonb_typeof(m.recipients -> 0) WHEN 'null' THEN 'null' WHEN 'object' THEN 'an object' ELSE 'an array' END || ', where a string names one'
+        WHEN m.recipients IS NULL OR NOT m.is_live OR jsonb_typeof(m.recipients -> 0) IN ('string', 'number')
+            OR jsonb_path_exists(m.recipients, '$[*] ? (@.type() == "string" || @.type() == "number" || @.type() == "boolean")')
+            THEN NULL
+        ELSE concat('rule ', (SELECT name FROM fanfare.rules WHERE id = m.rule_id), ': to.', m.audience, ' finds ',
+            CASE jsonb_typeof(m.recipients -> 0)
+                WHEN 'object' THEN 'an object, where a string names one'
+                WHEN 'array' THEN 'an array, where a string names one'
+                WHEN 'null' THEN 'null, where a string names one'
+                ELSE 'nobody in this payload'
+            END)
     END
-    """
-
-private let problemSQL = """
-    'rule ' || (SELECT r.name FROM fanfare.rule_versions AS v JOIN fanfare.rules AS r ON r.id = v.rule_id
-        WHERE v.id = m.rule_version) || ': to.' || m.audience || ' finds '
     """

@@ -12,9 +12,9 @@ struct DaemonProcess: Sendable {
         database: BenchDatabase,
         in place: BenchPlace
     ) throws -> DaemonProcess {
-        let program = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().path
         let log = place.directory + "/\(name).log"
-        let daemon = DaemonProcess(process: try BenchProcess(program, ["serve", "-c", configuration], log: log))
+        let process = try BenchProcess(MainProgram.path, ["serve", "-c", configuration], log: log)
+        let daemon = DaemonProcess(process: process)
         place.atEnd { daemon.process.kill() }
         let connection = try database.connect()
         defer { connection.close() }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import FanfareService
 import Foundation
 import PushCrypto
 import Threading
@@ -44,7 +45,7 @@ struct BenchEncryption: AsyncParsableCommand {
         var report = BenchReport(
             setting: [
                 "messages": "\(messages)", "bytes": "\(bytes)", "runs": "\(options.runs)", "threads": "1",
-                "version": Fanfare.version,
+                "version": Program.version,
             ]
         )
         report.add("encryption.cpu", "Web Push encryption, CPU per message", "µs", encryption)

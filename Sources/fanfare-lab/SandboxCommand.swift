@@ -16,8 +16,6 @@ struct SandboxCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
-
     @Option(help: "The folder for keys, certificates and what was received.")
     var dir: String
 

@@ -39,7 +39,7 @@ struct DevDaemon: Sendable {
         let daemon = try Daemon(
             configuration: configuration,
             environment: [:],
-            version: Fanfare.version,
+            version: Program.version,
             logger: logger
         )
         try await onThread { try daemon.checkDatabase() }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import FanfareService
 import Foundation
 import PushSandbox
 import UnixSignals
@@ -48,7 +49,7 @@ struct Dev: AsyncParsableCommand {
     /// Starts everything, shows the demo's push and, unless it is to be the only one, those that come after it.
     private func show() async throws {
         let console = DevConsole()
-        console.line("Fanfare \(Fanfare.version), everything at once in \(dir)")
+        console.line("Fanfare \(Program.version), everything at once in \(dir)")
         console.line()
         let stack = try await DevStack.start(in: dir, ports: (port, controlPort), console: console)
         do {

@@ -52,7 +52,7 @@ struct DevConsole: Sendable {
         line()
         line("What became of each push:")
         sql("SELECT * FROM fanfare.deliveries ORDER BY at DESC;")
-        line("  \(CommandLine.arguments[0]) tail -c \(directory)/sandbox/fanfare.yaml")
+        line("  \(MainProgram.name) tail -c \(directory)/sandbox/fanfare.yaml")
         line()
         line("Further pushes appear here. Ctrl-C ends it all.")
     }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import FanfareService
 import Foundation
 import PostgresClient
 import Threading
@@ -29,7 +30,7 @@ struct BenchEmit: AsyncParsableCommand {
             let (database, configuration) = try await place.startDatabase(devices: 1, sink: sink)
             return try await blocking { [seconds, runs = options.runs] in
                 var report = BenchReport(setting: [
-                    "seconds": "\(seconds)", "runs": "\(runs)", "version": Fanfare.version,
+                    "seconds": "\(seconds)", "runs": "\(runs)", "version": Program.version,
                 ])
                 let rates = try EmitRates(
                     database,

@@ -1,4 +1,5 @@
 import ArgumentParser
+import FanfareService
 import Foundation
 import PushSandbox
 
@@ -63,7 +64,7 @@ struct BenchTransport: AsyncParsableCommand {
     private var setting: [String: String] {
         [
             "requests": "\(requests)", "connections": "\(connections)", "streams": "\(streams)",
-            "runs": "\(options.runs)", "sink": sink.rawValue, "version": Fanfare.version,
+            "runs": "\(options.runs)", "sink": sink.rawValue, "version": Program.version,
             "processors": "\(ProcessInfo.processInfo.activeProcessorCount)",
         ]
     }

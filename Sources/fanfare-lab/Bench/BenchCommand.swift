@@ -30,8 +30,8 @@ struct BenchOptions: ParsableArguments {
         #if DEBUG
             guard allowDebug else {
                 throw ValidationError(
-                    "this is a debug build, several times slower than what you would run; use "
-                        + "deploy/release.sh, or --allow-debug to see that the bench itself works"
+                    "this is a debug build, several times slower than what you would run; take "
+                        + "deploy/release.sh and deploy/release.sh fanfare-lab, or --allow-debug to see that the bench itself works"
                 )
             }
         #endif

@@ -1,4 +1,5 @@
 import ArgumentParser
+import FanfareService
 import Foundation
 import PostgresClient
 import Threading
@@ -46,7 +47,7 @@ struct BenchRounds: AsyncParsableCommand {
                 let bench = RoundBench(daemon: daemon, database: database, seconds: seconds, rate: rate, rounds: rounds)
                 var report = BenchReport(
                     setting: [
-                        "seconds": "\(seconds)", "rate": "\(rate)", "rounds": "\(rounds)", "version": Fanfare.version,
+                        "seconds": "\(seconds)", "rate": "\(rate)", "rounds": "\(rounds)", "version": Program.version,
                     ]
                 )
                 let alone = try bench.phase("nobody", holding: nil)

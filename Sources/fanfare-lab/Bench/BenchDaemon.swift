@@ -1,4 +1,5 @@
 import ArgumentParser
+import FanfareService
 import Foundation
 import PushSandbox
 import PushTransport
@@ -93,7 +94,7 @@ struct BenchDaemon: AsyncParsableCommand {
     private var setting: [String: String] {
         [
             "devices": "\(devices)", "events": "\(events)", "writers": "\(writers)", "runs": "\(options.runs)",
-            "sink": endpoint ?? sinkKind.rawValue, "transport": transport.rawValue, "version": Fanfare.version,
+            "sink": endpoint ?? sinkKind.rawValue, "transport": transport.rawValue, "version": Program.version,
             "processors": "\(ProcessInfo.processInfo.activeProcessorCount)",
         ]
     }
