@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Tries the release where there is no Swift: in a bare root of the Debian that runs here, with the packages that README names
-# and nothing else. Its libraries are found, it prints its version, `migrate` and `check` pass, `serve` starts and drains, and
-# the simulated APNs gets a push.
+# Tries the release where there is no Swift: in a bare root of the Debian that runs here, with the packages that
+# Documentation.docc/Operation.md names and nothing else. Its libraries are found, it prints its version, `migrate` and `check`
+# pass, `serve` starts and drains, and the simulated APNs gets a push.
 #
 #   deploy/bareroot.sh [PROGRAM]     builds the release, unless a program is named; fanfare-lab is beside it
 #
@@ -40,7 +40,7 @@ await() {
     fail "$1"
 }
 
-# Prints what README says is needed; Debian renamed some of it for times of 64 bits.
+# Prints what Documentation.docc/Operation.md says is needed; Debian renamed some of it for times of 64 bits.
 packages() {
     local package
     for package in libpq5 libcurl4 libssl3 libnghttp2-14 ca-certificates tzdata; do
@@ -84,7 +84,7 @@ main() {
         fail "the program names a folder of this machine"
     fi
     make_root "$program"
-    if chroot "$root" ldd /usr/local/bin/fanfare | grep "not found"; then fail "README names too few packages"; fi
+    if chroot "$root" ldd /usr/local/bin/fanfare | grep "not found"; then fail "Operation.md names too few packages"; fi
     start_database
 
     local inside=(chroot "$root" env --ignore-environment PATH=/usr/bin:/bin FANFARE_CONFIG=/box/fanfare.yaml

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the program and installs it with its manual page, shell completions, README and systemd unit, as root or through
-# sudo. Nothing is started. Run it again to upgrade.
+# Builds the program and installs it with its manual page, shell completions, documentation and systemd unit, as root or
+# through sudo. Nothing is started. Run it again to upgrade.
 #
 #   deploy/install.sh                                   below /usr/local
 #   PREFIX=/usr DESTDIR=package deploy/install.sh       for a package
@@ -8,7 +8,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-readonly prefix=${PREFIX:-/usr/local} root=${DESTDIR:-}
+readonly prefix=${PREFIX:-/usr/local} root=${DESTDIR:-} articles=Sources/fanfare/Documentation.docc
 made=$(mktemp --directory)
 readonly made
 trap 'rm -rf "$made"' EXIT
@@ -24,6 +24,8 @@ put() { as_owner install -D --mode "$1" "$2" "$root$prefix/$3"; }
 program=${PROGRAM:-$(deploy/release.sh)}
 "$program" manual > "$made/fanfare.1"
 for shell in bash zsh fish; do "$program" --generate-completion-script "$shell" > "$made/$shell"; done
+# The articles lie beside README where it is installed.
+sed "s|$articles/||g" README.md > "$made/README.md"
 sed "s|/usr/local/|$prefix/|g" systemd/fanfare.service > "$made/unit"
 
 put 755 "$program" bin/fanfare
@@ -31,6 +33,7 @@ put 644 "$made/fanfare.1" share/man/man1/fanfare.1
 put 644 "$made/bash" share/bash-completion/completions/fanfare
 put 644 "$made/zsh" share/zsh/site-functions/_fanfare
 put 644 "$made/fish" share/fish/vendor_completions.d/fanfare.fish
-put 644 README.md share/doc/fanfare/README.md
+put 644 "$made/README.md" share/doc/fanfare/README.md
+for article in "$articles"/*.md; do put 644 "$article" "share/doc/fanfare/${article##*/}"; done
 put 644 "$made/unit" lib/systemd/system/fanfare.service
 echo "installed $root$prefix/bin/fanfare, its manual page fanfare(1), completions, and fanfare.service, which is not enabled"

@@ -1,7 +1,7 @@
 import FanfareService
 import UnixSignals
 
-/// What the program's exit codes mean; README and the manual say the same.
+/// What the program's exit codes mean; the documentation and the manual say the same.
 enum ExitStatus {
     /// Each code with its meaning.
     static let meanings: [(code: Int32, meaning: String)] = [

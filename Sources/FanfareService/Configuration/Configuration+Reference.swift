@@ -1,5 +1,5 @@
 extension Configuration {
-    /// All keys as a Markdown list, "`key` (type, required/optional, default: x, range): meaning", for the README.
+    /// All keys as a Markdown list, "`key` (type, required/optional, default: x, range): meaning", for the documentation.
     public static var reference: String {
         keys.map(\.reference).joined(separator: "\n")
     }

@@ -5,7 +5,7 @@ public struct ConfigurationError: Error, Equatable, Sendable, CustomStringConver
     /// What to do about all of them, beside what each says itself.
     public let mend: String
 
-    init(_ problems: [ConfigurationProblem], mend: String = "README, “Configuration”, lists every key.") {
+    init(_ problems: [ConfigurationProblem], mend: String = "The documentation, “Configuration”, lists every key.") {
         self.problems = problems.sorted { $0.origin < $1.origin }
         self.mend = mend
     }

@@ -5,12 +5,9 @@ import Testing
 
 /// The example files must work as they are.
 @Suite struct ExampleFilesTests {
-    private static let root = URL(filePath: #filePath)
-        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-
     @Test func theExampleConfigurationIsValidAndShowsTheDefaults() throws {
         let loaded = try Configuration.load(
-            file: Self.root.appending(path: "deploy/fanfare.yaml").path,
+            file: Documentation.root.appending(path: "deploy/fanfare.yaml").path,
             environment: ["CREDENTIALS_DIRECTORY": "/run/credentials/fanfare.service"]
         )
         #expect(loaded.apps["shop"]?.apns?.keyFile == "/run/credentials/fanfare.service/apns.p8")
@@ -22,18 +19,20 @@ import Testing
     }
 
     @Test func theExampleRulesAreReadable() throws {
-        let file = try RulesFile.load(Self.root.appending(path: "deploy/rules.yaml").path)
+        let file = try RulesFile.load(Documentation.root.appending(path: "deploy/rules.yaml").path)
         #expect(file.rules.map(\.name) == ["order-shipped", "sale-started"])
         #expect(file.rules.allSatisfy { $0.app == "shop" })
         for rule in file.rules { _ = try RuleDefinition(json: rule.json) }
     }
 
-    /// Whoever copies a rule from the manual gets one that works.
-    @Test func theReadmesRulesMakeSense() throws {
-        let readme = try String(contentsOf: Self.root.appending(path: "README.md"), encoding: .utf8)
-        let blocks = readme.components(separatedBy: "```yaml\n").dropFirst()
-            .compactMap { $0.components(separatedBy: "```").first }.filter { $0.hasPrefix("- name:") }
-        let folder = FileManager.default.temporaryDirectory.appending(path: "fanfare-readme-\(UUID().uuidString)")
+    /// Whoever copies a rule from README or an article gets one that works.
+    @Test func theDocumentationsRulesMakeSense() throws {
+        let pages = [try Documentation.readme()] + (try Documentation.articles().map(Documentation.text))
+        let blocks = pages.flatMap { page in
+            page.components(separatedBy: "```yaml\n").dropFirst()
+                .compactMap { $0.components(separatedBy: "```").first }.filter { $0.hasPrefix("- name:") }
+        }
+        let folder = FileManager.default.temporaryDirectory.appending(path: "fanfare-rules-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
         var names: [String] = []
@@ -44,12 +43,13 @@ import Testing
                 names.append(try CompiledRule(json: rule.json).definition.name)
             }
         }
-        #expect(names == ["order-shipped", "delivery-starts", "delivery-moves", "delivery-ends", "chat-message"])
+        let ofTheCookbook = ["chat-message", "delivery-starts", "delivery-moves", "delivery-ends"]
+        #expect(names == ["order-shipped"] + ofTheCookbook + ["order-shipped"], "README's, then by article")
     }
 
     @Test func theUnitGivesTheDaemonTimeToDrainAndReloadsByHUP() throws {
         let unit = try String(
-            contentsOf: Self.root.appending(path: "systemd/fanfare.service"),
+            contentsOf: Documentation.root.appending(path: "systemd/fanfare.service"),
             encoding: .utf8
         )
         let lines = unit.split(separator: "\n")

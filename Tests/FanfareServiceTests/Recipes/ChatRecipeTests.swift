@@ -3,7 +3,7 @@ import Foundation
 import TestKit
 import Testing
 
-/// The chat in README works as it is printed.
+/// The chat in the cookbook works as it is printed.
 @Suite(.database) struct ChatRecipeTests {
     /// What a phone showed: whose, from whom, the text, the badge.
     private func shown(_ push: ReceivedPush) throws -> [String] {

@@ -3,7 +3,7 @@ import PostgresClient
 import TestKit
 import Testing
 
-/// The code of one section of README, in the order in which a reader pastes it.
+/// The code of one section of the cookbook, in the order in which a reader pastes it.
 struct Recipe {
     /// One block.
     struct Block {
@@ -16,13 +16,10 @@ struct Recipe {
 
     /// Takes the blocks of a section.
     ///
-    /// - Parameter heading: of the third level.
+    /// - Parameter heading: of the second level.
     init(_ heading: String) throws {
-        let folder = URL(filePath: #filePath).deletingLastPathComponent()
-        let path = folder.appending(path: "../../../README.md").standardized
-        let readme = try String(contentsOf: path, encoding: .utf8)
-        let section = try #require(readme.components(separatedBy: "\n### \(heading)\n").dropFirst().first)
-        let own = section.components(separatedBy: "\n## ")[0].components(separatedBy: "\n### ")[0]
+        let sections = try Documentation.text("Cookbook").components(separatedBy: "\n## \(heading)\n")
+        let own = try #require(sections.dropFirst().first).components(separatedBy: "\n## ")[0]
         // Fences come in pairs, so every second part is a block, with its language in the first line.
         let parts = own.components(separatedBy: "```").enumerated().filter { !$0.offset.isMultiple(of: 2) }
         blocks = parts.map { part in

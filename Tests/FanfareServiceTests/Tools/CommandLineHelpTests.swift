@@ -55,11 +55,13 @@ import Testing
             for file in [
                 "bin/fanfare", "share/man/man1/fanfare.1", "share/bash-completion/completions/fanfare",
                 "share/zsh/site-functions/_fanfare", "share/fish/vendor_completions.d/fanfare.fish",
-                "share/doc/fanfare/README.md",
+                "share/doc/fanfare/README.md", "share/doc/fanfare/Operation.md",
             ] {
                 let size = try FileManager.default.attributesOfItem(atPath: "\(prefix)/\(file)")[.size] as? NSNumber
                 #expect((size?.intValue ?? 0) > 1000, "\(file)")
             }
+            let readme = try String(contentsOfFile: prefix + "/share/doc/fanfare/README.md", encoding: .utf8)
+            #expect(readme.contains("](Operation.md)") && !readme.contains(".docc/"), "the articles lie beside it")
             let unit = try String(contentsOfFile: prefix + "/lib/systemd/system/fanfare.service", encoding: .utf8)
             #expect(unit.contains("\nExecStart=/opt/fanfare/bin/fanfare serve "))
         }

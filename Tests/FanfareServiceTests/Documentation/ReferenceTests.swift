@@ -1,0 +1,30 @@
+import Foundation
+import Testing
+
+@testable import FanfareService
+
+/// The articles repeat what the code knows; `FANFARE_UPDATE_DOCS=1` writes it anew.
+@Suite(.serialized) struct ReferenceTests {
+    @Test func theConfigurationIsDescribedAsItIs() throws {
+        try expect("Configuration", section: "configuration", is: Configuration.reference)
+    }
+
+    @Test func theLogKeysAreListed() throws {
+        let keys = LogKey.allCases.map { "`\($0.rawValue)`" }.joined(separator: ", ") + "."
+        try expect("Log", section: "log keys", is: keys)
+        #expect(try Documentation.text("Log").contains("`v` (version of this contract, now \(LogLine.version))"))
+    }
+
+    /// Compares what stands between the section's two comments in an article.
+    private func expect(_ article: String, section: String, is expected: String) throws {
+        let text = try Documentation.text(article)
+        let begin = try #require(text.range(of: "<!-- \(section): begin -->\n"))
+        let end = try #require(text.range(of: "<!-- \(section): end -->"))
+        if ProcessInfo.processInfo.environment["FANFARE_UPDATE_DOCS"] == "1" {
+            let updated = text[..<begin.upperBound] + expected + "\n" + text[end.lowerBound...]
+            try String(updated).write(to: Documentation.file(article), atomically: true, encoding: .utf8)
+            return
+        }
+        #expect(text[begin.upperBound..<end.lowerBound] == expected + "\n", "FANFARE_UPDATE_DOCS=1 writes it")
+    }
+}
