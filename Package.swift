@@ -59,12 +59,19 @@ let package = Package(
             swiftSettings: sources
         ),
 
+        // What people write into files, read: the configuration, and files of rules.
+        .target(
+            name: "FanfareConfiguration",
+            dependencies: ["FanfareCore", "PushTransport", logging, "Yams"],
+            swiftSettings: sources
+        ),
+
         // The daemon.
         .target(
             name: "FanfareService",
             dependencies: [
-                "FanfareCore", "HTTP2Client", "HTTP2Engine", "PostgresClient", "PushCrypto", "PushTransport",
-                "Threading", logging, serviceLifecycle, unixSignals, "Yams",
+                "FanfareConfiguration", "FanfareCore", "HTTP2Client", "HTTP2Engine", "PostgresClient", "PushCrypto",
+                "PushTransport", "Threading", logging, serviceLifecycle, unixSignals,
             ],
             swiftSettings: sources
         ),
@@ -113,7 +120,8 @@ let package = Package(
         .testTarget(
             name: "FanfareServiceTests",
             dependencies: [
-                "FanfareCore", "FanfareService", "PayloadFixtures", "PostgresClient", "PushTransport", "TestKit",
+                "FanfareConfiguration", "FanfareCore", "FanfareService", "PayloadFixtures", "PostgresClient",
+                "PushTransport", "TestKit",
                 "Threading", logging, serviceLifecycle, unixSignals,
             ],
             swiftSettings: shared
@@ -122,7 +130,8 @@ let package = Package(
         .testTarget(
             name: "SimulatorTests",
             dependencies: [
-                "FanfareCore", "FanfareService", "PostgresClient", "PushTransport", "TestKit", "Threading", logging,
+                "FanfareConfiguration", "FanfareCore", "FanfareService", "PostgresClient", "PushTransport", "TestKit",
+                "Threading", logging,
             ],
             swiftSettings: shared
         ),
@@ -134,7 +143,7 @@ if ProcessInfo.processInfo.environment["FANFARE_FUZZ"] == "1" {
     package.targets.append(
         .executableTarget(
             name: "Fuzz",
-            dependencies: ["FanfareCore", "FanfareService"],
+            dependencies: ["FanfareConfiguration", "FanfareCore", "FanfareService"],
             path: "Tests/Fuzz",
             exclude: ["Seeds"],
             swiftSettings: shared,
@@ -188,7 +197,8 @@ if withSandbox {
         .executableTarget(
             name: "fanfare",
             dependencies: [
-                "FanfareCore", "FanfareService", "Threading", argumentParser, logging, serviceLifecycle, unixSignals,
+                "FanfareConfiguration", "FanfareCore", "FanfareService", "Threading", argumentParser, logging,
+                serviceLifecycle, unixSignals,
             ],
             swiftSettings: sources
         ),
@@ -196,7 +206,8 @@ if withSandbox {
         .executableTarget(
             name: "fanfare-lab",
             dependencies: [
-                "CurlBaseline", "FanfareCore", "FanfareService", "HTTP2Client", "HTTP2Engine", "PostgresClient",
+                "CurlBaseline", "FanfareConfiguration", "FanfareCore", "FanfareService", "HTTP2Client", "HTTP2Engine",
+                "PostgresClient",
                 "PrivateCluster", "PushCrypto", "PushSandbox", "PushTransport", "Threading", argumentParser, logging,
                 serviceLifecycle, unixSignals,
             ],

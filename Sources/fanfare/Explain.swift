@@ -1,4 +1,5 @@
 public import ArgumentParser
+import FanfareConfiguration
 public import FanfareCore
 import FanfareService
 import Foundation

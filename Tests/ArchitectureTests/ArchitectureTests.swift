@@ -12,9 +12,10 @@ struct ArchitectureTests {
         "HTTP2Client": ["CCurl", "PushTransport", "Threading"],
         "HTTP2Engine": ["CNGHTTP2", "COpenSSL", "PushTransport", "Threading"],
         "PushCrypto": ["COpenSSL", "Threading"],
+        "FanfareConfiguration": ["FanfareCore", "PushTransport", "Logging", "Yams"],
         "FanfareService": [
-            "FanfareCore", "HTTP2Client", "HTTP2Engine", "PostgresClient", "PushCrypto", "PushTransport", "Threading",
-            "Logging", "ServiceLifecycle", "UnixSignals", "Yams",
+            "FanfareConfiguration", "FanfareCore", "HTTP2Client", "HTTP2Engine", "PostgresClient", "PushCrypto",
+            "PushTransport", "Threading", "Logging", "ServiceLifecycle", "UnixSignals",
         ],
         "PrivateCluster": ["PostgresClient", "Threading"],
         "PushSandbox": [
@@ -22,12 +23,14 @@ struct ArchitectureTests {
             "NIOCore", "NIOPosix", "NIOHTTP1", "NIOTLS", "NIOSSL", "NIOHTTP2", "NIOHPACK",
         ],
         "fanfare": [
-            "FanfareCore", "FanfareService", "Threading", "ArgumentParser", "Logging", "ServiceLifecycle",
+            "FanfareConfiguration", "FanfareCore", "FanfareService", "Threading", "ArgumentParser", "Logging",
+            "ServiceLifecycle",
             "UnixSignals",
         ],
         // The bench sends through the transports, and compares with libcurl alone.
         "fanfare-lab": [
-            "FanfareCore", "FanfareService", "HTTP2Client", "HTTP2Engine", "PostgresClient", "PrivateCluster",
+            "FanfareConfiguration", "FanfareCore", "FanfareService", "HTTP2Client", "HTTP2Engine", "PostgresClient",
+            "PrivateCluster",
             "PushCrypto", "PushSandbox", "PushTransport", "CurlBaseline", "Threading", "ArgumentParser", "Logging",
             "ServiceLifecycle", "UnixSignals",
         ],

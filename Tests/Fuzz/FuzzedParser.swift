@@ -1,6 +1,8 @@
 import FanfareCore
 import FanfareService
 
+@testable import FanfareConfiguration
+
 /// The parsers that read what others wrote.
 ///
 /// Beside not crashing, each must keep what it promises about what it took.

@@ -1,3 +1,4 @@
+public import FanfareConfiguration
 internal import FanfareCore
 public import Logging
 internal import PostgresClient

@@ -1,3 +1,4 @@
+public import FanfareConfiguration
 internal import PostgresClient
 
 /// What is done to a database before a daemon can work on it.

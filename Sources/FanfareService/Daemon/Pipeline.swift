@@ -1,3 +1,4 @@
+internal import FanfareConfiguration
 internal import Threading
 
 /// The flow, in one direction: emit ▶ outbox ▶ plan ▶ batches ▶ claim ▶ render ▶ send ▶ record ▶ batch_log.

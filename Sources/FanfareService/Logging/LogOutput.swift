@@ -1,3 +1,4 @@
+public import FanfareConfiguration
 internal import Foundation
 public import Logging
 internal import Threading

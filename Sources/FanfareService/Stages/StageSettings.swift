@@ -1,3 +1,5 @@
+internal import FanfareConfiguration
+
 /// The settings the stages go by.
 struct StageSettings: Sendable {
     var batchSize = 1000

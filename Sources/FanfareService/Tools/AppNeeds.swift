@@ -1,3 +1,5 @@
+internal import FanfareConfiguration
+
 /// What an app has in the database and cannot be sent for by this configuration.
 struct AppNeeds {
     /// The most rules that are named.

@@ -1,3 +1,4 @@
+public import FanfareConfiguration
 internal import PostgresClient
 internal import Threading
 

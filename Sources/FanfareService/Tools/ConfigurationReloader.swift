@@ -1,3 +1,4 @@
+internal import FanfareConfiguration
 internal import Logging
 internal import Threading
 

@@ -1,3 +1,4 @@
+public import FanfareConfiguration
 public import FanfareCore
 internal import Foundation
 internal import PushCrypto

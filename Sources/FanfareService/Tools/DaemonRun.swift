@@ -1,3 +1,4 @@
+public import FanfareConfiguration
 internal import Logging
 public import ServiceLifecycle
 internal import Threading

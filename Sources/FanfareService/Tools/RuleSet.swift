@@ -1,3 +1,4 @@
+internal import FanfareConfiguration
 internal import FanfareCore
 
 /// Rules from files, each of them found to make sense as far as that can be seen without a database.

@@ -1,3 +1,4 @@
+public import FanfareConfiguration
 internal import FanfareCore
 internal import PostgresClient
 

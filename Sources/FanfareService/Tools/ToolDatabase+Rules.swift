@@ -1,3 +1,4 @@
+internal import FanfareConfiguration
 public import FanfareCore
 internal import Foundation
 internal import PostgresClient

@@ -1,3 +1,4 @@
+public import FanfareConfiguration
 internal import PostgresClient
 
 /// The database as the commands use it: one session per task, opened for it and closed after it.

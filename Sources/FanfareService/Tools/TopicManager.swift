@@ -1,3 +1,4 @@
+public import FanfareConfiguration
 internal import FanfareCore
 internal import Foundation
 internal import HTTP2Client

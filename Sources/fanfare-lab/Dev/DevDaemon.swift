@@ -1,3 +1,4 @@
+import FanfareConfiguration
 import FanfareService
 import Foundation
 import Logging

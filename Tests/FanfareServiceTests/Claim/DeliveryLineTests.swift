@@ -4,6 +4,7 @@ import PostgresClient
 import TestKit
 import Testing
 
+@testable import FanfareConfiguration
 @testable import FanfareService
 
 /// What the log says of pairs that are decided when their batch is prepared.

@@ -4,6 +4,8 @@ import Logging
 import PushTransport
 import Testing
 
+@testable import FanfareConfiguration
+
 /// Reads a configuration of `/etc/fanfare/fanfare.yaml` without touching the disk.
 func configuration(
     _ yaml: String?,

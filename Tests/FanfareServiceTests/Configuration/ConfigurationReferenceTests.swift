@@ -1,6 +1,7 @@
 import PushTransport
 import Testing
 
+@testable import FanfareConfiguration
 @testable import FanfareService
 
 @Suite struct ConfigurationReferenceTests {

@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 
+@testable import FanfareConfiguration
 @testable import FanfareService
 
 @Suite struct ConfigurationSecretTests {

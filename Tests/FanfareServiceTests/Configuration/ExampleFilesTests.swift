@@ -3,6 +3,8 @@ import FanfareService
 import Foundation
 import Testing
 
+@testable import FanfareConfiguration
+
 /// The example files must work as they are.
 @Suite struct ExampleFilesTests {
     @Test func theExampleConfigurationIsValidAndShowsTheDefaults() throws {

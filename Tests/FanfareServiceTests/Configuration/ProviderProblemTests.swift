@@ -2,6 +2,8 @@ import FanfareService
 import PushTransport
 import Testing
 
+@testable import FanfareConfiguration
+
 /// What is wrong with an app's credentials is named with its line.
 @Suite struct ProviderProblemTests {
     private static let key = "team_id: DEF123GHIJ, key_id: ABC123DEFG, key_file: a.p8"

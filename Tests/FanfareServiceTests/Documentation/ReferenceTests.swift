@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 
+@testable import FanfareConfiguration
 @testable import FanfareService
 
 /// The articles repeat what the code knows; `FANFARE_UPDATE_DOCS=1` writes it anew.

@@ -3,6 +3,7 @@ import Logging
 import TestKit
 import Testing
 
+@testable import FanfareConfiguration
 @testable import FanfareService
 
 /// When an app counts as changed: by its keys in the configuration, and by what the files named there hold.

@@ -4,6 +4,7 @@ import TestKit
 import Testing
 import Threading
 
+@testable import FanfareConfiguration
 @testable import FanfareService
 
 /// With `log.deliveries: all` the log has of each attempt what the database has of it, whoever decided that.

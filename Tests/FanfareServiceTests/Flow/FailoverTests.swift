@@ -4,6 +4,7 @@ import PrivateCluster
 import TestKit
 import Testing
 
+@testable import FanfareConfiguration
 @testable import FanfareService
 
 /// A standby takes over that lacks the primary's last transactions: their events are gone, and their ids come again.

@@ -8,6 +8,7 @@ import TestKit
 import Testing
 import Threading
 
+@testable import FanfareConfiguration
 @testable import FanfareService
 
 /// A daemon in this process, on a test's database, pushing to the simulated services.

@@ -4,6 +4,7 @@ import PostgresClient
 import TestKit
 import Testing
 
+@testable import FanfareConfiguration
 @testable import FanfareService
 
 /// From a committed row to a request at the provider, and back into the log.

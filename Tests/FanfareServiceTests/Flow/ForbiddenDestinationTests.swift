@@ -3,6 +3,7 @@ import PostgresClient
 import TestKit
 import Testing
 
+@testable import FanfareConfiguration
 @testable import FanfareService
 
 /// Endpoints come from browsers, so from strangers: what they must not name is never connected to.

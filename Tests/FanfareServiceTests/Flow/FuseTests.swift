@@ -3,6 +3,7 @@ import PostgresClient
 import TestKit
 import Testing
 
+@testable import FanfareConfiguration
 @testable import FanfareService
 
 /// The prune fuse from a provider's answers to the operator who closes it.

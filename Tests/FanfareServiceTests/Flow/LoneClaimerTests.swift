@@ -5,6 +5,7 @@ import TestKit
 import Testing
 import Threading
 
+@testable import FanfareConfiguration
 @testable import FanfareService
 
 /// A planner that hands a lone event's batches to the senders itself; there is no claimer here, and no sender runs.

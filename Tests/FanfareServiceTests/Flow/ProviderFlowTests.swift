@@ -4,6 +4,7 @@ import PostgresClient
 import TestKit
 import Testing
 
+@testable import FanfareConfiguration
 @testable import FanfareService
 
 /// The same rules to an iPhone, an Android phone and a browser.

@@ -4,6 +4,7 @@ import PostgresClient
 import TestKit
 import Testing
 
+@testable import FanfareConfiguration
 @testable import FanfareService
 
 /// What a running daemon takes over from a changed configuration.

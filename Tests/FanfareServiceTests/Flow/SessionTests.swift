@@ -3,6 +3,7 @@ import PostgresClient
 import TestKit
 import Testing
 
+@testable import FanfareConfiguration
 @testable import FanfareService
 
 /// `database.connections` is what a daemon opens, control and foreign channels apart.

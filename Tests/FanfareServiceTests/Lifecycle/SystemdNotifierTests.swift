@@ -4,6 +4,7 @@ import Logging
 import Testing
 import Threading
 
+@testable import FanfareConfiguration
 @testable import FanfareService
 
 @Suite struct SystemdNotifierTests {

@@ -5,6 +5,7 @@ import TestKit
 import Testing
 import Threading
 
+@testable import FanfareConfiguration
 @testable import FanfareService
 
 @Suite struct PulsesTests {

@@ -3,6 +3,7 @@ import Logging
 import Testing
 import Threading
 
+@testable import FanfareConfiguration
 @testable import FanfareService
 
 /// Collects what a writer writes.

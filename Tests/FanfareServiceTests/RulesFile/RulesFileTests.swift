@@ -3,6 +3,8 @@ import FanfareService
 import Foundation
 import Testing
 
+@testable import FanfareConfiguration
+
 @Suite struct RulesFileTests {
     static let text = """
         - name: order-shipped

@@ -1,6 +1,7 @@
 import Logging
 import Threading
 
+@testable import FanfareConfiguration
 @testable import FanfareService
 
 /// What is logged in a test.

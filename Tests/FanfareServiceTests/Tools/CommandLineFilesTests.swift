@@ -2,6 +2,7 @@ import Foundation
 import TestKit
 import Testing
 
+@testable import FanfareConfiguration
 @testable import FanfareService
 
 @Suite struct ConfigurationFileTests {

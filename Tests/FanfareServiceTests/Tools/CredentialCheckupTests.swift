@@ -3,6 +3,7 @@ import PushTransport
 import TestKit
 import Testing
 
+@testable import FanfareConfiguration
 @testable import FanfareService
 
 /// What `fanfare check` finds in the files of credentials.

@@ -4,6 +4,7 @@ import Testing
 import Threading
 import UnixSignals
 
+@testable import FanfareConfiguration
 @testable import FanfareService
 
 @Suite struct DrainGuardTests {

@@ -1,6 +1,7 @@
 import Testing
 import Threading
 
+@testable import FanfareConfiguration
 @testable import FanfareService
 
 /// What is said of file descriptors before they are missing.

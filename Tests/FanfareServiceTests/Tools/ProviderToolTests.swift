@@ -4,6 +4,7 @@ import PushTransport
 import TestKit
 import Testing
 
+@testable import FanfareConfiguration
 @testable import FanfareService
 
 /// The commands that manage what providers keep, against the simulated services.

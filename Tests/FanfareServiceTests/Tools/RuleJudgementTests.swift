@@ -2,6 +2,7 @@ import FanfareCore
 import TestKit
 import Testing
 
+@testable import FanfareConfiguration
 @testable import FanfareService
 
 /// Which rules take an event, and who would get it.

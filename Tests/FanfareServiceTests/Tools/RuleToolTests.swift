@@ -1,6 +1,7 @@
 import TestKit
 import Testing
 
+@testable import FanfareConfiguration
 @testable import FanfareCore
 @testable import FanfareService
 

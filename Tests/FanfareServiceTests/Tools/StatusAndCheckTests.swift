@@ -3,6 +3,7 @@ import PushTransport
 import TestKit
 import Testing
 
+@testable import FanfareConfiguration
 @testable import FanfareCore
 @testable import FanfareService
 

@@ -2,6 +2,7 @@ import PostgresClient
 import TestKit
 import Testing
 
+@testable import FanfareConfiguration
 @testable import FanfareCore
 @testable import FanfareService
 

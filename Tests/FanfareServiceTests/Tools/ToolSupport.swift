@@ -2,6 +2,8 @@ import FanfareService
 import PostgresClient
 import TestKit
 
+@testable import FanfareConfiguration
+
 /// The commands' view of the running test's database.
 func toolDatabase(user: String? = nil, environment: [String: String] = [:]) throws -> ToolDatabase {
     try ToolDatabase(toolConfiguration(user: user), environment: environment)

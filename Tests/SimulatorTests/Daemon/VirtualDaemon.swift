@@ -4,6 +4,7 @@ import PostgresClient
 import PushTransport
 import Threading
 
+@testable import FanfareConfiguration
 @testable import FanfareService
 
 /// A daemon without threads, sockets and files: what its stages decide is the daemon's own code, what they wait for is

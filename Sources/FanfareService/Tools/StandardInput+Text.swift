@@ -1,12 +1,7 @@
+public import FanfareConfiguration
 internal import Foundation
 
-/// What `-` in place of a file or a payload means to a command.
-public enum StandardInput {
-    /// The argument that stands for it.
-    public static let argument = "-"
-    /// What messages call it.
-    static let name = "standard input"
-
+extension StandardInput {
     /// The text an argument stands for: itself, or all of standard input for `-`.
     ///
     /// Blocks until the input ends.

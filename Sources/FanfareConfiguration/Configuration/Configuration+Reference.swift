@@ -31,7 +31,7 @@ extension Configuration {
     /// Takes over the keys that need no restart.
     ///
     /// - Parameter fresh: where from.
-    mutating func takeLive(from fresh: Configuration) {
+    package mutating func takeLive(from fresh: Configuration) {
         apps = fresh.apps
         retry = fresh.retry
         retention = fresh.retention

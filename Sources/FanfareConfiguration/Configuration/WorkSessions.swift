@@ -2,19 +2,19 @@
 ///
 /// The recorder, the claimer and the planner have one each, and the rest is the slicers'. The first slicer does the
 /// maintenance too, unless there is a session more for that.
-struct WorkSessions: Equatable {
+package struct WorkSessions: Equatable {
     /// What a daemon cannot do without.
-    static let least = 4
+    package static let least = 4
 
     /// Sessions that walk large audiences, each another one.
-    let slicers: Int
+    package let slicers: Int
     /// Whether maintenance has a session of its own.
-    let isMaintenanceApart: Bool
+    package let isMaintenanceApart: Bool
 
     /// Spends connections.
     ///
     /// - Parameter connections: ``least`` or more.
-    init(connections: Int) {
+    package init(connections: Int) {
         isMaintenanceApart = connections > Self.least
         slicers = max(1, connections - Self.least)
     }

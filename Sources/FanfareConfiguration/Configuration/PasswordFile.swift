@@ -3,11 +3,11 @@ internal import Foundation
 /// Reads passwords from files, and refuses those that everybody may read.
 ///
 /// Its group may, unlike a key's: a key is for its owner alone.
-struct PasswordFile: Sendable {
+package struct PasswordFile: Sendable {
     private let guarded: [String]
 
     /// - Parameter environment: variables of the process, for ``GuardedFolders``.
-    init(environment: [String: String]) {
+    package init(environment: [String: String]) {
         guarded = GuardedFolders.paths(environment: environment).filter { $0.hasPrefix("/") }.map(Self.resolved)
     }
 
@@ -19,7 +19,7 @@ struct PasswordFile: Sendable {
     /// - Returns: the password.
     /// - Throws: when the file is missing, empty, no regular file, larger than 1 MiB, not one line of UTF-8, or everybody
     ///   may read it.
-    func password(at path: String, for key: String) throws(ConfigurationError) -> String {
+    package func password(at path: String, for key: String) throws(ConfigurationError) -> String {
         let bytes = try bytes(at: path, for: key)
         guard var text = String(validating: bytes, as: UTF8.self) else {
             throw refusal(path, key, "is not UTF-8", Self.content)
