@@ -15,7 +15,7 @@ struct APNSHeaders: Sendable {
     static let channelID = "apns-channel-id"
     /// The longest collapse id, in bytes.
     static let collapseLimit = 64
-    private static let known = [topic, pushType, priority, expiration, collapseID]
+    static let known = [topic, pushType, priority, expiration, collapseID]
     private static let ours = ["apns-id", "apns-request-id", channelID, "authorization"]
 
     private var values: [String: Value] = [:]

@@ -13,7 +13,7 @@ struct WebPushHeaders: Sendable {
     static let defaultTimeToLive: Int64 = 86_400
     /// The longest time any service keeps a push: 30 days, in seconds.
     static let timeToLiveLimit: Int64 = 2_592_000
-    private static let urgencies = ["very-low", "low", "normal", "high"]
+    static let urgencies = ["very-low", "low", "normal", "high"]
     /// Belong to the encryption and to the transport.
     private static let ours = [
         "authorization", "connection", "content-encoding", "content-length", "content-type", "crypto-key", "encryption",

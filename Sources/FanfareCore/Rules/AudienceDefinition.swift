@@ -1,5 +1,7 @@
 /// Whom a rule reaches, as it is written under `to`.
 public struct AudienceDefinition: Equatable, Sendable {
+    static let keys = AudienceKey.allCases.map(\.rawValue) + ["devices", "platform", "kind"]
+
     /// The one key that says who.
     public enum Selection: Equatable, Sendable {
         /// A jsonpath on the payload that gives one user id or many.
@@ -31,7 +33,7 @@ public struct AudienceDefinition: Equatable, Sendable {
 
     /// Reads `to`.
     init(_ reader: RuleObject) throws(RuleProblem) {
-        try reader.checkKeys(AudienceKey.allCases.map(\.rawValue) + ["devices", "platform", "kind"])
+        try reader.checkKeys(Self.keys)
         selection = try Self.selection(reader)
         devices = try reader.string("devices")
         platform = try reader.word("platform", PushProvider.self)

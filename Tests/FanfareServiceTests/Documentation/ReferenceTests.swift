@@ -1,3 +1,4 @@
+import FanfareCore
 import Foundation
 import Testing
 
@@ -8,6 +9,10 @@ import Testing
 @Suite(.serialized) struct ReferenceTests {
     @Test func theConfigurationIsDescribedAsItIs() throws {
         try expect("Configuration", section: "configuration", is: Configuration.reference)
+    }
+
+    @Test func theKeysOfARuleAreDescribedAsTheyAre() throws {
+        try expect("Rules", section: "rules", is: RuleDefinition.reference)
     }
 
     @Test func theLogKeysAreListed() throws {
