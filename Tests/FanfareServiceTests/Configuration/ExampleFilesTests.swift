@@ -45,7 +45,10 @@ import Testing
                 names.append(try CompiledRule(json: rule.json).definition.name)
             }
         }
-        let ofTheCookbook = ["chat-message", "delivery-starts", "delivery-moves", "delivery-ends"]
+        let ofTheCookbook = [
+            "chat-message", "orders-shipped", "orders-delivered", "digest", "score", "delivery-starts",
+            "delivery-moves", "delivery-ends",
+        ]
         #expect(names == ["order-shipped"] + ofTheCookbook + ["order-shipped"], "README's, then by article")
     }
 
