@@ -1,16 +1,18 @@
 #!/usr/bin/env bash
-# Tries the release where there is no Swift: in a bare root of the Debian that runs here, with the packages that
-# Documentation.docc/Operation.md names and nothing else. Its libraries are found, it prints its version, `migrate` and `check`
-# pass, `serve` starts and drains, and the simulated APNs gets a push.
+# Tries the package of deploy/package.sh where there is no Swift: in a bare root of the Debian that runs here, with what the package
+# depends on and nothing else. It is installed, upgraded beside an edited configuration, removed and purged without a trace.
+# In between `migrate` and `check` pass, `serve` starts and drains, and the simulated APNs gets a push. No systemd runs there: what
+# it is told is written down and compared.
 #
 #   deploy/bareroot.sh [PROGRAM]     builds the release, unless a program is named; fanfare-lab is beside it
 #
-# As root, with debootstrap, a Debian mirror and PostgreSQL; leaves nothing. Exit codes: 0 it works, 1 not, 69 it cannot be tried.
+# As root, with debootstrap, dpkg-dev, a Debian mirror and PostgreSQL; leaves nothing. Exit codes: 0 it works, 1 not, 69 it cannot be tried.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 root=$(mktemp --directory --tmpdir fanfare-bareroot.XXXXXX)
-readonly root
+made=$(mktemp --directory --tmpdir fanfare-bareroot.XXXXXX)
+readonly root made
 processes=()
 postgres=""
 
@@ -24,7 +26,7 @@ clean_up() {
     for process in "${processes[@]}"; do kill "$process" 2> /dev/null || true; done
     [[ -z "$postgres" ]] || as_postgres "$postgres/pg_ctl" --pgdata="$root/database" --mode=immediate stop > /dev/null || true
     if mountpoint --quiet "$root/proc"; then umount "$root/proc"; fi
-    rm -rf --one-file-system "$root"
+    rm -rf --one-file-system "$root" "$made"
 }
 
 as_postgres() { runuser --user=postgres -- "$@"; }
@@ -40,25 +42,87 @@ await() {
     fail "$1"
 }
 
-# Prints what Documentation.docc/Operation.md says is needed; Debian renamed some of it for times of 64 bits.
-packages() {
-    local package
-    for package in libpq5 libcurl4 libssl3 libnghttp2-14 ca-certificates tzdata; do
-        if apt-cache show "${package}t64" > /dev/null 2>&1; then echo "${package}t64"; else echo "$package"; fi
-    done | paste --serial --delimiters=,
-}
+# packages DEB: prints what it depends on, for debootstrap.
+packages() { dpkg-deb --field "$1" Depends | sed --regexp-extended 's/ \([^)]*\)//g; s/ //g'; }
 
+# make_root DEB
 make_root() {
     local codename mirror
     codename=$(. /etc/os-release && echo "$VERSION_CODENAME")
     mirror=$(apt-get indextargets --format '$(REPO_URI)' "Codename: $codename" | awk 'NR == 1')
-    debootstrap --variant=minbase --include="$(packages)" "$codename" "$root" "${mirror%/}" > "$root.log" 2>&1 \
-        || { tail -n 20 "$root.log" >&2 && rm -f "$root.log" && fail "debootstrap could not make a root" 69; }
-    rm -f "$root.log"
+    debootstrap --variant=minbase --include="$(packages "$1")" "$codename" "$root" "${mirror%/}" > "$made/debootstrap" 2>&1 \
+        || { tail -n 20 "$made/debootstrap" >&2 && fail "debootstrap could not make a root" 69; }
     echo "127.0.0.1 localhost" > "$root/etc/hosts"
     # Programs find their arguments there.
     mount --types proc proc "$root/proc"
-    install --mode 755 --target-directory "$root/usr/local/bin" "$1" "$(dirname "$1")/fanfare-lab"
+    # A systemd that runs, as far as a package sees, and writes down what it is told.
+    install --directory "$root/run/systemd/system"
+    printf '#!/bin/sh\necho "$*" >> /run/systemd/told\n' | install --mode 755 /dev/stdin "$root/usr/bin/systemctl"
+}
+
+# dpkg OPTION …: runs the root's, which never asks.
+dpkg() {
+    DEBIAN_FRONTEND=noninteractive chroot "$root" dpkg --force-confold "$@" > "$made/dpkg" 2>&1 < /dev/null \
+        || { cat "$made/dpkg" >&2 && fail "dpkg $* failed"; }
+}
+
+# expect_systemd TEXT: what it was told since the last time.
+expect_systemd() {
+    local told
+    told=$(paste --serial --delimiters=, "$root/run/systemd/told")
+    rm "$root/run/systemd/told"
+    [[ "$told" == "$1" ]] || fail "systemd was told '$told', and not '$1'"
+}
+
+# expect_file PATH OWNER MODE
+expect_file() {
+    local is
+    is=$(chroot "$root" stat --format '%U:%G %a' "$1") || fail "$1 is not there"
+    [[ "$is" == "$2 $3" ]] || fail "$1 is $is, and not $2 $3"
+}
+
+# What there is in the root, where packages put files and dpkg keeps nothing of its own; /etc/shadow- and its like are adduser's.
+list_files() { (cd "$root" && find etc usr var/lib -path var/lib/dpkg -prune -o -print) | grep --invert-match '^etc/[a-z]*-$' | sort; }
+
+try_install() {
+    list_files > "$made/before"
+    dpkg --install /fanfare.deb
+    expect_systemd "--system daemon-reload"
+    expect_file /usr/bin/fanfare root:root 755
+    expect_file /usr/lib/systemd/system/fanfare.service root:root 644
+    expect_file /usr/share/man/man1/fanfare.1.gz root:root 644
+    expect_file /etc/fanfare/fanfare.yaml root:root 644
+    expect_file /etc/fanfare/credentials root:root 700
+    chroot "$root" id fanfare > /dev/null || fail "there is no user fanfare"
+    if chroot "$root" ldd /usr/bin/fanfare | grep "not found"; then fail "the package depends on too little"; fi
+}
+
+# A higher version with another example, beside a configuration that somebody edited and a key.
+try_upgrade() {
+    local version
+    version=$(dpkg-deb --field "$root/fanfare.deb" Version)
+    dpkg-deb --raw-extract "$root/fanfare.deb" "$made/higher"
+    sed --in-place "s/^Version: .*/&.1/" "$made/higher/DEBIAN/control"
+    echo "# another example" >> "$made/higher/etc/fanfare/fanfare.yaml"
+    dpkg-deb -Zgzip --root-owner-group --build "$made/higher" "$root/higher.deb" > /dev/null
+    echo "# edited" >> "$root/etc/fanfare/fanfare.yaml"
+    echo secret > "$root/etc/fanfare/credentials/apns.p8"
+    dpkg --install /higher.deb
+    expect_systemd "--system daemon-reload,try-restart fanfare.service"
+    [[ "$(chroot "$root" dpkg-query --show --showformat '${Version} ${db:Status-Status}' fanfare)" == "$version.1 installed" ]] \
+        || fail "it was not upgraded"
+    [[ "$(tail -n 1 "$root/etc/fanfare/fanfare.yaml")" == "# edited" ]] || fail "the upgrade took an edited configuration away"
+}
+
+try_removal() {
+    dpkg --remove fanfare
+    expect_systemd "stop fanfare.service,--system daemon-reload"
+    [[ ! -e "$root/usr/bin/fanfare" ]] || fail "the program was left"
+    [[ "$(tail -n 1 "$root/etc/fanfare/fanfare.yaml")" == "# edited" ]] || fail "the removal took the configuration"
+    [[ -e "$root/etc/fanfare/credentials/apns.p8" ]] || fail "the removal took the credentials"
+    dpkg --purge fanfare
+    list_files | diff "$made/before" - || fail "these files were left or taken"
+    if chroot "$root" id fanfare > /dev/null 2>&1; then fail "the user fanfare was left"; fi
 }
 
 # A PostgreSQL of the machine, whose socket is inside the root.
@@ -73,22 +137,10 @@ start_database() {
         --options="-c listen_addresses='' -c unix_socket_directories='$root/run/postgresql'" > /dev/null
 }
 
-main() {
-    ((EUID == 0)) || fail "run it as root" 69
-    command -v debootstrap > /dev/null || fail "debootstrap is missing; on Debian: apt install debootstrap" 69
-    local program=${1:-}
-    trap clean_up EXIT
-    [[ -n "$program" ]] || program=$(deploy/release.sh && deploy/release.sh fanfare-lab > /dev/null)
-    # SwiftPM lets a program look beside itself first.
-    if readelf --dynamic "$program" | grep --extended-regexp 'R(UN)?PATH' | grep --invert-match --fixed-strings '[$ORIGIN]'; then
-        fail "the program names a folder of this machine"
-    fi
-    make_root "$program"
-    if chroot "$root" ldd /usr/local/bin/fanfare | grep "not found"; then fail "Operation.md names too few packages"; fi
-    start_database
-
+# The program with a database and the simulated APNs.
+try_program() {
     local inside=(chroot "$root" env --ignore-environment PATH=/usr/bin:/bin FANFARE_CONFIG=/box/fanfare.yaml
-        "DATABASE_URL=postgres:///postgres?host=/run/postgresql&user=postgres" /usr/local/bin/fanfare)
+        "DATABASE_URL=postgres:///postgres?host=/run/postgresql&user=postgres" fanfare)
     "${inside[@]}" version
     "${inside[@]}" sandbox --dir /box > "$root/sandbox.log" 2>&1 &
     processes+=($!)
@@ -112,7 +164,28 @@ main() {
     [[ -s "$root/tail.log" ]] || { cat "$root/serve.log" >&2 && fail "no push was accepted"; }
     kill "$daemon"
     wait "$daemon" || fail "the daemon did not drain: exit code $?"
-    echo "bareroot: a program of $(du --apparent-size --block-size=1M "$program" | cut -f 1) MB runs with $(packages)"
+}
+
+main() {
+    ((EUID == 0)) || fail "run it as root" 69
+    command -v debootstrap > /dev/null || fail "debootstrap is missing; on Debian: apt install debootstrap" 69
+    local program=${1:-} package
+    trap clean_up EXIT
+    [[ -n "$program" ]] || program=$(deploy/release.sh && deploy/release.sh fanfare-lab > /dev/null)
+    # SwiftPM lets a program look beside itself first.
+    if readelf --dynamic "$program" | grep --extended-regexp 'R(UN)?PATH' | grep --invert-match --fixed-strings '[$ORIGIN]'; then
+        fail "the program names a folder of this machine"
+    fi
+    package=$(deploy/package.sh --output "$made" "$program")
+    make_root "$package"
+    install -D --mode 755 --target-directory "$root/usr/libexec/fanfare" "$(dirname "$program")/fanfare-lab"
+    install --mode 644 "$package" "$root/fanfare.deb"
+    try_install
+    start_database
+    try_program
+    try_upgrade
+    try_removal
+    echo "bareroot: $(basename "$package") installs, runs, upgrades and is removed with $(packages "$package")"
 }
 
 main "$@"

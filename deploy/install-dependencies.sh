@@ -5,7 +5,7 @@
 #   install-dependencies.sh --check   only tell; exit 1 if something is missing
 #   install-dependencies.sh --faults  also what deploy/faults.sh plays with: PgBouncer, which is not left running, and
 #                                     libfaketime
-#   install-dependencies.sh --bareroot  also what deploy/bareroot.sh makes a root with
+#   install-dependencies.sh --bareroot  also what deploy/bareroot.sh makes a package and a root with
 #
 # Exit codes: 0 nothing is missing (any more), 1 something is missing, 64 usage, 69 it cannot be installed here.
 set -euo pipefail
@@ -28,7 +28,10 @@ missing_packages() {
     has_postgres || echo postgresql
     # Debian leaves sbin out of an ordinary user's PATH.
     PATH="$PATH:/usr/sbin:/sbin" command -v nghttpd > /dev/null || echo nghttp2-server
-    if "$with_bareroot" && ! PATH="$PATH:/usr/sbin:/sbin" command -v debootstrap > /dev/null; then echo debootstrap; fi
+    if "$with_bareroot"; then
+        PATH="$PATH:/usr/sbin:/sbin" command -v debootstrap > /dev/null || echo debootstrap
+        command -v dpkg-shlibdeps > /dev/null || echo dpkg-dev
+    fi
     "$with_faults" || return 0
     PATH="$PATH:/usr/sbin:/sbin" command -v pgbouncer > /dev/null || echo pgbouncer
     command -v faketime > /dev/null || echo faketime

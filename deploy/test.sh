@@ -7,7 +7,7 @@
 #   deploy/test.sh --soak [PART …]
 #                            the long forms of some tests, half an hour each; a part that passed is not run again at
 #                            the same commit. Parts: crash planning conditions simulator fuzz, and bareroot, which tries the
-#                            release where there is no Swift, as root
+#                            package where there is no Swift, as root
 #
 # The last line counts all of it: "N passed, N failed". Exit codes: 0 all passed, 1 not, 64 usage.
 set -euo pipefail
@@ -108,13 +108,13 @@ run_fuzzers() {
     fi
 }
 
-# Tries the release in a bare root; counts as one test.
+# Tries the package in a bare root; counts as one test.
 try_bareroot() {
     announce "bareroot"
     if deploy/install-dependencies.sh --bareroot && deploy/bareroot.sh; then
         passed=$((passed + 1))
     else
-        complain "bareroot: the release does not run without Swift, or could not be tried"
+        complain "bareroot: the package does not install or run without Swift, or could not be tried"
         failed=$((failed + 1))
     fi
 }
