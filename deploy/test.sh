@@ -169,7 +169,7 @@ print_coverage() {
     announce "Line coverage"
     "$tools/llvm-profdata" merge -o "$results/all.profdata" "$results"/*.profraw
     "$tools/llvm-cov" export -format=lcov -summary-only -instr-profile "$results/all.profdata" \
-        "$build/fanfarePackageTests.xctest" -object "$build/fanfare" \
+        "$build/fanfarePackageTests.xctest" -object "$build/fanfare" -object "$build/fanfare-lab" \
         | awk -F '[:]' -v root="$PWD/Sources/" '
             $1 == "SF" { target = ""; if (index($2, root) == 1) { split(substr($2, length(root) + 1), part, "/"); target = part[1] } }
             target != "" && $1 == "LF" { lines[target] += $2; all += $2 }

@@ -84,6 +84,13 @@ public final class ProgramProcess: Sendable {
         kill(processID, number)
     }
 
+    /// Makes the program stand still, and waits until it does; SIGCONT lets it go on.
+    public func pause() {
+        signal(SIGSTOP)
+        let status = "/proc/\(processID)/stat"
+        while let text = try? String(contentsOfFile: status, encoding: .utf8), !text.contains(") T ") { sched_yield() }
+    }
+
     /// Waits for the program's end.
     ///
     /// - Returns: its exit status; 128 + n if signal n ended it.

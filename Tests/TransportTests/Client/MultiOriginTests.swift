@@ -234,7 +234,7 @@ struct MultiOriginTests {
             options.transport.connections = 6
             options.transport.connectBurst = 2
             let requests = try peer.requests(0..<6, origin: origin)
-            let answers = try await submitWhileConnecting(requests) { [options] in
+            let answers = try await submitWhileConnecting(requests, to: peer.sandbox.process) { [options] in
                 try MultiOriginClient(options: options)
             }
             #expect(answers.map(\.cause) == Array(repeating: FateCause.sendUntil, count: 5) + [FateCause.none])

@@ -155,7 +155,9 @@ struct FateTests {
             let endpoint = try peer.endpoint
             let options = peer.options
             let requests = try peer.requests(0..<3)
-            let answers = try await submitWhileConnecting(requests) { try transport.open(endpoint, options) }
+            let answers = try await submitWhileConnecting(requests, to: peer.sandbox.process) {
+                try transport.open(endpoint, options)
+            }
             #expect(answers.map(\.fate) == [.notSent, .notSent, .answered])
             #expect(answers.map(\.cause) == [.sendUntil, .sendUntil, .none])
             #expect(try await peer.arrivals() == [APNsPeer.apnsID(2): 1])

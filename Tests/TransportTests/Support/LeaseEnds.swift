@@ -1,3 +1,4 @@
+import Glibc
 import PushTransport
 import TestKit
 import Testing
@@ -22,18 +23,23 @@ func submitAcrossTheLease(
 }
 
 /// Lets the time to send pass for one poll, while a connection is made for all requests but the last, and then sends that.
+///
+/// The peer stands still until then: a thread that has to wait for its turn would find the connection ready.
 func submitWhileConnecting(
     _ requests: [PushRequest],
+    to peer: ProgramProcess,
     by makeTransport: @escaping @Sendable () throws -> any PushTransport
 ) async throws -> [PushAnswer] {
     let early = requests.count - 1
     return try await onThread("sender") {
         let client = try makeTransport()
         var answers: [PushAnswer] = []
+        peer.pause()
         #expect(client.submit(requests[..<early]) == early)
         client.poll(timeout: .zero, into: &answers)
         client.sendUntil = .now
         client.poll(timeout: .zero, into: &answers)
+        peer.signal(SIGCONT)
         #expect(answers.count == early && client.inFlight == 0)
         client.sendUntil = .now.advanced(by: .seconds(60))
         #expect(client.submit(requests[early...]) == 1)
