@@ -25,8 +25,9 @@ final class FolderLock: Sendable {
         self.handle = handle
     }
 
-    /// Lets go of the folder.
+    /// Lets go of the folder, also where a child that is just being started has a copy of the descriptor.
     func release() {
+        _ = flock(handle.fileDescriptor, LOCK_UN)
         try? handle.close()
     }
 }

@@ -16,7 +16,8 @@ struct TLSServer {
     ///
     /// - Parameters:
     ///   - host: the name in its certificate.
-    ///   - saying: what it says on its first connection, whatever it is asked; nothing lets it wait.
+    ///   - saying: what it says once it was asked something, whatever that was; nothing lets it wait. An answer that
+    ///     comes before the question would be about a stream that is not there yet.
     ///   - protocolName: what it chooses by ALPN; nil for HTTP/1.1 if it says something, else for HTTP/2.
     ///   - arguments: more arguments of `s_server`.
     static func start(
@@ -36,9 +37,8 @@ struct TLSServer {
         try #require(mkfifo(pipe, 0o600) == 0)
         // For reading too, or opening it would wait for the server.
         let speech = try FileHandle(forUpdating: URL(fileURLWithPath: pipe))
-        // Linux's F_SETPIPE_SZ: all of a long speech has to be in it before the server listens.
+        // Linux's F_SETPIPE_SZ: a long speech must not wait for a server that does not read it.
         try #require(fcntl(speech.fileDescriptor, 1031, 1 << 20) >= 1 << 20)
-        if let saying { try speech.write(contentsOf: Data(saying)) }
         let common = [
             "-accept", "localhost:0", "-alpn", protocolName ?? (saying == nil ? "h2" : "http/1.1"),
             "-cert", folder + "/cert.pem", "-key", folder + "/key.pem",
@@ -51,8 +51,13 @@ struct TLSServer {
         // Ends with the process; `stop` waits for it.
         let reading = Task {
             var lines: [String] = []
+            var unsaid = saying
             for await line in process.output {
                 lines.append(line.trimmingCharacters(in: .whitespacesAndNewlines))
+                if let bytes = unsaid, line.contains("HTTP/") {
+                    unsaid = nil
+                    try? speech.write(contentsOf: Data(bytes))
+                }
                 guard line.hasPrefix("ACCEPT"), let port = line.split(separator: ":").last else { continue }
                 if let port = Int(port) { found.yield(port) }
             }
