@@ -76,6 +76,16 @@ let package = Package(
             swiftSettings: sources
         ),
 
+        // What operators do with it, by the command line.
+        .target(
+            name: "FanfareTools",
+            dependencies: [
+                "FanfareConfiguration", "FanfareCore", "FanfareService", "HTTP2Client", "PostgresClient", "PushCrypto",
+                "PushTransport", "Threading", logging, serviceLifecycle, unixSignals,
+            ],
+            swiftSettings: sources
+        ),
+
         // A PostgreSQL of our own, for development and tests.
         .target(name: "PrivateCluster", dependencies: ["PostgresClient", "Threading"], swiftSettings: sources),
 
@@ -120,7 +130,8 @@ let package = Package(
         .testTarget(
             name: "FanfareServiceTests",
             dependencies: [
-                "FanfareConfiguration", "FanfareCore", "FanfareService", "PayloadFixtures", "PostgresClient",
+                "FanfareConfiguration", "FanfareCore", "FanfareService", "FanfareTools", "PayloadFixtures",
+                "PostgresClient",
                 "PushTransport", "TestKit",
                 "Threading", logging, serviceLifecycle, unixSignals,
             ],
@@ -197,7 +208,8 @@ if withSandbox {
         .executableTarget(
             name: "fanfare",
             dependencies: [
-                "FanfareConfiguration", "FanfareCore", "FanfareService", "Threading", argumentParser, logging,
+                "FanfareConfiguration", "FanfareCore", "FanfareService", "FanfareTools", "Threading", argumentParser,
+                logging,
                 serviceLifecycle, unixSignals,
             ],
             swiftSettings: sources
@@ -206,7 +218,8 @@ if withSandbox {
         .executableTarget(
             name: "fanfare-lab",
             dependencies: [
-                "CurlBaseline", "FanfareConfiguration", "FanfareCore", "FanfareService", "HTTP2Client", "HTTP2Engine",
+                "CurlBaseline", "FanfareConfiguration", "FanfareCore", "FanfareService", "FanfareTools", "HTTP2Client",
+                "HTTP2Engine",
                 "PostgresClient",
                 "PrivateCluster", "PushCrypto", "PushSandbox", "PushTransport", "Threading", argumentParser, logging,
                 serviceLifecycle, unixSignals,

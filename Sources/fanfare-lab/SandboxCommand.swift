@@ -1,5 +1,6 @@
 import ArgumentParser
 import FanfareService
+import FanfareTools
 import Foundation
 import PushSandbox
 import UnixSignals

@@ -1,6 +1,7 @@
 import ArgumentParser
 import FanfareCore
 import FanfareService
+import FanfareTools
 
 /// `fanfare channels`: the broadcast channels of APNs.
 struct Channels: ParsableCommand {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import FanfareCore
 import FanfareService
+import FanfareTools
 
 /// `fanfare check`: looks over everything that a daemon needs.
 struct Check: ParsableCommand {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import FanfareCore
 import FanfareService
+import FanfareTools
 
 extension Devices {
     /// `fanfare devices subscribe`.

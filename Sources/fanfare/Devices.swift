@@ -1,6 +1,7 @@
 import ArgumentParser
 import FanfareCore
 import FanfareService
+import FanfareTools
 
 /// `fanfare devices`: what is registered.
 struct Devices: ParsableCommand {

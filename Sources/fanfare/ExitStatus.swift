@@ -1,4 +1,5 @@
 import FanfareService
+import FanfareTools
 import UnixSignals
 
 /// What the program's exit codes mean; the documentation and the manual say the same.

@@ -2,6 +2,7 @@ public import ArgumentParser
 import FanfareConfiguration
 public import FanfareCore
 import FanfareService
+import FanfareTools
 import Foundation
 
 /// `fanfare explain`: which rules take an event, who would get it, and what.

@@ -1,5 +1,6 @@
 import ArgumentParser
 import FanfareService
+import FanfareTools
 import Foundation
 
 /// `fanfare dev`: everything at once, with nothing configured.

@@ -1,5 +1,6 @@
 import ArgumentParser
 import FanfareService
+import FanfareTools
 import Foundation
 
 /// The program: runs one command, and turns what went wrong into a message and an exit code.

@@ -2,6 +2,7 @@ import ArgumentParser
 import FanfareConfiguration
 import FanfareCore
 import FanfareService
+import FanfareTools
 import Foundation
 import ServiceLifecycle
 import UnixSignals

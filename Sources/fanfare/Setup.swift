@@ -2,6 +2,7 @@ import ArgumentParser
 import FanfareConfiguration
 import FanfareCore
 import FanfareService
+import FanfareTools
 
 /// `fanfare migrate`: loads the schema.
 struct Migrate: ParsableCommand {

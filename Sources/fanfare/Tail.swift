@@ -1,6 +1,7 @@
 import ArgumentParser
 import FanfareCore
 import FanfareService
+import FanfareTools
 import Foundation
 
 /// `fanfare tail`: follows events and outcomes.

@@ -1,6 +1,7 @@
 import ArgumentParser
 import FanfareCore
 import FanfareService
+import FanfareTools
 
 /// `fanfare topics`: FCM's own topics.
 struct Topics: ParsableCommand {

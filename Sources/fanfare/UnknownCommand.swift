@@ -1,6 +1,7 @@
 import ArgumentParser
 import FanfareCore
 import FanfareService
+import FanfareTools
 
 /// A word in the place of a command that none is called by.
 struct UnknownCommand: Equatable {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import FanfareCore
 import FanfareService
+import FanfareTools
 
 /// `fanfare vapid-keys`: makes the key pair of Web Push.
 struct VAPIDKeys: ParsableCommand {

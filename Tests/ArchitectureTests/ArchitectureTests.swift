@@ -17,19 +17,25 @@ struct ArchitectureTests {
             "FanfareConfiguration", "FanfareCore", "HTTP2Client", "HTTP2Engine", "PostgresClient", "PushCrypto",
             "PushTransport", "Threading", "Logging", "ServiceLifecycle", "UnixSignals",
         ],
+        "FanfareTools": [
+            "FanfareConfiguration", "FanfareCore", "FanfareService", "HTTP2Client", "PostgresClient", "PushCrypto",
+            "PushTransport", "Threading", "Logging", "ServiceLifecycle", "UnixSignals",
+        ],
         "PrivateCluster": ["PostgresClient", "Threading"],
         "PushSandbox": [
             "Threading", "Crypto", "CryptoExtras", "X509", "SwiftASN1",
             "NIOCore", "NIOPosix", "NIOHTTP1", "NIOTLS", "NIOSSL", "NIOHTTP2", "NIOHPACK",
         ],
         "fanfare": [
-            "FanfareConfiguration", "FanfareCore", "FanfareService", "Threading", "ArgumentParser", "Logging",
+            "FanfareConfiguration", "FanfareCore", "FanfareService", "FanfareTools", "Threading", "ArgumentParser",
+            "Logging",
             "ServiceLifecycle",
             "UnixSignals",
         ],
         // The bench sends through the transports, and compares with libcurl alone.
         "fanfare-lab": [
-            "FanfareConfiguration", "FanfareCore", "FanfareService", "HTTP2Client", "HTTP2Engine", "PostgresClient",
+            "FanfareConfiguration", "FanfareCore", "FanfareService", "FanfareTools", "HTTP2Client", "HTTP2Engine",
+            "PostgresClient",
             "PrivateCluster",
             "PushCrypto", "PushSandbox", "PushTransport", "CurlBaseline", "Threading", "ArgumentParser", "Logging",
             "ServiceLifecycle", "UnixSignals",

@@ -1,4 +1,7 @@
 extension JSONValue {
+    /// The compact JSON text.
+    public var text: String { String(decoding: encoded, as: UTF8.self) }
+
     /// The compact JSON text, in UTF-8.
     public var encoded: [UInt8] {
         var output: [UInt8] = []

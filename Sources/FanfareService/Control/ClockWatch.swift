@@ -1,9 +1,9 @@
-internal import FanfareCore
+package import FanfareCore
 
 /// Tells when this machine's clock and the database's part, and when they agree again.
-struct ClockWatch {
+package struct ClockWatch {
     /// How far they may differ: services allow tokens a few minutes.
-    static let tolerance = Micros.minute
+    package static let tolerance = Micros.minute
 
     /// Whether they differed by more when somebody looked last.
     private(set) var isOff = false

@@ -1,4 +1,4 @@
-internal import PostgresClient
+package import PostgresClient
 
 /// The advisory lock keys of `schema.sql`.
 enum AdvisoryLock {
@@ -251,9 +251,9 @@ struct NewCancels: PostgresStatement {
 }
 
 /// Whether this session may send: whose database this is, and which it was when it was adopted.
-struct ReadInstallation: PostgresStatement {
-    static let name = "read_installation"
-    static let sql = """
+package struct ReadInstallation: PostgresStatement {
+    package static let name = "read_installation"
+    package static let sql = """
         SELECT v.version, v.oldest_daemon, i.one IS NOT NULL, i.name,
             i.system_identifier = c.system_identifier AND i.database_oid = d.oid, pg_is_in_recovery()
         FROM fanfare.schema_version AS v
@@ -262,7 +262,9 @@ struct ReadInstallation: PostgresStatement {
         LEFT JOIN fanfare.installation AS i ON true
         """
 
-    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Installation {
+    package init() {}
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Installation {
         Installation(
             schemaVersion: Int(try row.int32(0)),
             oldestDaemon: Int(try row.int32(1)),
@@ -285,11 +287,11 @@ struct EnterTimeline: PostgresStatement {
 }
 
 /// What the database says of itself.
-struct Installation: Equatable {
-    let schemaVersion: Int
+package struct Installation: Equatable {
+    package let schemaVersion: Int
     let oldestDaemon: Int
-    let isAdopted: Bool
-    let name: String?
-    let isSameDatabase: Bool
+    package let isAdopted: Bool
+    package let name: String?
+    package let isSameDatabase: Bool
     let isReplica: Bool
 }

@@ -1,5 +1,5 @@
-internal import FanfareCore
-internal import PostgresClient
+package import FanfareCore
+package import PostgresClient
 
 /// Adds this daemon's answers to those that the prune fuses of all daemons go by.
 ///
@@ -90,23 +90,25 @@ struct ForgetAnswers: PostgresStatement {
 }
 
 /// A prune fuse as all daemons know it.
-struct StoredFuse: Equatable {
-    let key: FuseKey
+package struct StoredFuse: Equatable {
+    package let key: FuseKey
     /// Which evidence there was too much of; nil unless the fuse is blown.
-    let blownBy: PruneEvidence.Strength?
+    package let blownBy: PruneEvidence.Strength?
     /// When an operator last closed it.
-    let closedAt: Timestamp?
+    package let closedAt: Timestamp?
 }
 
 /// The prune fuses that were ever blown.
-struct StoredFuses: PostgresStatement {
-    static let name = "stored_fuses"
-    static let sql = """
+package struct StoredFuses: PostgresStatement {
+    package static let name = "stored_fuses"
+    package static let sql = """
         SELECT a.name, f.environment, f.evidence, f.closed_at
         FROM fanfare.prune_fuses AS f JOIN fanfare.apps AS a ON a.id = f.app_id
         """
 
-    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> StoredFuse {
+    package init() {}
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> StoredFuse {
         let evidence = try row.string(orNil: 2)
         return StoredFuse(
             key: FuseKey(app: try row.string(0), environment: try row.string(1)),
@@ -147,9 +149,9 @@ struct BlowFuse: PostgresStatement {
 }
 
 /// Closes an app's blown fuses and takes their alarms down.
-struct CloseFuses: PostgresStatement {
-    static let name = "close_fuses"
-    static let sql = """
+package struct CloseFuses: PostgresStatement {
+    package static let name = "close_fuses"
+    package static let sql = """
         WITH closed AS (
             UPDATE fanfare.prune_fuses AS f SET blown_at = NULL, evidence = NULL, closed_at = clock_timestamp()
             FROM fanfare.apps AS a
@@ -162,16 +164,21 @@ struct CloseFuses: PostgresStatement {
         SELECT environment FROM closed ORDER BY environment
         """
 
-    let app: String
+    package let app: String
     /// Nil for both.
-    let environment: String?
+    package let environment: String?
 
-    func bind(to binds: inout PostgresBinds) {
+    package init(app: String, environment: String?) {
+        self.app = app
+        self.environment = environment
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
         binds.append(app)
         binds.append(environment)
     }
 
-    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> String {
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> String {
         try row.string(0)
     }
 }

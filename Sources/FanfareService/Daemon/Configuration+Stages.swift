@@ -1,6 +1,6 @@
 internal import FanfareConfiguration
 internal import Foundation
-internal import PostgresClient
+package import PostgresClient
 
 extension Configuration {
     /// How to connect; the password file is read at each connect, since passwords change while a daemon runs.
@@ -8,7 +8,7 @@ extension Configuration {
     /// - Parameter environment: variables of the process, for `CREDENTIALS_DIRECTORY`.
     /// - Returns: options without session settings.
     /// - Throws: ``DaemonError`` for a password file that cannot be read now.
-    func postgresOptions(environment: [String: String]) throws(DaemonError) -> PostgresOptions {
+    package func postgresOptions(environment: [String: String]) throws(DaemonError) -> PostgresOptions {
         var options = PostgresOptions(url: database.url.connectionString)
         guard let file = database.passwordFile else { return options }
         let read = { @Sendable () throws(ConfigurationError) -> String in

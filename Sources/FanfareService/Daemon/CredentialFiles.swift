@@ -1,19 +1,19 @@
-internal import FanfareConfiguration
+package import FanfareConfiguration
 internal import Foundation
-internal import PushCrypto
-internal import PushTransport
+package import PushCrypto
+package import PushTransport
 
 /// Reads the files that an app's credentials are in; each error names the key of the configuration.
-struct CredentialFiles: Sendable {
+package struct CredentialFiles: Sendable {
     private let guardedFolders: [String]
 
     /// - Parameter environment: variables of the process, for ``GuardedFolders``.
-    init(environment: [String: String]) {
+    package init(environment: [String: String]) {
         guardedFolders = GuardedFolders.paths(environment: environment)
     }
 
     /// Reads an APNs signing key.
-    func signingKey(_ apns: Configuration.APNS, app: String) throws(DaemonError) -> SigningKey {
+    package func signingKey(_ apns: Configuration.APNS, app: String) throws(DaemonError) -> SigningKey {
         try read("apps.\(app).apns.key_file", from: "Apple's developer site makes the .p8 file.") {
             () throws(KeyError) in
             try SigningKey.load(pemFile: apns.keyFile, expecting: .es256, guardedFolders: guardedFolders)
@@ -21,7 +21,7 @@ struct CredentialFiles: Sendable {
     }
 
     /// What signs for APNs: the tokens of a signing key.
-    func providerTokens(_ apns: Configuration.APNS, app: String) throws(DaemonError) -> ProviderTokens {
+    package func providerTokens(_ apns: Configuration.APNS, app: String) throws(DaemonError) -> ProviderTokens {
         ProviderTokens(key: try signingKey(apns, app: app), keyID: apns.keyID, teamID: apns.teamID)
     }
 
@@ -33,7 +33,7 @@ struct CredentialFiles: Sendable {
     ///   - now: seconds since 1970.
     /// - Returns: the certificate; nil if the app signs with a key.
     /// - Throws: ``DaemonError`` for a file, password, date or topic that will not do.
-    func certificate(
+    package func certificate(
         _ apns: Configuration.APNS,
         app: String,
         now: Int64
@@ -52,13 +52,13 @@ struct CredentialFiles: Sendable {
     }
 
     /// What a TLS handshake with APNs shows: the certificate, if it can be used now; nil if the app signs with a key.
-    func clientCertificate(_ apns: Configuration.APNS, app: String) throws(DaemonError) -> ClientCertificate? {
+    package func clientCertificate(_ apns: Configuration.APNS, app: String) throws(DaemonError) -> ClientCertificate? {
         guard let shown = try certificate(apns, app: app, now: Clocks.wallSeconds) else { return nil }
         return ClientCertificate(chain: shown.chainPEM, privateKey: shown.privateKeyPEM)
     }
 
     /// Reads a service account.
-    func serviceAccount(_ fcm: Configuration.FCM, app: String) throws(DaemonError) -> ServiceAccount {
+    package func serviceAccount(_ fcm: Configuration.FCM, app: String) throws(DaemonError) -> ServiceAccount {
         let origin = "The Firebase console makes it: project settings, service accounts, new private key."
         return try read("apps.\(app).fcm.service_account_file", from: origin) { () throws(KeyError) in
             try ServiceAccount.load(jsonFile: fcm.serviceAccountFile, guardedFolders: guardedFolders)
@@ -66,7 +66,7 @@ struct CredentialFiles: Sendable {
     }
 
     /// Reads a VAPID key.
-    func vapidKey(_ webPush: Configuration.WebPush, app: String) throws(DaemonError) -> VAPIDKey {
+    package func vapidKey(_ webPush: Configuration.WebPush, app: String) throws(DaemonError) -> VAPIDKey {
         let origin = "`fanfare vapid-keys` makes one; browsers that subscribed with another key must subscribe again."
         return try read("apps.\(app).webpush.vapid_key_file", from: origin) { () throws(KeyError) in
             try VAPIDKey.load(pemFile: webPush.vapidKeyFile, guardedFolders: guardedFolders)

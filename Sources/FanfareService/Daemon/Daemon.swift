@@ -1,7 +1,7 @@
 public import FanfareConfiguration
 internal import FanfareCore
 public import Logging
-internal import PostgresClient
+package import PostgresClient
 public import ServiceLifecycle
 internal import Threading
 
@@ -81,7 +81,7 @@ public struct Daemon: Sendable {
     }
 
     /// When each loop of a stage last came round.
-    var pulses: Pulses { context.pulses }
+    package var pulses: Pulses { context.pulses }
 
     /// The services, in the order of dependency.
     public var services: [any Service] {
@@ -138,7 +138,7 @@ public struct Daemon: Sendable {
 
 extension DaemonError {
     /// Says what a failed start means.
-    init(databaseError error: PostgresError) {
+    package init(databaseError error: PostgresError) {
         switch error.sqlState {
         case "42P01", "3F000":
             self.init(
@@ -181,7 +181,7 @@ extension Installation {
     ///
     /// - Parameter expected: the configuration's `installation`; nil checks no name.
     /// - Throws: what the database says.
-    func check(name expected: String?) throws(DaemonError) {
+    package func check(name expected: String?) throws(DaemonError) {
         if isReplica {
             throw DaemonError(.configuration, "this database is a replica", hint: "Connect to its primary.")
         }

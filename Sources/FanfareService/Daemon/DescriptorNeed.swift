@@ -1,20 +1,20 @@
-internal import FanfareConfiguration
+package import FanfareConfiguration
 internal import HTTP2Client
-internal import Logging
-internal import Threading
+package import Logging
+package import Threading
 
 /// How many file descriptors a daemon can have open at once, and how many it may.
 ///
 /// What gets none waits and is tried again: a sender, a session of the database, a connection to a provider.
-struct DescriptorNeed: Equatable {
+package struct DescriptorNeed: Equatable {
     /// Standard streams, the runtime's own, and files while they are read.
     private static let base = 32
 
     /// At most, with everything at work that is configured.
-    let count: Int
+    package let count: Int
 
     /// Counts what a configuration can lead to.
-    init(_ configuration: Configuration) {
+    package init(_ configuration: Configuration) {
         let send = configuration.send
         let threads = max(1, min(send.threads, send.connections))
         // An old connection is drained while its successor is there.
@@ -38,7 +38,7 @@ struct DescriptorNeed: Equatable {
     private static let origins = MultiOriginOptions.standardConnections
 
     /// Says what is needed and what there is.
-    func log(_ limit: DescriptorLimit, to logger: Logger) {
+    package func log(_ limit: DescriptorLimit, to logger: Logger) {
         let metadata = Logger.Metadata([.descriptorsNeeded: "\(count)", .descriptorLimit: "\(limit.soft)"])
         guard limit.soft < UInt64(count) else {
             return logger.info("there are file descriptors for all that is configured", metadata: metadata)
@@ -46,18 +46,6 @@ struct DescriptorNeed: Equatable {
         logger.warning(
             "fewer file descriptors are allowed than can be needed; what gets none waits, and is tried again",
             metadata: metadata
-        )
-    }
-
-    /// What `fanfare check` says of it.
-    func item(_ limit: DescriptorLimit) -> CheckItem {
-        let detail = "up to \(count) are needed, \(limit.hard) are allowed here"
-        guard limit.hard < UInt64(count) else { return CheckItem(.ok, "file descriptors", detail) }
-        return CheckItem(
-            .warn,
-            "file descriptors",
-            detail,
-            advice: "Raise LimitNOFILE= of the daemon's unit, or the hard limit of open files (ulimit -Hn)."
         )
     }
 }

@@ -1,11 +1,13 @@
-internal import UnixSignals
+package import UnixSignals
 
 /// Decides what a signal leads to.
 ///
 /// TERM drains, a second TERM or an INT stops at once, HUP reloads; further HUPs during a reload lead to one more.
-struct SignalStateMachine {
+package struct SignalStateMachine {
+    package init() {}
+
     /// What the daemon is told.
-    enum Action: Equatable {
+    package enum Action: Equatable {
         case drain
         case stopAtOnce
         case reload
@@ -36,7 +38,7 @@ struct SignalStateMachine {
     ///
     /// - Parameter signal: which one.
     /// - Returns: what to do; nil for nothing.
-    mutating func received(_ signal: UnixSignal) -> Action? {
+    package mutating func received(_ signal: UnixSignal) -> Action? {
         switch (signal, phase) {
         case (.sigterm, .running):
             phase = .draining
@@ -65,7 +67,7 @@ struct SignalStateMachine {
     /// Takes note that a reload is done, whether it worked or not.
     ///
     /// - Returns: another reload, if one was asked for meanwhile and the daemon still runs.
-    mutating func reloadFinished() -> Action? {
+    package mutating func reloadFinished() -> Action? {
         let again = reload == .wantedAgain && phase == .running
         reload = again ? .underWay : .idle
         return again ? .reload : nil

@@ -1,16 +1,22 @@
-internal import Logging
+package import Logging
 
 /// Tells systemd that the daemon is alive, as long as all of its loops come round.
 ///
 /// One that hangs is named in the log, and then there is silence: systemd ends the process after `WatchdogSec=`, and another
 /// one rescues its batches.
-struct Watchdog: Sendable {
+package struct Watchdog: Sendable {
     let notifier: SystemdNotifier
     let pulses: Pulses
     let logger: Logger
 
+    package init(notifier: SystemdNotifier, pulses: Pulses, logger: Logger) {
+        self.notifier = notifier
+        self.pulses = pulses
+        self.logger = logger
+    }
+
     /// Pings twice as often as it has to until its task is cancelled; does nothing where nobody watches.
-    func run() async {
+    package func run() async {
         guard let interval = notifier.watchdogInterval else { return }
         while !Task.isCancelled {
             ping()

@@ -81,19 +81,8 @@ public final class LogOutput: Sendable {
         writer.close(timeout: timeout)
     }
 
-    /// Logs why the process ends, where a program reads the log; a person is better told by more than one line.
-    ///
-    /// - Parameter error: what ended it.
-    /// - Returns: whether it was logged.
-    public func tell(fatal error: any Error) -> Bool {
-        guard hasPriorities || settings.withLock({ $0.format }) == .json else { return false }
-        let failure = ToolError(error)
-        var metadata = Logger.Metadata([.error: "\(failure.reason)"])
-        metadata[.place] = failure.place.map { "\($0)" }
-        if !failure.hint.isEmpty { metadata[.hint] = "\(failure.hint)" }
-        logger().critical("the daemon ends", metadata: metadata)
-        return true
-    }
+    /// Whether programs read the log, which take a line for a thing; a person is told by several.
+    package var isForPrograms: Bool { hasPriorities || settings.withLock { $0.format } == .json }
 
     var level: Logger.Level { settings.withLock { $0.level } }
 

@@ -1,9 +1,13 @@
 /// A point in time as RFC 3339 text in UTC, with microseconds.
-struct LogTimestamp: Sendable, CustomStringConvertible {
+package struct LogTimestamp: Sendable, CustomStringConvertible {
     let microsecondsSince1970: Int64
 
+    package init(microsecondsSince1970: Int64) {
+        self.microsecondsSince1970 = microsecondsSince1970
+    }
+
     /// `2026-11-21T13:14:50.123456Z`.
-    var description: String {
+    package var description: String {
         let (days, microseconds) = Self.divide(microsecondsSince1970, by: 86_400_000_000)
         let (year, month, day) = Self.date(daysSince1970: days)
         let (seconds, fraction) = Self.divide(microseconds, by: 1_000_000)

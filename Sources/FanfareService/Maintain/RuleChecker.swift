@@ -1,11 +1,11 @@
-internal import FanfareCore
+package import FanfareCore
 internal import Logging
-internal import PostgresClient
+package import PostgresClient
 
 /// Checks rule versions that came through SQL, and puts the good ones into force.
 ///
 /// A bad one is refused with its reason and stops nobody else.
-struct RuleChecker {
+package struct RuleChecker {
     let logger: Logger
 
     /// Checks what waits, a set of versions at a time.
@@ -65,7 +65,7 @@ struct RuleChecker {
     /// Checks a compiled rule's jsonpaths with the help of PostgreSQL.
     ///
     /// - Returns: what planning needs of it, or the first thing that is wrong.
-    static func columns(
+    package static func columns(
         of rule: CompiledRule,
         on connection: PostgresConnection
     ) throws(PostgresError) -> Result<RuleColumns, RuleProblem> {

@@ -40,11 +40,11 @@ struct UncheckedRules: PostgresStatement {
 }
 
 /// What planning needs of a rule that was found good.
-struct RuleColumns: Equatable {
+package struct RuleColumns: Equatable {
     var eventType: String
-    var whenPath: String?
+    package var whenPath: String?
     var audience: String
-    var audiencePath: String?
+    package var audiencePath: String?
     /// Who keeps the audience; nil if Fanfare does.
     var nativePlatform: String?
     var devicesPath: String?

@@ -2,8 +2,8 @@ internal import FanfareCore
 internal import Foundation
 internal import HTTP2Client
 internal import Logging
-internal import PushCrypto
-internal import PushTransport
+package import PushCrypto
+package import PushTransport
 internal import Threading
 
 /// The access token of one service account, shared by all connections of the process that use it.
@@ -148,7 +148,7 @@ final class OAuthTokens: Sendable {
 
 extension SingleRequest {
     /// Exchanges an assertion, signed now, for an access token (RFC 7523 section 2.1).
-    init(tokenFor account: ServiceAccount, from url: HTTPSURL, caFile: String?, proxy: HTTPProxy?) throws {
+    package init(tokenFor account: ServiceAccount, from url: HTTPSURL, caFile: String?, proxy: HTTPProxy?) throws {
         let assertion = try account.assertion(issuedAt: Clocks.wallSeconds)
         let grant = "urn:ietf:params:oauth:grant-type:jwt-bearer"
         try self.init(posting: [("grant_type", grant), ("assertion", assertion)], to: url)

@@ -51,9 +51,9 @@ extension ProviderAccess {
 }
 
 /// What a request proves its sender with.
-struct Credential: Sendable {
+package struct Credential: Sendable {
     /// The `authorization` field; nil where it is no field, or one for each origin.
-    let authorization: String?
+    package let authorization: String?
     /// Which of its key's it is.
     let generation: Int
 }

@@ -1,12 +1,12 @@
-internal import FanfareCore
-internal import PushCrypto
+package import FanfareCore
+package import PushCrypto
 internal import Threading
 
 /// The JSON web token of one APNs key, shared by all connections of the process that use it.
 ///
 /// APNs accepts a token for an hour, and refuses one that changes within twenty minutes; so it is signed once and renewed
 /// at 45 to 50 minutes, never early (reference: Apple, "Establishing a token-based connection to APNs").
-final class ProviderTokens: Sendable {
+package final class ProviderTokens: Sendable {
     private struct State {
         var token: Credential?
         var signedAt: Microseconds = 0
@@ -33,7 +33,7 @@ final class ProviderTokens: Sendable {
     ///   - wall: wall clock, for `iat`.
     /// - Returns: the header's value, shared by all connections.
     /// - Throws: if OpenSSL cannot sign.
-    func current(at now: Microseconds, wall: Microseconds) throws(CryptoError) -> Credential {
+    package func current(at now: Microseconds, wall: Microseconds) throws(CryptoError) -> Credential {
         try state.withLock { state throws(CryptoError) in
             if let token = state.token, now - state.signedAt < state.renewAfter { return token }
             return try sign(&state, now, wall)

@@ -1,17 +1,17 @@
-internal import FanfareConfiguration
+package import FanfareConfiguration
 internal import HTTP2Client
 internal import HTTP2Engine
-internal import PushTransport
+package import PushTransport
 
 /// Makes the transports of providers with one endpoint (APNs, FCM), as configured.
 ///
 /// Web Push's many hosts always go through libcurl, and never through a proxy.
-struct ProviderTransports: Equatable, Sendable {
+package struct ProviderTransports: Equatable, Sendable {
     let kind: Configuration.Send.Transport
     /// What everything to these providers is tunnelled through.
-    let proxy: HTTPProxy?
+    package let proxy: HTTPProxy?
 
-    init(_ send: Configuration.Send) {
+    package init(_ send: Configuration.Send) {
         proxy = send.proxy
         // The engine knows no proxies.
         kind = proxy == nil ? send.transport : .curl
@@ -24,7 +24,7 @@ struct ProviderTransports: Equatable, Sendable {
     ///   - options: how to behave; the proxy is the configured one.
     /// - Returns: the transport, which has not connected yet.
     /// - Throws: ``TransportError`` for a CA file or a certificate that is of no use.
-    func make(_ endpoint: Endpoint, _ options: TransportOptions) throws(TransportError) -> any PushTransport {
+    package func make(_ endpoint: Endpoint, _ options: TransportOptions) throws(TransportError) -> any PushTransport {
         var options = options
         options.proxy = proxy
         return switch kind {

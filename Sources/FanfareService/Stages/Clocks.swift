@@ -1,8 +1,8 @@
-internal import FanfareCore
+package import FanfareCore
 internal import Threading
 
 /// The clocks the stages read, and the chance they go by.
-enum Clocks {
+package enum Clocks {
     private static let start = ContinuousClock.now
 
     #if DEBUG
@@ -19,7 +19,7 @@ enum Clocks {
     /// CLOCK_BOOTTIME: goes on while the machine sleeps.
     ///
     /// Counted from the process's start.
-    static var steady: Microseconds {
+    package static var steady: Microseconds {
         #if DEBUG
             if let simulated { return simulated.steady }
         #endif
@@ -32,7 +32,7 @@ enum Clocks {
     }
 
     /// The wall clock of this machine, microseconds since 1970.
-    static var wall: Microseconds {
+    package static var wall: Microseconds {
         #if DEBUG
             if let simulated { return simulated.wall }
         #endif
@@ -40,7 +40,7 @@ enum Clocks {
     }
 
     /// The wall clock in whole seconds since 1970, as certificates and tokens count.
-    static var wallSeconds: Int64 { wall / Micros.second }
+    package static var wallSeconds: Int64 { wall / Micros.second }
 
     /// A random number, evenly distributed in 0..<1.
     static var unitRandom: Double {

@@ -3,14 +3,14 @@ internal import PostgresClient
 internal import Threading
 
 /// What a prune fuse guards: an app's devices in one environment.
-struct FuseKey: Hashable, Comparable, Sendable, CustomStringConvertible {
-    let app: String
-    let environment: String
+package struct FuseKey: Hashable, Comparable, Sendable, CustomStringConvertible {
+    package let app: String
+    package let environment: String
 
     /// `shop/production`.
-    var description: String { "\(app)/\(environment)" }
+    package var description: String { "\(app)/\(environment)" }
 
-    static func < (left: FuseKey, right: FuseKey) -> Bool { left.description < right.description }
+    package static func < (left: FuseKey, right: FuseKey) -> Bool { left.description < right.description }
 }
 
 /// Whose answers are counted together: a provider's about an app's devices in one environment.

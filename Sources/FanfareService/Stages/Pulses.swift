@@ -4,7 +4,7 @@ internal import Threading
 /// When each stage's loop last came round, so that one that hangs is noticed.
 ///
 /// A loop beats at every turn, also when it has nothing to do or its database is away. Whoever ends rests.
-final class Pulses: Sendable {
+package final class Pulses: Sendable {
     /// After so long without a beat a loop hangs: no statement, connect or drain is allowed to take as long.
     static let patience = 2 * Micros.minute
 

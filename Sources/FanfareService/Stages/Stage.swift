@@ -1,4 +1,4 @@
-internal import FanfareCore
+package import FanfareCore
 internal import Threading
 
 /// One stage of the pipeline: a loop on a thread of its own, since it blocks in libpq or libcurl.
@@ -66,7 +66,7 @@ final class Bell: Sendable {
 
 extension Duration {
     /// The span in whole microseconds.
-    var inMicroseconds: Microseconds {
+    package var inMicroseconds: Microseconds {
         components.seconds * Micros.second + components.attoseconds / 1_000_000_000_000
     }
 }

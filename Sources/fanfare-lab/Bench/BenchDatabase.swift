@@ -1,5 +1,6 @@
 import FanfareConfiguration
 import FanfareService
+import FanfareTools
 import Foundation
 import PostgresClient
 import PrivateCluster

@@ -4,6 +4,7 @@ import TestKit
 import Testing
 
 @testable import FanfareService
+@testable import FanfareTools
 
 /// A Live Activity from start to end: push-to-start, updates by the activity's own token, the end, and a broadcast.
 @Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(5)))

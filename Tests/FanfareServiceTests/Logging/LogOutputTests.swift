@@ -5,6 +5,7 @@ import Threading
 
 @testable import FanfareConfiguration
 @testable import FanfareService
+@testable import FanfareTools
 
 /// Collects what a writer writes.
 private final class Sink: Sendable {

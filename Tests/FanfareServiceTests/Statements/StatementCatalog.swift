@@ -2,6 +2,7 @@ import FanfareCore
 import PostgresClient
 
 @testable import FanfareService
+@testable import FanfareTools
 
 /// Every statement of FanfareService, with binds that make it do something in a world that ``populate(_:)`` made.
 struct StatementCatalog {

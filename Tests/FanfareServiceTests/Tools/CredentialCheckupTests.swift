@@ -5,6 +5,7 @@ import Testing
 
 @testable import FanfareConfiguration
 @testable import FanfareService
+@testable import FanfareTools
 
 /// What `fanfare check` finds in the files of credentials.
 @Suite struct CredentialCheckupTests {

@@ -6,6 +6,7 @@ import UnixSignals
 
 @testable import FanfareConfiguration
 @testable import FanfareService
+@testable import FanfareTools
 
 @Suite struct DrainGuardTests {
     /// Watches some signals until they end, and notes because of which the process would have been ended; nil for none.

@@ -3,6 +3,7 @@ import Threading
 
 @testable import FanfareConfiguration
 @testable import FanfareService
+@testable import FanfareTools
 
 /// What is said of file descriptors before they are missing.
 struct DescriptorNeedTests {

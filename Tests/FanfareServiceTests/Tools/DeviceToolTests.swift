@@ -3,6 +3,7 @@ import Testing
 
 @testable import FanfareCore
 @testable import FanfareService
+@testable import FanfareTools
 
 @Suite(.database) struct DeviceToolTests {
     private func register(_ token: String, user: String? = nil, app: String = "shop") throws -> Int64 {

@@ -6,6 +6,7 @@ import Testing
 
 @testable import FanfareConfiguration
 @testable import FanfareService
+@testable import FanfareTools
 
 /// The commands that manage what providers keep, against the simulated services.
 @Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(5)))

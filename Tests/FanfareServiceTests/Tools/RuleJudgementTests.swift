@@ -4,6 +4,7 @@ import Testing
 
 @testable import FanfareConfiguration
 @testable import FanfareService
+@testable import FanfareTools
 
 /// Which rules take an event, and who would get it.
 @Suite(.database) struct RuleJudgementTests {

@@ -4,6 +4,7 @@ import Testing
 @testable import FanfareConfiguration
 @testable import FanfareCore
 @testable import FanfareService
+@testable import FanfareTools
 
 @Suite(.database) struct RuleToolTests {
     private static let shipped = """

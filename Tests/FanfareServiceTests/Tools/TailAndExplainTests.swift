@@ -5,6 +5,7 @@ import Testing
 @testable import FanfareConfiguration
 @testable import FanfareCore
 @testable import FanfareService
+@testable import FanfareTools
 
 @Suite(.database) struct LogTailTests {
     /// Makes one planned event with one closed batch.

@@ -1,5 +1,6 @@
 internal import FanfareConfiguration
 internal import FanfareCore
+internal import FanfareService
 internal import HTTP2Client
 internal import PushCrypto
 internal import PushTransport

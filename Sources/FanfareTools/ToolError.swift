@@ -1,4 +1,5 @@
 internal import FanfareConfiguration
+public import FanfareService
 internal import Foundation
 internal import PostgresClient
 

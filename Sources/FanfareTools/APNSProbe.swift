@@ -1,5 +1,6 @@
 internal import FanfareConfiguration
 internal import FanfareCore
+internal import FanfareService
 internal import PushTransport
 
 /// Asks one environment of APNs whether it takes the credentials.

@@ -1,4 +1,5 @@
 internal import FanfareConfiguration
+internal import FanfareService
 internal import Logging
 internal import Threading
 

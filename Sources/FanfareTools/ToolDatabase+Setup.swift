@@ -1,5 +1,6 @@
 public import FanfareConfiguration
 public import FanfareCore
+internal import FanfareService
 internal import PostgresClient
 
 /// What `fanfare migrate` does to a database.

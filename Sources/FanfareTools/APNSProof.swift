@@ -1,4 +1,5 @@
 internal import FanfareConfiguration
+internal import FanfareService
 internal import PushCrypto
 internal import PushTransport
 

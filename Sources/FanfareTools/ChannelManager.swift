@@ -1,5 +1,6 @@
 public import FanfareConfiguration
 internal import FanfareCore
+internal import FanfareService
 internal import HTTP2Client
 internal import PushTransport
 

@@ -1,5 +1,6 @@
 public import FanfareConfiguration
 public import FanfareCore
+internal import FanfareService
 internal import Foundation
 internal import PushCrypto
 

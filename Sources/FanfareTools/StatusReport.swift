@@ -1,4 +1,5 @@
 public import FanfareCore
+internal import FanfareService
 internal import PostgresClient
 
 /// What the daemons of one database do, as the database knows it.

@@ -1,5 +1,6 @@
 internal import FanfareConfiguration
 internal import FanfareCore
+internal import FanfareService
 internal import PostgresClient
 
 /// Looks over a database that could be reached.

@@ -1,4 +1,5 @@
 public import FanfareConfiguration
+internal import FanfareService
 internal import PostgresClient
 
 /// The database as the commands use it: one session per task, opened for it and closed after it.

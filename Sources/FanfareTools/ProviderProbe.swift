@@ -1,3 +1,4 @@
+internal import FanfareService
 internal import PushTransport
 
 /// Asks a provider by a single request, over a connection of its own.

@@ -1,4 +1,5 @@
 public import FanfareCore
+internal import FanfareService
 internal import PostgresClient
 
 /// Since when: a time, or so long ago by the database's clock.

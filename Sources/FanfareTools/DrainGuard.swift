@@ -1,3 +1,4 @@
+internal import FanfareService
 internal import Logging
 internal import UnixSignals
 

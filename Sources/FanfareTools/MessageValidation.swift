@@ -1,5 +1,6 @@
 public import FanfareConfiguration
 public import FanfareCore
+internal import FanfareService
 internal import PushTransport
 
 /// What FCM says of a message that it is asked to look at and not to deliver.

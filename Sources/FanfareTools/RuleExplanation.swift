@@ -1,4 +1,5 @@
 public import FanfareCore
+internal import FanfareService
 internal import PostgresClient
 
 /// An event that was never emitted, and a device that may not exist.

@@ -1,4 +1,5 @@
 public import FanfareCore
+internal import FanfareService
 internal import PostgresClient
 
 /// One line of `fanfare tail`: the fate of an event, or the outcome of one attempt for one pair.

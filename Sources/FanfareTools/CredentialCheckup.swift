@@ -1,5 +1,6 @@
 internal import FanfareConfiguration
 internal import FanfareCore
+internal import FanfareService
 internal import Foundation
 internal import PushCrypto
 internal import PushTransport

@@ -1,4 +1,5 @@
 public import FanfareConfiguration
+public import FanfareService
 internal import Logging
 public import ServiceLifecycle
 internal import Threading

@@ -1,4 +1,5 @@
 public import FanfareConfiguration
+internal import FanfareService
 internal import PostgresClient
 internal import Threading
 

@@ -1,4 +1,5 @@
 internal import FanfareCore
+internal import FanfareService
 internal import PostgresClient
 
 /// Reads JSON that somebody typed.
@@ -28,9 +29,6 @@ enum ToolJSON {
 }
 
 extension JSONValue {
-    /// The compact text.
-    var text: String { String(decoding: encoded, as: UTF8.self) }
-
     /// The text on lines of its own for each member and element, keys in order, numbers as they were written.
     ///
     /// - Parameter margin: white space before all lines but the first.

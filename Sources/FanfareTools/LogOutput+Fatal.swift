@@ -1,0 +1,18 @@
+public import FanfareService
+internal import Logging
+
+extension LogOutput {
+    /// Logs why the process ends, where a program reads the log; a person is better told by more than one line.
+    ///
+    /// - Parameter error: what ended it.
+    /// - Returns: whether it was logged.
+    public func tell(fatal error: any Error) -> Bool {
+        guard isForPrograms else { return false }
+        let failure = ToolError(error)
+        var metadata = Logger.Metadata([.error: "\(failure.reason)"])
+        metadata[.place] = failure.place.map { "\($0)" }
+        if !failure.hint.isEmpty { metadata[.hint] = "\(failure.hint)" }
+        logger().critical("the daemon ends", metadata: metadata)
+        return true
+    }
+}
