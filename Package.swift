@@ -44,7 +44,6 @@ let package = Package(
         .target(
             name: "PostgresClient",
             dependencies: ["CPostgres", "Threading"],
-            resources: [.embedInCode("schema.sql")],
             swiftSettings: sources
         ),
         .target(name: "PushTransport", swiftSettings: sources),
@@ -66,11 +65,20 @@ let package = Package(
             swiftSettings: sources
         ),
 
+        // What the database is, is asked and is told: all SQL.
+        .target(
+            name: "FanfareStore",
+            dependencies: ["FanfareCore", "PostgresClient"],
+            resources: [.embedInCode("schema.sql")],
+            swiftSettings: sources
+        ),
+
         // The daemon.
         .target(
             name: "FanfareService",
             dependencies: [
-                "FanfareConfiguration", "FanfareCore", "HTTP2Client", "HTTP2Engine", "PostgresClient", "PushCrypto",
+                "FanfareConfiguration", "FanfareCore", "FanfareStore", "HTTP2Client", "HTTP2Engine", "PostgresClient",
+                "PushCrypto",
                 "PushTransport", "Threading", logging, serviceLifecycle, unixSignals,
             ],
             swiftSettings: sources
@@ -80,7 +88,8 @@ let package = Package(
         .target(
             name: "FanfareTools",
             dependencies: [
-                "FanfareConfiguration", "FanfareCore", "FanfareService", "HTTP2Client", "PostgresClient", "PushCrypto",
+                "FanfareConfiguration", "FanfareCore", "FanfareService", "FanfareStore", "HTTP2Client",
+                "PostgresClient", "PushCrypto",
                 "PushTransport", "Threading", logging, serviceLifecycle, unixSignals,
             ],
             swiftSettings: sources
@@ -92,7 +101,7 @@ let package = Package(
         // Tests.
         .target(
             name: "TestKit",
-            dependencies: ["PostgresClient", "PrivateCluster", "Threading"],
+            dependencies: ["FanfareStore", "PostgresClient", "PrivateCluster", "Threading"],
             path: "Tests/TestKit",
             swiftSettings: shared
         ),
@@ -124,13 +133,14 @@ let package = Package(
         // The built program in processes of its own, and what can happen to them.
         .testTarget(
             name: "FaultTests",
-            dependencies: ["PostgresClient", "PrivateCluster", "TestKit", "Threading"],
+            dependencies: ["FanfareStore", "PostgresClient", "PrivateCluster", "TestKit", "Threading"],
             swiftSettings: shared
         ),
         .testTarget(
             name: "FanfareServiceTests",
             dependencies: [
-                "FanfareConfiguration", "FanfareCore", "FanfareService", "FanfareTools", "PayloadFixtures",
+                "FanfareConfiguration", "FanfareCore", "FanfareService", "FanfareStore", "FanfareTools",
+                "PayloadFixtures",
                 "PostgresClient",
                 "PushTransport", "TestKit",
                 "Threading", logging, serviceLifecycle, unixSignals,
@@ -141,7 +151,8 @@ let package = Package(
         .testTarget(
             name: "SimulatorTests",
             dependencies: [
-                "FanfareConfiguration", "FanfareCore", "FanfareService", "PostgresClient", "PushTransport", "TestKit",
+                "FanfareConfiguration", "FanfareCore", "FanfareService", "FanfareStore", "PostgresClient",
+                "PushTransport", "TestKit",
                 "Threading", logging,
             ],
             swiftSettings: shared
@@ -208,7 +219,8 @@ if withSandbox {
         .executableTarget(
             name: "fanfare",
             dependencies: [
-                "FanfareConfiguration", "FanfareCore", "FanfareService", "FanfareTools", "Threading", argumentParser,
+                "FanfareConfiguration", "FanfareCore", "FanfareService", "FanfareStore", "FanfareTools", "Threading",
+                argumentParser,
                 logging,
                 serviceLifecycle, unixSignals,
             ],
@@ -218,7 +230,8 @@ if withSandbox {
         .executableTarget(
             name: "fanfare-lab",
             dependencies: [
-                "CurlBaseline", "FanfareConfiguration", "FanfareCore", "FanfareService", "FanfareTools", "HTTP2Client",
+                "CurlBaseline", "FanfareConfiguration", "FanfareCore", "FanfareService", "FanfareStore", "FanfareTools",
+                "HTTP2Client",
                 "HTTP2Engine",
                 "PostgresClient",
                 "PrivateCluster", "PushCrypto", "PushSandbox", "PushTransport", "Threading", argumentParser, logging,

@@ -1,4 +1,5 @@
 internal import FanfareConfiguration
+internal import FanfareStore
 
 /// What an app has in the database and cannot be sent for by this configuration.
 struct AppNeeds {

@@ -1,6 +1,7 @@
 internal import FanfareConfiguration
 internal import FanfareCore
 internal import FanfareService
+internal import FanfareStore
 internal import PostgresClient
 
 /// Looks over a database that could be reached.
@@ -45,7 +46,7 @@ struct DatabaseCheckup {
         let channel = "fanfare_check_\(connection.backendPID)"
         try connection.listen(to: channel)
         let isHeard = try connection.echo(on: channel, within: .seconds(3)).isHeard
-        try connection.execute("UNLISTEN *")
+        try connection.unlisten()
         return isHeard
             ? CheckItem(.ok, "LISTEN", "a notification came back")
             : CheckItem(

@@ -1,4 +1,5 @@
 public import FanfareConfiguration
+internal import FanfareStore
 internal import PostgresClient
 
 /// What is done to a database before a daemon can work on it.
@@ -28,8 +29,9 @@ public struct DatabaseSetup: Sendable {
     public func migrate() throws(ToolError) {
         try run { connection throws(PostgresError) in
             try connection.execute(Schema.sql)
-            let adopted = try connection.query("SELECT FROM fanfare.installation")
-            if adopted.rows.isEmpty { _ = try connection.query("SELECT fanfare.adopt($1)", installation) }
+            if try connection.run(RecordedIdentity()).isEmpty {
+                try connection.run(AdoptDatabase(installation: installation))
+            }
         }
     }
 
@@ -38,7 +40,7 @@ public struct DatabaseSetup: Sendable {
     /// - Throws: ``ToolError``.
     public func adopt() throws(ToolError) {
         try run { connection throws(PostgresError) in
-            _ = try connection.query("SELECT fanfare.adopt($1)", installation)
+            try connection.run(AdoptDatabase(installation: installation))
         }
     }
 

@@ -1,4 +1,5 @@
 internal import FanfareCore
+internal import FanfareStore
 internal import PostgresClient
 
 /// Follows the logs of a database: which events were planned, and what became of each pair.
@@ -105,57 +106,5 @@ extension ToolDatabase {
         } catch {
             throw filter.since?.mistake(in: error) ?? ToolError(error, at: place)
         }
-    }
-}
-
-/// When and on which day of the ids a tail begins.
-struct TailStart: PostgresStatement {
-    static let name = "tail_start"
-    static let sql = """
-        SELECT s.at::text, (clock_timestamp() AT TIME ZONE 'UTC')::date - DATE '2020-01-01',
-            (s.at AT TIME ZONE 'UTC')::date - DATE '2020-01-01'
-        FROM (
-            SELECT coalesce($2::timestamptz, clock_timestamp() - make_interval(secs => coalesce($1, 0)::float8)) AS at
-        ) AS s
-        """
-
-    let since: Since?
-
-    /// A beginning.
-    struct Row {
-        /// The time as PostgreSQL writes it.
-        let since: String
-        /// Days since 2020-01-01, as ids have them.
-        let today: Int64
-        let sinceDay: Int64
-    }
-
-    func bind(to binds: inout PostgresBinds) {
-        binds.append(since?.seconds)
-        binds.append(since?.text)
-    }
-
-    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Row {
-        Row(since: try row.string(0), today: Int64(try row.int32(1)), sinceDay: Int64(try row.int32(2)))
-    }
-}
-
-/// The partitions of both logs.
-struct LogPartitions: PostgresStatement {
-    static let name = "log_partitions"
-    static let sql = """
-        SELECT c.relname::text, pg_relation_size(c.oid) / current_setting('block_size')::bigint
-        FROM pg_inherits AS i JOIN pg_class AS c ON c.oid = i.inhrelid
-        WHERE i.inhparent IN ('fanfare.event_log'::regclass, 'fanfare.batch_log'::regclass)
-        """
-
-    /// One partition.
-    struct Row {
-        let name: String
-        let pages: Int64
-    }
-
-    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Row {
-        Row(name: try row.string(0), pages: try row.int64(1))
     }
 }

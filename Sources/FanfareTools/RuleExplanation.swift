@@ -1,5 +1,6 @@
 public import FanfareCore
 internal import FanfareService
+internal import FanfareStore
 internal import PostgresClient
 
 /// An event that was never emitted, and a device that may not exist.

@@ -61,13 +61,3 @@ public struct RuleSet: Sendable {
         return ToolError(.failed, problems.joined(separator: "\n"), hint: hint)
     }
 }
-
-/// Names a rule.
-struct RuleID: Hashable, Sendable, Comparable {
-    let app: String
-    let name: String
-
-    static func < (left: RuleID, right: RuleID) -> Bool {
-        (left.app, left.name) < (right.app, right.name)
-    }
-}

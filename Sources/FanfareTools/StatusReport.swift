@@ -1,5 +1,6 @@
 public import FanfareCore
 internal import FanfareService
+internal import FanfareStore
 internal import PostgresClient
 
 /// What the daemons of one database do, as the database knows it.

@@ -1,4 +1,5 @@
-internal import FanfareCore
+public import FanfareCore
+internal import FanfareStore
 
 extension LogTail {
     /// Which lines to follow: those that meet all that is set.

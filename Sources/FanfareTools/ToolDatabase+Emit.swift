@@ -1,4 +1,5 @@
 public import FanfareCore
+internal import FanfareStore
 internal import PostgresClient
 
 extension ToolDatabase {
@@ -27,27 +28,5 @@ extension ToolDatabase {
             ttlSeconds: ttl?.seconds
         )
         return try run { connection throws(PostgresError) in try connection.run(event).first ?? 0 }
-    }
-}
-
-/// Calls `fanfare.emit`.
-struct EmitEvent: PostgresStatement {
-    static let name = "emit_event"
-    static let sql = "SELECT fanfare.emit($1, $2::jsonb, $3, make_interval(secs => $4::float8))"
-
-    let type: String
-    let payload: String
-    let key: String?
-    let ttlSeconds: Int64?
-
-    func bind(to binds: inout PostgresBinds) {
-        binds.append(type)
-        binds.append(payload)
-        binds.append(key)
-        binds.append(ttlSeconds)
-    }
-
-    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int64 {
-        try row.int64(0)
     }
 }

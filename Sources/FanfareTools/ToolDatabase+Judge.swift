@@ -1,6 +1,7 @@
 public import FanfareConfiguration
 internal import FanfareCore
 internal import FanfareService
+internal import FanfareStore
 internal import PostgresClient
 
 extension ToolDatabase {
@@ -19,7 +20,9 @@ extension ToolDatabase {
     ) throws(ToolError) -> [RuleJudgement] {
         let payload = try ToolJSON.object(example.payload, named: "--event")
         return try run { connection throws(PostgresError) in
-            try connection.execute("SET default_transaction_read_only = on; SET statement_timeout = '10s'")
+            try connection.set(
+                SessionSettings([("default_transaction_read_only", "on"), ("statement_timeout", "10s")])
+            )
             var judgements: [RuleJudgement] = []
             for entry in set.entries {
                 let judge = RuleJudge(connection: connection, rule: entry.compiled, example: example, payload: payload)
@@ -144,23 +147,5 @@ private struct RuleJudge {
 
     private func topics(_ names: String?) -> String {
         names.flatMap { $0.isEmpty ? nil : $0 } ?? "none"
-    }
-}
-
-/// Whether a payload meets a rule's `when`, as planning asks.
-struct JudgeWhen: PostgresStatement {
-    static let name = "judge_when"
-    static let sql = "SELECT coalesce(jsonb_path_match_tz($1::jsonb, $2::jsonpath, '{}', true), false)"
-
-    let payload: String
-    let when: String
-
-    func bind(to binds: inout PostgresBinds) {
-        binds.append(payload)
-        binds.append(when)
-    }
-
-    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Bool {
-        try row.bool(0)
     }
 }

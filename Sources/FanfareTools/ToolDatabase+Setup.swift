@@ -1,6 +1,7 @@
 public import FanfareConfiguration
 public import FanfareCore
 internal import FanfareService
+public import FanfareStore
 internal import PostgresClient
 
 /// What `fanfare migrate` does to a database.
@@ -49,29 +50,10 @@ public struct MigrationPlan: Sendable {
 
 /// What `fanfare adopt` changes.
 public struct AdoptionChange: Sendable {
-    /// Whom the database belongs to, and whether it is still the one that was adopted.
-    public struct Identity: Sendable {
-        /// The installation's name; nil if it has none.
-        public let name: String?
-        /// The cluster's system identifier.
-        public let systemIdentifier: Int64
-        /// The database's oid.
-        public let databaseOID: Int64
-
-        var text: String { "\(name ?? "(unnamed)"), cluster \(systemIdentifier), database \(databaseOID)" }
-
-        var json: JSONValue {
-            [
-                "installation": JSONValue(orNull: name), "system_identifier": .string(String(systemIdentifier)),
-                "database_oid": JSONValue(databaseOID),
-            ]
-        }
-    }
-
     /// What is recorded; nil if nobody has adopted the database.
-    public let old: Identity?
+    public let old: DatabaseIdentity?
     /// What is recorded afterwards.
-    public let new: Identity
+    public let new: DatabaseIdentity
 
     /// The change as JSON.
     ///
@@ -132,7 +114,7 @@ extension ToolDatabase {
             guard let here = try connection.run(ActualIdentity()).first else {
                 throw PostgresError(.protocolMismatch, message: "the server does not say which database this is")
             }
-            let new = AdoptionChange.Identity(
+            let new = DatabaseIdentity(
                 name: name,
                 systemIdentifier: here.systemIdentifier,
                 databaseOID: here.databaseOID
@@ -157,71 +139,13 @@ extension ToolDatabase {
     }
 }
 
-/// Fanfare's roles that the cluster does not have.
-struct MissingRoles: PostgresStatement {
-    static let name = "missing_roles"
-    static let sql = """
-        SELECT ARRAY(SELECT wanted.name
-        FROM unnest('{fanfare_owner,fanfare_daemon,fanfare_emitter,fanfare_registrar,fanfare_author,fanfare_reader,fanfare_sql}'::text[])
-            AS wanted (name)
-        WHERE NOT EXISTS (SELECT FROM pg_roles AS r WHERE r.rolname = wanted.name))
-        """
+extension DatabaseIdentity {
+    var text: String { "\(name ?? "(unnamed)"), cluster \(systemIdentifier), database \(databaseOID)" }
 
-    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> [String] {
-        try row.strings(0)
-    }
-}
-
-/// Whether there is a table of that name.
-struct HasRelation: PostgresStatement {
-    static let name = "has_relation"
-    static let sql = "SELECT to_regclass($1) IS NOT NULL"
-
-    let relation: String
-
-    func bind(to binds: inout PostgresBinds) {
-        binds.append(relation)
-    }
-
-    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Bool {
-        try row.bool(0)
-    }
-}
-
-/// The version of the schema that was loaded.
-struct SchemaVersion: PostgresStatement {
-    static let name = "schema_version"
-    static let sql = "SELECT version FROM fanfare.schema_version"
-
-    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int {
-        Int(try row.int32(0))
-    }
-}
-
-/// Whom the database was adopted by, and which it was then.
-struct RecordedIdentity: PostgresStatement {
-    static let name = "recorded_identity"
-    static let sql = "SELECT name, system_identifier, database_oid::bigint FROM fanfare.installation"
-
-    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> AdoptionChange.Identity {
-        AdoptionChange.Identity(
-            name: try row.string(orNil: 0),
-            systemIdentifier: try row.int64(1),
-            databaseOID: try row.int64(2)
-        )
-    }
-}
-
-/// Which database this is.
-struct ActualIdentity: PostgresStatement {
-    static let name = "actual_identity"
-    static let sql = """
-        SELECT NULL::text, c.system_identifier, d.oid::bigint
-        FROM pg_control_system() AS c, pg_database AS d
-        WHERE d.datname = current_database()
-        """
-
-    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> AdoptionChange.Identity {
-        try RecordedIdentity.decode(row)
+    var json: JSONValue {
+        [
+            "installation": JSONValue(orNull: name), "system_identifier": .string(String(systemIdentifier)),
+            "database_oid": JSONValue(databaseOID),
+        ]
     }
 }

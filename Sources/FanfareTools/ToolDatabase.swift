@@ -1,4 +1,5 @@
 public import FanfareConfiguration
+internal import FanfareCore
 internal import FanfareService
 internal import PostgresClient
 

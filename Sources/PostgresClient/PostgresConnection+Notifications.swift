@@ -9,6 +9,13 @@ extension PostgresConnection {
         try execute("LISTEN " + quoteIdentifier(channel))
     }
 
+    /// Stops listening to every channel.
+    ///
+    /// - Throws: what the server says.
+    public func unlisten() throws(PostgresError) {
+        try execute("UNLISTEN *")
+    }
+
     /// Waits for notifications.
     ///
     /// Those that came during other statements are kept and returned first. An end of the connection is noticed here.

@@ -1,6 +1,7 @@
 import ArgumentParser
 import FanfareCore
 import FanfareService
+import FanfareStore
 import FanfareTools
 
 /// `fanfare devices`: what is registered.

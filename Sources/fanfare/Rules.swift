@@ -1,6 +1,7 @@
 import ArgumentParser
 import FanfareCore
 import FanfareService
+import FanfareStore
 import FanfareTools
 
 /// `fanfare rules`: rules from YAML files.

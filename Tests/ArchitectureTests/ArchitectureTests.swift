@@ -13,12 +13,15 @@ struct ArchitectureTests {
         "HTTP2Engine": ["CNGHTTP2", "COpenSSL", "PushTransport", "Threading"],
         "PushCrypto": ["COpenSSL", "Threading"],
         "FanfareConfiguration": ["FanfareCore", "PushTransport", "Logging", "Yams"],
+        "FanfareStore": ["FanfareCore", "PostgresClient"],
         "FanfareService": [
-            "FanfareConfiguration", "FanfareCore", "HTTP2Client", "HTTP2Engine", "PostgresClient", "PushCrypto",
+            "FanfareConfiguration", "FanfareCore", "FanfareStore", "HTTP2Client", "HTTP2Engine", "PostgresClient",
+            "PushCrypto",
             "PushTransport", "Threading", "Logging", "ServiceLifecycle", "UnixSignals",
         ],
         "FanfareTools": [
-            "FanfareConfiguration", "FanfareCore", "FanfareService", "HTTP2Client", "PostgresClient", "PushCrypto",
+            "FanfareConfiguration", "FanfareCore", "FanfareService", "FanfareStore", "HTTP2Client", "PostgresClient",
+            "PushCrypto",
             "PushTransport", "Threading", "Logging", "ServiceLifecycle", "UnixSignals",
         ],
         "PrivateCluster": ["PostgresClient", "Threading"],
@@ -27,14 +30,16 @@ struct ArchitectureTests {
             "NIOCore", "NIOPosix", "NIOHTTP1", "NIOTLS", "NIOSSL", "NIOHTTP2", "NIOHPACK",
         ],
         "fanfare": [
-            "FanfareConfiguration", "FanfareCore", "FanfareService", "FanfareTools", "Threading", "ArgumentParser",
+            "FanfareConfiguration", "FanfareCore", "FanfareService", "FanfareStore", "FanfareTools", "Threading",
+            "ArgumentParser",
             "Logging",
             "ServiceLifecycle",
             "UnixSignals",
         ],
         // The bench sends through the transports, and compares with libcurl alone.
         "fanfare-lab": [
-            "FanfareConfiguration", "FanfareCore", "FanfareService", "FanfareTools", "HTTP2Client", "HTTP2Engine",
+            "FanfareConfiguration", "FanfareCore", "FanfareService", "FanfareStore", "FanfareTools", "HTTP2Client",
+            "HTTP2Engine",
             "PostgresClient",
             "PrivateCluster",
             "PushCrypto", "PushSandbox", "PushTransport", "CurlBaseline", "Threading", "ArgumentParser", "Logging",
@@ -78,6 +83,14 @@ struct ArchitectureTests {
             }
         }
         #expect(importers == Self.owners)
+    }
+
+    /// The laboratory is an application to the database, and writes what applications write.
+    @Test func sqlLiesInTheStore() throws {
+        let sql = /["\n] *(SELECT|INSERT INTO|UPDATE|DELETE FROM|WITH|SET|SET LOCAL|LOCK TABLE|TRUNCATE|LISTEN) [^"]/
+        let speakers: Set<String> = ["FanfareStore", "PostgresClient", "PrivateCluster", "fanfare-lab"]
+        let elsewhere = SourceFile.all.filter { !speakers.contains($0.target) && $0.code.contains(sql) }.map(\.path)
+        #expect(elsewhere.isEmpty)
     }
 
     @Test func unsafeCodeStaysBehindItsWalls() throws {

@@ -1,3 +1,4 @@
+internal import FanfareStore
 import PostgresClient
 public import PrivateCluster
 

@@ -1,4 +1,5 @@
 internal import FanfareCore
+internal import FanfareStore
 internal import Logging
 internal import PostgresClient
 
@@ -16,7 +17,7 @@ struct Auditor {
     private static let turn = 5 * Micros.minute
 
     /// The session may be one for other work; and whatever takes longer than this is not worth knowing.
-    private static let settings = SessionSettings.nestedLoops.setting("statement_timeout", to: "5s").forOneTransaction
+    private static let settings = SessionSettings.nestedLoops.setting("statement_timeout", to: "5s")
 
     private let context: StageContext
     private var events = Sightings<Int64>(patience: patience)
@@ -37,7 +38,7 @@ struct Auditor {
     /// - Throws: what the database says.
     mutating func run(on connection: PostgresConnection, at now: Microseconds) throws(PostgresError) {
         let findings = try connection.transaction { connection throws(PostgresError) in
-            try connection.execute(Self.settings)
+            try connection.setLocally(Self.settings)
             return try look(on: connection, at: now)
         }
         for finding in findings { try publish(finding, on: connection) }

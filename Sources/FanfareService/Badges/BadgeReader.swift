@@ -1,4 +1,5 @@
 internal import FanfareCore
+internal import FanfareStore
 internal import Logging
 internal import PostgresClient
 
@@ -44,7 +45,7 @@ final class BadgeReader {
         else { return [:] }
         pausedUntil[rule.id] = nil
         do throws(PostgresError) {
-            let counts = try counts(sql, users.sorted())
+            let counts = try opened().badgeCounts(sql, of: users.sorted(), within: Self.patience)
             note(nil, of: rule)
             return counts
         } catch {
@@ -87,8 +88,7 @@ final class BadgeReader {
     private func isUsable() -> Bool {
         guard let connection, !connection.isClosed else { return false }
         do throws(PostgresError) {
-            try connection.execute("ROLLBACK")
-            try connection.execute("DISCARD ALL")
+            try connection.startAnew()
             return true
         } catch {
             return false
@@ -101,37 +101,10 @@ final class BadgeReader {
         connection = nil
     }
 
-    private func counts(_ sql: String, _ users: [String]) throws(PostgresError) -> [String: Int64] {
-        let connection = try opened()
-        try connection.execute("BEGIN READ ONLY; SET LOCAL statement_timeout = \(Self.patience)")
-        let table = try connection.query(
-            "SELECT user_id, badge FROM fanfare.badges($1, $2::text[])",
-            sql,
-            Self.arrayLiteral(users)
-        )
-        try connection.execute("ROLLBACK")
-        try connection.execute("DISCARD ALL")
-        var counts: [String: Int64] = [:]
-        for row in table.rows {
-            // A count that no provider can show is none.
-            guard let user = row[0], let count = row[1].flatMap({ Int64($0) }), count >= 0 else { continue }
-            counts[user] = min(count, Int64(Int32.max))
-        }
-        return counts
-    }
-
     private func opened() throws(PostgresError) -> PostgresConnection {
         if let connection, !connection.isClosed { return connection }
         let fresh = try PostgresConnection.open(options)
         connection = fresh
         return fresh
-    }
-
-    /// The text form of a `text[]`.
-    static func arrayLiteral(_ elements: [String]) -> String {
-        let quoted = elements.map { element in
-            "\"" + element.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
-        }
-        return "{" + quoted.joined(separator: ",") + "}"
     }
 }

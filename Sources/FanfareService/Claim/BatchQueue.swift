@@ -1,3 +1,5 @@
+internal import FanfareStore
+
 /// Claimed batches in the order in which they are prepared: the most urgent first.
 struct BatchQueue {
     private var batches: [ClaimedBatch]

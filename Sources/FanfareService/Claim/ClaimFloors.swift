@@ -1,4 +1,5 @@
 internal import FanfareCore
+internal import FanfareStore
 internal import PostgresClient
 
 /// Below which `not_before` nothing is left to claim, by target and queue: dead rows under an old snapshot lie there.

@@ -1,4 +1,5 @@
 internal import FanfareCore
+internal import FanfareStore
 internal import Logging
 internal import PostgresClient
 internal import Threading
@@ -126,7 +127,7 @@ final class Claimer: Stage {
         let wishes = wishes(lanes, of: roster, work, now: context.lease.databaseNow)
         guard !wishes.isEmpty else { return ([], false) }
         work.leaseToken += 1
-        let claim = DoubtfulClaims.Claim(owner: owner, leaseToken: work.leaseToken)
+        let claim = DoubtfulClaim(owner: owner, leaseToken: work.leaseToken)
         work.doubts.began(claim, at: Clocks.steady)
         let statement = ClaimBatches(wishes: wishes, owner: claim.owner, leaseToken: claim.leaseToken)
         let claimed = try connection.run(statement)

@@ -1,4 +1,5 @@
 internal import FanfareCore
+internal import FanfareStore
 internal import Logging
 internal import PostgresClient
 
@@ -10,28 +11,22 @@ struct DoubtfulClaims {
     private static let patience = Micros.minute
     private static let interval = Micros.second
 
-    /// One claim.
-    struct Claim: Hashable, Sendable {
-        let owner: Int32
-        let leaseToken: Int64
-    }
-
-    private var since: [Claim: Microseconds] = [:]
+    private var since: [DoubtfulClaim: Microseconds] = [:]
     private var triedAt: Microseconds?
 
     /// A claim is about to be sent: to be called before, not after.
-    mutating func began(_ claim: Claim, at now: Microseconds) {
+    mutating func began(_ claim: DoubtfulClaim, at now: Microseconds) {
         since[claim] = now
         triedAt = nil
     }
 
     /// What it took is known.
-    mutating func answered(_ claim: Claim) {
+    mutating func answered(_ claim: DoubtfulClaim) {
         since[claim] = nil
     }
 
     /// The claims to give back now; a statement that is still at work is met by trying again.
-    func due(at now: Microseconds) -> [Claim] {
+    func due(at now: Microseconds) -> [DoubtfulClaim] {
         guard triedAt.map({ now - $0 >= Self.interval }) ?? true else { return [] }
         return since.keys.sorted { $0.leaseToken < $1.leaseToken }
     }
@@ -58,22 +53,5 @@ struct DoubtfulClaims {
             )
         }
         return count
-    }
-}
-
-/// Gives back all that some claims took.
-struct ReleaseClaims: PostgresStatement {
-    static let name = "release_claims"
-    static let sql = """
-        UPDATE fanfare.batches AS b SET owner = NULL, lease_token = NULL, not_before = clock_timestamp()
-        FROM unnest($1::int[], $2::bigint[]) AS c (owner, lease_token)
-        WHERE b.owner = c.owner AND b.lease_token = c.lease_token
-        """
-
-    let claims: [DoubtfulClaims.Claim]
-
-    func bind(to binds: inout PostgresBinds) {
-        binds.append(claims.map(\.owner))
-        binds.append(claims.map(\.leaseToken))
     }
 }

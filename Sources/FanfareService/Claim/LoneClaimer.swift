@@ -1,26 +1,7 @@
 internal import FanfareCore
+internal import FanfareStore
 internal import PostgresClient
 internal import Threading
-
-/// What a round claims with planning itself, should it take a single event: batches of these places.
-struct LoneClaim {
-    /// Where a batch waits: the first attempts of a lane of a target.
-    struct Place {
-        let target: Int16
-        let lane: Lane
-
-        /// As the statement knows it.
-        var number: Int32 { Int32(target) * 4 + Int32(lane.rawValue) }
-    }
-
-    let owner: Int32
-    let leaseToken: Int64
-    let places: [Place]
-    /// Steady time before its round.
-    let beganAt = Clocks.steady
-
-    fileprivate var claim: DoubtfulClaims.Claim { DoubtfulClaims.Claim(owner: owner, leaseToken: leaseToken) }
-}
 
 /// Claims and renders a lone event's batches in the transaction that plans it.
 ///
@@ -76,7 +57,7 @@ final class LoneClaimer {
         }
         guard !places.isEmpty else { return nil }
         leaseToken += 1
-        let claim = LoneClaim(owner: owner, leaseToken: leaseToken, places: places)
+        let claim = LoneClaim(owner: owner, leaseToken: leaseToken, places: places, beganAt: Clocks.steady)
         doubts.began(claim.claim, at: Clocks.steady)
         return claim
     }

@@ -1,3 +1,5 @@
+internal import FanfareStore
+
 /// Which targets nobody here has credentials for: told once of each app and provider, and again if it comes back to that.
 struct UnservedTargets {
     private struct Sender: Hashable, Comparable {

@@ -1,4 +1,5 @@
 internal import FanfareCore
+internal import FanfareStore
 
 /// Decides which of the other daemons are dead: whose lock this session could take and still has 3 s later, or whose
 /// lease is over by database time.
@@ -7,17 +8,11 @@ struct DeathWatch {
     /// session notices, and goes on submitting.
     static let patience = 3 * Micros.second
 
-    /// Another daemon's row.
-    struct Other: Equatable {
-        let id: Int32
-        let isLeaseOver: Bool
-    }
-
     /// Since when this session has held a silent daemon's lock.
     private(set) var suspects: [Int32: Microseconds] = [:]
 
     /// Whether the lock of a daemon is to be tried: it is not held yet.
-    func shouldTryLock(of other: Other) -> Bool { suspects[other.id] == nil }
+    func shouldTryLock(of other: OtherInstance) -> Bool { suspects[other.id] == nil }
 
     /// This session took a daemon's lock.
     mutating func tookLock(of id: Int32, at now: Microseconds) {
@@ -25,7 +20,7 @@ struct DeathWatch {
     }
 
     /// Whether the batches of a daemon are to be freed.
-    func isDead(_ other: Other, at now: Microseconds) -> Bool {
+    func isDead(_ other: OtherInstance, at now: Microseconds) -> Bool {
         other.isLeaseOver || isSilent(other.id, at: now)
     }
 
@@ -38,7 +33,7 @@ struct DeathWatch {
     ///
     /// - Parameter others: the list as it was read.
     /// - Returns: whose locks are to be released.
-    mutating func settle(_ others: [Other]) -> [Int32] {
+    mutating func settle(_ others: [OtherInstance]) -> [Int32] {
         let over = suspects.keys.filter { id in
             others.first { $0.id == id }?.isLeaseOver ?? true
         }

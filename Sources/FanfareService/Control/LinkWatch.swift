@@ -19,23 +19,3 @@ struct LinkWatch {
         return idle.filter(suspects.contains)
     }
 }
-
-/// Which of some sessions the server is at work for; those of which it does not tell too.
-struct SessionsAtWork: PostgresStatement {
-    static let name = "sessions_at_work"
-    static let sql = """
-        SELECT pid FROM pg_stat_activity
-        WHERE pid = ANY ($1::int[])
-            AND coalesce(state, 'disabled') NOT IN ('idle', 'idle in transaction', 'idle in transaction (aborted)')
-        """
-
-    let backendPIDs: [Int32]
-
-    func bind(to binds: inout PostgresBinds) {
-        binds.append(backendPIDs)
-    }
-
-    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int32 {
-        try row.int32(0)
-    }
-}

@@ -1,5 +1,6 @@
 public import FanfareConfiguration
 internal import FanfareCore
+internal import FanfareStore
 public import Logging
 package import PostgresClient
 public import ServiceLifecycle

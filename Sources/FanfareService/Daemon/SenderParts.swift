@@ -1,5 +1,6 @@
 internal import FanfareConfiguration
 internal import FanfareCore
+internal import FanfareStore
 internal import HTTP2Client
 internal import Logging
 internal import PushCrypto

@@ -1,4 +1,5 @@
 internal import FanfareCore
+internal import FanfareStore
 internal import Logging
 internal import PostgresClient
 
@@ -61,7 +62,7 @@ final class Listener: Stage {
                 try store(notification, on: connection)
             }
             guard Clocks.steady - answeredAt >= Listener.pulseInterval else { return }
-            try connection.execute("SELECT")
+            try connection.ping()
             answeredAt = Clocks.steady
         }
 
@@ -98,38 +99,5 @@ final class Listener: Stage {
                 metadata: .init([.channel: "\(notification.channel)"])
             )
         }
-    }
-}
-
-/// Stores the payload of a foreign channel as an event whose type is the channel.
-struct StoreForeignEvent: PostgresStatement {
-    static let name = "store_foreign_event"
-    static let sql = "INSERT INTO fanfare.outbox (type, payload) VALUES ($1, $2::jsonb)"
-
-    let channel: String
-    let payload: String
-
-    func bind(to binds: inout PostgresBinds) {
-        binds.append(channel)
-        binds.append(payload)
-    }
-}
-
-/// Keeps what came on a foreign channel and is no JSON object, as an event that is refused.
-struct StoreMalformedEvent: PostgresStatement {
-    static let name = "store_malformed_event"
-    static let sql = """
-        INSERT INTO fanfare.event_log (day, id, created_at, type, payload, detail, fate)
-        SELECT fanfare.ring_day(id), id, clock_timestamp(), $1, jsonb_build_object('malformed', $2::text),
-            'the notification is no JSON object', 6
-        FROM fanfare.new_event_id() AS id
-        """
-
-    let channel: String
-    let payload: String
-
-    func bind(to binds: inout PostgresBinds) {
-        binds.append(channel)
-        binds.append(payload)
     }
 }

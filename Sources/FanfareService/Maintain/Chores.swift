@@ -1,4 +1,5 @@
 internal import FanfareCore
+internal import FanfareStore
 internal import Logging
 internal import PostgresClient
 
@@ -93,22 +94,17 @@ struct Chores {
 
     /// Empties a partition whose days are over.
     ///
-    /// A reader in the way costs 200 ms and is tried again in a minute.
+    /// A reader in the way is met by trying again in a minute.
     private func emptyIfOver(_ day: Int16, on connection: PostgresConnection) throws(PostgresError) {
         let isOver = IsRingDayOver(day: day, retentionDays: context.settings.logRetentionDays)
         guard try connection.run(isOver).first == true else { return }
-        let suffix = (day < 10 ? "0" : "") + String(day)
+        let partitions = RingDay(day)
         do throws(PostgresError) {
             let isEmptied = try connection.transaction { connection throws(PostgresError) in
-                try connection.execute(
-                    """
-                    SET LOCAL lock_timeout = '200ms';
-                    LOCK TABLE fanfare.event_log_\(suffix), fanfare.batch_log_\(suffix) IN ACCESS EXCLUSIVE MODE
-                    """
-                )
+                try partitions.lock(on: connection)
                 // Looked at again under the lock: a planner may have written in between.
                 guard try connection.run(isOver).first == true else { return false }
-                try connection.execute("TRUNCATE fanfare.event_log_\(suffix), fanfare.batch_log_\(suffix)")
+                try partitions.empty(on: connection)
                 return true
             }
             if isEmptied { context.logger.notice("a log partition was emptied", metadata: .init([.count: "\(day)"])) }

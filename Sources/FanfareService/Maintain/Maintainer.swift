@@ -1,4 +1,5 @@
 internal import FanfareCore
+internal import FanfareStore
 internal import PostgresClient
 
 /// Does the maintenance on a session and a thread of its own.

@@ -1,4 +1,5 @@
 package import FanfareCore
+package import FanfareStore
 internal import Logging
 package import PostgresClient
 
@@ -116,51 +117,5 @@ package struct RuleChecker {
         } else {
             logger.notice("rule in force", metadata: metadata)
         }
-    }
-}
-
-/// A jsonpath of a rule, which only PostgreSQL can read.
-struct RulePath: Equatable {
-    /// What is put behind an audience's path: one that finds an array means its elements; in lax mode it also takes a single
-    /// value.
-    static let elements = "[*]"
-
-    let place: String
-    let text: String
-    let isPredicate: Bool
-}
-
-extension RuleColumns {
-    /// What planning needs of a rule whose paths nobody has probed yet.
-    init(_ definition: RuleDefinition) {
-        let selection = definition.audience.selection
-        var path: String?
-        switch selection {
-        case .users(let text), .tokens(let text): path = text
-        case .topic, .condition, .everyone, .fcmTopic, .fcmCondition, .channel: break
-        }
-        self.init(
-            eventType: definition.event,
-            whenPath: definition.when,
-            audience: selection.key.rawValue,
-            audiencePath: path,
-            nativePlatform: selection.provider?.rawValue,
-            devicesPath: definition.audience.devices,
-            kind: definition.audience.kind.rawValue,
-            platform: definition.audience.platform?.rawValue,
-            lane: definition.lane.rawValue,
-            ttlSeconds: definition.ttl?.seconds,
-            supersede: definition.dropsOlder,
-            enabled: definition.enabled
-        )
-    }
-
-    /// Its jsonpaths.
-    var paths: [RulePath] {
-        [
-            whenPath.map { RulePath(place: "when", text: $0, isPredicate: true) },
-            devicesPath.map { RulePath(place: "to.devices", text: $0, isPredicate: true) },
-            audiencePath.map { RulePath(place: "to.\(audience)", text: $0, isPredicate: false) },
-        ].compactMap(\.self)
     }
 }

@@ -1,4 +1,5 @@
 internal import FanfareCore
+internal import FanfareStore
 
 /// A planner's way through the outbox, for some of its events or all.
 struct OutboxTrack {

@@ -1,4 +1,5 @@
 internal import FanfareCore
+internal import FanfareStore
 internal import Logging
 internal import PostgresClient
 
@@ -54,7 +55,7 @@ extension PlannerLoop {
     private mutating func allow(_ rules: Int64, on connection: PostgresConnection) throws(PostgresError) {
         let milliseconds = Self.roundTimeout + rules / Self.rulesPerMillisecond
         guard milliseconds != timeout else { return }
-        try connection.execute("SET statement_timeout = \(milliseconds)")
+        try connection.set(SessionSettings([("statement_timeout", String(milliseconds))]))
         timeout = milliseconds
     }
 

@@ -1,4 +1,5 @@
 internal import FanfareCore
+internal import FanfareStore
 internal import Logging
 internal import PostgresClient
 
@@ -52,7 +53,7 @@ struct PlannerLoop {
     /// - Returns: how long to sleep at most.
     mutating func begin(on connection: PostgresConnection) throws(PostgresError) -> Duration {
         try judgeRules(on: connection)
-        try connection.execute("SET lock_timeout = \(Self.lockTimeout)")
+        try connection.set(SessionSettings([("lock_timeout", String(Self.lockTimeout))]))
         _ = try readRules(on: connection)
         try drain(on: connection)
         return try fallAsleep(on: connection)

@@ -1,4 +1,5 @@
 internal import FanfareCore
+internal import FanfareStore
 
 /// Payloads that stand out by their size where planning took too long: what a jsonpath takes longest for is large.
 ///

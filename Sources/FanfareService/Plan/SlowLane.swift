@@ -1,4 +1,5 @@
 internal import FanfareCore
+internal import FanfareStore
 internal import Logging
 internal import PostgresClient
 
@@ -12,7 +13,7 @@ struct SlowLane {
     /// How many more rules of an event are worth a millisecond of it.
     private static let rulesPerMillisecond: Int64 = 50
     /// How long one lock is waited for: below every time-out, which would take the wait for the event's own fault.
-    private static let settings = SessionSettings.nestedLoops.setting("lock_timeout", to: "150ms").forOneTransaction
+    private static let settings = SessionSettings.nestedLoops.setting("lock_timeout", to: "150ms")
     /// Of an event that took longer than this, others use the processor for three times as long, but not for seconds.
     private static let rest = (above: 50 * Micros.millisecond, longest: Micros.second)
     /// How many are remembered that took too long.
@@ -85,7 +86,7 @@ struct SlowLane {
         let (round, counts) = try connection.transaction { connection throws(PostgresError) in
             let rules = try connection.run(SlowEventRules(event: event)).first ?? 0
             let timeout = timeout + rules / Self.rulesPerMillisecond
-            try connection.execute("\(Self.settings); SET LOCAL statement_timeout = \(timeout)")
+            try connection.setLocally(Self.settings.setting("statement_timeout", to: String(timeout)))
             let statement = PlanSlowEvent(event: event, batchSize: context.settings.batchSize)
             let round = PlanRoundSummary(try connection.run(statement))
             return (round, try AudiencePlanner(context: context).plan(round.deferred, on: connection))
@@ -106,12 +107,5 @@ struct SlowLane {
             "an event was refused: planning it failed",
             metadata: .init([.eventID: "\(id)", .error: "\(error)"])
         )
-    }
-}
-
-extension SessionSettings {
-    /// SQL that makes them hold until the transaction's end; for settings of our own, whose values need no quoting.
-    var forOneTransaction: String {
-        pairs.map { "SET LOCAL \($0.name) = '\($0.value)'" }.joined(separator: ";")
     }
 }

@@ -1,4 +1,5 @@
 internal import FanfareCore
+internal import FanfareStore
 internal import PostgresClient
 
 /// Plans the events of the side queue, beside the planner: on a thread of its own, and on a session that is open only while

@@ -1,4 +1,5 @@
 internal import FanfareCore
+internal import FanfareStore
 internal import PostgresClient
 
 /// A batch between its claim and its close: outcomes so far, and what follows from them.

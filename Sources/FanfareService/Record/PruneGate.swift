@@ -1,4 +1,5 @@
 internal import FanfareCore
+internal import FanfareStore
 internal import PostgresClient
 
 /// Lets through to the database only as much evidence against tokens as the prune fuses allow, whatever other daemons are

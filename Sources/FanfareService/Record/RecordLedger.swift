@@ -1,4 +1,5 @@
 internal import FanfareCore
+internal import FanfareStore
 internal import PostgresClient
 
 /// The batches that are open, and what is to be written of them: the recorder's decisions, without its database.

@@ -1,5 +1,6 @@
 internal import FanfareConfiguration
 internal import FanfareCore
+internal import FanfareStore
 internal import Logging
 internal import PostgresClient
 internal import PushCrypto

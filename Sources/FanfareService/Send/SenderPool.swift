@@ -1,4 +1,5 @@
 internal import FanfareCore
+internal import FanfareStore
 internal import Logging
 internal import PushTransport
 internal import Threading

@@ -1,3 +1,4 @@
+internal import FanfareStore
 internal import Logging
 
 extension Target {

@@ -1,3 +1,4 @@
+internal import FanfareStore
 internal import PostgresClient
 
 /// Which database a daemon may work on: looked at in every session when it begins, and by the control session as long as it

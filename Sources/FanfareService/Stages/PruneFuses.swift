@@ -1,23 +1,7 @@
 internal import FanfareCore
+internal import FanfareStore
 internal import PostgresClient
 internal import Threading
-
-/// What a prune fuse guards: an app's devices in one environment.
-package struct FuseKey: Hashable, Comparable, Sendable, CustomStringConvertible {
-    package let app: String
-    package let environment: String
-
-    /// `shop/production`.
-    package var description: String { "\(app)/\(environment)" }
-
-    package static func < (left: FuseKey, right: FuseKey) -> Bool { left.description < right.description }
-}
-
-/// Whose answers are counted together: a provider's about an app's devices in one environment.
-struct AnswerSource: Hashable, Sendable {
-    let key: FuseKey
-    let provider: String
-}
 
 /// The prune fuses as this daemon knows them.
 ///

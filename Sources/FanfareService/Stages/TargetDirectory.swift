@@ -1,16 +1,6 @@
+internal import FanfareStore
 internal import PostgresClient
 internal import Threading
-
-/// A target: an app's provider in one environment, for its devices or for audiences of one kind that it keeps itself.
-struct Target: Hashable, Sendable {
-    let id: Int16
-    let app: String
-    let platform: String
-    let environment: String
-    /// The key of `to` (`fcm_topic`, `fcm_condition`, `channel`) where the provider keeps the audience: its pairs have no
-    /// device.
-    var nativeKey: String?
-}
 
 /// The targets there are, by id.
 final class TargetDirectory: Sendable {
@@ -34,24 +24,5 @@ final class TargetDirectory: Sendable {
                     && $0.environment != target.environment
             }?.id
         }
-    }
-}
-
-/// All targets there are.
-struct AllTargets: PostgresStatement {
-    static let name = "all_targets"
-    static let sql = """
-        SELECT t.id, a.name, t.platform, t.environment, t.native_key
-        FROM fanfare.targets AS t JOIN fanfare.apps AS a ON a.id = t.app_id
-        """
-
-    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Target {
-        Target(
-            id: try row.int16(0),
-            app: try row.string(1),
-            platform: try row.string(2),
-            environment: try row.string(3),
-            nativeKey: try row.string(orNil: 4)
-        )
     }
 }

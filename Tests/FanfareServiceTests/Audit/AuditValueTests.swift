@@ -3,6 +3,7 @@ import PostgresClient
 import Testing
 
 @testable import FanfareService
+@testable import FanfareStore
 
 /// What an audit decides, without a database.
 struct AuditValueTests {

@@ -6,6 +6,7 @@ import Testing
 import Threading
 
 @testable import FanfareService
+@testable import FanfareStore
 
 /// The audit against a database in which something was made to go wrong.
 @Suite(.database)

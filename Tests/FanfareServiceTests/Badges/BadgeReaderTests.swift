@@ -6,6 +6,7 @@ import Testing
 import Threading
 
 @testable import FanfareService
+@testable import FanfareStore
 
 /// What `badge_sql` may do, and what it may not.
 @Suite(.database)

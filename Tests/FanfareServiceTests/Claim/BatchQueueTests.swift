@@ -3,6 +3,7 @@ import PostgresClient
 import Testing
 
 @testable import FanfareService
+@testable import FanfareStore
 
 struct BatchQueueTests {
     private func batch(_ id: Int64, lane: Int16, pairs: Int = 1) -> ClaimedBatch {

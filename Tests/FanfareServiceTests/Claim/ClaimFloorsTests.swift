@@ -3,6 +3,7 @@ import PostgresClient
 import Testing
 
 @testable import FanfareService
+@testable import FanfareStore
 
 struct ClaimFloorsTests {
     private let now = 1000 * Micros.second

@@ -4,6 +4,7 @@ import TestKit
 import Testing
 
 @testable import FanfareService
+@testable import FanfareStore
 
 @Suite(.database)
 struct ClaimTests {
@@ -115,14 +116,14 @@ struct ClaimTests {
         let world = try world(batches: 3)
         let first = try claim(world, count: 1)
         _ = try world.claim(owner: 1, leaseToken: 10)
-        let claims = [DoubtfulClaims.Claim(owner: 1, leaseToken: 10), DoubtfulClaims.Claim(owner: 2, leaseToken: 9)]
+        let claims = [DoubtfulClaim(owner: 1, leaseToken: 10), DoubtfulClaim(owner: 2, leaseToken: 9)]
         #expect(try world.connection.runReturningCount(ReleaseClaims(claims: claims)) == 2)
         #expect(try Set(world.claim(owner: 2).map(\.id)).isDisjoint(with: first.map(\.id)), "another claim's stay")
     }
 
     @Test func aDoubtfulClaimIsGivenBackForAsLongAsItMayStillBeMade() {
         var doubts = DoubtfulClaims()
-        let claim = DoubtfulClaims.Claim(owner: 1, leaseToken: 1)
+        let claim = DoubtfulClaim(owner: 1, leaseToken: 1)
         doubts.began(claim, at: 0)
         #expect(doubts.due(at: 0) == [claim])
         doubts.gaveBack(at: 0)
@@ -137,7 +138,7 @@ struct ClaimTests {
     @Test func aClaimOfADaemonThatWasStruckOffIsFound() throws {
         let world = try world(batches: 1)
         _ = try claim(world)
-        let other = DeathWatch.Other(id: 1, isLeaseOver: true)
+        let other = OtherInstance(id: 1, isLeaseOver: true)
         #expect(try world.connection.run(OtherInstances(owner: 2)) == [other])
         #expect(try world.connection.run(OtherInstances(owner: 1)).isEmpty, "one's own are not another's")
     }

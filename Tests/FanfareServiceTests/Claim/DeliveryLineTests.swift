@@ -6,6 +6,7 @@ import Testing
 
 @testable import FanfareConfiguration
 @testable import FanfareService
+@testable import FanfareStore
 
 /// What the log says of pairs that are decided when their batch is prepared.
 @Suite(.database)

@@ -5,6 +5,7 @@ import Testing
 import Threading
 
 @testable import FanfareService
+@testable import FanfareStore
 
 /// What waits for room before it is marked as attempted.
 @Suite(.database)

@@ -4,6 +4,7 @@ import TestKit
 import Testing
 
 @testable import FanfareService
+@testable import FanfareStore
 
 /// Pairs without a device, from claim to close.
 @Suite(.database)

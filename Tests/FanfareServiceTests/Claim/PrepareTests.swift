@@ -5,6 +5,7 @@ import TestKit
 import Testing
 
 @testable import FanfareService
+@testable import FanfareStore
 
 /// What is decided about pairs right before they are sent.
 @Suite(.database)

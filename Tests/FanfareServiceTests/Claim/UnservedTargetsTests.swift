@@ -1,6 +1,7 @@
 import Testing
 
 @testable import FanfareService
+@testable import FanfareStore
 
 @Suite struct UnservedTargetsTests {
     private let targets = [

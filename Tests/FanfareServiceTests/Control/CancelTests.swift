@@ -4,6 +4,7 @@ import TestKit
 import Testing
 
 @testable import FanfareService
+@testable import FanfareStore
 
 /// How cancellations come to batches that are prepared already.
 @Suite(.database)

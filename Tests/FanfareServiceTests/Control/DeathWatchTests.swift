@@ -2,10 +2,11 @@ import FanfareCore
 import Testing
 
 @testable import FanfareService
+@testable import FanfareStore
 
 struct DeathWatchTests {
-    private let silent = DeathWatch.Other(id: 7, isLeaseOver: false)
-    private let over = DeathWatch.Other(id: 7, isLeaseOver: true)
+    private let silent = OtherInstance(id: 7, isLeaseOver: false)
+    private let over = OtherInstance(id: 7, isLeaseOver: true)
 
     @Test func whoseLockIsHeldForThreeSecondsIsDead() {
         var watch = DeathWatch()

@@ -4,6 +4,7 @@ import TestKit
 import Testing
 
 @testable import FanfareService
+@testable import FanfareStore
 
 /// Two daemons' prune fuses, kept the same by what is stored.
 @Suite(.database)

@@ -5,6 +5,7 @@ import Testing
 import Threading
 
 @testable import FanfareService
+@testable import FanfareStore
 
 /// Who takes another daemon's batches, and when.
 @Suite(.database)
@@ -46,7 +47,7 @@ struct RescueTests {
     @Test func whoRenewedSinceTheLookKeepsItsBatches() throws {
         let late = try enter(leaseMicroseconds: -1)
         try claimedBatch(by: late)
-        #expect(try world.connection.run(OtherInstances(owner: 0)) == [DeathWatch.Other(id: late, isLeaseOver: true)])
+        #expect(try world.connection.run(OtherInstances(owner: 0)) == [OtherInstance(id: late, isLeaseOver: true)])
         try renew(late, on: world.connection)
         #expect(try world.connection.run(Rescue(dead: late, unlessRenewed: true)).isEmpty)
         #expect(try owners == ["\(late)"])

@@ -3,6 +3,7 @@ import PostgresClient
 import Testing
 
 @testable import FanfareService
+@testable import FanfareStore
 
 /// Whoever is woken by a row of `fanfare.health` finds its name among the headings of the article on operation.
 @Suite struct HealthArticleTests {

@@ -5,6 +5,7 @@ import Testing
 
 @testable import FanfareConfiguration
 @testable import FanfareService
+@testable import FanfareStore
 @testable import FanfareTools
 
 /// The prune fuse from a provider's answers to the operator who closes it.

@@ -4,6 +4,7 @@ import TestKit
 import Testing
 
 @testable import FanfareService
+@testable import FanfareStore
 
 /// Batches that nobody can claim, since no daemon has credentials for where they go: they end when they are too late.
 @Suite(.database)

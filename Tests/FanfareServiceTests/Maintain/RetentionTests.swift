@@ -4,6 +4,7 @@ import TestKit
 import Testing
 
 @testable import FanfareService
+@testable import FanfareStore
 
 /// The ring of log partitions: what is over is emptied, what anybody still needs is not.
 @Suite(.database)

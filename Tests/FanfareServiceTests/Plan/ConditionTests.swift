@@ -3,6 +3,7 @@ import TestKit
 import Testing
 
 @testable import FanfareService
+@testable import FanfareStore
 
 /// Topic conditions, against a direct evaluation of the same expression.
 @Suite(.database)

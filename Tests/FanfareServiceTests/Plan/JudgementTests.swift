@@ -3,6 +3,7 @@ import TestKit
 import Testing
 
 @testable import FanfareService
+@testable import FanfareStore
 
 /// Events that are younger than a rule that nobody has judged yet.
 @Suite(.database)

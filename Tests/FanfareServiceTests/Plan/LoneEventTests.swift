@@ -4,6 +4,7 @@ import TestKit
 import Testing
 
 @testable import FanfareService
+@testable import FanfareStore
 
 /// Batches that a round claims with planning.
 @Suite(.database)
@@ -20,7 +21,7 @@ struct LoneEventTests {
             lanes.map { LoneClaim.Place(target: target.id, lane: $0) }
         }
         var statement = PlanRound(floor: OutboxFloor(), limit: 10, batchSize: 2)
-        statement.claim = LoneClaim(owner: 7, leaseToken: 70, places: places)
+        statement.claim = LoneClaim(owner: 7, leaseToken: 70, places: places, beganAt: 0)
         return PlanRoundSummary(try world.connection.run(statement))
     }
 
@@ -47,7 +48,7 @@ struct LoneEventTests {
         #expect(try claimed() == 4)
         let lone = round.lone.compactMap(\.self).sorted { $0.claimed.id < $1.claimed.id }
         // Given back, and claimed once more, they come out the same.
-        let claim = DoubtfulClaims.Claim(owner: 7, leaseToken: 70)
+        let claim = DoubtfulClaim(owner: 7, leaseToken: 70)
         #expect(try world.connection.runReturningCount(ReleaseClaims(claims: [claim])) == 4)
         let theirs = try world.claim(owner: 7, leaseToken: 70).sorted { $0.id < $1.id }
         #expect(lone.map { $0.claimed.forComparison } == theirs.map(\.forComparison))

@@ -4,6 +4,7 @@ import TestKit
 import Testing
 
 @testable import FanfareService
+@testable import FanfareStore
 
 /// Audiences that a provider keeps: one pair for each event, with device 0.
 @Suite(.database)

@@ -4,6 +4,7 @@ import Testing
 import Threading
 
 @testable import FanfareService
+@testable import FanfareStore
 
 /// Which of several large audiences is walked next.
 @Suite(.database)

@@ -4,6 +4,7 @@ import Testing
 import Threading
 
 @testable import FanfareService
+@testable import FanfareStore
 
 /// What a planner leaves to others when something goes wrong.
 @Suite(.database)

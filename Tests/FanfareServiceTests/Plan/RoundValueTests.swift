@@ -2,6 +2,7 @@ import FanfareCore
 import Testing
 
 @testable import FanfareService
+@testable import FanfareStore
 
 /// How many events a round takes, of which types, and what it suspects.
 struct RoundValueTests {

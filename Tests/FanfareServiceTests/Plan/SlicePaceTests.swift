@@ -3,6 +3,7 @@ import TestKit
 import Testing
 
 @testable import FanfareService
+@testable import FanfareStore
 
 /// A slicer that has planned far ahead of the senders gives way to them.
 @Suite(.database)

@@ -3,6 +3,7 @@ import TestKit
 import Testing
 
 @testable import FanfareService
+@testable import FanfareStore
 
 /// Marks as the daemon makes them, and as `fanfare.may_hold` reads them.
 @Suite(.database)

@@ -5,6 +5,7 @@ import Testing
 import Threading
 
 @testable import FanfareService
+@testable import FanfareStore
 
 /// What daemons disable however fast and many their answers come: no more than the fuses' arithmetic allows.
 @Suite(.database)

@@ -4,6 +4,7 @@ import TestKit
 import Testing
 
 @testable import FanfareService
+@testable import FanfareStore
 
 /// What the recorder writes when it is told what became of pairs.
 @Suite(.database)

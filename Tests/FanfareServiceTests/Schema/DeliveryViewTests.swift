@@ -4,6 +4,7 @@ import TestKit
 import Testing
 
 @testable import FanfareService
+@testable import FanfareStore
 
 /// The view `deliveries`: it finds what one event or user got through indexes, and nothing else than a look at all of it.
 @Suite(.database)

@@ -3,6 +3,7 @@ import TestKit
 import Testing
 
 @testable import FanfareService
+@testable import FanfareStore
 
 /// What `health` says of tasks that one daemon does for all, and of what its authors' SQL does.
 @Suite(.database)

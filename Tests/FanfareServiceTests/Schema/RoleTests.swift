@@ -3,6 +3,7 @@ import TestKit
 import Testing
 
 @testable import FanfareService
+@testable import FanfareStore
 
 /// Who may do what.
 @Suite(.database)

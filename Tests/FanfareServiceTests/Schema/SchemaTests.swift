@@ -1,4 +1,5 @@
 import FanfareCore
+import FanfareStore
 import PostgresClient
 import TestKit
 import Testing

@@ -5,6 +5,7 @@ import Testing
 import Threading
 
 @testable import FanfareService
+@testable import FanfareStore
 
 /// Ids where the server takes another timeline.
 @Suite(.database)

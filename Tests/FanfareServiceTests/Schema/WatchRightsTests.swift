@@ -1,3 +1,4 @@
+import FanfareStore
 import PostgresClient
 import TestKit
 import Testing

@@ -5,6 +5,7 @@ import Testing
 import Threading
 
 @testable import FanfareService
+@testable import FanfareStore
 
 /// One line for each change of a breaker, whichever of the pool's threads looks.
 @Suite struct BreakerChangeTests {

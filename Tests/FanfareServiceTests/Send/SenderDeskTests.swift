@@ -6,6 +6,7 @@ import Testing
 import Threading
 
 @testable import FanfareService
+@testable import FanfareStore
 
 /// What a sender does with requests that its transport gives back.
 @Suite(.database)

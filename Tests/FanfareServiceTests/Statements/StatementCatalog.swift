@@ -2,6 +2,7 @@ import FanfareCore
 import PostgresClient
 
 @testable import FanfareService
+@testable import FanfareStore
 @testable import FanfareTools
 
 /// Every statement of FanfareService, with binds that make it do something in a world that ``populate(_:)`` made.
@@ -216,7 +217,7 @@ struct StatementCatalog {
             OtherInstances(owner: 99),
             SessionsAtWork(backendPIDs: [parts.backendPID]),
             StoreBadgeFailure(ruleVersion: parts.version, error: "no"),
-            ReleaseClaims(claims: [DoubtfulClaims.Claim(owner: 99, leaseToken: 9)]),
+            ReleaseClaims(claims: [DoubtfulClaim(owner: 99, leaseToken: 9)]),
             Rescue(dead: owner),
             NewCancels(since: "1:1:"),
             ShareAnswers(counts: [answers: PruneCounts(answers: 3, weak: 1, strong: 1)]),
@@ -293,6 +294,7 @@ struct StatementCatalog {
             MissingRoles(),
             HasRelation(relation: "fanfare.outbox"),
             SchemaVersion(),
+            AdoptDatabase(installation: nil),
             RecordedIdentity(),
             ActualIdentity(),
             ListDaemons(),

@@ -49,14 +49,12 @@ struct StatementTests {
         let listed = Set(try StatementCatalog(World()).all.map { "\(type(of: $0))" })
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()
+        let folder = root.appendingPathComponent("Sources/FanfareStore").path
+        let files = FileManager.default.enumerator(atPath: folder)?.compactMap { $0 as? String } ?? []
         var declared: Set<String> = []
-        for target in ["FanfareService", "FanfareTools"] {
-            let folder = root.appendingPathComponent("Sources/\(target)").path
-            let files = FileManager.default.enumerator(atPath: folder)?.compactMap { $0 as? String } ?? []
-            for file in files where file.hasSuffix(".swift") {
-                let text = try String(contentsOfFile: "\(folder)/\(file)", encoding: .utf8)
-                declared.formUnion(text.matches(of: /struct (\w+): PostgresStatement/).map { String($0.1) })
-            }
+        for file in files where file.hasSuffix(".swift") {
+            let text = try String(contentsOfFile: "\(folder)/\(file)", encoding: .utf8)
+            declared.formUnion(text.matches(of: /struct (\w+): PostgresStatement/).map { String($0.1) })
         }
         #expect(declared == listed)
     }

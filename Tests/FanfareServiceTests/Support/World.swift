@@ -5,6 +5,7 @@ import TestKit
 import Threading
 
 @testable import FanfareService
+@testable import FanfareStore
 
 /// A database with an app, and a planner that works when it is told to; for one thread.
 final class World {

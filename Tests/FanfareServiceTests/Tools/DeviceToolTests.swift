@@ -3,6 +3,7 @@ import Testing
 
 @testable import FanfareCore
 @testable import FanfareService
+@testable import FanfareStore
 @testable import FanfareTools
 
 @Suite(.database) struct DeviceToolTests {

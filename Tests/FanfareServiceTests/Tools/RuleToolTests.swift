@@ -4,6 +4,7 @@ import Testing
 @testable import FanfareConfiguration
 @testable import FanfareCore
 @testable import FanfareService
+@testable import FanfareStore
 @testable import FanfareTools
 
 @Suite(.database) struct RuleToolTests {

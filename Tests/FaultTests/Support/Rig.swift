@@ -1,3 +1,4 @@
+import FanfareStore
 import Foundation
 import PostgresClient
 import PrivateCluster

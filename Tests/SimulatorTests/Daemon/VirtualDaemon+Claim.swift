@@ -3,6 +3,7 @@ import PostgresClient
 import Threading
 
 @testable import FanfareService
+@testable import FanfareStore
 
 /// What `Claimer` does.
 extension VirtualDaemon {
@@ -58,7 +59,7 @@ extension VirtualDaemon {
                 )
             }
         }
-        let claim = DoubtfulClaims.Claim(owner: owner, leaseToken: token)
+        let claim = DoubtfulClaim(owner: owner, leaseToken: token)
         doubts.began(claim, at: Clocks.steady)
         run(claiming) { rows in
             rows.apply(ClaimBatches(wishes: wishes, owner: owner, leaseToken: token))

@@ -2,6 +2,7 @@ import FanfareCore
 import PostgresClient
 
 @testable import FanfareService
+@testable import FanfareStore
 
 /// One control session's time, as `Controller` has it.
 struct VirtualTenure {
@@ -101,7 +102,7 @@ extension VirtualDaemon {
         }
     }
 
-    private func judge(_ rest: ArraySlice<DeathWatch.Other>, all: [DeathWatch.Other], at now: Microseconds) {
+    private func judge(_ rest: ArraySlice<OtherInstance>, all: [OtherInstance], at now: Microseconds) {
         guard let other = rest.first else {
             for id in tenure?.watch.settle(all) ?? [] {
                 if let session = control.id { server.unlock(id, of: session) }

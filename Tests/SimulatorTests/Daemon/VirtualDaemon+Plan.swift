@@ -1,6 +1,7 @@
 import FanfareCore
 
 @testable import FanfareService
+@testable import FanfareStore
 
 /// What `Planner` and `Slicer` do; nobody is notified, so the planner goes by its sweeps alone.
 extension VirtualDaemon {

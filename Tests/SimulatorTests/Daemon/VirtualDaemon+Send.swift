@@ -3,6 +3,7 @@ import PushTransport
 import Threading
 
 @testable import FanfareService
+@testable import FanfareStore
 
 /// A sender thread's desk, the daemon's own, over a simulated transport.
 final class VirtualDesk {

@@ -3,6 +3,7 @@ import PostgresClient
 import Testing
 
 @testable import FanfareService
+@testable import FanfareStore
 
 /// The statements of recording, with random outcomes and evidence.
 extension History {
@@ -75,7 +76,7 @@ extension History {
     func releaseClaims() throws {
         lastName = "release claims"
         guard token > 0 else { return }
-        let claim = DoubtfulClaims.Claim(
+        let claim = DoubtfulClaim(
             owner: Int32(chance.number(1...3)),
             leaseToken: Int64(chance.number(1...Int(token)))
         )

@@ -4,6 +4,7 @@ import TestKit
 import Testing
 
 @testable import FanfareService
+@testable import FanfareStore
 
 /// A random history of statements, run on the model of the rows and on PostgreSQL.
 final class History {

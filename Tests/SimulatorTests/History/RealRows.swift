@@ -4,6 +4,7 @@ import PostgresClient
 import TestKit
 
 @testable import FanfareService
+@testable import FanfareStore
 
 /// The same rows in PostgreSQL, changed by the daemon's own statements.
 final class RealRows {

@@ -2,6 +2,7 @@ import FanfareCore
 import PostgresClient
 
 @testable import FanfareService
+@testable import FanfareStore
 
 /// What the statements of the control session do.
 extension Rows {
@@ -18,11 +19,11 @@ extension Rows {
         return Timestamp(microseconds: now)
     }
 
-    func apply(_ statement: OtherInstances) -> [DeathWatch.Other] {
+    func apply(_ statement: OtherInstances) -> [OtherInstance] {
         let listed = instances.filter { $0.key != statement.owner }.sorted { $0.key < $1.key }
-            .map { DeathWatch.Other(id: $0.key, isLeaseOver: $0.value < now) }
+            .map { OtherInstance(id: $0.key, isLeaseOver: $0.value < now) }
         let owners = Set(batches.values.compactMap(\.owner)).subtracting(instances.keys).subtracting([statement.owner])
-        return listed + owners.sorted().map { DeathWatch.Other(id: $0, isLeaseOver: true) }
+        return listed + owners.sorted().map { OtherInstance(id: $0, isLeaseOver: true) }
     }
 
     /// - Returns: how many batches are free; nil if the daemon was not dead after all.

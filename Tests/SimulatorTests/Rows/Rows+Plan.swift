@@ -1,6 +1,7 @@
 import FanfareCore
 
 @testable import FanfareService
+@testable import FanfareStore
 
 /// What the statements of planning do.
 extension Rows {

@@ -2,6 +2,7 @@ import FanfareCore
 import PostgresClient
 
 @testable import FanfareService
+@testable import FanfareStore
 
 /// What the statements of claiming and recording do.
 extension Rows {

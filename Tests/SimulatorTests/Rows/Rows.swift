@@ -2,6 +2,7 @@ import FanfareCore
 import PostgresClient
 
 @testable import FanfareService
+@testable import FanfareStore
 
 /// The rows of the queues and logs, as far as the promises need them, and what the daemon's statements do to them.
 ///

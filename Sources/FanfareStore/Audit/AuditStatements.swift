@@ -1,0 +1,167 @@
+package import PostgresClient
+
+/// An event that no planner has taken yet.
+package struct WaitingEvent: Equatable, Sendable {
+    package let id: Int64
+    package let createdAt: Timestamp
+}
+
+/// The first events in the order in which planners take them, if they are old.
+package struct WaitingEvents: PostgresStatement {
+    package static let name = "waiting_events"
+    package static let sql = """
+        SELECT e.id, e.created_at
+        FROM (
+            (SELECT id, created_at FROM fanfare.outbox ORDER BY xid, id LIMIT 1000)
+            UNION ALL
+            (SELECT id, created_at FROM fanfare.outbox_slow ORDER BY xid, id LIMIT 1000)
+        ) AS e
+        WHERE e.created_at < clock_timestamp() - $1 * interval '1 microsecond'
+        """
+
+    package let ageMicroseconds: Int64
+
+    package init(ageMicroseconds: Int64) {
+        self.ageMicroseconds = ageMicroseconds
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(ageMicroseconds)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> WaitingEvent {
+        WaitingEvent(id: try row.int64(0), createdAt: try row.timestamp(1))
+    }
+}
+
+/// A batch that may be standing still.
+package struct StandingBatch: Hashable, Sendable {
+    /// Whose it is.
+    package enum State: Int16, CaseIterable, Sendable {
+        case due = 0
+        case orphaned = 1
+        case inFlight = 2
+
+        /// What it means to stand still like that.
+        package var words: String {
+            switch self {
+            case .due: "due and not claimed"
+            case .orphaned: "of a daemon that is gone"
+            case .inFlight: "in flight and not going on"
+            }
+        }
+    }
+
+    package let id: Int64
+    package let state: State
+    /// Which claim of it; 0 if nobody's.
+    package let leaseToken: Int64
+    /// Changes whenever an outcome is saved.
+    package let progress: Int64
+    /// When it was due, or made.
+    package let since: Timestamp
+}
+
+/// The batches next in each queue, if they have long been due, and those that somebody has.
+package struct StandingBatches: PostgresStatement {
+    package static let name = "standing_batches"
+    package static let sql = """
+        SELECT 0::smallint, b.id, 0::bigint, 0::bigint, b.not_before
+        FROM fanfare.targets AS t CROSS JOIN unnest(ARRAY[0, 1, 2]::smallint[]) AS l (lane)
+        CROSS JOIN unnest(ARRAY[false, true]) AS r (is_retry)
+        CROSS JOIN LATERAL (
+            SELECT x.id, x.not_before FROM fanfare.batches AS x
+            WHERE x.owner IS NULL AND x.target_id = t.id AND x.lane = l.lane AND x.is_retry = r.is_retry
+                AND x.not_before < clock_timestamp() - $1 * interval '1 microsecond'
+            ORDER BY x.not_before, x.id LIMIT 100
+        ) AS b
+        UNION ALL
+        SELECT (CASE WHEN i.lease_until > clock_timestamp() THEN 2 ELSE 1 END)::smallint, b.id, b.lease_token,
+            ('x' || left(md5(b.outcomes), 16))::bit(64)::bigint, b.created_at
+        FROM (SELECT * FROM fanfare.batches WHERE owner IS NOT NULL LIMIT 5000) AS b
+        LEFT JOIN fanfare.instances AS i ON i.id = b.owner
+        """
+
+    package let ageMicroseconds: Int64
+
+    package init(ageMicroseconds: Int64) {
+        self.ageMicroseconds = ageMicroseconds
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(ageMicroseconds)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> StandingBatch {
+        StandingBatch(
+            id: try row.int64(1),
+            state: StandingBatch.State(rawValue: try row.int16(0)) ?? .inFlight,
+            leaseToken: try row.int64(2),
+            progress: try row.int64(3),
+            since: try row.timestamp(4)
+        )
+    }
+}
+
+/// How far the expansion of a large audience has come.
+package struct OpenedCursor: Hashable, Sendable {
+    package let eventID: Int64
+    package let ruleVersion: Int32
+    package let cursor: Int64
+    package let createdAt: Timestamp
+}
+
+/// Where plans stand.
+package struct OpenedCursors: PostgresStatement {
+    package static let name = "opened_cursors"
+    package static let sql = """
+        SELECT event_id, rule_version, cursor, created_at FROM fanfare.plans ORDER BY event_id, rule_version LIMIT 1000
+        """
+
+    package init() {}
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> OpenedCursor {
+        OpenedCursor(
+            eventID: try row.int64(0),
+            ruleVersion: try row.int32(1),
+            cursor: try row.int64(2),
+            createdAt: try row.timestamp(3)
+        )
+    }
+}
+
+/// Stores what a check found.
+///
+/// Without a row where an older finding stands that must be seen first.
+package struct StoreFinding: PostgresStatement {
+    package static let name = "store_finding"
+    package static let sql = """
+        WITH before AS (SELECT found FROM fanfare.audits WHERE name = $1),
+        stored AS (
+            INSERT INTO fanfare.audits AS a (name, found, detail) VALUES ($1, $2, $3)
+            ON CONFLICT (name) DO UPDATE SET
+                found = excluded.found, detail = excluded.detail, looked_at = clock_timestamp(),
+                since = CASE WHEN (a.found = 0) = (excluded.found = 0) THEN a.since ELSE clock_timestamp() END
+            WHERE excluded.found > 0 OR a.found = 0 OR a.looked_at < clock_timestamp() - $4 * interval '1 second'
+            RETURNING found
+        )
+        SELECT s.found, coalesce((SELECT b.found FROM before AS b), 0) FROM stored AS s
+        """
+
+    package let finding: AuditFinding
+
+    package init(finding: AuditFinding) {
+        self.finding = finding
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(finding.check.rawValue)
+        binds.append(Int64(finding.count))
+        binds.append(finding.detail)
+        binds.append(finding.check.keepSeconds)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> (found: Int64, before: Int64) {
+        (try row.int64(0), try row.int64(1))
+    }
+}

@@ -1,0 +1,128 @@
+internal import FanfareCore
+package import PostgresClient
+
+/// Where a row lies in its table.
+package struct RowPlace: Comparable, Sendable {
+    package let block: Int64
+    package let row: Int32
+
+    /// As PostgreSQL writes a `tid`.
+    package var text: String { "(\(block),\(row))" }
+
+    package static func < (left: RowPlace, right: RowPlace) -> Bool {
+        (left.block, left.row) < (right.block, right.row)
+    }
+}
+
+/// How far one partition of the log has been looked through: rows are only ever added at its end.
+package struct LogCursor: Equatable, Sendable {
+    /// How far back a look goes at most.
+    package static let reach: Int64 = 64
+
+    package private(set) var after = RowPlace(block: 0, row: 0)
+
+    package init() {}
+
+    /// Begins a look: near the end, if the beginning is too far back, and anew after the partition was emptied.
+    ///
+    /// - Parameter blocks: how long the partition is.
+    package mutating func begin(blocks: Int64) {
+        if after.block > blocks { after = RowPlace(block: 0, row: 0) }
+        if blocks - after.block > Self.reach { after = RowPlace(block: blocks - Self.reach, row: 0) }
+    }
+
+    /// Goes behind what was read.
+    package mutating func passed(_ places: [RowPlace]) {
+        after = max(after, places.max() ?? after)
+    }
+}
+
+/// The partitions that batches are closed into now, and their lengths in blocks.
+package struct LogLengths: PostgresStatement {
+    package static let name = "log_lengths"
+    package static let sql = """
+        SELECT d.day::smallint,
+            pg_relation_size(to_regclass('fanfare.batch_log_' || to_char(d.day, 'FM00'))) / current_setting('block_size')::bigint
+        FROM (
+            SELECT (((clock_timestamp() AT TIME ZONE 'UTC')::date - DATE '2020-01-01') - back) % \(EventID.ringDays) AS day
+            FROM generate_series(0, 1) AS back
+        ) AS d
+        """
+
+    package init() {}
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> (day: Int16, blocks: Int64) {
+        (try row.int16(0), try row.int64(1))
+    }
+}
+
+/// Batches that were closed behind a place in one partition of the log, in the order in which they lie there.
+package struct ClosedBatches: PostgresStatement {
+    package static let name = "closed_batches"
+    package static let limit = 1000
+    package static let sql = """
+        SELECT (b.ctid::text::point)[0]::bigint, (b.ctid::text::point)[1]::int, b.id, coalesce(b.event_id, b.event_ids[1]),
+            cardinality(b.device_ids), b.outcomes, (b.closed_at AT TIME ZONE 'UTC')::date - DATE '2020-01-01'
+        FROM fanfare.batch_log AS b
+        WHERE b.day = $1 AND b.ctid > $2::text::tid
+        LIMIT \(limit)
+        """
+
+    package let day: Int16
+    package let after: RowPlace
+
+    package init(day: Int16, after: RowPlace) {
+        self.day = day
+        self.after = after
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(day)
+        binds.append(after.text)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> (
+        place: RowPlace, batch: ClosedBatch
+    ) {
+        let place = RowPlace(block: try row.int64(0), row: try row.int32(1))
+        let batch = ClosedBatch(
+            id: try row.int64(2),
+            eventID: try row.int64(3),
+            pairs: Int(try row.int32(4)),
+            outcomes: try row.bytes(5),
+            closedDay: try row.int32(6)
+        )
+        return (place, batch)
+    }
+}
+
+/// The pairs in the batches that hold the next attempts of some batches, waiting or done.
+///
+/// Both tables by one snapshot: a batch that is closed just now is in exactly one of them.
+package struct RetriedPairs: PostgresStatement {
+    package static let name = "retried_pairs"
+    package static let sql = """
+        SELECT p.id,
+            (SELECT coalesce(sum(cardinality(c.device_ids)), 0)::bigint FROM fanfare.batches AS c WHERE c.parent_id = p.id)
+            + (SELECT coalesce(sum(cardinality(c.device_ids)), 0)::bigint FROM fanfare.batch_log AS c
+                WHERE c.parent_id = p.id
+                    AND c.day = ANY (ARRAY[((p.day - 1) % \(EventID.ringDays))::smallint,
+                        (p.day % \(EventID.ringDays))::smallint, ((p.day + 1) % \(EventID.ringDays))::smallint]))
+        FROM unnest($1::bigint[], $2::int[]) AS p (id, day)
+        """
+
+    package let batches: [ClosedBatch]
+
+    package init(batches: [ClosedBatch]) {
+        self.batches = batches
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(batches.map(\.id))
+        binds.append(batches.map(\.closedDay))
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> (id: Int64, pairs: Int64) {
+        (try row.int64(0), try row.int64(1))
+    }
+}

@@ -1,0 +1,45 @@
+package import PostgresClient
+
+extension PostgresConnection {
+    /// Runs a rule's `badge_sql` as `fanfare.badges` allows it: read-only, timed, with nothing left behind.
+    ///
+    /// - Parameters:
+    ///   - sql: what the rule's author wrote.
+    ///   - users: whose badges.
+    ///   - milliseconds: what the query may take.
+    /// - Returns: by user; those are missing for whom it gave no row, NULL, or a count that no provider can show.
+    /// - Throws: what the query failed with; the session is then as it was left.
+    package func badgeCounts(
+        _ sql: String,
+        of users: [String],
+        within milliseconds: Int
+    ) throws(PostgresError) -> [String: Int64] {
+        try execute("BEGIN READ ONLY; SET LOCAL statement_timeout = \(milliseconds)")
+        let table = try query(
+            "SELECT user_id, badge FROM fanfare.badges($1, $2::text[])",
+            sql,
+            Self.arrayLiteral(users)
+        )
+        try startAnew()
+        var counts: [String: Int64] = [:]
+        for row in table.rows {
+            guard let user = row[0], let count = row[1].flatMap({ Int64($0) }), count >= 0 else { continue }
+            counts[user] = min(count, Int64(Int32.max))
+        }
+        return counts
+    }
+
+    /// Rolls back, and forgets all that the session was told.
+    package func startAnew() throws(PostgresError) {
+        try execute("ROLLBACK")
+        try execute("DISCARD ALL")
+    }
+
+    /// The text form of a `text[]`.
+    private static func arrayLiteral(_ elements: [String]) -> String {
+        let quoted = elements.map { element in
+            "\"" + element.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
+        }
+        return "{" + quoted.joined(separator: ",") + "}"
+    }
+}

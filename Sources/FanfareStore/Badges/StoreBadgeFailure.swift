@@ -1,0 +1,25 @@
+package import PostgresClient
+
+/// Stores what a rule version's `badge_sql` failed with, or that it works.
+package struct StoreBadgeFailure: PostgresStatement {
+    package static let name = "store_badge_failure"
+    package static let sql = """
+        WITH mended AS (DELETE FROM fanfare.badge_failures WHERE rule_version = $1 AND $2::text IS NULL)
+        INSERT INTO fanfare.badge_failures (rule_version, error) SELECT $1, $2 WHERE $2::text IS NOT NULL
+        ON CONFLICT (rule_version) DO UPDATE SET error = excluded.error
+        """
+
+    package let ruleVersion: Int32
+    /// Nil if it works.
+    package let error: String?
+
+    package init(ruleVersion: Int32, error: String?) {
+        self.ruleVersion = ruleVersion
+        self.error = error
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(ruleVersion)
+        binds.append(error)
+    }
+}

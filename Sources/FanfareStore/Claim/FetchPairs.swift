@@ -1,0 +1,200 @@
+package import FanfareCore
+package import PostgresClient
+
+/// A device as it stands right before its push.
+package struct DeviceRow {
+    /// Nil if the device was forgotten.
+    package let token: String?
+    package let target: Int16
+    package let kind: String
+    package let isEnabled: Bool
+    package let registeredAt: Timestamp
+    package let locale: String?
+    /// A Web Push subscription's public key; nil on other platforms.
+    package let p256dh: String?
+    /// A Web Push subscription's secret; nil on other platforms.
+    package let auth: String?
+}
+
+/// Tokens and state of a batch's devices, in the order asked; read at send time, which for a lone event alone is when it is
+/// planned (``LoneBatch``).
+package struct FetchDevices: PostgresStatement {
+    package static let name = "fetch_devices"
+    package static let sql = """
+        SELECT d.token, d.target_id, d.kind, d.disabled_at IS NULL, d.registered_at, d.locale, d.p256dh, d.auth
+        FROM unnest($1::bigint[]) WITH ORDINALITY AS u (id, position)
+        LEFT JOIN fanfare.devices AS d ON d.id = u.id
+        ORDER BY u.position
+        """
+
+    package let deviceIDs: [Int64]
+
+    package init(deviceIDs: [Int64]) {
+        self.deviceIDs = deviceIDs
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(deviceIDs)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> DeviceRow {
+        guard let token = try row.string(orNil: 0) else {
+            return DeviceRow(
+                token: nil,
+                target: 0,
+                kind: "",
+                isEnabled: false,
+                registeredAt: Timestamp(microseconds: 0),
+                locale: nil,
+                p256dh: nil,
+                auth: nil
+            )
+        }
+        return DeviceRow(
+            token: token,
+            target: try row.int16(1),
+            kind: try row.string(2),
+            isEnabled: try row.bool(3),
+            registeredAt: try row.timestamp(4),
+            locale: try row.string(orNil: 5),
+            p256dh: try row.string(orNil: 6),
+            auth: try row.string(orNil: 7)
+        )
+    }
+}
+
+/// What templates may say of devices, for rules that do.
+package struct FetchDeviceFields: PostgresStatement {
+    package static let name = "fetch_device_fields"
+    package static let sql = """
+        SELECT d.id, d.user_id, d.locale, d.time_zone, d.attributes::text
+        FROM fanfare.devices AS d WHERE d.id = ANY ($1::bigint[])
+        """
+
+    package let deviceIDs: [Int64]
+
+    package init(deviceIDs: [Int64]) {
+        self.deviceIDs = deviceIDs
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(deviceIDs)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> DeviceContext {
+        let attributes = try row.string(orNil: 4) ?? "{}"
+        return DeviceContext(
+            deviceID: try row.int64(0),
+            userID: try row.string(orNil: 1),
+            locale: try row.string(orNil: 2),
+            timeZone: try row.string(orNil: 3),
+            attributes: (try? JSONValue(parsing: attributes))?.objectValue ?? JSONObject()
+        )
+    }
+}
+
+/// An event as the log has it.
+package struct EventRow {
+    package let id: Int64
+    package let type: String
+    package let key: String?
+    package let createdAt: Timestamp
+    package let plannedAt: Timestamp
+    /// The event's own time to live in seconds.
+    package let ttlSeconds: Double?
+    package let payload: String
+    /// Whether a cancellation of it was committed before it was fetched.
+    package let isCancelled: Bool
+
+    /// The event's own time to live, from 0 to the longest that a rule can say; nil if it has none.
+    ///
+    /// An interval can be longer than microseconds can count, and since PostgreSQL 17 without end.
+    package var ttl: Microseconds? {
+        guard let ttlSeconds else { return nil }
+        // What is no number goes with what is too long.
+        guard ttlSeconds < Double(TimeSpan.limit.seconds) else { return TimeSpan.limit.seconds * Micros.second }
+        return Microseconds(max(ttlSeconds, 0) * Double(Micros.second))
+    }
+}
+
+/// The events of one day, by id.
+///
+/// The day is a parameter, so that the other 31 partitions are left out before the plan is set up. One look-up per id,
+/// fenced by OFFSET 0: `id = ANY` and a plain join were planned as a scan of the whole day for each batch.
+package struct FetchEvents: PostgresStatement {
+    package static let name = "fetch_events"
+    package static let sql = """
+        SELECT l.id, l.type, l.key, l.created_at, l.planned_at, extract(epoch FROM l.ttl)::float8, l.payload::text,
+            -- Mostly there are none, and no event needs a look.
+            EXISTS (SELECT FROM fanfare.cancels) AND (
+                EXISTS (SELECT FROM fanfare.cancels AS c WHERE c.event_id = l.id OFFSET 0)
+                OR l.key IS NOT NULL AND EXISTS (
+                    SELECT FROM fanfare.cancels AS c
+                    WHERE c.type = l.type AND c.key = l.key AND c.created_at >= l.created_at OFFSET 0))
+        FROM unnest($2::bigint[]) AS x (id)
+        CROSS JOIN LATERAL (SELECT * FROM fanfare.event_log AS e WHERE e.day = $1 AND e.id = x.id OFFSET 0) AS l
+        """
+
+    /// Which partition, 0 to 31.
+    package let day: Int16
+    /// All of that day.
+    package let eventIDs: [Int64]
+
+    package init(day: Int16, eventIDs: [Int64]) {
+        self.day = day
+        self.eventIDs = eventIDs
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(day)
+        binds.append(eventIDs)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> EventRow {
+        EventRow(
+            id: try row.int64(0),
+            type: try row.string(1),
+            key: try row.string(orNil: 2),
+            createdAt: try row.timestamp(3),
+            plannedAt: try row.timestamp(4),
+            ttlSeconds: try row.double(orNil: 5),
+            payload: try row.string(orNil: 6) ?? "{}",
+            isCancelled: try row.bool(7)
+        )
+    }
+}
+
+/// A rule version as it is stored.
+package struct RuleVersionRow {
+    package let id: Int32
+    package let ruleID: Int32
+    package let version: Int32
+    package let definition: String
+}
+
+/// Rule versions by id; they never change.
+package struct FetchRuleVersions: PostgresStatement {
+    package static let name = "fetch_rule_versions"
+    package static let sql = """
+        SELECT id, rule_id, version, definition::text FROM fanfare.rule_versions WHERE id = ANY ($1::int[])
+        """
+
+    package let ids: [Int32]
+
+    package init(ids: [Int32]) {
+        self.ids = ids
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(ids)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> RuleVersionRow {
+        RuleVersionRow(
+            id: try row.int32(0),
+            ruleID: try row.int32(1),
+            version: try row.int32(2),
+            definition: try row.string(3)
+        )
+    }
+}

@@ -1,0 +1,94 @@
+internal import FanfareCore
+package import PostgresClient
+
+/// The advisory lock keys of `schema.sql`.
+package enum AdvisoryLock {
+    /// "FANF".
+    package static let family: Int32 = 1_178_685_254
+    /// The family in which a key is an instance id.
+    package static let instances: Int32 = 1_178_685_255
+
+    /// Held exclusively by a daemon that drains the outbox: nobody needs to be woken.
+    package static let draining: Int32 = 1
+    /// Held shared by every daemon that sleeps.
+    package static let sleeping: Int32 = 2
+    package static let foreignChannels: Int32 = 3
+    package static let maintenance: Int32 = 4
+    package static let sideQueue: Int32 = 5
+}
+
+/// Takes a session advisory lock if it is free.
+package struct TryLock: PostgresStatement {
+    package static let name = "try_lock"
+    package static let sql = "SELECT pg_try_advisory_lock($1, $2)"
+
+    package var family = AdvisoryLock.family
+    package let key: Int32
+
+    package init(family: Int32 = AdvisoryLock.family, key: Int32) {
+        self.family = family
+        self.key = key
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(family)
+        binds.append(key)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Bool {
+        try row.bool(0)
+    }
+}
+
+/// Releases a session advisory lock.
+package struct Unlock: PostgresStatement {
+    package static let name = "unlock"
+    package static let sql = "SELECT pg_advisory_unlock($1, $2)"
+
+    package var family = AdvisoryLock.family
+    package let key: Int32
+
+    package init(family: Int32 = AdvisoryLock.family, key: Int32) {
+        self.family = family
+        self.key = key
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(family)
+        binds.append(key)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Bool {
+        try row.bool(0)
+    }
+}
+
+/// Says that this daemon sleeps; waits for the lock, which emitters hold for microseconds.
+package struct BeginSleep: PostgresStatement {
+    package static let name = "begin_sleep"
+    package static let sql = "SELECT pg_advisory_lock_shared($1, $2)"
+
+    package init() {}
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(AdvisoryLock.family)
+        binds.append(AdvisoryLock.sleeping)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) {}
+}
+
+/// Says that this daemon no longer sleeps.
+package struct EndSleep: PostgresStatement {
+    package static let name = "end_sleep"
+    package static let sql = "SELECT pg_advisory_unlock_shared($1, $2)"
+
+    package init() {}
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(AdvisoryLock.family)
+        binds.append(AdvisoryLock.sleeping)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) {}
+}

@@ -1,0 +1,29 @@
+internal import FanfareCore
+internal import PostgresClient
+
+/// What a prune fuse guards: an app's devices in one environment.
+package struct FuseKey: Hashable, Comparable, Sendable, CustomStringConvertible {
+    package let app: String
+    package let environment: String
+
+    package init(app: String, environment: String) {
+        self.app = app
+        self.environment = environment
+    }
+
+    /// `shop/production`.
+    package var description: String { "\(app)/\(environment)" }
+
+    package static func < (left: FuseKey, right: FuseKey) -> Bool { left.description < right.description }
+}
+
+/// Whose answers are counted together: a provider's about an app's devices in one environment.
+package struct AnswerSource: Hashable, Sendable {
+    package let key: FuseKey
+    package let provider: String
+
+    package init(key: FuseKey, provider: String) {
+        self.key = key
+        self.provider = provider
+    }
+}

@@ -1,0 +1,50 @@
+internal import FanfareCore
+package import PostgresClient
+
+/// What the database says of itself.
+package struct Installation: Equatable {
+    package let schemaVersion: Int
+    package let oldestDaemon: Int
+    package let isAdopted: Bool
+    package let name: String?
+    package let isSameDatabase: Bool
+    package let isReplica: Bool
+}
+
+/// Whether this session may send: whose database this is, and which it was when it was adopted.
+package struct ReadInstallation: PostgresStatement {
+    package static let name = "read_installation"
+    package static let sql = """
+        SELECT v.version, v.oldest_daemon, i.one IS NOT NULL, i.name,
+            i.system_identifier = c.system_identifier AND i.database_oid = d.oid, pg_is_in_recovery()
+        FROM fanfare.schema_version AS v
+        CROSS JOIN pg_control_system() AS c
+        JOIN pg_database AS d ON d.datname = current_database()
+        LEFT JOIN fanfare.installation AS i ON true
+        """
+
+    package init() {}
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Installation {
+        Installation(
+            schemaVersion: Int(try row.int32(0)),
+            oldestDaemon: Int(try row.int32(1)),
+            isAdopted: try row.bool(2),
+            name: try row.string(orNil: 3),
+            isSameDatabase: try row.bool(orNil: 4) ?? false,
+            isReplica: try row.bool(5)
+        )
+    }
+}
+
+/// Makes ids skip ahead where the server has taken another timeline since it was last asked; says whether it had.
+package struct EnterTimeline: PostgresStatement {
+    package static let name = "enter_timeline"
+    package static let sql = "SELECT fanfare.enter_timeline()"
+
+    package init() {}
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Bool {
+        try row.bool(0)
+    }
+}

@@ -1,0 +1,157 @@
+package import PostgresClient
+
+/// Enters a daemon into the list and takes the lock that says it lives; a new number for every control connection.
+package struct EnterInstance: PostgresStatement {
+    package static let name = "enter_instance"
+    package static let sql = """
+        WITH entered AS (
+            INSERT INTO fanfare.instances (name, host, pid, version, lease_until)
+            VALUES ($1, $2, $3, $4, clock_timestamp() + $5 * interval '1 microsecond')
+            RETURNING id
+        )
+        SELECT id, pg_try_advisory_lock($6, id), clock_timestamp() FROM entered
+        """
+
+    package let daemon: String
+    package let host: String
+    package let pid: Int32
+    package let version: String
+    package let leaseMicroseconds: Int64
+
+    package init(daemon: String, host: String, pid: Int32, version: String, leaseMicroseconds: Int64) {
+        self.daemon = daemon
+        self.host = host
+        self.pid = pid
+        self.version = version
+        self.leaseMicroseconds = leaseMicroseconds
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(daemon)
+        binds.append(host)
+        binds.append(pid)
+        binds.append(version)
+        binds.append(leaseMicroseconds)
+        binds.append(AdvisoryLock.instances)
+    }
+
+    package static func decode(
+        _ row: borrowing PostgresRow
+    ) throws(PostgresError) -> (id: Int32, isLocked: Bool, databaseNow: Timestamp) {
+        (try row.int32(0), try row.bool(1), try row.timestamp(2))
+    }
+}
+
+/// Renews the lease; no row if another daemon took this one for dead.
+package struct RenewLease: PostgresStatement {
+    package static let name = "renew_lease"
+    package static let sql = """
+        WITH led AS (
+            INSERT INTO fanfare.leaders AS l (role) SELECT unnest($3::text[]) ORDER BY 1
+            ON CONFLICT (role) DO UPDATE SET led_at = excluded.led_at
+        )
+        UPDATE fanfare.instances
+        SET heartbeat_at = clock_timestamp(), lease_until = clock_timestamp() + $2 * interval '1 microsecond',
+            leads = $3::text[], report = $4::jsonb
+        WHERE id = $1
+        RETURNING clock_timestamp()
+        """
+
+    package let owner: Int32
+    package let leaseMicroseconds: Int64
+    package let leads: [String]
+    package let report: String
+
+    package init(owner: Int32, leaseMicroseconds: Int64, leads: [String], report: String) {
+        self.owner = owner
+        self.leaseMicroseconds = leaseMicroseconds
+        self.leads = leads
+        self.report = report
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(owner)
+        binds.append(leaseMicroseconds)
+        binds.append(leads)
+        binds.append(report)
+    }
+
+    /// The database's time.
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Timestamp {
+        try row.timestamp(0)
+    }
+}
+
+/// Another daemon's row.
+package struct OtherInstance: Equatable {
+    package let id: Int32
+    package let isLeaseOver: Bool
+}
+
+/// The other daemons, and owners of batches that are in no list: whoever was stopped in the middle of a claim and struck off
+/// meanwhile makes it all the same.
+package struct OtherInstances: PostgresStatement {
+    package static let name = "other_instances"
+    package static let sql = """
+        SELECT id, lease_until < clock_timestamp() FROM fanfare.instances WHERE id <> $1
+        UNION ALL
+        SELECT DISTINCT b.owner, true FROM fanfare.batches AS b
+        WHERE b.owner <> $1 AND NOT EXISTS (SELECT FROM fanfare.instances AS i WHERE i.id = b.owner)
+        """
+
+    package let owner: Int32
+
+    package init(owner: Int32) {
+        self.owner = owner
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(owner)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> OtherInstance {
+        OtherInstance(id: try row.int32(0), isLeaseOver: try row.bool(1))
+    }
+}
+
+/// Frees the batches of a daemon that is dead and strikes it off the list; no row if it was not dead after all.
+///
+/// Whose lock is held was decided before: a look at locks in here would steal from a live owner, since an UPDATE that waited
+/// rechecks its row only. A lease is looked at here: it is in the row that is struck, and its owner may renew it until then.
+package struct Rescue: PostgresStatement {
+    package static let name = "rescue"
+    package static let sql = """
+        WITH struck AS (
+            DELETE FROM fanfare.instances WHERE id = $1 AND (NOT $2 OR lease_until < clock_timestamp()) RETURNING id
+        ),
+        dead AS (
+            SELECT id FROM struck
+            UNION ALL
+            SELECT $1 WHERE NOT EXISTS (SELECT FROM fanfare.instances WHERE id = $1)
+        ),
+        freed AS (
+            UPDATE fanfare.batches SET owner = NULL, lease_token = NULL, not_before = clock_timestamp()
+            WHERE owner = $1 AND EXISTS (SELECT FROM dead)
+            RETURNING 1
+        )
+        SELECT (SELECT count(*) FROM freed) FROM dead
+        """
+
+    package let dead: Int32
+    /// Whether it lives if it has renewed its lease.
+    package var unlessRenewed = false
+
+    package init(dead: Int32, unlessRenewed: Bool = false) {
+        self.dead = dead
+        self.unlessRenewed = unlessRenewed
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(dead)
+        binds.append(unlessRenewed)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int64 {
+        try row.int64(0)
+    }
+}

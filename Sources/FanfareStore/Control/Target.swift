@@ -1,0 +1,42 @@
+internal import FanfareCore
+package import PostgresClient
+
+/// A target: an app's provider in one environment, for its devices or for audiences of one kind that it keeps itself.
+package struct Target: Hashable, Sendable {
+    package let id: Int16
+    package let app: String
+    package let platform: String
+    package let environment: String
+    /// The key of `to` (`fcm_topic`, `fcm_condition`, `channel`) where the provider keeps the audience: its pairs have no
+    /// device.
+    package var nativeKey: String?
+
+    package init(id: Int16, app: String, platform: String, environment: String, nativeKey: String? = nil) {
+        self.id = id
+        self.app = app
+        self.platform = platform
+        self.environment = environment
+        self.nativeKey = nativeKey
+    }
+}
+
+/// All targets there are.
+package struct AllTargets: PostgresStatement {
+    package static let name = "all_targets"
+    package static let sql = """
+        SELECT t.id, a.name, t.platform, t.environment, t.native_key
+        FROM fanfare.targets AS t JOIN fanfare.apps AS a ON a.id = t.app_id
+        """
+
+    package init() {}
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Target {
+        Target(
+            id: try row.int16(0),
+            app: try row.string(1),
+            platform: try row.string(2),
+            environment: try row.string(3),
+            nativeKey: try row.string(orNil: 4)
+        )
+    }
+}

@@ -1,0 +1,45 @@
+internal import FanfareCore
+package import PostgresClient
+
+/// Stores the payload of a foreign channel as an event whose type is the channel.
+package struct StoreForeignEvent: PostgresStatement {
+    package static let name = "store_foreign_event"
+    package static let sql = "INSERT INTO fanfare.outbox (type, payload) VALUES ($1, $2::jsonb)"
+
+    package let channel: String
+    package let payload: String
+
+    package init(channel: String, payload: String) {
+        self.channel = channel
+        self.payload = payload
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(channel)
+        binds.append(payload)
+    }
+}
+
+/// Keeps what came on a foreign channel and is no JSON object, as an event that is refused.
+package struct StoreMalformedEvent: PostgresStatement {
+    package static let name = "store_malformed_event"
+    package static let sql = """
+        INSERT INTO fanfare.event_log (day, id, created_at, type, payload, detail, fate)
+        SELECT fanfare.ring_day(id), id, clock_timestamp(), $1, jsonb_build_object('malformed', $2::text),
+            'the notification is no JSON object', 6
+        FROM fanfare.new_event_id() AS id
+        """
+
+    package let channel: String
+    package let payload: String
+
+    package init(channel: String, payload: String) {
+        self.channel = channel
+        self.payload = payload
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(channel)
+        binds.append(payload)
+    }
+}

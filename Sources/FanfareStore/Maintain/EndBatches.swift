@@ -1,0 +1,82 @@
+internal import FanfareCore
+package import PostgresClient
+
+/// Ends batches that nobody has and whose every pair is too late: out of the queue, into the log, counted.
+///
+/// Mostly a claimer does that, since what is too late is claimed like everything else. But nobody claims what nobody has
+/// credentials for, and each such batch would keep its day's logs for ever.
+///
+/// - A batch of at least 24 hours, by the day in its id, is too late for whatever has no `ttl`, or one of a day at most:
+///   no event is younger than its batch. Only a longer `ttl` is left to compare. Ages are compared, not points in
+///   time, since `created_at` and a `ttl` may add up to a time beyond the calendar.
+/// - An event that is not in the log any more is too late, as it is for a claimer.
+/// - What is locked is being claimed: its claimer decides the same. What was recorded of a pair stays, but what may have
+///   been sent is unknown and what was to be tried again is not.
+package struct EndBatches: PostgresStatement {
+    package static let name = "end_batches"
+    /// Batches in one statement; one that ended as many may have left some.
+    package static let limit = 100
+    package static let sql = """
+        WITH
+        -- 1. In the order of their ids, which is that of their days.
+        picked AS MATERIALIZED (
+            SELECT b.id FROM fanfare.batches AS b
+            WHERE b.owner IS NULL
+                AND b.id < ((statement_timestamp() AT TIME ZONE 'UTC')::date - DATE '2020-01-01' - 1)::bigint << 32
+                AND NOT EXISTS (
+                    SELECT FROM unnest(coalesce(b.event_ids, ARRAY[b.event_id])) AS x (id)
+                    CROSS JOIN LATERAL (
+                        SELECT e.created_at, e.ttl FROM fanfare.event_log AS e
+                        WHERE e.day = fanfare.ring_day(x.id) AND e.id = x.id OFFSET 0
+                    ) AS e
+                    WHERE extract(epoch FROM statement_timestamp() - e.created_at) < extract(epoch FROM coalesce(
+                        least(e.ttl, (SELECT v.ttl FROM fanfare.rule_versions AS v WHERE v.id = b.rule_version)),
+                        interval '24 hours')))
+            ORDER BY b.id LIMIT \(limit)
+            FOR UPDATE OF b SKIP LOCKED
+        ),
+        ended AS (
+            -- What is locked here has no owner, and gets none before the commit.
+            DELETE FROM fanfare.batches AS b WHERE b.id = ANY (ARRAY(SELECT id FROM picked))
+            RETURNING b.id, b.parent_id, b.event_id, b.created_at, b.rule_version, b.target_id, b.lane, b.attempt,
+                b.device_ids, b.event_ids, b.outcomes
+        ),
+        -- 2. One byte per pair.
+        decided AS MATERIALIZED (
+            SELECT e.id, e.parent_id, e.event_id, e.created_at, e.rule_version, e.target_id, e.lane, e.attempt,
+                e.device_ids, e.event_ids, o.outcomes
+            FROM ended AS e CROSS JOIN LATERAL (
+                SELECT string_agg(set_byte('\\x00'::bytea, 0, CASE
+                    WHEN p.code = \(Outcome.attempted.rawValue) THEN \(Outcome.unknown.rawValue)
+                    WHEN p.code = \(Outcome.pending.rawValue) OR p.code BETWEEN 32 AND 63 THEN \(Outcome.expired.rawValue)
+                    ELSE p.code
+                END), ''::bytea ORDER BY p.position) AS outcomes
+                FROM (
+                    SELECT n AS position, CASE WHEN octet_length(e.outcomes) > 0 THEN get_byte(e.outcomes, n) ELSE 0 END AS code
+                    FROM generate_series(0, cardinality(e.device_ids) - 1) AS n
+                ) AS p
+            ) AS o
+        ),
+        logged AS (
+            INSERT INTO fanfare.batch_log (day, id, parent_id, event_id, created_at, rule_version, target_id, lane, attempt,
+                first_device, last_device, device_ids, event_ids, outcomes, first_event, last_event)
+            SELECT fanfare.ring_day(id), id, parent_id, event_id, created_at, rule_version, target_id, lane, attempt,
+                device_ids[1], device_ids[cardinality(device_ids)], device_ids, event_ids, outcomes,
+                (SELECT min(x) FROM unnest(event_ids) AS x), (SELECT max(x) FROM unnest(event_ids) AS x)
+            FROM decided
+        ),
+        counted AS (
+            INSERT INTO fanfare.stats_pending (rule_version, target_id, outcome, pairs)
+            SELECT d.rule_version, d.target_id, get_byte(d.outcomes, n), count(*)
+            FROM decided AS d CROSS JOIN LATERAL generate_series(0, octet_length(d.outcomes) - 1) AS n
+            GROUP BY d.rule_version, d.target_id, get_byte(d.outcomes, n)
+        )
+        SELECT count(*) FROM ended
+        """
+
+    package init() {}
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int64 {
+        try row.int64(0)
+    }
+}

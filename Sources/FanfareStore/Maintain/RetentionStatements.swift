@@ -1,0 +1,199 @@
+package import PostgresClient
+
+/// Moves counters older than what daemons of the version before judge fuses by into the table that is kept for ever.
+package struct FoldStats: PostgresStatement {
+    package static let name = "fold_stats"
+    package static let sql = """
+        WITH old AS (
+            DELETE FROM fanfare.stats_pending WHERE at < statement_timestamp() - interval '11 minutes'
+            RETURNING (at AT TIME ZONE 'UTC')::date AS day, rule_version, target_id, outcome, pairs
+        )
+        INSERT INTO fanfare.stats (day, rule_version, target_id, outcome, pairs)
+        SELECT day, rule_version, target_id, outcome, sum(pairs) FROM old GROUP BY day, rule_version, target_id, outcome
+        ON CONFLICT (day, rule_version, target_id, outcome) DO UPDATE SET pairs = fanfare.stats.pairs + excluded.pairs
+        """
+
+    package init() {}
+}
+
+/// How much is forgotten in one statement.
+package enum Forgetting {
+    /// A statement that found as many may have left some.
+    package static let limit = 10_000
+    /// After so many days a cancellation or a collapse key can no longer matter to what was emitted before it.
+    package static let factDays = 31
+}
+
+/// Forgets idempotency keys whose time is over, some at a time.
+///
+/// Oldest first, along the index: `clock_timestamp()` would keep the planner from using one.
+package struct ForgetKeys: PostgresStatement {
+    package static let name = "forget_keys"
+    package static let sql = """
+        DELETE FROM fanfare.event_keys WHERE ctid = ANY (ARRAY(
+            SELECT ctid FROM fanfare.event_keys
+            WHERE created_at < statement_timestamp() - $1 * interval '1 second'
+            ORDER BY created_at LIMIT \(Forgetting.limit) FOR UPDATE SKIP LOCKED))
+        """
+
+    package let retentionSeconds: Int64
+
+    package init(retentionSeconds: Int64) {
+        self.retentionSeconds = retentionSeconds
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(retentionSeconds)
+    }
+}
+
+/// Forgets cancellations that can no longer matter, some at a time: one that freed a key is kept for as long as keys are.
+package struct ForgetCancels: PostgresStatement {
+    package static let name = "forget_cancels"
+    package static let sql = """
+        DELETE FROM fanfare.cancels WHERE ctid = ANY (ARRAY(
+            SELECT ctid FROM fanfare.cancels
+            WHERE created_at < statement_timestamp() - greatest(interval '\(Forgetting.factDays) days', $1 * interval '1 second')
+            ORDER BY created_at LIMIT \(Forgetting.limit) FOR UPDATE SKIP LOCKED))
+        """
+
+    package let keyRetentionSeconds: Int64
+
+    package init(keyRetentionSeconds: Int64) {
+        self.keyRetentionSeconds = keyRetentionSeconds
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(keyRetentionSeconds)
+    }
+}
+
+/// Forgets collapse keys that can no longer matter, some at a time.
+package struct ForgetCollapseKeys: PostgresStatement {
+    package static let name = "forget_collapse_keys"
+    package static let sql = """
+        DELETE FROM fanfare.collapse_latest WHERE key = ANY (ARRAY(
+            SELECT key FROM fanfare.collapse_latest WHERE created_at < statement_timestamp() - interval '\(Forgetting.factDays) days'
+            ORDER BY created_at LIMIT \(Forgetting.limit) FOR UPDATE SKIP LOCKED))
+        """
+
+    package init() {}
+}
+
+/// Whether a log partition holds something, all of it older than what is kept, and no queue refers to it any more.
+///
+/// The queues have no index to answer that and are looked through only where the days are over: mostly nowhere.
+package struct IsRingDayOver: PostgresStatement {
+    package static let name = "is_ring_day_over"
+    package static let sql = """
+        SELECT CASE
+            WHEN newest.day < (now() AT TIME ZONE 'UTC')::date - DATE '2020-01-01' - $2::int THEN NOT (
+                EXISTS (SELECT FROM fanfare.outbox WHERE fanfare.ring_day(id) = $1)
+                OR EXISTS (SELECT FROM fanfare.outbox_slow WHERE fanfare.ring_day(id) = $1)
+                OR EXISTS (SELECT FROM fanfare.plans WHERE fanfare.ring_day(event_id) = $1)
+                OR EXISTS (SELECT FROM fanfare.batches WHERE fanfare.ring_day(event_id) = $1
+                    OR EXISTS (SELECT FROM unnest(event_ids) AS e (id) WHERE fanfare.ring_day(e.id) = $1)))
+            ELSE false
+        END
+        FROM (SELECT (\(newestSQL)) >> 32 AS day) AS newest
+        """
+
+    package let day: Int16
+    package let retentionDays: Int
+
+    package init(day: Int16, retentionDays: Int) {
+        self.day = day
+        self.retentionDays = retentionDays
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(day)
+        binds.append(Int32(clamping: retentionDays))
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Bool {
+        try row.bool(0)
+    }
+}
+
+/// Forgets events older than what is kept that share their partition with newer ones, some at a time.
+///
+/// So they do after a clock jumped over the ring, or no daemon ran when their partition's time came. An event that a queue
+/// still refers to is left: who sees the event sees that too, so that no lock is needed.
+package struct ForgetEvents: PostgresStatement {
+    package static let name = "forget_events"
+    package static let sql = """
+        WITH kept AS (\(firstKeptSQL)),
+        needed AS MATERIALIZED (
+            SELECT id FROM fanfare.outbox
+            UNION ALL
+            SELECT id FROM fanfare.outbox_slow
+            UNION ALL
+            SELECT p.event_id FROM fanfare.plans AS p
+            UNION ALL
+            SELECT b.event_id FROM fanfare.batches AS b WHERE b.event_id IS NOT NULL
+            UNION ALL
+            SELECT e.id FROM fanfare.batches AS b CROSS JOIN LATERAL unnest(b.event_ids) AS e (id)
+        )
+        DELETE FROM fanfare.event_log
+        WHERE day = $1
+            -- Mostly none is older, and nothing else is looked at.
+            AND (SELECT min(id) FROM fanfare.event_log WHERE day = $1) < (SELECT id FROM kept)
+            AND (\(newestSQL)) >= (SELECT id FROM kept)
+            AND id = ANY (ARRAY(
+                SELECT e.id FROM fanfare.event_log AS e
+                WHERE e.day = $1 AND e.id < (SELECT id FROM kept) AND NOT EXISTS (SELECT FROM needed AS n WHERE n.id = e.id)
+                ORDER BY e.id LIMIT \(Forgetting.limit)))
+        """
+
+    package let day: Int16
+    package let retentionDays: Int
+
+    package init(day: Int16, retentionDays: Int) {
+        self.day = day
+        self.retentionDays = retentionDays
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(day)
+        binds.append(Int32(clamping: retentionDays))
+    }
+}
+
+/// Forgets batches as ``ForgetEvents`` does events; nothing refers to those that are closed.
+package struct ForgetBatches: PostgresStatement {
+    package static let name = "forget_batches"
+    package static let sql = """
+        WITH kept AS (\(firstKeptSQL))
+        DELETE FROM fanfare.batch_log
+        WHERE day = $1
+            AND (SELECT min(id) FROM fanfare.batch_log WHERE day = $1) < (SELECT id FROM kept)
+            AND (\(newestSQL)) >= (SELECT id FROM kept)
+            AND id = ANY (ARRAY(
+                SELECT b.id FROM fanfare.batch_log AS b WHERE b.day = $1 AND b.id < (SELECT id FROM kept)
+                ORDER BY b.id LIMIT \(Forgetting.limit)))
+        """
+
+    package let day: Int16
+    package let retentionDays: Int
+
+    package init(day: Int16, retentionDays: Int) {
+        self.day = day
+        self.retentionDays = retentionDays
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(day)
+        binds.append(Int32(clamping: retentionDays))
+    }
+}
+
+/// The newest id in a partition of both logs: as long as it is not kept any more, the partition is emptied at once.
+private let newestSQL = """
+    SELECT greatest((SELECT max(id) FROM fanfare.event_log WHERE day = $1), (SELECT max(id) FROM fanfare.batch_log WHERE day = $1))
+    """
+
+/// The first id of the oldest day that is kept, `$2` days before today.
+private let firstKeptSQL = """
+    SELECT ((now() AT TIME ZONE 'UTC')::date - DATE '2020-01-01' - $2::int)::bigint << 32 AS id
+    """

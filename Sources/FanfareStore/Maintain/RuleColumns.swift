@@ -1,0 +1,53 @@
+package import FanfareCore
+
+/// What planning needs of a rule that was found good.
+package struct RuleColumns: Equatable {
+    package var eventType: String
+    package var whenPath: String?
+    package var audience: String
+    package var audiencePath: String?
+    /// Who keeps the audience; nil if Fanfare does.
+    package var nativePlatform: String?
+    package var devicesPath: String?
+    package var kind: String
+    package var platform: String?
+    package var lane: Int16
+    package var ttlSeconds: Int64?
+    package var supersede: Bool
+    package var enabled: Bool
+}
+
+extension RuleColumns {
+    /// What planning needs of a rule whose paths nobody has probed yet.
+    package init(_ definition: RuleDefinition) {
+        let selection = definition.audience.selection
+        var path: String?
+        switch selection {
+        case .users(let text), .tokens(let text): path = text
+        case .topic, .condition, .everyone, .fcmTopic, .fcmCondition, .channel: break
+        }
+        self.init(
+            eventType: definition.event,
+            whenPath: definition.when,
+            audience: selection.key.rawValue,
+            audiencePath: path,
+            nativePlatform: selection.provider?.rawValue,
+            devicesPath: definition.audience.devices,
+            kind: definition.audience.kind.rawValue,
+            platform: definition.audience.platform?.rawValue,
+            lane: definition.lane.rawValue,
+            ttlSeconds: definition.ttl?.seconds,
+            supersede: definition.dropsOlder,
+            enabled: definition.enabled
+        )
+    }
+
+    /// Its jsonpaths.
+    package var paths: [RulePath] {
+        [
+            whenPath.map { RulePath(place: "when", text: $0, isPredicate: true) },
+            devicesPath.map { RulePath(place: "to.devices", text: $0, isPredicate: true) },
+            audiencePath.map { RulePath(place: "to.\(audience)", text: $0, isPredicate: false) },
+        ].compactMap(\.self)
+    }
+}

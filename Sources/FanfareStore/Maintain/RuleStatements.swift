@@ -1,0 +1,184 @@
+package import PostgresClient
+
+/// A rule version that nobody has checked.
+package struct UncheckedRule {
+    package let id: Int32
+    package let version: Int32
+    package let app: String
+    package let name: String
+    package let definition: String
+}
+
+/// Rule versions that came through SQL and wait to be checked.
+package struct UncheckedRules: PostgresStatement {
+    package static let name = "unchecked_rules"
+    /// How many are checked together.
+    package static let limit = 200
+    package static let sql = """
+        SELECT v.id, v.version, a.name, r.name, v.definition::text
+        FROM fanfare.rule_versions AS v
+        JOIN fanfare.rules AS r ON r.id = v.rule_id
+        JOIN fanfare.apps AS a ON a.id = r.app_id
+        WHERE v.state = 'unchecked'
+        ORDER BY v.id
+        LIMIT $1::int
+        """
+
+    package init() {}
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(Int32(Self.limit))
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> UncheckedRule {
+        UncheckedRule(
+            id: try row.int32(0),
+            version: try row.int32(1),
+            app: try row.string(2),
+            name: try row.string(3),
+            definition: try row.string(4)
+        )
+    }
+}
+
+/// A version that was found good.
+package struct ActivatedRule {
+    package let id: Int32
+    package let columns: RuleColumns
+
+    package init(id: Int32, columns: RuleColumns) {
+        self.id = id
+        self.columns = columns
+    }
+}
+
+/// Puts checked versions into force in place of the ones before them.
+///
+/// A version that was retired while this waited for it stays so: `rules` is then still seen as it was before. Of several
+/// versions of one rule the last is in force.
+package struct ActivateRules: PostgresStatement {
+    package static let name = "activate_rules"
+    package static let sql = """
+        WITH good AS (
+            SELECT * FROM unnest($1::int[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
+                $9::smallint[], $10::bigint[], $11::boolean[], $12::boolean[], $13::text[]) AS g (id, event_type, when_path,
+                audience, audience_path, devices_path, kind, platform, lane, ttl, supersede, enabled, native_platform)
+        ),
+        activated AS (
+            UPDATE fanfare.rule_versions AS v
+            SET state = 'active', checked_at = clock_timestamp(), app_id = r.app_id, rule_created_at = r.created_at,
+                event_type = g.event_type, when_path = g.when_path::jsonpath, audience = g.audience,
+                audience_path = g.audience_path::jsonpath, devices_path = g.devices_path::jsonpath, kind = g.kind,
+                platform = g.platform, lane = g.lane, ttl = make_interval(secs => g.ttl::float8), supersede = g.supersede,
+                enabled = g.enabled,
+                native_target_id = CASE WHEN g.native_platform IS NOT NULL
+                    THEN fanfare.native_target_id_for(r.app_id, g.native_platform, g.audience) END,
+                retired_at = coalesce(v.retired_at, CASE WHEN r.dropped_at IS NOT NULL OR EXISTS (
+                    SELECT FROM fanfare.rule_versions AS n
+                    WHERE n.rule_id = v.rule_id AND n.version > v.version AND (n.state = 'active' OR n.id = ANY ($1)))
+                    THEN clock_timestamp() END)
+            FROM good AS g, fanfare.rules AS r
+            WHERE v.id = g.id AND v.state = 'unchecked' AND r.id = v.rule_id
+            RETURNING v.rule_id, v.version
+        ),
+        newest AS (
+            SELECT a.rule_id, max(a.version) AS version FROM activated AS a GROUP BY a.rule_id
+        )
+        UPDATE fanfare.rule_versions AS old SET retired_at = clock_timestamp()
+        FROM newest AS n
+        WHERE old.rule_id = n.rule_id AND old.version < n.version AND old.retired_at IS NULL AND old.state = 'active'
+        """
+
+    package let rules: [ActivatedRule]
+
+    package init(rules: [ActivatedRule]) {
+        self.rules = rules
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        let columns = rules.map(\.columns)
+        binds.append(rules.map(\.id))
+        binds.append(columns.map(\.eventType))
+        binds.append(columns.map(\.whenPath))
+        binds.append(columns.map(\.audience))
+        binds.append(columns.map(\.audiencePath))
+        binds.append(columns.map(\.devicesPath))
+        binds.append(columns.map(\.kind))
+        binds.append(columns.map(\.platform))
+        binds.append(columns.map(\.lane))
+        binds.append(columns.map(\.ttlSeconds))
+        binds.append(columns.map(\.supersede))
+        binds.append(columns.map(\.enabled))
+        binds.append(columns.map(\.nativePlatform))
+    }
+}
+
+/// A version that was found bad.
+package struct RefusedRule {
+    package let id: Int32
+    package let reason: String
+
+    package init(id: Int32, reason: String) {
+        self.id = id
+        self.reason = reason
+    }
+}
+
+/// Marks versions as refused; the last active one of each rule stays in force.
+package struct RefuseRules: PostgresStatement {
+    package static let name = "refuse_rules"
+    package static let sql = """
+        UPDATE fanfare.rule_versions AS v SET state = 'refused', reason = b.reason, checked_at = clock_timestamp()
+        FROM unnest($1::int[], $2::text[]) AS b (id, reason)
+        WHERE v.id = b.id AND v.state = 'unchecked'
+        """
+
+    package let rules: [RefusedRule]
+
+    package init(rules: [RefusedRule]) {
+        self.rules = rules
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(rules.map(\.id))
+        binds.append(rules.map(\.reason))
+    }
+}
+
+/// What PostgreSQL says of a jsonpath.
+package struct ProbedPath {
+    /// Why a rule cannot have it; nil if it can.
+    package let problem: (reason: String, hint: String)?
+    /// Whether ``RulePath/elements`` can stand behind it.
+    package let hasElements: Bool
+}
+
+/// Has PostgreSQL look at jsonpaths, in their order.
+package struct ProbePaths: PostgresStatement {
+    package static let name = "probe_paths"
+    package static let sql = """
+        SELECT f.reason, f.hint, e.reason IS NULL
+        FROM unnest($1::text[], $2::boolean[]) WITH ORDINALITY AS p (path, is_predicate, position)
+        CROSS JOIN LATERAL fanfare.path_fault(p.path, p.is_predicate) AS f
+        CROSS JOIN LATERAL fanfare.path_fault(CASE WHEN NOT p.is_predicate THEN p.path || $3::text END, false) AS e
+        ORDER BY p.position
+        """
+
+    package let paths: [RulePath]
+
+    package init(paths: [RulePath]) {
+        self.paths = paths
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(paths.map(\.text))
+        binds.append(paths.map(\.isPredicate))
+        binds.append(RulePath.elements)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> ProbedPath {
+        let reason = try row.string(orNil: 0)
+        let hint = try row.string(orNil: 1)
+        return ProbedPath(problem: reason.map { ($0, hint ?? "") }, hasElements: try row.bool(2))
+    }
+}

@@ -1,0 +1,118 @@
+package import FanfareCore
+
+/// Whom a rule reaches with one event, as a condition on `fanfare.devices AS d`: what planning does, read-only and without
+/// batches.
+///
+/// Binds `$1` app, `$2` kind, `$3` platform, `$4` the filter on attributes, `$5` the payload, then its own.
+package struct AudienceQuery {
+    /// Whether a device is in the audience, before any filter.
+    package let condition: String
+    /// What the statements bind.
+    package let binds: [String?]
+
+    /// Takes a rule and an event; nil for an audience that a provider keeps.
+    ///
+    /// - Parameters:
+    ///   - rule: the rule.
+    ///   - path: where its users or tokens are in the payload, as planning has it; nil for other audiences.
+    ///   - context: the event.
+    /// - Throws: `RenderProblem` where the event gives no topic.
+    package init?(_ rule: CompiledRule, path: String?, _ context: RenderContext) throws(RenderProblem) {
+        let audience = rule.definition.audience
+        // Tokens that the payload names are reached whatever they are for.
+        var kind: String? = audience.kind.rawValue
+        var own: [String] = []
+        switch rule.audience {
+        case .users:
+            own = [path ?? ""]
+            condition = "d.user_id IN (\(NamedUsers.query(path: "$6")))"
+        case .tokens:
+            own = [path ?? ""]
+            kind = nil
+            condition = """
+                d.token_hash IN (
+                    SELECT sha256(convert_to(CASE $3 WHEN 'apns' THEN lower(item #>> '{}') ELSE item #>> '{}' END, 'UTF8'))
+                    FROM jsonb_path_query_tz($5::jsonb, $6::jsonpath, '{}', true) AS item WHERE jsonb_typeof(item) = 'string')
+                """
+        case .topic:
+            own = [try rule.audience.topicName(context) ?? ""]
+            condition = Self.subscription("$6")
+        case .condition(let topics):
+            (condition, own) = Self.clauses(try topics.clauses(context))
+        case .everyone: condition = "true"
+        case .native: return nil
+        }
+        let payload = JSONValue.object(context.payload).text
+        let filters = [audience.platform?.rawValue, audience.devices]
+        binds = [rule.definition.app, kind] + filters + [payload] + own
+    }
+
+    private static func subscription(_ topic: String) -> String {
+        """
+        EXISTS (SELECT FROM fanfare.subscriptions AS s
+            WHERE s.device_id = d.id AND s.topic_id = (SELECT t.id FROM fanfare.topics AS t WHERE t.name = \(topic)))
+        """
+    }
+
+    private static func clauses(_ clauses: [TopicClause]) -> (condition: String, topics: [String]) {
+        var topics: [String] = []
+        func parameter(_ topic: String) -> String {
+            topics.append(topic)
+            return subscription("$\(5 + topics.count)")
+        }
+        let alternatives = clauses.map { clause in
+            (clause.positive.map { parameter($0) } + clause.negative.map { "NOT \(parameter($0))" })
+                .joined(separator: " AND ")
+        }
+        // Names of the payload can make a condition impossible.
+        guard !alternatives.isEmpty else { return ("false", []) }
+        return (alternatives.map { "(\($0))" }.joined(separator: " OR "), topics)
+    }
+
+    /// Whether a device's attributes pass the rule's filter.
+    private static let fits = """
+        ($4::jsonpath IS NULL OR coalesce(jsonb_path_match_tz(coalesce(d.attributes, '{}'), $4::jsonpath, '{}', true), false))
+        """
+
+    /// Counts devices and users by platform; a row without platform counts all.
+    package var countSQL: String {
+        """
+        SELECT d.platform, count(*) FILTER (WHERE d.disabled_at IS NULL),
+            count(DISTINCT d.user_id) FILTER (WHERE d.disabled_at IS NULL), count(*) FILTER (WHERE d.disabled_at IS NOT NULL)
+        FROM fanfare.apps AS a JOIN fanfare.devices AS d ON d.app_id = a.id
+        WHERE a.name = $1 AND ($2::text IS NULL OR d.kind = $2) AND ($3::text IS NULL OR d.platform = $3)
+            AND $5::jsonb IS NOT NULL AND d.disabled_reason IS DISTINCT FROM 'reassigned' AND \(Self.fits)
+            AND (\(condition))
+        GROUP BY GROUPING SETS ((d.platform), ()) ORDER BY d.platform NULLS LAST
+        """
+    }
+
+    /// All of one user's devices, and what keeps each of them from being reached.
+    package var userSQL: String {
+        """
+        SELECT d.id, d.platform, d.environment, d.kind, d.disabled_at, d.disabled_reason,
+            $2::text IS NULL OR d.kind = $2, $3::text IS NULL OR d.platform = $3, \(Self.fits), \(condition),
+            array_to_string(ARRAY(
+                SELECT t.name FROM fanfare.subscriptions AS s JOIN fanfare.topics AS t ON t.id = s.topic_id
+                WHERE s.device_id = d.id ORDER BY t.name LIMIT 20), ', ')
+        FROM (
+            SELECT x.id, x.platform, t.environment, x.kind, x.user_id, x.attributes, x.token_hash, x.disabled_at, x.disabled_reason
+            FROM fanfare.devices AS x JOIN fanfare.targets AS t ON t.id = x.target_id
+            WHERE x.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = $1) AND x.user_id = $\(binds.count + 1)
+        ) AS d
+        WHERE $5::jsonb IS NOT NULL AND d.disabled_reason IS DISTINCT FROM 'reassigned'
+        ORDER BY d.id
+        """
+    }
+}
+
+/// The users that a payload names.
+enum NamedUsers {
+    /// A query of their ids, of `$5` by a path.
+    static func query(path: String) -> String {
+        """
+        SELECT item #>> '{}' FROM jsonb_path_query_tz($5::jsonb, \(path)::jsonpath, '{}', true) AS item
+        WHERE jsonb_typeof(item) IN ('string', 'number', 'boolean')
+        """
+    }
+}

@@ -1,0 +1,114 @@
+package import PostgresClient
+
+/// What a daemon's role may not do and has to, as `DELETE on fanfare.outbox`.
+package struct MissingPrivileges: PostgresStatement {
+    package static let name = "missing_privileges"
+    package static let sql = """
+        SELECT ARRAY(
+            SELECT 'USAGE on schema fanfare' WHERE NOT has_schema_privilege('fanfare', 'USAGE')
+            UNION ALL
+            -- CASE, because a filter may run after the function, which refuses what is no table or no sequence.
+            SELECT wanted.privilege || ' on fanfare.' || c.relname
+            FROM pg_class AS c
+            CROSS JOIN unnest('{SELECT,INSERT,UPDATE,DELETE,TRUNCATE,USAGE}'::text[]) AS wanted (privilege)
+            WHERE c.relnamespace = 'fanfare'::regnamespace AND NOT CASE
+                WHEN c.relkind = 'S' THEN wanted.privilege <> 'USAGE' OR has_sequence_privilege(c.oid, 'USAGE')
+                WHEN c.relkind NOT IN ('r', 'p') OR wanted.privilege = 'USAGE' THEN true
+                WHEN c.relispartition THEN wanted.privilege <> 'TRUNCATE' OR has_table_privilege(c.oid, 'TRUNCATE')
+                ELSE wanted.privilege = 'TRUNCATE' OR has_table_privilege(c.oid, wanted.privilege) END
+            UNION ALL
+            SELECT 'EXECUTE on fanfare.' || p.proname
+            FROM pg_proc AS p
+            WHERE p.pronamespace = 'fanfare'::regnamespace AND p.proname IN ('emit', 'wake', 'new_event_id', 'new_batch_id', 'ring_day')
+                AND NOT has_function_privilege(p.oid, 'EXECUTE')
+        )
+        """
+
+    package init() {}
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> [String] {
+        try row.strings(0)
+    }
+}
+
+/// Whether the server keeps its tables from growing for ever.
+package struct HasAutovacuum: PostgresStatement {
+    package static let name = "has_autovacuum"
+    package static let sql =
+        "SELECT current_setting('autovacuum')::boolean AND current_setting('track_counts')::boolean"
+
+    package init() {}
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Bool {
+        try row.bool(0)
+    }
+}
+
+/// How many sessions there may be at once, and are beside this one: on the server, and of the role and in the database that
+/// we come in by.
+package struct SessionLimits: PostgresStatement {
+    package static let name = "session_limits"
+    package static let sql = """
+        SELECT NULL::text,
+            current_setting('max_connections')::bigint - current_setting('superuser_reserved_connections')::bigint
+                -- Since PostgreSQL 16.
+                - coalesce(current_setting('reserved_connections', true)::bigint, 0),
+            (SELECT sum(s.numbackends)::bigint - 1 FROM pg_stat_database AS s)
+        UNION ALL
+        -- Superusers are not bound by the other two, and a negative limit is none.
+        SELECT 'role ' || quote_ident(r.rolname), CASE WHEN r.rolconnlimit >= 0 AND NOT r.rolsuper THEN r.rolconnlimit::bigint END,
+            (SELECT count(*) - 1 FROM pg_stat_activity AS s WHERE s.usesysid = r.oid)
+        FROM pg_roles AS r WHERE r.rolname = session_user
+        UNION ALL
+        SELECT 'database ' || quote_ident(d.datname), CASE WHEN d.datconnlimit >= 0 AND NOT r.rolsuper THEN d.datconnlimit::bigint END,
+            (SELECT s.numbackends::bigint - 1 FROM pg_stat_database AS s WHERE s.datid = d.oid)
+        FROM pg_database AS d JOIN pg_roles AS r ON r.rolname = session_user WHERE d.datname = current_database()
+        """
+
+    package init() {}
+
+    /// One limit.
+    package struct Limit {
+        /// The role or the database that it holds for; nil for the server.
+        package let holder: String?
+        /// How many there may be; nil for any number.
+        package let allowed: Int64?
+        /// How many there are without this one.
+        package let used: Int64
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Limit {
+        Limit(holder: try row.string(orNil: 0), allowed: try row.int64(orNil: 1), used: try row.int64(2))
+    }
+}
+
+/// The apps in the database, and what they have there.
+package struct AppUse: PostgresStatement {
+    package static let name = "app_use"
+    package static let sql = """
+        SELECT a.name,
+            ARRAY(
+                SELECT DISTINCT t.platform FROM fanfare.targets AS t WHERE t.app_id = a.id AND EXISTS (
+                    SELECT FROM fanfare.devices AS d
+                    WHERE d.app_id = a.id AND d.platform = t.platform AND d.disabled_reason IS DISTINCT FROM 'reassigned'
+                        AND d.disabled_at IS NULL)
+                ORDER BY 1),
+            ARRAY(SELECT r.name FROM fanfare.rules AS r WHERE r.app_id = a.id AND r.dropped_at IS NULL ORDER BY r.name)
+        FROM fanfare.apps AS a
+        ORDER BY a.name
+        """
+
+    package init() {}
+
+    /// One app.
+    package struct Use {
+        package let name: String
+        /// Platforms with at least one device that is enabled.
+        package let platforms: [String]
+        package let rules: [String]
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Use {
+        Use(name: try row.string(0), platforms: try row.strings(1), rules: try row.strings(2))
+    }
+}

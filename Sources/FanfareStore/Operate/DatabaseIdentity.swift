@@ -1,0 +1,117 @@
+internal import FanfareCore
+package import PostgresClient
+
+/// Fanfare's roles that the cluster does not have.
+package struct MissingRoles: PostgresStatement {
+    package static let name = "missing_roles"
+    package static let sql = """
+        SELECT ARRAY(SELECT wanted.name
+        FROM unnest('{fanfare_owner,fanfare_daemon,fanfare_emitter,fanfare_registrar,fanfare_author,fanfare_reader,fanfare_sql}'::text[])
+            AS wanted (name)
+        WHERE NOT EXISTS (SELECT FROM pg_roles AS r WHERE r.rolname = wanted.name))
+        """
+
+    package init() {}
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> [String] {
+        try row.strings(0)
+    }
+}
+
+/// Whether there is a table of that name.
+package struct HasRelation: PostgresStatement {
+    package static let name = "has_relation"
+    package static let sql = "SELECT to_regclass($1) IS NOT NULL"
+
+    package let relation: String
+
+    package init(relation: String) {
+        self.relation = relation
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(relation)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Bool {
+        try row.bool(0)
+    }
+}
+
+/// The version of the schema that was loaded.
+package struct SchemaVersion: PostgresStatement {
+    package static let name = "schema_version"
+    package static let sql = "SELECT version FROM fanfare.schema_version"
+
+    package init() {}
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int {
+        Int(try row.int32(0))
+    }
+}
+
+/// Whom the database belongs to, and whether it is still the one that was adopted.
+public struct DatabaseIdentity: Sendable {
+    /// The installation's name; nil if it has none.
+    public let name: String?
+    /// The cluster's system identifier.
+    public let systemIdentifier: Int64
+    /// The database's oid.
+    public let databaseOID: Int64
+
+    package init(name: String?, systemIdentifier: Int64, databaseOID: Int64) {
+        self.name = name
+        self.systemIdentifier = systemIdentifier
+        self.databaseOID = databaseOID
+    }
+}
+
+/// Whom the database was adopted by, and which it was then.
+package struct RecordedIdentity: PostgresStatement {
+    package static let name = "recorded_identity"
+    package static let sql = "SELECT name, system_identifier, database_oid::bigint FROM fanfare.installation"
+
+    package init() {}
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> DatabaseIdentity {
+        DatabaseIdentity(
+            name: try row.string(orNil: 0),
+            systemIdentifier: try row.int64(1),
+            databaseOID: try row.int64(2)
+        )
+    }
+}
+
+/// Which database this is.
+package struct ActualIdentity: PostgresStatement {
+    package static let name = "actual_identity"
+    package static let sql = """
+        SELECT NULL::text, c.system_identifier, d.oid::bigint
+        FROM pg_control_system() AS c, pg_database AS d
+        WHERE d.datname = current_database()
+        """
+
+    package init() {}
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> DatabaseIdentity {
+        try RecordedIdentity.decode(row)
+    }
+}
+
+/// Calls `fanfare.adopt`.
+package struct AdoptDatabase: PostgresStatement {
+    package static let name = "adopt_database"
+    package static let sql = "SELECT fanfare.adopt($1)"
+
+    package let installation: String?
+
+    package init(installation: String?) {
+        self.installation = installation
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(installation)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) {}
+}

@@ -1,0 +1,105 @@
+package import FanfareCore
+package import PostgresClient
+
+/// Calls `fanfare.register_device`.
+package struct RegisterDevice: PostgresStatement {
+    package static let name = "register_device"
+    package static let sql = "SELECT fanfare.register_device($1, $2, $3, $4, $5, $6, $7, $8, $9::jsonb, $10, $11, $12)"
+
+    package let registration: DeviceRegistration
+
+    package init(registration: DeviceRegistration) {
+        self.registration = registration
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(registration.app)
+        binds.append(registration.platform)
+        binds.append(registration.token)
+        binds.append(registration.userID)
+        binds.append(registration.kind)
+        binds.append(registration.environment)
+        binds.append(registration.locale)
+        binds.append(registration.timeZone)
+        binds.append(registration.attributes)
+        binds.append(registration.p256dh)
+        binds.append(registration.auth)
+        binds.append(registration.replaces)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int64 {
+        try row.int64(0)
+    }
+}
+
+/// Calls `fanfare.unregister_device`.
+package struct UnregisterDevice: PostgresStatement {
+    package static let name = "unregister_device"
+    package static let sql = "SELECT fanfare.unregister_device($1, $2, $3)"
+
+    package let app: String
+    package let platform: String
+    package let token: String
+
+    package init(app: String, platform: String, token: String) {
+        self.app = app
+        self.platform = platform
+        self.token = token
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(app)
+        binds.append(platform)
+        binds.append(token)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Bool {
+        try row.bool(0)
+    }
+}
+
+/// Calls `fanfare.subscribe`.
+package struct SubscribeDevices: PostgresStatement {
+    package static let name = "subscribe_devices"
+    package static let sql = "SELECT fanfare.subscribe($1::bigint[], $2)"
+
+    package let ids: [Int64]
+    package let topic: String
+
+    package init(ids: [Int64], topic: String) {
+        self.ids = ids
+        self.topic = topic
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(ids)
+        binds.append(topic)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int64 {
+        try row.int64(0)
+    }
+}
+
+/// Calls `fanfare.unsubscribe`.
+package struct UnsubscribeDevices: PostgresStatement {
+    package static let name = "unsubscribe_devices"
+    package static let sql = "SELECT fanfare.unsubscribe($1::bigint[], $2)"
+
+    package let ids: [Int64]
+    package let topic: String
+
+    package init(ids: [Int64], topic: String) {
+        self.ids = ids
+        self.topic = topic
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(ids)
+        binds.append(topic)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int64 {
+        try row.int64(0)
+    }
+}

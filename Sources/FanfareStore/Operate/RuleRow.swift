@@ -1,0 +1,73 @@
+public import FanfareCore
+package import PostgresClient
+
+/// A rule as it is stored: its newest version.
+public struct RuleRow: Sendable {
+    /// Its app.
+    public let app: String
+    /// Its name.
+    public let name: String
+    /// Its newest version.
+    public let version: Int32
+    /// `unchecked`, `active` or `refused`.
+    public let state: String
+    /// Why the newest version is refused.
+    public let reason: String?
+    /// The version that events go by; nil if none.
+    public let versionInForce: Int32?
+    /// Whether it came from a file, so that `--prune` may drop it.
+    public let isFromFile: Bool
+    /// Its JSON, numbers as they were written; null if what is stored is none.
+    public let definition: JSONValue
+
+    package var id: RuleID { RuleID(app: app, name: name) }
+
+    /// The event type it applies to; empty if it names none.
+    public var event: String { definition["event"]?.stringValue ?? "" }
+
+    /// The definition in the form in which two can be compared: without defaults.
+    package var canonical: JSONValue {
+        (try? RuleDefinition(json: definition).json) ?? definition
+    }
+}
+
+/// The rules there are, each with its newest version.
+package struct StoredRules: PostgresStatement {
+    package static let name = "stored_rules"
+    package static let sql = """
+        SELECT a.name, r.name, v.version, v.state, v.reason, v.definition::text, r.from_file,
+            (SELECT max(f.version) FROM fanfare.rule_versions AS f
+             WHERE f.rule_id = r.id AND f.state = 'active' AND f.retired_at IS NULL)
+        FROM fanfare.rules AS r
+        JOIN fanfare.apps AS a ON a.id = r.app_id
+        CROSS JOIN LATERAL (
+            SELECT * FROM fanfare.rule_versions AS n WHERE n.rule_id = r.id ORDER BY n.version DESC LIMIT 1) AS v
+        WHERE r.dropped_at IS NULL AND ($1::text[] IS NULL OR a.name = ANY ($1))
+        ORDER BY a.name, r.name
+        """
+
+    /// Of these apps; nil for all.
+    package let apps: [String]?
+
+    package init(apps: [String]?) {
+        self.apps = apps
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(apps)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> RuleRow {
+        let definition = try row.string(5)
+        return RuleRow(
+            app: try row.string(0),
+            name: try row.string(1),
+            version: try row.int32(2),
+            state: try row.string(3),
+            reason: try row.string(orNil: 4),
+            versionInForce: try row.int32(orNil: 7),
+            isFromFile: try row.bool(6),
+            definition: (try? JSONValue(parsing: definition)) ?? .null
+        )
+    }
+}

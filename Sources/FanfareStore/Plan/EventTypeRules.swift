@@ -1,0 +1,53 @@
+package import PostgresClient
+
+/// What a planner has to know of event types before it takes events: which have so many rules that few of their events are
+/// a round's work, and which have a rule in the transactional lane.
+///
+/// Only speed goes by it, so it may be a second old.
+package struct EventTypeRules: Equatable {
+    /// With more rules an event is not planned together with those of other types.
+    package static let many: Int64 = 50
+    /// Types with many rules that are looked for one by one; the rest of them together, since each look has its cost.
+    private static let single = 8
+
+    /// Types that take turns with all others, and how many rules an event of them has at most.
+    package struct Heavy: Equatable {
+        package let types: [String]
+        package let rules: Int64
+    }
+
+    package private(set) var heavy: [Heavy] = []
+    package private(set) var urgent: [String] = []
+
+    package init(_ rows: [EventTypeRuleCount] = []) {
+        let many = rows.filter { $0.rules > Self.many }.sorted { ($0.rules, $1.type) > ($1.rules, $0.type) }
+        heavy = many.prefix(Self.single).map { Heavy(types: [$0.type], rules: $0.rules) }
+        let rest = many.dropFirst(Self.single)
+        if let most = rest.first { heavy.append(Heavy(types: rest.map(\.type), rules: most.rules)) }
+        urgent = rows.filter { $0.rules <= Self.many && $0.isUrgent }.map(\.type).sorted()
+    }
+}
+
+/// The rules in force for one event type.
+package struct EventTypeRuleCount: Equatable {
+    package let type: String
+    package let rules: Int64
+    /// Whether one of them is in the transactional lane.
+    package let isUrgent: Bool
+}
+
+/// The event types that are out of the ordinary.
+package struct EventTypeRuleCounts: PostgresStatement {
+    package static let name = "event_type_rule_counts"
+    package static let sql = """
+        SELECT event_type, count(*), min(lane) = 0 FROM fanfare.rule_versions
+        WHERE state = 'active' AND retired_at IS NULL AND enabled
+        GROUP BY event_type HAVING count(*) > \(EventTypeRules.many) OR min(lane) = 0
+        """
+
+    package init() {}
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> EventTypeRuleCount {
+        EventTypeRuleCount(type: try row.string(0), rules: try row.int64(1), isUrgent: try row.bool(2))
+    }
+}

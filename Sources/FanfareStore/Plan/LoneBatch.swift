@@ -1,0 +1,136 @@
+internal import FanfareCore
+internal import PostgresClient
+
+/// A batch that a round made its planner's own, with all that sending it needs from the database.
+package struct LoneBatch {
+    package let claimed: ClaimedBatch
+    package let event: EventRow
+    /// In the batch's order.
+    package let devices: [DeviceRow]
+}
+
+/// SQL of ``PlanRound`` for a round that takes a single event, whose batches are claimed with planning.
+enum LoneBatchSQL {
+    /// The CTE `queued`, with those batches its sender's from the beginning: owned by `$8` with the lease token `$9`; and
+    /// the CTE `lone` before it, the places of `$7` if the round is such a one, else null.
+    ///
+    /// More pairs than a person's devices are the claimer's, who reads them bit by bit, and outside a transaction.
+    ///
+    /// - Parameter batchSize: the SQL for the most pairs of one batch.
+    /// - Returns: both texts, without a comma behind them.
+    static func queued(batchSize: String) -> String {
+        let isClaimed = "target_id * 4 + lane = ANY ((SELECT places FROM lone)::int[])"
+        let queued = queuePairsSQL(
+            batchSize: batchSize,
+            owner: "CASE WHEN \(isClaimed) THEN $8::int END",
+            leaseToken: "CASE WHEN \(isClaimed) THEN $9::bigint END",
+            returning: """
+                id, rule_version, target_id, lane, owner, lease_token,
+                CASE WHEN owner IS NOT NULL THEN device_ids END AS device_ids
+                """
+        )
+        return """
+            lone AS MATERIALIZED (
+                SELECT CASE
+                    WHEN (SELECT count(*) FROM taken) = 1 AND (SELECT count(*) FROM pairs) <= 20 THEN $7::int[]
+                END AS places
+            ),
+            \(queued)
+            """
+    }
+
+    /// The batches as rows of a round's answer, with their event and devices.
+    ///
+    /// Both are at hand here. Statements of their own would cost another round trip, and run on cold caches as planning does.
+    static let rows = """
+        SELECT 4::smallint, q.id, q.rule_version, json_build_object(
+            'target', q.target_id, 'lane', q.lane, 'lease_token', q.lease_token,
+            'pairs', cardinality(q.device_ids),
+            'event', t.id, 'type', t.type, 'key', t.key, 'payload', t.payload::text,
+            'created_at', extract(epoch FROM t.created_at) * 1000000,
+            'planned_at', extract(epoch FROM statement_timestamp()) * 1000000,
+            'ttl', extract(epoch FROM t.ttl)::float8::text,
+            'devices', (
+                SELECT json_agg(json_build_object(
+                    'id', d.id, 'token', d.token, 'target', d.target_id, 'kind', d.kind,
+                    'registered_at', extract(epoch FROM d.registered_at) * 1000000,
+                    'locale', d.locale, 'p256dh', d.p256dh, 'auth', d.auth) ORDER BY u.position)
+                FROM unnest(q.device_ids) WITH ORDINALITY AS u (id, position)
+                CROSS JOIN LATERAL (SELECT * FROM fanfare.devices AS x WHERE x.id = u.id OFFSET 0) AS d))::text
+        FROM queued AS q CROSS JOIN taken AS t WHERE (SELECT places FROM lone) IS NOT NULL AND q.owner IS NOT NULL
+        """
+}
+
+extension LoneBatch {
+    /// Reads a row of ``LoneBatchSQL/rows``; fails for what has no place here, as a time without end.
+    ///
+    /// - Parameters:
+    ///   - id: the batch's.
+    ///   - ruleVersion: the batch's.
+    ///   - json: all else.
+    package init?(id: Int64, ruleVersion: Int32, json: String) {
+        guard let row = try? JSONValue(parsing: json),
+            let target = row.integer("target"), let lane = row.integer("lane"),
+            let leaseToken = row.integer("lease_token"), let eventID = row.integer("event"),
+            let type = row["type"]?.stringValue, let payload = row["payload"]?.stringValue,
+            let createdAt = row.timestamp("created_at"), let plannedAt = row.timestamp("planned_at"),
+            let members = row["devices"]?.arrayValue
+        else { return nil }
+        let devices = members.compactMap(DeviceRow.init(json:))
+        let deviceIDs = members.compactMap { $0.integer("id") }
+        guard let pairs = row.integer("pairs"), devices.count == pairs, deviceIDs.count == pairs else { return nil }
+        self.devices = devices
+        event = EventRow(
+            id: eventID,
+            type: type,
+            key: row["key"]?.stringValue,
+            createdAt: createdAt,
+            plannedAt: plannedAt,
+            ttlSeconds: row["ttl"]?.stringValue.flatMap { Double($0) },
+            payload: payload,
+            // Or it had not been planned.
+            isCancelled: false
+        )
+        claimed = ClaimedBatch(
+            id: id,
+            leaseToken: leaseToken,
+            target: Int16(clamping: target),
+            lane: Int16(clamping: lane),
+            ruleVersion: ruleVersion,
+            attempt: 1,
+            history: .none,
+            eventID: eventID,
+            eventIDs: [],
+            deviceIDs: deviceIDs,
+            outcomes: [],
+            // For the claimer's floors, which never see it.
+            notBefore: .minusInfinity
+        )
+    }
+}
+
+extension DeviceRow {
+    /// Reads a device of ``LoneBatchSQL/rows``, which was enabled when it was chosen.
+    fileprivate init?(json: JSONValue) {
+        guard let token = json["token"]?.stringValue, let target = json.integer("target"),
+            let kind = json["kind"]?.stringValue, let registeredAt = json.timestamp("registered_at")
+        else { return nil }
+        self.init(
+            token: token,
+            target: Int16(clamping: target),
+            kind: kind,
+            isEnabled: true,
+            registeredAt: registeredAt,
+            locale: json["locale"]?.stringValue,
+            p256dh: json["p256dh"]?.stringValue,
+            auth: json["auth"]?.stringValue
+        )
+    }
+}
+
+extension JSONValue {
+    fileprivate func integer(_ key: String) -> Int64? { self[key]?.numberValue?.integer }
+
+    /// A time in microseconds since 1970.
+    fileprivate func timestamp(_ key: String) -> Timestamp? { integer(key).map(Timestamp.init(microseconds:)) }
+}

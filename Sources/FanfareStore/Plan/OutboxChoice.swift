@@ -1,0 +1,146 @@
+package import PostgresClient
+
+/// Which of the outbox's events a round is for.
+///
+/// The others stay where they are, for rounds with a floor of their own. An event that no other choice would take is lost
+/// from sight once a floor has passed it by: whatever changes which rounds an event is for, has all floors begin anew.
+package struct OutboxChoice: Equatable {
+    /// Only events of these types; nil for all.
+    package var only: [String]?
+    /// No events of these types.
+    package var except: [String] = []
+    /// From which size on payloads of a type are suspected to be bombs, in bytes of their text.
+    package var suspects: [String: Int32] = [:]
+    /// Whether it is for the suspects, or for everything but them.
+    package var isForSuspects = false
+    /// How far a round looks, so that passing many others by does not make it long; nil for the end of the outbox.
+    package var end: OutboxPlace?
+
+    package init(
+        only: [String]? = nil,
+        except: [String] = [],
+        suspects: [String: Int32] = [:],
+        isForSuspects: Bool = false,
+        end: OutboxPlace? = nil
+    ) {
+        self.only = only
+        self.except = except
+        self.suspects = suspects
+        self.isForSuspects = isForSuspects
+        self.end = end
+    }
+
+    /// The SQL for whether an event, called `o`, is chosen and need not wait.
+    ///
+    /// Events wait, whatever is chosen, that are younger than a rule of their type that nobody has judged: the CTE `unjudged`.
+    /// `IN (SELECT unnest …)` is hashed, where `= ANY` of a parameter goes through the array for each row.
+    ///
+    /// - Parameter first: the number of the first parameter that the choice is bound to.
+    /// - Returns: the condition.
+    package static func condition(parametersFrom first: Int) -> String {
+        let (only, except, endXID, endID) = ("$\(first)", "$\(first + 1)", "$\(first + 2)", "$\(first + 3)")
+        let (types, sizes, isForSuspects) = ("$\(first + 4)", "$\(first + 5)", "$\(first + 6)")
+        return """
+            (xid, id) <= (\(endXID)::text::xid8, \(endID)::bigint)
+                AND (\(only)::text[] IS NULL OR o.type IN (SELECT unnest(\(only)::text[])))
+                AND o.type NOT IN (SELECT unnest(\(except)::text[]))
+                AND (o.type NOT IN (SELECT event_type FROM unjudged) OR NOT EXISTS (
+                    SELECT FROM unjudged AS u WHERE u.event_type = o.type AND u.rule_created_at <= o.created_at))
+                AND (cardinality(\(types)::text[]) > 0 AND EXISTS (
+                    SELECT FROM unnest(\(types)::text[], \(sizes)::int[]) AS s (type, size)
+                    WHERE s.type = o.type AND octet_length(o.payload::text) >= s.size)) = \(isForSuspects)::boolean
+            """
+    }
+}
+
+extension PostgresBinds {
+    /// Adds the parameters of ``OutboxChoice/condition(parametersFrom:)``.
+    mutating func append(_ choice: OutboxChoice) {
+        let suspects = choice.suspects.sorted { $0.key < $1.key }
+        append(choice.only)
+        append(choice.except)
+        append(choice.end?.xid ?? String(UInt64.max))
+        append(choice.end?.id ?? .max)
+        append(suspects.map(\.key))
+        append(suspects.map(\.value))
+        append(choice.isForSuspects)
+    }
+}
+
+/// How large an event's payload is, in bytes of its text.
+package struct OutboxSize: Equatable {
+    package let eventID: Int64
+    package let type: String
+    package let size: Int32
+}
+
+/// The sizes of the events that a round would take.
+package struct OutboxSizes: PostgresStatement {
+    package static let name = "outbox_sizes"
+    package static let sql = """
+        WITH \(OutboxLook.unjudgedSQL)
+        SELECT o.id, o.type, octet_length(o.payload::text)
+        FROM \(OutboxLook(columns: "xid, id, type, payload", condition: OutboxChoice.condition(parametersFrom: 6)).both) AS o
+        ORDER BY o.xid, o.id LIMIT $5::int
+        """
+
+    package let floor: OutboxFloor
+    package let choice: OutboxChoice
+    package let limit: Int
+
+    package init(floor: OutboxFloor, choice: OutboxChoice, limit: Int) {
+        self.floor = floor
+        self.choice = choice
+        self.limit = limit
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(floor, limit: limit)
+        binds.append(choice)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> OutboxSize {
+        OutboxSize(eventID: try row.int64(0), type: try row.string(1), size: try row.int32(2))
+    }
+}
+
+/// Moves the events that a round would take to the side queue, where each is planned alone, without looking at them.
+///
+/// A daemon of the version before, and any leader of maintenance, finds them there too.
+package struct SetAside: PostgresStatement {
+    package static let name = "set_aside"
+    package static let sql = """
+        WITH
+        \(OutboxLook.takeSQL(where: OutboxChoice.condition(parametersFrom: 6))),
+        moved AS (
+            INSERT INTO fanfare.outbox_slow (xid, id, created_at, type, key, ttl, payload)
+            SELECT xid, id, created_at, type, key, ttl, payload FROM taken
+        )
+        SELECT 0::smallint, (SELECT count(*) FROM taken), 0, pg_current_snapshot()::text
+        UNION ALL
+        \(OutboxLook.lastRowSQL)
+        UNION ALL
+        \(OutboxLook.unjudgedRowSQL)
+        UNION ALL
+        SELECT 6::smallint, id, octet_length(payload::text), type FROM taken
+        """
+
+    package let floor: OutboxFloor
+    package var choice = OutboxChoice()
+    package let limit: Int
+
+    package init(floor: OutboxFloor, choice: OutboxChoice = OutboxChoice(), limit: Int) {
+        self.floor = floor
+        self.choice = choice
+        self.limit = limit
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(floor, limit: limit)
+        binds.append(choice)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> PlanRoundPart {
+        try PlanRoundPart.decode(row)
+    }
+}

@@ -1,0 +1,36 @@
+package import PostgresClient
+
+/// Plans events for audiences that a provider keeps: one pair each, with device 0, which is nobody's.
+package struct PlanNative: PostgresStatement {
+    package static let name = "plan_native"
+    package static let sql = """
+        WITH
+        pairs AS MATERIALIZED (
+            SELECT w.rule_version, v.lane, w.event_id, v.native_target_id AS target_id, 0::bigint AS device_id
+            FROM unnest($1::bigint[], $2::int[]) AS w (event_id, rule_version)
+            JOIN fanfare.rule_versions AS v ON v.id = w.rule_version
+        ),
+        \(queuePairsSQL(batchSize: "$3::int"))
+        SELECT count(*)::int FROM queued
+        """
+
+    package let eventIDs: [Int64]
+    package let ruleVersions: [Int32]
+    package let batchSize: Int
+
+    package init(eventIDs: [Int64], ruleVersions: [Int32], batchSize: Int) {
+        self.eventIDs = eventIDs
+        self.ruleVersions = ruleVersions
+        self.batchSize = batchSize
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(eventIDs)
+        binds.append(ruleVersions)
+        binds.append(Int32(batchSize))
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> PlannedCounts {
+        PlannedCounts(batches: Int(try row.int32(0)))
+    }
+}

@@ -1,0 +1,210 @@
+package import PostgresClient
+
+/// Plans a set of events in one statement: out of the outbox, past keys and rules, into batches and the log.
+///
+/// Whatever comes next, but nothing while there are rules that events wait for: what is then to be passed by is up to
+/// ``PlanChosen``, whose look at each event's type a lone event would pay for.
+package struct PlanRound: PostgresStatement {
+    package static let name = "plan_round"
+    package static let sql = planRoundSQL(
+        taking: OutboxLook.takeSQL(where: "NOT EXISTS (SELECT FROM unjudged)"),
+        batchSize: "$6::int",
+        isOfOutbox: true
+    )
+
+    package let floor: OutboxFloor
+    package let limit: Int
+    package let batchSize: Int
+    /// Who owns the batches at once, should it be one event; nil for nobody.
+    package var claim: LoneClaim?
+
+    package init(floor: OutboxFloor, limit: Int, batchSize: Int, claim: LoneClaim? = nil) {
+        self.floor = floor
+        self.limit = limit
+        self.batchSize = batchSize
+        self.claim = claim
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(floor, limit: limit)
+        binds.append(Int32(batchSize))
+        binds.append(claim?.places.map(\.number) ?? [])
+        binds.append(claim?.owner ?? 0)
+        binds.append(claim?.leaseToken ?? 0)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> PlanRoundPart {
+        try PlanRoundPart.decode(row)
+    }
+}
+
+/// Plans a set of chosen events; otherwise as ``PlanRound``.
+package struct PlanChosen: PostgresStatement {
+    package static let name = "plan_chosen"
+    package static let sql = planRoundSQL(
+        taking: OutboxLook.takeSQL(where: OutboxChoice.condition(parametersFrom: 10)),
+        batchSize: "$6::int",
+        isOfOutbox: true
+    )
+
+    package let round: PlanRound
+    package let choice: OutboxChoice
+
+    package init(round: PlanRound, choice: OutboxChoice) {
+        self.round = round
+        self.choice = choice
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        round.bind(to: &binds)
+        binds.append(choice)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> PlanRoundPart {
+        try PlanRoundPart.decode(row)
+    }
+}
+
+/// The statement that plans a set of events.
+///
+/// - Parameters:
+///   - taking: the CTE `taken`, and what it needs before it.
+///   - batchSize: the parameter that holds the largest number of pairs in a batch.
+///   - isOfOutbox: whether events come from the outbox: the batches of a lone one are claimed at once then, by `$7` to `$9`.
+/// - Returns: the statement, whose rows are ``PlanRoundPart``s.
+func planRoundSQL(taking: String, batchSize: String, isOfOutbox: Bool = false) -> String {
+    """
+    WITH
+    -- 1. Take a set of events out of the queue.
+    \(taking),
+    -- 2. What needs neither key nor rule to be decided.
+    judged AS MATERIALIZED (
+        SELECT t.id, t.created_at, t.type, t.key, t.ttl, t.payload,
+            CASE
+                -- No rule has a longer one, and an entry of the index on keys holds no more.
+                WHEN octet_length(t.type) > 255 THEN 'the type has more than 255 bytes'
+                WHEN octet_length(t.key) > 2048 THEN 'the key has more than 2048 bytes'
+                WHEN jsonb_typeof(t.payload) <> 'object' THEN 'the payload is no JSON object'
+                -- As text, which is what is read for sending: twelve stored bytes can be a number of 131,072 digits.
+                WHEN octet_length(t.payload::text) > 65536 THEN 'the payload has more than 65536 bytes'
+                WHEN jsonb_path_exists(t.payload, '$.**{33}') THEN 'the payload is nested more than 32 levels deep'
+            END AS refusal,
+            -- Cancelled by its id, or by its key. Mostly there are no cancellations, and no event needs a look.
+            EXISTS (SELECT FROM fanfare.cancels)
+                AND EXISTS (SELECT FROM fanfare.cancels AS c WHERE c.event_id = t.id) AS is_stopped,
+            EXISTS (SELECT FROM fanfare.cancels) AND t.key IS NOT NULL AND EXISTS (
+                SELECT FROM fanfare.cancels AS c
+                WHERE c.type = t.type AND c.key = t.key AND c.created_at >= t.created_at) AS is_withdrawn
+        FROM taken AS t
+    ),
+    -- 3. Keys decide who is first. In key order, or two planners deadlock. A key that was cancelled in time is free again:
+    --    who comes under it and is not withdrawn itself was emitted afterwards.
+    firsts AS (
+        INSERT INTO fanfare.event_keys AS k (type, key, event_id, created_at)
+        SELECT DISTINCT ON (type, key) type, key, id, created_at FROM judged
+        WHERE key IS NOT NULL AND NOT is_withdrawn AND refusal IS NULL ORDER BY type, key, created_at, id
+        ON CONFLICT (type, key) DO UPDATE SET event_id = excluded.event_id, created_at = excluded.created_at
+        WHERE EXISTS (
+            SELECT FROM fanfare.cancels AS c
+            WHERE c.type = k.type AND c.key = k.key AND c.stopped AND c.created_at >= k.created_at)
+        RETURNING event_id
+    ),
+    -- 4. Rules; one row without a rule for an event that none took. The look-up is fenced by OFFSET 0 and conditions
+    --    run last, each under CASE: in one join condition the jsonpath ran before the type was compared.
+    matches AS MATERIALIZED (
+        -- A sum beyond the calendar would fail the set: ten years are what sending goes by at most.
+        SELECT j.*, r.*,
+            j.created_at + least(greatest(coalesce(least(j.ttl, r.rule_ttl), interval '24 hours'), interval '0'), interval '10 years')
+                > statement_timestamp() AS is_live,
+            CASE WHEN r.audience IN ('users', 'tokens') THEN jsonb_path_query_array_tz(j.payload, r.audience_path, '{}', true) END
+                AS recipients
+        FROM (
+            -- NOT IN, because it is hashed where NOT EXISTS becomes a nested loop.
+            SELECT e.*, e.is_stopped OR e.is_withdrawn AS is_cancelled,
+                e.key IS NOT NULL AND NOT e.is_withdrawn AND e.id NOT IN (SELECT event_id FROM firsts) AS is_duplicate
+            FROM judged AS e
+            OFFSET 0
+        ) AS j
+        LEFT JOIN LATERAL (
+            SELECT * FROM (
+                SELECT v.id AS rule_version, v.rule_id, v.app_id, v.audience, v.audience_path, v.devices_path, v.kind, v.platform,
+                    v.lane, v.ttl AS rule_ttl, v.when_path, v.supersede
+                FROM fanfare.rule_versions AS v
+                WHERE v.event_type = j.type AND v.state = 'active' AND v.retired_at IS NULL AND v.enabled
+                    AND v.rule_created_at <= j.created_at
+                OFFSET 0
+            ) AS v
+            WHERE CASE
+                WHEN j.refusal IS NOT NULL OR j.is_duplicate OR j.is_cancelled THEN false
+                WHEN v.when_path IS NULL THEN true
+                ELSE jsonb_path_match_tz(j.payload, v.when_path, '{}', true)
+            END
+        ) AS r ON true
+    ),
+    -- 5. Users named in the payload, and their devices; a payload may name a user twice.
+    pairs AS MATERIALIZED (
+        SELECT DISTINCT m.rule_version, m.lane, m.id AS event_id, d.target_id, d.id AS device_id
+        FROM matches AS m
+        CROSS JOIN LATERAL (
+            SELECT item #>> '{}' AS user_id FROM jsonb_array_elements(m.recipients) AS item
+            WHERE jsonb_typeof(item) IN ('string', 'number', 'boolean')
+            OFFSET 0
+        ) AS u
+        CROSS JOIN LATERAL (
+            SELECT x.id, x.target_id, x.attributes, x.platform, x.kind, x.disabled_at FROM fanfare.devices AS x
+            WHERE x.app_id = m.app_id AND x.user_id = u.user_id
+            OFFSET 0
+        ) AS d
+        WHERE m.audience = 'users' AND m.is_live
+            AND d.disabled_at IS NULL AND d.kind = m.kind AND (m.platform IS NULL OR d.platform = m.platform)
+            AND (m.devices_path IS NULL
+                OR jsonb_path_match_tz(coalesce(d.attributes, '{}'), m.devices_path, '{}', true))
+    ),
+    -- 6. Pairs travel together: so many of one rule version and one target at most.
+    \(isOfOutbox ? LoneBatchSQL.queued(batchSize: batchSize) : queuePairsSQL(batchSize: batchSize)),
+    -- 7. Every event ends in the log, with its fate.
+    logged AS (
+        INSERT INTO fanfare.event_log (day, id, created_at, type, key, ttl, payload, detail, fate)
+        SELECT DISTINCT ON (m.id) fanfare.ring_day(m.id), m.id, m.created_at, m.type, m.key, m.ttl, m.payload,
+            coalesce(m.refusal, \(namesNobodySQL)) AS detail,
+            CASE
+                WHEN m.refusal IS NOT NULL THEN 6
+                WHEN m.is_duplicate THEN 2
+                WHEN m.is_cancelled THEN 4
+                WHEN m.rule_version IS NOT NULL AND m.is_live THEN 1
+                WHEN NOT m.is_live THEN 5
+                ELSE 3
+            END
+        FROM matches AS m
+        ORDER BY m.id, m.is_live DESC, detail
+        RETURNING fate
+    )
+    SELECT 0::smallint, (SELECT count(*) FROM taken), (SELECT count(*)::int FROM queued), pg_current_snapshot()::text
+    UNION ALL
+    \(OutboxLook.lastRowSQL)
+    UNION ALL
+    SELECT 2::smallint, count(*), fate::int, NULL FROM logged GROUP BY fate
+    UNION ALL
+    SELECT 3::smallint, id, rule_version, jsonb_build_object('type', type, 'key', key, 'payload', payload)::text
+    FROM matches WHERE is_live AND (audience <> 'users' OR supersede)
+    \(isOfOutbox ? "UNION ALL \(LoneBatchSQL.rows) UNION ALL \(OutboxLook.unjudgedRowSQL)" : "")
+    """
+}
+
+/// Why a rule that takes its recipients from the payload found none in that of `m`; null if it found one.
+///
+/// The first is looked at before all are: it is one, mostly.
+private let namesNobodySQL = """
+    CASE
+        WHEN m.recipients IS NULL OR NOT m.is_live OR jsonb_typeof(m.recipients -> 0) IN ('string', 'number')
+            OR jsonb_path_exists(m.recipients, '$[*] ? (@.type() == "string" || @.type() == "number" || @.type() == "boolean")')
+            THEN NULL
+        ELSE concat('rule ', (SELECT name FROM fanfare.rules WHERE id = m.rule_id), ': to.', m.audience, ' finds ',
+            CASE jsonb_typeof(m.recipients -> 0)
+                WHEN 'object' THEN 'an object, where a string names one'
+                WHEN 'array' THEN 'an array, where a string names one'
+                WHEN 'null' THEN 'null, where a string names one'
+                ELSE 'nobody in this payload'
+            END)
+    END
+    """

@@ -1,0 +1,77 @@
+package import PostgresClient
+
+/// A rule that took an event, and of which more is to do than one statement can: its audience or its collapse id must
+/// be rendered.
+package struct DeferredMatch: Equatable {
+    package let eventID: Int64
+    package let ruleVersion: Int32
+    /// The event as JSON text: `type`, `key`, `payload`.
+    package let event: String
+}
+
+/// What one round did.
+package struct PlanRoundSummary {
+    package var taken = 0
+    package var batches = 0
+    package var last: OutboxPlace?
+    package var snapshot: OutboxSnapshot?
+    /// Events by the number of their fate.
+    package var fates: [Int32: Int64] = [:]
+    package var deferred: [DeferredMatch] = []
+    /// The batches of a lone event, which are claimed already; nil for one that could not be read.
+    package var lone: [LoneBatch?] = []
+    /// Which rule versions events wait for, in a form that only tells whether they are the same; nil if there are none.
+    package var unjudged: String?
+    /// What was moved to the side queue.
+    package var aside: [OutboxSize] = []
+
+    package init(_ parts: [PlanRoundPart]) {
+        for part in parts {
+            switch part {
+            case .totals(let taken, let batches, let snapshot):
+                self.taken = Int(taken)
+                self.batches = Int(batches)
+                self.snapshot = OutboxSnapshot(snapshot)
+            case .last(let place): last = place
+            case .unjudged(let versions): unjudged = versions
+            case .aside(let event): aside.append(event)
+            case .fate(let fate, let events): fates[fate] = events
+            case .deferred(let match): deferred.append(match)
+            case .lone(let batch): lone.append(batch)
+            }
+        }
+    }
+}
+
+/// One row of a round's answer, which has several kinds of them.
+package enum PlanRoundPart {
+    case totals(taken: Int64, batches: Int32, snapshot: String)
+    case last(OutboxPlace)
+    case fate(Int32, events: Int64)
+    case deferred(DeferredMatch)
+    case lone(LoneBatch?)
+    case unjudged(String)
+    case aside(OutboxSize)
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> PlanRoundPart {
+        switch try row.int16(0) {
+        case 0: .totals(taken: try row.int64(1), batches: try row.int32(2), snapshot: try row.string(3))
+        case 1: .last(OutboxPlace(xid: try row.string(3), id: try row.int64(1)))
+        case 2: .fate(try row.int32(2), events: try row.int64(1))
+        case 3:
+            .deferred(
+                DeferredMatch(
+                    eventID: try row.int64(1),
+                    ruleVersion: try row.int32(2),
+                    event: try row.string(3)
+                )
+            )
+        case 5: .unjudged(try row.string(3))
+        case 6: .aside(OutboxSize(eventID: try row.int64(1), type: try row.string(3), size: try row.int32(2)))
+        default:
+            .lone(
+                LoneBatch(id: try row.int64(1), ruleVersion: try row.int32(2), json: try row.string(3))
+            )
+        }
+    }
+}

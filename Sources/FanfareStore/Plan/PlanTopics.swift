@@ -1,0 +1,169 @@
+package import PostgresClient
+
+/// Plans the first slice of events for topics, many at once: most topics end in it.
+///
+/// A topic with more subscriptions than the slice gets a row in `plans` and goes on there. The count and the cursor are
+/// those of the subscriptions scanned, before any filter: one disabled device in the count would lose the rest.
+package struct PlanTopics: PostgresStatement {
+    package static let name = "plan_topics"
+    package static let sql = """
+        WITH
+        wanted AS MATERIALIZED (
+            SELECT w.event_id, w.rule_version, v.app_id, v.lane, v.kind, v.platform, v.devices_path, t.id AS topic_id
+            FROM unnest($1::bigint[], $2::int[], $3::text[]) AS w (event_id, rule_version, topic)
+            JOIN fanfare.rule_versions AS v ON v.id = w.rule_version
+            JOIN fanfare.topics AS t ON t.name = w.topic
+        ),
+        scanned AS MATERIALIZED (
+            SELECT w.*, s.device_id
+            FROM wanted AS w
+            CROSS JOIN LATERAL (
+                SELECT x.device_id FROM fanfare.subscriptions AS x
+                WHERE x.topic_id = w.topic_id ORDER BY x.device_id LIMIT $4::int
+            ) AS s
+        ),
+        unfinished AS (
+            INSERT INTO fanfare.plans (event_id, rule_version, app_id, lane, clauses, cursor, last_device)
+            SELECT event_id, rule_version, app_id, lane,
+                jsonb_build_array(jsonb_build_object('all', jsonb_build_array(topic_id), 'none', '[]'::jsonb)),
+                max(device_id), (SELECT max(id) FROM fanfare.devices)
+            FROM scanned
+            GROUP BY event_id, rule_version, app_id, lane, topic_id
+            HAVING count(*) = $4::int
+            RETURNING 1
+        ),
+        pairs AS MATERIALIZED (
+            SELECT s.rule_version, s.lane, s.event_id, d.target_id, s.device_id
+            FROM scanned AS s
+            CROSS JOIN LATERAL (SELECT * FROM fanfare.devices AS x WHERE x.id = s.device_id OFFSET 0) AS d
+            WHERE d.disabled_at IS NULL AND d.app_id = s.app_id AND d.kind = s.kind
+                AND (s.platform IS NULL OR d.platform = s.platform)
+                AND (s.devices_path IS NULL
+                    OR jsonb_path_match_tz(coalesce(d.attributes, '{}'), s.devices_path, '{}', true))
+        ),
+        \(queuePairsSQL(batchSize: "$5::int"))
+        SELECT (SELECT count(*)::int FROM queued), (SELECT count(*)::int FROM unfinished)
+        """
+
+    package let eventIDs: [Int64]
+    package let ruleVersions: [Int32]
+    package let topics: [String]
+    package let firstSlice: Int
+    package let batchSize: Int
+
+    package init(eventIDs: [Int64], ruleVersions: [Int32], topics: [String], firstSlice: Int, batchSize: Int) {
+        self.eventIDs = eventIDs
+        self.ruleVersions = ruleVersions
+        self.topics = topics
+        self.firstSlice = firstSlice
+        self.batchSize = batchSize
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(eventIDs)
+        binds.append(ruleVersions)
+        binds.append(topics)
+        binds.append(Int32(firstSlice))
+        binds.append(Int32(batchSize))
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> PlannedCounts {
+        PlannedCounts(batches: Int(try row.int32(0)), plans: Int(try row.int32(1)))
+    }
+}
+
+/// How much a planning statement left to others.
+package struct PlannedCounts {
+    package var batches = 0
+    package var plans = 0
+
+    package init(batches: Int = 0, plans: Int = 0) {
+        self.batches = batches
+        self.plans = plans
+    }
+}
+
+/// Plans events for tokens that the payload named and ``RegisterTokens`` made devices of.
+package struct PlanDevices: PostgresStatement {
+    package static let name = "plan_devices"
+    package static let sql = """
+        WITH
+        pairs AS MATERIALIZED (
+            SELECT DISTINCT w.rule_version, v.lane, w.event_id, d.target_id, w.device_id
+            FROM unnest($1::bigint[], $2::int[], $3::bigint[]) AS w (event_id, rule_version, device_id)
+            JOIN fanfare.rule_versions AS v ON v.id = w.rule_version
+            JOIN fanfare.devices AS d ON d.id = w.device_id
+            WHERE d.disabled_at IS NULL
+                AND (v.devices_path IS NULL
+                    OR jsonb_path_match_tz(coalesce(d.attributes, '{}'), v.devices_path, '{}', true))
+        ),
+        \(queuePairsSQL(batchSize: "$4::int"))
+        SELECT count(*)::int FROM queued
+        """
+
+    package let eventIDs: [Int64]
+    package let ruleVersions: [Int32]
+    package let deviceIDs: [Int64]
+    package let batchSize: Int
+
+    package init(eventIDs: [Int64], ruleVersions: [Int32], deviceIDs: [Int64], batchSize: Int) {
+        self.eventIDs = eventIDs
+        self.ruleVersions = ruleVersions
+        self.deviceIDs = deviceIDs
+        self.batchSize = batchSize
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(eventIDs)
+        binds.append(ruleVersions)
+        binds.append(deviceIDs)
+        binds.append(Int32(batchSize))
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> PlannedCounts {
+        PlannedCounts(batches: Int(try row.int32(0)))
+    }
+}
+
+/// Finds the devices that hold the tokens a rule's path names in a payload, and registers those that are unknown.
+///
+/// Nil for each malformed one, and for each endpoint of a Web Push subscription whose keys nobody registered: they are the
+/// event's mistake and must not stop its other tokens.
+package struct RegisterTokens: PostgresStatement {
+    package static let name = "register_tokens"
+    package static let sql = """
+        SELECT CASE
+            WHEN NOT fanfare.is_token(v.platform, t.token) THEN NULL
+            WHEN held.id IS NOT NULL THEN held.id
+            WHEN v.platform = 'webpush' THEN NULL
+            ELSE fanfare.register_device(a.name, v.platform, t.token)
+        END
+        FROM fanfare.rule_versions AS v
+        JOIN fanfare.apps AS a ON a.id = v.app_id
+        CROSS JOIN LATERAL (
+            SELECT DISTINCT CASE v.platform WHEN 'apns' THEN lower(item #>> '{}') ELSE item #>> '{}' END AS token
+            FROM jsonb_path_query_tz($2::jsonb -> 'payload', v.audience_path, '{}', true) AS item
+            WHERE jsonb_typeof(item) = 'string'
+        ) AS t
+        LEFT JOIN LATERAL (SELECT fanfare.device_id(a.name, v.platform, t.token) AS id) AS held ON true
+        WHERE v.id = $1
+        """
+
+    package let ruleVersion: Int32
+    /// As ``DeferredMatch/event``.
+    package let event: String
+
+    package init(ruleVersion: Int32, event: String) {
+        self.ruleVersion = ruleVersion
+        self.event = event
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(ruleVersion)
+        binds.append(event)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int64? {
+        try row.int64(orNil: 0)
+    }
+}

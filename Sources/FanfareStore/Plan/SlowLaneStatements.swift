@@ -1,0 +1,110 @@
+package import PostgresClient
+
+/// The first event of the side queue, besides some.
+package struct NextSlowEvent: PostgresStatement {
+    package static let name = "next_slow_event"
+    package static let sql = """
+        SELECT xid::text, id FROM fanfare.outbox_slow WHERE id <> ALL ($1::bigint[]) ORDER BY xid, id LIMIT 1
+        """
+
+    package var besides: [Int64] = []
+
+    package init(besides: [Int64] = []) {
+        self.besides = besides
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(besides)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> OutboxPlace {
+        OutboxPlace(xid: try row.string(0), id: try row.int64(1))
+    }
+}
+
+/// How many rules an event of the side queue has.
+package struct SlowEventRules: PostgresStatement {
+    package static let name = "slow_event_rules"
+    package static let sql = """
+        SELECT count(*) FROM fanfare.rule_versions AS v
+        WHERE v.event_type = (SELECT type FROM fanfare.outbox_slow WHERE xid = $1::text::xid8 AND id = $2)
+            AND v.state = 'active' AND v.retired_at IS NULL AND v.enabled
+        """
+
+    package let event: OutboxPlace
+
+    package init(event: OutboxPlace) {
+        self.event = event
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(event.xid)
+        binds.append(event.id)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int64 {
+        try row.int64(0)
+    }
+}
+
+/// Plans one event of the side queue, alone, so that an error is its own.
+package struct PlanSlowEvent: PostgresStatement {
+    package static let name = "plan_slow_event"
+    package static let sql = planRoundSQL(taking: takeOneSQL, batchSize: "$3::int")
+
+    package let event: OutboxPlace
+    package let batchSize: Int
+
+    package init(event: OutboxPlace, batchSize: Int) {
+        self.event = event
+        self.batchSize = batchSize
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(event.xid)
+        binds.append(event.id)
+        binds.append(Int32(batchSize))
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> PlanRoundPart {
+        try PlanRoundPart.decode(row)
+    }
+}
+
+/// Ends an event of the side queue as refused: the error was its own.
+package struct RefuseSlowEvent: PostgresStatement {
+    package static let name = "refuse_slow_event"
+    package static let sql = """
+        WITH \(takeOneSQL)
+        INSERT INTO fanfare.event_log (day, id, created_at, type, key, ttl, payload, detail, fate)
+        SELECT fanfare.ring_day(id), id, created_at, type, key, ttl, payload, $3, 6 FROM taken
+        RETURNING id
+        """
+
+    /// The one that failed: others may have come before it meanwhile.
+    package let event: OutboxPlace
+    package let detail: String
+
+    package init(event: OutboxPlace, detail: String) {
+        self.event = event
+        self.detail = detail
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(event.xid)
+        binds.append(event.id)
+        binds.append(detail)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int64 {
+        try row.int64(0)
+    }
+}
+
+/// The CTE that takes one event out of the side queue, or none if it is gone.
+private let takeOneSQL = """
+    taken AS (
+        DELETE FROM fanfare.outbox_slow WHERE xid = $1::text::xid8 AND id = $2::bigint
+        RETURNING xid, id, created_at, type, key, ttl, payload
+    )
+    """

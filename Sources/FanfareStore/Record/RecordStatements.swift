@@ -1,0 +1,257 @@
+package import FanfareCore
+package import PostgresClient
+
+/// What is written of a batch, and the fence it is written through.
+package struct BatchRecord {
+    package let id: Int64
+    package let leaseToken: Int64
+    package let outcomes: [UInt8]
+    /// What it is found by once it is closed; nil where that is its event.
+    package var index: LogIndex?
+    /// Why pairs were refused, by event, as JSON; nil if none were.
+    package var details: String?
+
+    package init(id: Int64, leaseToken: Int64, outcomes: [UInt8], index: LogIndex? = nil, details: String? = nil) {
+        self.id = id
+        self.leaseToken = leaseToken
+        self.outcomes = outcomes
+        self.index = index
+        self.details = details
+    }
+}
+
+/// Saves the outcomes so far of batches in flight, and follows what they say about tokens.
+///
+/// Batches that are no longer ours are left alone.
+package struct Checkpoint: PostgresStatement {
+    package static let name = "checkpoint"
+    package static let sql = """
+        WITH
+        saved AS (
+            UPDATE fanfare.batches AS b SET outcomes = r.outcomes
+            FROM unnest($2::bigint[], $3::bigint[], $4::bytea[]) AS r (id, lease_token, outcomes)
+            WHERE b.id = r.id AND b.owner = $1 AND b.lease_token = r.lease_token
+            RETURNING b.id
+        ),
+        \(TokenEvidence.sql(of: "saved", from: 5))
+        SELECT id, NULL::bigint FROM saved
+        UNION ALL
+        SELECT NULL, id FROM pruned
+        """
+
+    package let owner: Int32
+    package let batches: [BatchRecord]
+    package var evidence = TokenEvidence()
+
+    package init(owner: Int32, batches: [BatchRecord], evidence: TokenEvidence = TokenEvidence()) {
+        self.owner = owner
+        self.batches = batches
+        self.evidence = evidence
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(owner)
+        binds.append(batches.map(\.id))
+        binds.append(batches.map(\.leaseToken))
+        binds.append(batches.map(\.outcomes))
+        evidence.bind(to: &binds)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Recorded {
+        try Recorded(row)
+    }
+}
+
+/// Pairs of a closing batch that are tried again, in a batch of their own.
+package struct RetryBatch: Equatable {
+    package let parentID: Int64
+    package let target: Int16
+    /// What the next attempt is judged with.
+    package let history: RetryHistory
+    /// From now, by database time.
+    package let delayMicroseconds: Int64
+    package let deviceIDs: [Int64]
+    /// Parallel to the devices; nil where the parent has one event for all.
+    package let eventIDs: [Int64]?
+
+    package init(
+        parentID: Int64,
+        target: Int16,
+        history: RetryHistory,
+        delayMicroseconds: Int64,
+        deviceIDs: [Int64],
+        eventIDs: [Int64]?
+    ) {
+        self.parentID = parentID
+        self.target = target
+        self.history = history
+        self.delayMicroseconds = delayMicroseconds
+        self.deviceIDs = deviceIDs
+        self.eventIDs = eventIDs
+    }
+}
+
+/// The tally of one outcome in one closing batch.
+package struct OutcomeTally: Equatable {
+    package let batchID: Int64
+    package let outcome: UInt8
+    package let pairs: Int64
+
+    package init(batchID: Int64, outcome: UInt8, pairs: Int64) {
+        self.batchID = batchID
+        self.outcome = outcome
+        self.pairs = pairs
+    }
+}
+
+/// Closes batches in one statement: out of the queue, into the log, retries into new batches, what was said
+/// about tokens followed, counters counted.
+///
+/// Whatever belongs to a batch that is no longer ours does not happen.
+package struct CloseBatches: PostgresStatement {
+    package static let name = "close_batches"
+    package static let sql = """
+        WITH
+        closing AS (
+            DELETE FROM fanfare.batches AS b
+            USING unnest($2::bigint[], $3::bigint[], $4::bytea[], $25::bigint[], $26::bigint[], $27::bytea[], $28::text[])
+                AS r (id, lease_token, outcomes, first_event, last_event, device_marks, details)
+            WHERE b.id = r.id AND b.owner = $1 AND b.lease_token = r.lease_token
+            RETURNING b.id, b.parent_id, b.event_id, b.created_at, b.rule_version, b.target_id, b.lane, b.attempt,
+                b.device_ids, b.event_ids, r.outcomes, r.first_event, r.last_event, r.device_marks, r.details
+        ),
+        logged AS (
+            INSERT INTO fanfare.batch_log (day, id, parent_id, event_id, created_at, rule_version, target_id, lane, attempt,
+                first_device, last_device, device_ids, event_ids, outcomes, first_event, last_event, device_marks, details)
+            SELECT fanfare.ring_day(id), id, parent_id, event_id, created_at, rule_version, target_id, lane, attempt,
+                device_ids[1], device_ids[cardinality(device_ids)], device_ids, event_ids, outcomes, first_event, last_event,
+                device_marks, details::jsonb
+            FROM closing
+        ),
+        retried AS (
+            INSERT INTO fanfare.batches (parent_id, event_id, rule_version, target_id, lane, attempt, history, is_retry,
+                not_before, device_ids, event_ids)
+            SELECT c.id, c.event_id, c.rule_version, r.target_id, c.lane, c.attempt + 1, r.history, r.is_retry,
+                clock_timestamp() + r.delay * interval '1 microsecond',
+                r.device_ids::bigint[], r.event_ids::bigint[]
+            FROM unnest($5::bigint[], $6::smallint[], $7::int[], $8::boolean[], $9::bigint[], $10::text[], $11::text[])
+                AS r (parent_id, target_id, history, is_retry, delay, device_ids, event_ids)
+            JOIN closing AS c ON c.id = r.parent_id
+        ),
+        \(TokenEvidence.sql(of: "closing", from: 12)),
+        counted AS (
+            INSERT INTO fanfare.stats_pending (rule_version, target_id, outcome, pairs)
+            SELECT c.rule_version, c.target_id, t.outcome, sum(t.pairs)
+            FROM unnest($22::bigint[], $23::smallint[], $24::bigint[]) AS t (batch_id, outcome, pairs)
+            JOIN closing AS c ON c.id = t.batch_id
+            GROUP BY c.rule_version, c.target_id, t.outcome
+        )
+        SELECT id, NULL::bigint FROM closing
+        UNION ALL
+        SELECT NULL, id FROM pruned
+        """
+
+    package let owner: Int32
+    package let batches: [BatchRecord]
+    package let retries: [RetryBatch]
+    package var evidence = TokenEvidence()
+    package let tallies: [OutcomeTally]
+
+    package init(
+        owner: Int32,
+        batches: [BatchRecord],
+        retries: [RetryBatch],
+        evidence: TokenEvidence = TokenEvidence(),
+        tallies: [OutcomeTally]
+    ) {
+        self.owner = owner
+        self.batches = batches
+        self.retries = retries
+        self.evidence = evidence
+        self.tallies = tallies
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(owner)
+        binds.append(batches.map(\.id))
+        binds.append(batches.map(\.leaseToken))
+        binds.append(batches.map(\.outcomes))
+        binds.append(retries.map(\.parentID))
+        binds.append(retries.map(\.target))
+        binds.append(retries.map(\.history.encoded))
+        binds.append(retries.map { !$0.history.isMove })
+        binds.append(retries.map(\.delayMicroseconds))
+        binds.append(retries.map { Self.literal($0.deviceIDs) })
+        binds.append(retries.map { $0.eventIDs.map(Self.literal) } as [String?])
+        evidence.bind(to: &binds)
+        binds.append(tallies.map(\.batchID))
+        binds.append(tallies.map { Int16($0.outcome) })
+        binds.append(tallies.map(\.pairs))
+        binds.append(batches.map { $0.index?.firstEvent })
+        binds.append(batches.map { $0.index?.lastEvent })
+        binds.append(batches.map { $0.index?.marks.bytes })
+        binds.append(batches.map(\.details))
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Recorded {
+        try Recorded(row)
+    }
+
+    /// PostgreSQL has no arrays of arrays of different lengths: each goes as text, and few batches have retries.
+    private static func literal(_ ids: [Int64]) -> String {
+        "{\(ids.map(String.init).joined(separator: ","))}"
+    }
+}
+
+/// Gives a daemon's batches back: those it had not begun when it was told to stop, could not prepare, or could not send for so
+/// long that what was read for them grew old.
+///
+/// What is known of their pairs is saved with that, and what it says about tokens followed.
+package struct ReleaseBatches: PostgresStatement {
+    package static let name = "release_batches"
+    package static let sql = """
+        WITH
+        released AS (
+            UPDATE fanfare.batches AS b SET owner = NULL, lease_token = NULL,
+                not_before = clock_timestamp() + $5 * interval '1 microsecond', outcomes = coalesce(nullif(r.outcomes, ''), b.outcomes)
+            FROM unnest($2::bigint[], $3::bigint[], $4::bytea[]) AS r (id, lease_token, outcomes)
+            WHERE b.id = r.id AND b.owner = $1 AND b.lease_token = r.lease_token
+            RETURNING b.id
+        ),
+        \(TokenEvidence.sql(of: "released", from: 6))
+        SELECT id, NULL::bigint FROM released
+        UNION ALL
+        SELECT NULL, id FROM pruned
+        """
+
+    package let owner: Int32
+    package let batches: [BatchRecord]
+    /// How long nobody is to claim them.
+    package var delay: Microseconds = 0
+    package var evidence = TokenEvidence()
+
+    package init(
+        owner: Int32,
+        batches: [BatchRecord],
+        delay: Microseconds = 0,
+        evidence: TokenEvidence = TokenEvidence()
+    ) {
+        self.owner = owner
+        self.batches = batches
+        self.delay = delay
+        self.evidence = evidence
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(owner)
+        binds.append(batches.map(\.id))
+        binds.append(batches.map(\.leaseToken))
+        binds.append(batches.map(\.outcomes))
+        binds.append(delay)
+        evidence.bind(to: &binds)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Recorded {
+        try Recorded(row)
+    }
+}

@@ -1,0 +1,138 @@
+internal import FanfareCore
+package import PostgresClient
+
+/// Evidence that a token is dead.
+///
+/// The device is disabled only if it still holds that token, registered no later.
+package struct Prune: Equatable {
+    package let batchID: Int64
+    package let deviceID: Int64
+    package let token: String
+    package let registeredBefore: Timestamp
+    package let reason: String
+
+    package init(batchID: Int64, deviceID: Int64, token: String, registeredBefore: Timestamp, reason: String) {
+        self.batchID = batchID
+        self.deviceID = deviceID
+        self.token = token
+        self.registeredBefore = registeredBefore
+        self.reason = reason
+    }
+}
+
+/// Evidence that a token belongs to another environment of its app.
+package struct EnvironmentCorrection: Equatable {
+    package let batchID: Int64
+    package let deviceID: Int64
+    package let token: String
+    package let from: Int16
+    package let to: Int16
+
+    package init(batchID: Int64, deviceID: Int64, token: String, from: Int16, to: Int16) {
+        self.batchID = batchID
+        self.deviceID = deviceID
+        self.token = token
+        self.from = from
+        self.to = to
+    }
+}
+
+/// What answers say about tokens: followed in the statement that records those answers, so that no end of a daemon
+/// comes between them.
+package struct TokenEvidence: Equatable {
+    package var prunes: [Prune] = []
+    package var corrections: [EnvironmentCorrection] = []
+
+    package init(prunes: [Prune] = [], corrections: [EnvironmentCorrection] = []) {
+        self.prunes = prunes
+        self.corrections = corrections
+    }
+
+    /// The parts `pruned`, which returns the devices it disabled, and `corrected` of a statement.
+    ///
+    /// - Parameters:
+    ///   - batches: the part of the statement that returns the ids of the batches that are ours.
+    ///   - first: the number of the first of the ten parameters, one for each column.
+    /// - Returns: two common table expressions, without a comma after them.
+    package static func sql(of batches: String, from first: Int) -> String {
+        func parameter(_ offset: Int) -> String { "$\(first + offset)" }
+        // Never in a user's way: a device somebody has locked keeps its token until the provider says it again.
+        func unlocked(_ ids: String) -> String {
+            """
+            d.id = ANY (ARRAY(
+                        SELECT x.id FROM fanfare.devices AS x WHERE x.id = ANY (\(ids)::bigint[])
+                        ORDER BY x.id FOR NO KEY UPDATE SKIP LOCKED))
+            """
+        }
+        return """
+            pruned AS (
+                UPDATE fanfare.devices AS d SET disabled_at = clock_timestamp(), disabled_reason = p.reason
+                FROM unnest(\(parameter(0))::bigint[], \(parameter(1))::bigint[], \(parameter(2))::text[],
+                    \(parameter(3))::timestamptz[], \(parameter(4))::text[])
+                    AS p (batch_id, device_id, token, registered_before, reason)
+                WHERE d.id = p.device_id
+                    AND \(unlocked(parameter(1)))
+                    AND p.batch_id IN (SELECT id FROM \(batches))
+                    AND d.token = p.token AND d.registered_at <= p.registered_before AND d.disabled_at IS NULL
+                RETURNING d.id
+            ),
+            corrected AS (
+                UPDATE fanfare.devices AS d SET target_id = p.to_target
+                FROM unnest(\(parameter(5))::bigint[], \(parameter(6))::bigint[], \(parameter(7))::text[],
+                    \(parameter(8))::smallint[], \(parameter(9))::smallint[])
+                    AS p (batch_id, device_id, token, from_target, to_target)
+                WHERE d.id = p.device_id
+                    AND \(unlocked(parameter(6)))
+                    AND p.batch_id IN (SELECT id FROM \(batches))
+                    AND d.token = p.token AND d.target_id = p.from_target
+            )
+            """
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(prunes.map(\.batchID))
+        binds.append(prunes.map(\.deviceID))
+        binds.append(prunes.map(\.token))
+        binds.append(prunes.map(\.registeredBefore))
+        binds.append(prunes.map(\.reason))
+        binds.append(corrections.map(\.batchID))
+        binds.append(corrections.map(\.deviceID))
+        binds.append(corrections.map(\.token))
+        binds.append(corrections.map(\.from))
+        binds.append(corrections.map(\.to))
+    }
+
+    package static func += (evidence: inout TokenEvidence, other: TokenEvidence) {
+        evidence.prunes += other.prunes
+        evidence.corrections += other.corrections
+    }
+}
+
+/// What one row of a recording statement says was done.
+package enum Recorded: Equatable {
+    /// A batch was ours, and its outcomes are written.
+    case written(batch: Int64)
+    /// A device was disabled.
+    case pruned(device: Int64)
+
+    /// Reads the columns `batch id` and `device id`, of which one is null.
+    package init(_ row: borrowing PostgresRow) throws(PostgresError) {
+        if let batch = try row.int64(orNil: 0) {
+            self = .written(batch: batch)
+        } else {
+            self = .pruned(device: try row.int64(1))
+        }
+    }
+}
+
+extension [Recorded] {
+    /// The batches that were ours.
+    package var batches: Set<Int64> {
+        Set(compactMap { if case .written(let id) = $0 { id } else { nil } })
+    }
+
+    /// How many devices were disabled.
+    package var prunedCount: Int64 {
+        Int64(count { if case .pruned = $0 { true } else { false } })
+    }
+}

@@ -1,0 +1,51 @@
+public import FanfareCore
+public import FanfareStore
+internal import PostgresClient
+
+extension RegisteredDevice {
+    /// All of it as JSON.
+    public var json: JSONValue {
+        var object = JSONObject()
+        object["device_id"] = JSONValue(id)
+        object["app"] = .string(app)
+        object["platform"] = .string(platform)
+        object["environment"] = .string(environment)
+        object["kind"] = .string(kind)
+        object["token_hash"] = .string(tokenHash)
+        object["user_id"] = JSONValue(orNull: userID)
+        object["locale"] = JSONValue(orNull: locale)
+        object["time_zone"] = JSONValue(orNull: timeZone)
+        object["attributes"] = attributes.flatMap { try? JSONValue(parsing: $0) } ?? .null
+        object["registered_at"] = JSONValue(registeredAt)
+        object["disabled_at"] = disabledAt.map { JSONValue($0) } ?? .null
+        object["disabled_reason"] = JSONValue(orNull: disabledReason)
+        if let topics { object["topics"] = .array(topics.map(JSONValue.string)) }
+        return .object(object)
+    }
+
+    /// Name and value of each property, for people.
+    public var text: String {
+        json.objectValue?.members.map { member in
+            let value = member.value.stringValue ?? (member.value.isNull ? "-" : member.value.text)
+            let name = member.key.replacing("_", with: " ")
+            return name + String(repeating: " ", count: max(1, 17 - name.count)) + TextTable.printable(value)
+        }.joined(separator: "\n") ?? ""
+    }
+
+    /// Devices as a table.
+    ///
+    /// - Parameter devices: the rows.
+    /// - Returns: the text.
+    public static func table(_ devices: [RegisteredDevice]) -> String {
+        var table = TextTable([
+            "id", "app", "platform", "environment", "kind", "user", "locale", "registered", "disabled",
+        ])
+        for device in devices {
+            table.append([
+                "\(device.id)", device.app, device.platform, device.environment, device.kind, device.userID ?? "-",
+                device.locale ?? "-", device.registeredAt.rfc3339, device.disabledReason ?? "-",
+            ])
+        }
+        return table.text
+    }
+}

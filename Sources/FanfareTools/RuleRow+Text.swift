@@ -1,0 +1,31 @@
+public import FanfareCore
+public import FanfareStore
+internal import PostgresClient
+
+extension RuleRow {
+    /// All of it as JSON.
+    public var json: JSONValue {
+        [
+            "app": .string(app), "name": .string(name), "event": .string(event), "version": JSONValue(Int64(version)),
+            "state": .string(state), "reason": JSONValue(orNull: reason),
+            "version_in_force": JSONValue(orNull: versionInForce.map(Int64.init)), "from_file": .bool(isFromFile),
+            "definition": definition,
+        ]
+    }
+
+    /// Rules as a table.
+    ///
+    /// - Parameter rules: the rows.
+    /// - Returns: the text.
+    public static func table(_ rules: [RuleRow]) -> String {
+        var table = TextTable(["app", "name", "event", "version", "in force", "state", "reason"])
+        for rule in rules {
+            table.append([
+                rule.app, rule.name, rule.event, "\(rule.version)", rule.versionInForce.map { "\($0)" } ?? "-",
+                rule.state,
+                rule.reason ?? "-",
+            ])
+        }
+        return table.text
+    }
+}

@@ -1,0 +1,17 @@
+internal import FanfareCore
+internal import PostgresClient
+
+extension Since {
+    /// The mistake of who typed what PostgreSQL takes for no time; nil for any other error.
+    func mistake(in error: PostgresError) -> ToolError? {
+        // No time, out of range, and two ways to name no time zone.
+        guard let text, let state = error.sqlState, ["22007", "22008", "22009", "22023"].contains(state) else {
+            return nil
+        }
+        return ToolError(
+            .usage,
+            "--since: “\(TextTable.printable(text))” is neither a span of time nor a time",
+            hint: "Write how long ago, as 90s, 15m, 2h or 7d, or a time such as 2026-11-21T13:00:00Z."
+        )
+    }
+}
