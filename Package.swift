@@ -58,10 +58,17 @@ let package = Package(
             swiftSettings: sources
         ),
 
-        // What people write into files, read: the configuration, and files of rules.
+        // What people write into files, read: the configuration, and files of rules. Knows no provider.
         .target(
             name: "FanfareConfiguration",
             dependencies: ["FanfareCore", "PushTransport", logging, "Yams"],
+            swiftSettings: sources
+        ),
+
+        // Log lines: their keys, their forms, where they go.
+        .target(
+            name: "FanfareLogging",
+            dependencies: ["FanfareConfiguration", "FanfareCore", "Threading", logging],
             swiftSettings: sources
         ),
 
@@ -73,12 +80,23 @@ let package = Package(
             swiftSettings: sources
         ),
 
+        // APNs, FCM and Web Push: a folder each, behind one descriptor.
+        .target(
+            name: "FanfareProviders",
+            dependencies: [
+                "FanfareConfiguration", "FanfareCore", "FanfareLogging", "HTTP2Client", "HTTP2Engine", "PushCrypto",
+                "PushTransport", "Threading", logging,
+            ],
+            swiftSettings: sources
+        ),
+
         // The daemon.
         .target(
             name: "FanfareService",
             dependencies: [
-                "FanfareConfiguration", "FanfareCore", "FanfareStore", "HTTP2Client", "HTTP2Engine", "PostgresClient",
-                "PushCrypto",
+                "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareProviders", "FanfareStore",
+                "HTTP2Client",
+                "PostgresClient", "PushCrypto",
                 "PushTransport", "Threading", logging, serviceLifecycle, unixSignals,
             ],
             swiftSettings: sources
@@ -88,7 +106,9 @@ let package = Package(
         .target(
             name: "FanfareTools",
             dependencies: [
-                "FanfareConfiguration", "FanfareCore", "FanfareService", "FanfareStore", "HTTP2Client",
+                "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareProviders", "FanfareService",
+                "FanfareStore",
+                "HTTP2Client",
                 "PostgresClient", "PushCrypto",
                 "PushTransport", "Threading", logging, serviceLifecycle, unixSignals,
             ],
@@ -111,7 +131,12 @@ let package = Package(
         .testTarget(name: "ThreadingTests", dependencies: ["Threading"], swiftSettings: shared),
         .testTarget(
             name: "FanfareCoreTests",
-            dependencies: ["FanfareCore", "PayloadFixtures"],
+            dependencies: ["FanfareCore"],
+            swiftSettings: shared
+        ),
+        .testTarget(
+            name: "FanfareProvidersTests",
+            dependencies: ["FanfareCore", "FanfareProviders", "PayloadFixtures"],
             swiftSettings: shared
         ),
         .testTarget(
@@ -139,7 +164,9 @@ let package = Package(
         .testTarget(
             name: "FanfareServiceTests",
             dependencies: [
-                "FanfareConfiguration", "FanfareCore", "FanfareService", "FanfareStore", "FanfareTools",
+                "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareProviders", "FanfareService",
+                "FanfareStore",
+                "FanfareTools",
                 "PayloadFixtures",
                 "PostgresClient",
                 "PushTransport", "TestKit",
@@ -151,7 +178,9 @@ let package = Package(
         .testTarget(
             name: "SimulatorTests",
             dependencies: [
-                "FanfareConfiguration", "FanfareCore", "FanfareService", "FanfareStore", "PostgresClient",
+                "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareProviders", "FanfareService",
+                "FanfareStore",
+                "PostgresClient",
                 "PushTransport", "TestKit",
                 "Threading", logging,
             ],
@@ -165,7 +194,9 @@ if ProcessInfo.processInfo.environment["FANFARE_FUZZ"] == "1" {
     package.targets.append(
         .executableTarget(
             name: "Fuzz",
-            dependencies: ["FanfareConfiguration", "FanfareCore", "FanfareService"],
+            dependencies: [
+                "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareProviders", "FanfareService",
+            ],
             path: "Tests/Fuzz",
             exclude: ["Seeds"],
             swiftSettings: shared,
@@ -219,7 +250,9 @@ if withSandbox {
         .executableTarget(
             name: "fanfare",
             dependencies: [
-                "FanfareConfiguration", "FanfareCore", "FanfareService", "FanfareStore", "FanfareTools", "Threading",
+                "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareProviders", "FanfareService",
+                "FanfareStore",
+                "FanfareTools", "Threading",
                 argumentParser,
                 logging,
                 serviceLifecycle, unixSignals,
@@ -230,7 +263,9 @@ if withSandbox {
         .executableTarget(
             name: "fanfare-lab",
             dependencies: [
-                "CurlBaseline", "FanfareConfiguration", "FanfareCore", "FanfareService", "FanfareStore", "FanfareTools",
+                "CurlBaseline", "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareProviders",
+                "FanfareService",
+                "FanfareStore", "FanfareTools",
                 "HTTP2Client",
                 "HTTP2Engine",
                 "PostgresClient",

@@ -1,4 +1,5 @@
 internal import FanfareConfiguration
+internal import FanfareProviders
 internal import FanfareStore
 
 /// What an app has in the database and cannot be sent for by this configuration.
@@ -38,7 +39,7 @@ struct AppNeeds {
     }
 
     private var itemOfPlatforms: CheckItem? {
-        let able = [app?.apns.map { _ in "apns" }, app?.fcm.map { _ in "fcm" }, app?.webPush.map { _ in "webpush" }]
+        let able = Providers.serving(app)
         let lacking = use.platforms.filter { !able.contains($0) }
         guard !lacking.isEmpty else { return nil }
         let blocks = lacking.map { "apps.\(use.name).\($0)" }.joined(separator: " and ")

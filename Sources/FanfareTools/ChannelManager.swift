@@ -1,5 +1,6 @@
 public import FanfareConfiguration
 internal import FanfareCore
+internal import FanfareProviders
 internal import FanfareService
 internal import HTTP2Client
 internal import PushTransport
@@ -18,7 +19,7 @@ public struct ChannelManager: Sendable {
     }
 
     private let app: String
-    private let credentials: Configuration.APNS
+    private let credentials: APNSSettings
     private let origin: Endpoint
     private let proxy: HTTPProxy?
     private let files: CredentialFiles

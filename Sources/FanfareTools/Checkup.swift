@@ -1,4 +1,5 @@
 public import FanfareConfiguration
+public import FanfareProviders
 internal import FanfareService
 internal import PostgresClient
 internal import Threading
@@ -71,16 +72,18 @@ public struct Checkup: Sendable {
         configuration.apps.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 
+    private func checkup(of app: String) -> CredentialCheckup {
+        CredentialCheckup(
+            app: app,
+            files: CredentialFiles(environment: environment),
+            transports: ProviderTransports(configuration.send),
+            now: Clocks.wallSeconds
+        )
+    }
+
     private var keyItems: [CheckItem] {
-        let now = Clocks.wallSeconds
-        return sortedApps.flatMap { name, app in
-            CredentialCheckup(
-                name: name,
-                app: app,
-                files: CredentialFiles(environment: environment),
-                transports: ProviderTransports(configuration.send),
-                now: now
-            ).items
+        sortedApps.flatMap { name, app in
+            Providers.all.flatMap { $0.checkup(of: app, checkup(of: name)) }
         }
     }
 
@@ -96,11 +99,8 @@ public struct Checkup: Sendable {
     }
 
     private var onlineItems: [CheckItem] {
-        let files = CredentialFiles(environment: environment)
-        let transports = ProviderTransports(configuration.send)
-        return sortedApps.flatMap { name, app in
-            APNSProbe.all(of: name, app.apns, over: transports).map { $0.item(files) }
-                + (app.fcm.map { [FCMProbe(app: name, credentials: $0, transports: transports).item(files)] } ?? [])
+        sortedApps.flatMap { name, app in
+            Providers.all.flatMap { $0.probe(of: app, checkup(of: name)) }
         }
     }
 }

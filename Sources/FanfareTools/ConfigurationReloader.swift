@@ -1,4 +1,6 @@
 internal import FanfareConfiguration
+internal import FanfareLogging
+internal import FanfareProviders
 internal import FanfareService
 internal import Logging
 internal import Threading

@@ -1,5 +1,6 @@
 public import FanfareConfiguration
 public import FanfareCore
+internal import FanfareProviders
 internal import FanfareService
 internal import Foundation
 internal import PushCrypto
@@ -57,40 +58,20 @@ extension Configuration {
     public func credentialExpiries(environment: [String: String], now: Int64) -> [CredentialExpiry] {
         let files = CredentialFiles(environment: environment)
         return apps.sorted { $0.key < $1.key }.flatMap { name, app in
-            var all: [CredentialExpiry] = []
-            func look(_ credential: String, _ body: () throws(DaemonError) -> Int64?) {
+            let checkup = CredentialCheckup(
+                app: name,
+                files: files,
+                transports: ProviderTransports(send),
+                now: now
+            )
+            return Providers.all.flatMap { $0.credentials(of: app, checkup) }.map { credential in
                 do throws(DaemonError) {
-                    let end = try body()
-                    all.append(CredentialExpiry(app: name, credential: credential, endsAt: end, problem: nil))
+                    let end = try credential.end()
+                    return CredentialExpiry(app: name, credential: credential.name, endsAt: end, problem: nil)
                 } catch {
-                    all.append(
-                        CredentialExpiry(app: name, credential: credential, endsAt: nil, problem: error.reason)
-                    )
+                    return CredentialExpiry(app: name, credential: credential.name, endsAt: nil, problem: error.reason)
                 }
             }
-            if let apns = app.apns, apns.certificateFile != nil {
-                look("APNs certificate") { () throws(DaemonError) in
-                    try files.certificate(apns, app: name, now: now)?.notAfter
-                }
-            } else if let apns = app.apns {
-                look("APNs key") { () throws(DaemonError) in
-                    _ = try files.signingKey(apns, app: name)
-                    return nil
-                }
-            }
-            if let fcm = app.fcm {
-                look("FCM service account") { () throws(DaemonError) in
-                    _ = try files.serviceAccount(fcm, app: name)
-                    return nil
-                }
-            }
-            if let webPush = app.webPush {
-                look("VAPID key") { () throws(DaemonError) in
-                    _ = try files.vapidKey(webPush, app: name)
-                    return nil
-                }
-            }
-            return all
         }
     }
 }

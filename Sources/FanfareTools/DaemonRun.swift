@@ -1,4 +1,6 @@
 public import FanfareConfiguration
+public import FanfareLogging
+internal import FanfareProviders
 public import FanfareService
 internal import Logging
 public import ServiceLifecycle

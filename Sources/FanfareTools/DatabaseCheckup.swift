@@ -1,8 +1,10 @@
 internal import FanfareConfiguration
 internal import FanfareCore
+internal import FanfareProviders
 internal import FanfareService
 internal import FanfareStore
 internal import PostgresClient
+internal import Threading
 
 /// Looks over a database that could be reached.
 struct DatabaseCheckup {

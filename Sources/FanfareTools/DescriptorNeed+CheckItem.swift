@@ -1,3 +1,4 @@
+internal import FanfareProviders
 internal import FanfareService
 internal import Threading
 

@@ -1,4 +1,7 @@
-public import FanfareService
+internal import FanfareConfiguration
+public import FanfareLogging
+internal import FanfareProviders
+internal import FanfareService
 internal import Logging
 
 extension LogOutput {

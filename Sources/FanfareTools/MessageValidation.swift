@@ -1,5 +1,6 @@
 public import FanfareConfiguration
 public import FanfareCore
+internal import FanfareProviders
 internal import FanfareService
 internal import PushTransport
 

@@ -1,7 +1,9 @@
 public import FanfareCore
+internal import FanfareProviders
 internal import FanfareService
 internal import FanfareStore
 internal import PostgresClient
+internal import Threading
 
 /// An event that was never emitted, and a device that may not exist.
 public struct ExampleEvent: Sendable {
@@ -63,17 +65,19 @@ public struct RuleExplanation: Sendable {
         var lines = ["\(app)/\(rule)  \(provider.rawValue)  \(variant)"]
         if let problem { return (lines + ["  nothing is sent: \(problem)"]).joined(separator: "\n") }
         lines += headers.map { "  \($0.name): \(TextTable.printable($0.value))" }
-        lines.append("  (\(headerBytes) bytes of headers; \(provider.addedHeaders) added to each request)")
+        lines.append(
+            "  (\(headerBytes) bytes of headers; \(Providers.named(provider.rawValue)?.addedHeaders ?? "nothing is") added to each request)"
+        )
         if isSilent { lines.append("  (silent: it wakes the app when iOS sees fit, and shows nothing)") }
         lines.append("")
         lines += Self.indented(body).split(separator: "\n").map { "  " + TextTable.printable(String($0)) }
-        let encryption = provider == .webpush ? " before it is encrypted" : ""
-        lines.append("  (\(body.utf8.count) bytes of body\(encryption))")
+        let note = Providers.named(provider.rawValue)?.bodyNote ?? ""
+        lines.append("  (\(body.utf8.count) bytes of body\(note))")
         return lines.joined(separator: "\n")
     }
 
     private var isSilent: Bool {
-        provider == .apns && headers.contains { $0.name == "apns-push-type" && $0.value == "background" }
+        Providers.named(provider.rawValue)?.isSilent(headers) ?? false
     }
 
     private static func indented(_ body: String) -> String {
@@ -128,7 +132,7 @@ extension RuleSet {
             let rule = entry.compiled
             let context = rule.exampleContext(example, payload, now: now)
             let device = DeviceContext(deviceID: 1, userID: example.userID, locale: example.locale)
-            let all = rule.definition.audience.platforms.map { platform in
+            let all = rule.platforms.map { platform in
                 let rendered = Result { () throws(RenderProblem) in
                     try rule.explain(
                         context,
@@ -181,38 +185,31 @@ extension CompiledRule {
         topic: String,
         device: DeviceContext
     ) throws(RenderProblem) -> ExplainedPush {
+        let identity = ProviderIdentity(topic: topic)
+        let provider = Providers.named(platform.rawValue)
         let push: RenderedPush
-        var target = FCMTarget.token("…")
+        let address: PushAddress?
         if case .native(let audience) = audience {
             let native = try audience.target(context)
             push = try render(context, to: native)
-            if let fcm = native.fcm { target = fcm }
+            address = provider?.address(of: native, as: identity)
         } else {
             push = try render(
                 context,
                 platform: platform,
                 kind: example.kind ?? definition.audience.kind,
                 locale: example.locale,
-                topic: topic,
+                identity: identity,
                 device: device
             )
+            address = provider?.address(of: Recipient(token: "…", p256dh: nil, auth: nil), as: identity)
         }
-        let insertion = platform == .fcm ? target.insertion : []
+        var insertion: [UInt8] = []
+        if case .shared(_, let bytes)? = address { insertion = bytes }
         return ExplainedPush(
             headers: push.headers.map { [$0.name, $0.value] },
             body: push.body + insertion + push.bodySuffix
         )
-    }
-}
-
-extension PushProvider {
-    /// What a request has beside what the rule says.
-    fileprivate var addedHeaders: String {
-        switch self {
-        case .apns: "authorization and apns-id are"
-        case .fcm: "authorization is"
-        case .webpush: "authorization and content-encoding are"
-        }
     }
 }
 

@@ -1,4 +1,5 @@
 public import FanfareCore
+internal import FanfareProviders
 public import FanfareStore
 internal import PostgresClient
 

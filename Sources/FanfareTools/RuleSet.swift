@@ -1,5 +1,6 @@
 internal import FanfareConfiguration
 internal import FanfareCore
+internal import FanfareProviders
 
 /// Rules from files, each of them found to make sense as far as that can be seen without a database.
 public struct RuleSet: Sendable {

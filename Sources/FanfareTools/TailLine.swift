@@ -1,4 +1,7 @@
+internal import FanfareConfiguration
 public import FanfareCore
+internal import FanfareLogging
+internal import FanfareProviders
 internal import FanfareService
 internal import PostgresClient
 

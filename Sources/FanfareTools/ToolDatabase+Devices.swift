@@ -1,4 +1,5 @@
 public import FanfareCore
+internal import FanfareProviders
 public import FanfareStore
 internal import PostgresClient
 
@@ -74,8 +75,8 @@ extension ToolDatabase {
 extension ToolDatabase {
     /// Refuses what is no platform: nothing is ever found there, which must not look like an answer.
     private static func check(platform: String) throws(ToolError) {
-        guard PushProvider(rawValue: platform) == nil else { return }
-        let known = PushProvider.allCases.map(\.rawValue)
+        guard Providers.named(platform) == nil else { return }
+        let known = Providers.names.map(\.rawValue)
         let near = NearestName.suggestion(for: platform, among: known).map { "Did you mean \($0)? " } ?? ""
         throw ToolError(
             .usage,

@@ -1,8 +1,10 @@
 public import FanfareConfiguration
 internal import FanfareCore
+internal import FanfareProviders
 internal import FanfareService
 internal import FanfareStore
 internal import PostgresClient
+internal import Threading
 
 extension ToolDatabase {
     /// Judges which rules take an event and whom they reach, as planning would; changes nothing.
@@ -54,7 +56,8 @@ private struct RuleJudge {
         let query: AudienceQuery?
         do throws(RenderProblem) {
             query = try AudienceQuery(
-                rule,
+                rule.definition,
+                rule.audience,
                 path: columns.audiencePath,
                 rule.exampleContext(example, payload, now: Clocks.wallSeconds)
             )
@@ -62,7 +65,7 @@ private struct RuleJudge {
             return judgement(isMatched, isMatched ? .problem(error.description) : nil, nil)
         }
         guard let query else {
-            let provider = definition.audience.selection.provider ?? .fcm
+            let provider = definition.audience.selection.provider ?? rule.platforms[0]
             return judgement(isMatched, isMatched ? .kept(by: provider) : nil, nil)
         }
         return judgement(
@@ -115,9 +118,7 @@ private struct RuleJudge {
             users: all.map { number($0, 2) } ?? 0,
             disabled: all.map { number($0, 3) } ?? 0
         )
-        let able = Set([
-            app?.apns.map { _ in "apns" }, app?.fcm.map { _ in "fcm" }, app?.webPush.map { _ in "webpush" },
-        ])
+        let able = Providers.serving(app)
         counts.withoutCredentials = counts.platforms.map(\.name).filter { !able.contains($0) }
         return .counted(counts)
     }

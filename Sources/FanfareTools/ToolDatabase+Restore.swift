@@ -1,4 +1,5 @@
 public import FanfareCore
+internal import FanfareProviders
 internal import FanfareService
 internal import FanfareStore
 internal import PostgresClient

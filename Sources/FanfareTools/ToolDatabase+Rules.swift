@@ -1,5 +1,6 @@
 internal import FanfareConfiguration
 public import FanfareCore
+internal import FanfareProviders
 public import FanfareStore
 internal import Foundation
 internal import PostgresClient

@@ -1,5 +1,6 @@
 public import FanfareConfiguration
 internal import FanfareCore
+internal import FanfareProviders
 internal import FanfareService
 internal import PostgresClient
 

@@ -1,5 +1,6 @@
 internal import FanfareConfiguration
-public import FanfareService
+public import FanfareProviders
+internal import FanfareService
 internal import Foundation
 internal import PostgresClient
 
@@ -47,6 +48,7 @@ public struct ToolError: Error, Sendable, CustomStringConvertible {
         switch error {
         case let error as ToolError: self = error
         case let error as DaemonError: self.init(daemon: error)
+        case let error as ProbeProblem: self.init(.failed, error.reason, hint: error.hint)
         case let error as ConfigurationError: self.init(.configuration, error.description, hint: error.mend)
         case let error as RulesFileError: self.init(.failed, error.description)
         // Its description is a dump.

@@ -1,4 +1,6 @@
 internal import FanfareCore
+internal import FanfareLogging
+internal import FanfareProviders
 internal import FanfareService
 internal import PostgresClient
 

@@ -1,9 +1,11 @@
 public import FanfareConfiguration
 internal import FanfareCore
+internal import FanfareProviders
 internal import FanfareService
 internal import Foundation
 internal import HTTP2Client
 internal import PushTransport
+internal import Threading
 
 /// Subscribes devices that Fanfare knows to FCM's own topics, or ends that: what `to: { fcm_topic: … }` reaches.
 ///
@@ -12,7 +14,7 @@ public struct TopicManager {
     /// How often a call is repeated that Google could not serve.
     private static let repeats = 5
 
-    private let credentials: Configuration.FCM
+    private let credentials: FCMSettings
     private let origin: Endpoint
     private let files: CredentialFiles
     private let proxy: HTTPProxy?

@@ -1,4 +1,5 @@
 public import FanfareCore
+internal import FanfareProviders
 
 /// What became of the devices of a change to one of FCM's topics.
 public struct TopicTally: Sendable, Equatable {

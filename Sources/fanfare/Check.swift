@@ -1,5 +1,6 @@
 import ArgumentParser
 import FanfareCore
+internal import FanfareProviders
 import FanfareService
 import FanfareTools
 

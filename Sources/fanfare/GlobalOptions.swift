@@ -1,6 +1,8 @@
 import ArgumentParser
 import FanfareConfiguration
 import FanfareCore
+internal import FanfareLogging
+internal import FanfareProviders
 import FanfareService
 import FanfareTools
 import Foundation

@@ -1,6 +1,7 @@
 import ArgumentParser
 import FanfareConfiguration
 import FanfareCore
+internal import FanfareLogging
 import FanfareService
 import FanfareTools
 import Foundation

@@ -1,5 +1,6 @@
 import ArgumentParser
 import FanfareCore
+internal import FanfareLogging
 import FanfareService
 import FanfareTools
 import Foundation

@@ -14,13 +14,23 @@ struct ArchitectureTests {
         "PushCrypto": ["COpenSSL", "Threading"],
         "FanfareConfiguration": ["FanfareCore", "PushTransport", "Logging", "Yams"],
         "FanfareStore": ["FanfareCore", "PostgresClient"],
+        "FanfareLogging": ["FanfareConfiguration", "FanfareCore", "Threading", "Logging"],
+        "FanfareProviders": [
+            "FanfareConfiguration", "FanfareCore", "FanfareLogging", "HTTP2Client", "HTTP2Engine", "PushCrypto",
+            "PushTransport",
+            "Threading",
+            "Logging",
+        ],
         "FanfareService": [
-            "FanfareConfiguration", "FanfareCore", "FanfareStore", "HTTP2Client", "HTTP2Engine", "PostgresClient",
+            "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareProviders", "FanfareStore", "HTTP2Client",
+            "PostgresClient",
             "PushCrypto",
             "PushTransport", "Threading", "Logging", "ServiceLifecycle", "UnixSignals",
         ],
         "FanfareTools": [
-            "FanfareConfiguration", "FanfareCore", "FanfareService", "FanfareStore", "HTTP2Client", "PostgresClient",
+            "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareProviders", "FanfareService",
+            "FanfareStore", "HTTP2Client",
+            "PostgresClient",
             "PushCrypto",
             "PushTransport", "Threading", "Logging", "ServiceLifecycle", "UnixSignals",
         ],
@@ -30,7 +40,9 @@ struct ArchitectureTests {
             "NIOCore", "NIOPosix", "NIOHTTP1", "NIOTLS", "NIOSSL", "NIOHTTP2", "NIOHPACK",
         ],
         "fanfare": [
-            "FanfareConfiguration", "FanfareCore", "FanfareService", "FanfareStore", "FanfareTools", "Threading",
+            "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareProviders", "FanfareService",
+            "FanfareStore", "FanfareTools",
+            "Threading",
             "ArgumentParser",
             "Logging",
             "ServiceLifecycle",
@@ -38,7 +50,9 @@ struct ArchitectureTests {
         ],
         // The bench sends through the transports, and compares with libcurl alone.
         "fanfare-lab": [
-            "FanfareConfiguration", "FanfareCore", "FanfareService", "FanfareStore", "FanfareTools", "HTTP2Client",
+            "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareProviders", "FanfareService",
+            "FanfareStore", "FanfareTools",
+            "HTTP2Client",
             "HTTP2Engine",
             "PostgresClient",
             "PrivateCluster",

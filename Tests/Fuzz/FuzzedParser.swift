@@ -2,6 +2,7 @@ import FanfareCore
 import FanfareService
 
 @testable import FanfareConfiguration
+@testable import FanfareProviders
 
 /// The parsers that read what others wrote.
 ///

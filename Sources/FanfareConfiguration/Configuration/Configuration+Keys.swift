@@ -1,17 +1,18 @@
 internal import PushTransport
 
 extension Configuration {
-    /// Every key there is; parsing, defaults, environment names, the reference and reloads all come from here.
-    static let keys: [ConfigurationKey] = general + apns + fcm + webPush + sending + keeping + logging
+    /// The keys that are no provider's, without those in front of the apps' in the reference.
+    static let keysBehindApps: [ConfigurationKey] = sending + keeping + logging
 
     private static let name = ConfigurationValueKind<String>.text(
         "1 to 64 letters, digits, dots, dashes and underscores",
         length: 1...64
     ) { $0.isASCII && ($0.isLetter || $0.isNumber || "._-".contains($0)) }
 
-    static let file = ConfigurationValueKind<String>.path
+    private static let file = ConfigurationValueKind<String>.path
 
-    private static let general: [ConfigurationKey] = [
+    /// The keys in front of the apps' in the reference.
+    static let keysBeforeApps: [ConfigurationKey] = [
         .init(
             "installation",
             \.installation,

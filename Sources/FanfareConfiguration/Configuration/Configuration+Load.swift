@@ -9,16 +9,18 @@ extension Configuration {
     ///   - file: path of the YAML file; nil for none.
     ///   - environment: variables of the process: `FANFARE_LOG__LEVEL` for `log.level`, and `DATABASE_URL`.
     ///   - flags: values from the command line by dotted path, such as `log.level`.
-    /// - Returns: the checked configuration; see ``warnings`` too.
+    ///   - schema: the keys there are.
+    /// - Returns: the checked configuration; see ``warnings(_:)`` too.
     /// - Throws: all problems at once, each with its place.
-    public static func load(
+    package static func load(
         file: String?,
         environment: [String: String],
-        flags: [String: String] = [:]
+        flags: [String: String],
+        schema: ConfigurationSchema
     ) throws(ConfigurationError) -> Configuration {
         let current = FileManager.default.currentDirectoryPath
         guard let file else {
-            return try parse(nil, named: "", directory: current, environment: environment, flags: flags)
+            return try parse(nil, named: "", directory: current, environment: environment, flags: flags, schema: schema)
         }
         let absolute = file.hasPrefix("/") ? file : "\(current)/\(file)"
         let yaml: String
@@ -29,7 +31,14 @@ extension Configuration {
             throw ConfigurationError([.init(origin: .file(file, nil), key: "", reason: reason)], mend: mend)
         }
         let directory = (absolute as NSString).deletingLastPathComponent
-        return try parse(yaml, named: file, directory: directory, environment: environment, flags: flags)
+        return try parse(
+            yaml,
+            named: file,
+            directory: directory,
+            environment: environment,
+            flags: flags,
+            schema: schema
+        )
     }
 
     /// Reads a configuration from a text; for files that are not there yet.
@@ -40,16 +49,18 @@ extension Configuration {
     ///   - directory: absolute path that relative paths start from.
     ///   - environment: variables of the process.
     ///   - flags: values from the command line by dotted path.
-    /// - Returns: the checked configuration; see ``warnings`` too.
+    ///   - schema: the keys there are.
+    /// - Returns: the checked configuration; see ``warnings(_:)`` too.
     /// - Throws: all problems at once, each with its place.
-    public static func parse(
+    package static func parse(
         _ yaml: String?,
         named name: String,
         directory: String,
-        environment: [String: String] = [:],
-        flags: [String: String] = [:]
+        environment: [String: String],
+        flags: [String: String],
+        schema: ConfigurationSchema
     ) throws(ConfigurationError) -> Configuration {
-        var reader = ConfigurationReader()
+        var reader = ConfigurationReader(schema)
         if let yaml { reader.read(yaml: yaml, named: name) }
         reader.read(environment: environment)
         reader.read(flags: flags)
@@ -59,14 +70,14 @@ extension Configuration {
         configuration.databaseOrigin = reader.settings[["database", "url"]]?.origin ?? .absent
         let place = ConfigurationPlace(directory: directory, environment: environment)
         for (path, setting) in reader.settings {
-            guard let key = ConfigurationSchema.key(at: path) else { continue }
+            guard let key = schema.key(at: path) else { continue }
             do throws(ConfigurationRefusal) {
                 try key.store(&configuration, userName(in: path, of: key), setting.text, place)
             } catch {
                 reader.report(setting.origin(ofElement: error.element), path.joined(separator: "."), error.reason)
             }
         }
-        reportMissing(in: &reader, file: yaml == nil ? nil : name)
+        reportMissing(in: &reader, schema, file: yaml == nil ? nil : name)
         guard reader.problems.isEmpty else { throw ConfigurationError(reader.problems) }
         return configuration
     }
@@ -76,22 +87,26 @@ extension Configuration {
     }
 
     /// Reports required keys that nobody set, and apps without a provider.
-    private static func reportMissing(in reader: inout ConfigurationReader, file: String?) {
+    private static func reportMissing(
+        in reader: inout ConfigurationReader,
+        _ schema: ConfigurationSchema,
+        file: String?
+    ) {
         for (section, origin) in reader.sections where section.first == "apps" {
             switch section.count {
             case 2:
-                let providers = ConfigurationSchema.children(of: section)
+                let providers = schema.children(of: section)
                 guard !providers.contains(where: { reader.sections[section + [$0]] != nil }) else { continue }
                 let known = providers.map { "`\($0)`" }.joined(separator: ", ")
                 reader.report(origin, section.joined(separator: "."), "has no provider; known here: \(known)")
             case 3:
-                for name in ConfigurationSchema.children(of: section) {
+                for name in schema.children(of: section) {
                     let path = section + [name]
-                    guard ConfigurationSchema.key(at: path)?.presence == .required, reader.settings[path] == nil
+                    guard schema.key(at: path)?.presence == .required, reader.settings[path] == nil
                     else { continue }
                     reader.report(origin, path.joined(separator: "."), "is required")
                 }
-                if section.last == "apns" { AppCredentials(section: section, origin: origin).check(&reader) }
+                schema.blocks.first { $0.name == section[2] }?.check(section, origin, &reader)
             default: continue
             }
         }

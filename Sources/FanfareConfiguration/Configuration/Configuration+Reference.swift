@@ -1,18 +1,15 @@
 extension Configuration {
-    /// All keys as a Markdown list, "`key` (type, required/optional, default: x, range): meaning", for the documentation.
-    public static var reference: String {
-        keys.map(\.reference).joined(separator: "\n")
-    }
-
     /// What a reload changes.
     ///
     /// Files that are named in the configuration may have new content under the old name; that is not seen here.
     ///
-    /// - Parameter old: the configuration in force.
+    /// - Parameters:
+    ///   - old: the configuration in force.
+    ///   - schema: the keys there are.
     /// - Returns: one entry per key whose value differs, in the order of the reference; values without secrets.
-    public func changes(from old: Configuration) -> [ConfigurationChange] {
+    package func changes(from old: Configuration, _ schema: ConfigurationSchema) -> [ConfigurationChange] {
         let names = Set(apps.keys).union(old.apps.keys).sorted()
-        return Self.keys.flatMap { key in
+        return schema.keys.flatMap { key in
             (key.path.contains(ConfigurationKey.anyName) ? names : [""]).compactMap { name in
                 guard key.differs(old, self, name) else { return nil }
                 let path = key.path.map { $0 == ConfigurationKey.anyName ? name : $0 }
@@ -54,6 +51,11 @@ public struct ConfigurationChange: Equatable, Sendable, CustomStringConvertible 
     public var description: String {
         "\(key): \(from ?? "none") → \(to ?? "none")\(needsRestart ? " (needs a restart)" : "")"
     }
+}
+
+extension ConfigurationSchema {
+    /// All keys as a Markdown list, "`key` (type, required/optional, default: x, range): meaning", for the documentation.
+    package var reference: String { keys.map(\.reference).joined(separator: "\n") }
 }
 
 extension ConfigurationKey {

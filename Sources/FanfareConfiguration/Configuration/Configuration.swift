@@ -44,64 +44,6 @@ public struct Configuration: Equatable, Sendable {
         public var connections = WorkSessions.least
     }
 
-    /// The providers of one app.
-    public struct App: Equatable, Sendable {
-        /// Credentials for APNs; nil if the app does not send there.
-        public var apns: APNS?
-        /// Credentials for FCM; nil if the app does not send there.
-        public var fcm: FCM?
-        /// Credentials for Web Push; nil if the app does not send there.
-        public var webPush: WebPush?
-    }
-
-    /// Credentials for APNs, and where its two environments are.
-    ///
-    /// Either a signing key (`teamID`, `keyID`, `keyFile`) or a certificate.
-    public struct APNS: Equatable, Sendable {
-        /// Team id, the `iss` claim; empty with a certificate.
-        public var teamID = ""
-        /// Key id, the `kid` header; empty with a certificate.
-        public var keyID = ""
-        /// Absolute path of the `.p8` file; empty with a certificate.
-        public var keyFile = ""
-        /// Absolute path of a `.p12` or `.pem` file with certificate and key; nil with a signing key.
-        public var certificateFile: String?
-        /// Absolute path of a file with the certificate file's password; nil if it has none.
-        public var certificatePasswordFile: String?
-        /// Bundle id, the `apns-topic` without a push type's suffix.
-        public var topic = ""
-        /// Where devices of the production environment are reached.
-        public var endpoint = Endpoint.apnsProduction
-        /// Where devices of the sandbox environment are reached.
-        public var sandboxEndpoint = Endpoint.apnsSandbox
-        /// Absolute path of a PEM file with CAs to trust; nil for the system's.
-        public var caFile: String?
-    }
-
-    /// Credentials for FCM.
-    public struct FCM: Equatable, Sendable {
-        /// Absolute path of the service account's JSON file.
-        public var serviceAccountFile = ""
-        /// Where messages are sent; tokens are fetched where the account's file says.
-        public var endpoint = Endpoint.fcm
-        /// Absolute path of a PEM file with CAs to trust; nil for the system's.
-        public var caFile: String?
-    }
-
-    /// Credentials for Web Push, and where its endpoints may be.
-    public struct WebPush: Equatable, Sendable {
-        /// Absolute path of the VAPID key, a PEM file.
-        public var vapidKeyFile = ""
-        /// Whom push services may write to, a `mailto:` or `https:` URI.
-        public var subject = ""
-        /// Host names that may be sent to, with `*.` for any label in front.
-        public var allowedHosts = DestinationPolicy.pushServices
-        /// Networks that may be connected to although their addresses are not public.
-        public var allowedNetworks: [String] = []
-        /// Absolute path of a PEM file with CAs to trust; nil for the system's.
-        public var caFile: String?
-    }
-
     /// How requests are sent.
     public struct Send: Equatable, Sendable {
         /// Sender threads.
@@ -185,7 +127,10 @@ public struct Configuration: Equatable, Sendable {
 
 extension Configuration {
     /// What works but should be mended; each says how.
-    public var warnings: [String] {
+    ///
+    /// - Parameter schema: the keys it was read by.
+    /// - Returns: a line each.
+    package func warnings(_ schema: ConfigurationSchema) -> [String] {
         var warnings: [String] = []
         if database.url.hasPassword {
             warnings.append(
@@ -196,10 +141,12 @@ extension Configuration {
                 warnings.append("database.password_file: is not used, because database.url holds a password")
             }
         }
-        if let proxy = send.proxy, apps.values.contains(where: { $0.webPush != nil }) {
+        guard let proxy = send.proxy else { return warnings }
+        for block in schema.blocks
+        where block.connectsDirectly && apps.values.contains(where: { $0.providers[block.name] != nil }) {
             warnings.append(
-                "send.proxy: Web Push connects directly and not through \(proxy), because it may connect to public addresses "
-                    + "only and has to see them; let this host reach the push services"
+                "send.proxy: \(block.title) connects directly and not through \(proxy), because it may connect to public "
+                    + "addresses only and has to see them; let this host reach its servers"
             )
         }
         return warnings

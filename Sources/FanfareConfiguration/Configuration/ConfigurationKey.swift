@@ -1,16 +1,16 @@
 /// One key of the configuration: the only place that knows its type, default, bounds and meaning.
-struct ConfigurationKey: Sendable {
+package struct ConfigurationKey: Sendable {
     /// Stands in a path for a name that the user chooses.
     static let anyName = "*"
 
     /// Whether the key must be there.
-    enum Presence: Sendable {
+    package enum Presence: Sendable {
         case required
         case optional
     }
 
     /// What a change of the key needs to take effect.
-    enum Change: Sendable {
+    package enum Change: Sendable {
         case reload
         case restart
     }
@@ -53,29 +53,36 @@ struct ConfigurationKey: Sendable {
     }
 
     /// A key of one app's provider, `apps.<name>.<provider>.…`.
-    init<Section, Value>(
+    ///
+    /// - Parameters:
+    ///   - key: its name in the provider's block.
+    ///   - property: where its value is kept, which is also where its default stands.
+    ///   - kind: what the value may look like.
+    ///   - presence: whether the key must be there.
+    ///   - meaning: for the reference.
+    package init<Settings: ProviderSettings, Value>(
         _ key: String,
-        _ section: ConfigurationSection<Section>,
-        _ property: any WritableKeyPath<Section, Value> & Sendable,
+        _ property: any WritableKeyPath<Settings, Value> & Sendable,
         _ kind: ConfigurationValueKind<Value>,
         presence: Presence = .optional,
         _ meaning: String
     ) {
-        path = ["apps", Self.anyName, section.name, key]
+        path = ["apps", Self.anyName, Settings.name, key]
         (type, range) = (kind.name, kind.range)
         (self.presence, self.meaning) = (presence, meaning)
         change = .reload
-        standard = presence == .required ? nil : kind.text(section.empty[keyPath: property])
+        standard = presence == .required ? nil : kind.text(Settings()[keyPath: property])
         store = { (configuration, name, text, place) throws(ConfigurationRefusal) in
             let value = try kind.parse(text, place)
-            section.change(in: &configuration.apps[name, default: .init()]) { $0[keyPath: property] = value }
+            var settings = configuration.apps[name]?[Settings.self] ?? Settings()
+            settings[keyPath: property] = value
+            configuration.apps[name, default: .init()][Settings.self] = settings
         }
         show = { configuration, name in
-            section.read(from: configuration.apps[name]).flatMap { kind.text($0[keyPath: property]) }
+            configuration.apps[name]?[Settings.self].flatMap { kind.text($0[keyPath: property]) }
         }
         differs = { left, right, name in
-            section.read(from: left.apps[name])?[keyPath: property]
-                != section.read(from: right.apps[name])?[keyPath: property]
+            left.apps[name]?[Settings.self]?[keyPath: property] != right.apps[name]?[Settings.self]?[keyPath: property]
         }
     }
 
@@ -85,32 +92,5 @@ struct ConfigurationKey: Sendable {
     /// The environment variable, with `<NAME>` where the user chooses one.
     var environmentName: String {
         "FANFARE_" + path.map { $0 == Self.anyName ? "<NAME>" : $0.uppercased() }.joined(separator: "__")
-    }
-}
-
-/// One provider's block in an app.
-struct ConfigurationSection<Section: Sendable>: Sendable {
-    let name: String
-    let property: any WritableKeyPath<Configuration.App, Section?> & Sendable
-    /// All defaults.
-    let empty: Section
-
-    init(
-        _ name: String,
-        _ property: any WritableKeyPath<Configuration.App, Section?> & Sendable,
-        empty: Section
-    ) {
-        (self.name, self.property, self.empty) = (name, property, empty)
-    }
-
-    func read(from app: Configuration.App?) -> Section? {
-        app.flatMap { $0[keyPath: property] }
-    }
-
-    /// Changes the block, made first if there is none.
-    func change(in app: inout Configuration.App, _ body: (inout Section) -> Void) {
-        var section = app[keyPath: property] ?? empty
-        body(&section)
-        app[keyPath: property] = section
     }
 }

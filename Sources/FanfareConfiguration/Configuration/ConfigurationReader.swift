@@ -1,9 +1,9 @@
 /// Collects what file, environment and flags say, before anything of it is interpreted.
-struct ConfigurationReader {
+package struct ConfigurationReader {
     /// One value as written, with the place it came from.
-    struct Setting {
+    package struct Setting {
         var text: ConfigurationText
-        var origin: ConfigurationOrigin
+        package var origin: ConfigurationOrigin
 
         /// Where one element of a list is, or all of it.
         func origin(ofElement index: Int?) -> ConfigurationOrigin {
@@ -14,11 +14,16 @@ struct ConfigurationReader {
         }
     }
 
+    private let schema: ConfigurationSchema
     /// By path with the user's names in it; a later source replaces an earlier one's.
-    private(set) var settings: [[String]: Setting] = [:]
+    package private(set) var settings: [[String]: Setting] = [:]
     /// Where each section was mentioned first.
     private(set) var sections: [[String]: ConfigurationOrigin] = [:]
     private(set) var problems: [ConfigurationProblem] = []
+
+    init(_ schema: ConfigurationSchema) {
+        self.schema = schema
+    }
 
     /// Takes the values of a YAML text.
     ///
@@ -55,10 +60,10 @@ struct ConfigurationReader {
     private mutating func read(_ entry: YAMLEntry, in section: [String], file: String) {
         let path = section + [entry.key]
         let origin = ConfigurationOrigin.file(file, entry.keyPosition)
-        if ConfigurationSchema.key(at: path) != nil {
+        if schema.key(at: path) != nil {
             settings[path] = Setting(text: .yaml(entry.value), origin: .file(file, entry.value.position))
-        } else if ConfigurationSchema.children(of: path).isEmpty {
-            report(origin, path.joined(separator: "."), ConfigurationSchema.refusal(unknown: path))
+        } else if schema.children(of: path).isEmpty {
+            report(origin, path.joined(separator: "."), schema.refusal(unknown: path))
         } else if section == ["apps"] && !ConfigurationSchema.isAppName(entry.key) {
             report(origin, "apps", "expected an app's name of 1 to 64 letters, digits, dots, dashes and underscores")
         } else {
@@ -80,10 +85,10 @@ struct ConfigurationReader {
         for (name, text) in environment.sorted(by: { $0.key < $1.key }) where name.hasPrefix(prefix) && !text.isEmpty {
             let words = name.dropFirst(prefix.count).split(separator: "__", omittingEmptySubsequences: false)
             let path = path(forWords: words.map(String.init))
-            if ConfigurationSchema.key(at: path) != nil {
+            if schema.key(at: path) != nil {
                 set(path, to: text, from: .environment(name))
             } else if words.count > 1 {
-                let reason = ConfigurationSchema.refusal(unknown: path)
+                let reason = schema.refusal(unknown: path)
                 report(.environment(name), path.joined(separator: "."), reason)
             }
         }
@@ -97,10 +102,10 @@ struct ConfigurationReader {
             let path = key.split(separator: ".").map(String.init)
             let dashed = String(key.map { $0 == "." || $0 == "_" ? "-" : $0 })
             let flag = ConfigurationOrigin.flag("--\(dashed)")
-            if ConfigurationSchema.key(at: path) != nil {
+            if schema.key(at: path) != nil {
                 set(path, to: text, from: flag)
             } else {
-                report(flag, key, ConfigurationSchema.refusal(unknown: path))
+                report(flag, key, schema.refusal(unknown: path))
             }
         }
     }
@@ -117,7 +122,7 @@ struct ConfigurationReader {
     private func path(forWords words: [String]) -> [String] {
         var path: [String] = []
         for word in words {
-            let known = ConfigurationSchema.children(of: path)
+            let known = schema.children(of: path)
             let names = known == [ConfigurationKey.anyName] ? userNames(below: path) : known
             path.append(names.first { Self.environmentWord($0) == word } ?? word.lowercased())
         }
@@ -133,7 +138,12 @@ struct ConfigurationReader {
     }
 
     /// Notes a problem.
-    mutating func report(_ origin: ConfigurationOrigin, _ key: String, _ reason: String) {
+    ///
+    /// - Parameters:
+    ///   - origin: where.
+    ///   - key: dotted path.
+    ///   - reason: what is wrong and how to mend it.
+    package mutating func report(_ origin: ConfigurationOrigin, _ key: String, _ reason: String) {
         problems.append(ConfigurationProblem(origin: origin, key: key, reason: reason))
     }
 }

@@ -1,22 +1,33 @@
 internal import FanfareCore
 
-/// Questions about the table of keys, by path.
-enum ConfigurationSchema {
+/// Every key there is; parsing, defaults, environment names, the reference and reloads all come from here.
+package struct ConfigurationSchema: Sendable {
+    /// The providers that an app may have.
+    package let blocks: [ConfigurationBlock]
+    /// In the order of the reference.
+    package let keys: [ConfigurationKey]
+
+    /// - Parameter blocks: the providers that an app may have, in the order of the reference.
+    package init(_ blocks: [ConfigurationBlock]) {
+        self.blocks = blocks
+        keys = Configuration.keysBeforeApps + blocks.flatMap(\.keys) + Configuration.keysBehindApps
+    }
+
     /// The key at a path.
     ///
     /// - Parameter path: with the user's names in it.
     /// - Returns: the key; nil if the path is a section or unknown.
-    static func key(at path: [String]) -> ConfigurationKey? {
-        Configuration.keys.first { $0.path.count == path.count && matches($0, path) }
+    func key(at path: [String]) -> ConfigurationKey? {
+        keys.first { $0.path.count == path.count && Self.matches($0, path) }
     }
 
     /// The names that may stand below a path.
     ///
     /// - Parameter path: with the user's names in it.
     /// - Returns: the names, ``ConfigurationKey/anyName`` for any; empty if the path is no section.
-    static func children(of path: [String]) -> [String] {
+    func children(of path: [String]) -> [String] {
         var names: [String] = []
-        for key in Configuration.keys where key.path.count > path.count && matches(key, path) {
+        for key in keys where key.path.count > path.count && Self.matches(key, path) {
             let name = key.path[path.count]
             if !names.contains(name) { names.append(name) }
         }
@@ -24,15 +35,15 @@ enum ConfigurationSchema {
     }
 
     /// Why a path is unknown, with what was probably meant.
-    static func refusal(unknown path: [String]) -> String {
+    func refusal(unknown path: [String]) -> String {
         guard let name = path.last else { return "unknown key" }
         let known = children(of: path.dropLast())
         if let near = NearestName.suggestion(for: name, among: known) {
             return "unknown key; did you mean `\(near)`?"
         }
-        if let elsewhere = Configuration.keys.first(where: { $0.path.last == name || $0.path.contains(name) }) {
+        if let elsewhere = keys.first(where: { $0.path.last == name || $0.path.contains(name) }) {
             let place = elsewhere.path.prefix { $0 != name } + [name]
-            return "unknown key; did you mean `\(display(place))`?"
+            return "unknown key; did you mean `\(Self.display(place))`?"
         }
         return "unknown key; known here: \(known.map { "`\($0)`" }.joined(separator: ", "))"
     }

@@ -1,5 +1,5 @@
 /// A value as it was written, before anybody knows what it should be.
-enum ConfigurationText: Sendable {
+package enum ConfigurationText: Sendable {
     case yaml(YAMLValue)
     /// From an environment variable or a flag: text only, so a list is separated by commas.
     case plain(String)
@@ -11,7 +11,7 @@ enum ConfigurationText: Sendable {
     /// - Parameter expected: how the message of a refusal begins.
     /// - Returns: the text.
     /// - Throws: when it is no text.
-    func string(expected: String) throws(ConfigurationRefusal) -> String {
+    package func string(expected: String) throws(ConfigurationRefusal) -> String {
         guard case .yaml(let value) = self else { return plainText }
         switch value.content {
         case .string, .number: return value.text
@@ -25,7 +25,7 @@ enum ConfigurationText: Sendable {
     /// - Parameter expected: how the message of a refusal begins.
     /// - Returns: the number as written.
     /// - Throws: when it is no number.
-    func number(expected: String) throws(ConfigurationRefusal) -> String {
+    package func number(expected: String) throws(ConfigurationRefusal) -> String {
         guard case .yaml(let value) = self else { return plainText }
         guard case .number = value.content else { throw ConfigurationRefusal("\(expected), found \(value.kind)") }
         return value.text
@@ -36,7 +36,7 @@ enum ConfigurationText: Sendable {
     /// - Parameter expected: how the message of a refusal begins.
     /// - Returns: the texts.
     /// - Throws: when it is no list, or has something else in it.
-    func list(expected: String) throws(ConfigurationRefusal) -> [String] {
+    package func list(expected: String) throws(ConfigurationRefusal) -> [String] {
         guard case .yaml(let value) = self else {
             return plainText.split(separator: ",").map { String($0.trimmingSpaces) }
         }
@@ -64,7 +64,7 @@ extension StringProtocol {
 
 extension String {
     /// Refuses `${NAME}` where it is not expanded, instead of taking it for the value.
-    func withoutVariables() throws(ConfigurationRefusal) -> String {
+    package func withoutVariables() throws(ConfigurationRefusal) -> String {
         guard !contains("${") else {
             throw ConfigurationRefusal(
                 "${NAME} is expanded in keys that end in _file only; set the whole value by its environment variable"

@@ -1,20 +1,36 @@
 internal import FanfareCore
 internal import Logging
-internal import PushTransport
+package import PushTransport
 
 /// What a value may look like: read from text, and written for the reference.
-struct ConfigurationValueKind<Value: Equatable & Sendable>: Sendable {
+package struct ConfigurationValueKind<Value: Equatable & Sendable>: Sendable {
     /// The name of the type in the reference.
-    let name: String
+    package let name: String
     /// What is allowed, in the reference; nil where the type says it all.
-    let range: String?
+    package let range: String?
     /// Reads a value.
-    let parse: @Sendable (ConfigurationText, ConfigurationPlace) throws(ConfigurationRefusal) -> Value
+    package let parse: @Sendable (ConfigurationText, ConfigurationPlace) throws(ConfigurationRefusal) -> Value
     /// Writes a value as one would in the file; nil if there is none.
-    let text: @Sendable (Value) -> String?
+    package let text: @Sendable (Value) -> String?
+
+    /// Describes a kind of value.
+    ///
+    /// - Parameters:
+    ///   - name: the name of the type in the reference.
+    ///   - range: what is allowed, in the reference; nil where the type says it all.
+    ///   - parse: reads a value.
+    ///   - text: writes a value as one would in the file; nil if there is none.
+    package init(
+        name: String,
+        range: String?,
+        parse: @escaping @Sendable (ConfigurationText, ConfigurationPlace) throws(ConfigurationRefusal) -> Value,
+        text: @escaping @Sendable (Value) -> String?
+    ) {
+        (self.name, self.range, self.parse, self.text) = (name, range, parse, text)
+    }
 
     /// The same kind where there may be no value.
-    var optional: ConfigurationValueKind<Value?> {
+    package var optional: ConfigurationValueKind<Value?> {
         let (parse, text) = (parse, text)
         return .init(
             name: name,
@@ -26,18 +42,18 @@ struct ConfigurationValueKind<Value: Equatable & Sendable>: Sendable {
 }
 
 /// Why one value was refused, without its place.
-struct ConfigurationRefusal: Error {
-    let reason: String
+package struct ConfigurationRefusal: Error {
+    package let reason: String
     /// Which element of a list it is about; nil if it is about the whole value.
-    let element: Int?
+    package let element: Int?
 
-    init(_ reason: String, element: Int? = nil) {
+    package init(_ reason: String, element: Int? = nil) {
         (self.reason, self.element) = (reason, element)
     }
 }
 
 /// What the meaning of a path depends on.
-struct ConfigurationPlace: Sendable {
+package struct ConfigurationPlace: Sendable {
     /// Absolute path that relative ones start from.
     var directory: String
     /// What `${NAME}` stands for.
@@ -46,7 +62,7 @@ struct ConfigurationPlace: Sendable {
 
 extension ConfigurationValueKind<Int> {
     /// A whole number within bounds.
-    static func integer(_ range: ClosedRange<Int>) -> Self {
+    package static func integer(_ range: ClosedRange<Int>) -> Self {
         let expected = "expected an integer from \(range.lowerBound) to \(range.upperBound)"
         return .init(
             name: "integer",
@@ -65,7 +81,7 @@ extension ConfigurationValueKind<Int> {
 
 extension ConfigurationValueKind<Duration> {
     /// A time span within bounds, in whole multiples of a step.
-    static func duration(_ range: ClosedRange<Duration>, step: Duration = .seconds(1)) -> Self {
+    package static func duration(_ range: ClosedRange<Duration>, step: Duration = .seconds(1)) -> Self {
         let (low, high) = (text(range.lowerBound), text(range.upperBound))
         let unit = step == .seconds(1) ? "" : " in steps of \(text(step))"
         let expected = "expected a duration from \(low) to \(high)\(unit), such as 90s, 15m, 4h or 7d"
@@ -96,7 +112,7 @@ extension ConfigurationValueKind<String> {
     ///   - length: in characters.
     ///   - allowed: the alphabet.
     /// - Returns: the kind.
-    static func text(
+    package static func text(
         _ description: String,
         length: ClosedRange<Int>,
         allowed: @escaping @Sendable (Character) -> Bool
@@ -120,7 +136,7 @@ extension ConfigurationValueKind<String> {
     }
 
     /// A file's path: `${NAME}` expanded, made absolute.
-    static var path: Self {
+    package static var path: Self {
         .init(
             name: "path",
             range: nil,
@@ -143,7 +159,7 @@ extension ConfigurationValueKind<[String]> {
     ///   - description: what one of them may be.
     ///   - bytes: the length of one in UTF-8.
     /// - Returns: the kind.
-    static func names(_ description: String, bytes: ClosedRange<Int>) -> Self {
+    package static func names(_ description: String, bytes: ClosedRange<Int>) -> Self {
         .init(
             name: "list of strings",
             range: description,
@@ -164,7 +180,7 @@ extension ConfigurationValueKind<[String]> {
 
 extension ConfigurationValueKind where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
     /// One of the cases of an enumeration.
-    static var choice: Self {
+    package static var choice: Self {
         let names = Value.allCases.map(\.rawValue)
         return .init(
             name: "string",
@@ -185,7 +201,7 @@ extension ConfigurationValueKind where Value: RawRepresentable & CaseIterable, V
 
 extension ConfigurationValueKind<Endpoint> {
     /// An HTTPS origin.
-    static var endpoint: Self {
+    package static var endpoint: ConfigurationValueKind<Endpoint> {
         let expected = "expected https://HOST or https://HOST:PORT, without a path"
         return .init(
             name: "URL",
@@ -202,7 +218,7 @@ extension ConfigurationValueKind<Endpoint> {
 
 extension ConfigurationValueKind<HTTPProxy> {
     /// An HTTP proxy's address; messages never quote it.
-    static var proxy: Self {
+    package static var proxy: ConfigurationValueKind<HTTPProxy> {
         .init(
             name: "URL",
             range: "http://HOST:PORT or https://HOST:PORT",
@@ -221,7 +237,7 @@ extension ConfigurationValueKind<HTTPProxy> {
 
 extension ConfigurationValueKind<DatabaseURL> {
     /// A connection string of libpq; messages never quote it.
-    static var databaseURL: Self {
+    package static var databaseURL: Self {
         let expected = "expected postgres://USER@HOST/DATABASE or “host=… dbname=…”"
         return .init(
             name: "URL",

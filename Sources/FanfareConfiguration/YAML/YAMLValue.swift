@@ -22,9 +22,9 @@ public struct SourcePosition: Hashable, Sendable, Comparable {
 }
 
 /// A YAML value that remembers where it was written, with aliases put in place.
-struct YAMLValue: Sendable {
+package struct YAMLValue: Sendable {
     /// What the value is by the core schema of YAML 1.2 (section 10.3).
-    enum Content: Sendable {
+    package enum Content: Sendable {
         case null
         case bool(Bool)
         /// A number as written; always in JSON's grammar.
@@ -53,7 +53,7 @@ struct YAMLValue: Sendable {
 }
 
 /// One key of a YAML mapping with its value.
-struct YAMLEntry: Sendable {
+package struct YAMLEntry: Sendable {
     var key: String
     var keyPosition: SourcePosition
     var value: YAMLValue

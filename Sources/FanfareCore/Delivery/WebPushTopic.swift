@@ -1,12 +1,12 @@
 /// Values for the Web Push field `Topic`: 32 characters of the URL-safe base64 alphabet (RFC 8030 section 5.4).
 ///
 /// The field is not encrypted, so a collapse id goes into it as a hash; that hides it from reading, not from guessing.
-enum WebPushTopic {
+package enum WebPushTopic {
     /// The most characters of a topic.
-    static let lengthLimit = 32
+    package static let lengthLimit = 32
 
     /// Whether a value can be sent as a topic.
-    static func isValid(_ value: String) -> Bool {
+    package static func isValid(_ value: String) -> Bool {
         let bytes = value.utf8
         return (1...lengthLimit).contains(bytes.count) && bytes.allSatisfy { alphabet.contains($0) }
     }
@@ -17,7 +17,7 @@ enum WebPushTopic {
     ///   - collapse: the rendered collapse id.
     ///   - app: the app, so that the same id in two apps gives nothing away.
     /// - Returns: 32 characters, always the same for the same id.
-    static func hash(collapse: String, app: String) -> String {
+    package static func hash(collapse: String, app: String) -> String {
         // The length keeps ("ab", "c") and ("a", "bc") apart.
         let digest = SHA256.hash(Array("\(app.utf8.count):\(app)\(collapse)".utf8))
         var text: [UInt8] = []

@@ -42,7 +42,7 @@ extension JSONValue {
     /// - Parameters:
     ///   - text: the string.
     ///   - output: takes the text.
-    static func encode(_ text: String, into output: inout [UInt8]) {
+    package static func encode(_ text: String, into output: inout [UInt8]) {
         output.append(UInt8(ascii: "\""))
         encodeContent(of: text, into: &output)
         output.append(UInt8(ascii: "\""))
@@ -53,7 +53,7 @@ extension JSONValue {
     /// - Parameters:
     ///   - text: the string.
     ///   - output: takes the text.
-    static func encodeContent(of text: String, into output: inout [UInt8]) {
+    package static func encodeContent(of text: String, into output: inout [UInt8]) {
         // Nearly every string is clean; then its bytes are copied in one go.
         if !text.utf8.contains(where: needsEscape) {
             output.append(contentsOf: text.utf8)

@@ -1,5 +1,5 @@
 /// A tree that can be patched as RFC 7396 has it: JSON itself, and JSON whose strings are templates.
-protocol MergePatchable {
+package protocol MergePatchable {
     /// The members in order, if this is an object.
     var mergeMembers: [(key: String, value: Self)]? { get }
     /// Whether this is `null`, which as a patch removes.
@@ -15,7 +15,7 @@ extension MergePatchable {
     ///
     /// - Parameter patch: the patch.
     /// - Returns: the patched value.
-    func mergePatched(with patch: Self) -> Self {
+    package func mergePatched(with patch: Self) -> Self {
         guard let changes = patch.mergeMembers else { return patch }
         var members = mergeMembers ?? []
         for change in changes {
@@ -34,11 +34,11 @@ extension MergePatchable {
 }
 
 extension JSONValue: MergePatchable {
-    var mergeMembers: [(key: String, value: JSONValue)]? { objectValue?.members.map { ($0.key, $0.value) } }
+    package var mergeMembers: [(key: String, value: JSONValue)]? { objectValue?.members.map { ($0.key, $0.value) } }
 
-    var removesMember: Bool { isNull }
+    package var removesMember: Bool { isNull }
 
-    static func merged(_ members: [(key: String, value: JSONValue)]) -> JSONValue {
+    package static func merged(_ members: [(key: String, value: JSONValue)]) -> JSONValue {
         .object(JSONObject(uncheckedMembers: members.map { JSONObject.Member(key: $0.key, value: $0.value) }))
     }
 

@@ -28,36 +28,4 @@ extension Outcome {
 
     /// The text in column `outcome` of `outcome_codes`.
     public var outcome: String { kind.rawValue }
-
-    /// Why: the provider's own reason where it gave one, otherwise words in snake_case.
-    public var reason: String { Self.reasons[self] ?? "code_\(rawValue)" }
-
-    /// Whose reason it is; nil for Fanfare's own outcomes and for retries, whose reasons all providers share.
-    public var provider: PushProvider? {
-        switch rawValue {
-        case 64...71, 96...151: .apns
-        case 72...79, 152...191: .fcm
-        case 80...87, 192...231: .webpush
-        default: nil
-        }
-    }
-
-    /// What to record instead of a ``OutcomeKind/gone`` while the device must be kept, as when the prune fuse is blown.
-    ///
-    /// Every other outcome is returned unchanged.
-    public var keepingDevice: Outcome {
-        switch self {
-        case .goneAPNSUnregistered: .apnsUnregistered
-        case .goneAPNSExpiredToken: .apnsExpiredToken
-        case .goneAPNSBadDeviceToken: .apnsBadDeviceToken
-        case .goneAPNSStatus410: .apnsStatus410
-        case .goneFCMUnregistered: .fcmUnregistered
-        case .goneFCMInvalidToken: .fcmInvalidToken
-        case .goneFCMAPNSUnregistered: .fcmAPNSUnregistered
-        case .goneWebPushNotFound: .webPushNotFound
-        case .goneWebPushGone: .webPushGone
-        case .goneWebPushInvalidSubscription: .webPushInvalidSubscription
-        default: self
-        }
-    }
 }

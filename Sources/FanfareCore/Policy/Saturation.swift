@@ -1,19 +1,19 @@
 // Times come from databases and strangers: sums of them saturate instead of trapping.
 extension FixedWidthInteger {
     /// The sum, or the nearest representable number where it overflows.
-    func addingClamping(_ other: Self) -> Self {
+    package func addingClamping(_ other: Self) -> Self {
         let (sum, overflow) = addingReportingOverflow(other)
         return overflow ? (other < 0 ? .min : .max) : sum
     }
 
     /// The difference, or the nearest representable number where it overflows.
-    func subtractingClamping(_ other: Self) -> Self {
+    package func subtractingClamping(_ other: Self) -> Self {
         let (difference, overflow) = subtractingReportingOverflow(other)
         return overflow ? (other < 0 ? .max : .min) : difference
     }
 
     /// The product, or the nearest representable number where it overflows.
-    func multipliedClamping(by factor: Self) -> Self {
+    package func multipliedClamping(by factor: Self) -> Self {
         let (product, overflow) = multipliedReportingOverflow(by: factor)
         return overflow ? ((self < 0) == (factor < 0) ? .max : .min) : product
     }

@@ -26,7 +26,7 @@ public struct AudienceDefinition: Equatable, Sendable {
     public let selection: Selection
     /// A jsonpath predicate on device attributes, if given.
     public let devices: String?
-    /// The only platform, if given.
+    /// The only platform, if given; whether there is such a provider is not looked at.
     public let platform: PushProvider?
     /// The kind of tokens.
     public let kind: DeviceKind
@@ -36,18 +36,12 @@ public struct AudienceDefinition: Equatable, Sendable {
         try reader.checkKeys(Self.keys)
         selection = try Self.selection(reader)
         devices = try reader.string("devices")
-        platform = try reader.word("platform", PushProvider.self)
+        platform = try reader.string("platform").map(PushProvider.init)
         let kind = try reader.word("kind", DeviceKind.self)
         self.kind = kind ?? selection.defaultKind
         if let devices { try JSONPathCheck.check(devices, path: reader.path("devices")) }
         if let own = selection.provider {
             try Self.checkNoFilter(reader, own)
-        } else if self.kind != .device, let platform, platform != .apns {
-            throw RuleProblem(
-                path: reader.path("kind"),
-                reason: "\(self.kind.rawValue) is a kind of apns tokens, not of \(platform.rawValue)",
-                hint: "remove kind or platform"
-            )
         }
         if case .tokens = selection, platform == nil {
             throw RuleProblem(
@@ -58,14 +52,8 @@ public struct AudienceDefinition: Equatable, Sendable {
         }
     }
 
-    /// The platforms it can reach: what a rule's message is checked for.
-    public var platforms: [PushProvider] {
-        if let own = selection.provider ?? platform { return [own] }
-        return kind == .device ? PushProvider.allCases : [.apns]
-    }
-
     /// Whether it is an APNs broadcast channel.
-    var isChannel: Bool {
+    package var isChannel: Bool {
         if case .channel = selection { true } else { false }
     }
 
@@ -78,7 +66,7 @@ public struct AudienceDefinition: Equatable, Sendable {
                 hint: "use topic: or condition:, which Fanfare evaluates itself"
             )
         }
-        if let platform = try reader.word("platform", PushProvider.self), platform != provider {
+        if let platform = try reader.string("platform").map(PushProvider.init), platform != provider {
             throw RuleProblem(
                 path: reader.path("platform"),
                 reason: "\(platform.rawValue) does not keep this audience",
@@ -183,8 +171,8 @@ extension AudienceDefinition.Selection {
     public var provider: PushProvider? {
         switch self {
         case .users, .tokens, .topic, .condition, .everyone: nil
-        case .fcmTopic, .fcmCondition: .fcm
-        case .channel: .apns
+        case .fcmTopic, .fcmCondition: PushProvider(rawValue: "fcm")
+        case .channel: PushProvider(rawValue: "apns")
         }
     }
 

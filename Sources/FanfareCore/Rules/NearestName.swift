@@ -6,7 +6,7 @@ public enum NearestName {
     ///   - name: what was written.
     ///   - known: what could have been written; not empty.
     /// - Returns: a text such as "did you mean 'collapse'?".
-    static func hint(for name: String, among known: [String]) -> String {
+    package static func hint(for name: String, among known: [String]) -> String {
         if let near = suggestion(for: name, among: known) { return "did you mean '\(near)'?" }
         return "known are \(known.joined(separator: ", "))"
     }

@@ -1,10 +1,10 @@
 /// An object inside a rule with its path: reads members by type, and knows which keys may be there.
-struct RuleObject {
-    let path: String
-    let object: JSONObject
+package struct RuleObject {
+    package let path: String
+    package let object: JSONObject
 
     /// Takes a value that has to be an object.
-    init(_ value: JSONValue, path: String) throws(RuleProblem) {
+    package init(_ value: JSONValue, path: String) throws(RuleProblem) {
         guard let object = value.objectValue else {
             throw RuleProblem(path: path, reason: "is \(value.kindName)", hint: "an object is needed")
         }
@@ -13,10 +13,10 @@ struct RuleObject {
     }
 
     /// The path of a member.
-    func path(_ key: String) -> String { path.isEmpty ? key : "\(path).\(key)" }
+    package func path(_ key: String) -> String { path.isEmpty ? key : "\(path).\(key)" }
 
     /// Refuses keys other than the known ones.
-    func checkKeys(_ known: [String]) throws(RuleProblem) {
+    package func checkKeys(_ known: [String]) throws(RuleProblem) {
         for key in object.keys where !known.contains(key) {
             throw RuleProblem(
                 path: path(key),
@@ -26,12 +26,12 @@ struct RuleObject {
         }
     }
 
-    func object(_ key: String) throws(RuleProblem) -> RuleObject? {
+    package func object(_ key: String) throws(RuleProblem) -> RuleObject? {
         guard let value = object[key] else { return nil }
         return try RuleObject(value, path: path(key))
     }
 
-    func string(_ key: String) throws(RuleProblem) -> String? {
+    package func string(_ key: String) throws(RuleProblem) -> String? {
         guard let value = object[key] else { return nil }
         guard let text = value.stringValue else {
             throw RuleProblem(path: path(key), reason: "is \(value.kindName)", hint: "a string is needed")
@@ -39,7 +39,7 @@ struct RuleObject {
         return text
     }
 
-    func bool(_ key: String) throws(RuleProblem) -> Bool? {
+    package func bool(_ key: String) throws(RuleProblem) -> Bool? {
         guard let value = object[key] else { return nil }
         guard let flag = value.boolValue else {
             throw RuleProblem(path: path(key), reason: "is \(value.kindName)", hint: "write true or false")
@@ -48,7 +48,7 @@ struct RuleObject {
     }
 
     /// Reads one of the words of an enumeration.
-    func word<Word: RawRepresentable & CaseIterable>(
+    package func word<Word: RawRepresentable & CaseIterable>(
         _ key: String,
         _: Word.Type
     ) throws(RuleProblem) -> Word? where Word.RawValue == String {
@@ -56,14 +56,14 @@ struct RuleObject {
     }
 
     /// Reads one of some words.
-    func word<Word>(_ key: String, among words: [(name: String, word: Word)]) throws(RuleProblem) -> Word? {
+    package func word<Word>(_ key: String, among words: [(name: String, word: Word)]) throws(RuleProblem) -> Word? {
         guard let text = try string(key) else { return nil }
         if let known = words.first(where: { $0.name == text }) { return known.word }
         let hint = NearestName.hint(for: text, among: words.map(\.name))
         throw RuleProblem(path: path(key), reason: "'\(text.prefix(80))' is not one of its values", hint: hint)
     }
 
-    func duration(_ key: String) throws(RuleProblem) -> TimeSpan? {
+    package func duration(_ key: String) throws(RuleProblem) -> TimeSpan? {
         guard let text = try string(key) else { return nil }
         guard let span = TimeSpan(text) else {
             throw RuleProblem(path: path(key), reason: "is no duration", hint: TimeSpan.hint)

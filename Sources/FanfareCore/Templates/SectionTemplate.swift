@@ -5,7 +5,7 @@ import Mustache
 /// The library renders a missing name as nothing, and when it climbs from a section to what is around it, nobody can
 /// tell a name that is missing from one that is found further out. So every tag goes to the library under a name of
 /// its own (`t0`, `t1`, …), and what it stands for, transforms included, is looked up by `SectionFrame`.
-struct SectionTemplate: Sendable {
+package struct SectionTemplate: Sendable {
     /// The most lookups and list elements of one rendering: sections may repeat each other's lists.
     static let stepLimit = 65_536
 
@@ -38,7 +38,7 @@ struct SectionTemplate: Sendable {
         optionalNames = Set(sections.compactMap(\.expression?.path.text))
     }
 
-    func text(in scope: TemplateScope) throws(RenderProblem) -> String {
+    package func text(in scope: TemplateScope) throws(RenderProblem) -> String {
         let rendering = SectionRendering(tags: tags, optionalNames: optionalNames, scope: scope)
         let text = template.render(SectionFrame(rendering, .object(scope.context.payload), isRoot: true))
         if let problem = rendering.problem { throw problem }

@@ -102,13 +102,18 @@ public struct DeviceContext: Sendable {
 /// Where the names of a template are looked up: first in the payload's root, then among `event`, `device` and `user`.
 ///
 /// A payload that has a key of one of those names hides Fanfare's own.
-struct TemplateScope {
-    let context: RenderContext
-    let device: DeviceContext?
+package struct TemplateScope {
+    package let context: RenderContext
+    package let device: DeviceContext?
     /// What bodies say beside their templates.
-    var derived = DerivedValues()
+    package var derived = DerivedValues()
     /// The user's badge count, if `badge_sql` gave one.
-    var badge: Int64?
+    package var badge: Int64?
+
+    /// Takes an event, and for whom it is rendered.
+    package init(context: RenderContext, device: DeviceContext?, badge: Int64? = nil) {
+        (self.context, self.device, self.badge) = (context, device, badge)
+    }
 
     /// Looks up the first part of a name.
     ///
@@ -135,7 +140,7 @@ struct TemplateScope {
     /// - Parameter expression: the name, not relative.
     /// - Returns: a value other than null.
     /// - Throws: `RenderProblem` if the name is missing or null, or a transform does not apply.
-    func value(of expression: TemplateExpression) throws(RenderProblem) -> JSONValue {
+    package func value(of expression: TemplateExpression) throws(RenderProblem) -> JSONValue {
         let components = expression.path.components
         guard let first = components.first, var value = root(first) else {
             throw .missing(name: expression.path.text)
@@ -163,7 +168,7 @@ extension TemplateExpression {
     }
 
     /// The text of a scalar.
-    func text(of value: JSONValue) throws(RenderProblem) -> String {
+    package func text(of value: JSONValue) throws(RenderProblem) -> String {
         switch value {
         case .string(let text): return text
         case .number(let number): return number.literal

@@ -20,7 +20,7 @@ struct TemplatePath: Hashable, Sendable {
 }
 
 /// A variable's name with what is to be done to its value.
-struct TemplateExpression: Hashable, Sendable {
+package struct TemplateExpression: Hashable, Sendable {
     let path: TemplatePath
     /// In the order they are applied.
     let transforms: [TemplateTransform]

@@ -4,14 +4,14 @@
 /// rendering: it never becomes an empty string. Nothing is HTML-escaped.
 public struct TextTemplate: Sendable {
     /// What rendering does; text and variables, by far the most, need no Mustache.
-    enum Program: Sendable {
+    package enum Program: Sendable {
         case literal(String)
         case segments([Segment])
         case sections(SectionTemplate)
     }
 
     /// A piece of a template without sections.
-    enum Segment: Sendable {
+    package enum Segment: Sendable {
         case text(String)
         case variable(TemplateExpression)
     }
@@ -24,7 +24,7 @@ public struct TextTemplate: Sendable {
     public let optionalNames: [String]
     /// Whether it names a field of `device` or `user`.
     public let usesDevice: Bool
-    let program: Program
+    package let program: Program
 
     /// Compiles a template.
     ///
@@ -55,7 +55,7 @@ public struct TextTemplate: Sendable {
     }
 
     /// What stands between the tags; empty if sections decide what of it is shown.
-    var fixedText: String {
+    package var fixedText: String {
         switch program {
         case .literal(let text): return text
         case .sections: return ""
@@ -65,7 +65,7 @@ public struct TextTemplate: Sendable {
     }
 
     /// The variable, if the template is exactly one tag such as `{{x}}`.
-    var soleVariable: TemplateExpression? {
+    package var soleVariable: TemplateExpression? {
         if case .segments(let segments) = program, segments.count == 1, case .variable(let variable) = segments[0] {
             return variable
         }
@@ -83,7 +83,7 @@ public struct TextTemplate: Sendable {
         try text(in: TemplateScope(context: context, device: device))
     }
 
-    func text(in scope: TemplateScope) throws(RenderProblem) -> String {
+    package func text(in scope: TemplateScope) throws(RenderProblem) -> String {
         switch program {
         case .literal(let text): return text
         case .sections(let template): return try template.text(in: scope)

@@ -1,7 +1,11 @@
+internal import FanfareConfiguration
 internal import FanfareCore
+internal import FanfareLogging
+internal import FanfareProviders
 internal import FanfareStore
 internal import Logging
 internal import PostgresClient
+internal import Threading
 
 /// Runs rules' `badge_sql`: whoever may write rules wrote it, so it gets nothing but what was granted to `fanfare_sql`.
 ///

@@ -1,9 +1,8 @@
 internal import FanfareCore
+internal import FanfareProviders
 internal import FanfareStore
 internal import Logging
 internal import PostgresClient
-internal import PushCrypto
-internal import PushTransport
 
 /// One batch while it is prepared: which pairs are sent, which are decided without a request.
 struct BatchDraft {
@@ -30,8 +29,9 @@ struct BatchDraft {
     private let owner: Int32
     private let rule: LoadedRule
     private let target: Target
-    private let provider: PushProvider
-    private let app: AppIdentity
+    /// Nil for a platform that only a newer version knows.
+    private let provider: (any Provider)?
+    private let identity: ProviderIdentity
     private let events: [Int64: EventRow]
     private let newest: [Int64: Int64]
     private let fields: [Int64: DeviceContext]
@@ -63,8 +63,8 @@ struct BatchDraft {
         self.owner = owner
         self.rule = rule
         self.target = target
-        provider = PushProvider(rawValue: target.platform) ?? .apns
-        self.app = app
+        provider = Providers.named(target.platform)
+        identity = app[PushProvider(rawValue: target.platform)] ?? ProviderIdentity()
         self.events = events
         self.newest = newest
         self.fields = fields
@@ -128,7 +128,7 @@ struct BatchDraft {
             return PairResult(position: Int32(position), outcome: .retryingOtherEnvironment, followUp: again)
         }
         guard let address = address(of: device, token: token) else {
-            return PairResult(position: Int32(position), outcome: .webPushInvalidSubscription)
+            return PairResult(position: Int32(position), outcome: provider?.invalidRecipient ?? .refused)
         }
         let rendered = render(event, for: device, id: batch.deviceIDs[position])
         return add(position, rendered, token: token, address: address, registeredAt: device.registeredAt.microseconds)
@@ -155,9 +155,9 @@ struct BatchDraft {
         do throws(RenderProblem) {
             let native = try audience.target(context)
             let push = try rule.compiled.render(context, to: native)
-            let address =
-                native.fcm.map { PushAddress.shared(path: app.fcmPath, insertion: $0.insertion) }
-                ?? .shared(path: Array("/4/broadcasts/apps/\(app.topic)".utf8), insertion: [])
+            guard let address = provider?.address(of: native, as: identity) else {
+                return PairResult(position: Int32(position), outcome: .refused)
+            }
             return add(position, .variant(add(push, event)), token: native.value, address: address, registeredAt: 0)
         } catch {
             note(error, event)
@@ -196,17 +196,9 @@ struct BatchDraft {
         }
     }
 
-    /// Where the push goes; nil for a subscription that can never be encrypted for.
+    /// Where the push goes; nil where nothing can ever be sent.
     private func address(of device: DeviceRow, token: String) -> PushAddress? {
-        switch provider {
-        case .apns: return .shared(path: Array("/3/device/".utf8) + Array(token.utf8), insertion: [])
-        case .fcm: return .shared(path: app.fcmPath, insertion: FCMTarget.token(token).insertion)
-        case .webpush:
-            guard let url = try? HTTPSURL(token), let p256dh = device.p256dh, let auth = device.auth,
-                let keys = try? SubscriptionKeys(p256dh: p256dh, auth: auth)
-            else { return nil }
-            return .subscription(url, keys)
-        }
+        provider?.address(of: Recipient(token: token, p256dh: device.p256dh, auth: device.auth), as: identity)
     }
 
     /// What is decided for all of an event's pairs; nil if they are to be sent.
@@ -264,10 +256,10 @@ struct BatchDraft {
         do throws(RenderProblem) {
             let push = try rule.compiled.render(
                 event.renderContext(ttl: timeToLive(of: event), now: now, history: batch.history),
-                platform: provider,
+                platform: PushProvider(rawValue: target.platform),
                 kind: DeviceKind(rawValue: device.kind) ?? .device,
                 locale: key.locale,
-                topic: app.topic,
+                identity: identity,
                 device: fields,
                 badge: key.badge
             )
@@ -282,8 +274,7 @@ struct BatchDraft {
         variants.append(
             PushVariant(
                 event: event,
-                push: push,
-                body: PushBody(push.body, suffix: push.bodySuffix),
+                content: PushContent(push),
                 deadline: deadline(of: event, messageEndsAt: push.endsAt).binding(batch.history)
             )
         )

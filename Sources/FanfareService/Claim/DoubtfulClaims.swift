@@ -1,7 +1,10 @@
+internal import FanfareConfiguration
 internal import FanfareCore
+internal import FanfareLogging
 internal import FanfareStore
 internal import Logging
 internal import PostgresClient
+internal import Threading
 
 /// Claims whose answer did not come: the server may have made them, or may make them yet, while nobody sends what they took.
 ///

@@ -1,55 +1,21 @@
 internal import FanfareCore
+internal import FanfareProviders
 internal import FanfareStore
 internal import PostgresClient
-internal import PushCrypto
 internal import PushTransport
 
 /// What all devices of one event, locale and kind get.
 struct PushVariant: Sendable {
     let event: EventRow
-    let push: RenderedPush
-    /// What of ``push`` all devices share, ready to be sent; for Web Push before it is encrypted.
-    let body: PushBody
+    let content: PushContent
     let deadline: Deadline
-}
 
-/// One pair that is to be sent.
-struct PreparedPair: Sendable {
-    /// Where it stands in the batch.
-    let position: Int32
-    let variant: Int32
-    /// Kept for evidence and log hashes; never logged itself.
-    let token: String
-    let address: PushAddress
-    /// The value of the delivery header, equal on every retry; empty if there is none.
-    let deliveryID: [UInt8]
-    let registeredAt: Microseconds
+    /// As it was rendered.
+    var push: RenderedPush { content.push }
 }
 
 /// What an app is called at its providers.
-struct AppIdentity: Sendable {
-    /// APNs: the bundle id, without a push type's suffix.
-    var topic = ""
-    /// FCM: the request path, which names the project.
-    var fcmPath: [UInt8] = []
-}
-
-/// Where a pair's request goes; holds the token.
-enum PushAddress: Sendable {
-    /// The provider's one endpoint: the path, and what is inserted into the shared body.
-    case shared(path: [UInt8], insertion: [UInt8])
-    /// A browser's subscription.
-    case subscription(HTTPSURL, SubscriptionKeys)
-
-    /// The endpoint of a provider that has many; else nil.
-    var origin: Endpoint? {
-        if case .subscription(let url, _) = self { return url.origin }
-        return nil
-    }
-
-    /// What stops when the provider cannot be sent to.
-    var scope: BreakerScope { origin.map(BreakerScope.origin) ?? .provider }
-}
+typealias AppIdentity = [PushProvider: ProviderIdentity]
 
 /// A claimed batch, rendered and with tokens: all that sending needs.
 ///

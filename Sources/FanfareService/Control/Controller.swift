@@ -1,8 +1,11 @@
+internal import FanfareConfiguration
 internal import FanfareCore
+internal import FanfareLogging
 internal import FanfareStore
 internal import Foundation
 internal import Logging
 internal import PostgresClient
+internal import Threading
 
 /// Keeps the daemon's lease, reads cancellations, and frees the batches of daemons that died.
 ///

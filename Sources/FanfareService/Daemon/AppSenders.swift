@@ -1,9 +1,10 @@
 internal import FanfareConfiguration
 internal import FanfareCore
+internal import FanfareProviders
+internal import FanfareStore
 internal import Foundation
 internal import Logging
 internal import PushCrypto
-internal import PushTransport
 
 /// What an app's credentials become: pools for each provider and environment.
 ///
@@ -12,8 +13,7 @@ final class AppSenders: Sendable {
     let identity: AppIdentity
     let pools: [PoolSettings]
     private let material: Material
-    /// Nil unless APNs pushes are signed.
-    private let apnsTokens: ProviderTokens?
+    private let providers: [PushProvider: ProviderSenders]
 
     /// All that an app's senders are made of: the same again makes the same senders.
     private struct Material: Equatable {
@@ -23,23 +23,11 @@ final class AppSenders: Sendable {
 
         init(_ app: Configuration.App) {
             self.app = app
-            let paths: [String?] = [
-                app.apns?.keyFile, app.apns?.certificateFile, app.apns?.certificatePasswordFile, app.apns?.caFile,
-                app.fcm?.serviceAccountFile, app.fcm?.caFile, app.webPush?.vapidKeyFile, app.webPush?.caFile,
-            ]
             var files: [String: [UInt8]] = [:]
-            for case let path? in paths {
+            for path in app.providers.values.flatMap(\.files) {
                 files[path] = FileManager.default.contents(atPath: path).map { sha256(Array($0)) }
             }
             self.files = files
-        }
-
-        /// Whether APNs takes the tokens of both for the same: it refuses a key's token that changes within twenty
-        /// minutes, whatever else about the app has changed.
-        func hasSameIssuer(as other: Material) -> Bool {
-            guard let own = app.apns, let others = other.app.apns else { return false }
-            return own.keyID == others.keyID && own.teamID == others.teamID
-                && files[own.keyFile] == other.files[others.keyFile]
         }
     }
 
@@ -47,31 +35,28 @@ final class AppSenders: Sendable {
         _ name: String,
         material: Material,
         before: AppSenders?,
-        parts: SenderParts
+        send: Configuration.Send,
+        files: CredentialFiles,
+        logger: Logger
     ) throws(DaemonError) {
         self.material = material
-        var identity = AppIdentity()
+        let parts = SenderParts(files: files, send: send, logger: logger, digests: material.files)
+        var all: [PushProvider: ProviderSenders] = [:]
         var pools: [PoolSettings] = []
-        var tokens: ProviderTokens?
-        if let apns = material.app.apns {
-            identity.topic = apns.topic
-            if apns.certificateFile == nil {
-                let kept = before.flatMap { $0.material.hasSameIssuer(as: material) ? $0.apnsTokens : nil }
-                tokens = if let kept { kept } else { try parts.files.providerTokens(apns, app: name) }
+        for provider in Providers.all {
+            let kept = before?.providers[provider.name]
+            guard let senders = try provider.senders(of: material.app, named: name, parts: parts, before: kept)
+            else { continue }
+            all[provider.name] = senders
+            pools += senders.pools.map { pool in
+                let platform = provider.name.rawValue
+                let target = Target(id: 0, app: name, platform: platform, environment: pool.environment)
+                return PoolSettings(target: target, pool: pool, threads: min(send.threads, send.connections))
             }
-            pools += try parts.apnsPools(apns, app: name, tokens: tokens)
         }
-        if let fcm = material.app.fcm {
-            let (pool, path) = try parts.fcmPool(fcm, app: name)
-            pools.append(pool)
-            identity.fcmPath = path
-        }
-        if let webPush = material.app.webPush {
-            pools.append(try parts.webPushPool(webPush, app: name))
-        }
-        self.identity = identity
+        providers = all
         self.pools = pools
-        apnsTokens = tokens
+        identity = all.mapValues(\.identity)
     }
 
     /// Reads all apps' files and describes their pools.
@@ -91,11 +76,18 @@ final class AppSenders: Sendable {
         environment: [String: String],
         logger: Logger
     ) throws(DaemonError) -> [String: AppSenders] {
-        let parts = SenderParts(files: CredentialFiles(environment: environment), send: send, logger: logger)
+        let files = CredentialFiles(environment: environment)
         var all: [String: AppSenders] = [:]
         for (name, app) in apps.sorted(by: { $0.key < $1.key }) {
             let material = Material(app)
-            let fresh = try AppSenders(name, material: material, before: before[name], parts: parts)
+            let fresh = try AppSenders(
+                name,
+                material: material,
+                before: before[name],
+                send: send,
+                files: files,
+                logger: logger
+            )
             guard !fresh.pools.isEmpty else { continue }
             if let old = before[name], old.material == material {
                 all[name] = old

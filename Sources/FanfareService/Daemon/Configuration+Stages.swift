@@ -1,4 +1,5 @@
-internal import FanfareConfiguration
+package import FanfareConfiguration
+package import FanfareProviders
 internal import Foundation
 package import PostgresClient
 

@@ -1,6 +1,7 @@
 public import FanfareConfiguration
 internal import FanfareCore
-internal import FanfareStore
+public import FanfareProviders
+package import FanfareStore
 public import Logging
 package import PostgresClient
 public import ServiceLifecycle

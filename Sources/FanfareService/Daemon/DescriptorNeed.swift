@@ -1,4 +1,6 @@
 package import FanfareConfiguration
+internal import FanfareLogging
+internal import FanfareProviders
 internal import HTTP2Client
 package import Logging
 package import Threading
@@ -24,17 +26,16 @@ package struct DescriptorNeed: Equatable {
         let pool = threads * (isEngine ? 3 + connections : 1 + 2 * connections)
         // For each origin a client with its waker, its socket, and libcurl's own waker.
         let origins = threads * (2 + 3 * Self.origins)
+        let costs = DescriptorCosts(pool: pool, origins: origins)
         let apps = configuration.apps.values.reduce(0) { sum, app in
-            // Fetching a token takes a connection of its own.
-            sum + (app.apns == nil ? 0 : 2 * pool) + (app.fcm == nil ? 0 : pool + 2)
-                + (app.webPush == nil ? 0 : origins)
+            sum + Providers.all.filter { $0.serves(app) }.reduce(0) { $0 + $1.descriptors(costs) }
         }
         // Control, foreign channels and badge_sql come on top; each session has a signal beside its socket.
         let sessions = 2 * (configuration.database.connections + 3)
         count = Self.base + sessions + apps
     }
 
-    /// Connections that one thread has to all services of Web Push together.
+    /// Connections that one thread has to all hosts of a provider together.
     private static let origins = MultiOriginOptions.standardConnections
 
     /// Says what is needed and what there is.

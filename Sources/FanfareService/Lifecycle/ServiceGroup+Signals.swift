@@ -1,3 +1,5 @@
+internal import FanfareConfiguration
+internal import FanfareLogging
 public import Logging
 public import ServiceLifecycle
 internal import Threading

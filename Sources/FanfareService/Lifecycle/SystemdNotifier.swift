@@ -1,3 +1,5 @@
+internal import FanfareConfiguration
+internal import FanfareLogging
 public import Logging
 internal import Threading
 

@@ -1,3 +1,5 @@
+internal import FanfareConfiguration
+internal import FanfareLogging
 package import Logging
 
 /// Tells systemd that the daemon is alive, as long as all of its loops come round.

@@ -1,7 +1,10 @@
+internal import FanfareConfiguration
 internal import FanfareCore
+internal import FanfareLogging
 internal import FanfareStore
 internal import Logging
 internal import PostgresClient
+internal import Threading
 
 /// Hears NOTIFY on foreign channels: where this daemon leads, it stores their payloads as events.
 ///

@@ -1,7 +1,10 @@
+internal import FanfareConfiguration
 internal import FanfareCore
+internal import FanfareLogging
 internal import FanfareStore
 internal import Logging
 internal import PostgresClient
+internal import Threading
 
 /// What has to be done now and then.
 struct Chores {

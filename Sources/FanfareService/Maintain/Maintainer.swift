@@ -1,6 +1,7 @@
 internal import FanfareCore
 internal import FanfareStore
 internal import PostgresClient
+internal import Threading
 
 /// Does the maintenance on a session and a thread of its own.
 final class Maintainer: Stage {

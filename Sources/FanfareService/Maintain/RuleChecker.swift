@@ -1,7 +1,11 @@
+internal import FanfareConfiguration
 package import FanfareCore
+internal import FanfareLogging
+package import FanfareProviders
 package import FanfareStore
 internal import Logging
 package import PostgresClient
+internal import Threading
 
 /// Checks rule versions that came through SQL, and puts the good ones into force.
 ///

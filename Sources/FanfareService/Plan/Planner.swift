@@ -2,6 +2,7 @@ internal import FanfareCore
 internal import FanfareStore
 internal import Logging
 internal import PostgresClient
+internal import Threading
 
 /// Takes events out of the outbox and makes batches of them; hands those of an event that came alone to the senders.
 ///

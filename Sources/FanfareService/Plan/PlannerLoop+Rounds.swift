@@ -1,7 +1,10 @@
+internal import FanfareConfiguration
 internal import FanfareCore
+internal import FanfareLogging
 internal import FanfareStore
 internal import Logging
 internal import PostgresClient
+internal import Threading
 
 /// A planner's rounds, and what becomes of a set that cannot be planned.
 extension PlannerLoop {

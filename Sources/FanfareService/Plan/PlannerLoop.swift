@@ -2,6 +2,7 @@ internal import FanfareCore
 internal import FanfareStore
 internal import Logging
 internal import PostgresClient
+internal import Threading
 
 /// What a planner does on one session.
 struct PlannerLoop {

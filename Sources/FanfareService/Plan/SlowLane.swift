@@ -1,7 +1,10 @@
+internal import FanfareConfiguration
 internal import FanfareCore
+internal import FanfareLogging
 internal import FanfareStore
 internal import Logging
 internal import PostgresClient
+internal import Threading
 
 /// Plans the events of the side queue one by one: an error is then the event's own, and ends it as refused.
 ///

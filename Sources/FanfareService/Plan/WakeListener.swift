@@ -1,6 +1,9 @@
+internal import FanfareConfiguration
 internal import FanfareCore
+internal import FanfareLogging
 internal import Logging
 internal import PostgresClient
+internal import Threading
 
 /// Listens on a planner's session for events that are emitted while it sleeps.
 ///

@@ -1,4 +1,5 @@
 internal import FanfareCore
+internal import FanfareProviders
 internal import FanfareStore
 internal import PostgresClient
 
@@ -72,7 +73,8 @@ struct OpenBatch {
 
     /// A retry that a daemon before us had recorded, without its details: as late as its outcome asks.
     private func recovered(_ position: Int32, now: Microseconds) -> FollowUp? {
-        guard let outcome = Outcome(rawValue: outcomes[Int(position)]), outcome.kind == .retrying else { return nil }
+        let outcome = Outcome(rawValue: outcomes[Int(position)])
+        guard outcome.kind == .retrying else { return nil }
         if outcome == .retryingOtherEnvironment {
             // Asked here again, it names the other one again. To go there unasked, or to mark it as tried, could make
             // evidence against a token of what only one environment said.
@@ -126,7 +128,7 @@ struct OpenBatch {
     }
 
     private mutating func keepDevice(_ position: Int32) {
-        guard let outcome = Outcome(rawValue: outcomes[Int(position)]) else { return }
+        let outcome = Outcome(rawValue: outcomes[Int(position)])
         outcomes[Int(position)] = outcome.keepingDevice.rawValue
         followUps[position] = nil
     }
@@ -144,7 +146,7 @@ struct OpenBatch {
                     deviceID: deviceID,
                     token: pair.token,
                     registeredBefore: Timestamp(microseconds: said.registeredUpTo),
-                    reason: Outcome(rawValue: outcomes[Int(pair.position)])?.reason ?? "gone"
+                    reason: Outcome(rawValue: outcomes[Int(pair.position)]).reason
                 )
                 evidence.prunes.append(prune)
             case .moved:

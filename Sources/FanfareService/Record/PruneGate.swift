@@ -1,6 +1,7 @@
 internal import FanfareCore
 internal import FanfareStore
 internal import PostgresClient
+internal import Threading
 
 /// Lets through to the database only as much evidence against tokens as the prune fuses allow, whatever other daemons are
 /// answered at the same time.

@@ -1,4 +1,6 @@
+internal import FanfareConfiguration
 internal import FanfareCore
+internal import FanfareLogging
 internal import FanfareStore
 internal import Logging
 internal import PostgresClient

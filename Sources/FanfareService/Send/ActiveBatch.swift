@@ -1,13 +1,10 @@
 internal import FanfareCore
+internal import FanfareProviders
 internal import PushTransport
+internal import Threading
 
 /// A batch at a sender: how far it is sent, what was answered since the recorder was last told.
 final class ActiveBatch {
-    private struct OriginVariant: Hashable {
-        let origin: Endpoint
-        let variant: Int32
-    }
-
     /// The pairs that wait to be sent to one place.
     struct Line {
         /// Nil for the provider's one endpoint.
@@ -17,6 +14,8 @@ final class ActiveBatch {
     }
 
     let batch: PreparedBatch
+    /// The header blocks of its variants.
+    let heads: VariantHeads
     /// When a sender got it (steady clock).
     let since: Microseconds
     /// One for each place; a place keeps its index.
@@ -30,14 +29,11 @@ final class ActiveBatch {
     var slots = 0
     private var cancelVersion = 0
     private var cancelled: [Bool] = []
-    private var heads: [HeaderBlock?]
-    private var originHeads: [OriginVariant: HeaderBlock] = [:]
-    private var headGeneration = -1
 
     init(_ batch: PreparedBatch, since: Microseconds = Clocks.steady) {
         self.batch = batch
         self.since = since
-        heads = Array(repeating: nil, count: batch.variants.count)
+        heads = VariantHeads(count: batch.variants.count)
         lines = Self.lines(of: batch)
         remaining = batch.pairs.count
     }
@@ -123,38 +119,5 @@ final class ActiveBatch {
         if !cancelled.isEmpty && cancelled[variant] { return .cancelled }
         let deadline = batch.variants[variant].deadline
         return deadline.at <= now ? deadline.outcome : nil
-    }
-
-    /// The header block of a variant, made once per credential and origin.
-    ///
-    /// - Parameters:
-    ///   - variant: its index.
-    ///   - generation: of the credential to use.
-    ///   - origin: where it goes; nil for the provider's one endpoint.
-    ///   - make: makes it.
-    /// - Returns: the block, shared with other pairs.
-    /// - Throws: for a field that cannot be sent.
-    func head(
-        _ variant: Int32,
-        generation: Int,
-        origin: Endpoint? = nil,
-        make: () throws(HeaderError) -> HeaderBlock
-    ) throws(HeaderError) -> HeaderBlock {
-        if headGeneration != generation {
-            headGeneration = generation
-            heads = Array(repeating: nil, count: heads.count)
-            originHeads = [:]
-        }
-        guard let origin else {
-            if let head = heads[Int(variant)] { return head }
-            let head = try make()
-            heads[Int(variant)] = head
-            return head
-        }
-        let place = OriginVariant(origin: origin, variant: variant)
-        if let head = originHeads[place] { return head }
-        let head = try make()
-        originHeads[place] = head
-        return head
     }
 }

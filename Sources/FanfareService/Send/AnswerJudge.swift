@@ -1,5 +1,7 @@
 internal import FanfareConfiguration
 internal import FanfareCore
+internal import FanfareLogging
+internal import FanfareProviders
 internal import FanfareStore
 internal import Logging
 internal import PostgresClient
@@ -67,10 +69,13 @@ struct AnswerJudge {
         )
         switch decision {
         case .again(let at, let outcome, let history):
-            let target =
-                verdict.disposition == .tryOtherEnvironment
-                ? context.directory.otherEnvironment(of: batch.target) : batch.target.id
-            guard let target else { return PairResult(position: pair.position, outcome: .apnsBadDeviceToken) }
+            var target = batch.target.id
+            if case .tryOtherEnvironment(let otherwise) = verdict.disposition {
+                guard let other = context.directory.otherEnvironment(of: batch.target) else {
+                    return PairResult(position: pair.position, outcome: otherwise)
+                }
+                target = other
+            }
             return PairResult(
                 position: pair.position,
                 outcome: outcome,
@@ -98,12 +103,12 @@ struct AnswerJudge {
         switch answer.fate {
         case .answered:
             // Nearly every answer; the clock is not read for it.
-            if answer.status == 200 && !shared.settings.hasManyOrigins { return .accepted }
-            return shared.settings.access.verdict(answer, in: attempt(pair, of: batch))
+            if answer.status == 200 && !shared.settings.pool.hasManyOrigins { return .accepted }
+            return shared.settings.pool.access.verdict(answer, in: attempt(pair, of: batch))
         case .notSent where answer.cause == .forbidden: fate = .forbidden
         case .notSent: fate = .notSent
         case .notProcessed:
-            let access = shared.settings.access
+            let access = shared.settings.pool.access
             if let told = access.verdict(onGoodbye: answer.body, in: attempt(pair, of: batch)) { return told }
             fate = .notProcessed
         case .ambiguous: fate = .ambiguous
@@ -122,7 +127,7 @@ struct AnswerJudge {
 
     private func renew(_ generation: Int, scope: BreakerScope, after answer: PushAnswer, _ verdict: Verdict) {
         do throws(CryptoError) {
-            let isRenewed = try shared.settings.access.renew(
+            let isRenewed = try shared.settings.pool.access.renew(
                 after: generation,
                 at: Clocks.steady,
                 wall: Clocks.wall
@@ -166,7 +171,7 @@ struct AnswerJudge {
 
     /// The provider's own reason, if it gave one.
     private func words(_ answer: PushAnswer) -> String? {
-        answer.fate == .answered ? shared.settings.access.reason(answer) : nil
+        answer.fate == .answered ? shared.settings.pool.access.reason(answer) : nil
     }
 
     private func metadata(

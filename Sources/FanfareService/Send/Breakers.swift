@@ -1,18 +1,9 @@
 internal import FanfareCore
+internal import FanfareProviders
 internal import PushTransport
 internal import Threading
 
-/// What a breaker holds back.
-enum BreakerScope: Hashable, Sendable {
-    /// All that goes to a provider with one endpoint.
-    case provider
-    /// What goes to one of many Web Push services.
-    case origin(Endpoint)
-    /// What is for an APNs topic that the provider refused.
-    case topic(String)
-}
-
-/// The breakers of one pool: one, or for Web Push one for each service, so that a service that fails stops only itself; and
+/// The breakers of one pool: one, or where recipients name their own hosts one for each, so that a service that fails stops only itself; and
 /// one for each topic that was refused, so that a rule that names a wrong one stops no other.
 final class Breakers: Sendable {
     /// Origins come from strangers: of so many breakers those that are closed are forgotten.

@@ -1,4 +1,7 @@
+internal import FanfareConfiguration
 internal import FanfareCore
+internal import FanfareLogging
+internal import FanfareProviders
 internal import FanfareStore
 internal import Logging
 internal import PushTransport
@@ -99,9 +102,9 @@ final class Sender: Stage {
             do {
                 let transport = try Self.starting.withLock { _ in
                     guard DescriptorLimit.hasRoom(for: Self.headroom) else { throw NoDescriptors() }
-                    return try shared.settings.makeTransport()
+                    return try shared.settings.pool.makeTransport()
                 }
-                let writer = try shared.settings.access.makeWriter()
+                let writer = try shared.settings.pool.access.makeWriter()
                 waker.withLock { [wake = transport.waker] in $0 = wake }
                 return (batches, transport, writer)
             } catch {

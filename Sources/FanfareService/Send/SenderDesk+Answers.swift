@@ -1,4 +1,7 @@
+internal import FanfareConfiguration
 internal import FanfareCore
+internal import FanfareLogging
+internal import FanfareProviders
 internal import FanfareStore
 internal import Logging
 internal import PushTransport
@@ -8,7 +11,7 @@ internal import Threading
 extension SenderDesk {
     mutating func poll(_ timeout: Duration) {
         transport.poll(timeout: timeout, into: &answers)
-        if !shared.settings.hasManyOrigins { watchConnections(transport.state) }
+        if !shared.settings.pool.hasManyOrigins { watchConnections(transport.state) }
         takeAnswers()
     }
 
@@ -80,7 +83,9 @@ extension SenderDesk {
             judge.log(result, after: verdict, pair: pair, batch: slot.active.batch)
             note(slot.active, result, slots: 1)
         }
-        if !shared.settings.hasManyOrigins && answers.contains(where: { $0.fate == .answered }) { quietSince = [:] }
+        if !shared.settings.pool.hasManyOrigins && answers.contains(where: { $0.fate == .answered }) {
+            quietSince = [:]
+        }
         report(health, originHealth)
         giveBack(unused)
         let judged = answers.count - unused.values.reduce(0, +)

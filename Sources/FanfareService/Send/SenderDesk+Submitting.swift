@@ -1,4 +1,7 @@
+internal import FanfareConfiguration
 internal import FanfareCore
+internal import FanfareLogging
+internal import FanfareProviders
 internal import FanfareStore
 internal import Logging
 internal import PushTransport
@@ -150,7 +153,7 @@ extension SenderDesk {
     private mutating func submit(_ chunk: Chunk, from active: ActiveBatch) -> Int {
         active.refresh(context.cancels)
         let databaseNow = context.lease.databaseNow
-        let isAnyTopicRefused = !shared.settings.hasManyOrigins && shared.breakers.isAnyTopicRefused
+        let isAnyTopicRefused = !shared.settings.pool.hasManyOrigins && shared.breakers.isAnyTopicRefused
         var requests: [PushRequest] = []
         requests.reserveCapacity(chunk.size)
         while requests.count < chunk.size, let index = active.takeNext(of: chunk.line) {
@@ -188,7 +191,13 @@ extension SenderDesk {
         let pair = active.batch.pairs[slot.pair]
         let tag = takeSlot(slot)
         do throws(RequestProblem) {
-            let request = try writer.write(tag: UInt64(tag), pair, of: active, credential: credential)
+            let request = try writer.write(
+                tag: UInt64(tag),
+                pair,
+                content: active.batch.variants[Int(pair.variant)].content,
+                heads: active.heads,
+                credential: credential
+            )
             nextDeadline = min(nextDeadline, active.deadline(ofPair: slot.pair))
             return request
         } catch {
@@ -228,7 +237,7 @@ extension SenderDesk {
 
     private func currentCredential(_ now: Microseconds) -> Credential? {
         do {
-            return try shared.settings.access.credential(at: now, wall: Clocks.wall)
+            return try shared.settings.pool.access.credential(at: now, wall: Clocks.wall)
         } catch {
             let metadata = target.metadata([.error: "\(error)"])
             context.logger.error("a provider token could not be signed", metadata: metadata)

@@ -1,4 +1,5 @@
 internal import FanfareCore
+internal import FanfareProviders
 internal import FanfareStore
 internal import PushTransport
 internal import Threading
@@ -65,7 +66,7 @@ extension SenderDesk {
         guard now - lookedAt >= Self.lookInterval else { return }
         lookedAt = now
         guard queues.contains(where: { !$0.value.isEmpty }) else { return quietSince = [:] }
-        if !shared.settings.hasManyOrigins && quietSince[nil] == nil { quietSince[nil] = now }
+        if !shared.settings.pool.hasManyOrigins && quietSince[nil] == nil { quietSince[nil] = now }
         let since = now - Self.quiet
         guard quietSince.contains(where: { $0.value <= since }) else { return }
         for queue in SendQueue.allCases where queues[queue]?.isEmpty == false { lookAtWaiting(queue, at: now) }
@@ -73,7 +74,7 @@ extension SenderDesk {
 
     private mutating func lookAtWaiting(_ queue: SendQueue, at now: Microseconds) {
         // Half of the room may be taken by what waits for services that cannot be reached: others find the rest.
-        let heldDepth = shared.settings.hasManyOrigins ? SenderPool.depth(queue) / 2 : .max
+        let heldDepth = shared.settings.pool.hasManyOrigins ? SenderPool.depth(queue) / 2 : .max
         var held = 0
         var kept: [ActiveBatch] = []
         for active in queues[queue] ?? [] {

@@ -1,4 +1,5 @@
 internal import FanfareCore
+internal import FanfareProviders
 internal import FanfareStore
 internal import Logging
 internal import PushTransport
@@ -7,12 +8,8 @@ internal import Threading
 /// How to reach one app's provider in one environment.
 struct PoolSettings: Sendable {
     let target: Target
-    let access: any ProviderAccess
-    /// Whether requests name the origins that they go to.
-    var hasManyOrigins = false
+    let pool: ProviderPool
     let threads: Int
-    /// Makes one thread's transport, on that thread.
-    let makeTransport: @Sendable () throws -> any PushTransport
 }
 
 /// The sender threads of one target, the breaker they share, and how many batches wait for them.

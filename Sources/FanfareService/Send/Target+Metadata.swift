@@ -1,3 +1,5 @@
+internal import FanfareConfiguration
+internal import FanfareLogging
 internal import FanfareStore
 internal import Logging
 

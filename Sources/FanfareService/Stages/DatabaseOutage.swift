@@ -1,4 +1,6 @@
+internal import FanfareConfiguration
 internal import FanfareCore
+internal import FanfareLogging
 internal import Logging
 internal import PostgresClient
 internal import Threading

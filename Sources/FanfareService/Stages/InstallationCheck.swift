@@ -1,3 +1,4 @@
+internal import FanfareProviders
 internal import FanfareStore
 internal import PostgresClient
 

@@ -1,4 +1,7 @@
+internal import FanfareConfiguration
 internal import FanfareCore
+internal import FanfareLogging
+internal import FanfareProviders
 internal import FanfareStore
 internal import Logging
 internal import PostgresClient

@@ -1,6 +1,9 @@
+internal import FanfareConfiguration
 internal import FanfareCore
+internal import FanfareLogging
 internal import Logging
 internal import PostgresClient
+internal import Threading
 
 /// A stage's session with the database: opened when it is wanted, opened again after it was lost.
 ///

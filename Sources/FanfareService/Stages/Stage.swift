@@ -1,4 +1,4 @@
-package import FanfareCore
+internal import FanfareCore
 internal import Threading
 
 /// One stage of the pipeline: a loop on a thread of its own, since it blocks in libpq or libcurl.
@@ -61,12 +61,5 @@ final class Bell: Sendable {
     @discardableResult
     func wait(timeout: Duration) -> Bool {
         !(mailbox.take(timeout: timeout) ?? []).isEmpty
-    }
-}
-
-extension Duration {
-    /// The span in whole microseconds.
-    package var inMicroseconds: Microseconds {
-        components.seconds * Micros.second + components.attoseconds / 1_000_000_000_000
     }
 }

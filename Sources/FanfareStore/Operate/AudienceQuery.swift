@@ -13,16 +13,22 @@ package struct AudienceQuery {
     /// Takes a rule and an event; nil for an audience that a provider keeps.
     ///
     /// - Parameters:
-    ///   - rule: the rule.
+    ///   - definition: the rule.
+    ///   - plan: its audience, compiled.
     ///   - path: where its users or tokens are in the payload, as planning has it; nil for other audiences.
     ///   - context: the event.
     /// - Throws: `RenderProblem` where the event gives no topic.
-    package init?(_ rule: CompiledRule, path: String?, _ context: RenderContext) throws(RenderProblem) {
-        let audience = rule.definition.audience
+    package init?(
+        _ definition: RuleDefinition,
+        _ plan: AudiencePlan,
+        path: String?,
+        _ context: RenderContext
+    ) throws(RenderProblem) {
+        let audience = definition.audience
         // Tokens that the payload names are reached whatever they are for.
         var kind: String? = audience.kind.rawValue
         var own: [String] = []
-        switch rule.audience {
+        switch plan {
         case .users:
             own = [path ?? ""]
             condition = "d.user_id IN (\(NamedUsers.query(path: "$6")))"
@@ -35,7 +41,7 @@ package struct AudienceQuery {
                     FROM jsonb_path_query_tz($5::jsonb, $6::jsonpath, '{}', true) AS item WHERE jsonb_typeof(item) = 'string')
                 """
         case .topic:
-            own = [try rule.audience.topicName(context) ?? ""]
+            own = [try plan.topicName(context) ?? ""]
             condition = Self.subscription("$6")
         case .condition(let topics):
             (condition, own) = Self.clauses(try topics.clauses(context))
@@ -44,7 +50,7 @@ package struct AudienceQuery {
         }
         let payload = JSONValue.object(context.payload).text
         let filters = [audience.platform?.rawValue, audience.devices]
-        binds = [rule.definition.app, kind] + filters + [payload] + own
+        binds = [definition.app, kind] + filters + [payload] + own
     }
 
     private static func subscription(_ topic: String) -> String {

@@ -1,4 +1,5 @@
 import FanfareConfiguration
+internal import FanfareProviders
 import FanfareService
 import FanfareTools
 import Foundation

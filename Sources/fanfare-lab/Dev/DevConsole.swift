@@ -1,3 +1,4 @@
+internal import FanfareLogging
 import FanfareService
 import Foundation
 import PushSandbox

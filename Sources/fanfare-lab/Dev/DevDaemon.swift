@@ -1,4 +1,6 @@
 import FanfareConfiguration
+internal import FanfareLogging
+internal import FanfareProviders
 import FanfareService
 import FanfareTools
 import Foundation

@@ -1,3 +1,4 @@
+internal import FanfareProviders
 import Foundation
 import PostgresClient
 import PushSandbox

@@ -5,6 +5,8 @@ import TestKit
 import Testing
 
 @testable import FanfareConfiguration
+@testable import FanfareLogging
+@testable import FanfareProviders
 @testable import FanfareService
 @testable import FanfareStore
 

@@ -4,6 +4,7 @@ import PushTransport
 import TestKit
 import Testing
 
+@testable import FanfareProviders
 @testable import FanfareService
 @testable import FanfareStore
 
@@ -189,7 +190,7 @@ struct PrepareTests {
         try world.plan()
         let batch = try prepared().batch
         let titles = batch.pairs.map { pair in
-            String(decoding: batch.variants[Int(pair.variant)].body.prefix, as: UTF8.self).contains("Pedido")
+            String(decoding: batch.variants[Int(pair.variant)].content.body.prefix, as: UTF8.self).contains("Pedido")
         }
         #expect(titles == [false, true, true, false, true])
         #expect(batch.variants.count == 2)
@@ -202,7 +203,7 @@ struct PrepareTests {
         try world.emit("e", #"{"u": ["ann", "bob"]}"#)
         try world.plan()
         let batch = try prepared().batch
-        let bodies = batch.variants.map { String(decoding: $0.body.prefix, as: UTF8.self) }
+        let bodies = batch.variants.map { String(decoding: $0.content.body.prefix, as: UTF8.self) }
         #expect(bodies.count == 2)
         #expect(bodies.contains { $0.contains("Hi ann") })
         #expect(bodies.contains { $0.contains("Hi bob") })

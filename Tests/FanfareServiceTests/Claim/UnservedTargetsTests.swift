@@ -1,5 +1,6 @@
 import Testing
 
+@testable import FanfareProviders
 @testable import FanfareService
 @testable import FanfareStore
 

@@ -5,6 +5,7 @@ import PushTransport
 import Testing
 
 @testable import FanfareConfiguration
+@testable import FanfareProviders
 
 /// Reads a configuration of `/etc/fanfare/fanfare.yaml` without touching the disk.
 func configuration(

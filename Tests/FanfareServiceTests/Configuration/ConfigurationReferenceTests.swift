@@ -2,12 +2,13 @@ import PushTransport
 import Testing
 
 @testable import FanfareConfiguration
+@testable import FanfareProviders
 @testable import FanfareService
 
 @Suite struct ConfigurationReferenceTests {
     @Test func everyKeyIsDescribedInTheFixedFormat() {
         let lines = Configuration.reference.split(separator: "\n")
-        #expect(lines.count == Configuration.keys.count)
+        #expect(lines.count == ConfigurationSchema.all.keys.count)
         for line in lines {
             #expect(line.wholeMatch(of: /\* `[a-z_.<>]+` \([^)]+\): .+\./) != nil, "\(line)")
         }
@@ -26,7 +27,7 @@ import Testing
     }
 
     @Test func everyDefaultIsItselfAllowed() throws {
-        for key in Configuration.keys {
+        for key in ConfigurationSchema.all.keys {
             guard let standard = key.standard, key.type != "list of strings" else { continue }
             var stored = Configuration()
             try key.store(&stored, "app", .plain(standard), ConfigurationPlace(directory: "/", environment: [:]))
@@ -35,7 +36,7 @@ import Testing
     }
 
     @Test func environmentNamesFollowThePath() {
-        let names = Configuration.keys.map(\.environmentName)
+        let names = ConfigurationSchema.all.keys.map(\.environmentName)
         #expect(names.contains("FANFARE_LOG__LEVEL"))
         #expect(names.contains("FANFARE_APPS__<NAME>__APNS__KEY_FILE"))
         #expect(Set(names).count == names.count)

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import FanfareConfiguration
+@testable import FanfareProviders
 @testable import FanfareService
 
 @Suite struct ConfigurationSecretTests {

@@ -4,6 +4,7 @@ import Foundation
 import Testing
 
 @testable import FanfareConfiguration
+@testable import FanfareProviders
 
 /// The example files must work as they are.
 @Suite struct ExampleFilesTests {

@@ -1,6 +1,7 @@
 import PostgresClient
 import Testing
 
+@testable import FanfareProviders
 @testable import FanfareService
 
 /// `database.password_file`, whose content changes while a daemon runs.

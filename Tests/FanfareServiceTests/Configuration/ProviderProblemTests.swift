@@ -3,6 +3,7 @@ import PushTransport
 import Testing
 
 @testable import FanfareConfiguration
+@testable import FanfareProviders
 
 /// What is wrong with an app's credentials is named with its line.
 @Suite struct ProviderProblemTests {

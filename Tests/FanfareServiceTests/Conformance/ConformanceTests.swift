@@ -4,6 +4,7 @@ import PostgresClient
 import TestKit
 import Testing
 
+@testable import FanfareProviders
 @testable import FanfareService
 
 /// What every provider has to be served with alike, through the real senders: the provider is the parameter.

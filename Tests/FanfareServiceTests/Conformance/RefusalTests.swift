@@ -1,6 +1,7 @@
 import TestKit
 import Testing
 
+@testable import FanfareProviders
 @testable import FanfareService
 
 /// What a provider's refusal of the sender, of a topic or of a connection costs: that one, and nobody else.

@@ -4,6 +4,7 @@ import TestKit
 import Testing
 import Threading
 
+@testable import FanfareProviders
 @testable import FanfareService
 
 /// What the log has of an outage, by a clock that stands until it is told to go on.

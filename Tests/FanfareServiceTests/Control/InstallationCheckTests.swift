@@ -4,6 +4,7 @@ import TestKit
 import Testing
 import Threading
 
+@testable import FanfareProviders
 @testable import FanfareService
 
 /// A database that stops being ours to send from, and becomes it again.

@@ -2,6 +2,7 @@ import PostgresClient
 import TestKit
 import Testing
 
+@testable import FanfareProviders
 @testable import FanfareService
 
 /// A server that takes no writes any more, as an old primary does that came back as a standby.

@@ -6,6 +6,7 @@ import TestKit
 import Testing
 import Threading
 
+@testable import FanfareProviders
 @testable import FanfareService
 
 /// A database that takes what it is sent and says nothing, while every kernel acknowledges: the control session finds it out

@@ -2,6 +2,7 @@ import Foundation
 import PostgresClient
 import Testing
 
+@testable import FanfareProviders
 @testable import FanfareService
 @testable import FanfareStore
 

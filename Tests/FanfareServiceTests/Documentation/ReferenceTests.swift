@@ -3,6 +3,8 @@ import Foundation
 import Testing
 
 @testable import FanfareConfiguration
+@testable import FanfareLogging
+@testable import FanfareProviders
 @testable import FanfareService
 
 /// The articles repeat what the code knows; `FANFARE_UPDATE_DOCS=1` writes it anew.

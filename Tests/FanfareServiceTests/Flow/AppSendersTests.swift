@@ -2,8 +2,10 @@ import Foundation
 import Logging
 import TestKit
 import Testing
+import Threading
 
 @testable import FanfareConfiguration
+@testable import FanfareProviders
 @testable import FanfareService
 
 /// When an app counts as changed: by its keys in the configuration, and by what the files named there hold.
@@ -56,9 +58,9 @@ struct AppSendersTests {
         #expect(try token(of: read(shop, before: second)) != token(of: first))
     }
 
-    private func read(_ shop: Configuration.APNS, before: AppSenders? = nil) throws -> AppSenders {
+    private func read(_ shop: APNSSettings, before: AppSenders? = nil) throws -> AppSenders {
         let read = try AppSenders.read(
-            ["shop": Configuration.App(apns: shop)],
+            ["shop": Configuration.App(shop)],
             before: before.map { ["shop": $0] } ?? [:],
             send: Configuration.Send(),
             environment: [:],
@@ -68,7 +70,7 @@ struct AppSendersTests {
     }
 
     private func token(of app: AppSenders) throws -> String {
-        let credential = try #require(app.pools.first).access.credential(at: Clocks.steady, wall: Clocks.wall)
+        let credential = try #require(app.pools.first).pool.access.credential(at: Clocks.steady, wall: Clocks.wall)
         return try #require(credential?.authorization)
     }
 }

@@ -5,6 +5,7 @@ import Testing
 import Threading
 
 @testable import FanfareConfiguration
+@testable import FanfareProviders
 @testable import FanfareService
 
 /// With `log.deliveries: all` the log has of each attempt what the database has of it, whoever decided that.

@@ -5,6 +5,7 @@ import TestKit
 import Testing
 
 @testable import FanfareConfiguration
+@testable import FanfareProviders
 @testable import FanfareService
 
 /// A standby takes over that lacks the primary's last transactions: their events are gone, and their ids come again.

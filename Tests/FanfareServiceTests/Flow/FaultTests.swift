@@ -3,6 +3,7 @@ import PostgresClient
 import TestKit
 import Testing
 
+@testable import FanfareProviders
 @testable import FanfareService
 
 /// What follows from a provider's answers, end to end; ``FlowSandboxTrait`` says what each token meets.

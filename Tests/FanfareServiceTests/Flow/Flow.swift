@@ -9,6 +9,8 @@ import Testing
 import Threading
 
 @testable import FanfareConfiguration
+@testable import FanfareLogging
+@testable import FanfareProviders
 @testable import FanfareService
 
 /// A daemon in this process, on a test's database, pushing to the simulated services.
@@ -86,11 +88,11 @@ struct Flow {
             flags: ["database.url": database.url]
         )
         var shop = configuration.apps.values.first!
-        shop.fcm = Configuration.FCM()
+        shop.fcm = FCMSettings()
         shop.fcm?.serviceAccountFile = sandbox.ready.serviceAccountFile
         shop.fcm?.endpoint = try Endpoint("https://localhost:\(sandbox.ready.tlsPort)")
         shop.fcm?.caFile = sandbox.ready.caFile
-        shop.webPush = Configuration.WebPush()
+        shop.webPush = WebPushSettings()
         shop.webPush?.vapidKeyFile = sandbox.ready.vapidKeyFile
         shop.webPush?.subject = "mailto:push@example.com"
         shop.webPush?.allowedHosts = ["localhost"]

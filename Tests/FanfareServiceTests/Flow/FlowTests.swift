@@ -5,6 +5,7 @@ import TestKit
 import Testing
 
 @testable import FanfareConfiguration
+@testable import FanfareProviders
 @testable import FanfareService
 
 /// From a committed row to a request at the provider, and back into the log.

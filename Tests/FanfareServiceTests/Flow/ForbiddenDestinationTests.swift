@@ -4,6 +4,7 @@ import TestKit
 import Testing
 
 @testable import FanfareConfiguration
+@testable import FanfareProviders
 @testable import FanfareService
 
 /// Endpoints come from browsers, so from strangers: what they must not name is never connected to.

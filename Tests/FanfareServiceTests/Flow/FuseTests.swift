@@ -4,6 +4,7 @@ import TestKit
 import Testing
 
 @testable import FanfareConfiguration
+@testable import FanfareProviders
 @testable import FanfareService
 @testable import FanfareStore
 @testable import FanfareTools

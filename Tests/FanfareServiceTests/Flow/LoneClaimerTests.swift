@@ -6,6 +6,7 @@ import Testing
 import Threading
 
 @testable import FanfareConfiguration
+@testable import FanfareProviders
 @testable import FanfareService
 @testable import FanfareStore
 
@@ -20,7 +21,7 @@ struct LoneClaimerTests {
         world = try World()
         let shop = try #require(try Flow.idle().configuration().apps["shop"]?.apns)
         let apps = try AppSenders.read(
-            ["shop": Configuration.App(apns: shop)],
+            ["shop": Configuration.App(shop)],
             send: Configuration.Send(),
             environment: [:],
             logger: world.context.logger

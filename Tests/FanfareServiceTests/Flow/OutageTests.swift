@@ -3,6 +3,7 @@ import PostgresClient
 import TestKit
 import Testing
 
+@testable import FanfareProviders
 @testable import FanfareService
 
 /// Events that waited while no daemon ran, by the rule's `backlog`.

@@ -5,6 +5,7 @@ import TestKit
 import Testing
 
 @testable import FanfareConfiguration
+@testable import FanfareProviders
 @testable import FanfareService
 
 /// The same rules to an iPhone, an Android phone and a browser.

@@ -5,6 +5,7 @@ import TestKit
 import Testing
 
 @testable import FanfareConfiguration
+@testable import FanfareProviders
 @testable import FanfareService
 
 /// What a running daemon takes over from a changed configuration.
@@ -111,7 +112,7 @@ struct ReloadTests {
         try await Flow.run { flow in
             let daemon = try #require(flow.daemon)
             for change in [
-                { $0.apps["news"] = Configuration.App(apns: Configuration.APNS()) },
+                { $0.apps["news"] = Configuration.App(APNSSettings()) },
                 { $0.apps["shop"]?.apns?.keyFile = "/nowhere.p8" },
                 { $0.apps["shop"]?.apns?.caFile = "/nowhere.pem" },
                 { $0.database.passwordFile = "/nowhere" },
@@ -148,7 +149,7 @@ struct ReloadTests {
         )
         let changes = fresh.changes(from: old)
         let keys = Set(changes.map { $0.key.replacing("shop", with: "<name>").replacing("news", with: "<name>") })
-        let live = Configuration.keys.filter { $0.change == .reload }.map(\.name)
+        let live = ConfigurationSchema.all.keys.filter { $0.change == .reload }.map(\.name)
         let ofApps = Set(live.filter { $0.hasPrefix("apps.") })
         #expect(Set(live).subtracting(keys).isSubset(of: ofApps), "the rest is not set in these files")
         #expect(keys.isSuperset(of: ["apps.<name>.apns.key_file", "apps.<name>.apns.topic"]))

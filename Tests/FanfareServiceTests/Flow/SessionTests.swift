@@ -4,6 +4,7 @@ import TestKit
 import Testing
 
 @testable import FanfareConfiguration
+@testable import FanfareProviders
 @testable import FanfareService
 
 /// `database.connections` is what a daemon opens, control and foreign channels apart.

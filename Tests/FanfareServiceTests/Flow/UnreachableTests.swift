@@ -6,6 +6,7 @@ import TestKit
 import Testing
 
 @testable import FanfareConfiguration
+@testable import FanfareProviders
 @testable import FanfareService
 
 /// A provider, or one of many push services, that no connection can be had to: pushes wait for it in their batches, as if they

@@ -5,6 +5,7 @@ import Testing
 import Threading
 import UnixSignals
 
+@testable import FanfareProviders
 @testable import FanfareService
 
 @Suite struct SignalStateMachineTests {

@@ -5,6 +5,8 @@ import Testing
 import Threading
 
 @testable import FanfareConfiguration
+@testable import FanfareLogging
+@testable import FanfareProviders
 @testable import FanfareService
 
 @Suite struct SystemdNotifierTests {

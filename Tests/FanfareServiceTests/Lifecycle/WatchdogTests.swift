@@ -6,6 +6,8 @@ import Testing
 import Threading
 
 @testable import FanfareConfiguration
+@testable import FanfareLogging
+@testable import FanfareProviders
 @testable import FanfareService
 
 @Suite struct PulsesTests {

@@ -2,6 +2,8 @@ import FanfareCore
 import TestKit
 import Testing
 
+@testable import FanfareLogging
+@testable import FanfareProviders
 @testable import FanfareService
 
 @Suite struct LineLimiterTests {

@@ -1,7 +1,10 @@
+import FanfareConfiguration
 import Foundation
 import Logging
 import Testing
 
+@testable import FanfareLogging
+@testable import FanfareProviders
 @testable import FanfareService
 
 @Suite struct LogLineTests {

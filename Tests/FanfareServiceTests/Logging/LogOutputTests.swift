@@ -4,6 +4,8 @@ import Testing
 import Threading
 
 @testable import FanfareConfiguration
+@testable import FanfareLogging
+@testable import FanfareProviders
 @testable import FanfareService
 @testable import FanfareTools
 

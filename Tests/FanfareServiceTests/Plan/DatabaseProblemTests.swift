@@ -3,6 +3,7 @@ import TestKit
 import Testing
 import Threading
 
+@testable import FanfareProviders
 @testable import FanfareService
 
 /// What is wrong with the schema or the server, and not with an event, costs no event.

@@ -3,6 +3,7 @@ import TestKit
 import Testing
 import Threading
 
+@testable import FanfareProviders
 @testable import FanfareService
 
 /// Several planners, emitters with transactions of their own, and sessions that are cut off.

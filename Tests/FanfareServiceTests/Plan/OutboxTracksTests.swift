@@ -2,6 +2,7 @@ import PostgresClient
 import TestKit
 import Testing
 
+@testable import FanfareProviders
 @testable import FanfareService
 
 /// Events that are planned before the many that came before them.

@@ -2,6 +2,7 @@ import PostgresClient
 import TestKit
 import Testing
 
+@testable import FanfareProviders
 @testable import FanfareService
 
 /// Whether a planner knows that notifications come, and what it does where they do not.

@@ -4,6 +4,7 @@ import Foundation
 import Testing
 
 @testable import FanfareConfiguration
+@testable import FanfareProviders
 
 @Suite struct RulesFileTests {
     static let text = """

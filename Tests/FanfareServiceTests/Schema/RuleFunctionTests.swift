@@ -4,6 +4,7 @@ import Testing
 import Threading
 
 @testable import FanfareCore
+@testable import FanfareProviders
 @testable import FanfareService
 
 @Suite(.database)

@@ -1,4 +1,5 @@
 import FanfareCore
+import FanfareProviders
 import FanfareStore
 import PostgresClient
 import TestKit

@@ -1,6 +1,7 @@
 import FanfareCore
 import Testing
 
+@testable import FanfareProviders
 @testable import FanfareService
 
 struct AccessTokenTimesTests {

@@ -5,6 +5,7 @@ import TestKit
 import Testing
 import Threading
 
+@testable import FanfareProviders
 @testable import FanfareService
 @testable import FanfareStore
 
@@ -21,7 +22,11 @@ struct SenderDeskTests {
         _ = try world.device("aa01", user: "u")
         world.context.directory.replace(try world.connection.run(AllTargets()))
         let target = try #require(world.context.directory.all.values.first)
-        let settings = PoolSettings(target: target, access: APNSAccess(tokens: nil), threads: 1) { throw Unused() }
+        let settings = PoolSettings(
+            target: target,
+            pool: ProviderPool(environment: target.environment, access: APNSAccess(tokens: nil)) { throw Unused() },
+            threads: 1
+        )
         desk = SenderDesk(
             shared: SenderShared(settings: settings, breakers: Breakers(), retries: Locked(RetryBudget())),
             context: world.context,

@@ -3,6 +3,7 @@ import PostgresClient
 import TestKit
 import Testing
 
+@testable import FanfareProviders
 @testable import FanfareService
 
 /// Holds the statements to `schema.sql`: whoever changes one without the other hears of it here.

@@ -2,6 +2,8 @@ import Logging
 import Threading
 
 @testable import FanfareConfiguration
+@testable import FanfareLogging
+@testable import FanfareProviders
 @testable import FanfareService
 
 /// What is logged in a test.

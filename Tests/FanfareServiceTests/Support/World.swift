@@ -4,6 +4,7 @@ import PostgresClient
 import TestKit
 import Threading
 
+@testable import FanfareProviders
 @testable import FanfareService
 @testable import FanfareStore
 
@@ -155,7 +156,11 @@ extension World {
     func prepare(_ claimed: [ClaimedBatch], owner: Int32 = 1) throws -> [BatchPreparer.Prepared] {
         context.directory.replace(try connection.run(AllTargets()))
         let path = FCMRequest.path(project: "shop")
-        let apps = ["shop": AppIdentity(topic: "com.example.shop", fcmPath: Array(path.utf8))]
+        let apps: [String: AppIdentity] = [
+            "shop": [
+                .apns: ProviderIdentity(topic: "com.example.shop"), .fcm: ProviderIdentity(path: Array(path.utf8)),
+            ]
+        ]
         return try BatchPreparer(context: context, targets: context.directory.all, apps: apps)
             .prepare(claimed, owner: owner, on: connection)
     }

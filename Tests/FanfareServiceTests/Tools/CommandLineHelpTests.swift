@@ -3,6 +3,8 @@ import TestKit
 import Testing
 
 @testable import FanfareCore
+@testable import FanfareLogging
+@testable import FanfareProviders
 @testable import FanfareService
 
 /// What the program says of itself.

@@ -4,6 +4,7 @@ import TestKit
 import Testing
 
 @testable import FanfareConfiguration
+@testable import FanfareProviders
 @testable import FanfareService
 @testable import FanfareTools
 
@@ -18,21 +19,21 @@ import Testing
     private func items(_ app: Configuration.App, after days: Int64? = nil) -> [CheckItem] {
         let files = CredentialFiles(environment: [:])
         let later = days.map { $0 * 86_400 } ?? 60
-        return CredentialCheckup(
-            name: "shop",
-            app: app,
+        let checkup = CredentialCheckup(
+            app: "shop",
             files: files,
             transports: ProviderTransports(Configuration.Send()),
             now: now + later
-        ).items
+        )
+        return Providers.all.flatMap { $0.checkup(of: app, checkup) }
     }
 
     private func certificate(topic: String = "com.example.shop", password: Bool = true) -> Configuration.App {
-        var apns = Configuration.APNS()
+        var apns = APNSSettings()
         apns.certificateFile = openssl.path("push.p12")
         apns.certificatePasswordFile = password ? openssl.path("password") : nil
         apns.topic = topic
-        return Configuration.App(apns: apns)
+        return Configuration.App(apns)
     }
 
     @Test func aCertificateShowsItsTopicsAndEnd() throws {
@@ -90,10 +91,10 @@ import Testing
     }
 
     @Test func aKeyFileThatCannotBeUsedHasTheMendForThat() throws {
-        var apns = Configuration.APNS()
+        var apns = APNSSettings()
         func advice(_ name: String) throws -> String {
             apns.keyFile = openssl.path(name)
-            let item = try #require(items(Configuration.App(apns: apns)).first)
+            let item = try #require(items(Configuration.App(apns)).first)
             #expect(item.level == .fail && item.detail.hasPrefix("apps.shop.apns.key_file: \(apns.keyFile): "))
             return item.advice
         }
@@ -111,28 +112,28 @@ import Testing
 
     @Test func aServiceAccountNamesItsProject() throws {
         try openssl.makeServiceAccount(project: "shop-1234")
-        var fcm = Configuration.FCM()
+        var fcm = FCMSettings()
         fcm.serviceAccountFile = openssl.path("account.json")
-        let item = try #require(items(Configuration.App(fcm: fcm)).first)
+        let item = try #require(items(Configuration.App(fcm)).first)
         #expect(item.level == .ok && item.name == "FCM service account of shop")
         #expect(item.detail == "push@shop-1234.example, for project shop-1234")
         try openssl.write("account.json", #"{"type":"authorized_user"}"#)
-        let wrong = try #require(items(Configuration.App(fcm: fcm)).first)
+        let wrong = try #require(items(Configuration.App(fcm)).first)
         #expect(wrong.level == .fail)
         #expect(wrong.detail.hasPrefix("apps.shop.fcm.service_account_file: "))
     }
 
     @Test func aVAPIDKeyIsOfTheRightCurve() throws {
         try openssl.makeKey("vapid.pem")
-        var webPush = Configuration.WebPush()
+        var webPush = WebPushSettings()
         webPush.vapidKeyFile = openssl.path("vapid.pem")
         webPush.subject = "mailto:push@example.com"
-        let item = try #require(items(Configuration.App(webPush: webPush)).first)
+        let item = try #require(items(Configuration.App(webPush)).first)
         #expect(item.level == .ok && item.name == "VAPID key of shop")
         #expect(item.detail.contains("subscribe with B"))
         #expect(item.detail.hasSuffix("may write to mailto:push@example.com"))
         try openssl.makeKey("vapid.pem", curve: "P-384")
-        let wrong = try #require(items(Configuration.App(webPush: webPush)).first)
+        let wrong = try #require(items(Configuration.App(webPush)).first)
         #expect(wrong.level == .fail)
         #expect(wrong.detail.contains("on curve P-384"))
     }
@@ -142,9 +143,9 @@ import Testing
         try openssl.write("empty.pem", "none\n")
         var app = certificate()
         app.apns?.caFile = openssl.path("push.pem")
-        app.fcm = Configuration.FCM()
+        app.fcm = FCMSettings()
         app.fcm?.caFile = openssl.path("empty.pem")
-        app.webPush = Configuration.WebPush()
+        app.webPush = WebPushSettings()
         app.webPush?.caFile = openssl.path("nowhere.pem")
         let found = items(app).filter { $0.name.hasSuffix(" CA file of shop") }
         #expect(found.map(\.name) == ["APNs", "FCM", "Web Push"].map { "\($0) CA file of shop" })
@@ -155,7 +156,7 @@ import Testing
 /// What `fanfare check --online` makes of FCM's answers.
 @Suite struct FCMProbeTests {
     private func judge(_ status: UInt16, _ body: String) -> CheckItem {
-        FCMProbe(app: "shop", credentials: Configuration.FCM(), transports: ProviderTransports(Configuration.Send()))
+        FCMProbe(app: "shop", credentials: FCMSettings(), transports: ProviderTransports(Configuration.Send()))
             .judge(PushAnswer(tag: 1, status: status, body: Array(body.utf8)), project: "shop-1")
     }
 
@@ -192,7 +193,7 @@ import Testing
         }
         let probe = FCMProbe(
             app: "shop",
-            credentials: Configuration.FCM(),
+            credentials: FCMSettings(),
             transports: ProviderTransports(Configuration.Send())
         )
         let silent = probe.judge(
@@ -217,7 +218,7 @@ import Testing
         let source = URL(fileURLWithPath: ready.directory).appendingPathComponent("service-account.json")
         var fields = try JSONDecoder().decode([String: String].self, from: Data(contentsOf: source))
         change(&fields)
-        var fcm = Configuration.FCM()
+        var fcm = FCMSettings()
         fcm.endpoint = try Endpoint("https://localhost:\(ready.tlsPort)")
         fcm.caFile = ready.caFile
         fcm.serviceAccountFile = try openssl.write(

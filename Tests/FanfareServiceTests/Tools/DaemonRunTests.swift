@@ -5,6 +5,7 @@ import Threading
 import UnixSignals
 
 @testable import FanfareConfiguration
+@testable import FanfareProviders
 @testable import FanfareService
 @testable import FanfareTools
 
@@ -65,7 +66,7 @@ import UnixSignals
             app: "shop",
             environmentName: "production",
             endpoint: .apnsProduction,
-            credentials: Configuration.APNS(),
+            credentials: APNSSettings(),
             transports: ProviderTransports(Configuration.Send())
         )
         return probe.judge(PushAnswer(tag: 1, status: status, body: Array(#"{"reason":"\#(reason)"}"#.utf8)))
@@ -90,7 +91,7 @@ import UnixSignals
             app: "shop",
             environmentName: "sandbox",
             endpoint: .apnsSandbox,
-            credentials: Configuration.APNS(),
+            credentials: APNSSettings(),
             transports: ProviderTransports(Configuration.Send())
         )
         let item = probe.judge(PushAnswer(tag: 1, without: .notSent, cause: .tls, detail: "certificate expired"))

@@ -2,6 +2,7 @@ import Testing
 import Threading
 
 @testable import FanfareConfiguration
+@testable import FanfareProviders
 @testable import FanfareService
 @testable import FanfareTools
 
@@ -10,7 +11,7 @@ struct DescriptorNeedTests {
     private func configuration(apps: Int) -> Configuration {
         var configuration = Configuration()
         var app = Configuration.App()
-        app.apns = Configuration.APNS()
+        app.apns = APNSSettings()
         configuration.apps = Dictionary(uniqueKeysWithValues: (0..<apps).map { ("app\($0)", app) })
         return configuration
     }

@@ -2,6 +2,7 @@ import TestKit
 import Testing
 
 @testable import FanfareCore
+@testable import FanfareProviders
 @testable import FanfareService
 @testable import FanfareStore
 @testable import FanfareTools

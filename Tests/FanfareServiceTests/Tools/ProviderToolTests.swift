@@ -3,8 +3,10 @@ import PostgresClient
 import PushTransport
 import TestKit
 import Testing
+import Threading
 
 @testable import FanfareConfiguration
+@testable import FanfareProviders
 @testable import FanfareService
 @testable import FanfareTools
 
@@ -61,7 +63,7 @@ struct ProviderToolTests {
                 let fcm = FCMProbe(app: "shop", credentials: try #require(app.fcm), transports: transports)
                 #expect(fcm.item(files).level == .ok)
                 #expect(proxy.heads.count == 5)
-                for probe in APNSProbe.all(of: "shop", app.apns, over: transports) {
+                for probe in APNSProbe.all(of: "shop", try #require(app.apns), over: transports) {
                     #expect(probe.item(files).level == .ok)
                 }
                 #expect(proxy.heads.count == 7)

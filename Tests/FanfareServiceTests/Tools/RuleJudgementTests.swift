@@ -3,6 +3,7 @@ import TestKit
 import Testing
 
 @testable import FanfareConfiguration
+@testable import FanfareProviders
 @testable import FanfareService
 @testable import FanfareTools
 

@@ -3,6 +3,7 @@ import Testing
 
 @testable import FanfareConfiguration
 @testable import FanfareCore
+@testable import FanfareProviders
 @testable import FanfareService
 @testable import FanfareStore
 @testable import FanfareTools

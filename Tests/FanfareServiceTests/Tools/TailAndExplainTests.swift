@@ -4,6 +4,7 @@ import Testing
 
 @testable import FanfareConfiguration
 @testable import FanfareCore
+@testable import FanfareProviders
 @testable import FanfareService
 @testable import FanfareTools
 

@@ -3,6 +3,7 @@ import PostgresClient
 import TestKit
 
 @testable import FanfareConfiguration
+@testable import FanfareProviders
 @testable import FanfareTools
 
 /// The commands' view of the running test's database.

@@ -1,5 +1,6 @@
 import FanfareCore
 
+@testable import FanfareProviders
 @testable import FanfareService
 
 /// The promises that hold at every moment.
@@ -114,7 +115,7 @@ extension Run {
                     rule: batch.ruleVersion,
                     device: batch.deviceIDs[position]
                 )
-                let outcome = Outcome(rawValue: batch.outcomes[position]) ?? .pending
+                let outcome = Outcome(rawValue: batch.outcomes[position])
                 attempts[pair, default: []].append(Attempt(batch: batch, outcome: outcome))
             }
         }

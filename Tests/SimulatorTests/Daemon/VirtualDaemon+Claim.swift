@@ -2,6 +2,7 @@ import FanfareCore
 import PostgresClient
 import Threading
 
+@testable import FanfareProviders
 @testable import FanfareService
 @testable import FanfareStore
 
@@ -103,7 +104,7 @@ extension VirtualDaemon {
             owner: owner,
             rule: rule.loaded,
             target: target,
-            app: AppIdentity(topic: "com.example.shop"),
+            app: [.apns: ProviderIdentity(topic: "com.example.shop")],
             events: events,
             newest: [:],
             fields: [:],

@@ -1,6 +1,8 @@
 import FanfareCore
 import PostgresClient
+import Threading
 
+@testable import FanfareProviders
 @testable import FanfareService
 @testable import FanfareStore
 

@@ -1,5 +1,6 @@
 import FanfareCore
 
+@testable import FanfareProviders
 @testable import FanfareService
 @testable import FanfareStore
 

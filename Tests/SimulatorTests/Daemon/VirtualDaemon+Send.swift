@@ -2,6 +2,7 @@ import FanfareCore
 import PushTransport
 import Threading
 
+@testable import FanfareProviders
 @testable import FanfareService
 @testable import FanfareStore
 
@@ -18,9 +19,12 @@ final class VirtualDesk {
         let transport = SimulatedTransport(provider: provider, target: target.id, daemon: daemon)
         let settings = PoolSettings(
             target: target,
-            access: APNSAccess(tokens: nil),
-            threads: 1,
-            makeTransport: { throw Unused() }
+            pool: ProviderPool(
+                environment: target.environment,
+                access: APNSAccess(tokens: nil),
+                makeTransport: { throw Unused() }
+            ),
+            threads: 1
         )
         self.transport = transport
         shared = SenderShared(settings: settings, breakers: Breakers(), retries: Locked(RetryBudget()))

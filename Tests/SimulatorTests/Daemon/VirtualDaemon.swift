@@ -5,6 +5,7 @@ import PushTransport
 import Threading
 
 @testable import FanfareConfiguration
+@testable import FanfareProviders
 @testable import FanfareService
 @testable import FanfareStore
 

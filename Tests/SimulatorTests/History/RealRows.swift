@@ -3,6 +3,7 @@ import Logging
 import PostgresClient
 import TestKit
 
+@testable import FanfareProviders
 @testable import FanfareService
 @testable import FanfareStore
 

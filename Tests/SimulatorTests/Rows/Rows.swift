@@ -1,6 +1,7 @@
 import FanfareCore
 import PostgresClient
 
+@testable import FanfareProviders
 @testable import FanfareService
 @testable import FanfareStore
 

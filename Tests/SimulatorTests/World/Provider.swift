@@ -1,6 +1,8 @@
 import FanfareCore
 import PushTransport
+import Threading
 
+@testable import FanfareProviders
 @testable import FanfareService
 
 /// One (event, rule, device).

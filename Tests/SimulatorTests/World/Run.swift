@@ -1,5 +1,6 @@
 import FanfareCore
 
+@testable import FanfareProviders
 @testable import FanfareService
 
 /// One run: a few daemons, devices, events, and whatever its seed lets go wrong.

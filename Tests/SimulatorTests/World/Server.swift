@@ -1,5 +1,6 @@
 import FanfareCore
 
+@testable import FanfareProviders
 @testable import FanfareService
 
 /// The database server: sessions that can be lost, session locks, and what of the rows is on the disk.

@@ -1,5 +1,6 @@
 import FanfareCore
 
+@testable import FanfareProviders
 @testable import FanfareService
 
 /// A rule of the simulated app: one for each promise that depends on the rule.

@@ -1,0 +1,101 @@
+/// Whom a rule reaches, compiled for planning.
+public enum AudiencePlan: Sendable {
+    /// The users a jsonpath finds in the payload.
+    case users(path: String)
+    /// The tokens a jsonpath finds in the payload; unknown ones are registered for the platform.
+    case tokens(path: String, platform: PushProvider)
+    /// The subscribers of a topic; `TextTemplate.literal` is its name unless it is a template.
+    case topic(TextTemplate)
+    /// The devices that meet a condition; its clauses are final unless a name is a template.
+    case condition(TopicCondition)
+    /// Every device of the app.
+    case everyone
+    /// One the provider keeps: nobody is expanded, one request goes out for each event.
+    case native(NativeAudience)
+
+    /// Compiles `to`.
+    package init(_ definition: AudienceDefinition) throws(RuleProblem) {
+        let rulePath = definition.selection.rulePath
+        switch definition.selection {
+        case .users(let path): self = .users(path: path)
+        case .tokens(let path):
+            guard let platform = definition.platform else {
+                throw RuleProblem(path: "to.platform", reason: "is missing", hint: "tokens need a platform")
+            }
+            self = .tokens(path: path, platform: platform)
+        case .topic(let name): self = .topic(try Self.topic(name, path: rulePath))
+        case .condition(let text): self = .condition(try Self.condition(text, path: rulePath))
+        case .everyone: self = .everyone
+        case .fcmTopic, .fcmCondition, .channel:
+            guard let native = try NativeAudience(definition.selection) else {
+                let hint = "name a topic, a condition or a channel"
+                throw RuleProblem(path: "to", reason: "is kept by no provider", hint: hint)
+            }
+            self = .native(native)
+        }
+    }
+
+    /// Whether `to` has a template, so that the audience is known only with an event.
+    public var needsRendering: Bool {
+        switch self {
+        case .users, .tokens, .everyone: false
+        case .topic(let name): name.literal == nil
+        case .condition(let condition): !condition.isLiteral
+        case .native(let audience): audience.needsRendering
+        }
+    }
+
+    /// The topic name an event gives.
+    ///
+    /// - Parameter context: the event.
+    /// - Returns: the checked name; nil if the audience is no topic.
+    /// - Throws: `RenderProblem` if a value is missing or gives no topic name.
+    public func topicName(_ context: RenderContext) throws(RenderProblem) -> String? {
+        guard case .topic(let name) = self else { return nil }
+        return try TopicName.render(name, in: TemplateScope(context: context, device: nil))
+    }
+
+    /// The audience as an event renders it: for one rule, equal texts mean the same audience.
+    ///
+    /// - Parameter context: the event.
+    /// - Returns: the text, for ``CollapseKey``; nil for a jsonpath that only PostgreSQL can follow.
+    /// - Throws: `RenderProblem` if a value is missing or gives no topic name.
+    package func renderedText(_ context: RenderContext) throws(RenderProblem) -> String? {
+        switch self {
+        case .users(let path), .tokens(let path, _):
+            guard let path = MemberPath(path) else { return nil }
+            let found = path.values(in: .object(context.payload)).map { String(decoding: $0.encoded, as: UTF8.self) }
+            return found.sorted().joined(separator: ",")
+        case .everyone: return "everyone"
+        case .condition(let condition): return try condition.renderedText(context)
+        case .topic(let name): return try TopicName.render(name, in: TemplateScope(context: context, device: nil))
+        case .native(let audience): return try audience.target(context).value
+        }
+    }
+
+    /// Compiles a topic condition.
+    static func condition(_ text: String, path: String) throws(RuleProblem) -> TopicCondition {
+        do throws(ConditionProblem) {
+            return try TopicCondition(text)
+        } catch {
+            throw RuleProblem(path: path, reason: "column \(error.column): \(error.reason)", hint: error.hint)
+        }
+    }
+
+    /// Compiles a topic name.
+    static func topic(_ name: String, path: String) throws(RuleProblem) -> TextTemplate {
+        let template = try TextTemplate(name, path: path)
+        guard !template.usesDevice else {
+            throw RuleProblem(path: path, reason: "depends on a device", hint: "use names of the payload only")
+        }
+        guard TopicName.isPossible(template) else {
+            throw RuleProblem(
+                path: path,
+                reason: "is no topic name",
+                hint: name.hasPrefix("/topics/")
+                    ? "write it without /topics/" : "use 1 to \(TopicName.lengthLimit) of a-z A-Z 0-9 - _ . ~ %"
+            )
+        }
+        return template
+    }
+}

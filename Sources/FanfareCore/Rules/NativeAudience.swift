@@ -1,0 +1,109 @@
+/// An audience that a provider keeps and evaluates, compiled: an event makes one ``NativeTarget`` of it.
+public enum NativeAudience: Sendable {
+    /// One of FCM's own topics.
+    case fcmTopic(TextTemplate)
+    /// A condition on FCM's own topics, at most ``topicLimit`` of them.
+    case fcmCondition(TopicCondition)
+    /// An APNs broadcast channel.
+    case channel(TextTemplate)
+
+    /// The most topics of a condition that FCM evaluates.
+    public static let topicLimit = 5
+    /// The header of APNs that a channel's id is sent in.
+    package static let channelHeader = "apns-channel-id"
+    /// The longest channel id taken; Apple promises no length, and this fits a header.
+    public static let channelLimit = 512
+
+    /// Compiles what stands under one of the keys of `to`; nil for audiences that Fanfare evaluates.
+    init?(_ selection: AudienceDefinition.Selection) throws(RuleProblem) {
+        let path = selection.rulePath
+        switch selection {
+        case .users, .tokens, .topic, .condition, .everyone: return nil
+        case .fcmTopic(let name): self = .fcmTopic(try AudiencePlan.topic(name, path: path))
+        case .fcmCondition(let text):
+            let condition = try AudiencePlan.condition(text, path: path)
+            guard condition.names.count <= Self.topicLimit else {
+                throw RuleProblem(
+                    path: path,
+                    reason: "has \(condition.names.count) topics",
+                    hint: "FCM takes at most \(Self.topicLimit); condition: takes \(TopicClause.topicLimit)"
+                )
+            }
+            self = .fcmCondition(condition)
+        case .channel(let id): self = .channel(try Self.channel(id, path: path))
+        }
+    }
+
+    /// Whether it has a template, so that the target is known only with an event.
+    var needsRendering: Bool {
+        switch self {
+        case .fcmTopic(let template), .channel(let template): template.literal == nil
+        case .fcmCondition(let condition): !condition.isLiteral
+        }
+    }
+
+    /// The target of an event.
+    ///
+    /// - Parameter context: the event; unused where nothing is a template.
+    /// - Returns: the checked target.
+    /// - Throws: `RenderProblem` if a value is missing or gives no name or id.
+    public func target(_ context: RenderContext) throws(RenderProblem) -> NativeTarget {
+        let scope = TemplateScope(context: context, device: nil)
+        switch self {
+        case .fcmTopic(let name): return .fcmTopic(try TopicName.render(name, in: scope))
+        case .fcmCondition(let condition): return .fcmCondition(try condition.text(context))
+        case .channel(let template):
+            let id = try template.text(in: scope)
+            guard Self.isChannelID(id) else {
+                throw .header(name: Self.channelHeader, reason: "is no base64 text")
+            }
+            return .channel(id)
+        }
+    }
+
+    private static func channel(_ id: String, path: String) throws(RuleProblem) -> TextTemplate {
+        let template = try TextTemplate(id, path: path)
+        guard !template.usesDevice else {
+            throw RuleProblem(path: path, reason: "depends on a device", hint: "use names of the payload only")
+        }
+        guard template.literal.map(isChannelID) ?? template.fixedText.utf8.allSatisfy(isBase64) else {
+            throw RuleProblem(
+                path: path,
+                reason: "is no channel id",
+                hint: "write the apns-channel-id that APNs gave when the channel was made"
+            )
+        }
+        return template
+    }
+
+    private static func isChannelID(_ id: String) -> Bool {
+        (1...channelLimit).contains(id.utf8.count) && id.utf8.allSatisfy(isBase64)
+    }
+
+    /// Both alphabets and padding (RFC 4648): Apple says base64 and not which.
+    private static func isBase64(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        default: "+/=-_".utf8.contains(byte)
+        }
+    }
+}
+
+/// Whom one request reaches where the provider keeps the audience.
+public enum NativeTarget: Hashable, Sendable {
+    /// The subscribers of one of FCM's own topics; the name has no prefix.
+    case fcmTopic(String)
+    /// Those who meet a condition on FCM's own topics.
+    case fcmCondition(String)
+    /// Those who listen to an APNs broadcast channel.
+    case channel(String)
+
+    /// The topic's name, the condition, or the channel's id.
+    public var value: String {
+        switch self {
+        case .fcmTopic(let value), .fcmCondition(let value), .channel(let value): value
+        }
+    }
+}

@@ -1,0 +1,70 @@
+internal import FanfareCore
+
+/// What a Live Activity payload needs (Apple, "Starting and updating Live Activities with ActivityKit push notifications").
+struct LiveActivityCheck {
+    private let aps: ContentNode?
+    private let audience: AudienceDefinition
+
+    /// Looks at `aps` of a rule's payload.
+    init(_ aps: ContentNode?, audience: AudienceDefinition) {
+        self.aps = aps
+        self.audience = audience
+    }
+
+    /// What is wrong and how to mend it; nil if nothing is, as far as it shows without an event.
+    var fault: (reason: String, hint: String)? {
+        for key in ["timestamp", "event"] where aps?[key] == nil {
+            return ("aps has no \(key)", "add aps.\(key)" + (key == "timestamp" ? ": \"{{event.time}}\"" : ""))
+        }
+        if let fault = timeFault { return fault }
+        guard let event = aps?["event"]?.literalValue else { return nil }
+        switch event {
+        case "start": return startFault
+        case "update", "end": return changeFault(event)
+        default: return ("aps.event is not start, update or end", "write one of them")
+        }
+    }
+
+    /// Seconds, and numbers: text makes the system ignore the push, milliseconds lie in the far future.
+    private var timeFault: (reason: String, hint: String)? {
+        for key in ["timestamp", "stale-date", "dismissal-date"] {
+            guard let value = aps?[key] else { continue }
+            if case .text = value { return ("aps.\(key) becomes text", "make it exactly one tag, or a number") }
+            guard let literal = value.literalValue else { continue }
+            guard let number = literal.numberValue else {
+                return ("aps.\(key) is no number", "write seconds since 1970")
+            }
+            if let seconds = number.integer, seconds >= 100_000_000_000 {
+                return ("aps.\(key) is in milliseconds", "write seconds since 1970")
+            }
+        }
+        return nil
+    }
+
+    private var startFault: (reason: String, hint: String)? {
+        if audience.isChannel { return ("a broadcast cannot start an activity", "use update or end") }
+        if audience.kind == .liveActivity {
+            return ("an update token cannot start an activity", "use to.kind: live_activity_start")
+        }
+        for key in ["content-state", "attributes-type", "attributes", "alert"] where aps?[key] == nil {
+            return ("aps has no \(key), which start needs", "add aps.\(key)")
+        }
+        return dismissalFault
+    }
+
+    private func changeFault(_ event: JSONValue) -> (reason: String, hint: String)? {
+        if audience.kind == .liveActivityStart {
+            return ("a push-to-start token only starts activities", "use event: start, or to.kind: live_activity")
+        }
+        for key in ["attributes-type", "attributes", "input-push-token", "input-push-channel"] where aps?[key] != nil {
+            return ("aps.\(key) goes with start only", "remove it")
+        }
+        if event == "end" { return nil }
+        if aps?["content-state"] == nil { return ("aps has no content-state", "add aps.content-state") }
+        return dismissalFault
+    }
+
+    private var dismissalFault: (reason: String, hint: String)? {
+        aps?["dismissal-date"] == nil ? nil : ("aps.dismissal-date goes with end only", "remove it, or use event: end")
+    }
+}

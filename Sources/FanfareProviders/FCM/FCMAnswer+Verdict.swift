@@ -1,0 +1,136 @@
+public import FanfareCore
+
+extension FCMAnswer {
+    /// The wait after 429 without `Retry-After` (Firebase, "Best practices when sending FCM messages at scale").
+    static let quotaFloor: Microseconds = Micros.minute
+
+    /// Judges the answer; total over every status, code and body.
+    ///
+    /// FCM's own code counts first, then `error.status`, then the HTTP status.
+    ///
+    /// - Parameter context: the circumstances of the attempt.
+    /// - Returns: the byte to record and what follows.
+    public func verdict(in context: AttemptContext) -> Verdict {
+        if (200...299).contains(status) {
+            // Any 2xx means that the push was taken; sending it again could only duplicate it.
+            return Verdict(.accepted, .final, isUnrecognized: status != 200)
+        }
+        guard (400...599).contains(status) else { return byStatusClass(in: context) }
+        if let text = error.errorCode {
+            guard let code = FCMErrorCode(text: text), isCredible(code) else { return byStatusClass(in: context) }
+            let verdict = verdict(on: code, in: context)
+            return code.status ?? status == status ? verdict : verdict.unrecognized
+        }
+        return verdictWithoutCode(in: context)
+    }
+
+    /// A server in trouble says nothing about a token.
+    private func isCredible(_ code: FCMErrorCode) -> Bool {
+        status < 500 || (code != .unregistered && code != .invalidArgument)
+    }
+
+    private func verdict(on code: FCMErrorCode, in context: AttemptContext) -> Verdict {
+        switch code {
+        case .unregistered: dead(.goneFCMUnregistered, .strong, in: context)
+        case .invalidArgument: invalidArgument(in: context)
+        case .senderIDMismatch: Verdict(.fcmSenderIDMismatch, .final)
+        case .quotaExceeded: quotaExceeded(in: context)
+        case .unavailable: unavailable(in: context)
+        case .internalError: Verdict(.retryingServerError, .retry(retry(in: context)))
+        // The access token is fine; only what FCM passes on to Apple, or to browsers, is refused.
+        case .thirdPartyAuthError: Verdict(.fcmThirdPartyAuthError, .callOperator)
+        case .unspecifiedError where status >= 500: Verdict(.retryingServerError, .retry(retry(in: context)))
+        case .unspecifiedError: Verdict(.fcmUnspecifiedError, .final)
+        }
+    }
+
+    /// 400 blames the message, unless the body blames the token and nothing else.
+    private func invalidArgument(in context: AttemptContext) -> Verdict {
+        if error.apnsStatus == 410 { return dead(.goneFCMAPNSUnregistered, .strong, in: context) }
+        if error.apnsReason == APNSReason.badDeviceToken.rawValue { return Verdict(.fcmAPNSBadDeviceToken, .final) }
+        if error.namesToken { return dead(.goneFCMInvalidToken, .weak, in: context) }
+        return Verdict(.fcmInvalidArgument, .final)
+    }
+
+    /// Without FcmError the answer is about the sender, never about the token.
+    private func verdictWithoutCode(in context: AttemptContext) -> Verdict {
+        switch error.status {
+        case "UNAUTHENTICATED": unauthenticated(in: context)
+        case "PERMISSION_DENIED": Verdict(.fcmPermissionDenied, .pause(.credential))
+        case "NOT_FOUND": Verdict(.fcmNotFound, .pause(.credential))
+        case "INVALID_ARGUMENT": Verdict(.fcmInvalidArgument, .final)
+        case "RESOURCE_EXHAUSTED": quotaExceeded(in: context)
+        case "UNAVAILABLE": unavailable(in: context)
+        case "INTERNAL": Verdict(.retryingServerError, .retry(retry(in: context)))
+        default: verdictByStatus(in: context)
+        }
+    }
+
+    /// A body that says nothing known: empty, or the HTML of a load balancer.
+    private func verdictByStatus(in context: AttemptContext) -> Verdict {
+        switch status {
+        case 401: unauthenticated(in: context).unrecognized
+        case 403: Verdict(.fcmPermissionDenied, .pause(.credential), isUnrecognized: true)
+        case 429: quotaExceeded(in: context).unrecognized
+        case 500: Verdict(.retryingServerError, .retry(retry(in: context)), isUnrecognized: true)
+        case 503: unavailable(in: context).unrecognized
+        // In the table without a code: the infrastructure before FCM.
+        case 502, 504: Verdict(.retryingStatus5xx, .retry(retry(in: context)))
+        default: byStatusClass(in: context)
+        }
+    }
+
+    private func byStatusClass(in context: AttemptContext) -> Verdict {
+        switch status {
+        case 429: quotaExceeded(in: context).unrecognized
+        case 500...599: Verdict(.retryingStatus5xx, .retry(retry(in: context)), isUnrecognized: true)
+        case 400...499: Verdict(.fcmStatus4xx, .final, isUnrecognized: true)
+        case 300...399: Verdict(.fcmStatus3xx, .final, isUnrecognized: true)
+        default: Verdict(.fcmStatusOther, .final, isUnrecognized: true)
+        }
+    }
+}
+
+extension FCMAnswer {
+    private func dead(_ gone: Outcome, _ strength: PruneEvidence.Strength, in context: AttemptContext) -> Verdict {
+        // FCM gives no time: a registration after the token was read is not what was judged.
+        Verdict(gone, .prune(PruneEvidence(strength: strength, registeredUpTo: context.registeredAt)))
+    }
+
+    private func unauthenticated(in context: AttemptContext) -> Verdict {
+        guard context.history.marks.contains(.credentialRenewed) else {
+            return Verdict(.retryingCredentialRenewed, .renewCredential)
+        }
+        return Verdict(.fcmUnauthenticated, .pause(.credential))
+    }
+
+    private func quotaExceeded(in context: AttemptContext) -> Verdict {
+        let scope = error.quotaScope ?? .credential
+        let outcome: Outcome =
+            switch scope {
+            case .device: .retryingDeviceThrottled
+            case .topic: .retryingTopicThrottled
+            case .credential: .retryingSenderThrottled
+            }
+        return Verdict(outcome, .retry(retry(unlessAsked: Self.quotaFloor, scope: scope, in: context)))
+    }
+
+    private func unavailable(in context: AttemptContext) -> Verdict {
+        Verdict(.retryingUnavailable, .retry(retry(scope: .credential, in: context)))
+    }
+
+    private func retry(
+        unlessAsked floor: Microseconds = 0,
+        scope: AnswerScope = .device,
+        in context: AttemptContext
+    ) -> Retry {
+        Retry(floor: RetryAfter.wait(retryAfter, now: context.answeredAt) ?? floor, scope: scope)
+    }
+}
+
+extension Verdict {
+    /// The same judgement on an answer that is not in the provider's table as it came.
+    var unrecognized: Verdict {
+        Verdict(outcome, disposition, isUnrecognized: true, replacesConnection: replacesConnection)
+    }
+}

@@ -1,0 +1,199 @@
+package import FanfareCore
+
+/// What a rule sends to FCM for one locale: the message nearly as it was written.
+package struct FCMContent: ProviderContent {
+    /// What comes before the message in a request body.
+    static let opening = Array("{\"message\":".utf8)
+    /// What closes message and body.
+    static let closing = Array("}}".utf8)
+
+    private let withDeadline: BadgedBody
+    private let withoutDeadline: BadgedBody
+    /// What the rule gives as `android.ttl`; the bodies have a place for what is left of it.
+    private let timeToLive: ContentNode?
+    package let usesDevice: Bool
+
+    /// Compiles the content.
+    ///
+    /// - Parameters:
+    ///   - parts: the message, and the locale's overlay if there is one.
+    ///   - rule: the rule, for what stands beside the message.
+    /// - Returns: nil if the message has nothing for FCM.
+    /// - Throws: `RuleProblem` if FCM would refuse the message.
+    static func compile(_ parts: [MessagePart], rule: RuleDefinition) throws(RuleProblem) -> FCMContent? {
+        var node = parts[0].node
+        for part in parts.dropFirst() { node = overlaid(node, with: part.node) }
+        guard hasContent(node) else { return nil }
+        try check(node, path: parts[parts.count - 1].path)
+        let place = ["android", "ttl"]
+        let given = node[place].flatMap { $0.removesMember ? nil : $0 }
+        let counting = given == nil ? node : node.setting(place[...], to: .derived(.givenDuration))
+        let settled = rule.collapse == nil ? counting : collapsing(counting)
+        let badges = rule.badgeSQL == nil ? [] : badgePlaces(node)
+        return FCMContent(
+            withDeadline: BadgedBody(expiring(settled), badgeAt: badges),
+            withoutDeadline: BadgedBody(settled, badgeAt: badges),
+            timeToLive: given,
+            usesDevice: node.usesDevice
+        )
+    }
+
+    /// Renders the request body up to whom it is for, which ``FCMTarget/insertion`` says, and from there on.
+    ///
+    /// - Parameter request: the event, and for whom.
+    /// - Returns: what every device of the variant gets.
+    /// - Throws: `RenderProblem` if a name is missing or the payload is too large.
+    package func render(_ request: ContentRequest) throws(RenderProblem) -> RenderedPush {
+        var scope = try request.derivedScope()
+        let given = try givenDuration(scope)
+        let lifetime = given.flatMap { Self.seconds($0) }
+        scope.derived.givenDuration = given
+        if let lifetime, scope.context.secondsSpent > 0 {
+            scope.derived.givenDuration = "\(max(lifetime.subtractingClamping(scope.context.secondsSpent), 0))s"
+        }
+        let template = scope.derived.secondsLeft == nil ? withoutDeadline : withDeadline
+        var body = try template.render(in: scope, after: Self.opening)
+        let message = body[Self.opening.count...]
+        // FCM counts less than the whole text, so nearly always nothing has to be counted.
+        if message.count > FCMPayload.limit, let json = try? JSONValue(parsing: Array(message)) {
+            let size = FCMPayload.size(of: json)
+            guard size <= FCMPayload.limit else { throw .tooLarge(bytes: size, limit: FCMPayload.limit) }
+        }
+        // A message with content has members, so what is inserted follows a comma.
+        body[body.count - 1] = UInt8(ascii: ",")
+        let context = scope.context
+        return RenderedPush(
+            headers: [],
+            body: body,
+            bodySuffix: Self.closing,
+            deliveryHeader: nil,
+            endsAt: lifetime.flatMap { context.end(ofLifetime: $0) }
+        )
+    }
+
+    /// One request for all; whom it is for stands in the address.
+    package func render(
+        to audience: NativeTarget,
+        _ request: ContentRequest
+    ) throws(RenderProblem) -> RenderedPush {
+        try render(request)
+    }
+
+    /// The rule's own `android.ttl`, as it is sent at first.
+    private func givenDuration(_ scope: TemplateScope) throws(RenderProblem) -> String? {
+        switch timeToLive {
+        case .literal(let value)?: return value.stringValue
+        case .text(let template)?, .value(let template)?: return try template.text(in: scope)
+        default: return nil
+        }
+    }
+
+    /// The whole seconds of `3600s` or `3.5s`, cut off as FCM does; nil for what a template gave and FCM will refuse.
+    private static func seconds(_ duration: String) -> Int64? {
+        guard duration.hasSuffix("s"), let seconds = Double(duration.dropLast()), seconds >= 0 else { return nil }
+        return Int64(exactly: seconds.rounded(.down))
+    }
+
+    /// Whether there is anything to deliver, on whichever platform.
+    private static func hasContent(_ message: ContentNode) -> Bool {
+        let places = [
+            ["notification"], ["data"], ["android", "notification"], ["android", "data"], ["apns", "payload"],
+            ["webpush", "notification"], ["webpush", "data"],
+        ]
+        return places.contains { message[$0]?.mergeMembers?.isEmpty == false }
+    }
+
+    private static func check(_ message: ContentNode, path: String) throws(RuleProblem) {
+        let notification = message[["android", "notification"]]
+        for name in ["title", "body"] where notification?["\(name)_loc_args"] != nil {
+            guard notification?["\(name)_loc_key"] == nil else { continue }
+            throw RuleProblem(
+                path: "\(path).android.notification.\(name)_loc_args",
+                reason: "has no \(name)_loc_key beside it",
+                hint: "give the key, or leave the arguments out"
+            )
+        }
+        if let lights = notification?["light_settings"] {
+            for name in ["color", "light_on_duration", "light_off_duration"] where lights[name] == nil {
+                throw RuleProblem(
+                    path: "\(path).android.notification.light_settings",
+                    reason: "has no \(name)",
+                    hint: "FCM needs color, light_on_duration and light_off_duration"
+                )
+            }
+        }
+        let size = FCMPayload.size(of: message)
+        guard size <= FCMPayload.limit else {
+            throw RuleProblem(
+                path: path,
+                reason: "has at least \(size) bytes for one platform of fcm",
+                hint: "FCM takes at most \(FCMPayload.limit)"
+            )
+        }
+    }
+}
+
+extension FCMContent {
+    /// The message with what a locale changes in it (RFC 7396).
+    ///
+    /// FCM lets a platform's block hide `notification` and `data`; a locale comes after both, so what it says of them takes
+    /// the place of what the blocks say.
+    private static func overlaid(_ message: ContentNode, with overlay: ContentNode) -> ContentNode {
+        var result = message
+        for (key, _) in overlay["notification"]?.mergeMembers ?? [] {
+            for block in [["android", "notification"], ["webpush", "notification"]] {
+                result = result.setting((block + [key])[...], to: nil)
+            }
+            // An alert that is plain text stands for title and body.
+            let alert = ["apns", "payload", "aps", "alert"]
+            let isObject = result[alert]?.mergeMembers != nil
+            if isObject || key != "image" { result = result.setting((isObject ? alert + [key] : alert)[...], to: nil) }
+        }
+        for (key, value) in overlay["data"]?.mergeMembers ?? [] {
+            for block in ["android", "webpush"] where result[[block, "data"]]?.mergeMembers != nil {
+                result = result.setting([block, "data", key], to: value.removesMember ? nil : value)
+            }
+            result = result.setting(["apns", "payload", key], to: nil)
+        }
+        return result.mergePatched(with: overlay)
+    }
+
+    /// Where a badge count is put: only where something is shown, since it would make a data message a visible one.
+    private static func badgePlaces(_ message: ContentNode) -> [BadgedBody.Place] {
+        let isShown = message["notification"]?.mergeMembers?.isEmpty == false
+        let aps = message[["apns", "payload", "aps"]]
+        let android = message[["android", "notification"]]
+        var places: [BadgedBody.Place] = []
+        if isShown || aps.map(APNSContent.hasVisiblePart) ?? false {
+            places.append(BadgedBody.Place(path: ["apns", "payload", "aps", "badge"]))
+        }
+        if isShown || android?.mergeMembers?.isEmpty == false {
+            places.append(BadgedBody.Place(path: ["android", "notification", "notification_count"]))
+        }
+        return places
+    }
+
+    private static func collapsing(_ message: ContentNode) -> ContentNode {
+        message.settingUnlessGiven(["android", "collapse_key"], to: .derived(.collapse))
+            .settingUnlessGiven(["apns", "headers", "apns-collapse-id"], to: .derived(.collapse))
+            .settingUnlessGiven(["webpush", "headers", "Topic"], to: .derived(.collapseTopic))
+    }
+
+    private static func expiring(_ message: ContentNode) -> ContentNode {
+        message.settingUnlessGiven(["android", "ttl"], to: .derived(.duration(atMost: MessageSchema.timeToLiveLimit)))
+            .settingUnlessGiven(["apns", "headers", "apns-expiration"], to: .derived(.expiration))
+            .settingUnlessGiven(
+                ["webpush", "headers", "TTL"],
+                to: .derived(.secondsLeft(atMost: MessageSchema.webTimeToLiveLimit))
+            )
+    }
+}
+
+extension ContentNode {
+    /// Puts a value at the end of a path where the rule has none; case does not matter in the last key, as in headers.
+    fileprivate func settingUnlessGiven(_ path: [String], to value: ContentNode) -> ContentNode {
+        let name = path.last?.lowercased()
+        let siblings = self[Array(path.dropLast())]?.mergeMembers ?? []
+        return siblings.contains { $0.key.lowercased() == name } ? self : setting(path[...], to: value)
+    }
+}

@@ -1,0 +1,54 @@
+package import FanfareConfiguration
+package import PushTransport
+
+/// Credentials for FCM.
+package struct FCMSettings: ProviderSettings {
+    /// Absolute path of the service account's JSON file.
+    package var serviceAccountFile = ""
+    /// Where messages are sent; tokens are fetched where the account's file says.
+    package var endpoint = Endpoint.fcm
+    /// Absolute path of a PEM file with CAs to trust; nil for the system's.
+    package var caFile: String?
+
+    package static let name = "fcm"
+
+    package init() {}
+
+    package var files: [String] {
+        [serviceAccountFile, caFile].compactMap(\.self)
+    }
+}
+
+extension Configuration.App {
+    /// Credentials for FCM; nil if the app does not send there.
+    package var fcm: FCMSettings? {
+        get { self[FCMSettings.self] }
+        set { self[FCMSettings.self] = newValue }
+    }
+}
+
+extension FCMSettings {
+    static let keys: [ConfigurationKey] = [
+        .init(
+            "service_account_file",
+            \FCMSettings.serviceAccountFile,
+            .path,
+            presence: .required,
+            "Key of a service account, the JSON file from the Firebase console, which nobody else may read; it names "
+                + "the project."
+        ),
+        .init(
+            "endpoint",
+            \FCMSettings.endpoint,
+            .endpoint,
+            "Where messages are sent; another one for a simulator or a gateway. Tokens are fetched where the service "
+                + "account says."
+        ),
+        .init(
+            "ca_file",
+            \FCMSettings.caFile,
+            ConfigurationValueKind<String>.path.optional,
+            "PEM file with CAs to trust for messages and tokens, besides the system's."
+        ),
+    ]
+}

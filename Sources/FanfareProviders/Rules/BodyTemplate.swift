@@ -1,0 +1,123 @@
+internal import FanfareCore
+
+/// A JSON document with templates in it, flattened: finished bytes, and what is put between them.
+struct BodyTemplate: Sendable {
+    private enum Segment: Sendable {
+        /// Finished JSON.
+        case bytes([UInt8])
+        /// A name inside a JSON string.
+        case text(TemplateExpression)
+        /// A name in place of a JSON value.
+        case value(TemplateExpression)
+        /// What Fanfare fills in, inside a JSON string.
+        case derived(DerivedValue)
+        /// The user's badge count.
+        case badge
+        /// A template with sections, inside a JSON string.
+        case sections(SectionTemplate)
+    }
+
+    private var segments: [Segment] = []
+    private var pending: [UInt8] = []
+    /// How many bytes it has at least, whatever the event.
+    private(set) var minimumSize = 0
+
+    /// Flattens a document.
+    ///
+    /// - Parameter node: the document.
+    init(_ node: ContentNode) {
+        append(node)
+        flush()
+    }
+
+    /// Renders the document.
+    ///
+    /// - Parameters:
+    ///   - scope: where names are looked up.
+    ///   - opening: what comes before the document.
+    /// - Returns: compact JSON in UTF-8.
+    /// - Throws: `RenderProblem` with the name that stood in the way.
+    func render(in scope: TemplateScope, after opening: [UInt8] = []) throws(RenderProblem) -> [UInt8] {
+        if opening.isEmpty, segments.count == 1, case .bytes(let bytes) = segments[0] { return bytes }
+        var output = opening
+        output.reserveCapacity(opening.count + minimumSize + 32 * segments.count)
+        for segment in segments {
+            switch segment {
+            case .bytes(let bytes): output.append(contentsOf: bytes)
+            case .value(let expression): try scope.value(of: expression).encode(into: &output)
+            case .text(let expression):
+                let value = try scope.value(of: expression)
+                JSONValue.encodeContent(of: try expression.text(of: value), into: &output)
+            case .derived(let value): JSONValue.encodeContent(of: value.text(scope.derived), into: &output)
+            case .badge: output.append(contentsOf: String(scope.badge ?? 0).utf8)
+            case .sections(let template):
+                JSONValue.encodeContent(of: try template.text(in: scope), into: &output)
+            }
+        }
+        return output
+    }
+
+    private mutating func append(_ node: ContentNode) {
+        switch node {
+        case .literal(let value): value.encode(into: &pending)
+        case .value(let template):
+            guard let expression = template.soleVariable else { return appendText(template) }
+            flush()
+            segments.append(.value(expression))
+        case .text(let template): appendText(template)
+        case .derived(let value):
+            pending.append(UInt8(ascii: "\""))
+            flush()
+            segments.append(.derived(value))
+            pending.append(UInt8(ascii: "\""))
+        case .badge(let isText):
+            if isText { pending.append(UInt8(ascii: "\"")) }
+            flush()
+            segments.append(.badge)
+            if isText { pending.append(UInt8(ascii: "\"")) }
+        case .array(let nodes):
+            pending.append(UInt8(ascii: "["))
+            for (index, node) in nodes.enumerated() {
+                if index > 0 { pending.append(UInt8(ascii: ",")) }
+                append(node)
+            }
+            pending.append(UInt8(ascii: "]"))
+        case .object(let members):
+            pending.append(UInt8(ascii: "{"))
+            for (index, member) in members.enumerated() {
+                if index > 0 { pending.append(UInt8(ascii: ",")) }
+                JSONValue.encode(member.key, into: &pending)
+                pending.append(UInt8(ascii: ":"))
+                append(member.value)
+            }
+            pending.append(UInt8(ascii: "}"))
+        }
+    }
+
+    private mutating func appendText(_ template: TextTemplate) {
+        pending.append(UInt8(ascii: "\""))
+        switch template.program {
+        case .literal(let text): JSONValue.encodeContent(of: text, into: &pending)
+        case .sections(let sections):
+            flush()
+            segments.append(.sections(sections))
+        case .segments(let parts):
+            for part in parts {
+                switch part {
+                case .text(let text): JSONValue.encodeContent(of: text, into: &pending)
+                case .variable(let expression):
+                    flush()
+                    segments.append(.text(expression))
+                }
+            }
+        }
+        pending.append(UInt8(ascii: "\""))
+    }
+
+    private mutating func flush() {
+        guard !pending.isEmpty else { return }
+        minimumSize += pending.count
+        segments.append(.bytes(pending))
+        pending = []
+    }
+}

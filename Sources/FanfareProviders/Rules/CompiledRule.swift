@@ -1,0 +1,210 @@
+public import FanfareCore
+
+/// A rule that was found to make sense, ready to be rendered any number of times from any thread.
+public struct CompiledRule: Sendable {
+    /// The rule as it was written.
+    public let definition: RuleDefinition
+    /// Whom it reaches.
+    public let audience: AudiencePlan
+    /// Whether the message names a device or user field: then it is rendered for each device, otherwise once per
+    /// event, locale and kind.
+    public let needsDevice: Bool
+    /// The platforms it can reach: what its message was checked for.
+    public let platforms: [PushProvider]
+    private let collapse: TextTemplate?
+    private let locales: LocaleLookup
+    /// Without locale first, then one for each tag.
+    private let variants: [Variant]
+
+    /// What one locale gets on each platform; those that get nothing are missing.
+    private typealias Variant = [PushProvider: any ProviderContent]
+
+    private static func variant(
+        _ parts: [MessagePart],
+        _ rule: RuleDefinition,
+        _ platforms: [any Provider]
+    ) throws(RuleProblem) -> Variant {
+        var variant: Variant = [:]
+        for provider in platforms { variant[provider.name] = try provider.content(parts, rule: rule) }
+        return variant
+    }
+
+    /// Checks and compiles a rule.
+    ///
+    /// - Parameter definition: the rule.
+    /// - Throws: `RuleProblem` with the first thing that is wrong.
+    public init(definition: RuleDefinition) throws(RuleProblem) {
+        self.definition = definition
+        let platforms = try definition.audience.providers()
+        audience = try AudiencePlan(definition.audience)
+        collapse = try Self.collapse(definition)
+        locales = try LocaleLookup(tags: definition.locales.keys, path: "locales")
+        let message = try MessagePart(RuleObject(.object(definition.message), path: "message"), isOverlay: false)
+        var variants = [try Self.variant([message], definition, platforms)]
+        for member in definition.locales.members {
+            let reader = try RuleObject(member.value, path: "locales.\(member.key)")
+            let overlay = try MessagePart(reader, isOverlay: true)
+            variants.append(try Self.variant([message, overlay], definition, platforms))
+        }
+        guard variants.contains(where: { !$0.isEmpty }) else {
+            let names = platforms.map(\.name.rawValue).joined(separator: ", ")
+            throw RuleProblem(
+                path: "message",
+                reason: "has nothing for \(names)",
+                hint: "add notification, data or the payload of a platform"
+            )
+        }
+        self.variants = variants
+        self.platforms = platforms.map(\.name)
+        needsDevice = variants.contains { $0.values.contains(where: \.usesDevice) }
+        try checkNative()
+    }
+
+    /// One request for all of an audience that a provider keeps cannot differ by device.
+    private func checkNative() throws(RuleProblem) {
+        guard let provider = definition.audience.selection.provider else { return }
+        if needsDevice {
+            throw RuleProblem(
+                path: "message",
+                reason: "names a device or user field, but \(provider.rawValue) gets one request for all",
+                hint: "use names of the payload only"
+            )
+        }
+        if !definition.locales.isEmpty {
+            throw RuleProblem(
+                path: "locales",
+                reason: "cannot be told apart by \(provider.rawValue), which gets one request for all",
+                hint: "make a rule and a topic for each language"
+            )
+        }
+    }
+
+    /// Reads, checks and compiles a rule.
+    ///
+    /// - Parameter json: the rule as JSON.
+    /// - Throws: `RuleProblem` with the first thing that is wrong.
+    public init(json: JSONValue) throws(RuleProblem) {
+        try self.init(definition: RuleDefinition(json: json))
+    }
+
+    /// The rule's tag that serves a device: all devices with the same one, platform and kind are one variant.
+    ///
+    /// - Parameter locale: what the device said, such as `es-MX`; nil if it said nothing.
+    /// - Returns: the tag as the rule writes it, such as `es`; nil if the message without locale serves it.
+    public func matchedLocale(for locale: String?) -> String? {
+        locales.index(for: locale).map { locales.tags[$0] }
+    }
+
+    /// Renders what the devices of one variant get.
+    ///
+    /// - Parameters:
+    ///   - context: the event.
+    ///   - platform: where it is sent.
+    ///   - kind: the kind of the tokens.
+    ///   - locale: a device's locale, or what ``matchedLocale(for:)`` made of it.
+    ///   - identity: what the app is called there.
+    ///   - device: the device; required if ``needsDevice``, unused otherwise.
+    ///   - badge: what the rule's `badge_sql` gave for the device's user; nil leaves the message as it is.
+    /// - Returns: headers and body.
+    /// - Throws: `RenderProblem`; the pairs are then `refused`.
+    package func render(
+        _ context: RenderContext,
+        platform: PushProvider,
+        kind: DeviceKind,
+        locale: String?,
+        identity: ProviderIdentity,
+        device: DeviceContext? = nil,
+        badge: Int64? = nil
+    ) throws(RenderProblem) -> RenderedPush {
+        guard device != nil || !needsDevice else { throw .deviceNeeded }
+        let variant = variants[locales.index(for: locale).map { $0 + 1 } ?? 0]
+        guard let content = variant[platform], Providers.named(platform.rawValue)?.kinds.contains(kind) ?? false else {
+            throw .noContent(platform)
+        }
+        return try content.render(
+            ContentRequest(
+                scope: TemplateScope(context: context, device: device, badge: badge),
+                kind: kind,
+                identity: identity,
+                collapse: collapse,
+                app: definition.app
+            )
+        )
+    }
+
+    /// Renders the one request that reaches an audience the provider keeps.
+    ///
+    /// - Parameters:
+    ///   - context: the event.
+    ///   - target: what ``NativeAudience/target(_:)`` made of the event.
+    /// - Returns: headers and body; what is inserted is the address's to say.
+    /// - Throws: `RenderProblem`; the pair is then `refused`.
+    public func render(_ context: RenderContext, to target: NativeTarget) throws(RenderProblem) -> RenderedPush {
+        let keeper = definition.audience.selection.provider ?? platforms[0]
+        guard let content = variants[0][keeper] else { throw .noContent(keeper) }
+        let request = ContentRequest(
+            scope: TemplateScope(context: context, device: nil),
+            kind: definition.audience.kind,
+            identity: ProviderIdentity(),
+            collapse: collapse,
+            app: definition.app
+        )
+        return try content.render(to: target, request)
+    }
+
+    /// The key under which newer events supersede older ones.
+    ///
+    /// Events for different users or topics never share one.
+    ///
+    /// - Parameters:
+    ///   - ruleID: the rule's id in the database.
+    ///   - context: the event.
+    /// - Returns: nil unless the rule supersedes or keeps only the latest per collapse id after an outage.
+    /// - Throws: `RenderProblem` if a value for `to` or `collapse` is missing.
+    public func collapseKey(ruleID: Int64, _ context: RenderContext) throws(RenderProblem) -> CollapseKey? {
+        guard definition.dropsOlder, let collapse, let audience = try audience.renderedText(context) else { return nil }
+        return CollapseKey(ruleID: ruleID, audience: audience, collapse: try collapse.text(context))
+    }
+
+    private static func collapse(_ definition: RuleDefinition) throws(RuleProblem) -> TextTemplate? {
+        guard let source = definition.collapse else { return nil }
+        let template = try TextTemplate(source, path: "collapse")
+        guard !template.usesDevice else {
+            throw RuleProblem(path: "collapse", reason: "depends on a device", hint: "use names of the payload only")
+        }
+        let fault = template.literal.map { CollapseID.fault(in: $0) }
+        if let reason = fault ?? CollapseID.fault(inPart: template.fixedText) {
+            let hint = "use up to \(CollapseID.limit) printable ASCII characters"
+            throw RuleProblem(path: "collapse", reason: reason, hint: hint)
+        }
+        return template
+    }
+}
+
+extension AudienceDefinition {
+    /// The providers it can reach.
+    ///
+    /// - Returns: at least one, in the order of ``Providers/all``.
+    /// - Throws: `RuleProblem` if there is no provider of its `platform`, or none that has tokens of its `kind`.
+    fileprivate func providers() throws(RuleProblem) -> [any Provider] {
+        if let own = selection.provider { return Providers.all.filter { $0.name == own } }
+        guard let platform else { return Providers.all.filter { $0.kinds.contains(kind) } }
+        guard let provider = Providers.named(platform.rawValue) else {
+            throw RuleProblem(
+                path: "to.platform",
+                reason: "'\(platform.rawValue.prefix(80))' is not one of its values",
+                hint: NearestName.hint(for: platform.rawValue, among: Providers.names.map(\.rawValue))
+            )
+        }
+        guard provider.kinds.contains(kind) else {
+            let owners = Providers.all.filter { $0.kinds.contains(kind) }.map(\.name.rawValue)
+            throw RuleProblem(
+                path: "to.kind",
+                reason:
+                    "\(kind.rawValue) is a kind of \(owners.joined(separator: ", ")) tokens, not of \(platform.rawValue)",
+                hint: "remove kind or platform"
+            )
+        }
+        return [provider]
+    }
+}

@@ -1,0 +1,122 @@
+internal import FanfareCore
+
+/// JSON whose strings are templates.
+indirect enum ContentNode: Sendable {
+    /// A scalar, or a string without tags.
+    case literal(JSONValue)
+    /// A string that becomes text, whatever its names stand for.
+    case text(TextTemplate)
+    /// A string that is exactly one tag and takes the type of what the name stands for.
+    case value(TextTemplate)
+    /// A string that Fanfare fills in.
+    case derived(DerivedValue)
+    /// The user's badge count: a number, or text where the provider wants strings.
+    case badge(isText: Bool)
+    case array([ContentNode])
+    case object([(key: String, value: ContentNode)])
+
+    /// How a string that is exactly one tag is rendered.
+    enum Typing {
+        /// As what the name stands for: a badge stays a number.
+        case kept
+        /// As text: titles and data are strings by their schema.
+        case text
+    }
+
+    /// Compiles JSON.
+    ///
+    /// - Parameters:
+    ///   - value: the JSON.
+    ///   - path: where it stands in the rule.
+    ///   - typing: how strings that are exactly one tag are rendered.
+    /// - Throws: `RuleProblem` if a template is refused, or a key looks like one.
+    init(_ value: JSONValue, path: String, typing: Typing) throws(RuleProblem) {
+        switch value {
+        case .null, .bool, .number: self = .literal(value)
+        case .string(let text):
+            let template = try TextTemplate(text, path: path)
+            switch (template.literal, typing) {
+            case (.some, _): self = .literal(value)
+            case (.none, .kept) where template.soleVariable != nil: self = .value(template)
+            case (.none, _): self = .text(template)
+            }
+        case .array(let elements):
+            var nodes: [ContentNode] = []
+            for (index, element) in elements.enumerated() {
+                nodes.append(try ContentNode(element, path: "\(path)[\(index)]", typing: typing))
+            }
+            self = .array(nodes)
+        case .object(let object):
+            var members: [(key: String, value: ContentNode)] = []
+            for member in object.members {
+                let memberPath = "\(path).\(member.key)"
+                guard !member.key.contains("{{") else {
+                    throw RuleProblem(path: memberPath, reason: "is a key with a template", hint: "use values only")
+                }
+                members.append((member.key, try ContentNode(member.value, path: memberPath, typing: typing)))
+            }
+            self = .object(members)
+        }
+    }
+
+    /// The member of an object.
+    subscript(key: String) -> ContentNode? { mergeMembers?.first { $0.key == key }?.value }
+
+    /// The JSON, if it is a scalar without templates.
+    var literalValue: JSONValue? {
+        if case .literal(let value) = self { value } else { nil }
+    }
+
+    /// Whether a template in it names a device or user field.
+    var usesDevice: Bool {
+        switch self {
+        case .literal, .derived, .badge: false
+        case .text(let template), .value(let template): template.usesDevice
+        case .array(let nodes): nodes.contains(where: \.usesDevice)
+        case .object(let members): members.contains { $0.value.usesDevice }
+        }
+    }
+}
+
+extension ContentNode {
+    /// What a path of keys leads to.
+    subscript(path: [String]) -> ContentNode? {
+        path.reduce(self as ContentNode?) { $0?[$1] }
+    }
+
+    /// The node with something else at the end of a path; objects on the way are made where there are none.
+    ///
+    /// - Parameters:
+    ///   - path: keys from here; at least one.
+    ///   - value: what is put there; nil removes, with the objects that this leaves empty.
+    /// - Returns: the changed node.
+    func setting(_ path: ArraySlice<String>, to value: ContentNode?) -> ContentNode {
+        guard let key = path.first else { return value ?? self }
+        var members = mergeMembers ?? []
+        let index = members.firstIndex { $0.key == key }
+        var child = value
+        if path.count > 1 {
+            guard index != nil || value != nil else { return self }
+            let old = index.map { members[$0].value } ?? .object([])
+            let new = old.setting(path.dropFirst(), to: value)
+            child = value == nil && new.mergeMembers?.isEmpty ?? false ? nil : new
+        }
+        switch (index, child) {
+        case (.some(let index), .some(let child)): members[index].value = child
+        case (.some(let index), .none): members.remove(at: index)
+        case (.none, .some(let child)): members.append((key, child))
+        case (.none, .none): return self
+        }
+        return .object(members)
+    }
+}
+
+extension ContentNode: MergePatchable {
+    var mergeMembers: [(key: String, value: ContentNode)]? {
+        if case .object(let members) = self { members } else { nil }
+    }
+
+    var removesMember: Bool { literalValue?.isNull ?? false }
+
+    static func merged(_ members: [(key: String, value: ContentNode)]) -> ContentNode { .object(members) }
+}

@@ -1,0 +1,63 @@
+internal import FanfareCore
+
+/// Finds the best of some language tags for a locale: lookup as in RFC 4647 section 3.4.
+struct LocaleLookup: Sendable {
+    /// The tags as they were written.
+    let tags: [String]
+    private let normalized: [String]
+
+    /// Takes the tags a rule has.
+    ///
+    /// - Parameters:
+    ///   - tags: language tags (RFC 5646).
+    ///   - path: where they stand in the rule.
+    /// - Throws: `RuleProblem` if one is no language tag, or two are the same.
+    init(tags: [String], path: String) throws(RuleProblem) {
+        var normalized: [String] = []
+        for tag in tags {
+            let form = Self.normalize(tag)
+            let tagPath = "\(path).\(tag)"
+            guard Self.isTag(form) else {
+                throw RuleProblem(path: tagPath, reason: "is no language tag", hint: "write es, es-MX, zh-Hant")
+            }
+            guard !normalized.contains(form) else {
+                throw RuleProblem(path: tagPath, reason: "is there twice", hint: "case does not matter in tags")
+            }
+            normalized.append(form)
+        }
+        self.tags = tags
+        self.normalized = normalized
+    }
+
+    /// Finds the tag for a device.
+    ///
+    /// - Parameter locale: what the device said, such as `es-MX` or `es_MX`; nil if it said nothing.
+    /// - Returns: the index of the tag; nil if none matches.
+    func index(for locale: String?) -> Int? {
+        guard let locale, !tags.isEmpty else { return nil }
+        if let exact = tags.firstIndex(of: locale) { return exact }
+        var range = Self.normalize(locale)[...]
+        while !range.isEmpty {
+            if let index = normalized.firstIndex(where: { $0 == range }) { return index }
+            guard let cut = range.lastIndex(of: "-") else { return nil }
+            range = range[..<cut]
+            // A single letter only introduces what was just cut off.
+            if range.dropLast().last == "-" { range = range.dropLast(2) }
+        }
+        return nil
+    }
+
+    private static func normalize(_ tag: String) -> String {
+        String(decoding: tag.utf8.map { $0 == UInt8(ascii: "_") ? UInt8(ascii: "-") : $0 }, as: UTF8.self).lowercased()
+    }
+
+    private static func isTag(_ tag: String) -> Bool {
+        let subtags = tag.split(separator: "-", omittingEmptySubsequences: false)
+        let isAlphanumeric = subtags.allSatisfy { subtag in
+            (1...8).contains(subtag.utf8.count)
+                && subtag.utf8.allSatisfy { (48...57).contains($0) || (97...122).contains($0) }
+        }
+        guard isAlphanumeric, let language = subtags.first else { return false }
+        return language.utf8.count >= 2 && language.utf8.allSatisfy { (97...122).contains($0) }
+    }
+}

@@ -1,0 +1,71 @@
+internal import FanfareCore
+
+/// One message of a rule, or what a locale changes in it, taken apart and checked for shape.
+package struct MessagePart {
+    static let blockKeys = ["notification", "data", "android", "apns", "webpush", "fcm_options"]
+    private static let addressKeys = ["token", "topic", "condition", "fid"]
+    private static let forbiddenWebPushHeaders = ["authorization", "crypto-key", "content-encoding"]
+
+    let path: String
+    /// `title`, `body`, `image`; a locale's may be null, which removes.
+    let notification: RuleObject?
+    /// Keys with strings; a locale's may be null.
+    let data: RuleObject?
+    let apnsHeaders: RuleObject?
+    let apnsPayload: RuleObject?
+    let apnsOptions: RuleObject?
+    let webPushHeaders: RuleObject?
+    /// All of it with its templates, checked as FCM would.
+    let node: ContentNode
+
+    /// Reads a message.
+    ///
+    /// - Parameters:
+    ///   - message: the message's object.
+    ///   - isOverlay: whether it is a locale's, in which null is allowed: it removes.
+    /// - Throws: `RuleProblem` with the first thing that is wrong.
+    init(_ message: RuleObject, isOverlay: Bool) throws(RuleProblem) {
+        path = message.path
+        try Self.checkKeys(message)
+        node = try MessageSchema.message.node(.object(message.object), path: path, allowsNull: isOverlay)
+        notification = try message.object("notification")
+        data = try message.object("data")
+        let apns = try message.object("apns")
+        apnsHeaders = try apns?.object("headers")
+        apnsPayload = try apns?.object("payload")
+        apnsOptions = try apns?.object("fcm_options")
+        webPushHeaders = try message.object("webpush")?.object("headers")
+        if let data { try Self.checkData(data) }
+        for block in ["android", "webpush"] where node[[block, "data"]]?.mergeMembers != nil {
+            if let data = try message.object(block)?.object("data") { try Self.checkData(data) }
+        }
+        for key in webPushHeaders?.object.keys ?? [] where Self.forbiddenWebPushHeaders.contains(key.lowercased()) {
+            throw RuleProblem(path: "\(path).webpush.headers.\(key)", reason: "is set by Fanfare", hint: "remove it")
+        }
+    }
+
+    private static func checkKeys(_ message: RuleObject) throws(RuleProblem) {
+        for key in message.object.keys {
+            if addressKeys.contains(key) {
+                throw RuleProblem(path: message.path(key), reason: "says whom to reach", hint: "say that in to:")
+            }
+            if key == "message" {
+                throw RuleProblem(path: message.path(key), reason: "wraps the message again", hint: "leave it out")
+            }
+        }
+        try message.checkKeys(blockKeys)
+    }
+
+    /// The keys FCM uses itself.
+    private static func checkData(_ data: RuleObject) throws(RuleProblem) {
+        for key in data.object.keys {
+            let isReserved = key == "from" || key == "message_type" || key.hasPrefix("google") || key.hasPrefix("gcm")
+            if isReserved {
+                throw RuleProblem(path: data.path(key), reason: "is a key FCM keeps for itself", hint: "rename it")
+            }
+            if key == "aps" {
+                throw RuleProblem(path: data.path(key), reason: "would replace aps", hint: "use apns.payload.aps")
+            }
+        }
+    }
+}

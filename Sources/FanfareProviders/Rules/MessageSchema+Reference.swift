@@ -1,0 +1,130 @@
+internal import FanfareCore
+
+extension MessageSchema {
+    /// Every key of a message, in the order of the schema: what it takes is read from the schema, what it means from here.
+    static var described: [RuleKey] {
+        message.fields(at: "message").dropFirst().flatMap { place, field -> [RuleKey] in
+            let meaning = meanings[String(place.dropFirst("message.".count))] ?? ""
+            let key = RuleKey(place, field.typeName, range: field.rangeText, meaning)
+            switch place {
+            case "message.apns.headers": return [key] + APNSHeaders.described
+            case "message.webpush.headers": return [key] + WebPushHeaders.described
+            default: return [key]
+            }
+        }
+    }
+
+    /// What each key means, by its path in the message.
+    static let meanings: [String: String] = [
+        "notification": "What all platforms show; what a platform's own block says wins.",
+        "notification.title": "Title.",
+        "notification.body": "Text.",
+        "notification.image":
+            """
+        URL of a picture. On iOS a service extension has to fetch it: `mutable-content` is \
+        set, and the URL is in `fcm_options.image`.
+        """,
+        "data":
+            """
+        Strings for the app on all platforms; without `notification` a silent push. Keys \
+        that FCM keeps for itself (`from`, `message_type`, `google…`, `gcm…`) and `aps` are \
+        refused.
+        """,
+        "android": "What Android gets of its own, by FCM.",
+        "android.collapse_key":
+            """
+        Which messages replace each other while the device is offline; made of `collapse` \
+        unless given.
+        """,
+        "android.priority": "`HIGH` wakes a sleeping device, and gives browsers urgency `high`.",
+        "android.ttl": "How long FCM keeps the message; what is left until the deadline unless given.",
+        "android.restricted_package_name": "Only the app of this package name gets it.",
+        "android.data": "Strings that take the place of `data` on Android.",
+        "android.notification": "What Android shows; each key takes the place of the same in `notification`.",
+        "android.notification.title": "Title on Android.",
+        "android.notification.body": "Text on Android.",
+        "android.notification.icon": "Name of a drawable resource of the app.",
+        "android.notification.color": "Colour of the icon.",
+        "android.notification.sound": "`default`, or the name of a sound resource of the app.",
+        "android.notification.tag": "A newer notification with the same tag replaces this one in the drawer.",
+        "android.notification.click_action": "Action of the intent that a tap starts.",
+        "android.notification.title_loc_key": "Key of the title among the app's string resources.",
+        "android.notification.title_loc_args": "What is put into that title; needs `title_loc_key`.",
+        "android.notification.body_loc_key": "Key of the text among the app's string resources.",
+        "android.notification.body_loc_args": "What is put into that text; needs `body_loc_key`.",
+        "android.notification.channel_id": "Notification channel of the app.",
+        "android.notification.ticker": "Text for accessibility services.",
+        "android.notification.sticky": "Whether it stays when it is tapped.",
+        "android.notification.event_time": "When what it tells of happened, as RFC 3339 writes it.",
+        "android.notification.local_only":
+            """
+        Whether it is shown on this device only, not on a watch that belongs to it.
+        """,
+        "android.notification.notification_priority": "How much it may disturb.",
+        "android.notification.default_sound": "Whether the system's sound is played.",
+        "android.notification.default_vibrate_timings": "Whether the system's pattern of vibrations is used.",
+        "android.notification.default_light_settings": "Whether the system's light is used.",
+        "android.notification.vibrate_timings": "Pauses and vibrations by turns, a pause first.",
+        "android.notification.visibility": "What of it a locked screen shows.",
+        "android.notification.notification_count":
+            """
+        The number at the app's icon, where launchers show one; `badge_sql` takes its place.
+        """,
+        "android.notification.light_settings": "How the light blinks; needs a colour and both durations.",
+        "android.notification.light_settings.color": "Colour of the light.",
+        "android.notification.light_settings.color.red": "From 0 to 1.",
+        "android.notification.light_settings.color.green": "From 0 to 1.",
+        "android.notification.light_settings.color.blue": "From 0 to 1.",
+        "android.notification.light_settings.color.alpha": "From 0 to 1.",
+        "android.notification.light_settings.light_on_duration": "How long the light is on.",
+        "android.notification.light_settings.light_off_duration": "How long it is off.",
+        "android.notification.image": "URL of a picture, in place of `notification.image`.",
+        "android.notification.proxy": "Whether the system may show it in the app's place.",
+        "android.notification.bypass_proxy_notification": "Whether the app handles it in place of the proxy.",
+        "android.fcm_options": "FCM's options for Android.",
+        "android.fcm_options.analytics_label": "Label in FCM's statistics, for Android.",
+        "android.direct_boot_ok": "Whether it is delivered before a device that was started is unlocked.",
+        "android.bandwidth_constrained_ok": "Whether it is delivered over networks of little bandwidth.",
+        "android.restricted_satellite_ok": "Whether it is delivered over restricted satellite networks.",
+        "apns": "What Apple's devices get of their own.",
+        "apns.headers": "Headers of APNs, none but the following; the others are set by Fanfare.",
+        "apns.payload":
+            """
+        `aps`, and keys of the app's own beside it. It is merged over what `notification` \
+        and `data` give (RFC 7396); alone it is sent as it is.
+        """,
+        "apns.fcm_options": "FCM's options for Apple's devices.",
+        "apns.fcm_options.image": "URL of a picture, in place of `notification.image`.",
+        "apns.fcm_options.analytics_label": "Label in FCM's statistics, for Apple's devices.",
+        "apns.live_activity_token":
+            """
+        Live Activity that FCM updates for a token of FCM's own; tokens of APNs are reached \
+        by `to.kind`.
+        """,
+        "webpush": "What browsers get of their own.",
+        "webpush.headers":
+            """
+        Headers for the push service: the following, and others that it knows, but for those \
+        of the encryption and the connection.
+        """,
+        "webpush.data": "Strings for the page, over those of `data`.",
+        "webpush.notification":
+            """
+        What the page's service worker is to show, over `notification`; keys beside the \
+        following, such as `actions`, may have any value.
+        """,
+        "webpush.notification.title": "Title in browsers.",
+        "webpush.notification.body": "Text in browsers.",
+        "webpush.notification.icon": "URL of an icon.",
+        "webpush.notification.badge": "URL of a small icon of one colour.",
+        "webpush.notification.image": "URL of a picture.",
+        "webpush.notification.dir": "Direction of the text.",
+        "webpush.notification.lang": "Language of the text, such as `es-MX`.",
+        "webpush.notification.tag": "A newer notification with the same tag replaces this one.",
+        "webpush.fcm_options": "FCM's options for browsers; `link` counts with every push service.",
+        "webpush.fcm_options.link": "Page that a click opens.",
+        "webpush.fcm_options.analytics_label": "Label in FCM's statistics, for browsers.",
+        "fcm_options": "FCM's options for all platforms.",
+        "fcm_options.analytics_label": "Label in FCM's statistics.",
+    ]
+}

@@ -1,0 +1,74 @@
+internal import FanfareCore
+
+/// The fields of an FCM v1 Message that a rule may give (Firebase REST reference, `projects.messages`).
+///
+/// Field names are those of the reference, in snake_case. Whom a message is for is not among them: rules say that
+/// under `to`.
+enum MessageSchema {
+    /// The longest `ttl`: four weeks, in seconds.
+    static let timeToLiveLimit: Int64 = 2_419_200
+    /// The longest `TTL` of a push to a browser: 30 days, in seconds.
+    static let webTimeToLiveLimit: Int64 = 2_592_000
+
+    static let message = MessageField.object([
+        ("notification", notification), ("data", .textMap), ("android", android), ("apns", apns),
+        ("webpush", webPush), ("fcm_options", labelOnly),
+    ])
+
+    private static let notification = MessageField.object([("title", .text), ("body", .text), ("image", .text)])
+
+    private static let labelOnly = MessageField.object([("analytics_label", .form(.label))])
+
+    private static let android = MessageField.object([
+        ("collapse_key", .text), ("priority", .form(.word(["NORMAL", "HIGH"]))),
+        ("ttl", .form(.duration(atMost: timeToLiveLimit))), ("restricted_package_name", .text), ("data", .textMap),
+        ("notification", androidNotification), ("fcm_options", labelOnly), ("direct_boot_ok", .flag),
+        ("bandwidth_constrained_ok", .flag), ("restricted_satellite_ok", .flag),
+    ])
+
+    private static let androidNotification = MessageField.object([
+        ("title", .text), ("body", .text), ("icon", .text), ("color", .form(.color)), ("sound", .text), ("tag", .text),
+        ("click_action", .text), ("title_loc_key", .text), ("title_loc_args", .texts), ("body_loc_key", .text),
+        ("body_loc_args", .texts), ("channel_id", .text), ("ticker", .text), ("sticky", .flag), ("event_time", .text),
+        ("local_only", .flag),
+        (
+            "notification_priority",
+            .form(
+                .word([
+                    "PRIORITY_UNSPECIFIED", "PRIORITY_MIN", "PRIORITY_LOW", "PRIORITY_DEFAULT", "PRIORITY_HIGH",
+                    "PRIORITY_MAX",
+                ])
+            )
+        ),
+        ("default_sound", .flag), ("default_vibrate_timings", .flag), ("default_light_settings", .flag),
+        ("vibrate_timings", .forms(duration)),
+        ("visibility", .form(.word(["VISIBILITY_UNSPECIFIED", "PRIVATE", "PUBLIC", "SECRET"]))),
+        ("notification_count", .number), ("light_settings", lightSettings), ("image", .text),
+        ("proxy", .form(.word(["PROXY_UNSPECIFIED", "ALLOW", "DENY", "IF_PRIORITY_LOWERED"]))),
+        ("bypass_proxy_notification", .flag),
+    ])
+
+    private static let lightSettings = MessageField.object([
+        ("color", .object([("red", .number), ("green", .number), ("blue", .number), ("alpha", .number)])),
+        ("light_on_duration", .form(duration)), ("light_off_duration", .form(duration)),
+    ])
+
+    private static let apns = MessageField.object([
+        ("headers", .textMap), ("payload", .freeObject),
+        ("fcm_options", .object([("image", .text), ("analytics_label", .form(.label))])),
+        ("live_activity_token", .text),
+    ])
+
+    private static let webPush = MessageField.object([
+        ("headers", .textMap), ("data", .textMap), ("notification", webNotification),
+        ("fcm_options", .object([("link", .form(.link)), ("analytics_label", .form(.label))])),
+    ])
+
+    /// Browsers know more keys than these, and pass unknown ones to the page.
+    private static let webNotification = MessageField.open([
+        ("title", .text), ("body", .text), ("icon", .text), ("badge", .text), ("image", .text),
+        ("dir", .form(.word(["AUTO", "LTR", "RTL"]))), ("lang", .text), ("tag", .text),
+    ])
+
+    private static let duration = MessageForm.duration(atMost: 999_999_999)
+}

@@ -1,0 +1,145 @@
+public import FanfareCore
+
+extension RuleDefinition {
+    /// All keys as a Markdown list, "`key` (type, required/optional, default: x, range): meaning", for the documentation.
+    public static var reference: String {
+        let keys = described.flatMap { key -> [RuleKey] in
+            switch key.path {
+            case "to": [key] + AudienceDefinition.described
+            case "message": [key] + MessageSchema.described
+            case "locales": [key, locale]
+            default: [key]
+            }
+        }
+        return keys.map(\.reference).joined(separator: "\n")
+    }
+
+    private static let locale = RuleKey(
+        "locales.<tag>",
+        "object",
+        "What of `message` is different for devices of this language, merged over it (RFC 7396); null removes."
+    )
+
+    /// The keys of a rule itself, in the order in which they are read.
+    static let described: [RuleKey] = [
+        RuleKey(
+            "name",
+            "string",
+            range: "1 to 100 letters, digits, dots, dashes and underscores",
+            isRequired: true,
+            "Name of the rule, unique within the app; by it a newer version takes an older one's place."
+        ),
+        RuleKey(
+            "app",
+            "string",
+            range: "1 to 64 letters, digits, dashes and underscores",
+            isRequired: true,
+            "The app whose devices it reaches, as the configuration calls it."
+        ),
+        RuleKey(
+            "event",
+            "string",
+            range: "1 to \(RuleNames.eventTypeLimit) bytes on one line",
+            isRequired: true,
+            "The type of the events that it takes."
+        ),
+        RuleKey("when", "jsonpath predicate", "Which of these events, by their payload; all unless given."),
+        RuleKey("to", "object", isRequired: true, "Whom it reaches: exactly one of the first eight keys, and filters."),
+        RuleKey("message", "object", isRequired: true, "What is sent: an FCM v1 message, without whom it is for."),
+        RuleKey("locales", "object", standard: "{}", "What differs by language: tags such as `es` or `zh-Hant`."),
+        RuleKey(
+            "collapse",
+            "template",
+            range: "1 to \(CollapseID.limit) bytes of printable ASCII",
+            "A newer push with the same id takes the place of an older one on the device."
+        ),
+        RuleKey(
+            "ttl",
+            "duration",
+            range: "1s–\(TimeSpan.limit)",
+            "How long after the event it may still be sent; Fanfare gives up after 24 h where it is left out."
+        ),
+        RuleKey(
+            "lane",
+            "string",
+            range: Lane.allCases.map(\.name).joined(separator: " | "),
+            standard: Lane.normal.name,
+            "Which queue its pushes wait in: `transactional` never waits behind the others, `bulk` is for broadcasts."
+        ),
+        RuleKey(
+            "supersede",
+            "boolean",
+            standard: "false, true for `to.kind: live_activity` with `collapse`",
+            "Whether a newer event drops older ones of the same audience and collapse id that were not yet taken for sending."
+        ),
+        RuleKey(
+            "backlog",
+            "string",
+            range: BacklogPolicy.allCases.map(\.rawValue).joined(separator: " | "),
+            standard: BacklogPolicy.send.rawValue,
+            "What becomes of events that waited out an outage; `latest_per_collapse` needs `collapse`."
+        ),
+        RuleKey(
+            "delivery",
+            "string",
+            range: DeliveryGuarantee.allCases.map(\.rawValue).joined(separator: " | "),
+            standard: DeliveryGuarantee.atLeastOnce.rawValue,
+            "What is promised of each device while daemons crash."
+        ),
+        RuleKey("enabled", "boolean", standard: "true", "Whether it takes events at all."),
+        RuleKey(
+            "badge_sql",
+            "SQL",
+            range: "a query of two columns that asks for $1, at most \(badgeSQLLimit) bytes",
+            "What the badge of each user is. Not for audiences that a provider keeps."
+        ),
+    ]
+}
+
+extension AudienceDefinition {
+    /// The keys of `to`: those that say who, then filters.
+    static let described: [RuleKey] = [
+        RuleKey("to.users", "jsonpath", "The ids of users in the payload, one or many."),
+        RuleKey(
+            "to.tokens",
+            "jsonpath",
+            "Tokens in the payload, which need `platform`; those not yet known are registered."
+        ),
+        RuleKey(
+            "to.topic",
+            "template",
+            range: "1 to \(TopicName.lengthLimit) of a-z A-Z 0-9 - _ . ~ %",
+            "The devices that subscribed to a topic."
+        ),
+        RuleKey(
+            "to.condition",
+            "template",
+            range: "at most \(TopicClause.topicLimit) topics",
+            "The devices whose topics meet a condition, such as `'news' in topics && !('muted' in topics)`."
+        ),
+        RuleKey("to.everyone", "boolean", range: "true", "All devices of the app."),
+        RuleKey("to.fcm_topic", "template", "One of FCM's own topics, by one request: FCM knows who subscribed."),
+        RuleKey(
+            "to.fcm_condition",
+            "template",
+            range: "at most \(NativeAudience.topicLimit) topics",
+            "A condition on FCM's own topics, by one request."
+        ),
+        RuleKey("to.channel", "template", "The id of an APNs broadcast channel, by one request, for Live Activities."),
+        RuleKey("to.devices", "jsonpath predicate", "Only devices whose attributes meet it."),
+        RuleKey(
+            "to.platform",
+            "string",
+            range: Providers.names.map(\.rawValue).joined(separator: " | "),
+            standard: "all that the message has something for",
+            "Only devices of this platform."
+        ),
+        RuleKey(
+            "to.kind",
+            "string",
+            range: DeviceKind.allCases.map(\.rawValue).joined(separator: " | "),
+            standard: "\(DeviceKind.device.rawValue), \(DeviceKind.liveActivity.rawValue) for a channel",
+            "Which kind of tokens; all but the first are of APNs."
+        ),
+    ]
+}

@@ -1,0 +1,83 @@
+internal import FanfareCore
+
+/// One key of a rule as the reference describes it.
+struct RuleKey: Sendable {
+    /// Dotted path, with `<tag>` where the author chooses a name.
+    let path: String
+    let type: String
+    /// What values it takes; nil where the type says it.
+    let range: String?
+    let isRequired: Bool
+    /// What counts where it is left out; nil if there is nothing.
+    let standard: String?
+    let meaning: String
+
+    init(
+        _ path: String,
+        _ type: String,
+        range: String? = nil,
+        isRequired: Bool = false,
+        standard: String? = nil,
+        _ meaning: String
+    ) {
+        (self.path, self.type, self.range) = (path, type, range)
+        (self.isRequired, self.standard, self.meaning) = (isRequired, standard, meaning)
+    }
+
+    /// The last part of the path.
+    var name: String { String(path.split(separator: ".").last ?? "") }
+
+    /// The key in the format of the configuration's reference, as one line of a Markdown list.
+    var reference: String {
+        var facts = [type, isRequired ? "required" : "optional"]
+        if !isRequired { facts.append("default: \(standard ?? "none")") }
+        if let range { facts.append(range) }
+        return "* `\(path)` (\(facts.joined(separator: ", "))): \(meaning)"
+    }
+}
+
+extension MessageField {
+    /// The field and all within it, each with its path.
+    func fields(at path: String) -> [(path: String, field: MessageField)] {
+        var found = [(path: path, field: self)]
+        switch self {
+        case .object(let members), .open(let members):
+            for member in members { found += member.field.fields(at: "\(path).\(member.key)") }
+        case .text, .form, .texts, .forms, .flag, .number, .textMap, .freeObject: break
+        }
+        return found
+    }
+
+    /// What kind of value it takes, for the reference.
+    var typeName: String {
+        switch self {
+        case .text, .form: "string"
+        case .texts, .forms: "list of strings"
+        case .flag: "boolean"
+        case .number: "number"
+        case .textMap: "object of strings"
+        case .freeObject, .object, .open: "object"
+        }
+    }
+
+    /// What strings it takes, for the reference; nil where any will do.
+    var rangeText: String? {
+        switch self {
+        case .form(let form), .forms(let form): form.rangeText
+        case .text, .texts, .flag, .number, .textMap, .freeObject, .object, .open: nil
+        }
+    }
+}
+
+extension MessageForm {
+    /// What strings have this form, for the reference.
+    var rangeText: String {
+        switch self {
+        case .word(let words): words.joined(separator: " | ")
+        case .duration(let limit): "seconds such as 3600s or 3.5s, at most \(limit)s"
+        case .color: "#rrggbb"
+        case .link: "https://…"
+        case .label: "1 to 50 of a-z A-Z 0-9 - _ . ~ %"
+        }
+    }
+}

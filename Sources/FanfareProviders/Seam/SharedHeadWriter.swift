@@ -1,0 +1,59 @@
+internal import PushCrypto
+internal import PushTransport
+
+/// Writes requests to a provider with one endpoint: all devices of a variant share their header block and body, but for
+/// path, delivery id and what is inserted.
+final class SharedHeadWriter: RequestWriter {
+    private let cache = HeadCache()
+
+    func write(
+        tag: UInt64,
+        _ pair: PreparedPair,
+        content: PushContent,
+        heads: VariantHeads,
+        credential: Credential
+    ) throws(RequestProblem) -> PushRequest {
+        guard case .shared(let path, let insertion) = pair.address else { throw RequestProblem("it has no path") }
+        return try RequestProblem.refusing { () throws(HeaderError) in
+            let head = try heads.head(pair.variant, generation: credential.generation) { () throws(HeaderError) in
+                try cache.block(content.push, credential: credential)
+            }
+            return try PushRequest(
+                tag: tag,
+                path: path,
+                head: head,
+                varyingValue: pair.deliveryID,
+                body: content.body,
+                insertion: insertion
+            )
+        }
+    }
+}
+
+/// The header block a sender made last: events of one rule mostly have the same fields, and to check and prepare a block
+/// costs as much as to send a push.
+final class HeadCache {
+    private var headers: [(name: String, value: String)] = []
+    private var varyingName: String?
+    private var generation = 0
+    private var block: HeaderBlock?
+
+    /// Gives the block for a message's fields and a credential.
+    func block(_ push: RenderedPush, credential: Credential) throws(HeaderError) -> HeaderBlock {
+        let varying = push.deliveryHeader?.rawValue
+        if let block, generation == credential.generation, varyingName == varying,
+            push.headers.elementsEqual(headers, by: ==)
+        {
+            return block
+        }
+        var fields: [HeaderField] = []
+        for header in push.headers { fields.append(try HeaderField(header.name, header.value)) }
+        fields.append(try HeaderField("content-type", "application/json"))
+        if let authorization = credential.authorization {
+            fields.append(try HeaderField("authorization", authorization))
+        }
+        let fresh = try HeaderBlock(fields, varyingName: varying)
+        (headers, varyingName, generation, block) = (push.headers, varying, credential.generation, fresh)
+        return fresh
+    }
+}

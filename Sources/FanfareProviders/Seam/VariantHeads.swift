@@ -1,0 +1,53 @@
+package import PushTransport
+
+/// The header blocks of a batch's variants, made once per credential and origin.
+///
+/// Used by one sender thread.
+package final class VariantHeads {
+    private struct Place: Hashable {
+        let origin: Endpoint
+        let variant: Int32
+    }
+
+    private var heads: [HeaderBlock?]
+    private var originHeads: [Place: HeaderBlock] = [:]
+    private var generation = -1
+
+    /// - Parameter count: how many variants there are.
+    package init(count: Int) {
+        heads = Array(repeating: nil, count: count)
+    }
+
+    /// The header block of a variant.
+    ///
+    /// - Parameters:
+    ///   - variant: its index.
+    ///   - generation: of the credential to use.
+    ///   - origin: where it goes; nil for the provider's one endpoint.
+    ///   - make: makes it.
+    /// - Returns: the block, shared with other pairs.
+    /// - Throws: for a field that cannot be sent.
+    package func head(
+        _ variant: Int32,
+        generation: Int,
+        origin: Endpoint? = nil,
+        make: () throws(HeaderError) -> HeaderBlock
+    ) throws(HeaderError) -> HeaderBlock {
+        if self.generation != generation {
+            self.generation = generation
+            heads = Array(repeating: nil, count: heads.count)
+            originHeads = [:]
+        }
+        guard let origin else {
+            if let head = heads[Int(variant)] { return head }
+            let head = try make()
+            heads[Int(variant)] = head
+            return head
+        }
+        let place = Place(origin: origin, variant: variant)
+        if let head = originHeads[place] { return head }
+        let head = try make()
+        originHeads[place] = head
+        return head
+    }
+}

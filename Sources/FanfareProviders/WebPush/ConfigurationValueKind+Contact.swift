@@ -1,0 +1,37 @@
+internal import FanfareConfiguration
+internal import PushTransport
+
+extension ConfigurationValueKind<String> {
+    /// Whom push services may write to: the `sub` of VAPID (RFC 8292 section 2.1).
+    static var contact: Self {
+        let expected = "expected mailto:NAME@DOMAIN or https://HOST/…"
+        return .init(
+            name: "URI",
+            range: "mailto:NAME@DOMAIN or https://HOST/…",
+            parse: { (raw, _) throws(ConfigurationRefusal) in
+                let text = try raw.string(expected: expected).withoutVariables()
+                let name = try Self.domain(of: text, expected: expected)
+                // Apple answers 403 BadJwtToken to such a subject.
+                guard name != "localhost", !name.hasSuffix(".localhost") else {
+                    throw ConfigurationRefusal("\(expected), found localhost; push services refuse that")
+                }
+                return text
+            },
+            text: { $0.isEmpty ? nil : $0 }
+        )
+    }
+
+    /// The domain of an address or URL.
+    private static func domain(of text: String, expected: String) throws(ConfigurationRefusal) -> String {
+        guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }), !text.contains("<"), !text.contains(">") else {
+            throw ConfigurationRefusal("\(expected), without spaces, angle brackets and letters outside of ASCII")
+        }
+        if let url = try? HTTPSURL(text) { return url.origin.host }
+        let parts = text.split(separator: "@", omittingEmptySubsequences: false)
+        guard text.hasPrefix("mailto:"), parts.count == 2, parts[0] != "mailto:",
+            !parts[1].contains(where: { ":/".contains($0) }),
+            let origin = try? Endpoint("https://\(parts[1].prefix { $0 != "?" })")
+        else { throw ConfigurationRefusal(expected) }
+        return origin.host
+    }
+}

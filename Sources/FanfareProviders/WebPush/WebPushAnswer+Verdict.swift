@@ -1,0 +1,119 @@
+public import FanfareCore
+
+extension WebPushAnswer {
+    /// The wait after 429 without `Retry-After`.
+    static let throttleFloor: Microseconds = Micros.minute
+
+    /// Judges the answer; total over every status and body.
+    ///
+    /// The status decides (RFC 8030), the body only between what it leaves open. Services are told apart by what they
+    /// write, not by their host names.
+    ///
+    /// - Parameter context: the circumstances of the attempt.
+    /// - Returns: the byte to record and what follows.
+    public func verdict(in context: AttemptContext) -> Verdict {
+        switch status {
+        case 200...299: taken(in: context)
+        case 400: badRequest(in: context)
+        case 401: unauthorized(in: context)
+        case 403: forbidden(in: context)
+        case 404: dead(.goneWebPushNotFound, .strong, in: context)
+        case 405: Verdict(.webPushMethodNotAllowed, .final)
+        // WNS throttles an app server with 406.
+        case 406: throttled(.retryingSenderThrottled, .credential, in: context)
+        // Pushes to this subscription came too fast (RFC 8030 section 8.4).
+        case 429: throttled(.retryingDeviceThrottled, .device, in: context)
+        case 410 where isDomainBlocked: Verdict(.webPushDomainBlocked, .callOperator)
+        case 410: dead(.goneWebPushGone, .strong, in: context)
+        case 413: Verdict(.webPushPayloadTooLarge, .callOperator)
+        case 500: Verdict(.retryingServerError, .retry(retry(in: context)))
+        case 503: unavailable(in: context)
+        case 502, 504: Verdict(.retryingStatus5xx, .retry(retry(in: context)))
+        default: byStatusClass(in: context)
+        }
+    }
+
+    private func byStatusClass(in context: AttemptContext) -> Verdict {
+        switch status {
+        case 500...599: Verdict(.retryingStatus5xx, .retry(retry(in: context)), isUnrecognized: true)
+        case 400...499: Verdict(.webPushStatus4xx, .final, isUnrecognized: true)
+        // An endpoint that moved is for the browser to say; a redirect is never followed.
+        case 300...399: Verdict(.webPushStatus3xx, .callOperator)
+        default: Verdict(.webPushStatusOther, .final, isUnrecognized: true)
+        }
+    }
+
+    /// Any 2xx is an acceptance, unless WNS says in a field that nothing will be shown.
+    private func taken(in context: AttemptContext) -> Verdict {
+        switch windowsStatus?.lowercased() {
+        case "channelthrottled": return throttled(.retryingDeviceThrottled, .device, in: context)
+        case "dropped": return Verdict(.webPushDropped, .final)
+        default: break
+        }
+        return Verdict(.accepted, .final, isUnrecognized: ![200, 201, 202, 204].contains(status))
+    }
+
+    private func badRequest(in context: AttemptContext) -> Verdict {
+        switch error.complaint {
+        case .keyMismatch: keyMismatch
+        case .subscription: dead(.goneWebPushInvalidSubscription, .weak, in: context)
+        case .idle:
+            Verdict(.retryingIdleTimeout, .retry(retry(in: context)), replacesConnection: true)
+        case .token, .credential, .shutdown, .blocked, nil: Verdict(.webPushBadRequest, .final)
+        }
+    }
+
+    private func unauthorized(in context: AttemptContext) -> Verdict {
+        if error.complaint == .keyMismatch { return keyMismatch }
+        return renewing(.webPushUnauthorized, in: context)
+    }
+
+    /// 403 without words known to us may be the mismatch of one subscription's key, so it stops nobody else.
+    private func forbidden(in context: AttemptContext) -> Verdict {
+        switch error.complaint {
+        case .keyMismatch: keyMismatch
+        case .token: renewing(.webPushForbidden, in: context)
+        case .credential: Verdict(.webPushForbidden, .pause(.credential))
+        case .subscription, .idle, .shutdown, .blocked, nil: Verdict(.webPushForbidden, .callOperator)
+        }
+    }
+
+    private func unavailable(in context: AttemptContext) -> Verdict {
+        if error.complaint == .shutdown {
+            return Verdict(.retryingShutdown, .retry(retry(in: context)), replacesConnection: true)
+        }
+        return Verdict(.retryingUnavailable, .retry(retry(in: context)))
+    }
+
+    /// A ban of the sender, which looks like the end of every subscription.
+    private var isDomainBlocked: Bool {
+        error.complaint == .blocked || (windowsError?.mentions("domain blocked") ?? false)
+    }
+
+    /// Never evidence against the device: a daemon with the wrong key hears it from every subscription.
+    private var keyMismatch: Verdict { Verdict(.webPushVAPIDKeyMismatch, .callOperator) }
+
+    private func renewing(_ refused: Outcome, in context: AttemptContext) -> Verdict {
+        guard context.history.marks.contains(.credentialRenewed) else {
+            return Verdict(.retryingCredentialRenewed, .renewCredential)
+        }
+        return Verdict(refused, .pause(.credential))
+    }
+
+    private func dead(_ gone: Outcome, _ strength: PruneEvidence.Strength, in context: AttemptContext) -> Verdict {
+        // No time comes with it: a registration after the endpoint was read is not what was judged.
+        Verdict(gone, .prune(PruneEvidence(strength: strength, registeredUpTo: context.registeredAt)))
+    }
+
+    private func throttled(_ outcome: Outcome, _ scope: AnswerScope, in context: AttemptContext) -> Verdict {
+        Verdict(outcome, .retry(retry(unlessAsked: Self.throttleFloor, scope: scope, in: context)))
+    }
+
+    private func retry(
+        unlessAsked floor: Microseconds = 0,
+        scope: AnswerScope = .device,
+        in context: AttemptContext
+    ) -> Retry {
+        Retry(floor: RetryAfter.wait(retryAfter, now: context.answeredAt) ?? floor, scope: scope)
+    }
+}

@@ -1,0 +1,28 @@
+internal import FanfareCore
+
+extension WebPushHeaders {
+    /// The headers with a meaning of their own.
+    static let described: [RuleKey] = [
+        RuleKey(
+            "message.webpush.headers.\(timeToLive)",
+            "string",
+            range: "whole seconds",
+            standard: "what is left until the deadline, a day where there is none",
+            "How long the push service keeps it, at most until the deadline."
+        ),
+        RuleKey(
+            "message.webpush.headers.\(urgency)",
+            "string",
+            range: urgencies.joined(separator: " | "),
+            standard: "high with `android.priority: HIGH`, else normal",
+            "How soon a device that saves power gets it."
+        ),
+        RuleKey(
+            "message.webpush.headers.\(topic)",
+            "string",
+            range: "1 to \(WebPushTopic.lengthLimit) of a-z A-Z 0-9 - _",
+            standard: "`collapse`, hashed",
+            "A newer push with the same topic replaces this one at the push service."
+        ),
+    ]
+}

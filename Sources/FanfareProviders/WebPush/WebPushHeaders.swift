@@ -1,0 +1,112 @@
+internal import FanfareCore
+
+/// The headers that a rule gives for Web Push.
+struct WebPushHeaders: Sendable {
+    /// A value with the place it comes from.
+    struct Value: Sendable {
+        let path: String
+        let template: TextTemplate
+    }
+
+    static let timeToLive = "ttl"
+    static let urgency = "urgency"
+    static let topic = "topic"
+    /// What is said where neither event nor rule have a `ttl`: a day, in seconds.
+    static let defaultTimeToLive: Int64 = 86_400
+    /// The longest time any service keeps a push: 30 days, in seconds.
+    static let timeToLiveLimit = MessageSchema.webTimeToLiveLimit
+    static let urgencies = ["very-low", "low", "normal", "high"]
+    /// Belong to the encryption and to the transport.
+    private static let ours = [
+        "authorization", "connection", "content-encoding", "content-length", "content-type", "crypto-key", "encryption",
+        "expect", "host", "te", "transfer-encoding", "upgrade",
+        "x-wns-cache-policy",
+    ]
+
+    /// By lower-case name, in the order in which they were first given.
+    private(set) var values: [(name: String, value: Value)] = []
+
+    /// The value of a header, by its lower-case name.
+    subscript(name: String) -> Value? { values.first { $0.name == name }?.value }
+
+    /// Those that no field of the protocol's own is made of.
+    var others: [(name: String, value: Value)] {
+        values.filter { ![Self.timeToLive, Self.urgency, Self.topic].contains($0.name) }
+    }
+
+    /// Whether a value names a device or user field.
+    var usesDevice: Bool { values.contains { $0.value.template.usesDevice } }
+
+    /// Takes over the headers of a message, or what a locale changes in them.
+    ///
+    /// - Parameter block: the `headers` object; null removes.
+    /// - Throws: `RuleProblem` if a name or a literal value cannot be sent.
+    mutating func merge(_ block: RuleObject) throws(RuleProblem) {
+        var seen: Set<String> = []
+        for member in block.object.members {
+            let name = member.key.lowercased()
+            let path = block.path(member.key)
+            if Self.ours.contains(name) {
+                throw RuleProblem(path: path, reason: "is set by Fanfare", hint: "remove it")
+            }
+            guard Self.isName(name) else {
+                throw RuleProblem(path: path, reason: "is no header name", hint: "use letters, digits and -")
+            }
+            guard seen.insert(name).inserted else {
+                throw RuleProblem(path: path, reason: "is given twice", hint: "case does not matter in header names")
+            }
+            let index = values.firstIndex { $0.name == name }
+            guard let text = member.value.stringValue else {
+                if let index { values.remove(at: index) }
+                continue
+            }
+            let template = try TextTemplate(text, path: path)
+            let fault =
+                template.literal.map { Self.fault(in: $0, of: name) } ?? HeaderText.fault(inPart: template.fixedText)
+            if let fault { throw RuleProblem(path: path, reason: fault, hint: Self.hint(name)) }
+            let value = Value(path: path, template: template)
+            if let index { values[index].value = value } else { values.append((name, value)) }
+        }
+    }
+
+    /// Renders a value and checks it.
+    ///
+    /// - Parameters:
+    ///   - name: the header, in lower case.
+    ///   - scope: where names are looked up.
+    /// - Returns: the value; nil if the rule gives none.
+    /// - Throws: `RenderProblem` if a name is missing or the value cannot be sent.
+    func text(_ name: String, in scope: TemplateScope) throws(RenderProblem) -> String? {
+        guard let template = self[name]?.template else { return nil }
+        let text = try template.text(in: scope)
+        if template.literal == nil, let reason = Self.fault(in: text, of: name) {
+            throw .header(name: name, reason: reason)
+        }
+        return text
+    }
+
+    private static func fault(in value: String, of name: String) -> String? {
+        if let reason = HeaderText.fault(in: value) { return reason }
+        switch name {
+        case timeToLive where value.utf8.count > 18 || !value.utf8.allSatisfy({ (48...57).contains($0) }):
+            return "is no time in whole seconds"
+        case urgency where !urgencies.contains(value): return "is no urgency"
+        case topic where !WebPushTopic.isValid(value): return "is no topic"
+        default: return nil
+        }
+    }
+
+    private static func hint(_ name: String) -> String {
+        switch name {
+        case timeToLive: "write seconds such as \"3600\""
+        case urgency: "known are \(urgencies.joined(separator: ", "))"
+        case topic: "use 1 to \(WebPushTopic.lengthLimit) of a-z A-Z 0-9 - _, or collapse, which is hashed"
+        default: "shorten or change the value"
+        }
+    }
+
+    private static func isName(_ name: String) -> Bool {
+        !name.isEmpty
+            && name.utf8.allSatisfy { (97...122).contains($0) || (48...57).contains($0) || $0 == 45 || $0 == 95 }
+    }
+}

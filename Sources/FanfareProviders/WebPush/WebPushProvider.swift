@@ -1,0 +1,89 @@
+package import FanfareConfiguration
+package import FanfareCore
+internal import PushCrypto
+internal import PushTransport
+
+/// Web Push (RFC 8030): whichever service a browser names.
+package struct WebPushProvider: Provider {
+    package var block: ConfigurationBlock {
+        ConfigurationBlock(
+            WebPushSettings.self,
+            title: "Web Push",
+            keys: WebPushSettings.keys,
+            connectsDirectly: true
+        )
+    }
+
+    package func content(
+        _ parts: [MessagePart],
+        rule: RuleDefinition
+    ) throws(RuleProblem) -> (any ProviderContent)? {
+        try WebPushContent.compile(parts, rule: rule)
+    }
+
+    package var addedHeaders: String { "authorization and content-encoding are" }
+
+    package var bodyNote: String { " before it is encrypted" }
+
+    package func address(of recipient: Recipient, as identity: ProviderIdentity) -> PushAddress? {
+        guard let url = try? HTTPSURL(recipient.token), let p256dh = recipient.p256dh, let auth = recipient.auth,
+            let keys = try? SubscriptionKeys(p256dh: p256dh, auth: auth)
+        else { return nil }
+        return .url(url, keys)
+    }
+
+    package var invalidRecipient: Outcome { .webPushInvalidSubscription }
+
+    package var outcomes: OutcomeBlock { .webPush }
+
+    package func senders(
+        _ settings: WebPushSettings,
+        app: String,
+        parts: SenderParts,
+        before: ProviderSenders?
+    ) throws(DaemonError) -> ProviderSenders {
+        let key = try parts.files.vapidKey(settings, app: app)
+        let make = try parts.transports(
+            toHosts: settings.allowedHosts,
+            networks: settings.allowedNetworks,
+            MultiOriginTraits(caFile: settings.caFile, answerHeaders: WebPushAnswer.headers),
+            section: "apps.\(app).webpush"
+        )
+        let tokens = VAPIDTokens(key: key, subject: settings.subject, logger: parts.logger)
+        return ProviderSenders([
+            ProviderPool(
+                environment: "production",
+                access: WebPushAccess(tokens: tokens),
+                hasManyOrigins: true,
+                makeTransport: make
+            )
+        ])
+    }
+
+    package func descriptors(_ costs: DescriptorCosts) -> Int { costs.origins }
+
+    package func credentials(_ settings: WebPushSettings, _ checkup: CredentialCheckup) -> [ProviderCredential] {
+        [
+            ProviderCredential(name: "VAPID key") { () throws(DaemonError) in
+                _ = try checkup.files.vapidKey(settings, app: checkup.app)
+                return nil
+            }
+        ]
+    }
+
+    package func checkup(_ settings: WebPushSettings, _ checkup: CredentialCheckup) -> [CheckItem] {
+        let key = checkup.item("VAPID key") { item throws(DaemonError) in
+            let key = try checkup.files.vapidKey(settings, app: checkup.app)
+            let detail = "\(settings.vapidKeyFile) is an EC P-256 key, and guarded; browsers subscribe with "
+            return CheckItem(.ok, item, detail + "\(key.publicKey), services may write to \(settings.subject)")
+        }
+        return [key] + checkup.trustItem(title, settings.caFile, .fcm)
+    }
+}
+
+extension SubscriptionKeys: RecipientKeys {}
+
+extension PushProvider {
+    /// See ``WebPushProvider``.
+    package static var webpush: PushProvider { PushProvider(rawValue: WebPushSettings.name) }
+}

@@ -1,0 +1,69 @@
+package import FanfareConfiguration
+internal import PushTransport
+
+/// Credentials for Web Push, and where its endpoints may be.
+package struct WebPushSettings: ProviderSettings {
+    /// Absolute path of the VAPID key, a PEM file.
+    package var vapidKeyFile = ""
+    /// Whom push services may write to, a `mailto:` or `https:` URI.
+    package var subject = ""
+    /// Host names that may be sent to, with `*.` for any label in front.
+    package var allowedHosts = DestinationPolicy.pushServices
+    /// Networks that may be connected to although their addresses are not public.
+    package var allowedNetworks: [String] = []
+    /// Absolute path of a PEM file with CAs to trust; nil for the system's.
+    package var caFile: String?
+
+    package static let name = "webpush"
+
+    package init() {}
+
+    package var files: [String] {
+        [vapidKeyFile, caFile].compactMap(\.self)
+    }
+}
+
+extension Configuration.App {
+    /// Credentials for Web Push; nil if the app does not send there.
+    package var webPush: WebPushSettings? {
+        get { self[WebPushSettings.self] }
+        set { self[WebPushSettings.self] = newValue }
+    }
+}
+
+extension WebPushSettings {
+    static let keys: [ConfigurationKey] = [
+        .init(
+            "vapid_key_file",
+            \WebPushSettings.vapidKeyFile,
+            .path,
+            presence: .required,
+            "Private key of the VAPID pair, a PEM file that nobody else may read; `fanfare vapid-keys` makes one."
+        ),
+        .init(
+            "subject",
+            \WebPushSettings.subject,
+            .contact,
+            presence: .required,
+            "Whom push services may write to about these pushes."
+        ),
+        .init(
+            "allowed_hosts",
+            \WebPushSettings.allowedHosts,
+            .hosts,
+            "Which push services may be sent to, since browsers name them. In the environment: separated by commas."
+        ),
+        .init(
+            "allowed_networks",
+            \WebPushSettings.allowedNetworks,
+            .networks,
+            "Which addresses may be connected to although they are not public. In the environment: separated by commas."
+        ),
+        .init(
+            "ca_file",
+            \WebPushSettings.caFile,
+            ConfigurationValueKind<String>.path.optional,
+            "PEM file with CAs to trust for all push services, besides the system's."
+        ),
+    ]
+}

@@ -1,0 +1,47 @@
+import Testing
+
+@testable import FanfareCore
+@testable import FanfareProviders
+
+/// The reference names exactly the keys that a rule may have.
+@Suite struct RuleReferenceTests {
+    /// A list that is read in the same order as it is described.
+    private func expect(_ described: [RuleKey], below parent: String, toBe keys: [String]) {
+        #expect(described.map(\.path) == keys.map { "\(parent)\($0)" })
+        #expect(described.map(\.name) == keys)
+    }
+
+    @Test func theKeysOfARuleAndOfItsAudienceAreDescribed() throws {
+        expect(RuleDefinition.described, below: "", toBe: RuleDefinition.keys)
+        expect(AudienceDefinition.described, below: "to.", toBe: AudienceDefinition.keys)
+        #expect(RuleDefinition.described.filter(\.isRequired).map(\.path) == ["name", "app", "event", "to", "message"])
+        for key in RuleDefinition.described where key.isRequired {
+            #expect(problem(rule().setting(key.path, to: nil))?.path == key.path)
+        }
+    }
+
+    @Test func everyFieldOfAMessageHasItsMeaning() {
+        let fields = MessageSchema.message.fields(at: "message").dropFirst().map(\.path)
+        #expect(Set(fields).count == fields.count && fields.count > 60)
+        #expect(Set(fields) == Set(MessageSchema.meanings.keys.map { "message.\($0)" }))
+        #expect(MessageSchema.described.allSatisfy { $0.meaning.hasSuffix(".") })
+        let blocks = fields.filter { $0.split(separator: ".").count == 2 }
+        #expect(blocks == MessagePart.blockKeys.map { "message.\($0)" })
+    }
+
+    @Test func theHeadersThatCountAreDescribed() {
+        expect(APNSHeaders.described, below: "message.apns.headers.", toBe: APNSHeaders.known)
+        let names = [WebPushHeaders.timeToLive, WebPushHeaders.urgency, WebPushHeaders.topic]
+        expect(WebPushHeaders.described, below: "message.webpush.headers.", toBe: names)
+    }
+
+    @Test func aLineHasTheFormatOfTheConfigurations() {
+        let lines = RuleDefinition.reference.split(separator: "\n")
+        #expect(lines.count == Set(lines).count)
+        #expect(lines.contains("* `enabled` (boolean, optional, default: true): Whether it takes events at all."))
+        let event = "* `event` (string, required, 1 to 255 bytes on one line): The type of the events that it takes."
+        #expect(lines.contains { $0 == event })
+        #expect(lines.contains { $0.hasPrefix("* `locales.<tag>` (object, optional, default: none): ") })
+        #expect(lines.contains { $0.hasPrefix("* `message.apns.headers.apns-priority` (string without template, ") })
+    }
+}
