@@ -5,15 +5,51 @@
 -- transaction never meets a partition, a claim never meets history, and a log row is written once.
 --
 -- Load it with `fanfare migrate`, or with psql -f as a role that may create roles and schemas.
+--
+--   1  One load at a time
+--   2  Roles and the schema
+--   3  Statements that look before they lock
+--   4  The version
+--   5  Upgrades of older databases
+--   6  Ids
+--   7  The installation, and where it has been
+--   8  Outcomes of pairs and fates of events
+--   9  Apps, targets, devices, topics
+--  10  Rules
+--  11  Events: the queue and its log
+--  12  Batches: the queue and its log
+--  13  Counters, daemons, alarms, fuses, lock keys
+--  14  Functions: installation and timelines
+--  15  Functions: emit and cancel
+--  16  Functions: names
+--  17  Functions: devices and subscriptions
+--  18  Functions: rules
+--  19  Functions: watched tables
+--  20  Functions: SQL that authors of rules wrote
+--  21  Views: queue and log as one
+--  22  Rights
+--
+-- Parts 6 and up say what a new database has; what an older one lacks is made up for before, in part 5. So who changes
+-- something
+--   1. writes the table, index, function or view in its part as it shall be, a new column last: ALTER TABLE puts it there;
+--   2. says in part 5 what an older database needs besides: a column, a constraint, an index that goes, rows to repair.
+--      CREATE … IF NOT EXISTS adds what is new, and leaves alone what is there; functions and views are replaced.
+-- Nothing waits for a lock when there is nothing to do: what would lock before it looks goes through part 3.
+-- Daemons of two versions work side by side: a column goes one version after its last reader.
+-- A new version has its number in part 4 and in Daemon.schemaVersions, and a section of its own at the end of part 5.
 
 BEGIN;
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- 1. One load at a time
+-- ---------------------------------------------------------------------------------------------------------------
 
 -- A lock that cannot be had soon is better retried than waited for: everybody behind us would wait too.
 SET LOCAL lock_timeout = '3s';
 SET LOCAL client_min_messages = warning;
 SET LOCAL search_path = pg_catalog, pg_temp;
 
--- Two loads at once would race on CREATE … IF NOT EXISTS. (0x46414e46 is "FANF"; see the table of lock keys below.)
+-- Two loads at once would race on CREATE … IF NOT EXISTS. (0x46414e46 is "FANF"; the other keys are in part 13.)
 SELECT pg_advisory_xact_lock(1178685254, 0);
 
 DO $$
@@ -26,14 +62,16 @@ END
 $$;
 
 -- ---------------------------------------------------------------------------------------------------------------
--- Roles. They are cluster-wide, so another database may have made them already, or be making them right now.
+-- 2. Roles and the schema
 -- ---------------------------------------------------------------------------------------------------------------
+-- Roles are cluster-wide, so another database may have made them already, or be making them right now.
 
 DO $$
 DECLARE
     role_name name;
 BEGIN
-    FOREACH role_name IN ARRAY '{fanfare_owner,fanfare_daemon,fanfare_emitter,fanfare_registrar,fanfare_author,fanfare_reader,fanfare_sql}'::name[]
+    FOREACH role_name IN ARRAY '{fanfare_owner,fanfare_daemon,fanfare_emitter,fanfare_registrar,
+        fanfare_author,fanfare_reader,fanfare_sql}'::name[]
     LOOP
         IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = role_name) THEN
             BEGIN
@@ -43,8 +81,8 @@ BEGIN
             END;
         END IF;
     END LOOP;
-    -- A superuser needs no membership, and granting one would touch a shared row for nothing. From PostgreSQL 16 on, who
-    -- creates a role is a member of it that may not become it.
+    -- A superuser needs no membership, and granting one would touch a shared row for nothing. From PostgreSQL 16 on,
+    -- who creates a role is a member of it that may not become it.
     IF NOT pg_has_role(current_user, 'fanfare_owner',
         CASE WHEN current_setting('server_version_num')::int >= 160000 THEN 'SET' ELSE 'MEMBER' END)
     THEN
@@ -67,6 +105,10 @@ SET LOCAL ROLE fanfare_owner;
 
 COMMENT ON SCHEMA fanfare IS 'Push-notification fan-out: events, rules, devices, queues and logs.';
 
+-- ---------------------------------------------------------------------------------------------------------------
+-- 3. Statements that look before they lock
+-- ---------------------------------------------------------------------------------------------------------------
+
 -- CREATE INDEX IF NOT EXISTS locks out writers before it looks whether the index is there.
 CREATE OR REPLACE FUNCTION fanfare.create_index(name text, statement text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -77,18 +119,36 @@ BEGIN
 END
 $$;
 
--- So does ALTER TABLE … ADD COLUMN IF NOT EXISTS, and readers too.
-CREATE OR REPLACE FUNCTION fanfare.add_column(relation regclass, name text, definition text) RETURNS void
+-- ALTER TABLE … ADD COLUMN IF NOT EXISTS locks out readers too. A new database has no such table yet, and needs
+-- nothing.
+CREATE OR REPLACE FUNCTION fanfare.add_column(relation text, name text, definition text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    place regclass := to_regclass(relation);
 BEGIN
-    IF NOT EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = relation AND a.attname = add_column.name) THEN
-        EXECUTE format('ALTER TABLE %s ADD COLUMN %I %s', relation, name, definition);
+    IF place IS NOT NULL AND NOT EXISTS (
+        SELECT FROM pg_attribute AS a WHERE a.attrelid = place AND a.attname = add_column.name)
+    THEN
+        EXECUTE format('ALTER TABLE %s ADD COLUMN %I %s', place, name, definition);
+    END IF;
+END
+$$;
+
+-- Replaced only where the text changed, which the comment remembers: replacing a view waits for every open reader.
+CREATE OR REPLACE FUNCTION fanfare.create_view(name text, comment text, query text) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    mark text := create_view.comment || ' [' || md5(query) || ']';
+BEGIN
+    IF obj_description(to_regclass('fanfare.' || name), 'pg_class') IS DISTINCT FROM mark THEN
+        EXECUTE format('CREATE OR REPLACE VIEW fanfare.%I AS %s', name, query);
+        EXECUTE format('COMMENT ON VIEW fanfare.%I IS %L', name, mark);
     END IF;
 END
 $$;
 
 -- ---------------------------------------------------------------------------------------------------------------
--- Version and installation
+-- 4. The version
 -- ---------------------------------------------------------------------------------------------------------------
 
 CREATE TABLE IF NOT EXISTS fanfare.schema_version (
@@ -101,18 +161,143 @@ CREATE TABLE IF NOT EXISTS fanfare.schema_version (
 
 DO $$
 DECLARE
-    there int;
+    this_version CONSTANT int := 3;
+    oldest_daemon CONSTANT int := 1;
+    there int := (SELECT version FROM fanfare.schema_version);
 BEGIN
-    SELECT version INTO there FROM fanfare.schema_version;
-    IF there > 3 THEN
-        RAISE EXCEPTION 'this database has schema version %, which is newer than this file (3)', there
+    IF there > this_version THEN
+        RAISE EXCEPTION 'this database has schema version %, which is newer than this file (%)', there, this_version
             USING ERRCODE = '55000', HINT = 'Run the migrate command of the newest Fanfare.';
+    END IF;
+    INSERT INTO fanfare.schema_version (version, oldest_daemon) VALUES (this_version, oldest_daemon)
+    ON CONFLICT (one) DO UPDATE
+        SET version = excluded.version, oldest_daemon = excluded.oldest_daemon, loaded_at = clock_timestamp();
+END
+$$;
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- 5. Upgrades of older databases
+-- ---------------------------------------------------------------------------------------------------------------
+-- They come before the tables, because all that follows (indexes, rows, views, BEGIN ATOMIC functions) names columns
+-- that an older database lacks, and can so be written as if there had never been another. A new database has no table
+-- yet and passes through. Every statement looks at what is there, not at the version, and locks nothing where its
+-- work is done: a database may have been made while its version was still being written.
+--
+-- An index that is replaced goes here, and the new one is made later under the same lock. What fills a table of its own
+-- version from older rows would have to come last in the file; nothing has needed that.
+
+-- From version 1 to 2 -------------------------------------------------------------------------------------------
+
+SELECT fanfare.add_column('fanfare.targets', 'native_key', $$text CONSTRAINT targets_native CHECK (native_key IS NULL
+    OR (native_key, platform) IN (('fcm_topic', 'fcm'), ('fcm_condition', 'fcm'), ('channel', 'apns')))$$);
+DO $$
+BEGIN
+    IF to_regclass('fanfare.targets') IS NOT NULL AND to_regclass('fanfare.targets_key') IS NULL THEN
+        ALTER TABLE fanfare.targets
+            ADD CONSTRAINT targets_key UNIQUE NULLS NOT DISTINCT (app_id, platform, environment, native_key),
+            DROP CONSTRAINT IF EXISTS targets_app_id_platform_environment_key;
     END IF;
 END
 $$;
 
-INSERT INTO fanfare.schema_version (version, oldest_daemon) VALUES (3, 1)
-ON CONFLICT (one) DO UPDATE SET version = excluded.version, oldest_daemon = excluded.oldest_daemon, loaded_at = clock_timestamp();
+SELECT fanfare.add_column('fanfare.rule_versions', 'native_target_id', 'smallint');
+SELECT fanfare.add_column('fanfare.cancels', 'stopped', 'boolean NOT NULL DEFAULT false');
+SELECT fanfare.add_column('fanfare.batches', 'is_retry', 'boolean NOT NULL DEFAULT false');
+
+-- batches_due now, which has retries apart.
+DROP INDEX IF EXISTS fanfare.batches_ready;
+-- event_keys_created now. This was a BRIN: new keys take the places of forgotten ones, and then every range of blocks
+-- holds old and new.
+DROP INDEX IF EXISTS fanfare.event_keys_age;
+-- batch_log_spans now. This was a GIN, with an entry for each event.
+DROP INDEX IF EXISTS fanfare.batch_log_events;
+
+-- From version 2 to 3 -------------------------------------------------------------------------------------------
+
+SELECT fanfare.add_column('fanfare.outcome_codes', 'meaning', $$text NOT NULL DEFAULT ''$$);
+
+-- What was stored before put_rule noted so itself.
+DO $$
+BEGIN
+    IF to_regclass('fanfare.rule_versions') IS NULL THEN
+        RETURN;
+    END IF;
+    PERFORM FROM fanfare.rule_versions AS v
+    WHERE v.state = 'unchecked' AND v.event_type IS NULL AND v.definition ->> 'event' IS NOT NULL;
+    IF FOUND THEN
+        UPDATE fanfare.rule_versions AS v SET event_type = v.definition ->> 'event', rule_created_at = r.created_at
+        FROM fanfare.rules AS r
+        WHERE r.id = v.rule_id AND v.state = 'unchecked' AND v.event_type IS NULL
+            AND v.definition ->> 'event' IS NOT NULL;
+    END IF;
+END
+$$;
+
+SELECT fanfare.add_column('fanfare.batch_log', 'first_event', 'bigint');
+SELECT fanfare.add_column('fanfare.batch_log', 'last_event', 'bigint');
+SELECT fanfare.add_column('fanfare.batch_log', 'device_marks', 'bytea');
+SELECT fanfare.add_column('fanfare.batch_log', 'details', 'jsonb');
+DO $$
+BEGIN
+    IF to_regclass('fanfare.batch_log') IS NOT NULL AND to_regclass('fanfare.batch_log_spans') IS NULL THEN
+        UPDATE fanfare.batch_log
+        SET first_event = (SELECT min(x) FROM unnest(event_ids) AS x),
+            last_event = (SELECT max(x) FROM unnest(event_ids) AS x)
+        WHERE event_id IS NULL AND first_event IS NULL;
+    END IF;
+END
+$$;
+-- batch_log_spans now, which has devices too.
+DROP INDEX IF EXISTS fanfare.batch_log_span;
+
+-- Helpers of other parameters.
+DROP FUNCTION IF EXISTS fanfare.add_column(regclass, text, text);
+DROP FUNCTION IF EXISTS fanfare.watch_query(text, text, text[], text[], text[], text);
+
+-- From version 3 to 4 -------------------------------------------------------------------------------------------
+
+-- Not open yet. What only version 2 used goes then: fanfare.event_span, and fanfare.wake_needed, which its emit called
+-- and part 15 no longer makes. plans.advanced_at is then written by nobody, and goes in the version after.
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- 6. Ids
+-- ---------------------------------------------------------------------------------------------------------------
+-- They carry their UTC day: days since 2020-01-01 << 32 | sequence. One bigint names a row and its partition.
+
+CREATE SEQUENCE IF NOT EXISTS fanfare.event_sequence MAXVALUE 4294967295 MINVALUE 0 START 1 CYCLE;
+CREATE SEQUENCE IF NOT EXISTS fanfare.batch_sequence MAXVALUE 4294967295 MINVALUE 0 START 1 CYCLE;
+
+-- BEGIN ATOMIC: string-bodied SQL functions in column defaults are inlined and resolved in the caller's search_path.
+CREATE OR REPLACE FUNCTION fanfare.new_event_id() RETURNS bigint LANGUAGE sql VOLATILE
+BEGIN ATOMIC
+    SELECT ((clock_timestamp() AT TIME ZONE 'UTC')::date - DATE '2020-01-01')::bigint << 32
+        | nextval('fanfare.event_sequence'::regclass);
+END;
+
+CREATE OR REPLACE FUNCTION fanfare.new_batch_id() RETURNS bigint LANGUAGE sql VOLATILE
+BEGIN ATOMIC
+    SELECT ((clock_timestamp() AT TIME ZONE 'UTC')::date - DATE '2020-01-01')::bigint << 32
+        | nextval('fanfare.batch_sequence'::regclass);
+END;
+
+CREATE OR REPLACE FUNCTION fanfare.ring_day(id bigint) RETURNS smallint LANGUAGE sql IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT ((id >> 32) % 32)::smallint;
+END;
+COMMENT ON FUNCTION fanfare.ring_day IS
+    'The partition of an event''s or a batch''s log row: the day of its id modulo 32.';
+
+CREATE OR REPLACE FUNCTION fanfare.event_span(event_ids bigint[]) RETURNS int8range
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT int8range(min(id), max(id), '[]') FROM unnest(event_ids) AS e (id);
+END;
+COMMENT ON FUNCTION fanfare.event_span IS
+    'From the least to the greatest of these ids. For `fanfare tail` of version 2; goes with version 4.';
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- 7. The installation, and where it has been
+-- ---------------------------------------------------------------------------------------------------------------
 
 -- Whose database this is. A copy (staging, a restore) must not push to real users: a daemon compares all three.
 CREATE TABLE IF NOT EXISTS fanfare.installation (
@@ -123,26 +308,6 @@ CREATE TABLE IF NOT EXISTS fanfare.installation (
     adopted_at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 
-CREATE OR REPLACE FUNCTION fanfare.adopt(name text DEFAULT NULL) RETURNS void
-LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-BEGIN ATOMIC
-    INSERT INTO fanfare.installation (name, system_identifier, database_oid)
-    SELECT adopt.name, control.system_identifier, here.oid
-    FROM pg_control_system() AS control, pg_database AS here
-    WHERE here.datname = current_database()
-    ON CONFLICT (one) DO UPDATE
-        SET name = excluded.name, system_identifier = excluded.system_identifier,
-            database_oid = excluded.database_oid, adopted_at = clock_timestamp();
-END;
-COMMENT ON FUNCTION fanfare.adopt IS 'Makes this database the one that the installation of that name may send from.';
-
--- ---------------------------------------------------------------------------------------------------------------
--- Ids carry their UTC day: days since 2020-01-01 << 32 | sequence. One bigint names a row and its partition.
--- ---------------------------------------------------------------------------------------------------------------
-
-CREATE SEQUENCE IF NOT EXISTS fanfare.event_sequence MAXVALUE 4294967295 MINVALUE 0 START 1 CYCLE;
-CREATE SEQUENCE IF NOT EXISTS fanfare.batch_sequence MAXVALUE 4294967295 MINVALUE 0 START 1 CYCLE;
-
 -- The servers, and their timelines, that this database has been on. After a failover to a standby that lacked the last
 -- transactions, or a restore to a point in time, the sequences would give ids again that events of the lost ones had.
 CREATE TABLE IF NOT EXISTS fanfare.timelines (
@@ -152,111 +317,21 @@ CREATE TABLE IF NOT EXISTS fanfare.timelines (
     PRIMARY KEY (system_identifier, timeline)
 );
 
-CREATE OR REPLACE FUNCTION fanfare.timeline() RETURNS bigint
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-    -- That of the last checkpoint (pg_control_checkpoint) may be minutes old.
-    RETURN CASE WHEN NOT pg_is_in_recovery() THEN ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint END;
-EXCEPTION WHEN feature_not_supported OR object_not_in_prerequisite_state OR insufficient_privilege THEN
-    RETURN NULL;
-END
-$$;
-COMMENT ON FUNCTION fanfare.timeline IS 'The timeline the server writes on; NULL for a standby, and where it does not tell.';
-
-CREATE OR REPLACE FUNCTION fanfare.enter_timeline() RETURNS boolean
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-    here bigint := fanfare.timeline();
-    server bigint := (SELECT system_identifier FROM pg_control_system());
-    is_first boolean := NOT EXISTS (SELECT FROM fanfare.timelines);
-BEGIN
-    IF here IS NULL OR EXISTS (SELECT FROM fanfare.timelines WHERE (system_identifier, timeline) = (server, here)) THEN
-        RETURN false;
-    END IF;
-    -- Whoever comes second waits here until the first has committed, and so has skipped ahead.
-    INSERT INTO fanfare.timelines (system_identifier, timeline) VALUES (server, here) ON CONFLICT DO NOTHING;
-    IF is_first OR NOT FOUND THEN
-        RETURN false;
-    END IF;
-    -- Far more than were given since a standby last heard of its primary.
-    PERFORM setval(s.name, (nextval(s.name) + 10000000) % 4294967296)
-    FROM unnest('{fanfare.event_sequence,fanfare.batch_sequence}'::regclass[]) AS s (name);
-    RETURN true;
-END
-$$;
-COMMENT ON FUNCTION fanfare.enter_timeline IS 'Makes ids skip ahead where the server has taken another timeline; whether it did.';
-
--- BEGIN ATOMIC: string-bodied SQL functions in column defaults are inlined and resolved in the caller's search_path.
-CREATE OR REPLACE FUNCTION fanfare.new_event_id() RETURNS bigint LANGUAGE sql VOLATILE
-BEGIN ATOMIC
-    SELECT ((clock_timestamp() AT TIME ZONE 'UTC')::date - DATE '2020-01-01')::bigint << 32 | nextval('fanfare.event_sequence'::regclass);
-END;
-
-CREATE OR REPLACE FUNCTION fanfare.new_batch_id() RETURNS bigint LANGUAGE sql VOLATILE
-BEGIN ATOMIC
-    SELECT ((clock_timestamp() AT TIME ZONE 'UTC')::date - DATE '2020-01-01')::bigint << 32 | nextval('fanfare.batch_sequence'::regclass);
-END;
-
-CREATE OR REPLACE FUNCTION fanfare.ring_day(id bigint) RETURNS smallint LANGUAGE sql IMMUTABLE PARALLEL SAFE
-BEGIN ATOMIC
-    SELECT ((id >> 32) % 32)::smallint;
-END;
-COMMENT ON FUNCTION fanfare.ring_day IS 'The partition of an event''s or a batch''s log row: the day of its id modulo 32.';
-
-CREATE OR REPLACE FUNCTION fanfare.event_span(event_ids bigint[]) RETURNS int8range LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-BEGIN ATOMIC
-    SELECT int8range(min(id), max(id), '[]') FROM unnest(event_ids) AS e (id);
-END;
-COMMENT ON FUNCTION fanfare.event_span IS 'From the least to the greatest of these ids. For `fanfare tail` of version 2; goes with version 4.';
-
--- What a batch keeps of the devices of many events (see DeviceMarks): three bits for each, its id modulo three numbers that
--- have no divisor in common. Tells nearly always, and without reading the ids, that a device is not in it.
-CREATE OR REPLACE FUNCTION fanfare.may_hold(marks bytea, device_id bigint) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
-BEGIN ATOMIC
-    SELECT marks IS NULL OR (
-        get_bit(marks, device_id % (octet_length(marks) * 8 / 3 - 1 | 1)) = 1
-        AND get_bit(marks, (octet_length(marks) * 8 / 3 - 1 | 1) + device_id % ((octet_length(marks) * 8 / 3 - 1 | 1) - 1)) = 1
-        AND get_bit(marks, 2 * (octet_length(marks) * 8 / 3 - 1 | 1) - 1 + device_id % ((octet_length(marks) * 8 / 3 - 1 | 1) - 2)) = 1);
-END;
-COMMENT ON FUNCTION fanfare.may_hold IS 'Whether a batch with these marks may hold this device: false is certain.';
-
 -- ---------------------------------------------------------------------------------------------------------------
--- Names: what may be called how, here and in the daemon (RuleNames)
+-- 8. Outcomes of pairs and fates of events
 -- ---------------------------------------------------------------------------------------------------------------
 
-CREATE OR REPLACE FUNCTION fanfare.is_app_name(name text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
-BEGIN ATOMIC
-    SELECT name ~ '^[a-zA-Z0-9][a-zA-Z0-9_-]{0,63}$';
-END;
-COMMENT ON FUNCTION fanfare.is_app_name IS 'Whether an app may be called so.';
-
-CREATE OR REPLACE FUNCTION fanfare.is_rule_name(name text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
-BEGIN ATOMIC
-    SELECT name ~ '^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,99}$';
-END;
-COMMENT ON FUNCTION fanfare.is_rule_name IS 'Whether a rule may be called so.';
-
-CREATE OR REPLACE FUNCTION fanfare.is_event_type(type text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
-BEGIN ATOMIC
-    SELECT octet_length(type) BETWEEN 1 AND 255 AND type !~ '[\x01-\x1f\x7f]';
-END;
-COMMENT ON FUNCTION fanfare.is_event_type IS 'Whether a rule can name events of this type: 1 to 255 bytes on one line.';
-
--- ---------------------------------------------------------------------------------------------------------------
--- Outcomes: one byte per pair of event and device. The ranges are the meaning; codes are never reused.
--- ---------------------------------------------------------------------------------------------------------------
-
+-- An outcome is one byte for each pair of event and device. The ranges are the meaning; codes are never reused.
 CREATE TABLE IF NOT EXISTS fanfare.outcome_codes (
     code smallint PRIMARY KEY CHECK (code BETWEEN 0 AND 255),
     outcome text NOT NULL,
     reason text NOT NULL,
-    provider text
+    provider text,
+    -- One line, for people.
+    meaning text NOT NULL DEFAULT ''
 );
 
--- One line each, for people.
-SELECT fanfare.add_column('fanfare.outcome_codes', 'meaning', $$text NOT NULL DEFAULT ''$$);
-
-INSERT INTO fanfare.outcome_codes (code, outcome, reason, provider, meaning) VALUES
+INSERT INTO fanfare.outcome_codes AS c (code, outcome, reason, provider, meaning) VALUES
     (0, 'pending', 'not_attempted', NULL, 'Not attempted yet.'),
     (1, 'accepted', 'accepted', NULL, 'The provider took the push; no proof that the device showed it.'),
     (2, 'attempted', 'answer_awaited', NULL, 'At most once: about to be handed to the provider, the answer is awaited.'),
@@ -362,10 +437,21 @@ INSERT INTO fanfare.outcome_codes (code, outcome, reason, provider, meaning) VAL
     (204, 'rejected', 'domain_blocked', 'webpush', 'The service blocks this sender''s domain.'),
     (205, 'rejected', 'dropped', 'webpush', 'The service took the push and says that nothing will be shown.'),
     (206, 'rejected', 'invalid_subscription', 'webpush', 'The subscription''s endpoint is damaged; the device is kept by the prune fuse.')
-ON CONFLICT (code) DO UPDATE SET outcome = excluded.outcome, reason = excluded.reason, provider = excluded.provider, meaning = excluded.meaning;
+ON CONFLICT (code) DO UPDATE
+    SET outcome = excluded.outcome, reason = excluded.reason, provider = excluded.provider, meaning = excluded.meaning
+    WHERE c.* IS DISTINCT FROM excluded.*;
+
+CREATE TABLE IF NOT EXISTS fanfare.event_fates (
+    fate smallint PRIMARY KEY,
+    name text NOT NULL UNIQUE
+);
+INSERT INTO fanfare.event_fates (fate, name)
+VALUES (0, 'waiting'), (1, 'planned'), (2, 'duplicate'), (3, 'unmatched'), (4, 'cancelled'), (5, 'expired'),
+    (6, 'refused')
+ON CONFLICT (fate) DO UPDATE SET name = excluded.name;
 
 -- ---------------------------------------------------------------------------------------------------------------
--- Apps, targets, devices, topics
+-- 9. Apps, targets, devices, topics
 -- ---------------------------------------------------------------------------------------------------------------
 
 CREATE TABLE IF NOT EXISTS fanfare.apps (
@@ -379,22 +465,14 @@ CREATE TABLE IF NOT EXISTS fanfare.targets (
     id smallint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     app_id smallint NOT NULL REFERENCES fanfare.apps,
     platform text NOT NULL CONSTRAINT targets_platform CHECK (platform IN ('apns', 'fcm', 'webpush')),
-    environment text NOT NULL CONSTRAINT targets_environment CHECK (environment IN ('production', 'sandbox'))
+    environment text NOT NULL CONSTRAINT targets_environment CHECK (environment IN ('production', 'sandbox')),
+    -- Which kind of audience, for those that the provider keeps: the key of a rule's `to`. NULL: devices of ours.
+    -- Which topic, condition or channel is no part of it, since there may be one for each event: it is rendered again
+    -- when it is sent to.
+    native_key text CONSTRAINT targets_native CHECK (native_key IS NULL
+        OR (native_key, platform) IN (('fcm_topic', 'fcm'), ('fcm_condition', 'fcm'), ('channel', 'apns'))),
+    CONSTRAINT targets_key UNIQUE NULLS NOT DISTINCT (app_id, platform, environment, native_key)
 );
-
--- Which kind of audience, for those that the provider keeps: the key of a rule's `to`. NULL: devices of ours. Which topic,
--- condition or channel is no part of it, since there may be one for each event: it is rendered again when it is sent to.
-SELECT fanfare.add_column('fanfare.targets', 'native_key', $$text CONSTRAINT targets_native CHECK (native_key IS NULL
-    OR (native_key, platform) IN (('fcm_topic', 'fcm'), ('fcm_condition', 'fcm'), ('channel', 'apns')))$$);
-DO $$
-BEGIN
-    IF to_regclass('fanfare.targets_key') IS NULL THEN
-        ALTER TABLE fanfare.targets
-            ADD CONSTRAINT targets_key UNIQUE NULLS NOT DISTINCT (app_id, platform, environment, native_key),
-            DROP CONSTRAINT IF EXISTS targets_app_id_platform_environment_key;
-    END IF;
-END
-$$;
 
 -- One token under one user. Disabled, never deleted, when a provider says that the token is gone.
 CREATE TABLE IF NOT EXISTS fanfare.devices (
@@ -422,12 +500,16 @@ SELECT fanfare.create_index('devices_user', $$CREATE INDEX devices_user ON fanfa
 -- Web Push endpoints are long, hence the hash. A row whose token went to another user stays for the logs, but
 -- no longer holds the token. Made last: of indexes that cost the same, as all do for a single device of an app, the
 -- planner takes the newest, and a plan that looks for tokens by app alone would be kept while thousands are registered.
-SELECT fanfare.create_index('devices_token', $$CREATE UNIQUE INDEX devices_token ON fanfare.devices (app_id, platform, token_hash)
+SELECT fanfare.create_index('devices_token', $$
+    CREATE UNIQUE INDEX devices_token ON fanfare.devices (app_id, platform, token_hash)
     WHERE disabled_reason IS DISTINCT FROM 'reassigned'$$);
 -- Analyzed with one device of each app it would seem to tell devices apart, and look-ups by token would go by it alone.
 DO $$
 BEGIN
-    IF NOT EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = 'fanfare.devices'::regclass AND a.attname = 'app_id' AND a.attoptions IS NOT NULL) THEN
+    IF EXISTS (
+        SELECT FROM pg_attribute
+        WHERE attrelid = 'fanfare.devices'::regclass AND attname = 'app_id' AND attoptions IS NULL)
+    THEN
         ALTER TABLE fanfare.devices ALTER COLUMN app_id SET (n_distinct = 1);
     END IF;
 END
@@ -444,11 +526,13 @@ CREATE TABLE IF NOT EXISTS fanfare.subscriptions (
     device_id bigint NOT NULL REFERENCES fanfare.devices ON DELETE CASCADE,
     PRIMARY KEY (topic_id, device_id)
 );
-SELECT fanfare.create_index('subscriptions_device', $$CREATE INDEX subscriptions_device ON fanfare.subscriptions (device_id)$$);
+SELECT fanfare.create_index('subscriptions_device', $$
+    CREATE INDEX subscriptions_device ON fanfare.subscriptions (device_id)$$);
 
 -- ---------------------------------------------------------------------------------------------------------------
--- Rules. A version is immutable: an edit makes a new one. Queues and logs name the version they went by.
+-- 10. Rules
 -- ---------------------------------------------------------------------------------------------------------------
+-- A version is immutable: an edit makes a new one. Queues and logs name the version they went by.
 
 CREATE TABLE IF NOT EXISTS fanfare.rules (
     id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -459,7 +543,8 @@ CREATE TABLE IF NOT EXISTS fanfare.rules (
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     dropped_at timestamptz
 );
-SELECT fanfare.create_index('rules_name', $$CREATE UNIQUE INDEX rules_name ON fanfare.rules (app_id, name) WHERE dropped_at IS NULL$$);
+SELECT fanfare.create_index('rules_name', $$
+    CREATE UNIQUE INDEX rules_name ON fanfare.rules (app_id, name) WHERE dropped_at IS NULL$$);
 
 CREATE TABLE IF NOT EXISTS fanfare.rule_versions (
     id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -468,12 +553,13 @@ CREATE TABLE IF NOT EXISTS fanfare.rule_versions (
     -- json, not jsonb: number literals stay as they were written.
     definition json NOT NULL,
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    state text NOT NULL DEFAULT 'unchecked' CONSTRAINT rule_versions_state CHECK (state IN ('unchecked', 'active', 'refused')),
+    state text NOT NULL DEFAULT 'unchecked'
+        CONSTRAINT rule_versions_state CHECK (state IN ('unchecked', 'active', 'refused')),
     reason text,
     checked_at timestamptz,
     retired_at timestamptz,
-    -- What planning needs of the definition, filled in by the daemon that checked it; the event type and the rule's age by
-    -- whoever stored it.
+    -- What planning needs of the definition, filled in by the daemon that checked it; the event type and the rule's
+    -- age by whoever stored it.
     app_id smallint,
     event_type text,
     rule_created_at timestamptz,
@@ -487,18 +573,21 @@ CREATE TABLE IF NOT EXISTS fanfare.rule_versions (
     ttl interval,
     supersede boolean NOT NULL DEFAULT false,
     enabled boolean NOT NULL DEFAULT true,
+    -- Where the requests of a rule go whose audience the provider keeps; NULL where each device says it.
+    native_target_id smallint,
     UNIQUE (rule_id, version),
     CONSTRAINT rule_versions_reason CHECK ((state = 'refused') = (reason IS NOT NULL)),
     CONSTRAINT rule_versions_checked CHECK (state <> 'active' OR (app_id IS NOT NULL AND event_type IS NOT NULL
         AND rule_created_at IS NOT NULL AND audience IS NOT NULL AND kind IS NOT NULL AND lane IS NOT NULL))
 );
--- Where the requests of a rule go whose audience the provider keeps; NULL where each device says it.
-SELECT fanfare.add_column('fanfare.rule_versions', 'native_target_id', 'smallint');
-SELECT fanfare.create_index('rule_versions_in_force', $$CREATE INDEX rule_versions_in_force ON fanfare.rule_versions (event_type) WHERE state = 'active' AND retired_at IS NULL AND enabled$$);
-SELECT fanfare.create_index('rule_versions_unchecked', $$CREATE INDEX rule_versions_unchecked ON fanfare.rule_versions (id) WHERE state = 'unchecked'$$);
+SELECT fanfare.create_index('rule_versions_in_force', $$
+    CREATE INDEX rule_versions_in_force ON fanfare.rule_versions (event_type)
+    WHERE state = 'active' AND retired_at IS NULL AND enabled$$);
+SELECT fanfare.create_index('rule_versions_unchecked', $$
+    CREATE INDEX rule_versions_unchecked ON fanfare.rule_versions (id) WHERE state = 'unchecked'$$);
 
 -- ---------------------------------------------------------------------------------------------------------------
--- Events: the queue and its log
+-- 11. Events: the queue and its log
 -- ---------------------------------------------------------------------------------------------------------------
 
 -- Rows are inserted by emit and deleted by the planner, never updated: an update between a planning round's snapshot
@@ -516,7 +605,8 @@ CREATE TABLE IF NOT EXISTS fanfare.outbox (
         autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 1000000,
         toast.autovacuum_vacuum_scale_factor = 0, toast.autovacuum_vacuum_threshold = 5000);
 
-CREATE OR REPLACE FUNCTION fanfare.refuse_update() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+CREATE OR REPLACE FUNCTION fanfare.refuse_update() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     RAISE EXCEPTION 'rows of fanfare.% are never updated', TG_TABLE_NAME
         USING ERRCODE = '42501', HINT = 'Cancel the event with fanfare.cancel and emit another.';
@@ -524,15 +614,18 @@ END
 $$;
 DO $$
 BEGIN
-    IF NOT EXISTS (SELECT FROM pg_trigger WHERE tgrelid = 'fanfare.outbox'::regclass AND tgname = 'outbox_is_never_updated') THEN
+    IF NOT EXISTS (
+        SELECT FROM pg_trigger WHERE tgrelid = 'fanfare.outbox'::regclass AND tgname = 'outbox_is_never_updated')
+    THEN
         CREATE TRIGGER outbox_is_never_updated BEFORE UPDATE ON fanfare.outbox
             FOR EACH STATEMENT EXECUTE FUNCTION fanfare.refuse_update();
     END IF;
 END
 $$;
 
--- Events that make a set fail, or may: those that planning took too long with, and payloads that stand out beside them. One
--- session plans them one by one, so that the culprit stops nobody. A daemon of any version plans what it finds here.
+-- Events that make a set fail, or may: those that planning took too long with, and payloads that stand out beside
+-- them. One session plans them one by one, so that the culprit stops nobody. A daemon of any version plans what it
+-- finds here.
 CREATE TABLE IF NOT EXISTS fanfare.outbox_slow (
     xid xid8 NOT NULL,
     id bigint NOT NULL,
@@ -551,17 +644,8 @@ CREATE TABLE IF NOT EXISTS fanfare.event_keys (
     created_at timestamptz NOT NULL,
     PRIMARY KEY (type, key)
 );
-SELECT fanfare.create_index('event_keys_created', $$CREATE INDEX event_keys_created ON fanfare.event_keys (created_at)$$);
--- Its predecessor, a BRIN: new keys take the places of forgotten ones, and then every range of blocks holds old and new.
-DROP INDEX IF EXISTS fanfare.event_keys_age;
-
-CREATE TABLE IF NOT EXISTS fanfare.event_fates (
-    fate smallint PRIMARY KEY,
-    name text NOT NULL UNIQUE
-);
-INSERT INTO fanfare.event_fates (fate, name)
-VALUES (0, 'waiting'), (1, 'planned'), (2, 'duplicate'), (3, 'unmatched'), (4, 'cancelled'), (5, 'expired'), (6, 'refused')
-ON CONFLICT (fate) DO UPDATE SET name = excluded.name;
+SELECT fanfare.create_index('event_keys_created', $$
+    CREATE INDEX event_keys_created ON fanfare.event_keys (created_at)$$);
 
 CREATE TABLE IF NOT EXISTS fanfare.event_log (
     day smallint NOT NULL,
@@ -606,12 +690,14 @@ CREATE TABLE IF NOT EXISTS fanfare.cancels (
     type text,
     key text,
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    -- Of a key: whether an event under it was known and not finished, and may have another after it.
+    stopped boolean NOT NULL DEFAULT false,
     CONSTRAINT cancels_what CHECK (num_nonnulls(event_id, type) = 1 AND (type IS NULL) = (key IS NULL))
 );
--- Of a key: whether an event under it was known and not finished, and may have another after it.
-SELECT fanfare.add_column('fanfare.cancels', 'stopped', 'boolean NOT NULL DEFAULT false');
-SELECT fanfare.create_index('cancels_event', $$CREATE INDEX cancels_event ON fanfare.cancels (event_id) WHERE event_id IS NOT NULL$$);
-SELECT fanfare.create_index('cancels_key', $$CREATE INDEX cancels_key ON fanfare.cancels (type, key) WHERE type IS NOT NULL$$);
+SELECT fanfare.create_index('cancels_event', $$
+    CREATE INDEX cancels_event ON fanfare.cancels (event_id) WHERE event_id IS NOT NULL$$);
+SELECT fanfare.create_index('cancels_key', $$
+    CREATE INDEX cancels_key ON fanfare.cancels (type, key) WHERE type IS NOT NULL$$);
 SELECT fanfare.create_index('cancels_xid', $$CREATE INDEX cancels_xid ON fanfare.cancels (xid)$$);
 SELECT fanfare.create_index('cancels_created', $$CREATE INDEX cancels_created ON fanfare.cancels (created_at)$$);
 
@@ -621,10 +707,11 @@ CREATE TABLE IF NOT EXISTS fanfare.collapse_latest (
     event_id bigint NOT NULL,
     created_at timestamptz NOT NULL DEFAULT clock_timestamp()
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
-SELECT fanfare.create_index('collapse_latest_created', $$CREATE INDEX collapse_latest_created ON fanfare.collapse_latest (created_at)$$);
+SELECT fanfare.create_index('collapse_latest_created', $$
+    CREATE INDEX collapse_latest_created ON fanfare.collapse_latest (created_at)$$);
 
 -- ---------------------------------------------------------------------------------------------------------------
--- Batches: the queue and its log
+-- 12. Batches: the queue and its log
 -- ---------------------------------------------------------------------------------------------------------------
 
 -- Up to 1000 pairs of one rule version and one target. A broadcast's batch names its event once; the pairs of small
@@ -648,6 +735,9 @@ CREATE TABLE IF NOT EXISTS fanfare.batches (
     event_ids bigint[],
     -- One byte per pair, same order; empty until the first checkpoint. Written by the owner only.
     outcomes bytea NOT NULL DEFAULT '',
+    -- Whether it waits for the budget of retries: a queue of its own in each lane, or it would wait behind all first
+    -- attempts that were planned before, and they behind it.
+    is_retry boolean NOT NULL DEFAULT false,
     CONSTRAINT batches_owned CHECK ((owner IS NULL) = (lease_token IS NULL)),
     CONSTRAINT batches_events CHECK ((event_id IS NULL) <> (event_ids IS NULL)),
     -- unnest pads unequal arrays with nulls: one short array would fail the close of a whole set.
@@ -657,17 +747,19 @@ CREATE TABLE IF NOT EXISTS fanfare.batches (
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500,
         autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 1000000,
         toast.autovacuum_vacuum_scale_factor = 0, toast.autovacuum_vacuum_threshold = 2000);
-
--- Whether it waits for the budget of retries: a queue of its own in each lane, or it would wait behind all first attempts
--- that were planned before, and they behind it.
-SELECT fanfare.add_column('fanfare.batches', 'is_retry', 'boolean NOT NULL DEFAULT false');
-
-SELECT fanfare.create_index('batches_due', $$CREATE INDEX batches_due ON fanfare.batches (target_id, lane, is_retry, not_before, id) WHERE owner IS NULL$$);
--- Its predecessor, without retries apart. Where it is gone nothing is locked.
-DROP INDEX IF EXISTS fanfare.batches_ready;
-SELECT fanfare.create_index('batches_owner', $$CREATE INDEX batches_owner ON fanfare.batches (owner) WHERE owner IS NOT NULL$$);
+SELECT fanfare.create_index('batches_due', $$
+    CREATE INDEX batches_due ON fanfare.batches (target_id, lane, is_retry, not_before, id) WHERE owner IS NULL$$);
+SELECT fanfare.create_index('batches_owner', $$
+    CREATE INDEX batches_owner ON fanfare.batches (owner) WHERE owner IS NOT NULL$$);
 -- For the audit; only batches of retries have a parent.
-SELECT fanfare.create_index('batches_parent', $$CREATE INDEX batches_parent ON fanfare.batches (parent_id) WHERE parent_id IS NOT NULL$$);
+SELECT fanfare.create_index('batches_parent', $$
+    CREATE INDEX batches_parent ON fanfare.batches (parent_id) WHERE parent_id IS NOT NULL$$);
+-- Of broadcasts, since one may have thousands of batches in the queue.
+SELECT fanfare.create_index('batches_event', $$
+    CREATE INDEX batches_event ON fanfare.batches (event_id) WHERE event_id IS NOT NULL$$);
+SELECT fanfare.create_index('batches_devices', $$
+    CREATE INDEX batches_devices ON fanfare.batches
+    USING gist (int8range(device_ids[1], device_ids[cardinality(device_ids)], '[]')) WHERE event_id IS NOT NULL$$);
 
 CREATE TABLE IF NOT EXISTS fanfare.batch_log (
     day smallint NOT NULL,
@@ -686,59 +778,48 @@ CREATE TABLE IF NOT EXISTS fanfare.batch_log (
     device_ids bigint[] NOT NULL,
     event_ids bigint[],
     outcomes bytea NOT NULL,
+    -- What a batch of many events is found by: where its events begin and end, which devices it may hold (may_hold).
+    -- Version 2 writes none of it; then the batch is looked into.
+    first_event bigint,
+    last_event bigint,
+    device_marks bytea,
+    -- Why pairs were refused, by event: {"10862": "…"}.
+    details jsonb,
     PRIMARY KEY (day, id),
     CONSTRAINT batch_log_day CHECK (day = ((id >> 32) % 32))
 ) PARTITION BY LIST (day);
 
-SELECT fanfare.create_index('batch_log_event', $$CREATE INDEX batch_log_event ON fanfare.batch_log (event_id) WHERE event_id IS NOT NULL$$);
--- What a batch of many events is found by: where its events begin and end, which devices it may hold. Version 2 writes none
--- of it; then the batch is looked into.
-SELECT fanfare.add_column('fanfare.batch_log', 'first_event', 'bigint');
-SELECT fanfare.add_column('fanfare.batch_log', 'last_event', 'bigint');
-SELECT fanfare.add_column('fanfare.batch_log', 'device_marks', 'bytea');
-DO $$
-BEGIN
-    IF to_regclass('fanfare.batch_log_spans') IS NULL THEN
-        UPDATE fanfare.batch_log
-        SET first_event = (SELECT min(x) FROM unnest(event_ids) AS x), last_event = (SELECT max(x) FROM unnest(event_ids) AS x)
-        WHERE event_id IS NULL AND first_event IS NULL;
-    END IF;
-END
-$$;
--- Why pairs were refused, by event: {"10862": "…"}.
-SELECT fanfare.add_column('fanfare.batch_log', 'details', 'jsonb');
-
+SELECT fanfare.create_index('batch_log_event', $$
+    CREATE INDEX batch_log_event ON fanfare.batch_log (event_id) WHERE event_id IS NOT NULL$$);
 -- Who got a broadcast, or the lone event of a batch: by the span of the devices, at one entry a batch.
-SELECT fanfare.create_index('batch_log_devices',
-    $$CREATE INDEX batch_log_devices ON fanfare.batch_log USING gist (int8range(first_device, last_device, '[]')) WHERE event_id IS NOT NULL$$);
--- Events that are planned together are close to each other: a batch of many events is found by the span of their ids, at
--- one entry a batch. An entry for each event (GIN) took 55 bytes of it, and its list was emptied in bursts of megabytes; one for
--- each device cost 5 µs and 110 bytes of WAL.
-SELECT fanfare.create_index('batch_log_spans',
-    $$CREATE INDEX batch_log_spans ON fanfare.batch_log USING gist (int8range(first_event, last_event, '[]'), int8range(first_device, last_device, '[]'))
-        WHERE event_id IS NULL$$);
-DROP INDEX IF EXISTS fanfare.batch_log_events;
-DROP INDEX IF EXISTS fanfare.batch_log_span;
--- Of broadcasts, since one may have thousands of batches in the queue.
-SELECT fanfare.create_index('batches_event', $$CREATE INDEX batches_event ON fanfare.batches (event_id) WHERE event_id IS NOT NULL$$);
-SELECT fanfare.create_index('batches_devices',
-    $$CREATE INDEX batches_devices ON fanfare.batches USING gist (int8range(device_ids[1], device_ids[cardinality(device_ids)], '[]')) WHERE event_id IS NOT NULL$$);
-SELECT fanfare.create_index('batch_log_parent', $$CREATE INDEX batch_log_parent ON fanfare.batch_log (parent_id) WHERE parent_id IS NOT NULL$$);
+SELECT fanfare.create_index('batch_log_devices', $$
+    CREATE INDEX batch_log_devices ON fanfare.batch_log
+    USING gist (int8range(first_device, last_device, '[]')) WHERE event_id IS NOT NULL$$);
+-- Events that are planned together are close to each other: a batch of many events is found by the span of their ids,
+-- at one entry a batch. An entry for each event (GIN) took 55 bytes of it, and its list was emptied in bursts of
+-- megabytes; one for each device cost 5 µs and 110 bytes of WAL.
+SELECT fanfare.create_index('batch_log_spans', $$
+    CREATE INDEX batch_log_spans ON fanfare.batch_log
+    USING gist (int8range(first_event, last_event, '[]'), int8range(first_device, last_device, '[]'))
+    WHERE event_id IS NULL$$);
+SELECT fanfare.create_index('batch_log_parent', $$
+    CREATE INDEX batch_log_parent ON fanfare.batch_log (parent_id) WHERE parent_id IS NOT NULL$$);
 
+-- The ring. After the indexes, so that each partition is made with them.
 DO $$
 BEGIN
     FOR day IN 0..31 LOOP
-        EXECUTE format('CREATE TABLE IF NOT EXISTS fanfare.event_log_%s PARTITION OF fanfare.event_log FOR VALUES IN (%s)',
-                       to_char(day, 'FM00'), day);
-        EXECUTE format('CREATE TABLE IF NOT EXISTS fanfare.batch_log_%s PARTITION OF fanfare.batch_log FOR VALUES IN (%s)',
-                       to_char(day, 'FM00'), day);
+        EXECUTE format('CREATE TABLE IF NOT EXISTS fanfare.event_log_%s PARTITION OF fanfare.event_log
+            FOR VALUES IN (%s)', to_char(day, 'FM00'), day);
+        EXECUTE format('CREATE TABLE IF NOT EXISTS fanfare.batch_log_%s PARTITION OF fanfare.batch_log
+            FOR VALUES IN (%s)', to_char(day, 'FM00'), day);
     END LOOP;
 END
 $$;
 
--- Outcomes stay in their row, compressed: every checkpoint writes them. Marks stay in it as they are: a look-up reads those of
--- all batches. (Not a clause of CREATE TABLE before PostgreSQL 16; and only where it is not so yet, since ALTER TABLE would
--- wait for every open reader.)
+-- Outcomes stay in their row, compressed: every checkpoint writes them. Marks stay in it as they are: a look-up reads
+-- those of all batches. (Not a clause of CREATE TABLE before PostgreSQL 16; and only where it is not so yet, since
+-- ALTER TABLE would wait for every open reader.)
 DO $$
 DECLARE
     place record;
@@ -746,17 +827,19 @@ BEGIN
     FOR place IN
         SELECT a.attrelid::regclass AS relation, a.attname, s.storage
         FROM pg_attribute AS a JOIN pg_class AS c ON c.oid = a.attrelid
-        JOIN (VALUES ('outcomes', 'm'::"char", 'MAIN'), ('device_marks', 'p', 'PLAIN')) AS s (attname, attstorage, storage) ON s.attname = a.attname
+        JOIN (VALUES ('outcomes', 'm'::"char", 'MAIN'), ('device_marks', 'p', 'PLAIN'))
+            AS s (attname, attstorage, storage) ON s.attname = a.attname
         WHERE c.relnamespace = 'fanfare'::regnamespace AND c.relkind IN ('r', 'p') AND c.relname ~ '^batch(es|_log)'
             AND a.attstorage <> s.attstorage
     LOOP
-        EXECUTE format('ALTER TABLE ONLY %s ALTER COLUMN %I SET STORAGE %s', place.relation, place.attname, place.storage);
+        EXECUTE format('ALTER TABLE ONLY %s ALTER COLUMN %I SET STORAGE %s',
+            place.relation, place.attname, place.storage);
     END LOOP;
 END
 $$;
 
--- ANALYZE would look at every element of the arrays: two seconds of a processor for 3,000,000 recipients, again and again
--- while a day's log grows, for statistics that no plan goes by.
+-- ANALYZE would look at every element of the arrays: two seconds of a processor for 3,000,000 recipients, again and
+-- again while a day's log grows, for statistics that no plan goes by.
 DO $$
 DECLARE
     place record;
@@ -765,7 +848,8 @@ BEGIN
         SELECT c.oid::regclass AS relation, c.relkind, a.attname, a.attnum
         FROM pg_attribute AS a JOIN pg_class AS c ON c.oid = a.attrelid LEFT JOIN pg_index AS i ON i.indexrelid = c.oid
         WHERE c.relnamespace = 'fanfare'::regnamespace AND coalesce(a.attstattarget, -1) <> 0
-            AND (c.relkind IN ('r', 'p') AND c.relname ~ '^batch(es|_log)' AND a.attname IN ('device_ids', 'event_ids', 'outcomes', 'device_marks', 'details')
+            AND (c.relkind IN ('r', 'p') AND c.relname ~ '^batch(es|_log)'
+                    AND a.attname IN ('device_ids', 'event_ids', 'outcomes', 'device_marks', 'details')
                 OR i.indrelid::regclass::text ~ '^fanfare\.batch(es|_log)' AND i.indexprs IS NOT NULL)
     LOOP
         IF place.relkind IN ('i', 'I') THEN
@@ -776,6 +860,10 @@ BEGIN
     END LOOP;
 END
 $$;
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- 13. Counters, daemons, alarms, fuses, lock keys
+-- ---------------------------------------------------------------------------------------------------------------
 
 -- One row per close and outcome, folded into stats later: an updated counter would bloat under an old snapshot.
 CREATE TABLE IF NOT EXISTS fanfare.stats_pending (
@@ -797,9 +885,6 @@ CREATE TABLE IF NOT EXISTS fanfare.stats (
     PRIMARY KEY (day, rule_version, target_id, outcome)
 );
 
--- ---------------------------------------------------------------------------------------------------------------
--- Daemons
--- ---------------------------------------------------------------------------------------------------------------
 
 -- A new row, and so a new owner number, for every control connection of a daemon.
 CREATE TABLE IF NOT EXISTS fanfare.instances (
@@ -846,8 +931,8 @@ CREATE TABLE IF NOT EXISTS fanfare.audits (
     looked_at timestamptz NOT NULL DEFAULT clock_timestamp()
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
 
--- The prune fuse of an app and environment, the same for all daemons. While it is blown no device is disabled there; the
--- operator who closes it has looked, and what was answered before that no longer counts.
+-- The prune fuse of an app and environment, the same for all daemons. While it is blown no device is disabled there;
+-- the operator who closes it has looked, and what was answered before that no longer counts.
 CREATE TABLE IF NOT EXISTS fanfare.prune_fuses (
     -- No reference: making one locks apps, and an upgrade would wait for whoever registers a new app's device.
     app_id smallint NOT NULL,
@@ -859,8 +944,8 @@ CREATE TABLE IF NOT EXISTS fanfare.prune_fuses (
     CONSTRAINT prune_fuses_blown CHECK ((blown_at IS NULL) = (evidence IS NULL))
 );
 
--- What the fuses go by: what providers answered all daemons, and the evidence against tokens in it, in steps of ten seconds,
--- which the closing of a fuse cuts. Of the last minutes only.
+-- What the fuses go by: what providers answered all daemons, and the evidence against tokens in it, in steps of ten
+-- seconds, which the closing of a fuse cuts. Of the last minutes only.
 CREATE TABLE IF NOT EXISTS fanfare.prune_counts (
     app_id smallint NOT NULL,
     environment text NOT NULL CONSTRAINT prune_counts_environment CHECK (environment IN ('production', 'sandbox')),
@@ -882,7 +967,60 @@ CREATE TABLE IF NOT EXISTS fanfare.prune_counts (
 -- Class 1178685255: the key is an instance id, held exclusively by that daemon as long as it lives.
 
 -- ---------------------------------------------------------------------------------------------------------------
--- Emit
+-- 14. Functions: installation and timelines
+-- ---------------------------------------------------------------------------------------------------------------
+
+CREATE OR REPLACE FUNCTION fanfare.adopt(name text DEFAULT NULL) RETURNS void
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+    INSERT INTO fanfare.installation (name, system_identifier, database_oid)
+    SELECT adopt.name, control.system_identifier, here.oid
+    FROM pg_control_system() AS control, pg_database AS here
+    WHERE here.datname = current_database()
+    ON CONFLICT (one) DO UPDATE
+        SET name = excluded.name, system_identifier = excluded.system_identifier,
+            database_oid = excluded.database_oid, adopted_at = clock_timestamp();
+END;
+COMMENT ON FUNCTION fanfare.adopt IS 'Makes this database the one that the installation of that name may send from.';
+
+CREATE OR REPLACE FUNCTION fanfare.timeline() RETURNS bigint
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    -- That of the last checkpoint (pg_control_checkpoint) may be minutes old.
+    RETURN CASE WHEN NOT pg_is_in_recovery() THEN ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint END;
+EXCEPTION WHEN feature_not_supported OR object_not_in_prerequisite_state OR insufficient_privilege THEN
+    RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION fanfare.timeline IS 'The timeline the server writes on; NULL for a standby, and where it does not tell.';
+
+CREATE OR REPLACE FUNCTION fanfare.enter_timeline() RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    here bigint := fanfare.timeline();
+    server bigint := (SELECT system_identifier FROM pg_control_system());
+    is_first boolean := NOT EXISTS (SELECT FROM fanfare.timelines);
+BEGIN
+    IF here IS NULL OR EXISTS (SELECT FROM fanfare.timelines WHERE (system_identifier, timeline) = (server, here)) THEN
+        RETURN false;
+    END IF;
+    -- Whoever comes second waits here until the first has committed, and so has skipped ahead.
+    INSERT INTO fanfare.timelines (system_identifier, timeline) VALUES (server, here) ON CONFLICT DO NOTHING;
+    IF is_first OR NOT FOUND THEN
+        RETURN false;
+    END IF;
+    -- Far more than were given since a standby last heard of its primary.
+    PERFORM setval(s.name, (nextval(s.name) + 10000000) % 4294967296)
+    FROM unnest('{fanfare.event_sequence,fanfare.batch_sequence}'::regclass[]) AS s (name);
+    RETURN true;
+END
+$$;
+COMMENT ON FUNCTION fanfare.enter_timeline IS 'Makes ids skip ahead where the server has taken another timeline; whether it did.';
+
+DO $$ BEGIN PERFORM fanfare.enter_timeline(); END $$;
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- 15. Functions: emit and cancel
 -- ---------------------------------------------------------------------------------------------------------------
 
 -- NOTIFY takes a database-wide lock at commit, so it is sent only if nobody drains and somebody sleeps. Each try is
@@ -924,7 +1062,7 @@ COMMENT ON FUNCTION fanfare.wake IS 'Tells a sleeping daemon that the outbox has
 -- the processor's caches:
 -- * It runs with its caller's rights: SECURITY DEFINER needs a SET search_path, which cost 20 to 25 µs of the 200 that
 --   a committed event took (PostgreSQL 15 walks over every setting). So all it names is qualified, or resolved when
---   this file is run, and fanfare_emitter has the rights it needs (see "What emit and the trigger functions do").
+--   this file is run, and fanfare_emitter has the rights it needs (see part 22).
 --   The price: a session that changes its search_path between two events has emit's statements planned anew, about
 --   75 µs, as its own prepared statements are.
 -- * The id comes by RETURNING: to insert one made before, callers would need the right to choose it.
@@ -977,7 +1115,30 @@ $$;
 COMMENT ON FUNCTION fanfare.cancel(text, text) IS 'Stops the events emitted so far under this type and key.';
 
 -- ---------------------------------------------------------------------------------------------------------------
--- Devices and subscriptions
+-- 16. Functions: names
+-- ---------------------------------------------------------------------------------------------------------------
+-- What may be called how, here and in the daemon (RuleNames).
+
+CREATE OR REPLACE FUNCTION fanfare.is_app_name(name text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT name ~ '^[a-zA-Z0-9][a-zA-Z0-9_-]{0,63}$';
+END;
+COMMENT ON FUNCTION fanfare.is_app_name IS 'Whether an app may be called so.';
+
+CREATE OR REPLACE FUNCTION fanfare.is_rule_name(name text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT name ~ '^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,99}$';
+END;
+COMMENT ON FUNCTION fanfare.is_rule_name IS 'Whether a rule may be called so.';
+
+CREATE OR REPLACE FUNCTION fanfare.is_event_type(type text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT octet_length(type) BETWEEN 1 AND 255 AND type !~ '[\x01-\x1f\x7f]';
+END;
+COMMENT ON FUNCTION fanfare.is_event_type IS 'Whether a rule can name events of this type: 1 to 255 bytes on one line.';
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- 17. Functions: devices and subscriptions
 -- ---------------------------------------------------------------------------------------------------------------
 
 CREATE OR REPLACE FUNCTION fanfare.app_id_for(app text) RETURNS smallint
@@ -1344,7 +1505,7 @@ $$;
 COMMENT ON FUNCTION fanfare.forget_user IS 'Deletes a user''s devices with their subscriptions; returns how many devices. Ids left in the logs then name nobody.';
 
 -- ---------------------------------------------------------------------------------------------------------------
--- Rules
+-- 18. Functions: rules
 -- ---------------------------------------------------------------------------------------------------------------
 
 -- What can be said of a jsonpath by PostgreSQL alone; no reason where it is fine. Read aloud: in silence "no predicate"
@@ -1480,10 +1641,6 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.put_rule IS 'Stores a rule and returns its version, or refuses what shows at once; a daemon checks the rest within a second, until then the last active version stays in force, and where there is none, events wait.';
 
--- What was stored before put_rule noted so itself.
-UPDATE fanfare.rule_versions AS v SET event_type = v.definition ->> 'event', rule_created_at = r.created_at
-FROM fanfare.rules AS r WHERE v.state = 'unchecked' AND v.event_type IS NULL AND r.id = v.rule_id AND v.definition ->> 'event' IS NOT NULL;
-
 CREATE OR REPLACE FUNCTION fanfare.drop_rule(app text, name text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 DECLARE
@@ -1509,8 +1666,9 @@ $$;
 COMMENT ON FUNCTION fanfare.rule_from_file IS 'Notes that a rule comes from a file, so that `rules apply --prune` may drop it once it is gone there; true if that was not known.';
 
 -- ---------------------------------------------------------------------------------------------------------------
--- Watched tables: statement-level triggers that emit one event per inserted, changed or deleted row
+-- 19. Functions: watched tables
 -- ---------------------------------------------------------------------------------------------------------------
+-- Statement-level triggers that emit one event per inserted, changed or deleted row.
 --
 -- Who runs what, and why. The application role that writes to a watched table has no rights here, so the trigger
 -- function must bring its own: it is SECURITY DEFINER. It must not belong to fanfare_owner, though: to_jsonb and the
@@ -1629,7 +1787,6 @@ COMMENT ON FUNCTION fanfare.watch_key IS 'The primary key''s columns, and the co
 
 -- to_jsonb of one nested row builds the payload in a single pass: jsonb_build_object takes a fifth longer, and has
 -- room for 50 columns. The sub-selects only name columns; the planner flattens them.
-DROP FUNCTION IF EXISTS fanfare.watch_query(text, text, text[], text[], text[], text);
 CREATE OR REPLACE FUNCTION fanfare.watch_query(event_type text, operation text, shown text[], compared text[], operations text[], key_names text[],
     key_matches text, table_name text)
 RETURNS text LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -1920,34 +2077,86 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.watches_to_make_again IS 'Watches whose table has changed since, and those that could not bear it; for fanfare.health.';
 
--- The functions run with their caller's rights; what he may not do to his table, they cannot do either.
-REVOKE ALL ON FUNCTION fanfare.watch_trigger, fanfare.check_watchable, fanfare.check_watch_lists, fanfare.watch_key, fanfare.watch_query, fanfare.watch_query_now, fanfare.watch_stands, fanfare.watch_body,
-    fanfare.is_watched_by, fanfare.make_watch_function, fanfare.drop_unused_watches, fanfare.watch_table, fanfare.unwatch_table FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION fanfare.watch_trigger, fanfare.check_watchable, fanfare.check_watch_lists, fanfare.watch_key, fanfare.watch_query, fanfare.watch_query_now, fanfare.watch_stands, fanfare.watch_body,
-    fanfare.is_watched_by, fanfare.make_watch_function, fanfare.drop_unused_watches, fanfare.watch_table, fanfare.unwatch_table TO fanfare_emitter;
-
--- What emit and the trigger functions do with their callers' and owners' rights: to INSERT what is theirs to say, never
--- xid, id and time, and to learn the id. Nothing else of a row can be read. Defaults are evaluated as whoever inserts.
-GRANT INSERT (type, payload, key, ttl), SELECT (id) ON fanfare.outbox TO fanfare_emitter;
-GRANT EXECUTE ON FUNCTION fanfare.wake, fanfare.nobody_drains, fanfare.sleeper_to_wake, fanfare.new_event_id, fanfare.is_event_type TO fanfare_emitter;
-GRANT USAGE ON SEQUENCE fanfare.event_sequence TO fanfare_emitter;
-
 -- ---------------------------------------------------------------------------------------------------------------
--- Views: queue and log as one
+-- 20. Functions: SQL that authors of rules wrote
 -- ---------------------------------------------------------------------------------------------------------------
 
--- Replaced only where the text changed, which the comment remembers: replacing a view waits for every open reader.
-CREATE OR REPLACE FUNCTION fanfare.create_view(name text, comment text, query text) RETURNS void
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-    mark text := create_view.comment || ' [' || md5(query) || ']';
+-- Runs a rule's badge_sql: its two columns are a user and that user's count, for the users in $1.
+--
+-- It has the rights of fanfare_sql, which owns it, and nobody else's: SET ROLE in the query fails inside a SECURITY
+-- DEFINER function, and a session that ran it has nothing to give back to. The caller's transaction is read-only and timed.
+-- Names outside pg_catalog are written with their schema.
+CREATE OR REPLACE FUNCTION fanfare.badges(query text, user_ids text[]) RETURNS TABLE (user_id text, badge bigint)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    IF obj_description(to_regclass('fanfare.' || name), 'pg_class') IS DISTINCT FROM mark THEN
-        EXECUTE format('CREATE OR REPLACE VIEW fanfare.%I AS %s', name, query);
-        EXECUTE format('COMMENT ON VIEW fanfare.%I IS %L', name, mark);
+    IF NOT current_setting('transaction_read_only')::boolean THEN
+        RAISE EXCEPTION 'badges are read in read-only transactions only'
+            USING ERRCODE = '42501', HINT = 'BEGIN READ ONLY.';
     END IF;
+    RETURN QUERY EXECUTE format(E'SELECT q.id::text, q.count::bigint FROM (%s\n) AS q (id, count)', rtrim(query, E'; \t\r\n'))
+        USING user_ids;
 END
 $$;
+
+-- Has PostgreSQL read a badge_sql and look up what it names, with the rights that it will run with. A cursor is opened, which
+-- takes a single query, and nothing is fetched. A third column is named too, and must not be there.
+CREATE OR REPLACE FUNCTION fanfare.badge_sql_fault(query text, OUT reason text, OUT hint text)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET transaction_read_only = on AS $$
+DECLARE
+    probe refcursor;
+    state text;
+BEGIN
+    IF query IS NULL THEN
+        RETURN;
+    END IF;
+    OPEN probe FOR EXECUTE format(E'SELECT q.id::text, q.count::bigint FROM (%s\n) AS q (id, count)', rtrim(query, E'; \t\r\n')) USING '{}'::text[];
+    CLOSE probe;
+    hint := 'select two columns, user and count';
+    reason := 'has more than two columns';
+    OPEN probe FOR EXECUTE format(E'SELECT q.more FROM (%s\n) AS q (id, count, more)', rtrim(query, E'; \t\r\n')) USING '{}'::text[];
+    CLOSE probe;
+EXCEPTION
+    WHEN data_exception OR syntax_error_or_access_rule_violation OR feature_not_supported OR program_limit_exceeded
+        OR invalid_transaction_state OR invalid_cursor_definition OR raise_exception THEN
+        GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE;
+        IF reason IS NOT NULL AND state = '42P10' THEN
+            reason := NULL;
+            hint := NULL;
+            RETURN;
+        END IF;
+        GET STACKED DIAGNOSTICS reason = MESSAGE_TEXT, hint = PG_EXCEPTION_HINT;
+        -- Rights may come later; until then pushes go out without the badge, and the daemon's log says so.
+        IF state = '42501' THEN
+            RAISE WARNING 'badge_sql: %', reason USING HINT = 'GRANT what it reads to fanfare_sql.';
+            reason := NULL;
+            hint := NULL;
+            RETURN;
+        END IF;
+        reason := CASE WHEN query ~* '^\s*(insert|update|delete|merge)\y' THEN 'writes, where it shall only read' ELSE reason END;
+        hint := coalesce(nullif(hint, ''), 'write SELECT user_id, count(*) FROM public.unread WHERE user_id = ANY ($1) GROUP BY user_id');
+END
+$$;
+COMMENT ON FUNCTION fanfare.badge_sql_fault IS 'Why a rule cannot have this badge_sql, and how to mend it; null where it can.';
+
+GRANT CREATE ON SCHEMA fanfare TO fanfare_sql;
+ALTER FUNCTION fanfare.badges OWNER TO fanfare_sql;
+ALTER FUNCTION fanfare.badge_sql_fault OWNER TO fanfare_sql;
+REVOKE CREATE ON SCHEMA fanfare FROM fanfare_sql;
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- 21. Views: queue and log as one
+-- ---------------------------------------------------------------------------------------------------------------
+
+-- What a batch keeps of the devices of many events (see DeviceMarks): three bits for each, its id modulo three numbers that
+-- have no divisor in common. Tells nearly always, and without reading the ids, that a device is not in it.
+CREATE OR REPLACE FUNCTION fanfare.may_hold(marks bytea, device_id bigint) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT marks IS NULL OR (
+        get_bit(marks, device_id % (octet_length(marks) * 8 / 3 - 1 | 1)) = 1
+        AND get_bit(marks, (octet_length(marks) * 8 / 3 - 1 | 1) + device_id % ((octet_length(marks) * 8 / 3 - 1 | 1) - 1)) = 1
+        AND get_bit(marks, 2 * (octet_length(marks) * 8 / 3 - 1 | 1) - 1 + device_id % ((octet_length(marks) * 8 / 3 - 1 | 1) - 2)) = 1);
+END;
+COMMENT ON FUNCTION fanfare.may_hold IS 'Whether a batch with these marks may hold this device: false is certain.';
 
 -- The pairs are counted when they are selected: leave them out where you read many events.
 SELECT fanfare.create_view('events', 'Every event, waiting or done, and what became of it.', $view$
@@ -2121,74 +2330,9 @@ JOIN fanfare.apps AS a ON a.id = r.app_id
 $view$);
 
 -- ---------------------------------------------------------------------------------------------------------------
--- SQL that authors of rules wrote
+-- 22. Rights
 -- ---------------------------------------------------------------------------------------------------------------
-
--- Runs a rule's badge_sql: its two columns are a user and that user's count, for the users in $1.
---
--- It has the rights of fanfare_sql, which owns it, and nobody else's: SET ROLE in the query fails inside a SECURITY
--- DEFINER function, and a session that ran it has nothing to give back to. The caller's transaction is read-only and timed.
--- Names outside pg_catalog are written with their schema.
-CREATE OR REPLACE FUNCTION fanfare.badges(query text, user_ids text[]) RETURNS TABLE (user_id text, badge bigint)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-    IF NOT current_setting('transaction_read_only')::boolean THEN
-        RAISE EXCEPTION 'badges are read in read-only transactions only'
-            USING ERRCODE = '42501', HINT = 'BEGIN READ ONLY.';
-    END IF;
-    RETURN QUERY EXECUTE format(E'SELECT q.id::text, q.count::bigint FROM (%s\n) AS q (id, count)', rtrim(query, E'; \t\r\n'))
-        USING user_ids;
-END
-$$;
-
--- Has PostgreSQL read a badge_sql and look up what it names, with the rights that it will run with. A cursor is opened, which
--- takes a single query, and nothing is fetched. A third column is named too, and must not be there.
-CREATE OR REPLACE FUNCTION fanfare.badge_sql_fault(query text, OUT reason text, OUT hint text)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET transaction_read_only = on AS $$
-DECLARE
-    probe refcursor;
-    state text;
-BEGIN
-    IF query IS NULL THEN
-        RETURN;
-    END IF;
-    OPEN probe FOR EXECUTE format(E'SELECT q.id::text, q.count::bigint FROM (%s\n) AS q (id, count)', rtrim(query, E'; \t\r\n')) USING '{}'::text[];
-    CLOSE probe;
-    hint := 'select two columns, user and count';
-    reason := 'has more than two columns';
-    OPEN probe FOR EXECUTE format(E'SELECT q.more FROM (%s\n) AS q (id, count, more)', rtrim(query, E'; \t\r\n')) USING '{}'::text[];
-    CLOSE probe;
-EXCEPTION
-    WHEN data_exception OR syntax_error_or_access_rule_violation OR feature_not_supported OR program_limit_exceeded
-        OR invalid_transaction_state OR invalid_cursor_definition OR raise_exception THEN
-        GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE;
-        IF reason IS NOT NULL AND state = '42P10' THEN
-            reason := NULL;
-            hint := NULL;
-            RETURN;
-        END IF;
-        GET STACKED DIAGNOSTICS reason = MESSAGE_TEXT, hint = PG_EXCEPTION_HINT;
-        -- Rights may come later; until then pushes go out without the badge, and the daemon's log says so.
-        IF state = '42501' THEN
-            RAISE WARNING 'badge_sql: %', reason USING HINT = 'GRANT what it reads to fanfare_sql.';
-            reason := NULL;
-            hint := NULL;
-            RETURN;
-        END IF;
-        reason := CASE WHEN query ~* '^\s*(insert|update|delete|merge)\y' THEN 'writes, where it shall only read' ELSE reason END;
-        hint := coalesce(nullif(hint, ''), 'write SELECT user_id, count(*) FROM public.unread WHERE user_id = ANY ($1) GROUP BY user_id');
-END
-$$;
-COMMENT ON FUNCTION fanfare.badge_sql_fault IS 'Why a rule cannot have this badge_sql, and how to mend it; null where it can.';
-
-GRANT CREATE ON SCHEMA fanfare TO fanfare_sql;
-ALTER FUNCTION fanfare.badges OWNER TO fanfare_sql;
-ALTER FUNCTION fanfare.badge_sql_fault OWNER TO fanfare_sql;
-REVOKE CREATE ON SCHEMA fanfare FROM fanfare_sql;
-
--- ---------------------------------------------------------------------------------------------------------------
--- Rights. PUBLIC has nothing.
--- ---------------------------------------------------------------------------------------------------------------
+-- PUBLIC has nothing.
 
 REVOKE ALL ON ALL TABLES IN SCHEMA fanfare FROM PUBLIC;
 REVOKE ALL ON ALL SEQUENCES IN SCHEMA fanfare FROM PUBLIC;
@@ -2198,6 +2342,18 @@ REVOKE ALL ON SCHEMA fanfare FROM PUBLIC;
 GRANT USAGE ON SCHEMA fanfare TO fanfare_daemon, fanfare_emitter, fanfare_registrar, fanfare_author, fanfare_reader;
 
 GRANT EXECUTE ON FUNCTION fanfare.emit, fanfare.cancel(bigint), fanfare.cancel(text, text) TO fanfare_emitter;
+
+-- What emit and the trigger functions do with their callers' and owners' rights: to INSERT what is theirs to say, never
+-- xid, id and time, and to learn the id. Nothing else of a row can be read. Defaults are evaluated as whoever inserts.
+GRANT INSERT (type, payload, key, ttl), SELECT (id) ON fanfare.outbox TO fanfare_emitter;
+GRANT EXECUTE ON FUNCTION fanfare.wake, fanfare.nobody_drains, fanfare.sleeper_to_wake, fanfare.new_event_id,
+    fanfare.is_event_type TO fanfare_emitter;
+GRANT USAGE ON SEQUENCE fanfare.event_sequence TO fanfare_emitter;
+-- They run with their caller's rights; what he may not do to his table, they cannot do either.
+GRANT EXECUTE ON FUNCTION fanfare.watch_trigger, fanfare.check_watchable, fanfare.check_watch_lists, fanfare.watch_key,
+    fanfare.watch_query, fanfare.watch_query_now, fanfare.watch_stands, fanfare.watch_body, fanfare.is_watched_by,
+    fanfare.make_watch_function, fanfare.drop_unused_watches, fanfare.watch_table, fanfare.unwatch_table
+    TO fanfare_emitter;
 
 GRANT EXECUTE ON FUNCTION fanfare.register_device, fanfare.unregister_device, fanfare.device_id, fanfare.forget_user,
     fanfare.subscribe(bigint, text), fanfare.subscribe(bigint[], text),
@@ -2213,7 +2369,8 @@ GRANT SELECT ON fanfare.apps, fanfare.rules, fanfare.rule_versions, fanfare.heal
 -- What the view calls is called with its reader's rights. The other is for `fanfare explain`.
 GRANT EXECUTE ON FUNCTION fanfare.watches_to_make_again TO fanfare_reader, fanfare_author;
 GRANT EXECUTE ON FUNCTION fanfare.path_fault TO fanfare_reader;
-GRANT SELECT ON fanfare.events, fanfare.deliveries, fanfare.queue, fanfare.health, fanfare.stats, fanfare.outcome_codes TO fanfare_reader;
+GRANT SELECT ON fanfare.events, fanfare.deliveries, fanfare.queue, fanfare.health, fanfare.stats, fanfare.outcome_codes
+    TO fanfare_reader;
 -- Which `deliveries` calls, as whoever reads it.
 GRANT EXECUTE ON FUNCTION fanfare.ring_day, fanfare.may_hold TO fanfare_reader;
 -- For `fanfare status` and `fanfare rules list`; none of it holds tokens.
@@ -2224,8 +2381,6 @@ GRANT SELECT (id, app_id, target_id, platform, kind, token_hash, user_id, locale
     disabled_at, disabled_reason) ON fanfare.devices TO fanfare_reader;
 GRANT SELECT ON fanfare.topics, fanfare.subscriptions TO fanfare_reader;
 
-DO $$ BEGIN PERFORM fanfare.enter_timeline(); END $$;
-
 -- The daemon works on every table, but owns none and cannot change their shape.
 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA fanfare TO fanfare_daemon;
 GRANT USAGE ON ALL SEQUENCES IN SCHEMA fanfare TO fanfare_daemon;
@@ -2235,7 +2390,8 @@ DO $$
 BEGIN
     -- TRUNCATE of a ring partition is how retention works.
     FOR day IN 0..31 LOOP
-        EXECUTE format('GRANT TRUNCATE ON fanfare.event_log_%1$s, fanfare.batch_log_%1$s TO fanfare_daemon', to_char(day, 'FM00'));
+        EXECUTE format('GRANT TRUNCATE ON fanfare.event_log_%1$s, fanfare.batch_log_%1$s TO fanfare_daemon',
+            to_char(day, 'FM00'));
     END LOOP;
 END
 $$;

@@ -44,6 +44,13 @@ struct SchemaTests {
         #expect(try connection.text("SELECT version || ' ' || oldest_daemon FROM fanfare.schema_version") == "3 1")
     }
 
+    @Test func theTableOfContentsNamesTheParts() throws {
+        let contents = try #require(Schema.sql.split(separator: "\nBEGIN;\n").first)
+        let listed = contents.matches(of: /\n-- {2,3}(\d+) {2}([^\n]+)/).map { "\($0.1). \($0.2)" }
+        let parts = Schema.sql.matches(of: /\n-- -+\n-- (\d+\. [^\n]+)\n-- -+\n/).map { String($0.1) }
+        #expect(listed.count > 20 && listed == parts)
+    }
+
     @Test func whatNoPlanGoesByIsNotAnalyzed() throws {
         let connection = try TestDatabase.current.connect()
         try connection.execute(
@@ -99,6 +106,11 @@ struct SchemaTests {
         "SELECT * FROM fanfare.queue",
         "SELECT * FROM fanfare.deliveries, fanfare.health", "SELECT fanfare.emit('open')",
         "SELECT fanfare.register_device('a', 'apns', 'ab')", "DELETE FROM fanfare.batches",
+        // Stronger than what any writer holds, and yet a load that finds nothing to do only reads.
+        """
+        LOCK TABLE fanfare.outbox, fanfare.event_log, fanfare.plans, fanfare.cancels, fanfare.batches, fanfare.batch_log,
+            fanfare.devices, fanfare.subscriptions, fanfare.targets, fanfare.rules, fanfare.rule_versions IN EXCLUSIVE MODE
+        """,
     ]
 
     /// The schema, unwilling to wait for locks.

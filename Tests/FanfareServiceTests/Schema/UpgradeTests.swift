@@ -31,6 +31,7 @@ struct UpgradeTests {
             ALTER TABLE fanfare.targets ADD UNIQUE (app_id, platform, environment);
             ALTER TABLE fanfare.rule_versions DROP COLUMN native_target_id CASCADE;
             ALTER TABLE fanfare.batches DROP COLUMN is_retry;
+            ALTER TABLE fanfare.cancels DROP COLUMN stopped;
             CREATE INDEX batches_ready ON fanfare.batches (target_id, lane, not_before, id) WHERE owner IS NULL;
             DROP INDEX fanfare.event_keys_created, fanfare.cancels_created, fanfare.collapse_latest_created;
             CREATE INDEX event_keys_age ON fanfare.event_keys USING brin (created_at);
@@ -49,6 +50,11 @@ struct UpgradeTests {
             FROM fanfare.devices AS d, fanfare.rule_versions AS v;
             """
         )
+        let unjudged = #"{"app": "other", "name": "r", "event": "f", "to": {"users": "$.u"}}"#
+        try connection.execute("SELECT fanfare.put_rule('\(unjudged)')")
+        try connection.execute(
+            "UPDATE fanfare.rule_versions SET event_type = NULL, rule_created_at = NULL WHERE state = 'unchecked'"
+        )
         let old = try connection.column("SELECT id FROM fanfare.targets ORDER BY id")
         for _ in 0..<2 {
             try connection.execute(Schema.sql)
@@ -64,6 +70,8 @@ struct UpgradeTests {
         }
         #expect(try connection.column("SELECT id FROM fanfare.targets ORDER BY id") == old)
         #expect(try connection.number("SELECT last_event - first_event FROM fanfare.batch_log") == 1)
+        let noted = "SELECT event_type FROM fanfare.rule_versions WHERE state = 'unchecked' AND rule_created_at < now()"
+        #expect(try connection.column(noted) == ["f"])
         #expect(try connection.number("SELECT count(*) FROM fanfare.deliveries WHERE user_id = 'u'") == 2)
         let second = "SELECT count(*) FROM fanfare.deliveries WHERE event_id = 7::bigint << 32 | 2"
         #expect(try connection.number(second) == 1)
