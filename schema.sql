@@ -161,8 +161,8 @@ CREATE TABLE IF NOT EXISTS fanfare.schema_version (
 
 DO $$
 DECLARE
-    this_version CONSTANT int := 3;
-    oldest_daemon CONSTANT int := 1;
+    this_version CONSTANT int := 4;
+    oldest_daemon CONSTANT int := 3;
     there int := (SELECT version FROM fanfare.schema_version);
 BEGIN
     IF there > this_version THEN
@@ -256,8 +256,9 @@ DROP FUNCTION IF EXISTS fanfare.watch_query(text, text, text[], text[], text[], 
 
 -- From version 3 to 4 -------------------------------------------------------------------------------------------
 
--- Not open yet. What only version 2 used goes then: fanfare.event_span, and fanfare.wake_needed, which its emit called
--- and part 15 no longer makes. plans.advanced_at is then written by nobody, and goes in the version after.
+-- For `fanfare tail`, and for emit, of version 2.
+DROP FUNCTION IF EXISTS fanfare.event_span(bigint[]);
+DROP FUNCTION IF EXISTS fanfare.wake_needed();
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- 6. Ids
@@ -286,14 +287,6 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION fanfare.ring_day IS
     'The partition of an event''s or a batch''s log row: the day of its id modulo 32.';
-
-CREATE OR REPLACE FUNCTION fanfare.event_span(event_ids bigint[]) RETURNS int8range
-LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-BEGIN ATOMIC
-    SELECT int8range(min(id), max(id), '[]') FROM unnest(event_ids) AS e (id);
-END;
-COMMENT ON FUNCTION fanfare.event_span IS
-    'From the least to the greatest of these ids. For `fanfare tail` of version 2; goes with version 4.';
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- 7. The installation, and where it has been
@@ -675,7 +668,7 @@ CREATE TABLE IF NOT EXISTS fanfare.plans (
     cursor bigint NOT NULL DEFAULT 0,
     last_device bigint NOT NULL,
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    -- Daemons of version 2 take the least recently advanced of a lane.
+    -- Of no use any more, but daemons of version 3 write it; goes with version 5.
     advanced_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     PRIMARY KEY (event_id, rule_version)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);

@@ -10,7 +10,7 @@ internal import Threading
 /// A Fanfare daemon, put together from its configuration.
 public struct Daemon: Sendable {
     /// The schema versions this daemon works with.
-    public static let schemaVersions = 3...3
+    public static let schemaVersions = 4...4
 
     /// As it was at the start; of what ``apply(_:)`` takes over, the stages have the newest.
     private let configuration: Configuration

@@ -163,7 +163,7 @@ package struct AdvancePlan: PostgresStatement {
         WITH finished AS (
             DELETE FROM fanfare.plans WHERE event_id = $1 AND rule_version = $2 AND $3::bigint >= last_device RETURNING 1
         )
-        UPDATE fanfare.plans SET cursor = $3, advanced_at = clock_timestamp()
+        UPDATE fanfare.plans SET cursor = $3
         WHERE event_id = $1 AND rule_version = $2 AND $3 < last_device
         """
 

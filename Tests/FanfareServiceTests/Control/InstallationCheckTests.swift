@@ -28,6 +28,8 @@ struct InstallationCheckTests {
     }
 
     /// What makes a database another's, what mends it, and what is said of it.
+    private static let version = Daemon.schemaVersions.upperBound
+
     static let strangers = [
         (
             "UPDATE fanfare.installation SET system_identifier = 7", "SELECT fanfare.adopt('here')",
@@ -42,7 +44,7 @@ struct InstallationCheckTests {
         ),
         (
             "UPDATE fanfare.schema_version SET version = 9, oldest_daemon = 9",
-            "UPDATE fanfare.schema_version SET version = 3, oldest_daemon = 1",
+            "UPDATE fanfare.schema_version SET version = \(version), oldest_daemon = 1",
             "the database has schema version 9, this daemon works with"
         ),
         (
@@ -84,7 +86,7 @@ struct InstallationCheckTests {
         #expect(awaitOwner { $0 == nil } == .some(nil), "no lease, and so nothing is claimed or sent")
         #expect(claimer.attempt(Self.ask) == nil, "sessions of before are of no use either")
         #expect(recorder.attempt(Self.ask) != nil, "what was answered is written down")
-        try world.connection.execute("UPDATE fanfare.schema_version SET version = 3, oldest_daemon = 1")
+        try world.connection.execute("UPDATE fanfare.schema_version SET version = \(Self.version), oldest_daemon = 1")
         let second = try #require(awaitOwner { $0 != nil })
         #expect(second != first)
         #expect(claimer.attempt(Self.ask) != nil)

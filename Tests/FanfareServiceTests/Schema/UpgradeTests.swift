@@ -35,7 +35,7 @@ struct UpgradeTests {
             CREATE INDEX batches_ready ON fanfare.batches (target_id, lane, not_before, id) WHERE owner IS NULL;
             DROP INDEX fanfare.event_keys_created, fanfare.cancels_created, fanfare.collapse_latest_created;
             CREATE INDEX event_keys_age ON fanfare.event_keys USING brin (created_at);
-            DROP FUNCTION fanfare.event_span CASCADE;
+            CREATE FUNCTION fanfare.event_span(bigint[]) RETURNS int8range LANGUAGE sql AS 'SELECT NULL::int8range';
             CREATE INDEX batch_log_events ON fanfare.batch_log USING gin (event_ids);
             DROP VIEW fanfare.deliveries, fanfare.events;
             ALTER TABLE fanfare.batch_log DROP COLUMN first_event, DROP COLUMN last_event, DROP COLUMN device_marks,
@@ -69,6 +69,7 @@ struct UpgradeTests {
             }
         }
         #expect(try connection.column("SELECT id FROM fanfare.targets ORDER BY id") == old)
+        #expect(try connection.text("SELECT to_regprocedure('fanfare.event_span(bigint[])') IS NULL") == "t")
         #expect(try connection.number("SELECT last_event - first_event FROM fanfare.batch_log") == 1)
         let noted = "SELECT event_type FROM fanfare.rule_versions WHERE state = 'unchecked' AND rule_created_at < now()"
         #expect(try connection.column(noted) == ["f"])
