@@ -13,25 +13,26 @@
 --   5  Upgrades of older databases
 --   6  Ids
 --   7  The installation, and where it has been
---   8  Outcomes of pairs and fates of events
---   9  Apps, targets, devices, topics
---  10  Rules
---  11  Events: the queue and its log
---  12  Batches: the queue and its log
---  13  Counters, daemons, alarms, fuses, lock keys
---  14  Functions: installation and timelines
---  15  Functions: emit and cancel
---  16  Functions: names
---  17  Functions: devices and subscriptions
---  18  Functions: rules
---  19  Functions: watched tables
---  20  Functions: SQL that authors of rules wrote
---  21  Views: queue and log as one
---  22  Rights
+--   8  Platforms
+--   9  Outcomes of pairs and fates of events
+--  10  Apps, targets, devices, topics
+--  11  Rules
+--  12  Events: the queue and its log
+--  13  Batches: the queue and its log
+--  14  Counters, daemons, alarms, fuses, lock keys
+--  15  Functions: installation and timelines
+--  16  Functions: emit and cancel
+--  17  Functions: names
+--  18  Functions: devices and subscriptions
+--  19  Functions: rules
+--  20  Functions: watched tables
+--  21  Functions: SQL that authors of rules wrote
+--  22  Views: queue and log as one
+--  23  Rights
 --
 -- Parts 6 and up say what a new database has; what an older one lacks is made up for before, in part 5. So who changes
 -- something
---   1. writes the table, index, function or view in its part as it shall be, a new column last: ALTER TABLE puts it there;
+--   1. writes the table, index, function or view in its part as it shall be, a new column last, as ALTER TABLE puts it;
 --   2. says in part 5 what an older database needs besides: a column, a constraint, an index that goes, rows to repair.
 --      CREATE … IF NOT EXISTS adds what is new, and leaves alone what is there; functions and views are replaced.
 -- Nothing waits for a lock when there is nothing to do: what would lock before it looks goes through part 3.
@@ -49,7 +50,7 @@ SET LOCAL lock_timeout = '3s';
 SET LOCAL client_min_messages = warning;
 SET LOCAL search_path = pg_catalog, pg_temp;
 
--- Two loads at once would race on CREATE … IF NOT EXISTS. (0x46414e46 is "FANF"; the other keys are in part 13.)
+-- Two loads at once would race on CREATE … IF NOT EXISTS. (0x46414e46 is "FANF"; the other keys are in part 14.)
 SELECT pg_advisory_xact_lock(1178685254, 0);
 
 DO $$
@@ -260,6 +261,20 @@ DROP FUNCTION IF EXISTS fanfare.watch_query(text, text, text[], text[], text[], 
 DROP FUNCTION IF EXISTS fanfare.event_span(bigint[]);
 DROP FUNCTION IF EXISTS fanfare.wake_needed();
 
+-- platforms now: a CHECK that lists them would have to be replaced for each new one, and its table be locked.
+DO $$
+BEGIN
+    IF EXISTS (
+        SELECT FROM pg_constraint WHERE conrelid = to_regclass('fanfare.targets') AND conname = 'targets_platform')
+    THEN
+        ALTER TABLE fanfare.targets DROP CONSTRAINT targets_platform;
+    END IF;
+END
+$$;
+
+-- With version 5 go check_token and check_subscription_keys, which register_device of version 3 calls and part 18 no
+-- longer makes, and plans.advanced_at.
+
 -- ---------------------------------------------------------------------------------------------------------------
 -- 6. Ids
 -- ---------------------------------------------------------------------------------------------------------------
@@ -311,7 +326,59 @@ CREATE TABLE IF NOT EXISTS fanfare.timelines (
 );
 
 -- ---------------------------------------------------------------------------------------------------------------
--- 8. Outcomes of pairs and fates of events
+-- 8. Platforms
+-- ---------------------------------------------------------------------------------------------------------------
+
+-- What devices can be of, and what a device of each must bring. Who adds one adds a row, and its outcomes in part 9.
+CREATE TABLE IF NOT EXISTS fanfare.platforms (
+    name text PRIMARY KEY,
+    -- What people call it.
+    label text NOT NULL,
+    -- Whether a token may turn out to belong to the other environment, which it must find a target in.
+    both_environments boolean NOT NULL,
+    -- Whether tokens in another case are the same tokens; they are kept in lower case.
+    folds_case boolean NOT NULL,
+    -- What tokens the provider can have issued look like: a regular expression. Lengths are the provider's business.
+    token_shape text NOT NULL,
+    token_fault text NOT NULL,
+    token_hint text NOT NULL,
+    -- Whether a device has a key to encrypt for, devices.p256dh.
+    has_p256dh boolean NOT NULL,
+    -- What devices.auth looks like, which each device must have; NULL where none has it.
+    auth_shape text,
+    auth_fault text,
+    auth_hint text,
+    CONSTRAINT platforms_auth CHECK (num_nonnulls(auth_shape, auth_fault, auth_hint) IN (0, 3)),
+    CONSTRAINT platforms_p256dh CHECK (NOT has_p256dh OR auth_shape IS NOT NULL)
+);
+
+INSERT INTO fanfare.platforms AS p (name, label, both_environments, folds_case, token_shape, token_fault, token_hint,
+    has_p256dh, auth_shape, auth_fault, auth_hint)
+VALUES
+    ('apns', 'APNs', true, true, '^(?:[0-9a-fA-F]{2})+$',
+        'this is no APNs token: it must be an even number of hexadecimal digits',
+        'Send its bytes as hexadecimal text, without spaces or brackets; for an Android token use platform fcm.',
+        false, NULL, NULL, NULL),
+    ('fcm', 'FCM', false, false, '^[A-Za-z0-9:_.~%=-]+$',
+        'this is no FCM registration token', 'Pass the token exactly as the Firebase SDK gives it.',
+        false, NULL, NULL, NULL),
+    -- Of the keys as much as shows without arithmetic: that the point lies on the curve does not. In base64 16 bytes
+    -- are 22 characters; padding and both alphabets are taken, as the daemon takes them.
+    ('webpush', 'Web Push', false, false, '^https://[^[:space:]]+$',
+        'a Web Push token is the subscription''s endpoint, an https URL',
+        'Pass subscription.endpoint as token, keys.p256dh and keys.auth beside it.',
+        true, '^[A-Za-z0-9+/_-]{22}(==)?$',
+        'auth is no authentication secret: it must be 16 bytes in base64url',
+        'Pass keys.auth exactly as subscription.toJSON() gives it.')
+ON CONFLICT (name) DO UPDATE
+    SET label = excluded.label, both_environments = excluded.both_environments, folds_case = excluded.folds_case,
+        token_shape = excluded.token_shape, token_fault = excluded.token_fault, token_hint = excluded.token_hint,
+        has_p256dh = excluded.has_p256dh, auth_shape = excluded.auth_shape, auth_fault = excluded.auth_fault,
+        auth_hint = excluded.auth_hint
+    WHERE p.* IS DISTINCT FROM excluded.*;
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- 9. Outcomes of pairs and fates of events
 -- ---------------------------------------------------------------------------------------------------------------
 
 -- An outcome is one byte for each pair of event and device. The ranges are the meaning; codes are never reused.
@@ -444,7 +511,7 @@ VALUES (0, 'waiting'), (1, 'planned'), (2, 'duplicate'), (3, 'unmatched'), (4, '
 ON CONFLICT (fate) DO UPDATE SET name = excluded.name;
 
 -- ---------------------------------------------------------------------------------------------------------------
--- 9. Apps, targets, devices, topics
+-- 10. Apps, targets, devices, topics
 -- ---------------------------------------------------------------------------------------------------------------
 
 CREATE TABLE IF NOT EXISTS fanfare.apps (
@@ -457,7 +524,8 @@ CREATE TABLE IF NOT EXISTS fanfare.apps (
 CREATE TABLE IF NOT EXISTS fanfare.targets (
     id smallint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     app_id smallint NOT NULL REFERENCES fanfare.apps,
-    platform text NOT NULL CONSTRAINT targets_platform CHECK (platform IN ('apns', 'fcm', 'webpush')),
+    -- No reference: making one locks both tables. target_id_for looks.
+    platform text NOT NULL,
     environment text NOT NULL CONSTRAINT targets_environment CHECK (environment IN ('production', 'sandbox')),
     -- Which kind of audience, for those that the provider keeps: the key of a rule's `to`. NULL: devices of ours.
     -- Which topic, condition or channel is no part of it, since there may be one for each event: it is rendered again
@@ -523,7 +591,7 @@ SELECT fanfare.create_index('subscriptions_device', $$
     CREATE INDEX subscriptions_device ON fanfare.subscriptions (device_id)$$);
 
 -- ---------------------------------------------------------------------------------------------------------------
--- 10. Rules
+-- 11. Rules
 -- ---------------------------------------------------------------------------------------------------------------
 -- A version is immutable: an edit makes a new one. Queues and logs name the version they went by.
 
@@ -580,7 +648,7 @@ SELECT fanfare.create_index('rule_versions_unchecked', $$
     CREATE INDEX rule_versions_unchecked ON fanfare.rule_versions (id) WHERE state = 'unchecked'$$);
 
 -- ---------------------------------------------------------------------------------------------------------------
--- 11. Events: the queue and its log
+-- 12. Events: the queue and its log
 -- ---------------------------------------------------------------------------------------------------------------
 
 -- Rows are inserted by emit and deleted by the planner, never updated: an update between a planning round's snapshot
@@ -704,7 +772,7 @@ SELECT fanfare.create_index('collapse_latest_created', $$
     CREATE INDEX collapse_latest_created ON fanfare.collapse_latest (created_at)$$);
 
 -- ---------------------------------------------------------------------------------------------------------------
--- 12. Batches: the queue and its log
+-- 13. Batches: the queue and its log
 -- ---------------------------------------------------------------------------------------------------------------
 
 -- Up to 1000 pairs of one rule version and one target. A broadcast's batch names its event once; the pairs of small
@@ -855,7 +923,7 @@ END
 $$;
 
 -- ---------------------------------------------------------------------------------------------------------------
--- 13. Counters, daemons, alarms, fuses, lock keys
+-- 14. Counters, daemons, alarms, fuses, lock keys
 -- ---------------------------------------------------------------------------------------------------------------
 
 -- One row per close and outcome, folded into stats later: an updated counter would bloat under an old snapshot.
@@ -960,7 +1028,7 @@ CREATE TABLE IF NOT EXISTS fanfare.prune_counts (
 -- Class 1178685255: the key is an instance id, held exclusively by that daemon as long as it lives.
 
 -- ---------------------------------------------------------------------------------------------------------------
--- 14. Functions: installation and timelines
+-- 15. Functions: installation and timelines
 -- ---------------------------------------------------------------------------------------------------------------
 
 CREATE OR REPLACE FUNCTION fanfare.adopt(name text DEFAULT NULL) RETURNS void
@@ -1013,7 +1081,7 @@ COMMENT ON FUNCTION fanfare.enter_timeline IS 'Makes ids skip ahead where the se
 DO $$ BEGIN PERFORM fanfare.enter_timeline(); END $$;
 
 -- ---------------------------------------------------------------------------------------------------------------
--- 15. Functions: emit and cancel
+-- 16. Functions: emit and cancel
 -- ---------------------------------------------------------------------------------------------------------------
 
 -- NOTIFY takes a database-wide lock at commit, so it is sent only if nobody drains and somebody sleeps. Each try is
@@ -1055,7 +1123,7 @@ COMMENT ON FUNCTION fanfare.wake IS 'Tells a sleeping daemon that the outbox has
 -- the processor's caches:
 -- * It runs with its caller's rights: SECURITY DEFINER needs a SET search_path, which cost 20 to 25 µs of the 200 that
 --   a committed event took (PostgreSQL 15 walks over every setting). So all it names is qualified, or resolved when
---   this file is run, and fanfare_emitter has the rights it needs (see part 22).
+--   this file is run, and fanfare_emitter has the rights it needs (see part 23).
 --   The price: a session that changes its search_path between two events has emit's statements planned anew, about
 --   75 µs, as its own prepared statements are.
 -- * The id comes by RETURNING: to insert one made before, callers would need the right to choose it.
@@ -1108,7 +1176,7 @@ $$;
 COMMENT ON FUNCTION fanfare.cancel(text, text) IS 'Stops the events emitted so far under this type and key.';
 
 -- ---------------------------------------------------------------------------------------------------------------
--- 16. Functions: names
+-- 17. Functions: names
 -- ---------------------------------------------------------------------------------------------------------------
 -- What may be called how, here and in the daemon (RuleNames).
 
@@ -1131,7 +1199,7 @@ END;
 COMMENT ON FUNCTION fanfare.is_event_type IS 'Whether a rule can name events of this type: 1 to 255 bytes on one line.';
 
 -- ---------------------------------------------------------------------------------------------------------------
--- 17. Functions: devices and subscriptions
+-- 18. Functions: devices and subscriptions
 -- ---------------------------------------------------------------------------------------------------------------
 
 CREATE OR REPLACE FUNCTION fanfare.app_id_for(app text) RETURNS smallint
@@ -1165,9 +1233,9 @@ BEGIN
     WHERE t.app_id = target_id_for.app_id AND t.platform = target_id_for.platform AND t.environment = target_id_for.environment
         AND t.native_key IS NULL;
     IF found IS NULL THEN
-        IF target_id_for.platform IS NULL OR target_id_for.platform NOT IN ('apns', 'fcm', 'webpush') THEN
-            RAISE EXCEPTION 'unknown platform %', quote_nullable(target_id_for.platform)
-                USING ERRCODE = '22023', HINT = 'Use apns, fcm or webpush.';
+        IF NOT EXISTS (SELECT FROM fanfare.platforms AS p WHERE p.name = target_id_for.platform) THEN
+            RAISE EXCEPTION 'unknown platform %', quote_nullable(target_id_for.platform) USING ERRCODE = '22023',
+                HINT = 'Use one of ' || (SELECT string_agg(p.name, ', ' ORDER BY p.name) FROM fanfare.platforms AS p) || '.';
         END IF;
         IF target_id_for.environment IS NULL OR target_id_for.environment NOT IN ('production', 'sandbox') THEN
             RAISE EXCEPTION 'unknown environment %', quote_nullable(target_id_for.environment)
@@ -1175,8 +1243,10 @@ BEGIN
         END IF;
         -- Both environments at once: a token that turns out to belong to the other one must have somewhere to go.
         INSERT INTO fanfare.targets (app_id, platform, environment)
-        SELECT target_id_for.app_id, target_id_for.platform, e
-        FROM unnest(CASE target_id_for.platform WHEN 'apns' THEN '{production,sandbox}' ELSE ARRAY[target_id_for.environment] END) AS e
+        SELECT target_id_for.app_id, p.name, e
+        FROM fanfare.platforms AS p
+        CROSS JOIN unnest('{production,sandbox}'::text[]) AS e
+        WHERE p.name = target_id_for.platform AND (p.both_environments OR e = target_id_for.environment)
         ON CONFLICT DO NOTHING;
         SELECT t.id INTO STRICT found FROM fanfare.targets AS t
         WHERE t.app_id = target_id_for.app_id AND t.platform = target_id_for.platform AND t.environment = target_id_for.environment
@@ -1207,57 +1277,71 @@ BEGIN
 END
 $$;
 
--- Whether a provider can have issued this token. Lengths are Apple's and Google's business.
 CREATE OR REPLACE FUNCTION fanfare.is_token(platform text, token text) RETURNS boolean
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
+LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
-    SELECT octet_length(token) BETWEEN 1 AND 4096 AND CASE platform
-        WHEN 'apns' THEN token ~ '^[0-9a-fA-F]+$' AND length(token) % 2 = 0
-        WHEN 'fcm' THEN token ~ '^[A-Za-z0-9:_.~%=-]+$'
-        ELSE token ~ '^https://[^[:space:]]+$'
-    END;
+    SELECT octet_length(token) BETWEEN 1 AND 4096
+        AND token ~ (SELECT p.token_shape FROM fanfare.platforms AS p WHERE p.name = platform);
 END;
+COMMENT ON FUNCTION fanfare.is_token IS 'Whether a provider can have issued this token; null of an unknown platform.';
 
--- A token that no provider can have issued is refused here, where its owner can see it, not at send.
-CREATE OR REPLACE FUNCTION fanfare.check_token(platform text, token text) RETURNS void
-LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+-- What the daemon can encrypt for: in base64 65 bytes of which the first is 4 are "B", "A" to "P" and 85 more.
+CREATE OR REPLACE FUNCTION fanfare.is_public_key(p256dh text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT p256dh ~ '^B[A-P][A-Za-z0-9+/_-]{85}=?$';
+END;
+COMMENT ON FUNCTION fanfare.is_public_key IS 'Whether a text has the form of a Web Push subscription''s p256dh.';
+
+-- What no provider can have issued is refused here, where its owner can see it, not at send.
+CREATE OR REPLACE FUNCTION fanfare.device_fault(
+    platform text, token text, p256dh text, auth text, OUT reason text, OUT hint text)
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    shape fanfare.platforms;
 BEGIN
+    SELECT * INTO STRICT shape FROM fanfare.platforms AS p WHERE p.name = platform;
     IF coalesce(token, '') = '' THEN
-        RAISE EXCEPTION 'the token is empty' USING ERRCODE = '22023', HINT = 'Pass the token that the app got from its platform.';
+        reason := 'the token is empty';
+        hint := 'Pass the token that the app got from its platform.';
     ELSIF octet_length(token) > 4096 THEN
-        RAISE EXCEPTION 'the token is % bytes long', octet_length(token) USING ERRCODE = '22023', HINT = 'No platform issues tokens over 4096 bytes.';
-    ELSIF fanfare.is_token(platform, token) THEN
-        RETURN;
-    ELSIF platform = 'apns' THEN
-        RAISE EXCEPTION 'this is no APNs token: it must be an even number of hexadecimal digits'
-            USING ERRCODE = '22023', HINT = 'Send the token''s bytes as hexadecimal text, without spaces or brackets; for an Android token use platform fcm.';
-    ELSIF platform = 'fcm' THEN
-        RAISE EXCEPTION 'this is no FCM registration token' USING ERRCODE = '22023', HINT = 'Pass the token exactly as the Firebase SDK gives it.';
-    ELSE
-        RAISE EXCEPTION 'a Web Push token is the subscription''s endpoint, an https URL'
-            USING ERRCODE = '22023', HINT = 'Pass subscription.endpoint as token, keys.p256dh and keys.auth beside it.';
+        reason := format('the token is %s bytes long', octet_length(token));
+        hint := 'No platform issues tokens over 4096 bytes.';
+    ELSIF token !~ shape.token_shape THEN
+        reason := shape.token_fault;
+        hint := shape.token_hint;
+    ELSIF auth IS NOT NULL AND shape.auth_shape IS NULL THEN
+        reason := format('%s has no auth', shape.label);
+        hint := 'Leave it out, or look whether the platform is the right one.';
+    ELSIF p256dh IS NOT NULL AND NOT shape.has_p256dh THEN
+        reason := format('%s has no p256dh', shape.label);
+        hint := 'Leave it out, or look whether the platform is the right one.';
+    ELSIF shape.auth_shape IS NOT NULL AND (auth IS NULL OR shape.has_p256dh AND p256dh IS NULL) THEN
+        reason := format('%s needs %sauth', shape.label, CASE WHEN shape.has_p256dh THEN 'p256dh and ' END);
+        hint := shape.token_hint;
+    ELSIF p256dh IS NOT NULL AND NOT fanfare.is_public_key(p256dh) THEN
+        reason := 'p256dh is no public key: it must be 65 bytes in base64url, of which the first is 4';
+        hint := 'Pass keys.p256dh exactly as subscription.toJSON() gives it.';
+    ELSIF auth !~ shape.auth_shape THEN
+        reason := shape.auth_fault;
+        hint := shape.auth_hint;
     END IF;
 END
 $$;
+COMMENT ON FUNCTION fanfare.device_fault IS
+    'Why no device of this platform can have this token and these keys, and how to mend it; null where it can.';
 
--- What the daemon can encrypt for, as far as it shows without arithmetic: that the point lies on the curve does not. In
--- base64 65 bytes of which the first is 4 are "B", "A" to "P" and 85 more, and 16 bytes are 22; padding and both alphabets
--- are taken, as the daemon takes them.
-CREATE OR REPLACE FUNCTION fanfare.check_subscription_keys(p256dh text, auth text) RETURNS void
-LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+CREATE OR REPLACE FUNCTION fanfare.check_device(platform text, token text, p256dh text, auth text) RETURNS void
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    fault record;
 BEGIN
-    IF p256dh IS NULL OR auth IS NULL THEN
-        RAISE EXCEPTION 'a Web Push subscription needs p256dh and auth'
-            USING ERRCODE = '22023', HINT = 'Pass keys.p256dh and keys.auth of the subscription.';
-    ELSIF p256dh !~ '^B[A-P][A-Za-z0-9+/_-]{85}=?$' THEN
-        RAISE EXCEPTION 'p256dh is no public key: it must be 65 bytes in base64url, of which the first is 4'
-            USING ERRCODE = '22023', HINT = 'Pass keys.p256dh exactly as subscription.toJSON() gives it.';
-    ELSIF auth !~ '^[A-Za-z0-9+/_-]{22}(==)?$' THEN
-        RAISE EXCEPTION 'auth is no authentication secret: it must be 16 bytes in base64url'
-            USING ERRCODE = '22023', HINT = 'Pass keys.auth exactly as subscription.toJSON() gives it.';
+    SELECT * INTO fault FROM fanfare.device_fault(platform, token, p256dh, auth);
+    IF fault.reason IS NOT NULL THEN
+        RAISE EXCEPTION '%', fault.reason USING ERRCODE = '22023', HINT = fault.hint;
     END IF;
 END
 $$;
+COMMENT ON FUNCTION fanfare.check_device IS 'Refuses what device_fault finds.';
 
 -- Names of the IANA database only: PostgreSQL also takes abbreviations, and any word with a number as an offset.
 CREATE OR REPLACE FUNCTION fanfare.is_time_zone(name text) RETURNS boolean
@@ -1287,32 +1371,48 @@ CREATE OR REPLACE FUNCTION fanfare.register_device(
     p256dh text DEFAULT NULL, auth text DEFAULT NULL, replaces text DEFAULT NULL)
 RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 DECLARE
-    -- APNs tokens are hexadecimal: the same bytes in another case are the same token.
-    canonical text := CASE WHEN register_device.platform = 'apns' THEN lower(register_device.token) ELSE register_device.token END;
-    canonical_old text := CASE WHEN register_device.platform = 'apns' THEN lower(register_device.replaces) ELSE register_device.replaces END;
-    hash bytea := sha256(convert_to(canonical, 'UTF8'));
-    old_hash bytea := sha256(convert_to(canonical_old, 'UTF8'));
+    folds_case boolean;
+    token_shape text;
+    has_p256dh boolean;
+    auth_shape text;
     the_app smallint;
     the_target smallint;
+    canonical text;
+    canonical_old text;
+    hash bytea;
+    old_hash bytea;
     lacks_keys boolean;
     there record;
     device bigint;
 BEGIN
-    SELECT t.app_id, t.id INTO the_app, the_target FROM fanfare.targets AS t
-    WHERE t.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = register_device.app)
-        AND t.platform = register_device.platform AND t.environment = register_device.environment AND t.native_key IS NULL;
-    IF NOT FOUND THEN
+    SELECT p.folds_case, p.token_shape, p.has_p256dh, p.auth_shape, t.app_id, t.id
+    INTO folds_case, token_shape, has_p256dh, auth_shape, the_app, the_target
+    FROM fanfare.platforms AS p
+    LEFT JOIN fanfare.targets AS t
+        ON t.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = register_device.app)
+        AND t.platform = p.name AND t.environment = register_device.environment AND t.native_key IS NULL
+    WHERE p.name = register_device.platform;
+    IF the_target IS NULL THEN
         the_app := fanfare.app_id_for(register_device.app);
         the_target := fanfare.target_id_for(the_app, register_device.platform, register_device.environment);
     END IF;
+    canonical := CASE WHEN folds_case THEN lower(register_device.token) ELSE register_device.token END;
+    hash := sha256(convert_to(canonical, 'UTF8'));
     -- Who registers all platforms by one statement may have nothing to say as an empty text.
-    p256dh := nullif(register_device.p256dh, '');
-    auth := nullif(register_device.auth, '');
-    locale := nullif(register_device.locale, '');
-    time_zone := nullif(register_device.time_zone, '');
-    lacks_keys := register_device.platform = 'webpush' AND register_device.p256dh IS NULL;
-    IF fanfare.is_token(register_device.platform, canonical) IS NOT TRUE THEN
-        PERFORM fanfare.check_token(register_device.platform, canonical);
+    IF '' IN (register_device.p256dh, register_device.auth, register_device.locale, register_device.time_zone) THEN
+        p256dh := nullif(register_device.p256dh, '');
+        auth := nullif(register_device.auth, '');
+        locale := nullif(register_device.locale, '');
+        time_zone := nullif(register_device.time_zone, '');
+    END IF;
+    -- Who renews a registration may leave them out: they are there.
+    lacks_keys := auth_shape IS NOT NULL AND register_device.p256dh IS NULL AND register_device.auth IS NULL;
+    IF (octet_length(canonical) BETWEEN 1 AND 4096 AND canonical ~ token_shape AND (lacks_keys
+        OR CASE WHEN auth_shape IS NULL THEN register_device.auth IS NULL ELSE register_device.auth ~ auth_shape END
+            AND CASE WHEN has_p256dh THEN fanfare.is_public_key(register_device.p256dh)
+                ELSE register_device.p256dh IS NULL END)) IS NOT TRUE
+    THEN
+        PERFORM fanfare.check_device(register_device.platform, canonical, register_device.p256dh, register_device.auth);
     END IF;
     IF register_device.kind NOT IN ('device', 'voip', 'live_activity', 'live_activity_start', 'complication', 'file_provider', 'location',
         'push_to_talk', 'widget', 'control', 'mdm')
@@ -1322,14 +1422,6 @@ BEGIN
     END IF;
     IF jsonb_typeof(register_device.attributes) <> 'object' THEN
         RAISE EXCEPTION 'attributes must be a JSON object' USING ERRCODE = '22023', HINT = 'For example {"tier": "gold"}.';
-    END IF;
-    IF register_device.platform <> 'webpush' AND coalesce(register_device.p256dh, register_device.auth) IS NOT NULL THEN
-        RAISE EXCEPTION 'only Web Push has p256dh and auth' USING ERRCODE = '22023',
-            HINT = 'Leave them out, or use platform webpush with the subscription''s endpoint as token.';
-    ELSIF (register_device.p256dh IS NULL) <> (register_device.auth IS NULL) THEN
-        RAISE EXCEPTION 'p256dh and auth come together' USING ERRCODE = '22023', HINT = 'Pass both keys of the subscription.';
-    ELSIF register_device.p256dh IS NOT NULL THEN
-        PERFORM fanfare.check_subscription_keys(register_device.p256dh, register_device.auth);
     END IF;
     -- A phone may know newer ones than this server: it is registered all the same.
     IF NOT fanfare.is_locale(register_device.locale) THEN
@@ -1342,7 +1434,9 @@ BEGIN
     END IF;
 
     -- A rotated token keeps its id, and with it its subscriptions.
-    IF canonical_old IS NOT NULL AND canonical_old <> canonical THEN
+    canonical_old := CASE WHEN folds_case THEN lower(register_device.replaces) ELSE register_device.replaces END;
+    IF canonical_old <> canonical THEN
+        old_hash := sha256(convert_to(canonical_old, 'UTF8'));
         UPDATE fanfare.devices AS d
         SET disabled_at = coalesce(d.disabled_at, clock_timestamp()), disabled_reason = 'reassigned'
         WHERE d.app_id = the_app AND d.platform = register_device.platform AND d.token_hash = hash
@@ -1354,7 +1448,7 @@ BEGIN
             AND d.token_hash = old_hash AND d.disabled_reason IS DISTINCT FROM 'reassigned';
         IF FOUND AND lacks_keys THEN
             -- What is there are the keys of the old endpoint.
-            PERFORM fanfare.check_subscription_keys(NULL, NULL);
+            PERFORM fanfare.check_device(register_device.platform, canonical, NULL, NULL);
         END IF;
     END IF;
 
@@ -1371,7 +1465,7 @@ BEGIN
             DELETE FROM fanfare.subscriptions AS s WHERE s.device_id = there.id;
         ELSIF FOUND THEN
             IF lacks_keys THEN
-                PERFORM fanfare.check_subscription_keys(there.p256dh, there.auth);
+                PERFORM fanfare.check_device(register_device.platform, canonical, there.p256dh, there.auth);
             END IF;
             UPDATE fanfare.devices AS d
             SET target_id = the_target, kind = coalesce(register_device.kind, d.kind),
@@ -1384,7 +1478,7 @@ BEGIN
         END IF;
 
         IF lacks_keys THEN
-            PERFORM fanfare.check_subscription_keys(NULL, NULL);
+            PERFORM fanfare.check_device(register_device.platform, canonical, NULL, NULL);
         END IF;
         INSERT INTO fanfare.devices (app_id, target_id, platform, kind, token, token_hash, user_id, locale, time_zone, attributes, p256dh, auth)
         VALUES (the_app, the_target, register_device.platform, coalesce(register_device.kind, 'device'), canonical, hash, register_device.user_id,
@@ -1406,7 +1500,8 @@ BEGIN ATOMIC
     SELECT d.id FROM fanfare.devices AS d
     WHERE d.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = device_id.app) AND d.platform = device_id.platform
         AND d.token_hash = (
-            SELECT sha256(convert_to(CASE WHEN device_id.platform = 'apns' THEN lower(device_id.token) ELSE device_id.token END, 'UTF8')))
+            SELECT sha256(convert_to(CASE WHEN p.folds_case THEN lower(device_id.token) ELSE device_id.token END, 'UTF8'))
+            FROM fanfare.platforms AS p WHERE p.name = device_id.platform)
         AND d.disabled_reason IS DISTINCT FROM 'reassigned';
 END;
 COMMENT ON FUNCTION fanfare.device_id IS 'The id of the device that holds this token, or null.';
@@ -1417,8 +1512,10 @@ BEGIN
     UPDATE fanfare.devices AS d SET disabled_at = clock_timestamp(), disabled_reason = 'unregistered'
     WHERE d.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = unregister_device.app)
         AND d.platform = unregister_device.platform AND d.disabled_at IS NULL AND d.disabled_reason IS DISTINCT FROM 'reassigned'
-        AND d.token_hash = (SELECT sha256(convert_to(
-            CASE WHEN unregister_device.platform = 'apns' THEN lower(unregister_device.token) ELSE unregister_device.token END, 'UTF8')));
+        AND d.token_hash = (
+            SELECT sha256(convert_to(
+                CASE WHEN p.folds_case THEN lower(unregister_device.token) ELSE unregister_device.token END, 'UTF8'))
+            FROM fanfare.platforms AS p WHERE p.name = unregister_device.platform);
     RETURN FOUND;
 END
 $$;
@@ -1498,7 +1595,7 @@ $$;
 COMMENT ON FUNCTION fanfare.forget_user IS 'Deletes a user''s devices with their subscriptions; returns how many devices. Ids left in the logs then name nobody.';
 
 -- ---------------------------------------------------------------------------------------------------------------
--- 18. Functions: rules
+-- 19. Functions: rules
 -- ---------------------------------------------------------------------------------------------------------------
 
 -- What can be said of a jsonpath by PostgreSQL alone; no reason where it is fine. Read aloud: in silence "no predicate"
@@ -1659,7 +1756,7 @@ $$;
 COMMENT ON FUNCTION fanfare.rule_from_file IS 'Notes that a rule comes from a file, so that `rules apply --prune` may drop it once it is gone there; true if that was not known.';
 
 -- ---------------------------------------------------------------------------------------------------------------
--- 19. Functions: watched tables
+-- 20. Functions: watched tables
 -- ---------------------------------------------------------------------------------------------------------------
 -- Statement-level triggers that emit one event per inserted, changed or deleted row.
 --
@@ -2071,7 +2168,7 @@ $$;
 COMMENT ON FUNCTION fanfare.watches_to_make_again IS 'Watches whose table has changed since, and those that could not bear it; for fanfare.health.';
 
 -- ---------------------------------------------------------------------------------------------------------------
--- 20. Functions: SQL that authors of rules wrote
+-- 21. Functions: SQL that authors of rules wrote
 -- ---------------------------------------------------------------------------------------------------------------
 
 -- Runs a rule's badge_sql: its two columns are a user and that user's count, for the users in $1.
@@ -2137,7 +2234,7 @@ ALTER FUNCTION fanfare.badge_sql_fault OWNER TO fanfare_sql;
 REVOKE CREATE ON SCHEMA fanfare FROM fanfare_sql;
 
 -- ---------------------------------------------------------------------------------------------------------------
--- 21. Views: queue and log as one
+-- 22. Views: queue and log as one
 -- ---------------------------------------------------------------------------------------------------------------
 
 -- What a batch keeps of the devices of many events (see DeviceMarks): three bits for each, its id modulo three numbers that
@@ -2323,7 +2420,7 @@ JOIN fanfare.apps AS a ON a.id = r.app_id
 $view$);
 
 -- ---------------------------------------------------------------------------------------------------------------
--- 22. Rights
+-- 23. Rights
 -- ---------------------------------------------------------------------------------------------------------------
 -- PUBLIC has nothing.
 
@@ -2367,7 +2464,7 @@ GRANT SELECT ON fanfare.events, fanfare.deliveries, fanfare.queue, fanfare.healt
 -- Which `deliveries` calls, as whoever reads it.
 GRANT EXECUTE ON FUNCTION fanfare.ring_day, fanfare.may_hold TO fanfare_reader;
 -- For `fanfare status` and `fanfare rules list`; none of it holds tokens.
-GRANT SELECT ON fanfare.instances, fanfare.installation, fanfare.schema_version, fanfare.targets,
+GRANT SELECT ON fanfare.instances, fanfare.installation, fanfare.schema_version, fanfare.platforms, fanfare.targets,
     fanfare.apps, fanfare.rules, fanfare.rule_versions TO fanfare_reader;
 -- For `fanfare devices list`: all of a device but what one could push to it with.
 GRANT SELECT (id, app_id, target_id, platform, kind, token_hash, user_id, locale, time_zone, attributes, registered_at,

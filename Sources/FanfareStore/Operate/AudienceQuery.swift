@@ -37,8 +37,10 @@ package struct AudienceQuery {
             kind = nil
             condition = """
                 d.token_hash IN (
-                    SELECT sha256(convert_to(CASE $3 WHEN 'apns' THEN lower(item #>> '{}') ELSE item #>> '{}' END, 'UTF8'))
-                    FROM jsonb_path_query_tz($5::jsonb, $6::jsonpath, '{}', true) AS item WHERE jsonb_typeof(item) = 'string')
+                    SELECT sha256(convert_to(CASE WHEN p.folds_case THEN lower(item #>> '{}') ELSE item #>> '{}' END, 'UTF8'))
+                    FROM fanfare.platforms AS p
+                    CROSS JOIN jsonb_path_query_tz($5::jsonb, $6::jsonpath, '{}', true) AS item
+                    WHERE p.name = $3 AND jsonb_typeof(item) = 'string')
                 """
         case .topic:
             own = [try plan.topicName(context) ?? ""]

@@ -127,21 +127,22 @@ package struct PlanDevices: PostgresStatement {
 
 /// Finds the devices that hold the tokens a rule's path names in a payload, and registers those that are unknown.
 ///
-/// Nil for each malformed one, and for each endpoint of a Web Push subscription whose keys nobody registered: they are the
-/// event's mistake and must not stop its other tokens.
+/// Nil for each malformed one, and for each of a platform whose devices have keys (Web Push) that nobody registered: they
+/// are the event's mistake and must not stop its other tokens.
 package struct RegisterTokens: PostgresStatement {
     package static let name = "register_tokens"
     package static let sql = """
         SELECT CASE
             WHEN NOT fanfare.is_token(v.platform, t.token) THEN NULL
             WHEN held.id IS NOT NULL THEN held.id
-            WHEN v.platform = 'webpush' THEN NULL
+            WHEN p.auth_shape IS NOT NULL THEN NULL
             ELSE fanfare.register_device(a.name, v.platform, t.token)
         END
         FROM fanfare.rule_versions AS v
         JOIN fanfare.apps AS a ON a.id = v.app_id
+        JOIN fanfare.platforms AS p ON p.name = v.platform
         CROSS JOIN LATERAL (
-            SELECT DISTINCT CASE v.platform WHEN 'apns' THEN lower(item #>> '{}') ELSE item #>> '{}' END AS token
+            SELECT DISTINCT CASE WHEN p.folds_case THEN lower(item #>> '{}') ELSE item #>> '{}' END AS token
             FROM jsonb_path_query_tz($2::jsonb -> 'payload', v.audience_path, '{}', true) AS item
             WHERE jsonb_typeof(item) = 'string'
         ) AS t

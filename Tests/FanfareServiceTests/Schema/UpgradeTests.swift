@@ -29,6 +29,7 @@ struct UpgradeTests {
             """
             ALTER TABLE fanfare.targets DROP COLUMN native_key;
             ALTER TABLE fanfare.targets ADD UNIQUE (app_id, platform, environment);
+            ALTER TABLE fanfare.targets ADD CONSTRAINT targets_platform CHECK (platform IN ('apns', 'fcm', 'webpush'));
             ALTER TABLE fanfare.rule_versions DROP COLUMN native_target_id CASCADE;
             ALTER TABLE fanfare.batches DROP COLUMN is_retry;
             ALTER TABLE fanfare.cancels DROP COLUMN stopped;
