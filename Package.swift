@@ -97,7 +97,7 @@ let package = Package(
                 "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareProviders", "FanfareStore",
                 "HTTP2Client",
                 "PostgresClient", "PushCrypto",
-                "PushTransport", "Threading", logging, serviceLifecycle, unixSignals,
+                "PushTransport", "Threading", logging, serviceLifecycle,
             ],
             swiftSettings: sources
         ),

@@ -1,7 +1,7 @@
 public import FanfareConfiguration
 public import FanfareLogging
 internal import FanfareProviders
-public import FanfareService
+internal import FanfareService
 internal import Logging
 public import ServiceLifecycle
 internal import Threading

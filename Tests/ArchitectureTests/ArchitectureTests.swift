@@ -25,7 +25,7 @@ struct ArchitectureTests {
             "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareProviders", "FanfareStore", "HTTP2Client",
             "PostgresClient",
             "PushCrypto",
-            "PushTransport", "Threading", "Logging", "ServiceLifecycle", "UnixSignals",
+            "PushTransport", "Threading", "Logging", "ServiceLifecycle",
         ],
         "FanfareTools": [
             "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareProviders", "FanfareService",

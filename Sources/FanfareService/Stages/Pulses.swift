@@ -30,7 +30,7 @@ package final class Pulses: Sendable {
     }
 
     /// The loops that hang, by name.
-    var hanging: [String] {
+    package var hanging: [String] {
         let end = now() - Self.patience
         return beats.withLock { beats in beats.filter { $0.value < end }.keys.sorted() }
     }

@@ -1,3 +1,4 @@
+import FanfareTools
 import Glibc
 
 /// A bound datagram socket, as systemd has one.
