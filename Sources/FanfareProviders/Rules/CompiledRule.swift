@@ -17,7 +17,14 @@ public struct CompiledRule: Sendable {
     private let variants: [Variant]
 
     /// What one locale gets on each platform; those that get nothing are missing.
-    private typealias Variant = [PushProvider: any ProviderContent]
+    private typealias Variant = [PushProvider: Part]
+
+    /// What one platform gets.
+    private struct Part: Sendable {
+        let content: any ProviderContent
+        /// The kinds of tokens there.
+        let kinds: Set<DeviceKind>
+    }
 
     private static func variant(
         _ parts: [MessagePart],
@@ -25,7 +32,10 @@ public struct CompiledRule: Sendable {
         _ platforms: [any Provider]
     ) throws(RuleProblem) -> Variant {
         var variant: Variant = [:]
-        for provider in platforms { variant[provider.name] = try provider.content(parts, rule: rule) }
+        for provider in platforms {
+            guard let content = try provider.content(parts, rule: rule) else { continue }
+            variant[provider.name] = Part(content: content, kinds: provider.kinds)
+        }
         return variant
     }
 
@@ -56,7 +66,7 @@ public struct CompiledRule: Sendable {
         }
         self.variants = variants
         self.platforms = platforms.map(\.name)
-        needsDevice = variants.contains { $0.values.contains(where: \.usesDevice) }
+        needsDevice = variants.contains { $0.values.contains(where: \.content.usesDevice) }
         try checkNative()
     }
 
@@ -118,10 +128,8 @@ public struct CompiledRule: Sendable {
     ) throws(RenderProblem) -> RenderedPush {
         guard device != nil || !needsDevice else { throw .deviceNeeded }
         let variant = variants[locales.index(for: locale).map { $0 + 1 } ?? 0]
-        guard let content = variant[platform], Providers.named(platform.rawValue)?.kinds.contains(kind) ?? false else {
-            throw .noContent(platform)
-        }
-        return try content.render(
+        guard let part = variant[platform], part.kinds.contains(kind) else { throw .noContent(platform) }
+        return try part.content.render(
             ContentRequest(
                 scope: TemplateScope(context: context, device: device, badge: badge),
                 kind: kind,
@@ -141,7 +149,7 @@ public struct CompiledRule: Sendable {
     /// - Throws: `RenderProblem`; the pair is then `refused`.
     public func render(_ context: RenderContext, to target: NativeTarget) throws(RenderProblem) -> RenderedPush {
         let keeper = definition.audience.selection.provider ?? platforms[0]
-        guard let content = variants[0][keeper] else { throw .noContent(keeper) }
+        guard let content = variants[0][keeper]?.content else { throw .noContent(keeper) }
         let request = ContentRequest(
             scope: TemplateScope(context: context, device: nil),
             kind: definition.audience.kind,

@@ -26,9 +26,9 @@ package struct ProviderPool: Sendable {
 /// What an app's credentials become at one provider.
 package struct ProviderSenders: Sendable {
     /// What the app is called there.
-    package var identity = ProviderIdentity()
+    package let identity: ProviderIdentity
     /// One for each environment.
-    package var pools: [ProviderPool]
+    package let pools: [ProviderPool]
 
     /// Puts pools together.
     package init(_ pools: [ProviderPool], identity: ProviderIdentity = ProviderIdentity()) {
