@@ -4,11 +4,13 @@ import Threading
 
 /// Simulated push services on loopback: what `fanfare sandbox` and `fanfare dev` push to.
 ///
-/// Plays APNs, FCM with its token endpoint, and the push services of browsers over TLS with HTTP/2, checks requests as
-/// the real services do, lets things go wrong on demand and keeps a ledger of all it received. It shares no code with Fanfare's senders, so that a mistake there shows here.
+/// Plays the providers of `SimulatedProviders` over TLS with HTTP/2, checks requests as the real services do, lets things go wrong on demand and keeps a ledger of all it received. It shares no code with Fanfare's senders, so that a mistake there shows here.
 public final class PushSandbox: Sendable {
     /// Ports and files.
     public let ready: SandboxReady
+
+    /// The names of the simulated providers, as configurations and SQL have them.
+    public static let providers = SimulatedProviders.all.map(\.name)
 
     private let state: SandboxState
     private let listeners: Listeners
@@ -44,16 +46,16 @@ public final class PushSandbox: Sendable {
         if let json = options.faults {
             try faults.replace(json)
         }
-        let subscribers = Subscribers(secret: folder.subscriberSecret)
+        let parts = SimulatorParts(options: options, folder: folder, faults: faults)
         let state = SandboxState(
-            router: try router(options, folder, faults, subscribers),
+            router: Router(simulators: try SimulatedProviders.all.flatMap { try $0.simulators(parts) }),
             faults: faults,
             ledger: try Ledger(
                 path: options.sink ? nil : folder.ledgerFile,
                 collapsePrefix: options.ledgerCollapsePrefix
             ),
             options: options,
-            subscribers: subscribers
+            secret: folder.subscriberSecret
         )
         do {
             let (listeners, ready) = try await Listeners.open(state: state, folder: folder)
@@ -62,56 +64,6 @@ public final class PushSandbox: Sendable {
             state.ledger.close()
             throw error
         }
-    }
-
-    /// The services in the order in which they are asked whether a request is for them.
-    private static func router(
-        _ options: SandboxOptions,
-        _ folder: SandboxFolder,
-        _ faults: FaultPlan,
-        _ subscribers: Subscribers
-    ) throws -> Router {
-        let apns = APNsSimulator(
-            streamLimit: options.streamLimit,
-            verifier: ProviderTokenVerifier(teamID: options.teamID, keyID: options.keyID, publicKey: folder.apnsKey),
-            topics: APNsTopics(bundleIDs: options.topics),
-            order: options.validationOrder,
-            authority: try folder.authorityKey()
-        )
-        let webPush = WebPushSimulator(
-            streamLimit: options.openStreamLimit,
-            fingerprint: VAPIDCredential.fingerprint(of: folder.vapidPublicKey),
-            subscribers: subscribers,
-            decrypts: !options.sink
-        )
-        // Web Push before FCM, with whose host name some browsers' endpoints begin.
-        return Router(simulators: [apns, webPush] + google(options, folder, faults))
-    }
-
-    private static func google(
-        _ options: SandboxOptions,
-        _ folder: SandboxFolder,
-        _ faults: FaultPlan
-    ) -> [any ProviderSimulator] {
-        let tokens = AccessTokens()
-        let streams = options.openStreamLimit
-        return [
-            FCMSimulator(
-                streamLimit: streams,
-                projectID: options.projectID,
-                foreignProjectIDs: options.foreignProjectIDs,
-                packageName: options.packageName,
-                tokens: tokens,
-                quota: FCMQuota(project: options.projectQuota, device: options.deviceQuota)
-            ),
-            OAuthSimulator(
-                streamLimit: streams,
-                account: folder.serviceAccount,
-                tokens: tokens,
-                lifetime: Int64(options.accessTokenLifetime)
-            ),
-            TopicManagementSimulator(streamLimit: streams, tokens: tokens, faults: faults),
-        ]
     }
 
     /// Waits until the sandbox is stopped; when the calling task is cancelled, stops it.
@@ -197,7 +149,19 @@ public final class PushSandbox: Sendable {
         service: WebPushService = .rfc,
         restrictedTo key: ApplicationServerKey = .sandbox
     ) throws(SandboxError) -> PushSubscription {
-        try SubscriptionMaker(subscribers: state.subscribers, origin: ready.origin).subscription(name, service, key)
+        try SubscriptionMaker(subscribers: Subscribers(secret: state.secret), origin: ready.origin)
+            .subscription(name, service, key)
+    }
+
+    /// Makes a simulated device at each provider.
+    ///
+    /// Nothing is stored: the same name gives the same devices, also after a restart on the same folder and port.
+    ///
+    /// - Parameter name: 1 to 60 letters, digits and hyphens.
+    /// - Returns: one for each of ``providers``, in their order.
+    /// - Throws: `SandboxError` if the name is malformed.
+    public func devices(named name: String) throws(SandboxError) -> [SimulatedDevice] {
+        try state.devices(named: name, ready)
     }
 
     /// Puts a list of faults in the place of those in force.

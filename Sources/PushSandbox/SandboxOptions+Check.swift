@@ -15,6 +15,10 @@ extension SandboxOptions {
         guard !topics.isEmpty, !topics.contains("") else {
             throw SandboxError(.invalidOption, "topics: at least one bundle id is needed, like com.example.demo")
         }
+        for name in configuredProviders where !PushSandbox.providers.contains(name) {
+            let known = PushSandbox.providers.joined(separator: ", ")
+            throw SandboxError(.invalidOption, "provider \(name): must be one of \(known)")
+        }
         guard !appName.isEmpty else {
             throw SandboxError(.invalidOption, "app name: must not be empty")
         }

@@ -10,16 +10,6 @@ public struct SandboxOptions: Sendable {
         case pushy
     }
 
-    /// A provider whose block the written configuration can have.
-    public enum ConfiguredProvider: String, Sendable, CaseIterable {
-        /// `apps.NAME.apns`.
-        case apns
-        /// `apps.NAME.fcm`.
-        case fcm
-        /// `apps.NAME.webpush`.
-        case webpush
-    }
-
     /// Folder for the CA, the credentials, the configuration and the ledger; made if it does not exist.
     public var directory: String
     /// TCP port of the production environment on loopback; 0 picks a free one.
@@ -48,8 +38,8 @@ public struct SandboxOptions: Sendable {
     public var deviceQuota: Int?
     /// Contact of the sender in the written configuration, which becomes VAPID's `sub`.
     public var vapidSubject = "mailto:push@example.com"
-    /// Whose blocks the written configuration has; credentials are made for all.
-    public var configuredProviders: Set<ConfiguredProvider> = Set(ConfiguredProvider.allCases)
+    /// Whose blocks the written configuration has, by name; credentials are made for all. See ``PushSandbox/providers``.
+    public var configuredProviders = Set(PushSandbox.providers)
     /// Name of the app in the written configuration.
     public var appName = "demo"
     /// Database URL for the written configuration; nil leaves the database to the environment.

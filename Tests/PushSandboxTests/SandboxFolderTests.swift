@@ -48,7 +48,7 @@ struct SandboxFolderTests {
 
     @Test func theConfigurationHasTheProvidersAskedFor() async throws {
         try await withSandbox {
-            $0.configuredProviders = [.fcm, .webpush]
+            $0.configuredProviders = ["fcm", "webpush"]
         } _: { fixture in
             let ready = fixture.sandbox.ready
             let configuration = try String(contentsOfFile: ready.configFile, encoding: .utf8)

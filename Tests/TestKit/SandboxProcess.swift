@@ -109,6 +109,22 @@ public final class SandboxProcess: Sendable {
         )
     }
 
+    /// Makes a simulated device of one provider, the same for the same name.
+    ///
+    /// - Parameters:
+    ///   - provider: its name.
+    ///   - name: 1 to 60 letters, digits and hyphens.
+    /// - Returns: the device.
+    /// - Throws: if the sandbox does not answer, or plays no such provider.
+    public func device(of provider: String, named name: String) async throws -> SimulatedDevice {
+        let answer = try await control("GET", "/devices?name=\(name)")
+        let all = try JSONDecoder().decode([SimulatedDevice].self, from: answer)
+        guard let device = all.first(where: { $0.platform == provider }) else {
+            throw ProgramError(message: "the sandbox has no devices of \(provider)")
+        }
+        return device
+    }
+
     static func decodeLines(_ lines: Data) throws -> [ReceivedPush] {
         let decoder = JSONDecoder()
         return try lines.split(separator: UInt8(ascii: "\n")).map {

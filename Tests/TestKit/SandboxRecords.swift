@@ -45,10 +45,12 @@ public struct ReceivedPush: Decodable, Sendable {
     public let connection: Int
     /// Its HTTP/2 stream.
     public let stream: Int
-    /// `apns`, `fcm` or `webpush`.
+    /// The provider's name.
     public let provider: String
     /// `production` or `sandbox`.
     public let environment: String
+    /// What it is for: a device token, the path of an endpoint, a topic.
+    public let target: String
     /// Path of the request; for APNs it ends in the token.
     public let path: String
     /// Header fields, lower case.
@@ -65,7 +67,7 @@ public struct ReceivedPush: Decodable, Sendable {
     enum CodingKeys: String, CodingKey {
         case number = "n"
         case nanoseconds = "at_ns"
-        case connection, stream, provider, environment, path, headers, body, status, reason, fault
+        case connection, stream, provider, environment, target, path, headers, body, status, reason, fault
     }
 }
 
@@ -88,6 +90,24 @@ public struct SandboxCounts: Decodable, Sendable {
         case received, accepted, duplicates, connections
         case distinctTokens = "distinct_tokens"
         case byProvider = "by_provider"
+    }
+}
+
+/// A simulated device, as `fanfare.register_device` wants it.
+public struct SimulatedDevice: Decodable, Sendable {
+    /// Its provider.
+    public let platform: String
+    /// Its token, or the URL that stands for one.
+    public let token: String
+    /// Its public key, where devices of the provider have one.
+    public let p256dh: String?
+    /// Its secret, where devices of the provider have one.
+    public let auth: String?
+
+    /// What requests for it, and faults that match it, call it: the token, or the URL's path.
+    public var target: String {
+        guard token.hasPrefix("https://") else { return token }
+        return token.drop { $0 != ":" }.dropFirst(3).drop { $0 != "/" }.description
     }
 }
 

@@ -4,7 +4,7 @@ import X509
 ///
 /// Every well-formed device token is known, in both environments; faults make tokens unknown, gone or foreign.
 struct APNsSimulator: ProviderSimulator {
-    let name = KnownProvider.apns
+    let name = SimulatedService.apns
     let streamLimit: Int
     let opensNarrow = true
     let verifier: ProviderTokenVerifier

@@ -8,7 +8,7 @@ extension ProviderConnection {
         _ request: PushRequest,
         _ judgement: Judgement,
         _ session: any ProviderSession,
-        provider: KnownProvider,
+        provider: SimulatedService,
         on id: HTTP2StreamID
     ) {
         let decision = decision(about: judgement, provider: provider)
@@ -39,7 +39,7 @@ extension ProviderConnection {
         }
     }
 
-    private func decision(about judgement: Judgement, provider: KnownProvider) -> FaultDecision {
+    private func decision(about judgement: Judgement, provider: SimulatedService) -> FaultDecision {
         guard !state.faults.isEmpty else { return FaultDecision() }
         return state.faults.decide(
             provider: provider,

@@ -1,3 +1,4 @@
+import Foundation
 import NIOCore
 import Threading
 
@@ -7,16 +8,16 @@ final class SandboxState: Sendable {
     let faults: FaultPlan
     let ledger: Ledger
     let options: SandboxOptions
-    /// The simulated browsers.
-    let subscribers: Subscribers
+    /// What keys and secrets of simulated devices are derived from.
+    let secret: Data
     private let connections = Locked<(next: Int, open: [Int: any Channel])>((next: 1, open: [:]))
 
-    init(router: Router, faults: FaultPlan, ledger: Ledger, options: SandboxOptions, subscribers: Subscribers) {
+    init(router: Router, faults: FaultPlan, ledger: Ledger, options: SandboxOptions, secret: Data) {
         self.router = router
         self.faults = faults
         self.ledger = ledger
         self.options = options
-        self.subscribers = subscribers
+        self.secret = secret
     }
 
     /// Gives a new connection its number.
@@ -38,6 +39,15 @@ final class SandboxState: Sendable {
         for channel in open {
             channel.pipeline.fireUserInboundEventTriggered(event)
         }
+    }
+
+    /// Makes a simulated device at each provider.
+    func devices(named name: String, _ ready: SandboxReady) throws(SandboxError) -> [SimulatedDevice] {
+        guard name.wholeMatch(of: /[A-Za-z0-9-]{1,60}/) != nil else {
+            throw SandboxError(.invalidOption, "name: must be 1 to 60 letters, digits and hyphens")
+        }
+        let place = SandboxPlace(options, ports: (ready.tlsPort, ready.sandboxTLSPort), secret: secret)
+        return SimulatedProviders.all.compactMap { $0.device(named: name, place) }
     }
 
     /// Replaces the faults and lets a changed stream limit or window take effect.

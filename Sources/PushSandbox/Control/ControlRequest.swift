@@ -19,6 +19,12 @@ struct ControlRequest: Sendable {
         )
     }
 
+    /// A parameter that has to be given.
+    func text(_ name: String) throws(SandboxError) -> String {
+        guard let text = query[name], !text.isEmpty else { throw SandboxError(.invalidOption, "\(name): is missing") }
+        return text
+    }
+
     /// A parameter that is an integer from 0 on; nil if it is not given.
     func integer(_ name: String) throws(SandboxError) -> Int? {
         guard let text = query[name] else { return nil }

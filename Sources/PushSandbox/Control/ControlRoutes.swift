@@ -13,6 +13,7 @@ import NIOHTTP1
 /// | `POST /faults` | puts a list of faults in their place; 400 names index and field of a mistake |
 /// | `DELETE /faults` | ends all faults |
 /// | `POST /subscriptions` | JSON lines of simulated browser subscriptions, as `SubscriptionRequest` describes |
+/// | `GET /devices?name=NAME` | a list with a simulated device of each provider, as `register_device` wants it; the same name gives the same ones |
 struct ControlRoutes: Sendable {
     let state: SandboxState
     let readiness: Readiness
@@ -34,10 +35,16 @@ struct ControlRoutes: Sendable {
                 state.clearFaults()
                 return ControlAnswer(status: .noContent)
             case (.POST, "/subscriptions"): return try subscriptions(request)
-            case (_, "/"), (_, "/counts"), (_, "/received"), (_, "/faults"), (_, "/subscriptions"):
+            case (.GET, "/devices"):
+                guard let ready = readiness.ready else { return Self.notYetReady }
+                return try .json(state.devices(named: try request.text("name"), ready))
+            case (_, "/"), (_, "/counts"), (_, "/received"), (_, "/faults"), (_, "/subscriptions"), (_, "/devices"):
                 return .failure(.methodNotAllowed, "\(request.path) does not take \(request.method.rawValue)")
             default:
-                return .failure(.notFound, "nothing here; there are /, /received, /counts, /faults and /subscriptions")
+                return .failure(
+                    .notFound,
+                    "nothing here; there are /, /received, /counts, /faults, /subscriptions and /devices"
+                )
             }
         } catch let error as SandboxError {
             let status: HTTPResponseStatus =
@@ -52,10 +59,12 @@ struct ControlRoutes: Sendable {
         }
     }
 
+    private static var notYetReady: ControlAnswer { .failure(.serviceUnavailable, "not yet ready; ask again") }
+
     private func subscriptions(_ request: ControlRequest) throws(SandboxError) -> ControlAnswer {
-        guard let ready = readiness.ready else { return .failure(.serviceUnavailable, "not yet ready; ask again") }
+        guard let ready = readiness.ready else { return Self.notYetReady }
         let wanted = try SubscriptionRequest(request.body)
-        let maker = SubscriptionMaker(subscribers: state.subscribers, origin: ready.origin)
+        let maker = SubscriptionMaker(subscribers: Subscribers(secret: state.secret), origin: ready.origin)
         return ControlAnswer(
             status: .created,
             contentType: "application/jsonl",

@@ -2,7 +2,7 @@
 ///
 /// Every well-formed registration token is known; faults make tokens unknown, foreign or throttled.
 struct FCMSimulator: ProviderSimulator {
-    let name = KnownProvider.fcm
+    let name = SimulatedService.fcm
     let streamLimit: Int
     let opensNarrow = false
     /// The project that the service account belongs to.
@@ -14,8 +14,9 @@ struct FCMSimulator: ProviderSimulator {
     let quota: FCMQuota
 
     func serves(_ head: RequestHead) -> Bool {
-        head.path.hasPrefix("/v1/projects/") || head.host == "fcm.googleapis.com"
-            || head.host == "fcm.mtls.googleapis.com"
+        // Endpoints of some browsers begin with the same host name.
+        head.path.hasPrefix("/v1/projects/") || head.host == "fcm.mtls.googleapis.com"
+            || head.host == "fcm.googleapis.com" && !WebPushEndpoint.serves(head)
     }
 
     /// The target is in the body.

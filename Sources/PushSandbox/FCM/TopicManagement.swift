@@ -27,7 +27,7 @@ enum TopicError: String, CaseIterable, Sendable {
 /// Nothing is remembered, since messages to a topic reach nobody here. `status` faults that match a token of the call
 /// give that token's error, with `times` counted per token; other faults apply to the call, whose target is the topic.
 struct TopicManagementSimulator: ProviderSimulator {
-    let name = KnownProvider.iid
+    let name = SimulatedService.iid
     let streamLimit: Int
     let opensNarrow = false
     let tokens: AccessTokens

@@ -10,7 +10,7 @@ import Foundation
 /// | `match` | object; both may be given, absent means every request |
 /// | `match.token` | regular expression, searched in the device token: for Web Push the endpoint's path, for FCM also `/topics/NAME` or the condition, for a broadcast the channel id |
 /// | `match.share`, `match.salt` | 0…1: this share of tokens, stable by a hash of salt and token |
-/// | `provider` | `"apns"`, `"fcm"`, `"webpush"`, `"oauth"` (FCM's access tokens), `"iid"` (FCM's topics); absent means the first three |
+/// | `provider` | a provider by its name, such as `"apns"`; also `"oauth"` (FCM's access tokens) and `"iid"` (FCM's topics); absent means every provider, and not these two |
 /// | `environment` | `"production"` or `"sandbox"` |
 /// | `skip` | matching requests that are left alone first |
 /// | `times` | how often it is applied to one token |
@@ -36,7 +36,7 @@ struct Fault: Sendable {
     var token: NSRegularExpression?
     var share: Double?
     var salt = ""
-    var provider: KnownProvider?
+    var provider: SimulatedService?
     var environment: Environment?
     var skip = 0
     var timesPerToken: Int?
@@ -117,7 +117,7 @@ struct StatusFault: Sendable {
     var location: String?
 
     /// Whether a service has an answer for it: with a reason alone, the service has to know what status goes with it.
-    func isKnown(to provider: KnownProvider) -> Bool {
+    func isKnown(to provider: SimulatedService) -> Bool {
         guard status == nil, let reason else { return true }
         return provider.status(of: reason) != nil
     }

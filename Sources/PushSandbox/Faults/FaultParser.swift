@@ -23,7 +23,7 @@ enum FaultParser {
 
     private static func fault(_ entry: JSONValue, place: String) throws(SandboxError) -> Fault {
         var fields = try JSONFields(entry, place: place)
-        let provider = try fields.choice("provider", KnownProvider.self)
+        let provider = try fields.choice("provider", SimulatedService.self)
         var fault = Fault(action: try action(&fields, of: provider))
         if fault.action.isAboutConnections {
             guard provider == nil else { throw fields.failure("provider", "is unknown here") }
@@ -60,7 +60,7 @@ enum FaultParser {
 
     private static func action(
         _ fields: inout JSONFields,
-        of provider: KnownProvider?
+        of provider: SimulatedService?
     ) throws(SandboxError) -> FaultAction {
         guard let kind = try fields.choice("do", ActionName.self) else {
             throw fields.failure("do", "is missing")
@@ -92,7 +92,7 @@ enum FaultParser {
 
     private static func status(
         _ fields: inout JSONFields,
-        of provider: KnownProvider?
+        of provider: SimulatedService?
     ) throws(SandboxError) -> StatusFault {
         var fault = StatusFault()
         fault.reason = try fields.string("reason")
@@ -124,9 +124,9 @@ enum FaultParser {
     }
 
     /// Whether a reason has a status with the provider, or with any if none is named.
-    private static func tellsStatus(_ reason: String?, of provider: KnownProvider?) -> Bool {
+    private static func tellsStatus(_ reason: String?, of provider: SimulatedService?) -> Bool {
         guard let reason else { return false }
-        return (provider.map { [$0] } ?? KnownProvider.allCases).contains { $0.status(of: reason) != nil }
+        return (provider.map { [$0] } ?? SimulatedService.allCases).contains { $0.status(of: reason) != nil }
     }
 
     private static func goAway(_ fields: inout JSONFields) throws(SandboxError) -> GoAwayFault {

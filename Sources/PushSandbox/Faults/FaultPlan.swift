@@ -75,7 +75,7 @@ final class FaultPlan: Sendable {
     }
 
     /// Decides about a request whose headers arrived, before its body is read: only `close` at `headers` applies.
-    func closesAtHeaders(provider: KnownProvider, environment: Environment, target: String) -> Bool {
+    func closesAtHeaders(provider: SimulatedService, environment: Environment, target: String) -> Bool {
         state.withLock { state in
             for index in state.entries.indices {
                 guard case .close(atHeaders: true) = state.entries[index].fault.action else { continue }
@@ -88,7 +88,7 @@ final class FaultPlan: Sendable {
     /// Decides about a complete request, and counts the faults that apply.
     ///
     /// Where the provider would not accept the request, or does not know the reason, `status` faults leave it alone.
-    func decide(provider: KnownProvider, environment: Environment, target: String, accepted: Bool) -> FaultDecision {
+    func decide(provider: SimulatedService, environment: Environment, target: String, accepted: Bool) -> FaultDecision {
         state.withLock { state in
             var decision = FaultDecision()
             for index in state.entries.indices {
@@ -111,7 +111,7 @@ final class FaultPlan: Sendable {
     }
 
     /// The reason a `status` fault gives for one token of a call that names many; counts the fault if there is one.
-    func reason(provider: KnownProvider, environment: Environment, token: String) -> String? {
+    func reason(provider: SimulatedService, environment: Environment, token: String) -> String? {
         state.withLock { state in
             for index in state.entries.indices where state.entries[index].fault.isAboutBatchedTokens {
                 guard case .status(let status) = state.entries[index].fault.action, let reason = status.reason,
@@ -126,7 +126,7 @@ final class FaultPlan: Sendable {
     /// Whether an entry is for this request and not used up; counts it if so.
     private static func applies(
         _ entry: inout Entry,
-        _ provider: KnownProvider,
+        _ provider: SimulatedService,
         _ environment: Environment,
         _ target: String
     ) -> Bool {

@@ -15,58 +15,15 @@ extension SandboxFolder {
         try files.write(account, to: FileName.serviceAccount, secret: true)
         var lines = ["# Written by the Fanfare sandbox at each start: ports change, edits are lost."]
         if let url = options.databaseURL {
-            lines += ["database:", "  url: \(quoted(url))"]
+            lines += ["database:", "  url: \(SandboxPlace.quoted(url))"]
         }
-        lines += ["apps:", "  \(quoted(options.appName)):"]
-        for provider in SandboxOptions.ConfiguredProvider.allCases
-        where options.configuredProviders.contains(provider) {
-            switch provider {
-            case .apns: lines += apnsBlock(options, origin, SandboxReady.origin(port: ports.sandbox))
-            case .fcm: lines += fcmBlock(origin)
-            case .webpush: lines += webPushBlock(options)
-            }
+        lines += ["apps:", "  \(SandboxPlace.quoted(options.appName)):"]
+        let place = SandboxPlace(options, ports: ports, secret: subscriberSecret)
+        for provider in SimulatedProviders.all where options.configuredProviders.contains(provider.name) {
+            lines.append("    \(provider.name):")
+            lines += provider.configuration(place).map { "      " + $0 }
         }
         // The database URL may hold a password.
         try files.write(lines.joined(separator: "\n") + "\n", to: "fanfare.yaml", secret: true)
-    }
-
-    private func apnsBlock(_ options: SandboxOptions, _ origin: String, _ sandboxOrigin: String) -> [String] {
-        [
-            "    apns:",
-            "      team_id: \(quoted(options.teamID))",
-            "      key_id: \(quoted(options.keyID))",
-            "      key_file: \(quoted("AuthKey_\(options.keyID).p8"))",
-            "      # Or, instead of these three, certificate_file: \(FileName.certificate) (or .pem) and",
-            "      # certificate_password_file: \(FileName.certificatePassword)",
-            "      topic: \(quoted(options.topics.first ?? ""))",
-            "      endpoint: \(origin)",
-            "      sandbox_endpoint: \(sandboxOrigin)",
-            "      ca_file: ca.pem",
-        ]
-    }
-
-    private func fcmBlock(_ origin: String) -> [String] {
-        [
-            "    fcm:",
-            "      service_account_file: \(FileName.serviceAccount)",
-            "      endpoint: \(origin)",
-            "      ca_file: ca.pem",
-        ]
-    }
-
-    private func webPushBlock(_ options: SandboxOptions) -> [String] {
-        [
-            "    webpush:",
-            "      vapid_key_file: \(FileName.vapidKey)",
-            "      subject: \(quoted(options.vapidSubject))",
-            "      allowed_hosts: [ \"localhost\" ]",
-            "      allowed_networks: [ \"127.0.0.1/32\", \"::1/128\" ]",
-            "      ca_file: ca.pem",
-        ]
-    }
-
-    /// A YAML double-quoted scalar; JSON strings are a subset of those.
-    private func quoted(_ text: String) -> String {
-        JSONValue.quoted(text)
     }
 }

@@ -10,7 +10,7 @@ public struct ReceivedPush: Codable, Sendable, Equatable {
     public var connection: Int
     /// HTTP/2 stream on that connection.
     public var stream: Int
-    /// The simulated service: `apns`, `fcm`, `webpush`; `oauth` and `iid` for FCM's access tokens and topics.
+    /// The simulated service: a provider's name; `oauth` and `iid` for FCM's access tokens and topics.
     public var provider: String
     /// `production` or `sandbox`.
     public var environment: String

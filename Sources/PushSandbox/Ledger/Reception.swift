@@ -7,7 +7,7 @@ struct Reception {
     let request: PushRequest
     let connection: Int
     let stream: Int
-    let provider: KnownProvider
+    let provider: SimulatedService
     let target: String
     let identity: String?
     /// Status of the answer, 0 if there is none.

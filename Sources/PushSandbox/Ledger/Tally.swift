@@ -1,7 +1,7 @@
 /// Keeps the counts of a sandbox up to date, one request at a time.
 struct Tally {
     private struct Answer: Hashable {
-        let provider: KnownProvider
+        let provider: SimulatedService
         let status: Int
         let reason: String?
     }

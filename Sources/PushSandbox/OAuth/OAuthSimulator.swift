@@ -4,7 +4,7 @@ import Foundation
 struct OAuthSimulator: ProviderSimulator {
     static let path = "/token"
 
-    let name = KnownProvider.oauth
+    let name = SimulatedService.oauth
     let streamLimit: Int
     let opensNarrow = false
     let account: ServiceAccount

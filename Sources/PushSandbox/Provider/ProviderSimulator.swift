@@ -1,10 +1,7 @@
-/// A push service the sandbox plays: one value per service, shared by all connections.
-///
-/// This is the seam for further services: a new one brings its simulator and session, a case of `KnownProvider` and
-/// a line in `PushSandbox.start`.
+/// A service that the sandbox plays: one value per service, shared by all connections; a `SimulatedProvider` makes it.
 protocol ProviderSimulator: Sendable {
-    /// Name in ledger, counts and faults.
-    var name: KnownProvider { get }
+    /// Which it is.
+    var name: SimulatedService { get }
 
     /// Concurrent streams a connection to the service may have.
     var streamLimit: Int { get }
@@ -23,36 +20,6 @@ protocol ProviderSimulator: Sendable {
     /// - Parameter client: what TLS says about the client.
     /// - Returns: the service's side of the connection.
     func makeSession(for client: TLSClient) -> any ProviderSession
-}
-
-/// The services, by the names that ledger, counts and faults use.
-enum KnownProvider: String, Sendable, CaseIterable {
-    case apns
-    case fcm
-    /// Google's token endpoint, where FCM's access tokens come from.
-    case oauth
-    /// Google's Instance ID service, which manages FCM's topics.
-    case iid
-    case webpush
-
-    /// Whether its requests are pushes.
-    var isPush: Bool {
-        switch self {
-        case .apns, .fcm, .webpush: true
-        case .oauth, .iid: false
-        }
-    }
-
-    /// The status that the service gives a reason with; nil if it has no such reason.
-    func status(of reason: String) -> Int? {
-        switch self {
-        case .apns: APNsRejection(rawValue: reason)?.status
-        case .fcm: FCMErrorCode(rawValue: reason)?.status
-        case .oauth: OAuthRejection.status(of: reason)
-        case .iid: TopicError(rawValue: reason)?.status
-        case .webpush: WebPushRejection(rawValue: reason)?.status
-        }
-    }
 }
 
 /// What is known about a client when its TLS handshake is over.

@@ -2,7 +2,7 @@
 ///
 /// Every well-formed endpoint is known; faults make subscriptions unknown or gone.
 struct WebPushSimulator: ProviderSimulator {
-    let name = KnownProvider.webpush
+    let name = SimulatedService.webpush
     let streamLimit: Int
     let opensNarrow = false
     /// Of the sandbox's own VAPID key.

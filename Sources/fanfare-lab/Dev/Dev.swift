@@ -9,8 +9,8 @@ struct Dev: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Run everything with nothing configured: PostgreSQL, simulated push services, the daemon and a demo.",
         discussion: """
-            Shows the pushes that an UPDATE causes on a phone of each kind and in a browser, then waits for yours until Ctrl-C. All files are kept in one folder; \
-            delete it to begin anew. Nothing leaves this machine: the devices and the push service are simulated.
+            Shows the pushes that an UPDATE causes on a device of each provider, then waits for yours until Ctrl-C. All files \
+            are kept in one folder; delete it to begin anew. Nothing leaves this machine: the devices and the push service are simulated.
             """
     )
 
@@ -65,13 +65,12 @@ struct Dev: AsyncParsableCommand {
     }
 
     private func tour(_ stack: DevStack, _ console: DevConsole) async throws {
-        let browser = try stack.sandbox.subscription("alice")
-        let demo = DevDemo(databaseURL: stack.databaseURL, browser: browser)
+        let demo = try DevDemo(databaseURL: stack.databaseURL, sandbox: stack.sandbox)
         let began = ContinuousClock.now
         try await onThread { try demo.prepare() }
         console.step(
             "demo",
-            "table orders is watched, two rules are in force, three customers, five devices",
+            "table orders is watched, two rules are in force, three customers, \(demo.deviceCount) devices",
             since: began
         )
         console.line()

@@ -4,7 +4,7 @@ import PostgresClient
 import PushSandbox
 import Threading
 
-/// The demo: a table of orders, rules about it, and three customers' simulated devices; alice has one of each kind.
+/// The demo: a table of orders, rules about it, and three customers' simulated devices; alice has one of each provider.
 ///
 /// Its calls block.
 struct DevDemo: Sendable {
@@ -20,8 +20,8 @@ struct DevDemo: Sendable {
     }
 
     let databaseURL: String
-    /// Alice's browser.
-    let browser: PushSubscription
+    /// The customers' simulated devices, one of each provider, by customer.
+    private let devices: [String: [SimulatedDevice]]
 
     private static let tables = """
         CREATE TABLE IF NOT EXISTS public.orders (
@@ -67,18 +67,28 @@ struct DevDemo: Sendable {
         WHERE r.dropped_at IS NULL AND v.state <> 'active' AND r.name IN ('order-shipped', 'sale-started')
         """
 
-    /// Alice's browsers of earlier runs, whose endpoints went with the simulated service's port.
-    private static let oldBrowsers = """
+    /// A customer's devices of earlier runs, whose URLs went with the simulated service's port.
+    private static let oldDevices = """
         SELECT count(fanfare.unregister_device($1, d.platform, d.token)) FROM fanfare.devices AS d
         JOIN fanfare.apps AS a ON a.id = d.app_id AND a.name = $1
-        WHERE d.platform = 'webpush' AND d.user_id = 'alice' AND d.disabled_at IS NULL AND d.token <> $2
+        WHERE d.user_id = $2 AND d.platform = $3 AND d.disabled_at IS NULL AND d.token <> $4
         """
 
+    /// The customers; alice has a device of each provider, the others a phone.
     private static let customers = [
-        (name: "alice", token: "a11ce0", topics: ["news"]),
-        (name: "bob", token: "b0b000", topics: ["news", "muted"]),
-        (name: "carol", token: "ca4010", topics: ["news"]),
+        (name: "alice", topics: ["news"]), (name: "bob", topics: ["news", "muted"]), (name: "carol", topics: ["news"]),
     ]
+
+    /// - Parameters:
+    ///   - databaseURL: the demo's database.
+    ///   - sandbox: what the devices are simulated by.
+    /// - Throws: `SandboxError` for a name that no device can have.
+    init(databaseURL: String, sandbox: PushSandbox) throws(SandboxError) {
+        self.databaseURL = databaseURL
+        var devices: [String: [SimulatedDevice]] = [:]
+        for customer in Self.customers { devices[customer.name] = try sandbox.devices(named: customer.name) }
+        self.devices = devices
+    }
 
     /// Makes what is missing, and waits until the daemon has checked the rules.
     ///
@@ -88,39 +98,40 @@ struct DevDemo: Sendable {
         defer { connection.close() }
         try connection.execute(Self.tables)
         for customer in Self.customers {
-            let token = String(repeating: customer.token, count: 64 / customer.token.count + 1).prefix(64)
-            let registered = try connection.query(
-                "SELECT fanfare.register_device($1, 'apns', $2, $3)",
-                Self.app,
-                String(token),
-                customer.name
-            )
-            let device = registered.rows.first?.first ?? nil
+            let devices = devices[customer.name] ?? []
+            let phone = try devices.prefix(1).map { try register($0, of: customer.name, connection) }.first ?? nil
             for topic in customer.topics {
-                _ = try connection.query("SELECT fanfare.subscribe($1::bigint, $2)", device, topic)
+                _ = try connection.query("SELECT fanfare.subscribe($1::bigint, $2)", phone, topic)
             }
         }
-        try registerAlicesOthers(connection)
+        for device in (devices["alice"] ?? []).dropFirst() { _ = try register(device, of: "alice", connection) }
         for rule in Self.rules {
             _ = try connection.query("SELECT fanfare.put_rule($1)", rule)
         }
         try waitForRules(connection)
     }
 
-    private func registerAlicesOthers(_ connection: PostgresConnection) throws(PostgresError) {
-        _ = try connection.query(Self.oldBrowsers, Self.app, browser.endpoint)
-        _ = try connection.query(
-            "SELECT fanfare.register_device($1, 'fcm', 'alices-android-phone', 'alice')",
-            Self.app
-        )
-        _ = try connection.query(
-            "SELECT fanfare.register_device($1, 'webpush', $2, 'alice', p256dh => $3, auth => $4)",
+    /// Registers a customer's device in the place of that of an earlier run.
+    private func register(
+        _ device: SimulatedDevice,
+        of customer: String,
+        _ connection: PostgresConnection
+    ) throws(PostgresError) -> String? {
+        _ = try connection.query(Self.oldDevices, Self.app, customer, device.platform, device.token)
+        let registered = try connection.query(
+            "SELECT fanfare.register_device($1, $2, $3, $4, p256dh => $5, auth => $6)",
             Self.app,
-            browser.endpoint,
-            browser.keys.p256dh,
-            browser.keys.auth
+            device.platform,
+            device.token,
+            customer,
+            device.p256dh,
+            device.auth
         )
+        return registered.rows.first?.first ?? nil
     }
+
+    /// How many devices the customers have together.
+    var deviceCount: Int { (devices["alice"]?.count ?? 0) + Self.customers.count - 1 }
 
     /// Takes an order and ships it, in two transactions.
     ///

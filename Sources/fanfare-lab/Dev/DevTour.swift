@@ -10,9 +10,6 @@ struct DevTour: Sendable {
     /// Pushes of one burst that are shown in full.
     private static let shownAtOnce = 5
 
-    /// Where alice's pushes come by.
-    private static let providers = ["apns", "fcm", "webpush"]
-
     /// Ships an order, shows the pushes that follow, and does it again on the connections that are open then.
     ///
     /// - Returns: number of the last push that was shown.
@@ -73,8 +70,8 @@ struct DevTour: Sendable {
             for push in pushes where push.body?.contains("Order \(shipment.order) is on its way") ?? false {
                 found[push.provider] = push
             }
-            let inOrder = Self.providers.compactMap { found[$0] }
-            if inOrder.count == Self.providers.count { return (shipment, inOrder) }
+            let inOrder = PushSandbox.providers.compactMap { found[$0] }
+            if inOrder.count == PushSandbox.providers.count { return (shipment, inOrder) }
             last = pushes.last?.n ?? last
         }
         throw DevError(

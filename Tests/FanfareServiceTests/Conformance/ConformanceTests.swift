@@ -17,22 +17,22 @@ struct ConformanceTests {
         try await Flow.run { flow in
             let fine = ConformanceCase(provider, "fine-\(provider.rawValue)", does: "", ["accepted/accepted"])
             try await flow.conform(to: [fine])
-            #expect(try await flow.received(by: provider.token(fine.name), of: provider).count == 1)
+            #expect(try await flow.received(fine.name, of: provider).count == 1)
         }
     }
 
-    @Test(arguments: ProviderUnderTest.allCases)
-    func eachReasonIsTakenAtItsWord(provider: ProviderUnderTest) async throws {
-        try await Flow.run { flow in try await flow.conform(to: RejectionTables.independent(provider)) }
+    @Test(arguments: ConformanceTable.all)
+    func eachReasonIsTakenAtItsWord(table: ConformanceTable) async throws {
+        try await Flow.run { flow in try await flow.conform(to: table.independent) }
     }
 
-    @Test(arguments: RejectionTables.stopping)
+    @Test(arguments: ConformanceTable.all.flatMap(\.stopping))
     func aRefusedCredentialCostsNoDevice(refused: ConformanceCase) async throws {
         let log = try await Flow.run { flow in try await flow.conform(to: [refused]) }
         #expect(log.contains { $0.contains("the provider refuses this configuration") })
     }
 
-    @Test(arguments: RejectionTables.holding)
+    @Test(arguments: ConformanceTable.all.flatMap(\.holding))
     func aUsedUpQuotaHoldsTheSenderAndNobodyElse(used: ConformanceCase) async throws {
         let log = try await Flow.run { flow in
             try await flow.conform(to: [used])
@@ -43,7 +43,7 @@ struct ConformanceTests {
             try await flow.until(
                 "SELECT EXISTS (SELECT FROM fanfare.deliveries WHERE user_id = 'other' AND outcome = 'accepted')"
             )
-            let next = try await flow.received(by: used.provider.token("next"), of: used.provider)
+            let next = try await flow.received("next", of: used.provider)
             #expect(next.isEmpty, "asked although the provider said to wait")
         }
         #expect(log.contains { $0.contains("the provider asks this sender to wait") })
@@ -78,19 +78,16 @@ struct ConformanceTests {
         #expect(!log.contains { $0.contains("asks this sender to wait") || $0.contains("a provider fails") })
     }
 
-    @Test(arguments: ProviderUnderTest.allCases)
-    func retryAfterIsALeastWait(provider: ProviderUnderTest) async throws {
-        let reason = ["apns": "TooManyRequests", "fcm": "QUOTA_EXCEEDED", "webpush": "TooManyRequests"]
-        let word = provider == .fcm ? "sender_throttled" : "device_throttled"
-        let outcomes = ["retrying/\(word)", "pending/not_attempted"]
+    @Test(arguments: ConformanceTable.all)
+    func retryAfterIsALeastWait(table: ConformanceTable) async throws {
+        let outcomes = ["retrying/\(table.throttled.word)", "pending/not_attempted"]
         let date = Self.httpDate(in: 600)
         let waits = [("seconds", "300", 300), ("date", #""\#(date)""#, 600)]
         for (name, value, seconds) in waits {
             // Each for itself: a sender that was told to wait sends nothing else.
             try await Flow.run { flow in
-                let fault =
-                    #""do": "status", "reason": "\#(reason[provider.rawValue] ?? "")", "retry_after": \#(value)"#
-                try await flow.conform(to: [ConformanceCase(provider, name, does: fault, outcomes)])
+                let fault = #""do": "status", "reason": "\#(table.throttled.reason)", "retry_after": \#(value)"#
+                try await flow.conform(to: [ConformanceCase(table.provider, name, does: fault, outcomes)])
                 let wait = try await flow.sql { world in
                     try world.connection.number(
                         """
@@ -105,14 +102,13 @@ struct ConformanceTests {
         }
     }
 
-    @Test(arguments: ProviderUnderTest.allCases)
-    func anExpiredCredentialIsRenewedAndNoPushLost(provider: ProviderUnderTest) async throws {
-        let fault = ["apns": #""reason": "ExpiredProviderToken""#, "fcm": #""status": 401"#]
-        let expired = fault[provider.rawValue] ?? #""reason": "ExpiredToken""#
+    @Test(arguments: ConformanceTable.all.filter { $0.expired != nil })
+    func anExpiredCredentialIsRenewedAndNoPushLost(table: ConformanceTable) async throws {
+        let expired = try #require(table.expired)
         try await Flow.run { flow in
             try await flow.conform(to: [
                 ConformanceCase(
-                    provider,
+                    table.provider,
                     "expired",
                     "\(expired), \"times\": 1",
                     "retrying/credential_renewed",
@@ -163,7 +159,7 @@ struct ConformanceTests {
             let large = ConformanceCase(provider, "large", does: "", ["refused/not_renderable"])
             let title = "{{#users}}\(text){{/users}}"
             try await flow.conform(to: [large], message: #""message": {"notification": {"title": "\#(title)"}}"#)
-            #expect(try await flow.received(by: provider.token(large.name), of: provider).isEmpty)
+            #expect(try await flow.received(large.name, of: provider).isEmpty)
         }
     }
 
@@ -196,10 +192,9 @@ struct SilenceTests {
 }
 
 extension Flow {
-    /// The requests that one device got.
-    fileprivate func received(by token: String, of provider: ProviderUnderTest) async throws -> [ReceivedPush] {
-        try await sandbox.received().filter { push in
-            provider == .fcm ? push.body?.contains(#""\#(token)""#) ?? false : push.path.hasSuffix("/\(token)")
-        }
+    /// The requests that a case's device got.
+    fileprivate func received(_ name: String, of provider: ProviderUnderTest) async throws -> [ReceivedPush] {
+        let device = try await provider.device(name, in: self)
+        return try await sandbox.received().filter { $0.provider == provider.rawValue && $0.target == device.target }
     }
 }

@@ -1,45 +1,41 @@
 import TestKit
 import Testing
 
-/// A provider as the conformance suite sees it: how its devices are named, and what a fault matches them by.
-enum ProviderUnderTest: String, CaseIterable, Sendable, CustomTestStringConvertible {
-    case apns, fcm, webpush
+/// A provider as the conformance suite sees it: its name, and how a fault matches one of its devices.
+struct ProviderUnderTest: Hashable, Sendable, CustomTestStringConvertible {
+    static let apns = ProviderUnderTest(rawValue: "apns")
+    static let fcm = ProviderUnderTest(rawValue: "fcm")
+    static let webpush = ProviderUnderTest(rawValue: "webpush")
+
+    /// Those that have a table.
+    static let allCases = ConformanceTable.all.map(\.provider)
+
+    let rawValue: String
 
     var testDescription: String { rawValue }
 
-    /// The device token of a case; for Web Push the name of the subscription.
-    func token(_ name: String) -> String {
-        switch self {
-        // Tokens of APNs are hexadecimal.
-        case .apns: name.utf8.map { String(UInt16($0) + 0x100, radix: 16).dropFirst() }.joined()
-        case .fcm, .webpush: name.replacing("_", with: "-")
-        }
+    /// The simulated device of a case.
+    func device(_ name: String, in flow: Flow) async throws -> SimulatedDevice {
+        try await flow.sandbox.device(of: rawValue, named: name.replacing("_", with: "-"))
     }
 
     /// A fault of the sandbox for one case's device.
     ///
     /// - Parameters:
     ///   - members: the fault's JSON members beside provider and match.
-    ///   - name: the case.
-    func fault(_ members: String, for name: String) -> String {
+    ///   - device: the case's.
+    func fault(_ members: String, for device: SimulatedDevice) -> String {
         if self == .fcm, members.contains(#""at": "headers""#) {
             // The token is in the body, which is not read then.
             return #"{"provider": "fcm", \#(members)}"#
         }
-        let pattern = self == .webpush ? "/\(token(name))$" : "^\(token(name))$"
-        return #"{"provider": "\#(rawValue)", "match": {"token": "\#(pattern)"}, \#(members)}"#
+        return #"{"provider": "\#(rawValue)", "match": {"token": "^\#(device.target)$"}, \#(members)}"#
     }
 
     /// Registers the device of a case, under a user of the case's name.
     func register(_ name: String, in flow: Flow) async throws {
-        let token = token(name)
-        switch self {
-        case .apns: try await flow.sql { _ = try $0.device(token, user: name) }
-        case .fcm: try await flow.sql { try $0.register(android: token, user: name) }
-        case .webpush:
-            let browser = try await flow.sandbox.subscription(token)
-            try await flow.sql { try $0.register(browser, user: name) }
-        }
+        let device = try await device(name, in: flow)
+        try await flow.sql { try $0.register(device, user: name) }
     }
 }
 
@@ -88,7 +84,10 @@ extension Flow {
     ///   - cases: of one or more providers; names differ.
     ///   - message: the rule's member `message`; empty for a plain one.
     func conform(to cases: [ConformanceCase], message: String = "") async throws {
-        let faults = cases.filter { !$0.fault.isEmpty }.map { $0.provider.fault($0.fault, for: $0.name) }
+        var faults: [String] = []
+        for item in cases where !item.fault.isEmpty {
+            faults.append(item.provider.fault(item.fault, for: try await item.provider.device(item.name, in: self)))
+        }
         try await sandbox.setFaults("[\(faults.joined(separator: ","))]")
         for item in cases { try await item.provider.register(item.name, in: self) }
         try await sql { world in

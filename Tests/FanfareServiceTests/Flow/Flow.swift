@@ -87,18 +87,7 @@ struct Flow {
             environment: [:],
             flags: ["database.url": database.url]
         )
-        var shop = configuration.apps.values.first!
-        shop.fcm = FCMSettings()
-        shop.fcm?.serviceAccountFile = sandbox.ready.serviceAccountFile
-        shop.fcm?.endpoint = try Endpoint("https://localhost:\(sandbox.ready.tlsPort)")
-        shop.fcm?.caFile = sandbox.ready.caFile
-        shop.webPush = WebPushSettings()
-        shop.webPush?.vapidKeyFile = sandbox.ready.vapidKeyFile
-        shop.webPush?.subject = "mailto:push@example.com"
-        shop.webPush?.allowedHosts = ["localhost"]
-        shop.webPush?.allowedNetworks = ["127.0.0.0/8", "::1/128"]
-        shop.webPush?.caFile = sandbox.ready.caFile
-        configuration.apps = ["shop": shop]
+        configuration.apps = ["shop": try #require(configuration.apps.values.first)]
         return configuration
     }
 

@@ -68,6 +68,18 @@ final class World {
         try device(token, user: user, platform: "fcm")
     }
 
+    /// Registers a simulated device of app `shop`.
+    func register(_ device: SimulatedDevice, user: String) throws {
+        _ = try connection.query(
+            "SELECT fanfare.register_device('shop', $1, $2, $3, p256dh => $4, auth => $5)",
+            device.platform,
+            device.token,
+            user,
+            device.p256dh,
+            device.auth
+        )
+    }
+
     /// Registers a browser of app `shop`.
     func register(_ browser: BrowserSubscription, user: String) throws {
         _ = try connection.query(

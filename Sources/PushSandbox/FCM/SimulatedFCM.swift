@@ -1,0 +1,70 @@
+/// The counterpart of Firebase Cloud Messaging, with what gives out its access tokens and what manages its topics.
+struct SimulatedFCM: SimulatedProvider {
+    let name = "fcm"
+    let services = [SimulatedService.fcm, .oauth, .iid]
+
+    func simulators(_ parts: SimulatorParts) throws -> [any ProviderSimulator] {
+        let options = parts.options
+        let tokens = AccessTokens()
+        let streams = options.openStreamLimit
+        return [
+            FCMSimulator(
+                streamLimit: streams,
+                projectID: options.projectID,
+                foreignProjectIDs: options.foreignProjectIDs,
+                packageName: options.packageName,
+                tokens: tokens,
+                quota: FCMQuota(project: options.projectQuota, device: options.deviceQuota)
+            ),
+            OAuthSimulator(
+                streamLimit: streams,
+                account: parts.folder.serviceAccount,
+                tokens: tokens,
+                lifetime: Int64(options.accessTokenLifetime)
+            ),
+            TopicManagementSimulator(streamLimit: streams, tokens: tokens, faults: parts.faults),
+        ]
+    }
+
+    func configuration(_ place: SandboxPlace) -> [String] {
+        [
+            "service_account_file: \(SandboxFolder.FileName.serviceAccount)",
+            "endpoint: \(place.origin)",
+            "ca_file: ca.pem",
+        ]
+    }
+
+    func device(named name: String, _ place: SandboxPlace) -> SimulatedDevice? {
+        SimulatedDevice(platform: self.name, token: "\(name)-android-phone")
+    }
+}
+
+extension SimulatedService {
+    /// Messages to devices, topics and conditions.
+    static let fcm = SimulatedService(
+        rawValue: "fcm",
+        success: "the simulated Android phone got a push",
+        status: { FCMErrorCode(rawValue: $0)?.status },
+        shown: { body in
+            let message = body?.field("message")?.members
+            let android = message?["android"]?.members?["notification"]?.members
+            return lines(of: message?["notification"]?.members, over: android)
+        }
+    )
+
+    /// Google's token endpoint, where FCM's access tokens come from.
+    static let oauth = SimulatedService(
+        rawValue: "oauth",
+        isPush: false,
+        success: "Google issued an access token",
+        status: { OAuthRejection.status(of: $0) }
+    )
+
+    /// Google's Instance ID service, which manages FCM's topics.
+    static let iid = SimulatedService(
+        rawValue: "iid",
+        isPush: false,
+        success: "FCM changed the subscriptions of a topic",
+        status: { TopicError(rawValue: $0)?.status }
+    )
+}

@@ -1,0 +1,41 @@
+import Testing
+
+/// What a provider's documentation says of each of its reasons: written down once more, apart from the sender's code.
+struct ConformanceTable: Sendable, CustomTestStringConvertible {
+    /// Those of all providers.
+    static let all: [ConformanceTable] = [.apns, .fcm, .webPush]
+
+    let provider: ProviderUnderTest
+    /// Cases that stop nobody else: one daemon takes them all.
+    let independent: [ConformanceCase]
+    /// Cases after which a sender waits, since its credential is refused.
+    let stopping: [ConformanceCase]
+    /// Cases after which a sender waits, since everything it sends is to wait.
+    let holding: [ConformanceCase]
+    /// A reason that asks for fewer pushes, and what is recorded of it.
+    let throttled: (reason: String, word: String)
+    /// The members of a fault that calls the sender's credential expired; nil where it has none that can.
+    let expired: String?
+
+    var testDescription: String { provider.rawValue }
+
+    init(
+        _ provider: ProviderUnderTest,
+        independent: [ConformanceCase],
+        stopping: [ConformanceCase] = [],
+        holding: [ConformanceCase] = [],
+        throttled: (reason: String, word: String),
+        expired: String? = nil
+    ) {
+        (self.provider, self.throttled, self.expired) = (provider, throttled, expired)
+        (self.independent, self.stopping, self.holding) = (independent, stopping, holding)
+    }
+}
+
+extension ConformanceCase {
+    /// Once refused for a passing reason, then taken.
+    static func once(_ provider: ProviderUnderTest, _ reason: String, _ word: String) -> ConformanceCase {
+        let fault = #""reason": "\#(reason)", "times": 1"#
+        return ConformanceCase(provider, reason, fault, "retrying/\(word)", "accepted/accepted")
+    }
+}
