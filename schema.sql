@@ -170,9 +170,11 @@ BEGIN
         RAISE EXCEPTION 'this database has schema version %, which is newer than this file (%)', there, this_version
             USING ERRCODE = '55000', HINT = 'Run the migrate command of the newest Fanfare.';
     END IF;
-    INSERT INTO fanfare.schema_version (version, oldest_daemon) VALUES (this_version, oldest_daemon)
+    -- What require_daemon raised stays raised.
+    INSERT INTO fanfare.schema_version AS v (version, oldest_daemon) VALUES (this_version, oldest_daemon)
     ON CONFLICT (one) DO UPDATE
-        SET version = excluded.version, oldest_daemon = excluded.oldest_daemon, loaded_at = clock_timestamp();
+        SET version = excluded.version, oldest_daemon = greatest(v.oldest_daemon, excluded.oldest_daemon),
+            loaded_at = clock_timestamp();
 END
 $$;
 
@@ -272,6 +274,9 @@ BEGIN
 END
 $$;
 
+SELECT fanfare.add_column('fanfare.platforms', 'oldest_daemon', 'int NOT NULL DEFAULT 3');
+SELECT fanfare.add_column('fanfare.instances', 'schema_version', 'int NOT NULL DEFAULT 3');
+
 -- With version 5 go check_token and check_subscription_keys, which register_device of version 3 calls and part 18 no
 -- longer makes, and plans.advanced_at.
 
@@ -348,20 +353,22 @@ CREATE TABLE IF NOT EXISTS fanfare.platforms (
     auth_shape text,
     auth_fault text,
     auth_hint text,
+    -- The oldest daemon that can send to it, by its schema version; none of those before may run once there is a device.
+    oldest_daemon int NOT NULL DEFAULT 3,
     CONSTRAINT platforms_auth CHECK (num_nonnulls(auth_shape, auth_fault, auth_hint) IN (0, 3)),
     CONSTRAINT platforms_p256dh CHECK (NOT has_p256dh OR auth_shape IS NOT NULL)
 );
 
 INSERT INTO fanfare.platforms AS p (name, label, both_environments, folds_case, token_shape, token_fault, token_hint,
-    has_p256dh, auth_shape, auth_fault, auth_hint)
+    has_p256dh, auth_shape, auth_fault, auth_hint, oldest_daemon)
 VALUES
     ('apns', 'APNs', true, true, '^(?:[0-9a-fA-F]{2})+$',
         'this is no APNs token: it must be an even number of hexadecimal digits',
         'Send its bytes as hexadecimal text, without spaces or brackets; for an Android token use platform fcm.',
-        false, NULL, NULL, NULL),
+        false, NULL, NULL, NULL, 3),
     ('fcm', 'FCM', false, false, '^[A-Za-z0-9:_.~%=-]+$',
         'this is no FCM registration token', 'Pass the token exactly as the Firebase SDK gives it.',
-        false, NULL, NULL, NULL),
+        false, NULL, NULL, NULL, 3),
     -- Of the keys as much as shows without arithmetic: that the point lies on the curve does not. In base64 16 bytes
     -- are 22 characters; padding and both alphabets are taken, as the daemon takes them.
     ('webpush', 'Web Push', false, false, '^https://[^[:space:]]+$',
@@ -369,12 +376,12 @@ VALUES
         'Pass subscription.endpoint as token, keys.p256dh and keys.auth beside it.',
         true, '^[A-Za-z0-9+/_-]{22}(==)?$',
         'auth is no authentication secret: it must be 16 bytes in base64url',
-        'Pass keys.auth exactly as subscription.toJSON() gives it.')
+        'Pass keys.auth exactly as subscription.toJSON() gives it.', 3)
 ON CONFLICT (name) DO UPDATE
     SET label = excluded.label, both_environments = excluded.both_environments, folds_case = excluded.folds_case,
         token_shape = excluded.token_shape, token_fault = excluded.token_fault, token_hint = excluded.token_hint,
         has_p256dh = excluded.has_p256dh, auth_shape = excluded.auth_shape, auth_fault = excluded.auth_fault,
-        auth_hint = excluded.auth_hint
+        auth_hint = excluded.auth_hint, oldest_daemon = excluded.oldest_daemon
     WHERE p.* IS DISTINCT FROM excluded.*;
 
 -- ---------------------------------------------------------------------------------------------------------------
@@ -959,8 +966,36 @@ CREATE TABLE IF NOT EXISTS fanfare.instances (
     lease_until timestamptz NOT NULL,
     -- What it leads (maintenance, foreign channels, …), and what `fanfare status` shows of it.
     leads text[] NOT NULL DEFAULT '{}',
-    report jsonb NOT NULL DEFAULT '{}'
+    report jsonb NOT NULL DEFAULT '{}',
+    -- The newest schema version that it works with. Version 3 says nothing of it.
+    schema_version int NOT NULL DEFAULT 3
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
+
+-- FOR SHARE waits for require_daemon to end, and makes it wait for us: whichever comes first, the other one sees it.
+CREATE OR REPLACE FUNCTION fanfare.refuse_old_daemon() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    needed int;
+BEGIN
+    SELECT v.oldest_daemon INTO needed FROM fanfare.schema_version AS v FOR SHARE;
+    IF new.schema_version < needed THEN
+        RAISE EXCEPTION 'this database needs a daemon of schema version % or newer, this one has %', needed, new.schema_version
+            USING ERRCODE = '55000', HINT = 'Upgrade Fanfare.';
+    END IF;
+    RETURN new;
+END
+$$;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (
+        SELECT FROM pg_trigger WHERE tgrelid = 'fanfare.instances'::regclass AND tgname = 'refuse_old_daemon')
+    THEN
+        CREATE TRIGGER refuse_old_daemon BEFORE INSERT ON fanfare.instances
+            FOR EACH ROW EXECUTE FUNCTION fanfare.refuse_old_daemon();
+    END IF;
+END
+$$;
 
 -- What an operator should look at. A row stands as long as the condition holds.
 CREATE TABLE IF NOT EXISTS fanfare.alarms (
@@ -1043,6 +1078,29 @@ BEGIN ATOMIC
             database_oid = excluded.database_oid, adopted_at = clock_timestamp();
 END;
 COMMENT ON FUNCTION fanfare.adopt IS 'Makes this database the one that the installation of that name may send from.';
+
+-- For what a daemon of the version before would get wrong: until the first of it is put in, both work side by side.
+CREATE OR REPLACE FUNCTION fanfare.require_daemon(needed int) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    older text;
+BEGIN
+    IF needed <= (SELECT v.oldest_daemon FROM fanfare.schema_version AS v) THEN
+        RETURN;
+    END IF;
+    UPDATE fanfare.schema_version AS v SET oldest_daemon = needed WHERE v.oldest_daemon < needed;
+    -- One that has been without its database for less than a minute may come back.
+    SELECT string_agg(format('%s (Fanfare %s, process %s on %s)', i.name, i.version, i.pid, i.host), ', ' ORDER BY i.id)
+    INTO older FROM fanfare.instances AS i
+    WHERE i.schema_version < needed AND i.lease_until > clock_timestamp() - interval '1 minute';
+    IF older IS NOT NULL THEN
+        RAISE EXCEPTION 'a daemon that is too old for this is running: %', older
+            USING ERRCODE = '55000', HINT = 'Upgrade and restart it, then try again.';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION fanfare.require_daemon IS
+    'Keeps daemons of older schema versions out from now on; refused while one is running.';
 
 CREATE OR REPLACE FUNCTION fanfare.timeline() RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -1242,6 +1300,7 @@ BEGIN
                 USING ERRCODE = '22023', HINT = 'Use production or sandbox.';
         END IF;
         -- Both environments at once: a token that turns out to belong to the other one must have somewhere to go.
+        PERFORM fanfare.require_daemon(p.oldest_daemon) FROM fanfare.platforms AS p WHERE p.name = target_id_for.platform;
         INSERT INTO fanfare.targets (app_id, platform, environment)
         SELECT target_id_for.app_id, p.name, e
         FROM fanfare.platforms AS p

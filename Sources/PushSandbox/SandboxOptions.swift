@@ -38,7 +38,7 @@ public struct SandboxOptions: Sendable {
     public var deviceQuota: Int?
     /// Contact of the sender in the written configuration, which becomes VAPID's `sub`.
     public var vapidSubject = "mailto:push@example.com"
-    /// Whose blocks the written configuration has, by name; credentials are made for all. See ``PushSandbox/providers``.
+    /// Whose blocks the written configuration has, of ``PushSandbox/providers``; credentials are made for all.
     public var configuredProviders = Set(PushSandbox.providers)
     /// Name of the app in the written configuration.
     public var appName = "demo"

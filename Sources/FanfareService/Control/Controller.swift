@@ -108,7 +108,8 @@ private struct Tenure {
                 host: hostName(),
                 pid: ProcessInfo.processInfo.processIdentifier,
                 version: context.settings.version,
-                leaseMicroseconds: LeaseGuard.length
+                leaseMicroseconds: LeaseGuard.length,
+                schemaVersion: Daemon.schemaVersions.upperBound
             )
         )
         guard let instance = entered.first, instance.isLocked, let seen = cancels.first?.seen else {

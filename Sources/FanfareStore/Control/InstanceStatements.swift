@@ -5,8 +5,8 @@ package struct EnterInstance: PostgresStatement {
     package static let name = "enter_instance"
     package static let sql = """
         WITH entered AS (
-            INSERT INTO fanfare.instances (name, host, pid, version, lease_until)
-            VALUES ($1, $2, $3, $4, clock_timestamp() + $5 * interval '1 microsecond')
+            INSERT INTO fanfare.instances (name, host, pid, version, lease_until, schema_version)
+            VALUES ($1, $2, $3, $4, clock_timestamp() + $5 * interval '1 microsecond', $7)
             RETURNING id
         )
         SELECT id, pg_try_advisory_lock($6, id), clock_timestamp() FROM entered
@@ -17,13 +17,23 @@ package struct EnterInstance: PostgresStatement {
     package let pid: Int32
     package let version: String
     package let leaseMicroseconds: Int64
+    /// The newest that this daemon works with.
+    package let schemaVersion: Int
 
-    package init(daemon: String, host: String, pid: Int32, version: String, leaseMicroseconds: Int64) {
+    package init(
+        daemon: String,
+        host: String,
+        pid: Int32,
+        version: String,
+        leaseMicroseconds: Int64,
+        schemaVersion: Int
+    ) {
         self.daemon = daemon
         self.host = host
         self.pid = pid
         self.version = version
         self.leaseMicroseconds = leaseMicroseconds
+        self.schemaVersion = schemaVersion
     }
 
     package func bind(to binds: inout PostgresBinds) {
@@ -33,6 +43,7 @@ package struct EnterInstance: PostgresStatement {
         binds.append(version)
         binds.append(leaseMicroseconds)
         binds.append(AdvisoryLock.instances)
+        binds.append(Int32(schemaVersion))
     }
 
     package static func decode(

@@ -23,7 +23,8 @@ struct RescueTests {
             host: "h",
             pid: 1,
             version: "v",
-            leaseMicroseconds: leaseMicroseconds
+            leaseMicroseconds: leaseMicroseconds,
+            schemaVersion: Daemon.schemaVersions.upperBound
         )
         return try #require(try world.connection.run(statement).first).id
     }

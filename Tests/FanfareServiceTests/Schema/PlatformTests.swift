@@ -35,6 +35,31 @@ struct PlatformTests {
             false, '^[0-9]{4}$', 'auth is no PIN', 'Pass four digits.')
         """
 
+    /// An older daemon would not know what to do with its devices.
+    @Test func aPlatformOfANewerVersionKeepsOlderDaemonsOut() throws {
+        try connection.execute(Self.pager)
+        try connection.execute("UPDATE fanfare.platforms SET oldest_daemon = 4 WHERE name = 'pager'")
+        let enter = """
+            INSERT INTO fanfare.instances (name, host, pid, version, lease_until)
+            VALUES ('old', 'here', 7, '0.3', clock_timestamp() - interval '50 s')
+            """
+        try connection.execute(enter)
+        let pager = "SELECT fanfare.register_device('shop', 'pager', 'bee', auth => '1234')"
+        let refused = try #require(connection.refusal(pager))
+        #expect(refused.sqlState == "55000" && refused.hint == "Upgrade and restart it, then try again.")
+        #expect(refused.message == "a daemon that is too old for this is running: old (Fanfare 0.3, process 7 on here)")
+        _ = try register("'apns', 'a1'")
+        #expect(connection.refusal(enter) == nil, "nothing of it is there yet")
+        try connection.execute("UPDATE fanfare.instances SET lease_until = lease_until - interval '1 minute'")
+        try connection.execute(pager)
+        #expect(try connection.number("SELECT oldest_daemon FROM fanfare.schema_version") == 4)
+        #expect(connection.refusal(enter)?.sqlState == "55000")
+        try connection.execute(
+            enter.replacing("lease_until)", with: "lease_until, schema_version)")
+                .replacing("'50 s')", with: "'50 s', 4)")
+        )
+    }
+
     @Test func aRowMakesAPlatform() throws {
         #expect(connection.refusal("SELECT fanfare.register_device('shop', 'pager', 'Bee')") != nil)
         try connection.execute(Self.pager)

@@ -213,7 +213,7 @@ struct StatementCatalog {
             BeginSleep(),
             EndSleep(),
             FlushCommit(),
-            EnterInstance(daemon: "d", host: "h", pid: 1, version: "v", leaseMicroseconds: 1),
+            EnterInstance(daemon: "d", host: "h", pid: 1, version: "v", leaseMicroseconds: 1, schemaVersion: 4),
             RenewLease(owner: 1, leaseMicroseconds: 1, leads: ["x"], report: "{}"),
             OtherInstances(owner: 99),
             SessionsAtWork(backendPIDs: [parts.backendPID]),

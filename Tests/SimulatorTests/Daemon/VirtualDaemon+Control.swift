@@ -26,7 +26,8 @@ extension VirtualDaemon {
             host: "",
             pid: 1,
             version: "",
-            leaseMicroseconds: LeaseGuard.length
+            leaseMicroseconds: LeaseGuard.length,
+            schemaVersion: Daemon.schemaVersions.upperBound
         )
         run(control) { [control, server] rows in
             let seen = rows.apply(NewCancels(since: nil)).seen

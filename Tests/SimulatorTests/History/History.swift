@@ -172,7 +172,8 @@ final class History {
                 host: "h",
                 pid: 1,
                 version: "v",
-                leaseMicroseconds: LeaseGuard.length
+                leaseMicroseconds: LeaseGuard.length,
+                schemaVersion: Daemon.schemaVersions.upperBound
             )
             #expect(try rows.apply(statement) == real.connection.run(statement).first?.id)
         case 1:
