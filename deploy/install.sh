@@ -34,6 +34,6 @@ put 644 "$made/bash" share/bash-completion/completions/fanfare
 put 644 "$made/zsh" share/zsh/site-functions/_fanfare
 put 644 "$made/fish" share/fish/vendor_completions.d/fanfare.fish
 put 644 "$made/README.md" share/doc/fanfare/README.md
-for article in "$articles"/*.md; do put 644 "$article" "share/doc/fanfare/${article##*/}"; done
+while read -r article; do put 644 "$articles/$article" "share/doc/fanfare/$article"; done < <(cd "$articles" && find . -name '*.md' -printf '%P\n')
 put 644 "$made/unit" lib/systemd/system/fanfare.service
 echo "installed $root$prefix/bin/fanfare, its manual page fanfare(1), completions, and fanfare.service, which is not enabled"

@@ -24,7 +24,7 @@ public enum LogKey: String, CaseIterable, Sendable {
     case attempt
     /// Name of an app.
     case app
-    /// `apns`, `fcm` or `webpush`.
+    /// A provider's name, such as `apns`.
     case provider
     /// `production` or `sandbox`.
     case environment

@@ -4,9 +4,9 @@ internal import COpenSSL
 ///
 /// Used by one thread at a time.
 @safe
-final class HMACSHA256 {
+package final class HMACSHA256 {
     /// Bytes of a code.
-    static let size = 32
+    package static let size = 32
 
     private let context: OpaquePointer
 
@@ -15,7 +15,10 @@ final class HMACSHA256 {
     deinit { unsafe EVP_MAC_CTX_free(context) }
 
     /// Sets one up.
-    static func open() throws(CryptoError) -> HMACSHA256 {
+    ///
+    /// - Returns: one for any number of codes.
+    /// - Throws: `CryptoError` if OpenSSL has no HMAC or no SHA-256.
+    package static func open() throws(CryptoError) -> HMACSHA256 {
         guard let algorithm = unsafe EVP_MAC_fetch(nil, "HMAC", nil) else { throw CryptoError("EVP_MAC_fetch") }
         defer { unsafe EVP_MAC_free(algorithm) }
         guard let context = unsafe EVP_MAC_CTX_new(algorithm) else { throw CryptoError("EVP_MAC_CTX_new") }
@@ -25,7 +28,13 @@ final class HMACSHA256 {
     }
 
     /// The code of some bytes, given in parts.
-    func code(key: [UInt8], _ parts: [UInt8]...) throws(CryptoError) -> [UInt8] {
+    ///
+    /// - Parameters:
+    ///   - key: the secret, of any length.
+    ///   - parts: the bytes, as if they were one after the other.
+    /// - Returns: 32 bytes.
+    /// - Throws: `CryptoError` if OpenSSL cannot.
+    package func code(key: [UInt8], _ parts: [UInt8]...) throws(CryptoError) -> [UInt8] {
         guard unsafe EVP_MAC_init(context, key, key.count, nil) == 1 else { throw CryptoError("EVP_MAC_init") }
         for part in parts {
             guard unsafe EVP_MAC_update(context, part, part.count) == 1 else { throw CryptoError("EVP_MAC_update") }

@@ -1,13 +1,8 @@
-/// Which origins a transport may connect to, where strangers name them: Web Push endpoints come from browsers.
+/// Which origins a transport may connect to, where strangers name them, as browsers name Web Push endpoints.
 ///
 /// Two things are asked: whether the name is allowed, and at connect time whether the address is, since a name may
 /// resolve to anything and to something else the next time.
 public struct DestinationPolicy: Sendable, Equatable {
-    /// The push services of the known browsers (Chrome and its kin, Firefox, Safari, Edge).
-    public static let pushServices = [
-        "fcm.googleapis.com", "*.push.services.mozilla.com", "*.push.apple.com", "*.notify.windows.com",
-    ]
-
     private let hosts: [HostPattern]
     private let networks: [IPNetwork]
 
@@ -18,7 +13,7 @@ public struct DestinationPolicy: Sendable, Equatable {
     ///     `:` and a port may follow; without one the port is 443, except at addresses in `networks`.
     ///   - networks: blocks of addresses that may be connected to although they are not public, such as `127.0.0.1/32`.
     /// - Throws: ``DestinationPolicyError`` for text that is neither.
-    public init(hosts: [String] = pushServices, networks: [String] = []) throws(DestinationPolicyError) {
+    public init(hosts: [String], networks: [String] = []) throws(DestinationPolicyError) {
         var patterns: [HostPattern] = []
         for host in hosts {
             guard let pattern = HostPattern(host) else { throw .host(host) }

@@ -72,8 +72,13 @@ struct DestinationPolicyTests {
     ])
     func otherTextIsNoNetwork(_ text: String) {
         #expect(IPNetwork(text) == nil)
-        #expect(throws: DestinationPolicyError.network(text)) { try DestinationPolicy(networks: [text]) }
+        #expect(throws: DestinationPolicyError.network(text)) { try DestinationPolicy(hosts: [], networks: [text]) }
     }
+
+    /// Those of the known browsers.
+    private static let services = [
+        "fcm.googleapis.com", "*.push.services.mozilla.com", "*.push.apple.com", "*.notify.windows.com",
+    ]
 
     @Test(arguments: [
         ("fcm.googleapis.com", true), ("FCM.googleapis.com", true), ("updates.push.services.mozilla.com", true),
@@ -83,7 +88,7 @@ struct DestinationPolicyTests {
         ("[::1]", false), ("17.188.143.1", false),
     ])
     func theKnownServicesAreAllowed(_ host: String, _ isAllowed: Bool) throws {
-        let policy = try DestinationPolicy()
+        let policy = try DestinationPolicy(hosts: Self.services)
         #expect(try policy.allows(Endpoint("https://" + host)) == isAllowed)
     }
 

@@ -54,7 +54,15 @@ public struct ConfigurationChange: Equatable, Sendable, CustomStringConvertible 
 }
 
 extension ConfigurationSchema {
-    /// All keys as a Markdown list, "`key` (type, required/optional, default: x, range): meaning", for the documentation.
+    /// All keys but the providers' as a Markdown list, "`key` (type, required/optional, default: x, range): meaning", for the
+    /// documentation.
+    package var reference: String {
+        (Configuration.keysBeforeApps + Configuration.keysBehindApps).map(\.reference).joined(separator: "\n")
+    }
+}
+
+extension ConfigurationBlock {
+    /// Its keys as a Markdown list, as ``ConfigurationSchema/reference`` has the others.
     package var reference: String { keys.map(\.reference).joined(separator: "\n") }
 }
 

@@ -2,7 +2,7 @@
 public struct DeviceRegistration: Sendable {
     /// The app; created if it is new.
     public var app: String
-    /// `apns`, `fcm` or `webpush`.
+    /// A provider's name, such as `apns`.
     public var platform: String
     /// The token, as the app got it.
     public var token: String
@@ -29,7 +29,7 @@ public struct DeviceRegistration: Sendable {
     ///
     /// - Parameters:
     ///   - app: the app.
-    ///   - platform: `apns`, `fcm` or `webpush`.
+    ///   - platform: a provider's name, such as `apns`.
     ///   - token: the token.
     public init(app: String, platform: String, token: String) {
         self.app = app

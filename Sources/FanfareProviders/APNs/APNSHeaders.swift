@@ -98,3 +98,10 @@ struct APNSHeaders: Sendable {
         name == collapseID ? CollapseID.fault(inPart: part) : HeaderText.fault(inPart: part)
     }
 }
+
+extension DeliveryHeader {
+    /// APNs: a UUID that APNs gives back.
+    public static let apnsID = DeliveryHeader("apns-id")
+    /// APNs broadcast: a UUID that APNs gives back.
+    public static let apnsRequestID = DeliveryHeader("apns-request-id")
+}

@@ -2,7 +2,6 @@ internal import FanfareCore
 
 /// One message of a rule, or what a locale changes in it, taken apart and checked for shape.
 package struct MessagePart {
-    static let blockKeys = ["notification", "data", "android", "apns", "webpush", "fcm_options"]
     private static let addressKeys = ["token", "topic", "condition", "fid"]
     private static let forbiddenWebPushHeaders = ["authorization", "crypto-key", "content-encoding"]
 
@@ -15,8 +14,10 @@ package struct MessagePart {
     let apnsPayload: RuleObject?
     let apnsOptions: RuleObject?
     let webPushHeaders: RuleObject?
-    /// All of it with its templates, checked as FCM would.
+    /// All of it but ``ownBlocks`` with its templates, checked as FCM would.
     let node: ContentNode
+    /// What it has for single providers, by ``MessageBlock/key``.
+    let ownBlocks: [String: ContentNode]
 
     /// Reads a message.
     ///
@@ -26,8 +27,17 @@ package struct MessagePart {
     /// - Throws: `RuleProblem` with the first thing that is wrong.
     init(_ message: RuleObject, isOverlay: Bool) throws(RuleProblem) {
         path = message.path
-        try Self.checkKeys(message)
-        node = try MessageSchema.message.node(.object(message.object), path: path, allowsNull: isOverlay)
+        let own = Providers.all.compactMap(\.messageBlock)
+        try Self.checkKeys(message, MessageSchema.keys + own.map(\.key))
+        var common = message.object
+        var blocks: [String: ContentNode] = [:]
+        for block in own {
+            guard let value = common[block.key] else { continue }
+            blocks[block.key] = try block.field.node(value, path: message.path(block.key), allowsNull: isOverlay)
+            common[block.key] = nil
+        }
+        ownBlocks = blocks
+        node = try MessageSchema.message.node(.object(common), path: path, allowsNull: isOverlay)
         notification = try message.object("notification")
         data = try message.object("data")
         let apns = try message.object("apns")
@@ -44,7 +54,7 @@ package struct MessagePart {
         }
     }
 
-    private static func checkKeys(_ message: RuleObject) throws(RuleProblem) {
+    private static func checkKeys(_ message: RuleObject, _ known: [String]) throws(RuleProblem) {
         for key in message.object.keys {
             if addressKeys.contains(key) {
                 throw RuleProblem(path: message.path(key), reason: "says whom to reach", hint: "say that in to:")
@@ -53,7 +63,7 @@ package struct MessagePart {
                 throw RuleProblem(path: message.path(key), reason: "wraps the message again", hint: "leave it out")
             }
         }
-        try message.checkKeys(blockKeys)
+        try message.checkKeys(known)
     }
 
     /// The keys FCM uses itself.

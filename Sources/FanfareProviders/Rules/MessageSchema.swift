@@ -10,10 +10,14 @@ enum MessageSchema {
     /// The longest `TTL` of a push to a browser: 30 days, in seconds.
     static let webTimeToLiveLimit: Int64 = 2_592_000
 
-    static let message = MessageField.object([
+    static let message = MessageField.object(fields)
+    /// The keys of a message itself.
+    static let keys = fields.map(\.key)
+
+    private static let fields: [(key: String, field: MessageField)] = [
         ("notification", notification), ("data", .textMap), ("android", android), ("apns", apns),
         ("webpush", webPush), ("fcm_options", labelOnly),
-    ])
+    ]
 
     private static let notification = MessageField.object([("title", .text), ("body", .text), ("image", .text)])
 

@@ -130,9 +130,9 @@ extension AudienceDefinition {
         RuleKey(
             "to.platform",
             "string",
-            range: Providers.names.map(\.rawValue).joined(separator: " | "),
+            range: "a provider's name, such as \(Providers.names[0].rawValue)",
             standard: "all that the message has something for",
-            "Only devices of this platform."
+            "Only devices of this provider."
         ),
         RuleKey(
             "to.kind",

@@ -12,7 +12,7 @@ extension ConfigurationValueKind<[String]> {
     /// Blocks of addresses.
     static var networks: Self {
         checked("blocks such as 10.1.0.0/16 or fd00::/8", atLeast: 0) {
-            text throws(DestinationPolicyError) in _ = try DestinationPolicy(networks: [text])
+            text throws(DestinationPolicyError) in _ = try DestinationPolicy(hosts: [], networks: [text])
         }
     }
 

@@ -6,6 +6,14 @@ package struct OutcomeBlock: Sendable {
     package let codes: [ClosedRange<UInt8>]
     /// Those it uses.
     package let rows: [OutcomeRow]
+
+    /// The outcomes as a Markdown table, for the documentation.
+    package var reference: String {
+        (["| code | outcome | reason | meaning |", "|---|---|---|---|"]
+            + rows.sorted { $0.outcome.rawValue < $1.outcome.rawValue }.map {
+                "| \($0.outcome.rawValue) | `\($0.outcome.outcome)` | `\($0.reason)` | \($0.meaning) |"
+            }).joined(separator: "\n")
+    }
 }
 
 /// All outcomes that this version knows, by code.

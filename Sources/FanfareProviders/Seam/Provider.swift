@@ -27,6 +27,9 @@ package protocol Provider: Sendable {
     /// - Throws: `RuleProblem` if it would refuse the message.
     func content(_ parts: [MessagePart], rule: RuleDefinition) throws(RuleProblem) -> (any ProviderContent)?
 
+    /// What a message may have for it alone; nil where the fields of FCM's Message say all.
+    var messageBlock: MessageBlock? { get }
+
     /// What a request has beside what the rule says, for people: `authorization is`.
     var addedHeaders: String { get }
 
@@ -94,7 +97,7 @@ package protocol Provider: Sendable {
     /// - Parameters:
     ///   - settings: the app's.
     ///   - checkup: whose, and what reads them.
-    /// - Returns: at least one.
+    /// - Returns: one each; none where devices bring their own.
     func credentials(_ settings: Settings, _ checkup: CredentialCheckup) -> [ProviderCredential]
 
     /// Looks at the files that an app's credentials are in.
@@ -122,6 +125,7 @@ extension Provider {
     package var title: String { block.title }
 
     package var kinds: Set<DeviceKind> { [.device] }
+    package var messageBlock: MessageBlock? { nil }
     package var bodyNote: String { "" }
     package func isSilent(_ headers: [(name: String, value: String)]) -> Bool { false }
     package func address(of audience: NativeTarget, as identity: ProviderIdentity) -> PushAddress? { nil }

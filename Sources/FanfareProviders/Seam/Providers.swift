@@ -73,7 +73,8 @@ extension Configuration {
     /// What works but should be mended; each says how.
     public var warnings: [String] { warnings(.all) }
 
-    /// All keys as a Markdown list, "`key` (type, required/optional, default: x, range): meaning", for the documentation.
+    /// All keys but the providers' as a Markdown list, "`key` (type, required/optional, default: x, range): meaning", for the
+    /// documentation.
     public static var reference: String { ConfigurationSchema.all.reference }
 
     /// What a reload changes.

@@ -40,7 +40,7 @@ final class HeadCache {
 
     /// Gives the block for a message's fields and a credential.
     func block(_ push: RenderedPush, credential: Credential) throws(HeaderError) -> HeaderBlock {
-        let varying = push.deliveryHeader?.rawValue
+        let varying = push.deliveryHeader?.name
         if let block, generation == credential.generation, varyingName == varying,
             push.headers.elementsEqual(headers, by: ==)
         {

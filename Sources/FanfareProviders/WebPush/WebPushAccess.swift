@@ -87,6 +87,6 @@ final class WebPushWriter: RequestWriter {
         if let authorization = tokens.authorization(for: origin, at: Clocks.steady, wall: Clocks.wall) {
             fields.append(try HeaderField("authorization", authorization))
         }
-        return try HeaderBlock(fields, varyingName: push.deliveryHeader?.rawValue)
+        return try HeaderBlock(fields, varyingName: push.deliveryHeader?.name)
     }
 }

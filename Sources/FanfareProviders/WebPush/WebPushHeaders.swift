@@ -110,3 +110,8 @@ struct WebPushHeaders: Sendable {
             && name.utf8.allSatisfy { (97...122).contains($0) || (48...57).contains($0) || $0 == 45 || $0 == 95 }
     }
 }
+
+extension DeliveryHeader {
+    /// Web Push: a repeat with the same topic replaces what is still pending, so itself.
+    public static let topic = DeliveryHeader(WebPushHeaders.topic, hasHyphens: false)
+}

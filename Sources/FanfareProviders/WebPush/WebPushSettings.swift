@@ -1,5 +1,4 @@
 package import FanfareConfiguration
-internal import PushTransport
 
 /// Credentials for Web Push, and where its endpoints may be.
 package struct WebPushSettings: ProviderSettings {
@@ -8,13 +7,17 @@ package struct WebPushSettings: ProviderSettings {
     /// Whom push services may write to, a `mailto:` or `https:` URI.
     package var subject = ""
     /// Host names that may be sent to, with `*.` for any label in front.
-    package var allowedHosts = DestinationPolicy.pushServices
+    package var allowedHosts = Self.services
     /// Networks that may be connected to although their addresses are not public.
     package var allowedNetworks: [String] = []
     /// Absolute path of a PEM file with CAs to trust; nil for the system's.
     package var caFile: String?
 
     package static let name = "webpush"
+    /// The push services of the known browsers (Chrome and its kin, Firefox, Safari, Edge).
+    package static let services = [
+        "fcm.googleapis.com", "*.push.services.mozilla.com", "*.push.apple.com", "*.notify.windows.com",
+    ]
 
     package init() {}
 

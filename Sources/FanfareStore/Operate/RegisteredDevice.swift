@@ -7,7 +7,7 @@ public struct RegisteredDevice: Sendable {
     public let id: Int64
     /// The app it belongs to.
     public let app: String
-    /// `apns`, `fcm` or `webpush`.
+    /// A provider's name, such as `apns`.
     public let platform: String
     /// `production` or `sandbox`.
     public let environment: String

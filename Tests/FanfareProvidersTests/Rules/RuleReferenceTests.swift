@@ -26,7 +26,7 @@ import Testing
         #expect(Set(fields) == Set(MessageSchema.meanings.keys.map { "message.\($0)" }))
         #expect(MessageSchema.described.allSatisfy { $0.meaning.hasSuffix(".") })
         let blocks = fields.filter { $0.split(separator: ".").count == 2 }
-        #expect(blocks == MessagePart.blockKeys.map { "message.\($0)" })
+        #expect(blocks == MessageSchema.keys.map { "message.\($0)" })
     }
 
     @Test func theHeadersThatCountAreDescribed() {

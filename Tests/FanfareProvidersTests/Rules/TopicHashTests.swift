@@ -43,6 +43,8 @@ struct TopicHashTests {
         #expect(DeliveryHeader.apnsRequestID.value(id) == Array(id.text.utf8))
         let topic = String(decoding: DeliveryHeader.topic.value(id), as: UTF8.self)
         #expect(topic.utf8.count == 32 && WebPushTopic.isValid(topic))
-        #expect(DeliveryHeader.allCases.map(\.rawValue) == ["apns-id", "apns-request-id", "topic"])
+        #expect(
+            [DeliveryHeader.apnsID, .apnsRequestID, .topic].map(\.name) == ["apns-id", "apns-request-id", "topic"]
+        )
     }
 }

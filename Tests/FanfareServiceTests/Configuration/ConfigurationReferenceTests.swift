@@ -7,7 +7,8 @@ import Testing
 
 @Suite struct ConfigurationReferenceTests {
     @Test func everyKeyIsDescribedInTheFixedFormat() {
-        let lines = Configuration.reference.split(separator: "\n")
+        let all = ([Configuration.reference] + Providers.all.map(\.block.reference)).joined(separator: "\n")
+        let lines = all.split(separator: "\n")
         #expect(lines.count == ConfigurationSchema.all.keys.count)
         for line in lines {
             #expect(line.wholeMatch(of: /\* `[a-z_.<>]+` \([^)]+\): .+\./) != nil, "\(line)")

@@ -149,7 +149,7 @@ import Testing
             directory: "/",
             environment: ["DATABASE_URL": "postgres:///app"]
         )
-        #expect(same.apps["shop"]?.webPush?.allowedHosts == DestinationPolicy.pushServices)
+        #expect(same.apps["shop"]?.webPush?.allowedHosts == WebPushSettings.services)
         let changes = same.changes(from: loaded).filter { $0.key.hasPrefix("apps.shop.") }
         #expect(changes.allSatisfy { !$0.needsRestart })
         #expect(

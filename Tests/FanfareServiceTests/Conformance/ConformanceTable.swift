@@ -16,6 +16,8 @@ struct ConformanceTable: Sendable, CustomTestStringConvertible {
     let throttled: (reason: String, word: String)
     /// The members of a fault that calls the sender's credential expired; nil where it has none that can.
     let expired: String?
+    /// Bytes that are more than it takes.
+    let tooMuch: Int
 
     var testDescription: String { provider.rawValue }
 
@@ -25,9 +27,10 @@ struct ConformanceTable: Sendable, CustomTestStringConvertible {
         stopping: [ConformanceCase] = [],
         holding: [ConformanceCase] = [],
         throttled: (reason: String, word: String),
-        expired: String? = nil
+        expired: String? = nil,
+        tooMuch: Int = 4096
     ) {
-        (self.provider, self.throttled, self.expired) = (provider, throttled, expired)
+        (self.provider, self.throttled, self.expired, self.tooMuch) = (provider, throttled, expired, tooMuch)
         (self.independent, self.stopping, self.holding) = (independent, stopping, holding)
     }
 }

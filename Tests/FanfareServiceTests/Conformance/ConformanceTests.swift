@@ -152,14 +152,14 @@ struct ConformanceTests {
         #expect(log.contains { $0.contains("an answer is in no table") })
     }
 
-    @Test(arguments: ProviderUnderTest.allCases)
-    func whatIsTooLargeIsNotSentAndKeepsTheDevice(provider: ProviderUnderTest) async throws {
-        let text = String(repeating: "x", count: 4096)
+    @Test(arguments: ConformanceTable.all)
+    func whatIsTooLargeIsNotSentAndKeepsTheDevice(table: ConformanceTable) async throws {
+        let text = String(repeating: "x", count: table.tooMuch)
         try await Flow.run { flow in
-            let large = ConformanceCase(provider, "large", does: "", ["refused/not_renderable"])
+            let large = ConformanceCase(table.provider, "large", does: "", ["refused/not_renderable"])
             let title = "{{#users}}\(text){{/users}}"
             try await flow.conform(to: [large], message: #""message": {"notification": {"title": "\#(title)"}}"#)
-            #expect(try await flow.received(large.name, of: provider).isEmpty)
+            #expect(try await flow.received(large.name, of: table.provider).isEmpty)
         }
     }
 

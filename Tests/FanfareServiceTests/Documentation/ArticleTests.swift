@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+@testable import FanfareProviders
+
 /// README is short, and each article is found from it.
 @Suite struct ArticleTests {
     @Test func readmeIsShort() throws {
@@ -33,11 +35,29 @@ import Testing
         #expect(root.matches(of: /<doc:\w+>/).count == articles.count)
     }
 
+    @Test func everyProviderHasAnArticleThatReadmeNames() throws {
+        let readme = try Documentation.readme()
+        for provider in Providers.all {
+            let article = Documentation.article(of: provider)
+            let lines = try Documentation.text(article).components(separatedBy: "\n")
+            #expect(lines[0] == "# \(provider.title)" && lines[2].hasSuffix("."))
+            #expect(readme.contains("[\(provider.title)](Sources/fanfare/Documentation.docc/\(article).md)"))
+        }
+        let files = try FileManager.default.contentsOfDirectory(
+            atPath: Documentation.catalogue.appending(path: "Providers").path
+        )
+        #expect(files.count == Providers.all.count)
+    }
+
     /// Also those to a heading: the code host's anchors are the heading in small letters, with dashes for spaces.
     @Test func everyLinkLeadsSomewhere() throws {
         var pages = [(name: "README", text: try Documentation.readme(), folder: Documentation.root)]
         for article in try Documentation.articles() {
             pages.append((article, try Documentation.text(article), Documentation.catalogue))
+        }
+        for article in Providers.all.map(Documentation.article) {
+            let folder = Documentation.catalogue.appending(path: "Providers")
+            pages.append((article, try Documentation.text(article), folder))
         }
         var count = 0
         for page in pages {
@@ -46,7 +66,12 @@ import Testing
                 let parts = link.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
                 var text = page.text
                 if !parts[0].isEmpty {
-                    let file = FileManager.default.contents(atPath: page.folder.appending(path: parts[0]).path)
+                    let place = page.folder.appending(path: parts[0]).path
+                    guard parts[0].hasSuffix(".md") || parts.count == 2 else {
+                        #expect(FileManager.default.fileExists(atPath: place), "\(page.name): \(link)")
+                        continue
+                    }
+                    let file = FileManager.default.contents(atPath: place)
                     text = String(decoding: try #require(file, "\(page.name): \(link)"), as: UTF8.self)
                 }
                 guard parts.count == 2 else { continue }

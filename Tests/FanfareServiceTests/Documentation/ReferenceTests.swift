@@ -17,6 +17,15 @@ import Testing
         try expect("Rules", section: "rules", is: RuleDefinition.reference)
     }
 
+    @Test(arguments: Providers.names.map(\.rawValue))
+    func aProviderIsDescribedAsItIs(name: String) throws {
+        let provider = try #require(Providers.named(name))
+        let article = Documentation.article(of: provider)
+        try expect(article, section: "keys", is: provider.block.reference)
+        try expect(article, section: "outcomes", is: provider.outcomes.reference)
+        if let block = provider.messageBlock { try expect(article, section: "message", is: block.reference) }
+    }
+
     @Test func theLogKeysAreListed() throws {
         let keys = LogKey.allCases.map { "`\($0.rawValue)`" }.joined(separator: ", ") + "."
         try expect("Log", section: "log keys", is: keys)

@@ -67,7 +67,7 @@ struct MultiOriginTests {
         try await APNsPeer.with { peer in
             let origin = try peer.endpoint
             var options = try options(peer)
-            options.destinations = try DestinationPolicy(networks: ["127.0.0.1", "::1"])
+            options.destinations = try DestinationPolicy(hosts: ["*.example"], networks: ["127.0.0.1", "::1"])
             let requests = try peer.requests(0..<3, origin: origin)
             let delivery = try await deliver(requests) { [options] in try MultiOriginClient(options: options) }
             #expect(delivery.answers.map(\.cause) == [.forbidden, .forbidden, .forbidden])
