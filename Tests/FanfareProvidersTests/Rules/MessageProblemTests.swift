@@ -3,6 +3,8 @@ import Testing
 
 @testable import FanfareProviders
 
+private let everyone = Providers.names.map(\.rawValue).joined(separator: ", ")
+
 struct MessageProblemTests {
     @Test(
         arguments: [
@@ -45,9 +47,9 @@ struct MessageProblemTests {
                 "{{=x y=}} changes the delimiters"
             ),
             (["apns": ["payload": ["{{lang}}": 1]]], "message.apns.payload.{{lang}}", "is a key with a template"),
-            (["android": ["priority": "HIGH"]], "message", "has nothing for apns, fcm, webpush"),
-            (["notification": [:]], "message", "has nothing for apns, fcm, webpush"),
-            (["apns": ["headers": [:]]], "message", "has nothing for apns, fcm, webpush"),
+            (["android": ["priority": "HIGH"]], "message", "has nothing for \(everyone)"),
+            (["notification": [:]], "message", "has nothing for \(everyone)"),
+            (["apns": ["headers": [:]]], "message", "has nothing for \(everyone)"),
         ] as [(JSONValue, String, String)]
     )
     func shape(message: JSONValue, path: String, reason: String) {

@@ -54,13 +54,19 @@ struct OutcomeTests {
     }
 
     @Test func codesLieInTheBlocksOfTheirProvider() {
+        var owners: [UInt8: PushProvider] = [:]
+        for provider in Providers.all {
+            for code in provider.outcomes.codes.joined() {
+                #expect(owners.updateValue(provider.name, forKey: code) == nil, "\(code) has two owners")
+                #expect([.gone, .rejected].contains(Outcome(rawValue: code).kind), "\(code)")
+            }
+        }
+        for outcome in Outcome.all { #expect(outcome.provider == owners[outcome.rawValue]) }
+        // Codes are never reused, so blocks never move.
         let blocks: [PushProvider: [ClosedRange<UInt8>]] = [
             .apns: [64...71, 96...151], .fcm: [72...79, 152...191], .webpush: [80...87, 192...231],
         ]
-        for outcome in Outcome.all {
-            let block = blocks.first { $0.value.contains { $0.contains(outcome.rawValue) } }
-            #expect(outcome.provider == block?.key)
-        }
+        for (name, codes) in blocks { #expect(Providers.named(name.rawValue)?.outcomes.codes == codes) }
         for provider in Providers.names {
             let classes = Outcome.all.filter { $0.provider == provider && $0.reason.hasPrefix("status_") }.map(\.reason)
             #expect(Set(classes).isSuperset(of: ["status_4xx", "status_3xx", "status_other"]))

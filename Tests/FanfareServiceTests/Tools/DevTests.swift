@@ -32,7 +32,7 @@ private func start(_ arguments: [String], in folder: String) async throws -> Pro
                 #expect(output.contains("    │ Order \(order) is on its way"))
                 #expect(output.contains("    apns-collapse-id  order-\(order)"))
                 let times = output.compactMap {
-                    $0.wholeMatch(of: #/  ([0-9.]+), [0-9.]+ and [0-9.]+ ms from sending COMMIT .*/#)
+                    $0.wholeMatch(of: #/  ([0-9.]+)(, [0-9.]+)+ and [0-9.]+ ms from sending COMMIT .*/#)
                 }
                 #expect(times.compactMap { Double($0.1) }.first.map { $0 > 0 } == true)
                 let files = try FileManager.default.contentsOfDirectory(atPath: folder + "/.fanfare")

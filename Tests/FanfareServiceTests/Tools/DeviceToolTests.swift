@@ -124,15 +124,16 @@ import Testing
 
     @Test func whatIsNoPlatformIsAMistakeAndNoAnswer() throws {
         let database = try toolDatabase()
+        let known = Providers.names.map(\.rawValue).joined(separator: ", ")
         var filter = DeviceFilter()
         filter.platform = "apsn"
         let listing = #expect(throws: ToolError.self) { try database.devices(filter) }
         #expect(listing?.kind == .usage)
-        #expect(listing?.hint == "Did you mean apns? Use one of apns, fcm, webpush.")
+        #expect(listing?.hint == "Did you mean apns? Use one of \(known).")
         let leaving = #expect(throws: ToolError.self) {
             try database.unregister(app: "shop", platform: "telegraph", token: "aa")
         }
-        #expect(leaving?.kind == .usage && leaving?.hint == "Use one of apns, fcm, webpush.")
+        #expect(leaving?.kind == .usage && leaving?.hint == "Use one of \(known).")
         let registration = DeviceRegistration(app: "shop", platform: "web_push", token: "https://x.example/1")
         let joining = #expect(throws: ToolError.self) { try database.register(registration) }
         #expect(joining?.kind == .usage && joining?.hint.contains("webpush") == true)
