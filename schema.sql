@@ -376,7 +376,14 @@ VALUES
         'Pass subscription.endpoint as token, keys.p256dh and keys.auth beside it.',
         true, '^[A-Za-z0-9+/_-]{22}(==)?$',
         'auth is no authentication secret: it must be 16 bytes in base64url',
-        'Pass keys.auth exactly as subscription.toJSON() gives it.', 3)
+        'Pass keys.auth exactly as subscription.toJSON() gives it.', 3),
+    -- A secret is 24 to 64 bytes in standard base64, as Standard Webhooks writes them.
+    ('webhook', 'a webhook', false, false, '^https://[^[:space:]]+$',
+        'a webhook''s token is the https URL that is posted to', 'Pass the URL as token, and the signing secret as auth.',
+        false, '^whsec_(?:(?:[A-Za-z0-9+/]{4}){8,20}(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?'
+            '|(?:[A-Za-z0-9+/]{4}){21}(?:[A-Za-z0-9+/][AQgw]==)?)$',
+        'auth is no signing secret: it must be whsec_ and 24 to 64 bytes in base64',
+        'Pass the secret as Standard Webhooks writes it, whsec_ and standard base64 with its padding.', 4)
 ON CONFLICT (name) DO UPDATE
     SET label = excluded.label, both_environments = excluded.both_environments, folds_case = excluded.folds_case,
         token_shape = excluded.token_shape, token_fault = excluded.token_fault, token_hint = excluded.token_hint,
@@ -437,6 +444,7 @@ INSERT INTO fanfare.outcome_codes AS c (code, outcome, reason, provider, meaning
     (80, 'gone', 'not_found', 'webpush', 'The subscription is unknown or expired; the device is disabled.'),
     (81, 'gone', 'gone', 'webpush', 'The subscription was ended; the device is disabled.'),
     (82, 'gone', 'invalid_subscription', 'webpush', 'The subscription''s endpoint or keys are damaged; the device is disabled.'),
+    (88, 'gone', 'gone', 'webhook', 'The webhook answered 410; the device is disabled.'),
     (96, 'rejected', 'status_4xx', 'apns', 'A 4xx status without a reason that Fanfare knows.'),
     (97, 'rejected', 'status_3xx', 'apns', 'A redirect; Fanfare follows none.'),
     (98, 'rejected', 'status_other', 'apns', 'A status outside 200 to 599.'),
@@ -503,7 +511,18 @@ INSERT INTO fanfare.outcome_codes AS c (code, outcome, reason, provider, meaning
     (203, 'rejected', 'vapid_key_mismatch', 'webpush', 'The subscription was made with another VAPID key; kept, since a wrong key in the configuration says the same.'),
     (204, 'rejected', 'domain_blocked', 'webpush', 'The service blocks this sender''s domain.'),
     (205, 'rejected', 'dropped', 'webpush', 'The service took the push and says that nothing will be shown.'),
-    (206, 'rejected', 'invalid_subscription', 'webpush', 'The subscription''s endpoint is damaged; the device is kept by the prune fuse.')
+    (206, 'rejected', 'invalid_subscription', 'webpush', 'The subscription''s endpoint is damaged; the device is kept by the prune fuse.'),
+    (232, 'rejected', 'status_4xx', 'webhook', 'A 4xx status that is in no table.'),
+    (233, 'rejected', 'status_3xx', 'webhook', 'A redirect; Fanfare follows none.'),
+    (234, 'rejected', 'status_other', 'webhook', 'A status outside 200 to 599.'),
+    (236, 'rejected', 'bad_request', 'webhook', 'The webhook does not take such a body.'),
+    (237, 'rejected', 'unauthorized', 'webhook', 'The webhook refused the signature, or wants to be logged in to.'),
+    (238, 'rejected', 'forbidden', 'webhook', 'The webhook, or something in front of it, lets nobody in from here.'),
+    (239, 'rejected', 'not_found', 'webhook', 'Nothing is at the webhook''s URL; the device is kept, since a deployment may say the same.'),
+    (240, 'rejected', 'gone', 'webhook', 'The webhook answered 410; the device is kept by the prune fuse.'),
+    (241, 'rejected', 'method_not_allowed', 'webhook', 'The webhook takes no POST.'),
+    (242, 'rejected', 'payload_too_large', 'webhook', 'The body is over the webhook''s limit.'),
+    (243, 'rejected', 'invalid_endpoint', 'webhook', 'The device has no URL, or no signing secret, that can be used.')
 ON CONFLICT (code) DO UPDATE
     SET outcome = excluded.outcome, reason = excluded.reason, provider = excluded.provider, meaning = excluded.meaning
     WHERE c.* IS DISTINCT FROM excluded.*;

@@ -3,7 +3,7 @@ import Testing
 /// What a provider's documentation says of each of its reasons: written down once more, apart from the sender's code.
 struct ConformanceTable: Sendable, CustomTestStringConvertible {
     /// Those of all providers.
-    static let all: [ConformanceTable] = [.apns, .fcm, .webPush]
+    static let all: [ConformanceTable] = [.apns, .fcm, .webPush, .webhook]
 
     let provider: ProviderUnderTest
     /// Cases that stop nobody else: one daemon takes them all.

@@ -1,0 +1,91 @@
+internal import FanfareCore
+internal import PushCrypto
+internal import PushTransport
+internal import Threading
+
+/// Webhooks: no credential of the sender's, a signature by each webhook's own secret.
+final class WebhookAccess: ProviderAccess {
+    /// The header fields that answers are judged by.
+    static let answerHeaders = ["retry-after"]
+
+    func credential(at now: Microseconds, wall: Microseconds) -> Credential? {
+        Credential(authorization: nil, generation: 0)
+    }
+
+    func renew(after generation: Int, at now: Microseconds, wall: Microseconds) -> Bool { false }
+
+    func makeWriter() throws(CryptoError) -> any RequestWriter {
+        WebhookWriter(signature: try WebhookSignature()) { Clocks.wall }
+    }
+
+    func verdict(_ answer: PushAnswer, in attempt: AttemptContext) -> Verdict {
+        WebhookAnswer(status: Int(answer.status), retryAfter: answer.header("retry-after")).verdict(in: attempt)
+    }
+
+    /// What an endpoint says of itself is its owner's, and may hold anything.
+    func reason(_ answer: PushAnswer) -> String? { nil }
+}
+
+/// Writes and signs requests to webhooks.
+final class WebhookWriter: RequestWriter {
+    private let signature: WebhookSignature
+    private let wall: () -> Microseconds
+
+    /// - Parameters:
+    ///   - signature: signs.
+    ///   - wall: the time, by the wall clock.
+    init(signature: WebhookSignature, wall: @escaping () -> Microseconds) {
+        (self.signature, self.wall) = (signature, wall)
+    }
+
+    func write(
+        tag: UInt64,
+        _ pair: PreparedPair,
+        content: PushContent,
+        heads: VariantHeads,
+        credential: Credential
+    ) throws(RequestProblem) -> PushRequest {
+        guard case .url(let url, let secret as WebhookSecret) = pair.address else {
+            throw RequestProblem("it has no URL")
+        }
+        // Of the attempt, not of the event: receivers refuse what was signed long ago.
+        let timestamp = String(wall() / Micros.second)
+        let body = content.push.body
+        let signed = try sign(pair.deliveryID, timestamp, body, secret)
+        return try RequestProblem.refusing { () throws(HeaderError) in
+            let head = try HeaderBlock(
+                [
+                    HeaderField("content-type", "application/json"), HeaderField("user-agent", "Fanfare"),
+                    HeaderField("webhook-timestamp", timestamp), HeaderField("webhook-signature", signed),
+                ],
+                varyingName: DeliveryHeader.webhookID.name
+            )
+            return try PushRequest(
+                tag: tag,
+                path: url.target,
+                head: head,
+                varyingValue: pair.deliveryID,
+                body: PushBody(body),
+                origin: url.origin
+            )
+        }
+    }
+
+    private func sign(
+        _ id: [UInt8],
+        _ timestamp: String,
+        _ body: [UInt8],
+        _ secret: WebhookSecret
+    ) throws(RequestProblem) -> String {
+        do throws(CryptoError) {
+            return try signature.value(id: id, timestamp: timestamp, body: body, secret: secret)
+        } catch {
+            throw RequestProblem("\(error)")
+        }
+    }
+}
+
+extension DeliveryHeader {
+    /// Webhooks: what receivers tell repeats by.
+    static let webhookID = DeliveryHeader("webhook-id")
+}

@@ -1,0 +1,91 @@
+package import FanfareCore
+internal import Foundation
+
+/// What a rule posts to webhooks for one locale: `{"type": …, "timestamp": …, "data": …}` (Standard Webhooks 1.0.0).
+///
+/// `data` is `{"notification": …, "data": …}` of the message and its locale, merged as JSON merge patches (RFC 7396), or what
+/// the block `webhook` gives in its place.
+package struct WebhookContent: ProviderContent {
+    /// The longest body, in bytes: what the standard advises.
+    static let payloadLimit = 20_480
+
+    /// Nil for the event's.
+    private let type: BodyTemplate?
+    private let data: BodyTemplate
+    package let usesDevice: Bool
+
+    /// Compiles the content.
+    ///
+    /// - Parameter parts: the message, and the locale's overlay if there is one.
+    /// - Returns: nil if the message has nothing for webhooks.
+    /// - Throws: `RuleProblem` if the body is too large.
+    static func compile(_ parts: [MessagePart]) throws(RuleProblem) -> WebhookContent? {
+        let own = parts.compactMap { $0.ownBlocks[MessageBlock.webhook.key] }
+            .reduce(ContentNode.object([])) { $0.mergePatched(with: $1) }
+        let common = parts.map(\.node).reduce(ContentNode.object([])) { $0.mergePatched(with: $1) }
+        let shown = ["notification", "data"].compactMap { key in
+            common[key].flatMap { $0.mergeMembers?.isEmpty == false ? (key: key, value: $0) : nil }
+        }
+        let data = own["data"] ?? .object(shown)
+        guard data.mergeMembers?.isEmpty == false else { return nil }
+        let content = WebhookContent(
+            type: own["type"].map { BodyTemplate($0) },
+            data: BodyTemplate(data),
+            usesDevice: data.usesDevice || own["type"]?.usesDevice == true
+        )
+        guard content.data.minimumSize <= payloadLimit else {
+            throw RuleProblem(
+                path: parts[parts.count - 1].path,
+                reason: "has at least \(content.data.minimumSize) bytes for webhook",
+                hint: "a webhook gets at most \(payloadLimit); shorten it, or leave webhooks out by to.platform"
+            )
+        }
+        return content
+    }
+
+    /// Renders the body.
+    ///
+    /// - Parameter request: the event, and for whom.
+    /// - Returns: what every webhook of the variant gets, but for its signature.
+    /// - Throws: `RenderProblem` if a name is missing or the body is too large.
+    package func render(_ request: ContentRequest) throws(RenderProblem) -> RenderedPush {
+        let scope = try request.derivedScope()
+        var body = Array(#"{"type":"#.utf8)
+        if let type {
+            body = try type.render(in: scope, after: body)
+        } else {
+            JSONValue.string(scope.context.eventType).encode(into: &body)
+        }
+        // When it happened, not when it is sent: that is webhook-timestamp.
+        let time = Date(timeIntervalSince1970: TimeInterval(scope.context.time ?? scope.context.now ?? 0))
+        body += Array(#","timestamp":"\#(time.ISO8601Format())","data":"#.utf8)
+        body = try data.render(in: scope, after: body)
+        body.append(UInt8(ascii: "}"))
+        guard body.count <= Self.payloadLimit else {
+            throw .tooLarge(bytes: body.count, limit: Self.payloadLimit)
+        }
+        return RenderedPush(headers: [], body: body, bodySuffix: [], deliveryHeader: .webhookID, endsAt: nil)
+    }
+
+    /// Nobody keeps an audience of webhooks.
+    package func render(
+        to audience: NativeTarget,
+        _ request: ContentRequest
+    ) throws(RenderProblem) -> RenderedPush {
+        throw .noContent(.webhook)
+    }
+}
+
+extension MessageBlock {
+    /// What webhooks get of their own.
+    static let webhook = MessageBlock(
+        key: "webhook",
+        field: .object([("type", .text), ("data", .freeObject)]),
+        meanings: [
+            "webhook": "What webhooks get of their own.",
+            "webhook.type": "The body's `type`; the event's type unless given.",
+            "webhook.data":
+                "The body's `data`, in place of `notification` and `data`; a tag that stands alone keeps its value's type.",
+        ]
+    )
+}

@@ -1,0 +1,65 @@
+package import FanfareCore
+
+extension Outcome {
+    /// Webhook 410: its owner ended it.
+    package static var goneWebhook: Outcome { Outcome(rawValue: 88) }
+    /// Webhook: a 4xx status that is in no table.
+    package static var webhookStatus4xx: Outcome { Outcome(rawValue: 232) }
+    /// Webhook: a 3xx status; redirects are not followed.
+    package static var webhookStatus3xx: Outcome { Outcome(rawValue: 233) }
+    /// Webhook: a status outside 200–599.
+    package static var webhookStatusOther: Outcome { Outcome(rawValue: 234) }
+    /// Webhook 400.
+    package static var webhookBadRequest: Outcome { Outcome(rawValue: 236) }
+    /// Webhook 401.
+    package static var webhookUnauthorized: Outcome { Outcome(rawValue: 237) }
+    /// Webhook 403.
+    package static var webhookForbidden: Outcome { Outcome(rawValue: 238) }
+    /// Webhook 404.
+    package static var webhookNotFound: Outcome { Outcome(rawValue: 239) }
+    /// As ``goneWebhook``, kept by the prune fuse.
+    package static var webhookGone: Outcome { Outcome(rawValue: 240) }
+    /// Webhook 405.
+    package static var webhookMethodNotAllowed: Outcome { Outcome(rawValue: 241) }
+    /// Webhook 413.
+    package static var webhookPayloadTooLarge: Outcome { Outcome(rawValue: 242) }
+    /// Webhook: no URL, or no secret to sign with.
+    package static var webhookInvalidEndpoint: Outcome { Outcome(rawValue: 243) }
+}
+
+extension OutcomeBlock {
+    /// What became of requests to webhooks: 88–95 gone; 232–235 rejected by status class, from 236 by status.
+    static let webhook = OutcomeBlock(
+        codes: [88...95, 232...255],
+        rows: [
+            OutcomeRow(.goneWebhook, "gone", keptAs: .webhookGone, "The webhook answered 410; the device is disabled."),
+            OutcomeRow(.webhookStatus4xx, "status_4xx", "A 4xx status that is in no table."),
+            OutcomeRow(.webhookStatus3xx, "status_3xx", "A redirect; Fanfare follows none."),
+            OutcomeRow(.webhookStatusOther, "status_other", "A status outside 200 to 599."),
+            OutcomeRow(.webhookBadRequest, "bad_request", "The webhook does not take such a body."),
+            OutcomeRow(
+                .webhookUnauthorized,
+                "unauthorized",
+                "The webhook refused the signature, or wants to be logged in to."
+            ),
+            OutcomeRow(
+                .webhookForbidden,
+                "forbidden",
+                "The webhook, or something in front of it, lets nobody in from here."
+            ),
+            OutcomeRow(
+                .webhookNotFound,
+                "not_found",
+                "Nothing is at the webhook's URL; the device is kept, since a deployment may say the same."
+            ),
+            OutcomeRow(.webhookGone, "gone", "The webhook answered 410; the device is kept by the prune fuse."),
+            OutcomeRow(.webhookMethodNotAllowed, "method_not_allowed", "The webhook takes no POST."),
+            OutcomeRow(.webhookPayloadTooLarge, "payload_too_large", "The body is over the webhook's limit."),
+            OutcomeRow(
+                .webhookInvalidEndpoint,
+                "invalid_endpoint",
+                "The device has no URL, or no signing secret, that can be used."
+            ),
+        ]
+    )
+}

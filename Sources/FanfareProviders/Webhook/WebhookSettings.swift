@@ -1,0 +1,54 @@
+package import FanfareConfiguration
+
+/// Where webhooks may be.
+///
+/// There is no credential: each device brings the secret that its requests are signed with.
+package struct WebhookSettings: ProviderSettings {
+    /// Host names that may be posted to, with `*.` for any label in front, `*` for every name.
+    package var allowedHosts: [String] = []
+    /// Networks that may be connected to although their addresses are not public.
+    package var allowedNetworks: [String] = []
+    /// Absolute path of a PEM file with CAs to trust; nil for the system's.
+    package var caFile: String?
+
+    package static let name = "webhook"
+
+    package init() {}
+
+    package var files: [String] { [caFile].compactMap(\.self) }
+}
+
+extension Configuration.App {
+    /// Where webhooks may be; nil if the app posts to none.
+    package var webhook: WebhookSettings? {
+        get { self[WebhookSettings.self] }
+        set { self[WebhookSettings.self] = newValue }
+    }
+}
+
+extension WebhookSettings {
+    static let keys: [ConfigurationKey] = [
+        .init(
+            "allowed_hosts",
+            \WebhookSettings.allowedHosts,
+            .hosts,
+            presence: .required,
+            """
+            Which hosts may be posted to, since whoever registers a webhook names one; `*` for every one whose address is \
+            public. In the environment: separated by commas.
+            """
+        ),
+        .init(
+            "allowed_networks",
+            \WebhookSettings.allowedNetworks,
+            .networks,
+            "Which addresses may be connected to although they are not public. In the environment: separated by commas."
+        ),
+        .init(
+            "ca_file",
+            \WebhookSettings.caFile,
+            ConfigurationValueKind<String>.path.optional,
+            "PEM file with CAs to trust for all webhooks, besides the system's."
+        ),
+    ]
+}

@@ -1,0 +1,33 @@
+internal import Foundation
+internal import PushCrypto
+
+/// Signs requests (Standard Webhooks 1.0.0): HMAC-SHA256 over `id.timestamp.body`.
+///
+/// Used by one thread at a time.
+final class WebhookSignature {
+    private let hmac: HMACSHA256
+
+    /// - Throws: `CryptoError` if OpenSSL lacks what it needs.
+    init() throws(CryptoError) {
+        hmac = try HMACSHA256.open()
+    }
+
+    /// The value of `webhook-signature`.
+    ///
+    /// - Parameters:
+    ///   - id: the value of `webhook-id`.
+    ///   - timestamp: the value of `webhook-timestamp`.
+    ///   - body: the request's body.
+    ///   - secret: the webhook's.
+    /// - Returns: `v1,` and the code in base64.
+    /// - Throws: `CryptoError` if OpenSSL cannot.
+    func value(
+        id: [UInt8],
+        timestamp: String,
+        body: [UInt8],
+        secret: WebhookSecret
+    ) throws(CryptoError) -> String {
+        let head = id + Array(".\(timestamp).".utf8)
+        return "v1," + Data(try hmac.code(key: secret.bytes, head, body)).base64EncodedString()
+    }
+}

@@ -1,0 +1,63 @@
+import Crypto
+import Foundation
+
+/// The counterpart of webhooks: receivers that check what they are sent as the standard's own libraries do.
+struct SimulatedWebhooks: SimulatedProvider {
+    let name = "webhook"
+    let services = [SimulatedService.webhook]
+
+    func simulators(_ parts: SimulatorParts) throws -> [any ProviderSimulator] {
+        [
+            WebhookSimulator(
+                streamLimit: parts.options.openStreamLimit,
+                secrets: WebhookSecrets(secret: parts.folder.subscriberSecret)
+            )
+        ]
+    }
+
+    func configuration(_ place: SandboxPlace) -> [String] {
+        [
+            "allowed_hosts: [ \"localhost\" ]",
+            "allowed_networks: [ \"127.0.0.1/32\", \"::1/128\" ]",
+            "ca_file: ca.pem",
+        ]
+    }
+
+    func device(named name: String, _ place: SandboxPlace) -> SimulatedDevice? {
+        let path = WebhookSimulator.prefix + name
+        return SimulatedDevice(
+            platform: self.name,
+            token: place.origin + path,
+            auth: "whsec_" + WebhookSecrets(secret: place.secret).secret(at: path).base64EncodedString()
+        )
+    }
+}
+
+extension SimulatedService {
+    /// Signed requests to URLs that somebody registered.
+    static let webhook = SimulatedService(
+        rawValue: "webhook",
+        success: "the simulated webhook got a request",
+        targetName: "url",
+        tellingHeaders: ["webhook-id", "webhook-timestamp"],
+        status: { WebhookRejection(rawValue: $0)?.status },
+        shown: { body in
+            let type = body?["type"]?.text.map { [$0] } ?? []
+            return type + lines(of: body?["data"]?.members?["notification"]?.members)
+        }
+    )
+}
+
+/// The receivers' signing secrets: each follows from its path and a secret of the sandbox, so none has to be stored.
+struct WebhookSecrets: Sendable {
+    private let key: SymmetricKey
+
+    init(secret: Data) {
+        key = SymmetricKey(data: secret)
+    }
+
+    /// The secret of the receiver at a path: 32 bytes.
+    func secret(at path: String) -> Data {
+        Data(HMAC<SHA256>.authenticationCode(for: Data(("webhook " + path).utf8), using: key))
+    }
+}
