@@ -16,6 +16,7 @@ let shared: [SwiftSetting] = [
 let sources: [SwiftSetting] = shared + [.strictMemorySafety()]  // SE-0458
 
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let metrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
 let serviceLifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
 
@@ -25,6 +26,7 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/hummingbird-project/swift-mustache", from: "2.1.1"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
     ],
@@ -71,6 +73,9 @@ let package = Package(
             dependencies: ["FanfareConfiguration", "FanfareCore", "Threading", logging],
             swiftSettings: sources
         ),
+
+        // Counters and gauges in the process, behind swift-metrics.
+        .target(name: "FanfareMetrics", dependencies: ["Threading", metrics], swiftSettings: sources),
 
         // What the database is, is asked and is told: all SQL.
         .target(
@@ -129,6 +134,7 @@ let package = Package(
         .target(name: "PayloadFixtures", path: "Tests/PayloadFixtures", swiftSettings: shared),
         .testTarget(name: "ArchitectureTests", swiftSettings: shared),
         .testTarget(name: "ThreadingTests", dependencies: ["Threading"], swiftSettings: shared),
+        .testTarget(name: "FanfareMetricsTests", dependencies: ["FanfareMetrics", metrics], swiftSettings: shared),
         .testTarget(
             name: "FanfareCoreTests",
             dependencies: ["FanfareCore"],

@@ -15,7 +15,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # Those that reach C or threads; the rest is pure Swift, which the compiler checks.
 readonly address_sanitized="ThreadingTests PushCryptoTests PostgresClientTests HTTP2EngineTests"
-readonly thread_sanitized="ThreadingTests PostgresClientTests TransportTests HTTP2EngineTests"
+readonly thread_sanitized="ThreadingTests FanfareMetricsTests PostgresClientTests TransportTests HTTP2EngineTests"
 # Whole daemons and clusters that all run at once starve each other on two cores, and then their time limits end them.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=${SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH:-8}
 results=""

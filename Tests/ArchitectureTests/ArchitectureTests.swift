@@ -14,6 +14,7 @@ struct ArchitectureTests {
         "PushCrypto": ["COpenSSL", "Threading"],
         "FanfareConfiguration": ["FanfareCore", "PushTransport", "Logging", "Yams"],
         "FanfareStore": ["FanfareCore", "PostgresClient"],
+        "FanfareMetrics": ["Threading", "CoreMetrics", "Synchronization"],
         "FanfareLogging": ["FanfareConfiguration", "FanfareCore", "Threading", "Logging"],
         "FanfareProviders": [
             "FanfareConfiguration", "FanfareCore", "FanfareLogging", "HTTP2Client", "HTTP2Engine", "PushCrypto",

@@ -1,0 +1,27 @@
+internal import Synchronization
+
+extension Atomic where Value == Int64 {
+    /// Adds to the value; it stays at the largest number there is, where `wrappingAdd` would begin below zero.
+    borrowing func add(_ amount: Int64) {
+        var before = load(ordering: .relaxed)
+        while true {
+            let sum = before.addingCapped(amount)
+            let (isChanged, found) = weakCompareExchange(expected: before, desired: sum, ordering: .relaxed)
+            if isChanged { return }
+            before = found
+        }
+    }
+}
+
+extension Atomic where Value == Double {
+    /// Adds to the value; it stays finite, as its sums do.
+    borrowing func add(_ amount: Double) {
+        var before = load(ordering: .relaxed)
+        while true {
+            let sum = before.addingCapped(amount)
+            let (isChanged, found) = weakCompareExchange(expected: before, desired: sum, ordering: .relaxed)
+            if isChanged { return }
+            before = found
+        }
+    }
+}
