@@ -99,10 +99,11 @@ let package = Package(
         .target(
             name: "FanfareService",
             dependencies: [
-                "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareProviders", "FanfareStore",
+                "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareMetrics", "FanfareProviders",
+                "FanfareStore",
                 "HTTP2Client",
                 "PostgresClient", "PushCrypto",
-                "PushTransport", "Threading", logging, serviceLifecycle,
+                "PushTransport", "Threading", logging, metrics, serviceLifecycle,
             ],
             swiftSettings: sources
         ),
@@ -115,7 +116,7 @@ let package = Package(
                 "FanfareStore",
                 "HTTP2Client",
                 "PostgresClient", "PushCrypto",
-                "PushTransport", "Threading", logging, serviceLifecycle, unixSignals,
+                "PushTransport", "Threading", logging, metrics, serviceLifecycle, unixSignals,
             ],
             swiftSettings: sources
         ),
@@ -170,13 +171,14 @@ let package = Package(
         .testTarget(
             name: "FanfareServiceTests",
             dependencies: [
-                "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareProviders", "FanfareService",
+                "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareMetrics", "FanfareProviders",
+                "FanfareService",
                 "FanfareStore",
                 "FanfareTools",
                 "PayloadFixtures",
                 "PostgresClient",
                 "PushTransport", "TestKit",
-                "Threading", logging, serviceLifecycle, unixSignals,
+                "Threading", logging, metrics, serviceLifecycle, unixSignals,
             ],
             swiftSettings: shared
         ),
@@ -256,11 +258,12 @@ if withSandbox {
         .executableTarget(
             name: "fanfare",
             dependencies: [
-                "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareProviders", "FanfareService",
+                "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareMetrics", "FanfareProviders",
+                "FanfareService",
                 "FanfareStore",
                 "FanfareTools", "Threading",
                 argumentParser,
-                logging,
+                logging, metrics,
                 serviceLifecycle, unixSignals,
             ],
             swiftSettings: sources

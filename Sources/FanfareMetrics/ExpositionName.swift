@@ -1,5 +1,8 @@
 /// What metrics and labels are called outside: Prometheus takes letters, digits and underscores, and a name tells kind and unit.
 enum ExpositionName {
+    /// What a counter is called.
+    static func counter(_ label: String) -> String { of(label, suffix: "_total") }
+
     /// What a metric is called.
     ///
     /// - Parameters:

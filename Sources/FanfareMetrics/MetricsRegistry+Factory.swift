@@ -90,11 +90,11 @@ extension MetricsRegistry: MetricsFactory {
     public func destroyTimer(_ handler: any TimerHandler) { destroy(handler) }
 
     private func counter(_ label: String, _ dimensions: [(String, String)]) -> CounterSeries {
-        series(label, .counter, id(label, dimensions, suffix: "_total"), make: CounterSeries.init)
+        series(label, .counter, id(ExpositionName.counter(label), dimensions), make: CounterSeries.init)
     }
 
     private func gauge(_ label: String, _ dimensions: [(String, String)]) -> GaugeSeries {
-        series(label, .gauge, id(label, dimensions), make: GaugeSeries.init)
+        series(label, .gauge, id(ExpositionName.of(label), dimensions), make: GaugeSeries.init)
     }
 
     private func histogram(
@@ -104,10 +104,12 @@ extension MetricsRegistry: MetricsFactory {
         bounds: [Double]
     ) -> HistogramSeries {
         let bounds = self.bounds(of: label) ?? bounds
-        return series(label, .histogram, id(label, dimensions, suffix: suffix)) { HistogramSeries($0, bounds: bounds) }
+        return series(label, .histogram, id(ExpositionName.of(label, suffix: suffix), dimensions)) {
+            HistogramSeries($0, bounds: bounds)
+        }
     }
 
-    private func id(_ label: String, _ dimensions: [(String, String)], suffix: String = "") -> SeriesID {
-        SeriesID(family: ExpositionName.of(label, suffix: suffix), labels: MetricLabel.sorted(dimensions))
+    private func id(_ family: String, _ dimensions: [(String, String)]) -> SeriesID {
+        SeriesID(family: family, labels: MetricLabel.sorted(dimensions))
     }
 }

@@ -54,6 +54,12 @@ public final class MetricsRegistry: Sendable {
         state.withLock { $0.families[name] }.map { snapshot(of: $0, named: name) }
     }
 
+    /// The values of a counter now.
+    ///
+    /// - Parameter label: as swift-metrics was given it.
+    /// - Returns: nil if there is none.
+    public func counter(_ label: String) -> MetricFamily? { family(ExpositionName.counter(label)) }
+
     private func snapshot(of family: Family, named name: String) -> MetricFamily {
         MetricFamily(
             name: name,

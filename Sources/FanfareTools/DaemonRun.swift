@@ -1,3 +1,4 @@
+public import CoreMetrics
 public import FanfareConfiguration
 public import FanfareLogging
 internal import FanfareProviders
@@ -26,6 +27,7 @@ public struct DaemonRun: Sendable {
     ///   - environment: variables of the process.
     ///   - version: this program's version.
     ///   - output: where log lines go; a reload changes its level and form.
+    ///   - metrics: what counts what the daemon does.
     ///   - notifier: told when the daemon is ready, reloads or drains.
     ///   - load: reads the configuration again, with the same flags and environment as at the start.
     /// - Throws: ``ToolError`` for a key or password file that cannot be used.
@@ -34,6 +36,7 @@ public struct DaemonRun: Sendable {
         environment: [String: String],
         version: String,
         output: LogOutput,
+        metrics: any MetricsFactory,
         notifier: SystemdNotifier,
         load: @escaping @Sendable () throws(ConfigurationError) -> Configuration
     ) throws(ToolError) {
@@ -48,7 +51,8 @@ public struct DaemonRun: Sendable {
                 configuration: configuration,
                 environment: environment,
                 version: version,
-                logger: logger
+                logger: logger,
+                metrics: metrics
             )
         } catch {
             throw ToolError(error)

@@ -1,7 +1,9 @@
 import ArgumentParser
+import CoreMetrics
 import FanfareConfiguration
 import FanfareCore
 internal import FanfareLogging
+import FanfareMetrics
 import FanfareService
 import FanfareTools
 import Foundation
@@ -58,11 +60,15 @@ struct Serve: AsyncParsableCommand {
         _ options: GlobalOptions,
         _ output: LogOutput
     ) async throws {
+        // Once in a process, and before anything counts: what libraries count is found there too.
+        let metrics = MetricsRegistry(describing: Daemon.metrics)
+        MetricsSystem.bootstrap(metrics)
         let run = try DaemonRun(
             configuration: configuration,
             environment: options.environment,
             version: Program.version,
             output: output,
+            metrics: metrics,
             notifier: SystemdNotifier(
                 environment: options.environment,
                 processID: getpid(),

@@ -100,7 +100,7 @@ struct Auditor {
         guard let stored = try connection.run(StoreFinding(finding: finding)).first else { return }
         let check = finding.check.rawValue
         let figure = AuditFigure(found: stored.found, oldest: finding.oldest)
-        context.counters.add { $0.audit[check] = figure }
+        context.audit.found(figure, by: check)
         let metadata = Logger.Metadata([.detail: "\(check): \(finding.detail)", .count: "\(stored.found)"])
         if stored.before == 0 && stored.found > 0 {
             context.logger.warning("the audit found what should not be", metadata: metadata)

@@ -1,3 +1,4 @@
+public import CoreMetrics
 public import FanfareConfiguration
 internal import FanfareCore
 public import FanfareProviders
@@ -29,12 +30,15 @@ public struct Daemon: Sendable {
     ///   - environment: variables of the process, for `CREDENTIALS_DIRECTORY`.
     ///   - version: this program's version.
     ///   - logger: for all stages.
+    ///   - metrics: what counts; a `MetricsRegistry` should have ``metrics`` as descriptions. `fanfare status` shows the counts
+    ///     whatever it is.
     /// - Throws: ``DaemonError`` for a key or password file that cannot be used.
     public init(
         configuration: Configuration,
         environment: [String: String],
         version: String,
-        logger: Logger
+        logger: Logger,
+        metrics: any MetricsFactory = MetricsSystem.factory
     ) throws(DaemonError) {
         self.configuration = configuration
         self.environment = environment
@@ -48,7 +52,7 @@ public struct Daemon: Sendable {
             logger: logger,
             settings: StageSettings(configuration, version: version),
             database: database,
-            counters: PipelineCounters()
+            counters: PipelineCounters(metrics)
         )
         let apps = try AppSenders.read(
             configuration.apps,

@@ -52,7 +52,7 @@ struct Chores {
         for _ in 0..<Self.endings {
             let batches = try connection.run(EndBatches()).first ?? 0
             ended += batches
-            context.counters.add { $0.batchesClosed += batches }
+            context.counters.closed(batches)
             guard batches == EndBatches.limit else { return }
         }
     }

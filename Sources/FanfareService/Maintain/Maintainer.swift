@@ -65,7 +65,7 @@ struct Maintenance {
                 let isFree = try connection.run(TryLock(key: AdvisoryLock.maintenance)).first ?? false
                 leads = isFree ? session.generation : nil
                 auditor = nil
-                context.counters.add { $0.audit = [:] }
+                context.audit.clear()
             }
             context.status.lead(Self.name, leads != nil)
             return leads == nil ? true : try lead(on: connection)

@@ -53,6 +53,7 @@ final class Recorder: Stage {
         let session = Session(context.database.promptQueue(name), of: context, stop: stopping)
         var ledger = RecordLedger()
         var gate = PruneGate(context: context)
+        var counters = RecordCounters(context.counters)
         var failures = 0
         while true {
             context.pulses.beat(name)
@@ -61,12 +62,12 @@ final class Recorder: Stage {
             for message in messages { ledger.take(message, at: Clocks.steady) }
             gate.share(over: session)
             guard ledger.isDue(share: context.budget.checkpointShare, at: Clocks.steady) else { continue }
-            record(&ledger, &gate, session)
+            record(&ledger, &gate, &counters, session)
         }
         // The last flush: whatever was answered is written down, however the daemon ends.
         while ledger.isDirty && failures < 20 {
             context.pulses.beat(name)
-            record(&ledger, &gate, session)
+            record(&ledger, &gate, &counters, session)
             failures += 1
         }
         session.close()
@@ -75,14 +76,20 @@ final class Recorder: Stage {
     /// Writes everything that changed.
     ///
     /// What could not be written stays and is written next time.
-    private func record(_ ledger: inout RecordLedger, _ gate: inout PruneGate, _ session: Session) {
+    private func record(
+        _ ledger: inout RecordLedger,
+        _ gate: inout PruneGate,
+        _ counters: inout RecordCounters,
+        _ session: Session
+    ) {
         guard gate.judge(&ledger, over: session) else { return ledger.wrote(at: Clocks.steady) }
         let writes = ledger.begin(databaseNow: context.lease.databaseNow, heedFuse: context.heedFuse)
         for write in writes {
             let done = session.attempt { connection throws(PostgresError) in try Self.run(write, on: connection) }
             guard let done else { continue }
             context.release(ledger.done(write))
-            count(write, done)
+            counters.count(write, done)
+            follow(write, done)
         }
         ledger.wrote(at: Clocks.steady)
     }
@@ -98,13 +105,12 @@ final class Recorder: Stage {
         }
     }
 
-    private func count(_ write: RecordLedger.Write, _ done: [Recorded]) {
-        context.counters.add { $0.devicesPruned += done.prunedCount }
+    /// Tells whom it concerns.
+    private func follow(_ write: RecordLedger.Write, _ done: [Recorded]) {
         if case .release = write { context.bells.claim.ring() }
         guard case .close(let statement, let batches) = write else { return }
         let ours = done.batches
         let closed = batches.count { ours.contains($0.id) }
-        context.counters.add { $0.batchesClosed += Int64(closed) }
         if closed < batches.count { logLost(batches.count - closed) }
         if !statement.retries.isEmpty { context.bells.claim.ring() }
     }

@@ -1,3 +1,4 @@
+internal import CoreMetrics
 internal import FanfareConfiguration
 internal import FanfareCore
 internal import FanfareLogging
@@ -88,7 +89,9 @@ extension SenderDesk {
         }
         report(health, originHealth)
         giveBack(unused)
+        // Counted when it is known: what the transport gives back never was a request.
         let judged = answers.count - unused.values.reduce(0, +)
+        if judged > 0 { requests.increment(by: judged) }
         shared.retries.withLock { $0.answered(judged, at: Clocks.steady) }
         answers.removeAll(keepingCapacity: true)
     }
@@ -125,8 +128,6 @@ extension SenderDesk {
     private func giveBack(_ unused: [BudgetShare: Int]) {
         guard !unused.isEmpty else { return }
         context.budget.release(unused)
-        let count = unused.values.reduce(0, +)
-        context.counters.add { $0.requests -= Int64(count) }
     }
 
     /// Tells the breaker of one of many origins whether it can be reached.

@@ -181,7 +181,6 @@ extension SenderDesk {
         }
         let taken = transport.submit(requests[...])
         precondition(taken == requests.count, "a transport took fewer requests than it had slots")
-        context.counters.add { [count = Int64(taken)] in $0.requests += count }
         return taken
     }
 

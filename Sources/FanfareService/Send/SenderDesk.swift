@@ -1,3 +1,4 @@
+internal import CoreMetrics
 internal import FanfareCore
 internal import FanfareProviders
 internal import FanfareStore
@@ -24,6 +25,7 @@ struct SenderDesk {
     let writer: any RequestWriter
     let key: ProviderKey
     let target: Target
+    let requests: Counter
 
     var queues: [SendQueue: [ActiveBatch]] = [:]
     var slots: [Slot?] = []
@@ -73,6 +75,7 @@ struct SenderDesk {
         self.transport = transport
         self.writer = writer
         target = shared.settings.target
+        requests = context.counters.requests(to: target)
         key = ProviderKey(app: shared.settings.target.app, provider: shared.settings.target.platform)
     }
 

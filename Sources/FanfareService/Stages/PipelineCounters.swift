@@ -1,46 +1,97 @@
+internal import CoreMetrics
 internal import FanfareCore
+internal import FanfareMetrics
 internal import FanfareStore
-internal import PostgresClient
 internal import Threading
 
-/// How many of what should not be an audit found.
-struct AuditFigure: Equatable, Sendable {
-    let found: Int64
-    /// Since when the oldest waits, by database time.
-    let oldest: Timestamp?
-}
-
-/// What the pipeline did since it began; shown by `fanfare status`.
+/// What the pipeline did since it began: counted by swift-metrics, and shown by `fanfare status`.
 final class PipelineCounters: Sendable {
     /// The counts at one moment.
     struct Snapshot: Sendable {
+        /// Without those that no event had.
         var eventsByFate: [Int32: Int64] = [:]
         var batchesClosed: Int64 = 0
+        /// Requests that were answered or lost; what is in flight is not known yet.
         var requests: Int64 = 0
         var devicesPruned: Int64 = 0
-        /// What the audit last found, by check; empty unless this daemon does it.
-        var audit: [String: AuditFigure] = [:]
     }
 
-    private let counts = Locked(Snapshot())
+    /// What counters are made by.
+    let metrics: any MetricsFactory
+    private let registry: MetricsRegistry
+    private let batches: Counter
+    /// By the number of the fate.
+    private let events: Locked<[Int32: Counter]>
 
-    /// Makes counters at zero.
-    init() {}
+    /// Makes counters; at zero, where nobody has counted there before.
+    ///
+    /// - Parameter metrics: what they are made by. One that cannot be read, as it sends its counts elsewhere, gets a registry
+    ///   beside it. Daemons that share one show what they did together.
+    init(_ metrics: any MetricsFactory = MetricsRegistry()) {
+        registry = metrics as? MetricsRegistry ?? MetricsRegistry()
+        let isReadable = metrics is MetricsRegistry
+        self.metrics = isReadable ? metrics : MultiplexMetricsHandler(factories: [registry, metrics])
+        batches = Counter(.batchesClosed, self.metrics)
+        // All from the start: a rate begins with the second value.
+        let fates = EventFate.allCases.filter { $0 != .waiting }.map { Int32($0.rawValue) }
+        events = Locked(
+            Dictionary(uniqueKeysWithValues: fates.map { [metrics = self.metrics] in ($0, .events($0, metrics)) })
+        )
+    }
 
     /// The counts now.
-    var snapshot: Snapshot { counts.withLock { $0 } }
+    var snapshot: Snapshot {
+        var snapshot = Snapshot()
+        let events = registry.counter(PipelineMetric.events.rawValue)
+        for fate in self.events.withLock({ Array($0.keys) }) {
+            let count = events?.sum(where: MetricLabel("fate", EventFate.name(of: fate))) ?? 0
+            if count > 0 { snapshot.eventsByFate[fate] = count }
+        }
+        snapshot.batchesClosed = sum(.batchesClosed)
+        snapshot.requests = sum(.requests)
+        snapshot.devicesPruned = sum(.devicesDisabled)
+        return snapshot
+    }
+
+    private func sum(_ metric: PipelineMetric) -> Int64 { registry.counter(metric.rawValue)?.sum() ?? 0 }
 
     /// Counts a planning round.
     func planned(_ round: PlanRoundSummary) {
-        let fates = round.fates
-        guard !fates.isEmpty else { return }
-        counts.withLock { counts in
-            for (fate, events) in fates { counts.eventsByFate[fate, default: 0] += events }
+        guard !round.fates.isEmpty else { return }
+        events.withLock { [metrics] events in
+            for (fate, count) in round.fates {
+                // A newer version's statements may know others.
+                let counter = events[fate] ?? .events(fate, metrics)
+                events[fate] = counter
+                counter.increment(by: count)
+            }
         }
     }
 
-    /// Changes counts.
-    func add(_ change: @Sendable (inout Snapshot) -> Void) {
-        counts.withLock { change(&$0) }
+    /// Counts batches that were moved into the log.
+    func closed(_ count: Int64) { batches.increment(by: count) }
+
+    /// The counter of requests to a target; to be looked up once and kept.
+    func requests(to target: Target) -> Counter {
+        let labels = [("app", target.app), ("provider", target.platform), ("environment", target.environment)]
+        return Counter(.requests, metrics, by: labels)
+    }
+}
+
+extension Counter {
+    /// Makes a counter of the pipeline.
+    convenience init(_ metric: PipelineMetric, _ metrics: any MetricsFactory, by labels: [(String, String)] = []) {
+        self.init(label: metric.rawValue, dimensions: labels, factory: metrics)
+    }
+
+    fileprivate static func events(_ fate: Int32, _ metrics: any MetricsFactory) -> Counter {
+        Counter(.events, metrics, by: [("fate", EventFate.name(of: fate))])
+    }
+}
+
+extension EventFate {
+    /// What a fate is called; the number itself where only a newer version knows it.
+    static func name(of number: Int32) -> String {
+        Int16(exactly: number).flatMap(EventFate.init)?.name ?? "\(number)"
     }
 }

@@ -15,6 +15,7 @@ struct StageContext: Sendable {
     let lease = LeaseKeeper()
     let cancels = CancelIndex()
     let counters: PipelineCounters
+    let audit: AuditBoard
     let fuses = PruneFuses()
     let directory = TargetDirectory()
     let status = StatusBoard()
@@ -31,6 +32,7 @@ struct StageContext: Sendable {
         self.database = database
         outage = DatabaseOutage(logger: logger)
         self.counters = counters
+        audit = AuditBoard(counters.metrics)
         budget = BudgetKeeper(capacity: settings.unrecorded)
         windows = BudgetKeeper(capacity: settings.unrecorded)
     }

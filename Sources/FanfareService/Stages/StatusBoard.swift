@@ -52,14 +52,15 @@ final class StatusBoard: Sendable {
         report["devices_pruned"] = .number(JSONNumber(counts.devicesPruned))
         var events = JSONObject()
         for (fate, count) in counts.eventsByFate.sorted(by: { $0.key < $1.key }) {
-            events[EventFate(rawValue: Int16(fate))?.name ?? "\(fate)"] = .number(JSONNumber(count))
+            events[EventFate.name(of: fate)] = .number(JSONNumber(count))
         }
         report["events"] = .object(events)
         var breakers = JSONObject()
         for (name, word) in state.breakers.sorted(by: { $0.key < $1.key }) { breakers[name] = .string(word) }
         report["breakers"] = .object(breakers)
         report["fuses_blown"] = .array(context.fuses.blown.map { .string("\($0)") })
-        if !counts.audit.isEmpty { report["audit"] = Self.audit(counts.audit, at: context.lease.databaseNow) }
+        let audit = context.audit.figures
+        if !audit.isEmpty { report["audit"] = Self.audit(audit, at: context.lease.databaseNow) }
         return String(decoding: JSONValue.object(report).encoded, as: UTF8.self)
     }
 

@@ -131,8 +131,8 @@ extension [Recorded] {
         Set(compactMap { if case .written(let id) = $0 { id } else { nil } })
     }
 
-    /// How many devices were disabled.
-    package var prunedCount: Int64 {
-        Int64(count { if case .pruned = $0 { true } else { false } })
+    /// The devices that were disabled.
+    package var pruned: [Int64] {
+        compactMap { if case .pruned(let id) = $0 { id } else { nil } }
     }
 }

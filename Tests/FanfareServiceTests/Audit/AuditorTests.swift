@@ -1,4 +1,5 @@
 import FanfareCore
+import FanfareMetrics
 import Logging
 import PostgresClient
 import TestKit
@@ -233,7 +234,10 @@ struct AuditReportTests {
                 "audit: unplanned_events false no planner takes 1 event: \(event)",
             ]
         )
-        #expect(context.counters.snapshot.audit["unplanned_events"]?.found == 1)
+        #expect(context.audit.figures["unplanned_events"]?.found == 1)
+        let registry = try #require(context.counters.metrics as? MetricsRegistry)
+        let gauges = try #require(registry.family("fanfare_audit_findings"))
+        #expect(gauges.sum(where: MetricLabel("check", "unplanned_events")) == 1 && gauges.series.count == 3)
         let report = try JSONValue(parsing: context.status.report(context))
         #expect(report["audit"]?["unplanned_events"]?["found"] == 1)
         #expect((report["audit"]?["unplanned_events"]?["oldest_seconds"]?.text).flatMap { Int($0) } ?? 0 >= 299)

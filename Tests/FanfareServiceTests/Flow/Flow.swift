@@ -1,4 +1,5 @@
 import FanfareCore
+import FanfareMetrics
 import Foundation
 import Logging
 import PostgresClient
@@ -48,7 +49,13 @@ struct Flow {
         )
         let logger = output.logger()
         try await flow.adopt(as: configuration.installation)
-        let daemon = try Daemon(configuration: configuration, environment: [:], version: "test", logger: logger)
+        let daemon = try Daemon(
+            configuration: configuration,
+            environment: [:],
+            version: "test",
+            logger: logger,
+            metrics: MetricsRegistry()
+        )
         flow.daemon = daemon
         let group = ServiceGroup(services: daemon.services, logger: logger)
         let running = Task { try await group.run() }

@@ -235,7 +235,7 @@ struct RecorderTests {
             Issue.record("\(writes.count) statements")
             return
         }
-        #expect(try world.connection.run(statement).prunedCount == 1)
+        #expect(try world.connection.run(statement).pruned.count == 1)
         _ = ledger.done(writes[0])
         #expect(!ledger.isDirty)
     }

@@ -80,6 +80,7 @@ struct SenderDeskTests {
         transport.givesBack = nil
         while transport.answered < 20 { turn() }
         #expect(told() == (20, []))
+        #expect(world.context.counters.snapshot.requests == 20)
     }
 
     /// A sender that ends takes back what waits for a connection, and does not wait for it.

@@ -15,7 +15,7 @@ extension History {
         let mine = rows.apply(Checkpoint(owner: owner, batches: model, evidence: evidence.0))
         let other = try real.connection.run(Checkpoint(owner: owner, batches: theirs, evidence: evidence.1))
         #expect(mine.batches.count == other.batches.count)
-        #expect(mine.prunedCount == other.prunedCount)
+        #expect(mine.pruned.count == other.pruned.count)
     }
 
     func close() throws {
@@ -52,7 +52,7 @@ extension History {
             CloseBatches(owner: owner, batches: theirs, retries: retries.real, evidence: evidence.1, tallies: [])
         )
         #expect(mine.batches.count == other.batches.count)
-        #expect(mine.prunedCount == other.prunedCount)
+        #expect(mine.pruned.count == other.pruned.count)
     }
 
     func release() throws {
@@ -71,7 +71,7 @@ extension History {
             ReleaseBatches(owner: owner, batches: released(theirs), delay: delay, evidence: evidence.1)
         )
         #expect(mine.batches.count == other.batches.count)
-        #expect(mine.prunedCount == other.prunedCount)
+        #expect(mine.pruned.count == other.pruned.count)
     }
 
     func releaseClaims() throws {

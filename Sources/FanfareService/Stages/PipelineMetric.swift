@@ -1,0 +1,39 @@
+public import FanfareMetrics
+
+/// What the pipeline measures: what swift-metrics is given.
+enum PipelineMetric: String, CaseIterable {
+    /// By fate.
+    case events = "fanfare.events"
+    /// By app, provider, environment, lane and outcome.
+    case pushes = "fanfare.pushes"
+    /// By app, provider and reason.
+    case pushFailures = "fanfare.push.failures"
+    /// By app, provider and environment.
+    case requests = "fanfare.requests"
+    case batchesClosed = "fanfare.batches.closed"
+    /// By app, environment and reason.
+    case devicesDisabled = "fanfare.devices.disabled"
+    /// By check.
+    case auditFindings = "fanfare.audit.findings"
+
+    /// What it means.
+    var help: String {
+        switch self {
+        case .events: "Events that this daemon took out of the outbox, by what became of them."
+        case .pushes:
+            "Outcomes in batches that this daemon closed. What is tried again counts once for each attempt."
+        case .pushFailures: "What a provider did not take of these, by the reason: to be tried again, gone, rejected."
+        case .requests: "Requests to providers that were answered or lost."
+        case .batchesClosed: "Batches that this daemon moved into the log."
+        case .devicesDisabled: "Devices disabled on a provider's evidence."
+        case .auditFindings: "What the last audit found that should not be; none from daemons that do not audit."
+        }
+    }
+}
+
+extension Daemon {
+    /// What a daemon's metrics mean, for the registry that it counts in.
+    public static var metrics: [MetricDescription] {
+        PipelineMetric.allCases.map { MetricDescription($0.rawValue, help: $0.help) }
+    }
+}
