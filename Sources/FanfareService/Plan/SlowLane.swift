@@ -94,7 +94,7 @@ struct SlowLane {
             let round = PlanRoundSummary(try connection.run(statement))
             return (round, try AudiencePlanner(context: context).plan(round.deferred, on: connection))
         }
-        context.counters.planned(round)
+        context.counters.ended(round.fates)
         if round.batches + counts.batches > 0 { context.bells.claim.ring() }
         if counts.plans > 0 { context.bells.slice.ring() }
     }
@@ -106,6 +106,7 @@ struct SlowLane {
     ) throws(PostgresError) {
         let detail = "cannot be planned: SQLSTATE \(error.sqlState ?? "?"), \(error.message)"
         guard let id = try connection.run(RefuseSlowEvent(event: event, detail: detail)).first else { return }
+        context.counters.ended([Int32(EventFate.refused.rawValue): 1])
         context.logger.error(
             "an event was refused: planning it failed",
             metadata: .init([.eventID: "\(id)", .error: "\(error)"])

@@ -55,11 +55,11 @@ final class PipelineCounters: Sendable {
 
     private func sum(_ metric: PipelineMetric) -> Int64 { registry.counter(metric.rawValue)?.sum() ?? 0 }
 
-    /// Counts a planning round.
-    func planned(_ round: PlanRoundSummary) {
-        guard !round.fates.isEmpty else { return }
+    /// Counts events that left the outbox, by the numbers of their fates.
+    func ended(_ fates: [Int32: Int64]) {
+        guard !fates.isEmpty else { return }
         events.withLock { [metrics] events in
-            for (fate, count) in round.fates {
+            for (fate, count) in fates {
                 // A newer version's statements may know others.
                 let counter = events[fate] ?? .events(fate, metrics)
                 events[fate] = counter

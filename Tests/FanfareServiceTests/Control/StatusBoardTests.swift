@@ -20,10 +20,9 @@ struct StatusBoardTests {
     }
 
     private func work(_ context: StageContext) {
-        let fates: [PlanRoundPart] = [.fate(6, events: 1), .fate(1, events: 3), .fate(77, events: 2)]
-        context.counters.planned(PlanRoundSummary(fates))
-        context.counters.planned(PlanRoundSummary([.fate(1, events: 4)]))
-        context.counters.planned(PlanRoundSummary([]))
+        context.counters.ended([6: 1, 1: 3, 77: 2])
+        context.counters.ended([1: 4])
+        context.counters.ended([:])
         context.counters.closed(5)
         for environment in ["production", "sandbox"] {
             let target = Target(id: 1, app: "shop", platform: "apns", environment: environment)

@@ -90,6 +90,7 @@ struct PoisonTests {
         let detail = try #require(try world.detail(events[20]))
         #expect(detail.contains("SQLSTATE 23514"), "\(detail)")
         #expect(log.end().count { $0.contains("it is planned alone") } == 2)
+        #expect(world.context.counters.snapshot.eventsByFate == [6: 2])
     }
 
     /// Within all limits, and yet hundreds of millions of comparisons.
