@@ -1,0 +1,45 @@
+import Testing
+
+@testable import PostgresClient
+
+private let poolStart = ContinuousClock.now
+
+/// What tests of a pool's decisions have in common: times in seconds, and names for who takes part.
+protocol PoolDecisions {}
+
+extension PoolDecisions {
+    func machine(
+        _ connections: Int = 2,
+        idle: Duration? = .seconds(60),
+        maximum: Duration? = .seconds(600)
+    ) -> PoolStateMachine {
+        PoolStateMachine(
+            PostgresPoolOptions(
+                connections: connections,
+                idleLifetime: idle,
+                maximumLifetime: maximum,
+                closeTimeout: .seconds(5),
+                cancelTimeout: .seconds(2)
+            )
+        )
+    }
+
+    func at(_ seconds: Double) -> PoolStateMachine.Instant { poolStart + .milliseconds(Int(seconds * 1000)) }
+
+    func session(_ number: Int) -> PoolStateMachine.SessionID { PoolStateMachine.SessionID(number: number) }
+
+    func caller(_ number: Int) -> PoolStateMachine.RequestID { PoolStateMachine.RequestID(number: number) }
+
+    /// A machine whose first caller has session 1.
+    func leased(_ connections: Int = 1) -> PoolStateMachine {
+        var machine = machine(connections)
+        _ = machine.request(until: nil, at: at(0))
+        #expect(machine.opened(session(1), at: at(0)) == [.lease(session(1), caller(1))])
+        return machine
+    }
+}
+
+extension PoolStateMachine {
+    /// Another caller, who waits for as long as it takes.
+    mutating func ask(at now: Instant) -> [Action] { request(until: nil, at: now).actions }
+}
