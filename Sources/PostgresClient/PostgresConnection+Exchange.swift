@@ -13,7 +13,7 @@ extension PostgresConnection {
         statement: String? = nil,
         _ send: (OpaquePointer) -> Int32
     ) throws(PostgresError) -> PostgresResult {
-        let handle = try unsafe requireHandle()
+        let handle = try unsafe requireHandleToAsk()
         guard unsafe send(handle) == 1 else { throw unsafe refusal(handle, statement: statement) }
         watch.asked()
         defer { watch.answered() }
@@ -37,7 +37,7 @@ extension PostgresConnection {
         statements: (String, String),
         _ send: (OpaquePointer) -> Int32
     ) throws(PostgresError) -> PostgresResultPair {
-        let handle = try unsafe requireHandle()
+        let handle = try unsafe requireHandleToAsk()
         guard unsafe PQenterPipelineMode(handle) == 1, unsafe send(handle) == 1, unsafe PQpipelineSync(handle) == 1
         else {
             // What libpq has queued cannot be taken back.
@@ -62,6 +62,14 @@ extension PostgresConnection {
             throw failure
         }
         return PostgresResultPair(first: one, second: two)
+    }
+
+    /// The handle, unless nothing more is to be sent.
+    private func requireHandleToAsk() throws(PostgresError) -> OpaquePointer {
+        guard !watch.isRefusing else {
+            throw PostgresError(.cancelled, message: "cancelled before the statement was sent")
+        }
+        return try unsafe requireHandle()
     }
 
     /// What came for one command.

@@ -6,6 +6,7 @@ internal import Threading
 public final class PostgresWatch: Sendable {
     private let abandonment: WakeSignal
     private let askedAt = Locked<ContinuousClock.Instant?>(nil)
+    private let refuses = Locked(false)
 
     init(abandonment: WakeSignal) {
         self.abandonment = abandonment
@@ -23,6 +24,16 @@ public final class PostgresWatch: Sendable {
 
     func answered() {
         askedAt.withLock { $0 = nil }
+    }
+
+    /// Whether nothing more is sent.
+    var isRefusing: Bool { refuses.withLock { $0 } }
+
+    /// Has later statements refused with `cancelled`, unsent; what is in flight goes on.
+    ///
+    /// Not undone: a transaction that is open ends with the connection.
+    func refuse() {
+        refuses.withLock { $0 = true }
     }
 
     /// Gives the connection up without asking the server: a blocked call throws `cancelled` at once, later ones too.
