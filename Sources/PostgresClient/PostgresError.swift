@@ -71,6 +71,9 @@ extension PostgresError {
             case protocolMismatch = "unexpected result"
             case cancelled = "cancelled"
             case wrongDatabase = "not the database to work on"
+            case poolTimeout = "no session in time"
+            case poolClosed = "no more sessions"
+            case transactionLeftOpen = "a transaction was left open"
         }
 
         private let kind: Kind
@@ -91,6 +94,12 @@ extension PostgresError {
 
         /// The connection works, and leads to a database that its user does not want to work on; made by users only.
         public static let wrongDatabase = Code(kind: .wrongDatabase)
+        /// All sessions of a pool were at work for as long as the caller would wait; nothing was sent.
+        public static let poolTimeout = Code(kind: .poolTimeout)
+        /// The pool is closed, or closes; nothing was sent.
+        public static let poolClosed = Code(kind: .poolClosed)
+        /// Work on a pool's session returned without ending a transaction; that was rolled back.
+        public static let transactionLeftOpen = Code(kind: .transactionLeftOpen)
 
         /// The kind in words.
         public var description: String { kind.rawValue }
@@ -107,11 +116,11 @@ extension PostgresError {
     /// Whether the same statement may succeed later although nothing about its data changes.
     ///
     /// True for 55P03 (lock not available), 40001 and 40P01 (serialization, deadlock), class 53 (resources), 57P01 to
-    /// 57P05 (shutdown, crash, starting up), 25006 (``isReadOnly``), a lost connection, and a failed connect for which the
-    /// server gave no SQLSTATE. False for a refused login, and for 57014: a statement that ran into `statement_timeout` may
+    /// 57P05 (shutdown, crash, starting up), 25006 (``isReadOnly``), a lost connection, a failed connect for which the
+    /// server gave no SQLSTATE, and a pool without a free session. False for a refused login, and for 57014: a statement that ran into `statement_timeout` may
     /// do so because of its data, so the caller decides; see ``isCancelled``.
     public var isTransient: Bool {
-        guard let sqlState else { return isConnectionLost }
+        guard let sqlState else { return isConnectionLost || code == .poolTimeout }
         if code == .connectionLost || isReadOnly { return true }
         return ["55P03", "40001", "40P01"].contains(sqlState) || sqlState.hasPrefix("53") || sqlState.hasPrefix("57P0")
     }

@@ -54,6 +54,9 @@ public final class WorkerThread: Sendable {
         while finished.take() != nil {}
     }
 
+    /// Whether the worker's closure has returned.
+    public var isFinished: Bool { finished.take(timeout: .zero) == nil }
+
     /// Suspends the calling task until the worker's closure has returned.
     ///
     /// Does not react to cancellation: stopping the worker is its owner's business.

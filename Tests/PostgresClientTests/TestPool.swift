@@ -1,0 +1,71 @@
+import Foundation
+import TestKit
+import Threading
+
+@testable import PostgresClient
+
+/// A pool whose clock stands until a test moves it, and whose changes a test can wait for.
+final class TestPool: Sendable {
+    let pool: PostgresPool
+    /// Its sessions' name at the server.
+    let name: String
+    private let clock: Locked<ContinuousClock.Instant>
+    private let changes: Mailbox<Void>
+
+    init(
+        _ options: PostgresOptions,
+        _ limits: PostgresPoolOptions = PostgresPoolOptions(connections: 1),
+        notices: (@Sendable (PostgresNotice) -> Void)? = nil
+    ) {
+        name = "pool " + UUID().uuidString.prefix(8)
+        let (clock, changes) = (Locked(ContinuousClock.now), Mailbox<Void>())
+        (self.clock, self.changes) = (clock, changes)
+        var options = options
+        options.applicationName = name
+        pool = PostgresPool(
+            options,
+            limits: limits,
+            notices: notices,
+            now: { clock.withLock { $0 } },
+            onChange: { changes.put(()) }
+        )
+    }
+
+    /// Moves the clock.
+    func advance(by time: Duration) {
+        clock.withLock { $0 += time }
+        pool.clockMoved()
+    }
+
+    /// Waits until the pool is as wanted.
+    func reaches(_ isReached: @escaping @Sendable (PostgresPoolCounts) -> Bool) async throws {
+        try await onThread { [pool, changes] in
+            while !isReached(pool.counts) { _ = changes.take() }
+        }
+    }
+
+    /// Which process of the server the next caller gets.
+    func backendPID() async throws(PostgresError) -> Int32 {
+        try await pool.run { connection throws(PostgresError) in
+            let pid = connection.backendPID
+            _ = try connection.query("SELECT 1")
+            return pid
+        }
+    }
+}
+
+extension PostgresConnection {
+    /// How many sessions the server has for a pool.
+    func sessions(of pool: TestPool) throws -> Int {
+        let sql = "SELECT count(*) FROM pg_catalog.pg_stat_activity WHERE application_name = $1"
+        return try Int(text(sql, pool.name) ?? "") ?? -1
+    }
+
+    /// Blocks until the server has no session for a pool.
+    func waitUntilGone(_ pool: TestPool) throws {
+        try waitUntil(
+            "SELECT NOT EXISTS (SELECT FROM pg_catalog.pg_stat_activity WHERE application_name = $1)",
+            pool.name
+        )
+    }
+}
