@@ -6,8 +6,9 @@
 #   deploy/test.sh --quick   format and tests, in the build folder of everyday work
 #   deploy/test.sh --soak [PART …]
 #                            the long forms of some tests, half an hour each; a part that passed is not run again at
-#                            the same commit. Parts: crash planning conditions simulator fuzz, and bareroot, which tries the
-#                            package where there is no Swift, as root
+#                            the same commit. Parts: crash planning conditions simulator fuzz, webhook, which has requests checked
+#                            by the standard's library from PyPI, and bareroot, which tries the package where there is no
+#                            Swift, as root
 #
 # The last line counts all of it: "N passed, N failed". Exit codes: 0 all passed, 1 not, 64 usage.
 set -euo pipefail
@@ -89,9 +90,9 @@ soak_tests() {
         planning) echo FanfareServiceTests.ExactlyOnceTests ;;
         conditions) echo FanfareServiceTests.ConditionTests ;;
         simulator) echo SimulatorTests ;;
-        fuzz | bareroot) echo "" ;;
+        fuzz | webhook | bareroot) echo "" ;;
         *)
-            echo "test.sh: no long run is called '$1'; there are: crash planning conditions simulator fuzz bareroot" >&2
+            echo "test.sh: no long run is called '$1'; there are: crash planning conditions simulator fuzz webhook bareroot" >&2
             exit 64
             ;;
     esac
@@ -104,6 +105,17 @@ run_fuzzers() {
         passed=$((passed + 1))
     else
         complain "fuzz: something was found, or it could not be built"
+        failed=$((failed + 1))
+    fi
+}
+
+# Has webhooks checked by the standard's own library; counts as one test.
+try_webhook() {
+    announce "webhook"
+    if deploy/webhook.sh; then
+        passed=$((passed + 1))
+    else
+        complain "webhook: the standard's library does not take what is sent, or could not be tried"
         failed=$((failed + 1))
     fi
 }
@@ -135,6 +147,7 @@ run_soak() {
         before=$failed
         case "$part" in
             fuzz) run_fuzzers 180 ;;
+            webhook) try_webhook ;;
             bareroot) try_bareroot ;;
             *) run "soak-$part" .build "$tests" --skip-build ;;
         esac
@@ -210,7 +223,7 @@ main() {
         --soak)
             shift
             parts=("$@")
-            if (($# == 0)); then parts=(crash planning conditions simulator fuzz bareroot); fi
+            if (($# == 0)); then parts=(crash planning conditions simulator fuzz webhook bareroot); fi
             ;;
         *)
             echo "usage: test.sh [--quick | --soak [PART …]]" >&2

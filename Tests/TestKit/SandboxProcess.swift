@@ -98,11 +98,13 @@ public final class SandboxProcess: Sendable {
 
     /// Makes a simulated browser's subscription, the same for the same name.
     ///
-    /// - Parameter name: the end of its endpoint's path.
+    /// - Parameters:
+    ///   - name: the end of its endpoint's path.
+    ///   - service: whose endpoint it has, as `POST /subscriptions` names it.
     /// - Returns: the subscription.
     /// - Throws: if the sandbox does not answer.
-    public func subscription(_ name: String) async throws -> BrowserSubscription {
-        let body = Data(#"{"name": "\#(name)"}"#.utf8)
+    public func subscription(_ name: String, at service: String = "rfc") async throws -> BrowserSubscription {
+        let body = Data(#"{"name": "\#(name)", "service": "\#(service)"}"#.utf8)
         return try JSONDecoder().decode(
             BrowserSubscription.self,
             from: await control("POST", "/subscriptions", body)

@@ -4,7 +4,7 @@
 ///
 /// | member | value |
 /// |---|---|
-/// | `service` | `"rfc"` (default), `"mozilla"`, `"fcm"`, `"apple"`, `"wns"`: whose endpoint and wording |
+/// | `service` | `"rfc"` (default), `"mozilla"`, `"fcm"`, `"apple"`, `"wns"`, `"unifiedpush"`: whose endpoint and wording |
 /// | `name` | 1 to 200 characters of the base64url alphabet; the same name gives the same subscription. Random by default |
 /// | `count`, `first` | so many subscriptions, at most 10000, named `NAME-FIRST`, `NAME-(FIRST+1)` …; without `count` one, named `NAME` |
 /// | `application_server_key` | the VAPID public key it is restricted to; null for none, by default the sandbox's own |

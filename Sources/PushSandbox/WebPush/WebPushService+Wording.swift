@@ -15,7 +15,7 @@ extension WebPushService {
     func answer(_ status: Int, _ rejection: WebPushRejection?, reason: String?, text: String) -> ProviderAnswer {
         var answer: ProviderAnswer
         switch self {
-        case .rfc, .fcm: answer = .raw(status, reason: reason, text + "\n")
+        case .rfc, .fcm, .unifiedpush: answer = .raw(status, reason: reason, text + "\n")
         case .mozilla: answer = .raw(status, reason: reason, mozillaBody(status, rejection, text))
         case .apple:
             let name = rejection.map(appleReason) ?? reason ?? ""

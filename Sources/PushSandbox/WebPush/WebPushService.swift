@@ -10,6 +10,8 @@ public enum WebPushService: String, Sendable, CaseIterable, Codable {
     case apple
     /// Microsoft's, for Edge.
     case wns
+    /// A distributor's of UnifiedPush, which anybody may run: NextPush, which is a part of Nextcloud.
+    case unifiedpush
 
     /// What stands before the subscription's id in the endpoint.
     ///
@@ -21,13 +23,14 @@ public enum WebPushService: String, Sendable, CaseIterable, Codable {
         case .fcm: "/fcm/send/"
         case .apple: "/apple/"
         case .wns: "/w/?token="
+        case .unifiedpush: "/index.php/apps/uppush/push/"
         }
     }
 
     /// Largest body in bytes.
     var bodyLimit: Int {
         switch self {
-        case .rfc, .fcm, .apple: 4096
+        case .rfc, .fcm, .apple, .unifiedpush: 4096
         case .mozilla: 5630
         case .wns: 5000
         }

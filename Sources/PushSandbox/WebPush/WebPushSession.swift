@@ -100,7 +100,7 @@ final class WebPushSession: ProviderSession {
         let location = request.head.origin + (service == .mozilla ? "/m/" : "/message/") + id
         var answer = ProviderAnswer(status: 201, headers: [(name: "location", value: location)])
         switch service {
-        case .rfc, .mozilla, .fcm: answer.headers.append((name: "ttl", value: String(ttl)))
+        case .rfc, .mozilla, .fcm, .unifiedpush: answer.headers.append((name: "ttl", value: String(ttl)))
         case .apple: answer.headers.append((name: "apns-id", value: id))
         case .wns: answer.headers.append((name: "x-wns-notificationstatus", value: "received"))
         }

@@ -84,6 +84,31 @@ struct ProviderFlowTests {
         }
     }
 
+    /// A distributor of UnifiedPush is a Web Push service on a host of its own, which has to be allowed.
+    @Test(arguments: [
+        (WebPushSettings.services, "refused destination_forbidden"), (["localhost"], "accepted accepted"),
+    ])
+    func unifiedPushNeedsItsHostAllowed(hosts: [String], expected: String) async throws {
+        try await Flow.run({ $0.apps["shop"]?.webPush?.allowedHosts = hosts }) { flow in
+            let phone = try await flow.sandbox.subscription("up-\(hosts.count)", at: "unifiedpush")
+            try await flow.sql { world in
+                try world.register(phone, user: "6")
+                try world.rule("unified", event: "unified", to: #"{"users": "$.user"}"#)
+                try world.emit("unified", #"{"user": "6"}"#)
+            }
+            try await flow.until(
+                "SELECT count(*) = 1 FROM fanfare.deliveries WHERE outcome NOT IN ('pending', 'retrying')"
+            )
+            let outcomes = try await flow.sql { world in
+                try world.connection.column("SELECT outcome || ' ' || reason FROM fanfare.deliveries")
+            }
+            #expect(outcomes == [expected])
+            let pushes = try await flow.sandbox.received().filter { phone.endpoint.hasSuffix($0.path) }
+            #expect(pushes.count == (hosts == ["localhost"] ? 1 : 0))
+            #expect(pushes.allSatisfy { $0.body?.contains("notification") == true }, "the phone can decrypt it")
+        }
+    }
+
     @Test func strangersEndpointsAreNeverConnectedTo() async throws {
         try await Flow.run({
             $0.apps["shop"]?.webPush?.allowedHosts = ["localhost", "*.test", "10.0.0.1", "127.0.0.1"]

@@ -1,0 +1,106 @@
+#!/usr/bin/env bash
+# Has a daemon post to a receiver that checks signatures with the standard's own library, from PyPI: over TLS and HTTP/1.1, refused
+# once and tried again, with the same id. What has another secret must not be taken.
+#
+#   deploy/webhook.sh [PROGRAM]      the debug build, unless a program is named; fanfare-lab is beside it
+#
+# Needs Python with venv, PyPI and openssl; leaves nothing. Exit codes: 0 it works, 1 not, 69 it cannot be tried.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+program=$(readlink -f "${1:-.build/debug/fanfare}")
+made=$(mktemp --directory --tmpdir fanfare-webhook.XXXXXX)
+readonly program made
+processes=()
+
+fail() {
+    echo "webhook: $1" >&2
+    [[ ! -s "$made/daemon.log" ]] || tail -n 20 "$made/daemon.log" >&2
+    exit "${2:-1}"
+}
+
+clean_up() {
+    local process
+    for process in "${processes[@]}"; do kill "$process" 2> /dev/null || true; done
+    for process in "${processes[@]}"; do wait "$process" 2> /dev/null || true; done
+    rm -rf "$made"
+}
+trap clean_up EXIT
+
+# await FILE TEXT: waits until a file has a line that matches.
+await() {
+    local _
+    for _ in {1..300}; do
+        if grep --quiet --extended-regexp "$2" "$1" 2> /dev/null; then return; fi
+        sleep 0.2
+    done
+    cat "$1" >&2 || true
+    fail "$1 never had: $2"
+}
+
+secret() { echo "whsec_$(openssl rand -base64 32)"; }
+
+python3 -m venv "$made/venv" > "$made/pip" 2>&1 && "$made/venv/bin/pip" install --quiet standardwebhooks >> "$made/pip" 2>&1 \
+    || { cat "$made/pip" >&2 && fail "the standard's library cannot be installed" 69; }
+
+openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost \
+    -keyout "$made/key.pem" -out "$made/certificate.pem" 2> "$made/openssl"
+own=$(secret)
+"$made/venv/bin/python" Tests/WebhookReceiver/receiver.py "$made/certificate.pem" "$made/key.pem" "$own" > "$made/received" &
+processes+=($!)
+await "$made/received" '^[0-9]+$'
+port=$(head -n 1 "$made/received")
+
+# A database and a daemon of its own, beside the simulated providers that it does not use.
+"$program" dev --dir "$made/dev" > "$made/dev.log" 2>&1 &
+processes+=($!)
+await "$made/dev.log" 'Ctrl-C'
+url=$(sed -nE 's/^  url: "(.*)"$/\1/p' "$made/dev/sandbox/fanfare.yaml")
+cat > "$made/fanfare.yaml" << YAML
+database: { url: "$url" }
+apps:
+  hooks:
+    webhook:
+      allowed_hosts: [ "localhost:$port" ]
+      allowed_networks: [ 127.0.0.1/32 ]
+      ca_file: $made/certificate.pem
+YAML
+"$program" serve --config "$made/fanfare.yaml" > "$made/daemon.log" 2>&1 &
+processes+=($!)
+await "$made/daemon.log" 'lease taken'
+
+fanfare() { "$program" "$@" --config "$made/fanfare.yaml"; }
+fanfare devices register --app hooks --platform webhook --user alice --auth "$own" "https://localhost:$port/alice" > "$made/ids"
+fanfare devices register --app hooks --platform webhook --user mallory --auth "$(secret)" "https://localhost:$port/mallory" >> "$made/ids"
+cat > "$made/rules.yaml" << 'YAML'
+- name: told
+  app: hooks
+  event: order.shipped
+  to: { users: $.users }
+  message:
+    webhook: { data: { order: "{{order}}", to: "{{user.id}}" } }
+YAML
+fanfare rules apply "$made/rules.yaml" > "$made/rules"
+# An event goes by the rules that are in force when it is emitted.
+for _ in {1..100}; do
+    fanfare rules list > "$made/rules"
+    if grep --quiet 'told.* active' "$made/rules"; then break; fi
+    sleep 0.2
+done
+fanfare emit order.shipped '{"order": 7, "users": ["alice", "mallory"]}' > "$made/emitted"
+
+await "$made/received" '"path": "/alice".*"status": 204'
+await "$made/received" '"path": "/mallory".*"status": 401'
+sed 1d "$made/received"
+"$made/venv/bin/python" - "$made/received" << 'PYTHON' || fail "that is not what was to come"
+import json, sys
+
+told = [json.loads(line) for line in open(sys.argv[1]).readlines()[1:]]
+alice = [request for request in told if request["path"] == "/alice"]
+assert [request["status"] for request in alice] == [503, 204] and alice[0]["id"] == alice[1]["id"]
+for request in alice:
+    assert request["verified"] and request["http"] == "HTTP/1.1" and request["type"] == "order.shipped"
+    assert request["data"] == {"order": 7, "to": "alice"}
+assert not any(request["verified"] for request in told if request["path"] != "/alice")
+PYTHON
+echo "webhook: verified by standardwebhooks $("$made/venv/bin/pip" show standardwebhooks | sed -n 's/^Version: //p'), refused once and repeated with the same id"
