@@ -29,13 +29,13 @@ public struct Checkup: Sendable {
 
     /// Looks at configuration, key files and database.
     ///
-    /// Blocks; takes a few seconds at most, with `online` up to 20 more for each provider.
+    /// Takes a few seconds at most, with `online` up to 20 more for each provider, for which it blocks the thread.
     ///
     /// - Parameter online: whether providers are asked too, by one request each that no device can get. Push
     ///   services can be asked only about subscriptions, so nobody is for Web Push.
     /// - Returns: the items, in the order in which they depend on each other.
-    public func items(online: Bool) -> [CheckItem] {
-        configurationItems + keyItems + databaseItems + (online ? onlineItems : [])
+    public func items(online: Bool) async -> [CheckItem] {
+        await configurationItems + keyItems + databaseItems() + (online ? onlineItems : [])
     }
 
     private var configurationItems: [CheckItem] {
@@ -87,11 +87,13 @@ public struct Checkup: Sendable {
         }
     }
 
-    private var databaseItems: [CheckItem] {
+    private func databaseItems() async -> [CheckItem] {
         do throws(ToolError) {
             let database = try ToolDatabase(configuration, environment: environment)
-            return try database.run { connection throws(PostgresError) in
-                try DatabaseCheckup(connection: connection, configuration: configuration).items()
+            return try await database.whileOpen { database throws(ToolError) in
+                try await database.run { connection throws(PostgresError) in
+                    try DatabaseCheckup(connection: connection, configuration: configuration).items()
+                }
             }
         } catch {
             return [CheckItem("database", error)]

@@ -3,6 +3,9 @@ internal import FanfareStore
 internal import PostgresClient
 
 /// What is done to a database before a daemon can work on it.
+///
+/// Blocks the calling thread. Each task has a plain session of its own: loading a schema begins and ends transactions and
+/// makes whatever a session has prepared stale, so that nobody should share it.
 public struct DatabaseSetup: Sendable {
     private let options: PostgresOptions
     private let place: String

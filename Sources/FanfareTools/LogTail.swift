@@ -95,7 +95,9 @@ public final class LogTail {
 }
 
 extension ToolDatabase {
-    /// Follows the logs.
+    /// Follows the logs, on a session of its own: it is held for as long as somebody looks.
+    ///
+    /// Blocks the calling thread, as `next()` does.
     ///
     /// - Parameter filter: which events.
     /// - Returns: reads on with each call of `next()`; its session lasts as long as it does.

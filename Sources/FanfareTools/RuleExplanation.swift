@@ -241,8 +241,8 @@ extension ToolDatabase {
     /// - Parameter app: of this app; nil for all.
     /// - Returns: those that make sense.
     /// - Throws: ``ToolError``.
-    public func ruleSet(app: String?) throws(ToolError) -> RuleSet {
-        let entries = try rules(app: app).compactMap { row -> RuleSet.Entry? in
+    public func ruleSet(app: String?) async throws(ToolError) -> RuleSet {
+        let entries = try await rules(app: app).compactMap { row -> RuleSet.Entry? in
             guard let compiled = try? CompiledRule(json: row.definition) else { return nil }
             return RuleSet.Entry(source: nil, compiled: compiled)
         }

@@ -63,8 +63,8 @@ extension ToolDatabase {
     ///
     /// - Returns: the report.
     /// - Throws: ``ToolError``.
-    public func status() throws(ToolError) -> StatusReport {
-        try run { connection throws(PostgresError) in
+    public func status() async throws(ToolError) -> StatusReport {
+        try await run { connection throws(PostgresError) in
             guard let installation = try connection.run(ReadInstallation()).first,
                 let now = try connection.run(DatabaseNow()).first
             else { throw PostgresError(.protocolMismatch, message: "the schema has no version") }

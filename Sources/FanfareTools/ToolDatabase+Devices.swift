@@ -9,13 +9,13 @@ extension ToolDatabase {
     /// - Parameter registration: what is known about it.
     /// - Returns: the device's id.
     /// - Throws: ``ToolError``; of kind `usage` for a platform that there is not.
-    public func register(_ registration: DeviceRegistration) throws(ToolError) -> Int64 {
+    public func register(_ registration: DeviceRegistration) async throws(ToolError) -> Int64 {
         try Self.check(platform: registration.platform)
         if let attributes = registration.attributes {
             _ = try ToolJSON.object(attributes, named: "--attributes")
         }
         let statement = RegisterDevice(registration: registration)
-        return try run { connection throws(PostgresError) in try connection.run(statement).first ?? 0 }
+        return try await run { connection throws(PostgresError) in try connection.run(statement).first ?? 0 }
     }
 
     /// Disables the device that holds a token.
@@ -26,10 +26,10 @@ extension ToolDatabase {
     ///   - token: the token.
     /// - Returns: whether one was enabled.
     /// - Throws: ``ToolError``; of kind `usage` for a platform that there is not.
-    public func unregister(app: String, platform: String, token: String) throws(ToolError) -> Bool {
+    public func unregister(app: String, platform: String, token: String) async throws(ToolError) -> Bool {
         try Self.check(platform: platform)
         let statement = UnregisterDevice(app: app, platform: platform, token: token)
-        return try run { connection throws(PostgresError) in try connection.run(statement).first ?? false }
+        return try await run { connection throws(PostgresError) in try connection.run(statement).first ?? false }
     }
 
     /// Lists devices, the newest first.
@@ -37,9 +37,9 @@ extension ToolDatabase {
     /// - Parameter filter: which.
     /// - Returns: the devices, without their topics.
     /// - Throws: ``ToolError``; of kind `usage` for a platform that there is not.
-    public func devices(_ filter: DeviceFilter) throws(ToolError) -> [RegisteredDevice] {
+    public func devices(_ filter: DeviceFilter) async throws(ToolError) -> [RegisteredDevice] {
         if let platform = filter.platform { try Self.check(platform: platform) }
-        return try run { connection throws(PostgresError) in try connection.run(ListDevices(filter: filter)) }
+        return try await run { connection throws(PostgresError) in try connection.run(ListDevices(filter: filter)) }
     }
 
     /// Looks up one device with its topics.
@@ -47,8 +47,8 @@ extension ToolDatabase {
     /// - Parameter id: its id.
     /// - Returns: the device.
     /// - Throws: ``ToolError``, also if there is none.
-    public func device(_ id: Int64) throws(ToolError) -> RegisteredDevice {
-        let found = try run { connection throws(PostgresError) in try connection.run(ShowDevice(id: id)).first }
+    public func device(_ id: Int64) async throws(ToolError) -> RegisteredDevice {
+        let found = try await run { connection throws(PostgresError) in try connection.run(ShowDevice(id: id)).first }
         guard let found else {
             throw ToolError(.failed, "there is no device \(id)", hint: "`fanfare devices list` shows their ids.")
         }
@@ -63,8 +63,8 @@ extension ToolDatabase {
     ///   - isSubscribed: whether they shall be subscribed afterwards.
     /// - Returns: how many that changed.
     /// - Throws: ``ToolError``.
-    public func setSubscribed(_ ids: [Int64], to topic: String, _ isSubscribed: Bool) throws(ToolError) -> Int64 {
-        try run { connection throws(PostgresError) in
+    public func setSubscribed(_ ids: [Int64], to topic: String, _ isSubscribed: Bool) async throws(ToolError) -> Int64 {
+        try await run { connection throws(PostgresError) in
             isSubscribed
                 ? try connection.run(SubscribeDevices(ids: ids, topic: topic)).first ?? 0
                 : try connection.run(UnsubscribeDevices(ids: ids, topic: topic)).first ?? 0

@@ -12,7 +12,7 @@ extension ToolDatabase {
     ///   - ttl: how long it may be delivered, if less than the rules say.
     /// - Returns: the event's id.
     /// - Throws: ``ToolError``; of kind `usage` if no rule can name the type, or the payload is no JSON object.
-    public func emit(type: String, payload: String, key: String?, ttl: TimeSpan?) throws(ToolError) -> Int64 {
+    public func emit(type: String, payload: String, key: String?, ttl: TimeSpan?) async throws(ToolError) -> Int64 {
         guard RuleNames.isEventType(type) else {
             throw ToolError(
                 .usage,
@@ -27,6 +27,6 @@ extension ToolDatabase {
             key: key,
             ttlSeconds: ttl?.seconds
         )
-        return try run { connection throws(PostgresError) in try connection.run(event).first ?? 0 }
+        return try await run { connection throws(PostgresError) in try connection.run(event).first ?? 0 }
     }
 }

@@ -19,9 +19,11 @@ extension ToolDatabase {
         _ set: RuleSet,
         _ example: ExampleEvent,
         _ configuration: Configuration
-    ) throws(ToolError) -> [RuleJudgement] {
+    ) async throws(ToolError) -> [RuleJudgement] {
         let payload = try ToolJSON.object(example.payload, named: "--event")
-        return try run { connection throws(PostgresError) in
+        return try await run { connection throws(PostgresError) in
+            // Its settings would be the next caller's.
+            defer { connection.close() }
             try connection.set(
                 SessionSettings([("default_transaction_read_only", "on"), ("statement_timeout", "10s")])
             )

@@ -16,11 +16,11 @@ extension ToolDatabase {
     /// - Returns: how many, by reason.
     /// - Throws: ``ToolError``; of kind `usage` for an app, an environment or a reason that there is not, and for a time
     ///   that is none.
-    public func restore(_ request: RestoreRequest, isDryRun: Bool) throws(ToolError) -> [(
+    public func restore(_ request: RestoreRequest, isDryRun: Bool) async throws(ToolError) -> [(
         reason: String, devices: Int64
     )] {
-        try check(app: request.app, environment: request.environment)
-        let known = try run { connection throws(PostgresError) in try connection.run(PruneReasons()) }
+        try await check(app: request.app, environment: request.environment)
+        let known = try await run { connection throws(PostgresError) in try connection.run(PruneReasons()) }
         if let reason = request.reason, !known.contains(reason) {
             throw ToolError(
                 .usage,
@@ -28,17 +28,20 @@ extension ToolDatabase {
                 hint: "Use one of \(known.joined(separator: ", "))."
             )
         }
-        return try run(since: request.since) { connection throws(PostgresError) in
-            let counts = try connection.run(CountPruned(request: request))
-            guard !isDryRun else { return counts }
-            var restored: [String: Int64] = [:]
-            while true {
-                let slice = try connection.run(RestoreDevices(request: request))
-                for row in slice { restored[row.reason, default: 0] += row.devices }
-                guard !slice.isEmpty else { break }
-            }
-            return restored.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+        let counts = try await run(since: request.since) { connection throws(PostgresError) in
+            try connection.run(CountPruned(request: request))
         }
+        guard !isDryRun else { return counts }
+        var restored: [String: Int64] = [:]
+        while true {
+            // The session is given back after each, so that nobody waits for all of them.
+            let slice = try await run(since: request.since) { connection throws(PostgresError) in
+                try connection.run(RestoreDevices(request: request))
+            }
+            for row in slice { restored[row.reason, default: 0] += row.devices }
+            guard !slice.isEmpty else { break }
+        }
+        return restored.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 }
 
@@ -50,9 +53,9 @@ extension ToolDatabase {
     ///   - environment: `production` or `sandbox`; nil for both.
     /// - Returns: the environments whose fuse was blown.
     /// - Throws: ``ToolError``; of kind `usage` for an app or an environment that there is not.
-    public func resumePruning(app: String, environment: String?) throws(ToolError) -> [String] {
-        try check(app: app, environment: environment)
-        return try run { connection throws(PostgresError) in
+    public func resumePruning(app: String, environment: String?) async throws(ToolError) -> [String] {
+        try await check(app: app, environment: environment)
+        return try await run { connection throws(PostgresError) in
             try connection.run(CloseFuses(app: app, environment: environment))
         }
     }
@@ -62,8 +65,8 @@ extension ToolDatabase {
     /// - Parameter app: the app.
     /// - Returns: `production`, `sandbox`, both or none.
     /// - Throws: ``ToolError``.
-    public func blownFuses(app: String) throws(ToolError) -> [String] {
-        try run { connection throws(PostgresError) in
+    public func blownFuses(app: String) async throws(ToolError) -> [String] {
+        try await run { connection throws(PostgresError) in
             try connection.run(StoredFuses()).filter { $0.key.app == app && $0.blownBy != nil }.map(\.key.environment)
                 .sorted()
         }
@@ -72,7 +75,7 @@ extension ToolDatabase {
 
 extension ToolDatabase {
     /// Refuses what would find nothing whatever was there: in an emergency a mistyped name must not look like success.
-    private func check(app: String, environment: String?) throws(ToolError) {
+    private func check(app: String, environment: String?) async throws(ToolError) {
         let environments = ["production", "sandbox"]
         if let environment, !environments.contains(environment) {
             throw ToolError(
@@ -81,7 +84,7 @@ extension ToolDatabase {
                 hint: "Use one of \(environments.joined(separator: ", "))."
             )
         }
-        let apps = try run { connection throws(PostgresError) in try connection.run(AppNames()) }
+        let apps = try await run { connection throws(PostgresError) in try connection.run(AppNames()) }
         if !apps.contains(app) {
             throw ToolError(.usage, "there is no app “\(app)”", hint: "Use one of \(apps.joined(separator: ", ")).")
         }

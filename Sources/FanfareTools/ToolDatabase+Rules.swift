@@ -2,7 +2,6 @@ internal import FanfareConfiguration
 public import FanfareCore
 internal import FanfareProviders
 public import FanfareStore
-internal import Foundation
 internal import PostgresClient
 
 /// What became of rules that were applied.
@@ -47,8 +46,8 @@ extension ToolDatabase {
     ///   - prune: whether rules that are gone from the files are to be dropped.
     /// - Returns: what applying would change.
     /// - Throws: ``ToolError``, with a line per rule that PostgreSQL finds fault with.
-    public func planRules(_ set: RuleSet, prune: Bool) throws(ToolError) -> RulesPlan {
-        let (problems, plan) = try run { connection throws(PostgresError) in
+    public func planRules(_ set: RuleSet, prune: Bool) async throws(ToolError) -> RulesPlan {
+        let (problems, plan) = try await run { connection throws(PostgresError) in
             try (probe(set, on: connection), makePlan(set, prune, on: connection))
         }
         guard problems.isEmpty else { throw RuleSet.refused(problems) }
@@ -62,17 +61,17 @@ extension ToolDatabase {
     ///   - prune: whether rules of the same apps that came from files and are gone there are dropped.
     /// - Returns: what became of them.
     /// - Throws: ``ToolError``, with a line per rule that PostgreSQL finds fault with; nothing is changed then.
-    public func applyRules(_ set: RuleSet, prune: Bool) throws(ToolError) -> RulesApplied {
-        let problems = try run { connection throws(PostgresError) in try probe(set, on: connection) }
+    public func applyRules(_ set: RuleSet, prune: Bool) async throws(ToolError) -> RulesApplied {
+        let problems = try await run { connection throws(PostgresError) in try probe(set, on: connection) }
         guard problems.isEmpty else { throw RuleSet.refused(problems) }
-        return try run { connection throws(PostgresError) in
-            let plan = try connection.transaction { connection throws(PostgresError) in
+        let plan = try await run { connection throws(PostgresError) in
+            try connection.transaction { connection throws(PostgresError) in
                 let plan = try makePlan(set, prune, on: connection)
                 try carryOut(plan, set, on: connection)
                 return plan
             }
-            return try awaitVerdict(on: plan, set, connection)
         }
+        return try await awaitVerdict(on: plan, set)
     }
 
     /// Lists rules.
@@ -80,8 +79,8 @@ extension ToolDatabase {
     /// - Parameter app: of this app; nil for all.
     /// - Returns: each with its newest version.
     /// - Throws: ``ToolError``.
-    public func rules(app: String?) throws(ToolError) -> [RuleRow] {
-        try run { connection throws(PostgresError) in try connection.run(StoredRules(apps: app.map { [$0] })) }
+    public func rules(app: String?) async throws(ToolError) -> [RuleRow] {
+        try await run { connection throws(PostgresError) in try connection.run(StoredRules(apps: app.map { [$0] })) }
     }
 
     /// Asks PostgreSQL what `put_rule` would say: whether it reads the jsonpaths, and the queries.
@@ -118,19 +117,26 @@ extension ToolDatabase {
         }
     }
 
-    private func awaitVerdict(
-        on plan: RulesPlan,
-        _ set: RuleSet,
-        _ connection: PostgresConnection
-    ) throws(PostgresError) -> RulesApplied {
-        let hasDaemon = try connection.run(IsDaemonAlive()).first ?? false
+    /// Waits for the daemon's verdict, with the session free in between.
+    private func awaitVerdict(on plan: RulesPlan, _ set: RuleSet) async throws(ToolError) -> RulesApplied {
+        let hasDaemon = try await run { connection throws(PostgresError) in
+            try connection.run(IsDaemonAlive()).first ?? false
+        }
         let wanted = Set(set.entries.map(\.id))
         let deadline = ContinuousClock.now + Self.patience
-        let unchecked = AreRulesUnchecked(apps: set.apps)
-        while hasDaemon, ContinuousClock.now < deadline, try connection.run(unchecked).first == true {
-            Thread.sleep(forTimeInterval: 0.1)
+        while hasDaemon, ContinuousClock.now < deadline, try await isUnchecked(set) {
+            // A task that is cancelled does not sleep, and the next look at the database says so.
+            try? await Task.sleep(for: .milliseconds(100))
         }
-        let rules = try connection.run(StoredRules(apps: set.apps)).filter { wanted.contains($0.id) }
+        let rules = try await run { connection throws(PostgresError) in
+            try connection.run(StoredRules(apps: set.apps)).filter { wanted.contains($0.id) }
+        }
         return RulesApplied(plan: plan, rules: rules, hasDaemon: hasDaemon)
+    }
+
+    private func isUnchecked(_ set: RuleSet) async throws(ToolError) -> Bool {
+        try await run { connection throws(PostgresError) in
+            try connection.run(AreRulesUnchecked(apps: set.apps)).first == true
+        }
     }
 }

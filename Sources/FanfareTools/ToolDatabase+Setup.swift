@@ -78,8 +78,8 @@ extension ToolDatabase {
     /// - Parameter configuration: names the installation.
     /// - Returns: the plan.
     /// - Throws: ``ToolError``; of kind `configuration` for a schema that is newer than this program's.
-    public func migrationPlan(_ configuration: Configuration) throws(ToolError) -> MigrationPlan {
-        let plan = try currentPlan(configuration)
+    public func migrationPlan(_ configuration: Configuration) async throws(ToolError) -> MigrationPlan {
+        let plan = try await currentPlan(configuration)
         if let from = plan.from, from > plan.to {
             throw ToolError(
                 .configuration,
@@ -91,8 +91,8 @@ extension ToolDatabase {
         return plan
     }
 
-    private func currentPlan(_ configuration: Configuration) throws(ToolError) -> MigrationPlan {
-        try run { connection throws(PostgresError) in
+    private func currentPlan(_ configuration: Configuration) async throws(ToolError) -> MigrationPlan {
+        try await run { connection throws(PostgresError) in
             let roles = try connection.run(MissingRoles()).first ?? []
             guard try connection.run(HasRelation(relation: "fanfare.schema_version")).first ?? false else {
                 return plan(nil, roles, adopts: true, configuration)
@@ -108,8 +108,8 @@ extension ToolDatabase {
     /// - Parameter name: the installation's name.
     /// - Returns: the change.
     /// - Throws: ``ToolError``.
-    public func adoption(as name: String?) throws(ToolError) -> AdoptionChange {
-        try run { connection throws(PostgresError) in
+    public func adoption(as name: String?) async throws(ToolError) -> AdoptionChange {
+        try await run { connection throws(PostgresError) in
             let old = try connection.run(RecordedIdentity()).first
             guard let here = try connection.run(ActualIdentity()).first else {
                 throw PostgresError(.protocolMismatch, message: "the server does not say which database this is")

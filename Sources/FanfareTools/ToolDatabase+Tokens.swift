@@ -11,18 +11,18 @@ extension ToolDatabase {
     ///
     /// - Parameters:
     ///   - filter: which.
-    ///   - body: gets each page; no session is open meanwhile.
+    ///   - body: gets each page; the session is free meanwhile.
     /// - Throws: ``ToolError``, also what `body` throws.
     public func forEachToken(
         _ filter: FCMDeviceFilter,
-        _ body: ([String]) throws(ToolError) -> Void
-    ) throws(ToolError) {
+        _ body: ([String]) async throws(ToolError) -> Void
+    ) async throws(ToolError) {
         var after: Int64 = 0
         while true {
             let statement = ListTokens(filter: filter, after: after, limit: Self.tokenPage)
-            let page = try run { connection throws(PostgresError) in try connection.run(statement) }
+            let page = try await run { connection throws(PostgresError) in try connection.run(statement) }
             guard let last = page.last else { return }
-            try body(page.map(\.token))
+            try await body(page.map(\.token))
             after = last.id
         }
     }

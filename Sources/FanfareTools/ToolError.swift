@@ -104,6 +104,10 @@ extension ToolError {
             self.init(.failed, error.message, hint: error.hint ?? "")
         case let state? where !error.isTransient && !state.hasPrefix("28") && !state.hasPrefix("3D"):
             self.init(.failed, error.message, at: place, hint: error.hint ?? "")
+        case nil where [.poolTimeout, .poolClosed].contains(error.code):
+            self.init(.unavailable, error.message, at: place, hint: "Try again later: too much is asked of it at once.")
+        case nil where [.cancelled, .transactionLeftOpen].contains(error.code):
+            self.init(.failed, error.message, at: place, hint: error.hint ?? "")
         default:
             self.init(daemon: DaemonError(databaseError: error), at: place)
         }

@@ -5,7 +5,7 @@ import FanfareService
 import FanfareTools
 
 /// `fanfare check`: looks over everything that a daemon needs.
-struct Check: ParsableCommand {
+struct Check: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Check configuration, keys, database and rules; exit code 1 if anything fails."
     )
@@ -15,8 +15,8 @@ struct Check: ParsableCommand {
     @Flag(help: "Ask APNs and FCM too, by requests that no device can get.")
     var online = false
 
-    func run() throws {
-        let items = items()
+    func run() async throws {
+        let items = await items()
         let failures = items.count { $0.level == .fail }
         try options.show(
             ["ok": .bool(failures == 0), "items": .array(items.map(\.json))],
@@ -25,9 +25,9 @@ struct Check: ParsableCommand {
         if failures > 0 { throw ExitCode.failure }
     }
 
-    private func items() -> [CheckItem] {
+    private func items() async -> [CheckItem] {
         do {
-            return Checkup(try options.load(), environment: options.environment).items(online: online)
+            return await Checkup(try options.load(), environment: options.environment).items(online: online)
         } catch {
             return [Checkup.unreadable(error)]
         }

@@ -6,7 +6,7 @@ import FanfareTools
 
 extension Devices {
     /// `fanfare devices subscribe`.
-    struct Subscribe: ParsableCommand {
+    struct Subscribe: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Subscribe devices to a topic.")
 
         @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
@@ -17,14 +17,16 @@ extension Devices {
         @Argument(help: "The devices' ids.")
         var ids: [Int64]
 
-        func run() throws {
-            let changed = try options.database().setSubscribed(ids, to: topic, true)
+        func run() async throws {
+            let changed = try await options.withDatabase { database throws(ToolError) in
+                try await database.setSubscribed(ids, to: topic, true)
+            }
             try options.show(["subscribed": .number(JSONNumber(changed))], "\(changed) subscribed")
         }
     }
 
     /// `fanfare devices unsubscribe`.
-    struct Unsubscribe: ParsableCommand {
+    struct Unsubscribe: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "End devices' subscriptions to a topic.")
 
         @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
@@ -35,14 +37,16 @@ extension Devices {
         @Argument(help: "The devices' ids.")
         var ids: [Int64]
 
-        func run() throws {
-            let changed = try options.database().setSubscribed(ids, to: topic, false)
+        func run() async throws {
+            let changed = try await options.withDatabase { database throws(ToolError) in
+                try await database.setSubscribed(ids, to: topic, false)
+            }
             try options.show(["unsubscribed": .number(JSONNumber(changed))], "\(changed) unsubscribed")
         }
     }
 
     /// `fanfare devices restore`.
-    struct Restore: ParsableCommand {
+    struct Restore: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Enable devices again that pruning had disabled.",
             discussion: """
@@ -68,11 +72,12 @@ extension Devices {
         @Flag(help: "Only count them.")
         var dryRun = false
 
-        func run() throws {
+        func run() async throws {
             let request = RestoreRequest(app: app, since: Since(since), reason: reason, environment: environment)
-            let database = try options.database()
-            let counts = try database.restore(request, isDryRun: dryRun)
-            let blown = try database.blownFuses(app: app)
+            let (counts, blown) = try await options.withDatabase { database throws(ToolError) in
+                let counts = try await database.restore(request, isDryRun: dryRun)
+                return (counts, try await database.blownFuses(app: app))
+            }
             var reasons = JSONObject()
             for count in counts { reasons[count.reason] = .number(JSONNumber(count.devices)) }
             let total = counts.reduce(0) { $0 + $1.devices }
@@ -93,7 +98,7 @@ extension Devices {
         }
     }
     /// `fanfare devices resume-pruning`.
-    struct ResumePruning: ParsableCommand {
+    struct ResumePruning: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Close a blown prune fuse, so that all daemons prune again.",
             discussion: """
@@ -110,8 +115,10 @@ extension Devices {
         @Option(help: "Of this environment only: production or sandbox.")
         var environment: String?
 
-        func run() throws {
-            let closed = try options.database().resumePruning(app: app, environment: environment)
+        func run() async throws {
+            let closed = try await options.withDatabase { database throws(ToolError) in
+                try await database.resumePruning(app: app, environment: environment)
+            }
             let text = closed.isEmpty ? "no fuse was blown" : "pruning goes on in \(closed.joined(separator: ", "))"
             try options.show(["resumed": .array(closed.map(JSONValue.string))], text)
         }

@@ -29,7 +29,7 @@ struct TokenOptions: ParsableArguments {
 
 extension Devices {
     /// `fanfare devices register`.
-    struct Register: ParsableCommand {
+    struct Register: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Register a token, or renew its registration, and print the device's id."
         )
@@ -64,7 +64,7 @@ extension Devices {
         @Option(help: "The token that this one takes the place of; the device keeps its id.")
         var replaces: String?
 
-        func run() throws {
+        func run() async throws {
             var registration = DeviceRegistration(app: token.app, platform: token.platform, token: token.token)
             registration.userID = user
             registration.kind = kind
@@ -75,28 +75,31 @@ extension Devices {
             registration.p256dh = p256dh
             registration.auth = auth
             registration.replaces = replaces
-            let id = try options.database().register(registration)
+            let id = try await options.withDatabase { database throws(ToolError) in
+                try await database.register(registration)
+            }
             try options.show(["device_id": .number(JSONNumber(id))], "\(id)")
         }
     }
 
     /// `fanfare devices unregister`.
-    struct Unregister: ParsableCommand {
+    struct Unregister: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Disable the device that holds a token.")
 
         @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
         @OptionGroup var token: TokenOptions
 
-        func run() throws {
-            let isChanged = try options.database()
-                .unregister(app: token.app, platform: token.platform, token: token.token)
+        func run() async throws {
+            let isChanged = try await options.withDatabase { database throws(ToolError) in
+                try await database.unregister(app: token.app, platform: token.platform, token: token.token)
+            }
             let text = isChanged ? "unregistered" : "no such device is enabled"
             try options.show(["unregistered": .bool(isChanged)], text)
         }
     }
 
     /// `fanfare devices list`.
-    struct List: ParsableCommand {
+    struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "List devices, the newest first.")
 
         @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
@@ -119,7 +122,7 @@ extension Devices {
         @Option(help: "How many at most.")
         var limit: Int64 = 100
 
-        func run() throws {
+        func run() async throws {
             var filter = DeviceFilter()
             filter.app = app
             filter.user = user
@@ -127,13 +130,15 @@ extension Devices {
             filter.topic = topic
             filter.isDisabled = state.map { $0 == .disabled }
             filter.limit = limit
-            let devices = try options.database().devices(filter)
+            let devices = try await options.withDatabase { database throws(ToolError) in
+                try await database.devices(filter)
+            }
             try options.show(.array(devices.map(\.json)), RegisteredDevice.table(devices))
         }
     }
 
     /// `fanfare devices show`.
-    struct Show: ParsableCommand {
+    struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Show one device with its topics.")
 
         @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
@@ -141,8 +146,10 @@ extension Devices {
         @Argument(help: "The device's id.")
         var id: Int64
 
-        func run() throws {
-            let device = try options.database().device(id)
+        func run() async throws {
+            let device = try await options.withDatabase { database throws(ToolError) in
+                try await database.device(id)
+            }
             try options.show(device.json, device.text)
         }
     }

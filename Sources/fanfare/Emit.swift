@@ -5,7 +5,7 @@ import FanfareService
 import FanfareTools
 
 /// `fanfare emit`: emits one event.
-struct Emit: ParsableCommand {
+struct Emit: AsyncParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Emit an event and print its id.")
 
     @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
@@ -22,9 +22,11 @@ struct Emit: ParsableCommand {
     @Option(help: "How long it may be delivered: 90s, 15m, 4h, 7d.")
     var ttl: TimeSpan?
 
-    func run() throws {
+    func run() async throws {
         let payload = try StandardInput.text(for: payload)
-        let id = try options.database().emit(type: type, payload: payload, key: key, ttl: ttl)
+        let id = try await options.withDatabase { database throws(ToolError) in
+            try await database.emit(type: type, payload: payload, key: key, ttl: ttl)
+        }
         try options.show(["event_id": .number(JSONNumber(id))], "\(id)")
     }
 }

@@ -7,7 +7,7 @@ import FanfareTools
 import Foundation
 
 /// `fanfare explain`: which rules take an event, who would get it, and what.
-struct Explain: ParsableCommand {
+struct Explain: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Show which rules take an event, who would get it, and what would be sent; nothing is sent.",
         discussion: """
@@ -66,15 +66,15 @@ struct Explain: ParsableCommand {
         }
     }
 
-    func run() throws {
+    func run() async throws {
         var example = ExampleEvent(payload: try StandardInput.text(for: event ?? "{}"))
         example.key = key
         example.locale = locale
         example.kind = kind
         example.userID = user
         let configuration = options.namesDatabase || asksFCM ? try options.load() : nil
-        let rules = try explainable(configuration)
-        let judgements = try judge(rules, example, configuration)
+        let rules = try await explainable(configuration)
+        let judgements = try await judge(rules, example, configuration)
         let explanations = try (judgements.map(rules.matched) ?? rules).explain(example) { app in
             topic ?? configuration?.apps[app]?.apns?.topic
         }
@@ -90,14 +90,13 @@ struct Explain: ParsableCommand {
         _ rules: RuleSet,
         _ example: ExampleEvent,
         _ configuration: Configuration?
-    ) throws -> [RuleJudgement]? {
+    ) async throws -> [RuleJudgement]? {
         guard event != nil, let configuration else { return nil }
-        do {
-            return try ToolDatabase(configuration, environment: options.environment).judge(
-                rules,
-                example,
-                configuration
-            )
+        do throws(ToolError) {
+            let database = try ToolDatabase(configuration, environment: options.environment)
+            return try await database.whileOpen { database throws(ToolError) in
+                try await database.judge(rules, example, configuration)
+            }
         } catch {
             // What the files say can be shown all the same.
             guard !files.isEmpty, error.kind != .usage else { throw error }
@@ -115,10 +114,13 @@ struct Explain: ParsableCommand {
         return try explanation.validate(configuration, token: token, environment: options.environment)
     }
 
-    private func explainable(_ configuration: Configuration?) throws -> RuleSet {
+    private func explainable(_ configuration: Configuration?) async throws -> RuleSet {
         guard files.isEmpty else { return try RuleSet(files: files).only(rule: rule, app: app, type: type) }
         let database = try ToolDatabase(configuration ?? options.load(), environment: options.environment)
-        return try database.ruleSet(app: app).only(rule: rule, app: app, type: type)
+        let rules = try await database.whileOpen { database throws(ToolError) in
+            try await database.ruleSet(app: app)
+        }
+        return try rules.only(rule: rule, app: app, type: type)
     }
 }
 

@@ -74,11 +74,20 @@ struct GlobalOptions: ParsableArguments {
         return log
     }
 
-    /// The database that the configuration names.
+    /// The database that the configuration names, whose notes go to standard error.
     func database() throws -> ToolDatabase {
-        var database = try ToolDatabase(load(), environment: environment)
-        database.notes = { FileHandle.standardError.write(Data("fanfare: note: \($0)\n".utf8)) }
-        return database
+        try ToolDatabase(load(), environment: environment) { note in
+            FileHandle.standardError.write(Data("fanfare: note: \(note)\n".utf8))
+        }
+    }
+
+    /// Does something with the database that the configuration names, and ends its session.
+    ///
+    /// - Throws: what `work` throws, and what the configuration says.
+    func withDatabase<Value>(
+        _ work: (ToolDatabase) async throws(ToolError) -> Value
+    ) async throws -> Value {
+        try await database().whileOpen(work)
     }
 
     /// Prints a result: as JSON if that was asked for, else as text.

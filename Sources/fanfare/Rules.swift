@@ -26,21 +26,23 @@ struct RuleFileOptions: ParsableArguments {
 
 extension Rules {
     /// `fanfare rules plan`.
-    struct Plan: ParsableCommand {
+    struct Plan: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Check rules and show what applying would change.")
 
         @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
         @OptionGroup var files: RuleFileOptions
 
-        func run() throws {
+        func run() async throws {
             let set = try RuleSet(files: files.files)
-            let plan = try options.database().planRules(set, prune: files.prune)
+            let plan = try await options.withDatabase { database throws(ToolError) in
+                try await database.planRules(set, prune: files.prune)
+            }
             try options.show(plan.json, plan.text)
         }
     }
 
     /// `fanfare rules apply`.
-    struct Apply: ParsableCommand {
+    struct Apply: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Check and store rules, all of them or none.",
             discussion: "A daemon checks each new version within a second; until then the version in force stays."
@@ -49,16 +51,18 @@ extension Rules {
         @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
         @OptionGroup var files: RuleFileOptions
 
-        func run() throws {
+        func run() async throws {
             let set = try RuleSet(files: files.files)
-            let applied = try options.database().applyRules(set, prune: files.prune)
+            let applied = try await options.withDatabase { database throws(ToolError) in
+                try await database.applyRules(set, prune: files.prune)
+            }
             try options.show(applied.json, applied.text)
             if applied.hasRefused { throw ExitCode.failure }
         }
     }
 
     /// `fanfare rules list`.
-    struct List: ParsableCommand {
+    struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "List rules, each with its newest version.")
 
         @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
@@ -66,8 +70,10 @@ extension Rules {
         @Option(help: "Of this app only.")
         var app: String?
 
-        func run() throws {
-            let rules = try options.database().rules(app: app)
+        func run() async throws {
+            let rules = try await options.withDatabase { database throws(ToolError) in
+                try await database.rules(app: app)
+            }
             try options.show(.array(rules.map(\.json)), RuleRow.table(rules))
         }
     }

@@ -5,7 +5,7 @@ import FanfareService
 import FanfareTools
 
 /// `fanfare migrate`: loads the schema.
-struct Migrate: ParsableCommand {
+struct Migrate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Load or upgrade the schema; a database that nobody adopted yet is adopted."
     )
@@ -15,16 +15,19 @@ struct Migrate: ParsableCommand {
     @Flag(help: "Only say what would be done.")
     var dryRun = false
 
-    func run() throws {
+    func run() async throws {
         let configuration = try options.load()
-        let plan = try ToolDatabase(configuration, environment: options.environment).migrationPlan(configuration)
+        let database = try ToolDatabase(configuration, environment: options.environment)
+        let plan = try await database.whileOpen { database throws(ToolError) in
+            try await database.migrationPlan(configuration)
+        }
         if !dryRun { try DatabaseSetup(configuration, environment: options.environment).migrate() }
         try options.show(plan.json(isDone: !dryRun), plan.text(isDone: !dryRun))
     }
 }
 
 /// `fanfare adopt`: says whose database this is.
-struct Adopt: ParsableCommand {
+struct Adopt: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Make this database the one that this installation sends from.",
         discussion: "Stop the daemons of the database that this one is a copy of first: both would send."
@@ -35,10 +38,12 @@ struct Adopt: ParsableCommand {
     @Flag(help: "Only say what would change.")
     var dryRun = false
 
-    func run() throws {
+    func run() async throws {
         let configuration = try options.load()
         let database = try ToolDatabase(configuration, environment: options.environment)
-        let change = try database.adoption(as: configuration.installation)
+        let change = try await database.whileOpen { database throws(ToolError) in
+            try await database.adoption(as: configuration.installation)
+        }
         if !dryRun { try DatabaseSetup(configuration, environment: options.environment).adopt() }
         try options.show(change.json(isDone: !dryRun), change.text(isDone: !dryRun))
     }

@@ -7,7 +7,7 @@ import FanfareTools
 import Foundation
 
 /// `fanfare status`: what the daemons do.
-struct Status: ParsableCommand {
+struct Status: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Show daemons, queues, health, and when credentials end.",
         discussion: """
@@ -22,28 +22,38 @@ struct Status: ParsableCommand {
     var watch = false
 
     /// As often as a look at it may tell something new: heartbeats come every five seconds.
-    private static let pause = 2.0
+    private static let pause = Duration.seconds(2)
 
-    func run() throws {
+    func run() async throws {
         let configuration = try options.load()
-        guard watch else { return try show(configuration) }
+        let database = try ToolDatabase(configuration, environment: options.environment)
+        try await database.whileOpen { database throws(any Error) in
+            if watch { try await follow(database, configuration) }
+            try await show(database, configuration)
+        }
+    }
+
+    /// Shows it again and again.
+    ///
+    /// - Throws: any error but an outage.
+    private func follow(_ database: ToolDatabase, _ configuration: Configuration) async throws -> Never {
         let style = options.style
         while true {
             // Home, then clear what is below: a cleared screen would flicker.
             if style.obeysEscapes && !options.json { try options.write("\u{1B}[H\u{1B}[J", end: "") }
             do {
-                try show(configuration)
+                try await show(database, configuration)
             } catch let error as ToolError where error.kind == .unavailable {
                 // An outage is what one may watch for.
                 try options.write(error.description)
             }
             if !style.obeysEscapes && !options.json { try options.write("") }
-            Thread.sleep(forTimeInterval: Self.pause)
+            try await Task.sleep(for: Self.pause)
         }
     }
 
-    private func show(_ configuration: Configuration) throws {
-        let report = try ToolDatabase(configuration, environment: options.environment).status()
+    private func show(_ database: ToolDatabase, _ configuration: Configuration) async throws {
+        let report = try await database.status()
         let now = Int64(Date().timeIntervalSince1970)
         let credentials = configuration.credentialExpiries(environment: options.environment, now: now)
         var json = report.json.objectValue ?? JSONObject()

@@ -6,6 +6,8 @@ import FanfareTools
 import Foundation
 
 /// `fanfare tail`: follows events and outcomes.
+///
+/// Blocks its thread: it has one session of its own for as long as it runs, and nothing else to do.
 struct Tail: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Follow events and what becomes of them.",

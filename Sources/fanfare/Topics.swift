@@ -43,7 +43,7 @@ struct Topics: ParsableCommand {
             }
         }
 
-        func set(_ isSubscribed: Bool) throws {
+        func set(_ isSubscribed: Bool) async throws {
             let configuration = try options.load()
             var filter = FCMDeviceFilter(app: app)
             filter.topic = subscribersOf
@@ -52,9 +52,12 @@ struct Topics: ParsableCommand {
             var manager = try TopicManager(configuration, app: app, environment: options.environment)
             var tally = TopicTally()
             var count = 0
-            try database.forEachToken(filter) { tokens throws(ToolError) in
-                count += tokens.count
-                if !dryRun { tally += try manager.set(tokens, of: topic, isSubscribed) }
+            try await database.whileOpen { database throws(ToolError) in
+                try await database.forEachToken(filter) { tokens throws(ToolError) in
+                    count += tokens.count
+                    // Blocks the thread, which has nothing else to do.
+                    if !dryRun { tally += try manager.set(tokens, of: topic, isSubscribed) }
+                }
             }
             guard !dryRun else {
                 return try options.show(["devices": .number(JSONNumber(Int64(count)))], "\(count) devices")
@@ -65,20 +68,20 @@ struct Topics: ParsableCommand {
     }
 
     /// `fanfare topics subscribe`.
-    struct Subscribe: ParsableCommand {
+    struct Subscribe: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Subscribe devices to one of FCM's topics.")
 
         @OptionGroup var selection: Selection
 
-        func run() throws { try selection.set(true) }
+        func run() async throws { try await selection.set(true) }
     }
 
     /// `fanfare topics unsubscribe`.
-    struct Unsubscribe: ParsableCommand {
+    struct Unsubscribe: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "End devices' subscriptions to one of FCM's topics.")
 
         @OptionGroup var selection: Selection
 
-        func run() throws { try selection.set(false) }
+        func run() async throws { try await selection.set(false) }
     }
 }

@@ -58,7 +58,7 @@ struct FuseTests {
                 #expect(try await push(toDead: "e41090", second) == "rejected/Unregistered")
             }
             #expect(second.filter { $0.contains(Self.message) }.count == 1)
-            let status = try toolDatabase().status()
+            let status = try await toolDatabase().status()
             #expect(status.daemons.first?.json(at: status.now)["fuses_blown"] == ["shop/production"])
             #expect(status.health.contains { $0.name == "alarm: prune_fuse/shop/production" && !$0.isOK })
         }
@@ -101,12 +101,15 @@ struct FuseTests {
             let tool = try toolDatabase()
             let request = RestoreRequest(app: "shop", since: Since("1h"), reason: nil, environment: nil)
             let disabledBefore = try await disabled(flow)
-            #expect(try tool.restore(request, isDryRun: false).map(\.devices) == [disabledBefore])
+            #expect(try await tool.restore(request, isDryRun: false).map(\.devices) == [disabledBefore])
             #expect(try await disabled(flow) == 0)
-            #expect(try tool.blownFuses(app: "shop") == ["production"], "restoring is one decision, pruning another")
-            #expect(try tool.resumePruning(app: "shop", environment: "sandbox").isEmpty)
-            #expect(try tool.resumePruning(app: "shop", environment: nil) == ["production"])
-            #expect(try tool.resumePruning(app: "shop", environment: nil).isEmpty)
+            #expect(
+                try await tool.blownFuses(app: "shop") == ["production"],
+                "restoring is one decision, pruning another"
+            )
+            #expect(try await tool.resumePruning(app: "shop", environment: "sandbox").isEmpty)
+            #expect(try await tool.resumePruning(app: "shop", environment: nil) == ["production"])
+            #expect(try await tool.resumePruning(app: "shop", environment: nil).isEmpty)
             try await flow.until("SELECT count(*) = 1 FROM fanfare.instances WHERE report -> 'fuses_blown' = '[]'")
             #expect(try await flow.sql { try $0.connection.text(Self.alarm) } == "f")
             #expect(try await push(toDead: "e41092", flow) == "gone/Unregistered")

@@ -9,8 +9,8 @@ import Testing
 @testable import FanfareTools
 
 @Suite(.database) struct EmitToolTests {
-    @Test func anEventIsStoredWithKeyAndTTL() throws {
-        let id = try toolDatabase()
+    @Test func anEventIsStoredWithKeyAndTTL() async throws {
+        let id = try await toolDatabase()
             .emit(type: "order.shipped", payload: #"{"id": 7, "note": "é"}"#, key: "k1", ttl: TimeSpan("4h"))
         let rows = try sql(
             "SELECT type || ' ' || key || ' ' || ttl || ' ' || payload FROM fanfare.outbox WHERE id = $1",
@@ -20,18 +20,18 @@ import Testing
     }
 
     @Test(arguments: ["[1]", "7", "{", "", #"{"a": 1e999999}"#, #"{"a": "\u0000"}"#])
-    func whatIsNoObjectIsAMistakeOfUsage(payload: String) throws {
-        let error = #expect(throws: ToolError.self) {
-            try toolDatabase().emit(type: "t", payload: payload, key: nil, ttl: nil)
+    func whatIsNoObjectIsAMistakeOfUsage(payload: String) async throws {
+        let error = await #expect(throws: ToolError.self) {
+            try await toolDatabase().emit(type: "t", payload: payload, key: nil, ttl: nil)
         }
         #expect(error?.kind == .usage)
         #expect(try sql("SELECT count(*) FROM fanfare.outbox") == ["0"])
     }
 
     @Test(arguments: ["", "a\nb", "a\u{7F}", String(repeating: "x", count: 256)])
-    func aTypeThatNoRuleCanNameIsAMistakeOfUsage(type: String) throws {
-        let error = #expect(throws: ToolError.self) {
-            try toolDatabase().emit(type: type, payload: "{}", key: nil, ttl: nil)
+    func aTypeThatNoRuleCanNameIsAMistakeOfUsage(type: String) async throws {
+        let error = await #expect(throws: ToolError.self) {
+            try await toolDatabase().emit(type: type, payload: "{}", key: nil, ttl: nil)
         }
         #expect(error?.kind == .usage)
         #expect(error?.hint.contains("255 bytes") == true)
@@ -39,15 +39,15 @@ import Testing
     }
 
     @Test(arguments: ["order shipped", "pedido.enviado.ñ", String(repeating: "x", count: 255)])
-    func aTypeThatARuleCanNameIsEmitted(type: String) throws {
-        _ = try toolDatabase().emit(type: type, payload: "{}", key: nil, ttl: nil)
+    func aTypeThatARuleCanNameIsEmitted(type: String) async throws {
+        _ = try await toolDatabase().emit(type: type, payload: "{}", key: nil, ttl: nil)
         #expect(try sql("SELECT type FROM fanfare.outbox") == [type])
     }
 
-    @Test func aMissingRoleIsNamed() throws {
-        try withRole(in: nil) { role throws in
-            let error = #expect(throws: ToolError.self) {
-                try toolDatabase(user: role).emit(type: "t", payload: "{}", key: nil, ttl: nil)
+    @Test func aMissingRoleIsNamed() async throws {
+        try await withRole(in: nil) { role throws in
+            let error = await #expect(throws: ToolError.self) {
+                try await toolDatabase(user: role).emit(type: "t", payload: "{}", key: nil, ttl: nil)
             }
             #expect(error?.kind == .configuration)
             #expect(error?.hint.contains("fanfare_emitter") == true)
@@ -56,32 +56,32 @@ import Testing
 }
 
 @Suite(.database) struct SetupToolTests {
-    @Test func aPlanSaysWhatIsThereAndWhatComes() throws {
+    @Test func aPlanSaysWhatIsThereAndWhatComes() async throws {
         let configuration = try toolConfiguration("installation: production")
-        let plan = try ToolDatabase(configuration, environment: [:]).migrationPlan(configuration)
+        let plan = try await ToolDatabase(configuration, environment: [:]).migrationPlan(configuration)
         #expect(plan.from == Daemon.schemaVersions.upperBound && plan.to == plan.from && plan.adopts)
         #expect(plan.text(isDone: false).contains("would adopt the database as production"))
         try DatabaseSetup(configuration, environment: [:]).migrate()
-        let again = try ToolDatabase(configuration, environment: [:]).migrationPlan(configuration)
+        let again = try await ToolDatabase(configuration, environment: [:]).migrationPlan(configuration)
         #expect(!again.adopts)
     }
 
-    @Test func aDatabaseWithoutSchemaIsPlannedAndRefusedByOthers() throws {
+    @Test func aDatabaseWithoutSchemaIsPlannedAndRefusedByOthers() async throws {
         try sql("DROP SCHEMA fanfare CASCADE")
         let configuration = try toolConfiguration()
         let database = try ToolDatabase(configuration, environment: [:])
-        let plan = try database.migrationPlan(configuration)
+        let plan = try await database.migrationPlan(configuration)
         #expect(plan.from == nil && plan.adopts)
-        let error = #expect(throws: ToolError.self) { try database.status() }
+        let error = await #expect(throws: ToolError.self) { try await database.status() }
         #expect(error?.kind == .configuration)
         #expect(error?.hint == "Run `fanfare migrate`.")
     }
 
-    @Test func aNewerSchemaIsLeftAloneAndNoOutage() throws {
+    @Test func aNewerSchemaIsLeftAloneAndNoOutage() async throws {
         try sql("UPDATE fanfare.schema_version SET version = 99")
         let configuration = try toolConfiguration()
         let database = try ToolDatabase(configuration, environment: [:])
-        let planned = #expect(throws: ToolError.self) { try database.migrationPlan(configuration) }
+        let planned = await #expect(throws: ToolError.self) { try await database.migrationPlan(configuration) }
         let loaded = #expect(throws: ToolError.self) { try DatabaseSetup(configuration, environment: [:]).migrate() }
         for error in [planned, loaded] {
             #expect(error?.exitCode == 78)
@@ -91,8 +91,8 @@ import Testing
         #expect(try sql("SELECT version FROM fanfare.schema_version") == ["99"])
     }
 
-    @Test func whoMayNotMigrateIsToldWhatItTakes() throws {
-        try withRole(in: nil) { role in
+    @Test func whoMayNotMigrateIsToldWhatItTakes() async throws {
+        try await withRole(in: nil) { role in
             let error = #expect(throws: ToolError.self) {
                 try DatabaseSetup(toolConfiguration(user: role), environment: [:]).migrate()
             }
@@ -100,12 +100,12 @@ import Testing
         }
     }
 
-    @Test func adoptionShowsBothIdentities() throws {
+    @Test func adoptionShowsBothIdentities() async throws {
         let database = try toolDatabase()
-        #expect(try database.adoption(as: "one").old == nil)
+        #expect(try await database.adoption(as: "one").old == nil)
         try sql("SELECT fanfare.adopt('one')")
         try sql("UPDATE fanfare.installation SET database_oid = 1")
-        let change = try database.adoption(as: "two")
+        let change = try await database.adoption(as: "two")
         #expect(change.old?.name == "one" && change.old?.databaseOID == 1)
         #expect(change.new.name == "two")
         #expect(change.new.databaseOID != 1)

@@ -94,9 +94,8 @@ struct ProviderToolTests {
             """#
         )
         let before = try await flow.sandbox.awaitCounts().received
-        let tally = try await onThread { [configuration, database = flow.database] in
-            let world = try World(database)
-            try world.connection.execute(
+        try await onThread { [database = flow.database] in
+            try World(database).connection.execute(
                 """
                 SELECT fanfare.register_device('shop', 'fcm', 'topic-' || n, 'u' || n % 2)
                 FROM generate_series(1, 1500) AS n;
@@ -105,19 +104,21 @@ struct ProviderToolTests {
                 SELECT fanfare.subscribe(fanfare.device_id('shop', 'fcm', 'topic-5'), 'news');
                 """
             )
-            let tools = try ToolDatabase(configuration, environment: [:])
+        }
+        let tools = try ToolDatabase(configuration, environment: [:])
+        var (pages, chosen): ([[String]], [[String]]) = ([], [])
+        try await tools.forEachToken(FCMDeviceFilter(app: "shop")) { pages.append($0) }
+        var filter = FCMDeviceFilter(app: "shop")
+        filter.users = ["u1"]
+        filter.topic = "news"
+        try await tools.forEachToken(filter) { chosen.append($0) }
+        await tools.close()
+        #expect(chosen == [["topic-5"]])
+        let tally = try await onThread { [configuration, pages] in
             var manager = try TopicManager(configuration, app: "shop", environment: [:])
             var tally = TopicTally()
-            try tools.forEachToken(FCMDeviceFilter(app: "shop")) { tokens throws(ToolError) in
-                tally += try manager.set(tokens, of: "stores", true)
-            }
-            var filter = FCMDeviceFilter(app: "shop")
-            filter.users = ["u1"]
-            filter.topic = "news"
-            try tools.forEachToken(filter) { tokens throws(ToolError) in
-                #expect(tokens == ["topic-5"])
-                #expect(try manager.set(tokens, of: "stores", false).done == 1)
-            }
+            for tokens in pages { tally += try manager.set(tokens, of: "stores", true) }
+            #expect(try manager.set(["topic-5"], of: "stores", false).done == 1)
             let error = #expect(throws: ToolError.self) { try manager.set(["topic-1"], of: "no topic", true) }
             #expect(error?.kind == .usage)
             return tally

@@ -43,12 +43,16 @@ import Testing
           message: { notification: { title: T } }
         """
 
-    private func judge(_ payload: String, user: String? = nil) throws -> [String: RuleJudgement] {
+    private func judge(_ payload: String, user: String? = nil) async throws -> [String: RuleJudgement] {
         let set = try RuleSet(RulesFile(yaml: Self.yaml, named: "rules.yaml").rules)
         var example = ExampleEvent(payload: payload)
         example.userID = user
         let credentials = "{ fcm: { service_account_file: a.json } }"
-        let judgements = try toolDatabase().judge(set, example, toolConfiguration("apps: { shop: \(credentials) }"))
+        let judgements = try await toolDatabase().judge(
+            set,
+            example,
+            toolConfiguration("apps: { shop: \(credentials) }")
+        )
         return Dictionary(judgements.map { ($0.rule, $0) }) { first, _ in first }
     }
 
@@ -77,9 +81,11 @@ import Testing
         try sql("SELECT fanfare.subscribe(fanfare.device_id('shop', 'apns', 'aa03'), 'store-7')")
     }
 
-    @Test func whoWouldGetItIsCountedByPlatform() throws {
+    @Test func whoWouldGetItIsCountedByPlatform() async throws {
         try register()
-        let found = try judge(#"{"total": 11, "customer": ["ann", "bob"], "store": 7, "tokens": ["AA03", "none"]}"#)
+        let found = try await judge(
+            #"{"total": 11, "customer": ["ann", "bob"], "store": 7, "tokens": ["AA03", "none"]}"#
+        )
         let shipped = try #require(counts(found["shipped"]))
         #expect(shipped.platforms.map(\.name) == ["apns", "fcm"] && shipped.platforms.map(\.devices) == [1, 1])
         #expect(shipped.users == 1 && shipped.disabled == 1 && shipped.withoutCredentials == ["apns"])
@@ -97,8 +103,8 @@ import Testing
         }
     }
 
-    @Test func whatDoesNotMatchIsSaid() throws {
-        let found = try judge(#"{"total": 10}"#, user: "ann")
+    @Test func whatDoesNotMatchIsSaid() async throws {
+        let found = try await judge(#"{"total": 10}"#, user: "ann")
         #expect(found["shipped"]?.isMatched == false)
         #expect(found["shipped"]?.text.contains("does not take the event  (when: $.total > 10)") == true)
         #expect(found["shipped"]?.json["matched"] == false)
@@ -110,9 +116,9 @@ import Testing
         #expect(counts(found["everyone"])?.text == "nobody would get it")
     }
 
-    @Test func aUserIsToldWhyNot() throws {
+    @Test func aUserIsToldWhyNot() async throws {
         try register()
-        let found = try judge(#"{"total": 11, "customer": "ann", "store": 7}"#, user: "ann")
+        let found = try await judge(#"{"total": 11, "customer": "ann", "store": 7}"#, user: "ann")
         let shipped = found["shipped"]?.user?.devices.map(\.obstacle) ?? []
         #expect(shipped.count == 4)
         #expect(shipped[0] == nil && shipped[1] == nil)
@@ -123,22 +129,22 @@ import Testing
         #expect(news[1] == "the rule is for apns")
         let quiet = found["quiet"]?.user?.devices.map(\.obstacle) ?? []
         #expect(quiet[1]?.hasSuffix("&& !('muted' in topics): muted, news") == true)
-        let bob = try judge(#"{"total": 11, "customer": "ann"}"#, user: "bob")["shipped"]
+        let bob = try await judge(#"{"total": 11, "customer": "ann"}"#, user: "bob")["shipped"]
         #expect(bob?.user?.devices.map(\.obstacle) == [#"its attributes do not meet $.tier == "gold""#])
         try sql("SELECT fanfare.register_device('shop', 'apns', 'aa03', attributes => '{\"tier\": \"gold\"}')")
-        let again = try judge(#"{"total": 11, "customer": "ann"}"#, user: "bob")["shipped"]
+        let again = try await judge(#"{"total": 11, "customer": "ann"}"#, user: "bob")["shipped"]
         #expect(again?.user?.devices.map(\.obstacle) == ["$.customer does not name this user"])
-        let nobody = try judge(#"{"total": 11, "customer": "ann"}"#, user: "eve")["shipped"]
+        let nobody = try await judge(#"{"total": 11, "customer": "ann"}"#, user: "eve")["shipped"]
         #expect(nobody?.text.contains("eve gets nothing: no device of this user is registered for shop") == true)
     }
 
-    @Test func aReaderMayAskAndNothingIsChanged() throws {
+    @Test func aReaderMayAskAndNothingIsChanged() async throws {
         try register()
-        try withRole(in: "fanfare_reader") { role in
+        try await withRole(in: "fanfare_reader") { role in
             let set = try RuleSet(RulesFile(yaml: Self.yaml, named: "rules.yaml").rules)
             var example = ExampleEvent(payload: #"{"total": 11, "customer": "ann", "tokens": ["aa01"]}"#)
             example.userID = "ann"
-            let judgements = try toolDatabase(user: role).judge(set, example, toolConfiguration())
+            let judgements = try await toolDatabase(user: role).judge(set, example, toolConfiguration())
             #expect(judgements.count == 6)
         }
         #expect(try sql("SELECT count(*) FROM fanfare.devices") == ["5"])

@@ -23,27 +23,27 @@ import Testing
         try RuleSet(RulesFile(yaml: yaml, named: file).rules)
     }
 
-    @Test func rulesAreAddedOnceAndMarkedAsFromAFile() throws {
+    @Test func rulesAreAddedOnceAndMarkedAsFromAFile() async throws {
         let database = try toolDatabase()
         let set = try set(Self.shipped)
-        #expect(try database.planRules(set, prune: false).items.map(\.change) == [.added])
-        #expect(try database.rules(app: nil).isEmpty)
-        let applied = try database.applyRules(set, prune: false)
+        #expect(try await database.planRules(set, prune: false).items.map(\.change) == [.added])
+        #expect(try await database.rules(app: nil).isEmpty)
+        let applied = try await database.applyRules(set, prune: false)
         #expect(applied.rules.map(\.state) == ["unchecked"])
         #expect(applied.text.contains("no daemon runs"))
-        let stored = try database.rules(app: "shop")
+        let stored = try await database.rules(app: "shop")
         #expect(stored.map(\.name) == ["shipped"])
         #expect(stored.map(\.isFromFile) == [true])
         #expect(stored.map(\.event) == ["order.shipped"])
-        #expect(try database.applyRules(set, prune: false).plan.isEmpty)
-        #expect(try database.rules(app: "shop").map(\.version) == [1])
+        #expect(try await database.applyRules(set, prune: false).plan.isEmpty)
+        #expect(try await database.rules(app: "shop").map(\.version) == [1])
     }
 
-    @Test func aChangeIsShownByItsPath() throws {
+    @Test func aChangeIsShownByItsPath() async throws {
         let database = try toolDatabase()
-        _ = try database.applyRules(set(Self.shipped), prune: false)
+        _ = try await database.applyRules(set(Self.shipped), prune: false)
         let changed = Self.shipped.replacing("ttl: 4h", with: "lane: bulk").replacing("On its", with: "Out its")
-        let plan = try database.planRules(set(changed), prune: false)
+        let plan = try await database.planRules(set(changed), prune: false)
         #expect(plan.items.map(\.change) == [.changed])
         #expect(
             plan.items.flatMap(\.differences).map(\.text).sorted() == [
@@ -52,44 +52,44 @@ import Testing
             ]
         )
         #expect(plan.json["rules"]?.arrayValue?.first?["change"] == "changed")
-        _ = try database.applyRules(set(changed), prune: false)
-        #expect(try database.rules(app: nil).map(\.version) == [2])
+        _ = try await database.applyRules(set(changed), prune: false)
+        #expect(try await database.rules(app: nil).map(\.version) == [2])
     }
 
-    @Test func pruningDropsOnlyWhatCameFromFilesOfTheSameApps() throws {
+    @Test func pruningDropsOnlyWhatCameFromFilesOfTheSameApps() async throws {
         let database = try toolDatabase()
         let other = Self.shipped.replacing("name: shipped", with: "name: second")
         let foreign = Self.shipped.replacing("app: shop", with: "app: other")
-        _ = try database.applyRules(set([Self.shipped, other, foreign].joined(separator: "\n")), prune: false)
+        _ = try await database.applyRules(set([Self.shipped, other, foreign].joined(separator: "\n")), prune: false)
         try sql(
             """
             SELECT fanfare.put_rule('{"app": "shop", "name": "by-sql", "event": "e", "to": {"everyone": true},
                 "message": {"notification": {"title": "t"}}}')
             """
         )
-        let kept = try database.applyRules(set(Self.shipped), prune: false)
+        let kept = try await database.applyRules(set(Self.shipped), prune: false)
         #expect(kept.plan.items.map(\.change) == [.dropped, .unchanged])
         #expect(kept.plan.isEmpty)
-        #expect(try database.rules(app: nil).count == 4)
-        _ = try database.applyRules(set(Self.shipped), prune: true)
+        #expect(try await database.rules(app: nil).count == 4)
+        _ = try await database.applyRules(set(Self.shipped), prune: true)
         #expect(
-            try database.rules(app: nil).map { "\($0.app)/\($0.name)" } == [
+            try await database.rules(app: nil).map { "\($0.app)/\($0.name)" } == [
                 "other/shipped", "shop/by-sql", "shop/shipped",
             ]
         )
     }
 
-    @Test func oneBadRuleStopsAllAndIsFoundByItsLine() throws {
+    @Test func oneBadRuleStopsAllAndIsFoundByItsLine() async throws {
         let bad = Self.shipped.replacing("name: shipped", with: "name: bad").replacing("$.total > 10", with: "$.total")
-        let error = try #require(
+        let error = try await #require(
             throws: ToolError.self,
             performing: {
-                try toolDatabase().applyRules(set(Self.shipped + "\n" + bad), prune: false)
+                try await toolDatabase().applyRules(set(Self.shipped + "\n" + bad), prune: false)
             }
         )
         #expect(error.kind == .failed)
         #expect(error.reason.hasPrefix("rules.yaml:11: when: is no predicate"))
-        #expect(try toolDatabase().rules(app: nil).isEmpty)
+        #expect(try await toolDatabase().rules(app: nil).isEmpty)
     }
 
     @Test func allProblemsOfAllRulesAreTold() throws {
@@ -102,15 +102,15 @@ import Testing
         #expect(lines[1].hasPrefix("rules.yaml:8: name: cannot be a name; use 1 to 100 letters"))
     }
 
-    @Test func whatPostgreSQLRefusesIsFoundByItsLine() throws {
+    @Test func whatPostgreSQLRefusesIsFoundByItsLine() async throws {
         try sql("CREATE TABLE public.unread (id text, n int)")
         let rules = [
             Self.shipped.replacing("users: $.customer", with: "users: customer"),
             Self.shipped.replacing("name: shipped", with: "name: badge")
                 + "\n  badge_sql: DELETE FROM public.unread WHERE id = ANY ($1)",
         ]
-        let error = try #require(throws: ToolError.self) {
-            try toolDatabase().planRules(set(rules.joined(separator: "\n")), prune: false)
+        let error = try await #require(throws: ToolError.self) {
+            try await toolDatabase().planRules(set(rules.joined(separator: "\n")), prune: false)
         }
         let lines = error.reason.split(separator: "\n")
         #expect(lines.count == 2)
@@ -150,10 +150,10 @@ import Testing
         #expect(error?.reason == "b.yaml:1: name: is in a.yaml:1 already")
     }
 
-    @Test func anAuthorNeedsNoOtherRole() throws {
-        try withRole(in: "fanfare_author") { role throws in
+    @Test func anAuthorNeedsNoOtherRole() async throws {
+        try await withRole(in: "fanfare_author") { role throws in
             let database = try toolDatabase(user: role)
-            #expect(try database.applyRules(set(Self.shipped), prune: true).rules.count == 1)
+            #expect(try await database.applyRules(set(Self.shipped), prune: true).rules.count == 1)
         }
     }
 

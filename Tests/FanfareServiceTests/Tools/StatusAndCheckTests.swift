@@ -11,7 +11,7 @@ import Testing
 @testable import FanfareTools
 
 @Suite(.database) struct StatusToolTests {
-    @Test func daemonsQueuesAndHealthAreShown() throws {
+    @Test func daemonsQueuesAndHealthAreShown() async throws {
         try sql("SELECT fanfare.register_device('shop', 'apns', 'aa01')")
         try sql(
             """
@@ -29,7 +29,7 @@ import Testing
             SELECT 1, 1, id, 2, '{1,2,3}' FROM fanfare.targets WHERE environment = 'production'
             """
         )
-        let report = try toolDatabase().status()
+        let report = try await toolDatabase().status()
         #expect(report.hasDaemon)
         #expect(report.daemons.map(\.isAlive) == [true, false])
         #expect(report.daemons.first?.leads == ["maintenance"])
@@ -45,26 +45,26 @@ import Testing
         }
     }
 
-    @Test func aReaderMaySeeIt() throws {
-        try withRole(in: "fanfare_reader") { role throws in
-            #expect(try !toolDatabase(user: role).status().hasDaemon)
-            #expect(try toolDatabase(user: role).rules(app: nil).isEmpty)
+    @Test func aReaderMaySeeIt() async throws {
+        try await withRole(in: "fanfare_reader") { role throws in
+            #expect(try await !toolDatabase(user: role).status().hasDaemon)
+            #expect(try await toolDatabase(user: role).rules(app: nil).isEmpty)
         }
     }
 }
 
 @Suite(.database) struct CheckupTests {
-    private func items(_ yaml: String? = nil, user: String? = nil) throws -> [CheckItem] {
-        Checkup(try toolConfiguration(yaml, user: user), environment: [:]).items(online: false)
+    private func items(_ yaml: String? = nil, user: String? = nil) async throws -> [CheckItem] {
+        await Checkup(try toolConfiguration(yaml, user: user), environment: [:]).items(online: false)
     }
 
     private func item(_ name: String, in items: [CheckItem]) -> CheckItem? {
         items.first { $0.name == name }
     }
 
-    @Test func anAdoptedDatabaseIsFine() throws {
+    @Test func anAdoptedDatabaseIsFine() async throws {
         try sql("SELECT fanfare.adopt('production')")
-        let items = try items("installation: production")
+        let items = try await items("installation: production")
         #expect(items.filter { $0.level == .fail } == [])
         for name in [
             "file descriptors", "database", "LISTEN", "clock", "connections", "autovacuum", "privileges",
@@ -74,23 +74,23 @@ import Testing
         }
     }
 
-    @Test func whatIsMissingIsNamed() throws {
-        try withRole(in: "fanfare_daemon") { role throws in
+    @Test func whatIsMissingIsNamed() async throws {
+        try await withRole(in: "fanfare_daemon") { role throws in
             try sql("SELECT fanfare.adopt()")
-            #expect(try item("privileges", in: items(user: role))?.level == .ok)
+            #expect(try await item("privileges", in: items(user: role))?.level == .ok)
             try sql("REVOKE DELETE ON fanfare.outbox FROM fanfare_daemon")
-            let privileges = try item("privileges", in: items(user: role))
+            let privileges = try await item("privileges", in: items(user: role))
             #expect(privileges?.level == .fail)
             #expect(privileges?.detail == "missing: DELETE on fanfare.outbox")
             #expect(privileges?.advice.contains("GRANT fanfare_daemon") == true)
         }
     }
 
-    @Test func limitsOfRoleAndDatabaseCountAsTheServersDoes() throws {
-        try withRole(in: "fanfare_daemon") { role throws in
-            #expect(try item("connections", in: items(user: role))?.level == .ok)
+    @Test func limitsOfRoleAndDatabaseCountAsTheServersDoes() async throws {
+        try await withRole(in: "fanfare_daemon") { role throws in
+            #expect(try await item("connections", in: items(user: role))?.level == .ok)
             try sql("ALTER ROLE \(role) CONNECTION LIMIT 4")
-            let small = try item("connections", in: items(user: role))
+            let small = try await item("connections", in: items(user: role))
             #expect(small?.level == .fail)
             #expect(small?.detail.contains("of 4 are free for role \(role); a daemon takes 5") == true)
             #expect(small?.advice.hasPrefix("Raise the CONNECTION LIMIT of role \(role)") == true)
@@ -98,32 +98,34 @@ import Testing
             try sql("ALTER ROLE \(role) CONNECTION LIMIT -1")
             let alter = "ALTER DATABASE \"\(TestDatabase.current.name)\" CONNECTION LIMIT"
             try sql("\(alter) 4")
-            let database = try item("connections", in: items(user: role))
+            let database = try await item("connections", in: items(user: role))
             #expect(database?.level == .fail && database?.detail.contains("free for database") == true)
-            #expect(try item("connections", in: items())?.level == .ok, "superusers are not bound by it")
+            #expect(try await item("connections", in: items())?.level == .ok, "superusers are not bound by it")
             try sql("\(alter) -1")
 
             try sql("ALTER ROLE \(role) CONNECTION LIMIT 7")
             let options = try toolDatabase(user: role).options
             let held = try (0..<3).map { _ in try PostgresConnection.open(options) }
-            let taken = try item("connections", in: items(user: role))
+            let taken = try await item("connections", in: items(user: role))
             #expect(taken?.level == .warn)
             #expect(taken?.advice.hasPrefix("Unless it is a daemon of yours") == true)
             for connection in held { connection.close() }
         }
     }
 
-    @Test func copiesAndForeignDatabasesFail() throws {
-        #expect(try item("installation", in: items("installation: a"))?.detail == "nobody has adopted this database")
+    @Test func copiesAndForeignDatabasesFail() async throws {
+        #expect(
+            try await item("installation", in: items("installation: a"))?.detail == "nobody has adopted this database"
+        )
         try sql("SELECT fanfare.adopt('b')")
-        let foreign = try items("installation: a").filter { $0.name == "installation" && $0.level == .fail }
+        let foreign = try await items("installation: a").filter { $0.name == "installation" && $0.level == .fail }
         #expect(foreign.first?.detail.contains("belongs to installation b") == true)
         try sql("UPDATE fanfare.installation SET database_oid = 1")
-        let copy = try items("installation: b").filter { $0.name == "installation" && $0.level == .fail }
+        let copy = try await items("installation: b").filter { $0.name == "installation" && $0.level == .fail }
         #expect(copy.first?.detail.contains("copy") == true)
     }
 
-    @Test func appsAreComparedWithCredentials() throws {
+    @Test func appsAreComparedWithCredentials() async throws {
         try sql("SELECT fanfare.adopt()")
         try sql("SELECT fanfare.register_device('shop', 'apns', 'aa01')")
         for name in ["a", "b"] {
@@ -133,7 +135,7 @@ import Testing
         let yaml = """
             apps: { store: { apns: { team_id: ABCDEFGHIJ, key_id: ABCDEFGHIJ, key_file: nowhere.p8, topic: com.example } } }
             """
-        let items = try items(yaml)
+        let items = try await items(yaml)
         #expect(
             item("app shop", in: items)?.detail
                 == "has apns devices and 2 rules (a, b) in the database, and no credentials: nothing is sent for it"
@@ -143,26 +145,26 @@ import Testing
         #expect(item("APNs key of store", in: items)?.detail.contains("/etc/fanfare/nowhere.p8") == true)
     }
 
-    @Test func platformsOfAnAppAreComparedWithItsCredentials() throws {
+    @Test func platformsOfAnAppAreComparedWithItsCredentials() async throws {
         try sql("SELECT fanfare.adopt()")
         try sql("SELECT fanfare.register_device('store', 'fcm', 'token')")
         let yaml = """
             apps: { store: { apns: { team_id: ABCDEFGHIJ, key_id: ABCDEFGHIJ, key_file: nowhere.p8, topic: com.example } } }
             """
-        let found = try item("app store", in: items(yaml))
+        let found = try await item("app store", in: items(yaml))
         #expect(found?.level == .warn && found?.advice.hasPrefix("Add apps.store.fcm ") == true)
         try sql("SELECT fanfare.unregister_device('store', 'fcm', 'token')")
         try sql("SELECT fanfare.register_device('store', 'apns', 'aa')")
-        #expect(try item("app store", in: items(yaml)) == nil)
+        #expect(try await item("app store", in: items(yaml)) == nil)
     }
 
-    @Test func refusedRulesFailUnlessAnOlderVersionIsInForce() throws {
+    @Test func refusedRulesFailUnlessAnOlderVersionIsInForce() async throws {
         try sql("SELECT fanfare.adopt()")
         try sql(
             #"SELECT fanfare.put_rule('{"app": "shop", "name": "bad", "event": "e", "to": {"everyone": true}}')"#
         )
         try sql("UPDATE fanfare.rule_versions SET state = 'refused', reason = 'message: is missing'")
-        let refused = try item("rule shop/bad", in: items())
+        let refused = try await item("rule shop/bad", in: items())
         #expect(refused?.level == .fail)
         #expect(refused?.detail == "version 1 is refused: message: is missing")
         try sql(
@@ -173,25 +175,25 @@ import Testing
             FROM fanfare.rule_versions
             """
         )
-        #expect(try item("rule shop/bad", in: items())?.level == .warn)
+        #expect(try await item("rule shop/bad", in: items())?.level == .warn)
     }
 
-    @Test func alarmsAreWarnings() throws {
+    @Test func alarmsAreWarnings() async throws {
         try sql("SELECT fanfare.adopt()")
         try sql("INSERT INTO fanfare.alarms (name, detail) VALUES ('prune_fuse/shop', 'too many')")
-        #expect(try item("alarm: prune_fuse/shop", in: items())?.level == .warn)
+        #expect(try await item("alarm: prune_fuse/shop", in: items())?.level == .warn)
     }
 
-    @Test func anUnreachableDatabaseIsOneItem() throws {
+    @Test func anUnreachableDatabaseIsOneItem() async throws {
         var configuration = try Configuration.parse(
             nil,
             named: "",
             directory: "/",
             environment: ["DATABASE_URL": "postgres://127.0.0.1:1/app"]
         )
-        #expect(item("proxy", in: Checkup(configuration, environment: [:]).items(online: false)) == nil)
+        #expect(item("proxy", in: await Checkup(configuration, environment: [:]).items(online: false)) == nil)
         configuration.send.proxy = try HTTPProxy("http://proxy:3128")
-        let items = Checkup(configuration, environment: [:]).items(online: false)
+        let items = await Checkup(configuration, environment: [:]).items(online: false)
         #expect(item("proxy", in: items)?.detail.hasPrefix("http://proxy:3128 carries") == true)
         #expect(items.last?.name == "database" && items.last?.level == .fail)
     }

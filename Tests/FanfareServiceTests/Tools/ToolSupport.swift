@@ -40,9 +40,9 @@ func sql(_ text: String, _ binds: String?...) throws -> [String?] {
 /// - Parameters:
 ///   - parent: the role it is a member of; nil for none.
 ///   - body: gets its name.
-func withRole(in parent: String?, _ body: (String) throws -> Void) throws {
+func withRole(in parent: String?, _ body: (String) async throws -> Void) async throws {
     let role = TestDatabase.current.name.replacing("test_", with: "role_").replacing("-", with: "_")
     try sql("CREATE ROLE \(role) LOGIN" + (parent.map { " IN ROLE \($0)" } ?? ""))
     defer { _ = try? sql("DROP ROLE \(role)") }
-    try body(role)
+    try await body(role)
 }
