@@ -88,4 +88,25 @@ import Threading
         #expect(try await last.value > 0)
         await test.pool.close()
     }
+
+    @Test func aServerThatDoesNotAnswerIsGivenUpInTime() async throws {
+        let server = try SilentServer()
+        let url = "postgres://u@127.0.0.1:\(server.port)/db?sslmode=disable&gssencmode=disable"
+        // Longer than a test may take.
+        let options = PostgresOptions(url: url, connectTimeout: .seconds(3600))
+        let test = TestPool(options, PostgresPoolOptions(connections: 2, acquireTimeout: .seconds(5)))
+        let hasty = Task { try await test.backendPID() }
+        try await test.reaches { $0.waiting == 1 }
+        test.advance(by: .seconds(5))
+        let error = await #expect(throws: PostgresError.self) { try await hasty.value }
+        #expect(error?.code == .poolTimeout)
+        #expect(error?.message.contains("1 being opened") == true)
+        let patient = Task { try await test.backendPID() }
+        try await test.reaches { $0.waiting == 1 }
+        await test.pool.close()
+        let refused = await #expect(throws: PostgresError.self) { try await patient.value }
+        #expect(refused?.code == .poolClosed)
+        #expect(test.pool.counts == PostgresPoolCounts(sessions: 0, leased: 0, waiting: 0))
+        withExtendedLifetime(server) {}
+    }
 }

@@ -84,7 +84,9 @@ import Threading
         let error = await #expect(throws: PostgresError.self) { try await hasty.value }
         #expect(error?.code == .poolTimeout)
         #expect(error?.isTransient == true && error?.isConnectionLost == false)
-        #expect(error?.message == "no session was free in time: 1 of 1 at work, 1 callers waiting")
+        #expect(
+            error?.message == "no session was free in time: 1 at work, 0 being opened, at most 1; others waiting: 1"
+        )
         try holder.execute("SELECT pg_catalog.pg_advisory_unlock(103)")
         #expect(try await patient.value > 0)
         try await working

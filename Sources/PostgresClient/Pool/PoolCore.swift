@@ -124,8 +124,8 @@ final class PoolCore: Sendable {
             let machine = state.machine
             return PostgresError(
                 .poolTimeout,
-                message: "no session was free in time: \(machine.leases.count) of \(limits.connections) at work, "
-                    + "\(machine.waiting.count) callers waiting",
+                message: "no session was free in time: \(machine.leases.count) at work, \(machine.openingCount) being "
+                    + "opened, at most \(limits.connections); others waiting: \(machine.waiting.count)",
                 hint: reason
             )
         }

@@ -16,7 +16,8 @@ final class PostgresCanceller: @unchecked Sendable {
 
     /// Asks, over a connection of its own, and blocks until the server has passed it on or cannot be reached.
     ///
-    /// The statement may have ended meanwhile, and then the next one of the session may be hit.
+    /// The statement may have ended meanwhile, and then the next one of the session may be hit. libpq before version 17 asks in
+    /// plain text also where the session has TLS: who reads it can cancel that session's statements, and nothing else.
     func cancel() {
         // What it says is of no use: whether the statement ends shows on its own connection.
         _ = unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { message in
