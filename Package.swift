@@ -32,7 +32,8 @@ let package = Package(
     ],
     targets: [
         // What everybody may use.
-        .target(name: "Threading", swiftSettings: sources),
+        .systemLibrary(name: "CEventFD"),
+        .target(name: "Threading", dependencies: ["CEventFD"], swiftSettings: sources),
 
         // Pure values: rules, content, outcomes, policies.
         .target(
@@ -48,9 +49,9 @@ let package = Package(
             dependencies: ["CPostgres", "Threading"],
             swiftSettings: sources
         ),
-        .target(name: "PushTransport", swiftSettings: sources),
+        .target(name: "PushTransport", dependencies: ["Threading"], swiftSettings: sources),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
-        .target(name: "HTTP2Client", dependencies: ["CCurl", "PushTransport"], swiftSettings: sources),
+        .target(name: "HTTP2Client", dependencies: ["CCurl", "PushTransport", "Threading"], swiftSettings: sources),
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
         .target(name: "PushCrypto", dependencies: ["COpenSSL"], swiftSettings: sources),
         .systemLibrary(name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
@@ -159,7 +160,7 @@ let package = Package(
         ),
         .testTarget(
             name: "HTTP2EngineTests",
-            dependencies: ["CNGHTTP2", "HTTP2Engine", "PushTransport"],
+            dependencies: ["CNGHTTP2", "HTTP2Engine", "PushTransport", "Threading"],
             swiftSettings: shared
         ),
         // The built program in processes of its own, and what can happen to them.

@@ -2451,7 +2451,7 @@ SELECT 'outbox', coalesce(min(created_at) > now() - interval '1 minute', true),
     coalesce('oldest event waits ' || date_trunc('second', now() - min(created_at)), 'empty'), min(created_at)
 FROM fanfare.outbox
 UNION ALL
-SELECT 'poisoned', count(*) = 0, count(*) || ' events are planned singly', min(created_at) FROM fanfare.outbox_slow
+SELECT 'side_queue', count(*) = 0, count(*) || ' events are planned singly', min(created_at) FROM fanfare.outbox_slow
 UNION ALL
 SELECT 'rules', count(*) = 0, count(*) || ' newest rule versions are refused', min(v.checked_at)
 FROM fanfare.rules AS r

@@ -1,5 +1,5 @@
 /* libcurl for Swift: setopt and getinfo are variadic (and macros with type checks), which Swift cannot call. One wrapper
-   stands here for each type of argument. Also eventfd, memfd and TCP_USER_TIMEOUT, which Swift's
+   stands here for each type of argument. Also memfd and TCP_USER_TIMEOUT, which Swift's
    Glibc module leaves out. */
 #ifndef FANFARE_CCURL_SHIM_H
 #define FANFARE_CCURL_SHIM_H
@@ -9,7 +9,6 @@
 #include <linux/memfd.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -125,10 +124,6 @@ extern int memfd_create(const char *name, unsigned int flags);
 
 static inline int ccurl_memory_file(const char *name) {
     return (int)syscall(SYS_memfd_create, name, MFD_CLOEXEC);
-}
-
-static inline int ccurl_eventfd(void) {
-    return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 }
 
 #endif

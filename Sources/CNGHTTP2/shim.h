@@ -1,4 +1,4 @@
-/* nghttp2 for Swift: what is a macro, or a union that Swift would copy, stands here as a function. Also epoll, eventfd and
+/* nghttp2 for Swift: what is a macro, or a union that Swift would copy, stands here as a function. Also epoll and
    the TCP options of the sockets it works on, which Swift's Glibc module leaves out. */
 #ifndef FANFARE_CNGHTTP2_SHIM_H
 #define FANFARE_CNGHTTP2_SHIM_H
@@ -9,7 +9,6 @@
 #include <netinet/tcp.h>
 #include <nghttp2/nghttp2.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -33,8 +32,6 @@ static inline int32_t cnghttp2_submit(nghttp2_session *session, nghttp2_data_sou
 }
 
 static inline void *cnghttp2_source(const nghttp2_data_source *source) { return source->ptr; }
-
-static inline int cnghttp2_eventfd(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
 
 static inline int cnghttp2_epoll(void) { return epoll_create1(EPOLL_CLOEXEC); }
 

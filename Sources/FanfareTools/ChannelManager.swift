@@ -19,7 +19,7 @@ public struct ChannelManager: Sendable {
     }
 
     private let app: String
-    private let credentials: APNSSettings
+    private let credentials: APNsSettings
     private let origin: Endpoint
     private let proxy: HTTPProxy?
     private let files: CredentialFiles
@@ -113,7 +113,7 @@ public struct ChannelManager: Sendable {
             let hint = "Is \(origin) reachable from here, and its certificate trusted?"
             throw ToolError(.unavailable, "no answer: \(answer.detail)", at: "\(origin)", hint: hint)
         }
-        let reason = APNSErrorBody(parsing: answer.body).reason ?? "no reason"
+        let reason = APNsErrorBody(parsing: answer.body).reason ?? "no reason"
         throw ToolError(.failed, "APNs says \(answer.status) \(reason)", at: "\(origin)", hint: Self.hint(reason))
     }
 
@@ -126,7 +126,7 @@ public struct ChannelManager: Sendable {
         var fields: [HeaderField] = []
         if !body.isEmpty { fields.append(try HeaderField("content-type", "application/json")) }
         if let channel { fields.append(try HeaderField("apns-channel-id", channel)) }
-        let proof = try APNSProof(credentials, app: app, files: files)
+        let proof = try APNsProof(credentials, app: app, files: files)
         let url = try HTTPSURL("\(origin)/1/apps/\(credentials.topic)/\(place)")
         var request = try SingleRequest(method, url, fields: fields + proof.fields, body: body)
         request.caFile = credentials.caFile

@@ -1,5 +1,6 @@
 internal import CCurl
 public import PushTransport
+internal import Threading
 
 extension HTTP2Client {
     /// Sends, receives, and waits until there is an answer, a slot came free, or somebody woke it.
@@ -46,12 +47,12 @@ extension HTTP2Client {
     private func wait(until moment: MonotonicTime) -> Bool {
         if context.socketsChanged {
             context.socketsChanged = false
-            watchList.rebuild(waker: eventWaker.descriptor, connections: connections)
+            watchList.rebuild(waker: wakeSignal.descriptor, connections: connections)
         }
         watchList.wait(nanoseconds: moment == .max ? .max - 1_000_000 : moment - context.now)
         context.now = monotonicNow()
         guard watchList.isWoken else { return false }
-        eventWaker.reset()
+        wakeSignal.consume()
         return true
     }
 

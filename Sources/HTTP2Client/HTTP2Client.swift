@@ -1,4 +1,5 @@
 public import PushTransport
+internal import Threading
 
 /// A ``PushTransport`` on libcurl's multi interface: HTTP/2 over TLS by ALPN, several connections to one endpoint.
 ///
@@ -10,7 +11,7 @@ public import PushTransport
 public final class HTTP2Client: PushTransport {
     let options: TransportOptions
     let context: TransferContext
-    let eventWaker: EventWaker
+    let wakeSignal: WakeSignal
     let settings: TransferSettings
     /// Its peer speaks HTTP/1.1.
     var takesTurns = false
@@ -53,7 +54,7 @@ public final class HTTP2Client: PushTransport {
         self.options = options
         context = TransferContext(endpoint, options, rules)
         settings = try TransferSettings(endpoint, options, rules)
-        eventWaker = try EventWaker.open()
+        wakeSignal = try WakeSignal.forTransport()
         bucket = TokenBucket(
             burst: options.connectBurst,
             interval: options.connectInterval.nanoseconds,
@@ -83,7 +84,7 @@ public final class HTTP2Client: PushTransport {
     }
 
     /// Wakes the poll from any thread.
-    public var waker: any TransportWaker { eventWaker }
+    public var waker: any TransportWaker { wakeSignal }
 
     /// Connections and their recent failures.
     public var state: TransportState {

@@ -1,4 +1,5 @@
 public import PushTransport
+internal import Threading
 
 /// A ``PushTransport`` to many origins, named by the requests: Web Push endpoints come from browsers, which strangers run.
 ///
@@ -11,7 +12,7 @@ public final class MultiOriginClient: PushTransport {
     private let options: MultiOriginOptions
     private let budget: ConnectionBudget
     private let trustStore: MemoryFile?
-    private let eventWaker: EventWaker
+    private let wakeSignal: WakeSignal
     /// By origin; in order of their first use too, so that a round takes them in turn.
     private var clients: [Endpoint: HTTP2Client] = [:]
     private var order: [HTTP2Client] = []
@@ -39,12 +40,12 @@ public final class MultiOriginClient: PushTransport {
         if let caFile = options.transport.caFile { trustStore = try TrustStore.joining(caFile: caFile) }
         self.trustStore = trustStore
         budget = ConnectionBudget(limit: options.connections)
-        eventWaker = try EventWaker.open()
+        wakeSignal = try WakeSignal.forTransport()
         sendUntil = .now.advanced(by: .seconds(100 * 365 * 86_400))
     }
 
     /// Wakes the poll from any thread.
-    public var waker: any TransportWaker { eventWaker }
+    public var waker: any TransportWaker { wakeSignal }
 
     /// How many requests were taken and not yet answered.
     public var inFlight: Int { order.reduce(0) { $0 + $1.inFlight } }
@@ -204,11 +205,11 @@ public final class MultiOriginClient: PushTransport {
         if clientsChanged || order.contains(where: \.context.socketsChanged) {
             clientsChanged = false
             for client in order { client.context.socketsChanged = false }
-            watchList.rebuild(waker: eventWaker.descriptor, connections: order.flatMap(\.connections))
+            watchList.rebuild(waker: wakeSignal.descriptor, connections: order.flatMap(\.connections))
         }
         watchList.wait(nanoseconds: moment == .max ? .max - 1_000_000 : moment - now)
         guard watchList.isWoken else { return false }
-        eventWaker.reset()
+        wakeSignal.consume()
         return true
     }
 

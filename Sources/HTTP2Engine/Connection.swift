@@ -1,5 +1,6 @@
 import Glibc
 internal import PushTransport
+internal import Threading
 
 /// One connection of an ``HTTP2Engine``: gets a socket, shakes hands, and carries bytes between it and its session.
 final class Connection {
@@ -10,7 +11,7 @@ final class Connection {
         let tls: TLSContext
         let ticket: TLSTicket
         /// Woken by the resolver.
-        let waker: EventWaker
+        let waker: WakeSignal
     }
 
     /// How far it is.

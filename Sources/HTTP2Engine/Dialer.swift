@@ -1,6 +1,7 @@
 internal import CNGHTTP2
 import Glibc
 internal import PushTransport
+internal import Threading
 
 /// Gets a TCP connection to an endpoint: resolves its name and tries its addresses one after another.
 ///
@@ -27,7 +28,7 @@ final class Dialer {
     private var attemptDeadline = MonotonicTime.max
     private var lastProblem = "connecting took too long"
 
-    init(_ endpoint: Endpoint, _ options: TransportOptions, waking waker: EventWaker, now: MonotonicTime) {
+    init(_ endpoint: Endpoint, _ options: TransportOptions, waking waker: WakeSignal, now: MonotonicTime) {
         self.endpoint = endpoint
         userTimeout = options.tcpUserTimeoutMilliseconds
         deadline = now + options.connectTimeout.nanoseconds

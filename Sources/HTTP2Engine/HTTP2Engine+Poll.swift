@@ -1,4 +1,6 @@
+internal import CNGHTTP2
 public import PushTransport
+internal import Threading
 
 extension HTTP2Engine {
     /// Sends, receives, and waits until there is an answer, a slot came free, or somebody woke it.
@@ -66,15 +68,16 @@ extension HTTP2Engine {
     private func wait(until moment: MonotonicTime) -> Bool {
         for connection in connections { connection.watch(by: poller) }
         let pause = min(slicing.pause(now: now), max(moment - now, 0))
-        if pause > 0 { eventWaker.wait(nanoseconds: pause) }
+        // What was said stays said.
+        if pause > 0 { cnghttp2_doze(wakeSignal.descriptor, pause) }
         readClock()
         var isWoken = false
         poller.wait(nanoseconds: moment == .max ? .max - 1_000_000 : moment - now) { name in
             switch name {
             case 0:
-                eventWaker.reset()
+                wakeSignal.consume()
                 isWoken = true
-            case 1: resolverWaker.reset()
+            case 1: resolverWaker.consume()
             default: connections.first { $0.name == name }?.isReady = true
             }
         }

@@ -14,8 +14,8 @@ public final class HTTP2Engine: PushTransport {
     let setting: Connection.Setting
     private let clock: () -> MonotonicTime
     let poller: Poller
-    let eventWaker: EventWaker
-    let resolverWaker: EventWaker
+    let wakeSignal: WakeSignal
+    let resolverWaker: WakeSignal
     let buffer: UnsafeMutableRawBufferPointer
     /// The time at the start of the current round; good enough for deadlines.
     var now: MonotonicTime
@@ -70,10 +70,10 @@ public final class HTTP2Engine: PushTransport {
             throw TransportError(reason: .call("HTTP2Engine", problem: "it knows no proxy; use the transport 'curl'"))
         }
         let tls = try TLSContext.shared(options)
-        resolverWaker = try EventWaker.open()
-        eventWaker = try EventWaker.open()
+        resolverWaker = try WakeSignal.forTransport()
+        wakeSignal = try WakeSignal.forTransport()
         poller = try Poller.open()
-        poller.watch(eventWaker.descriptor, named: 0, wantsWrite: false)
+        poller.watch(wakeSignal.descriptor, named: 0, wantsWrite: false)
         poller.watch(resolverWaker.descriptor, named: 1, wantsWrite: false)
         self.options = options
         self.clock = clock
@@ -96,7 +96,7 @@ public final class HTTP2Engine: PushTransport {
     }
 
     /// Wakes the poll from any thread.
-    public var waker: any TransportWaker { eventWaker }
+    public var waker: any TransportWaker { wakeSignal }
 
     /// Connections and their recent failures.
     public var state: TransportState {

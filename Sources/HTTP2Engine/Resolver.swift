@@ -32,7 +32,7 @@ final class Resolution: Sendable {
     ///   - endpoint: whose addresses.
     ///   - waker: woken when the result is there.
     /// - Returns: the look-up.
-    static func start(_ endpoint: Endpoint, waking waker: EventWaker) -> Resolution {
+    static func start(_ endpoint: Endpoint, waking waker: WakeSignal) -> Resolution {
         let resolution = Resolution()
         let numeric = lookUp(endpoint, numericOnly: true)
         if case .addresses = numeric {

@@ -1,4 +1,5 @@
 internal import CPostgres
+public import Threading
 
 extension PostgresConnection {
     /// Starts listening; takes effect when the statement's transaction commits.

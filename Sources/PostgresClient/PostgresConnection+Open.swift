@@ -1,5 +1,6 @@
 internal import CPostgres
 internal import Glibc
+public import Threading
 
 extension PostgresConnection {
     /// Connects, authenticates and pins the session's settings.

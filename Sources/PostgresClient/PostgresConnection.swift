@@ -1,4 +1,5 @@
 internal import CPostgres
+internal import Threading
 
 /// A session of PostgreSQL, owned by one thread, which it blocks.
 ///

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Threading
 
 /// One sleep of a connection's thread in poll(2).
 struct SocketWait {

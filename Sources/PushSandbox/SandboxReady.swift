@@ -18,12 +18,8 @@ public struct SandboxReady: Codable, Sendable, Equatable {
     public let vapidKeyFile: String
     /// The public half of that key, as browsers are given it: an uncompressed point in unpadded base64url.
     public let vapidPublicKey: String
-    /// Absolute path of the client certificate for APNs, PKCS#12.
+    /// Absolute path of the client certificate for APNs with its key, PEM.
     public let certificateFile: String
-    /// Absolute path of the same certificate with its key, PEM.
-    public let certificatePEMFile: String
-    /// Absolute path of the PKCS#12 file's password.
-    public let certificatePasswordFile: String
 
     /// Origin of the production environment, which the endpoints of simulated subscriptions have.
     public var origin: String { Self.origin(port: tlsPort) }
@@ -41,7 +37,5 @@ public struct SandboxReady: Codable, Sendable, Equatable {
         case vapidKeyFile = "vapid_key_file"
         case vapidPublicKey = "vapid_public_key"
         case certificateFile = "certificate_file"
-        case certificatePEMFile = "certificate_pem_file"
-        case certificatePasswordFile = "certificate_password_file"
     }
 }

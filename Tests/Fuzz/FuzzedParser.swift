@@ -67,7 +67,7 @@ enum FuzzedParser: String, CaseIterable {
             switch self {
             case .fcm: FCMAnswer(status: status, body: body, retryAfter: field).verdict(in: context)
             case .webpush: WebPushAnswer(status: status, body: body) { _ in field }.verdict(in: context)
-            default: APNSAnswer(status: status, body: body, retryAfter: field).verdict(in: context)
+            default: APNsAnswer(status: status, body: body, retryAfter: field).verdict(in: context)
             }
         precondition(verdict.outcome != .pending && verdict.outcome != .attempted, "a verdict that is none")
         if case .prune(let evidence) = verdict.disposition {

@@ -18,15 +18,10 @@ struct APNsCertificateTests {
         return CertificateAuthority.Identity(certificate: try read("ca.pem"), key: try read("ca-key.pem"))
     }
 
-    @Test func bothFilesAreTheSameCredentialInBothEnvironments() async throws {
+    @Test func itIsACredentialInBothEnvironments() async throws {
         try await withSandbox(Self.present) { fixture in
-            let ready = fixture.sandbox.ready
-            let password = try String(contentsOfFile: ready.certificatePasswordFile, encoding: .utf8)
-                .trimmingCharacters(in: .newlines)
-            let bundle = try ClientCertificate(file: ready.certificateFile, password: password)
-            let pem = try ClientCertificate(pemFile: ready.certificatePEMFile)
-            #expect(try bundle.chain.map { try $0.toDERBytes() } == pem.chain.prefix(1).map { try $0.toDERBytes() })
-            for (certificate, isSandbox) in [(bundle, false), (pem, true)] {
+            let certificate = try ClientCertificate(pemFile: fixture.sandbox.ready.certificateFile)
+            for isSandbox in [false, true] {
                 let client = try await fixture.connect(sandboxEnvironment: isSandbox, certificate: certificate)
                 // Known from the handshake: no request has to come first.
                 _ = await client.wait { $0.streamLimits.last == 1000 }
@@ -37,29 +32,12 @@ struct APNsCertificateTests {
         }
     }
 
-    @Test func opensslReadsTheBundle() async throws {
-        try await withSandbox(Self.present) { fixture in
-            let ready = fixture.sandbox.ready
-            let openssl = try ChildProcess.run([
-                "openssl", "pkcs12", "-in", ready.certificateFile, "-passin", "file:" + ready.certificatePasswordFile,
-                "-nodes",
-            ])
-            #expect(openssl.exitCode == 0, "\(openssl.errors)")
-            let text = openssl.output
-            let pem = try String(contentsOfFile: ready.certificatePEMFile, encoding: .utf8)
-            for block in pem.split(separator: "-----BEGIN ").map({ $0.trimmingCharacters(in: .newlines) }) {
-                #expect(text.contains(block))
-            }
-            #expect(text.contains("friendlyName: Apple Push Services: com.example.demo"))
-        }
-    }
-
     @Test func itCoversItsAppOnly() async throws {
         try await withSandbox {
             Self.present(&$0)
             $0.topics = ["com.example.demo", "com.example.other"]
         } _: { fixture in
-            let certificate = try ClientCertificate(pemFile: fixture.sandbox.ready.certificatePEMFile)
+            let certificate = try ClientCertificate(pemFile: fixture.sandbox.ready.certificateFile)
             let client = try await fixture.connect(certificate: certificate)
             let good = TestRequest(authorization: nil)
             let voip = good.with("apns-push-type", "voip").with("apns-topic", "com.example.demo.voip")
@@ -87,7 +65,7 @@ struct APNsCertificateTests {
         // The test clock stands at a time before any certificate made today, or long after.
         try await withSandbox { fixture in
             fixture.clock.advance(seconds: 20 * 365 * 86_400)
-            let certificate = try ClientCertificate(pemFile: fixture.sandbox.ready.certificatePEMFile)
+            let certificate = try ClientCertificate(pemFile: fixture.sandbox.ready.certificateFile)
             let client = try await fixture.connect(certificate: certificate)
             #expect(try await client.push(TestRequest(authorization: nil)).reason == "BadCertificate")
             await client.close()

@@ -21,8 +21,7 @@ struct SandboxFolderTests {
                       team_id: "SIMTEAM001"
                       key_id: "SIMKEY0001"
                       key_file: "AuthKey_SIMKEY0001.p8"
-                      # Or, instead of these three, certificate_file: apns-certificate.p12 (or .pem) and
-                      # certificate_password_file: apns-certificate.password
+                      # Or, instead of these three, certificate_file: apns-certificate.pem
                       topic: "org.example.one"
                       endpoint: https://localhost:\(ready.tlsPort)
                       sandbox_endpoint: https://localhost:\(ready.sandboxTLSPort)
@@ -34,8 +33,7 @@ struct SandboxFolderTests {
             #expect(configuration.contains("    webpush:\n"))
             let secrets = [
                 "AuthKey_SIMKEY0001.p8", "ca-key.pem", "server-key.pem", "fanfare.yaml", "received.jsonl",
-                "service-account.json", "vapid.pem", "subscribers.secret", "apns-certificate.p12",
-                "apns-certificate.pem", "apns-certificate.password",
+                "service-account.json", "vapid.pem", "subscribers.secret", "apns-certificate.pem",
             ]
             for secret in secrets {
                 let attributes = try FileManager.default.attributesOfItem(atPath: ready.dir + "/" + secret)
@@ -77,7 +75,7 @@ struct SandboxFolderTests {
         try await withTemporaryFolder { folder in
             let names = [
                 "ca.pem", "ca-key.pem", "server.pem", "server-key.pem", "AuthKey_SIMKEY0001.p8", "vapid.pem",
-                "service-account-key.pem", "subscribers.secret", "apns-certificate.pem", "apns-certificate.password",
+                "service-account-key.pem", "subscribers.secret", "apns-certificate.pem",
             ]
             func contents() throws -> [String] {
                 try names.map { try String(contentsOfFile: "\(folder)/\($0)", encoding: .utf8) }

@@ -16,10 +16,8 @@ public struct SandboxReady: Decodable, Sendable {
     public let serviceAccountFile: String
     /// The VAPID key that simulated subscriptions are restricted to, PEM.
     public let vapidKeyFile: String
-    /// A client certificate for the simulated APNs, PKCS #12.
+    /// A client certificate for the simulated APNs with its key, PEM.
     public let certificateFile: String
-    /// The password of that file.
-    public let certificatePasswordFile: String
 
     enum CodingKeys: String, CodingKey {
         case tlsPort = "tls_port"
@@ -31,7 +29,6 @@ public struct SandboxReady: Decodable, Sendable {
         case serviceAccountFile = "service_account_file"
         case vapidKeyFile = "vapid_key_file"
         case certificateFile = "certificate_file"
-        case certificatePasswordFile = "certificate_password_file"
     }
 }
 

@@ -4,7 +4,7 @@ internal import Threading
 
 extension CredentialFiles {
     /// Reads an APNs signing key.
-    package func signingKey(_ apns: APNSSettings, app: String) throws(DaemonError) -> SigningKey {
+    package func signingKey(_ apns: APNsSettings, app: String) throws(DaemonError) -> SigningKey {
         try read("apps.\(app).apns.key_file", from: "Apple's developer site makes the .p8 file.") {
             (guardedFolders) throws(KeyError) in
             try SigningKey.load(pemFile: apns.keyFile, expecting: .es256, guardedFolders: guardedFolders)
@@ -20,7 +20,7 @@ extension CredentialFiles {
     /// - Returns: the certificate; nil if the app signs with a key.
     /// - Throws: ``DaemonError`` for a file, password, date or topic that will not do.
     package func certificate(
-        _ apns: APNSSettings,
+        _ apns: APNsSettings,
         app: String,
         now: Int64
     ) throws(DaemonError) -> APNsCertificate? {
@@ -38,7 +38,7 @@ extension CredentialFiles {
     }
 
     /// What a TLS handshake with APNs shows: the certificate, if it can be used now; nil if the app signs with a key.
-    package func clientCertificate(_ apns: APNSSettings, app: String) throws(DaemonError) -> ClientCertificate? {
+    package func clientCertificate(_ apns: APNsSettings, app: String) throws(DaemonError) -> ClientCertificate? {
         guard let shown = try certificate(apns, app: app, now: Clocks.wallSeconds) else { return nil }
         return ClientCertificate(chain: shown.chainPEM, privateKey: shown.privateKeyPEM)
     }

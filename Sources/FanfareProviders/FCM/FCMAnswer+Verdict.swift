@@ -47,7 +47,7 @@ extension FCMAnswer {
     /// 400 blames the message, unless the body blames the token and nothing else.
     private func invalidArgument(in context: AttemptContext) -> Verdict {
         if error.apnsStatus == 410 { return dead(.goneFCMAPNSUnregistered, .strong, in: context) }
-        if error.apnsReason == APNSReason.badDeviceToken.rawValue { return Verdict(.fcmAPNSBadDeviceToken, .final) }
+        if error.apnsReason == APNsReason.badDeviceToken.rawValue { return Verdict(.fcmAPNSBadDeviceToken, .final) }
         if error.namesToken { return dead(.goneFCMInvalidToken, .weak, in: context) }
         return Verdict(.fcmInvalidArgument, .final)
     }

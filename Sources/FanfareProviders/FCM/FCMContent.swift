@@ -164,7 +164,7 @@ extension FCMContent {
         let aps = message[["apns", "payload", "aps"]]
         let android = message[["android", "notification"]]
         var places: [BadgedBody.Place] = []
-        if isShown || aps.map(APNSContent.hasVisiblePart) ?? false {
+        if isShown || aps.map(APNsContent.hasVisiblePart) ?? false {
             places.append(BadgedBody.Place(path: ["apns", "payload", "aps", "badge"]))
         }
         if isShown || android?.mergeMembers?.isEmpty == false {

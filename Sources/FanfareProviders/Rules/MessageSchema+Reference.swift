@@ -7,7 +7,7 @@ extension MessageSchema {
             let meaning = meanings[String(place.dropFirst("message.".count))] ?? ""
             let key = RuleKey(place, field.typeName, range: field.rangeText, meaning)
             switch place {
-            case "message.apns.headers": return [key] + APNSHeaders.described
+            case "message.apns.headers": return [key] + APNsHeaders.described
             case "message.webpush.headers": return [key] + WebPushHeaders.described
             default: return [key]
             }

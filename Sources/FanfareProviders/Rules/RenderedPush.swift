@@ -23,7 +23,7 @@ public struct RenderedPush: Sendable {
     public subscript(header name: String) -> String? { headers.first { $0.name == name }?.value }
 
     /// The APNs topic; nil at other providers.
-    public var topic: String? { self[header: APNSHeaders.topic] }
+    public var topic: String? { self[header: APNsHeaders.topic] }
 
     /// The headers as one Web Push service wants them.
     ///

@@ -4,7 +4,7 @@ package import FanfareCore
 /// The providers there are.
 package enum Providers {
     /// In the order in which people are told of them.
-    package static let all: [any Provider] = [APNSProvider(), FCMProvider(), WebPushProvider(), WebhookProvider()]
+    package static let all: [any Provider] = [APNsProvider(), FCMProvider(), WebPushProvider(), WebhookProvider()]
 
     /// Their names.
     package static let names = all.map(\.name)

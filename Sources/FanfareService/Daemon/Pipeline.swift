@@ -37,7 +37,7 @@ struct Pipeline {
         let planner = Planner(context: context, wake: context.bells.plan) {
             LoneClaimer(context: context, pools: senders, recorder: results)
         }
-        plan = [SlowPlanner(context: context), planner]
+        plan = [SideQueuePlanner(context: context), planner]
         maintain = sessions.isMaintenanceApart ? [Maintainer(context: context)] : []
         listen = context.settings.listen.isEmpty ? [] : [Listener(context: context)]
     }

@@ -28,7 +28,7 @@ struct PlannerLoop {
     let audiences: AudiencePlanner
     let lone: LoneClaimer?
     var tracks = OutboxTracks()
-    var suspects = PoisonSuspects()
+    var suspects = Suspects()
     /// Which rule versions events waited for in the last round.
     var unjudged: String?
     /// Whether something is left to look at that no way knows of.

@@ -114,7 +114,7 @@ package struct CloseBatches: PostgresStatement {
         WITH
         closing AS (
             DELETE FROM fanfare.batches AS b
-            USING unnest($2::bigint[], $3::bigint[], $4::bytea[], $25::bigint[], $26::bigint[], $27::bytea[], $28::text[])
+            USING unnest($2::bigint[], $3::bigint[], $4::bytea[], $5::bigint[], $6::bigint[], $7::bytea[], $8::text[])
                 AS r (id, lease_token, outcomes, first_event, last_event, device_marks, details)
             WHERE b.id = r.id AND b.owner = $1 AND b.lease_token = r.lease_token
             RETURNING b.id, b.parent_id, b.event_id, b.created_at, b.rule_version, b.target_id, b.lane, b.attempt,
@@ -134,15 +134,15 @@ package struct CloseBatches: PostgresStatement {
             SELECT c.id, c.event_id, c.rule_version, r.target_id, c.lane, c.attempt + 1, r.history, r.is_retry,
                 clock_timestamp() + r.delay * interval '1 microsecond',
                 r.device_ids::bigint[], r.event_ids::bigint[]
-            FROM unnest($5::bigint[], $6::smallint[], $7::int[], $8::boolean[], $9::bigint[], $10::text[], $11::text[])
+            FROM unnest($9::bigint[], $10::smallint[], $11::int[], $12::boolean[], $13::bigint[], $14::text[], $15::text[])
                 AS r (parent_id, target_id, history, is_retry, delay, device_ids, event_ids)
             JOIN closing AS c ON c.id = r.parent_id
         ),
-        \(TokenEvidence.sql(of: "closing", from: 12)),
+        \(TokenEvidence.sql(of: "closing", from: 16)),
         counted AS (
             INSERT INTO fanfare.stats_pending (rule_version, target_id, outcome, pairs)
             SELECT c.rule_version, c.target_id, t.outcome, sum(t.pairs)
-            FROM unnest($22::bigint[], $23::smallint[], $24::bigint[]) AS t (batch_id, outcome, pairs)
+            FROM unnest($26::bigint[], $27::smallint[], $28::bigint[]) AS t (batch_id, outcome, pairs)
             JOIN closing AS c ON c.id = t.batch_id
             GROUP BY c.rule_version, c.target_id, t.outcome
         )
@@ -176,6 +176,10 @@ package struct CloseBatches: PostgresStatement {
         binds.append(batches.map(\.id))
         binds.append(batches.map(\.leaseToken))
         binds.append(batches.map(\.outcomes))
+        binds.append(batches.map { $0.index?.firstEvent })
+        binds.append(batches.map { $0.index?.lastEvent })
+        binds.append(batches.map { $0.index?.marks.bytes })
+        binds.append(batches.map(\.details))
         binds.append(retries.map(\.parentID))
         binds.append(retries.map(\.target))
         binds.append(retries.map(\.history.encoded))
@@ -187,10 +191,6 @@ package struct CloseBatches: PostgresStatement {
         binds.append(tallies.map(\.batchID))
         binds.append(tallies.map { Int16($0.outcome) })
         binds.append(tallies.map(\.pairs))
-        binds.append(batches.map { $0.index?.firstEvent })
-        binds.append(batches.map { $0.index?.lastEvent })
-        binds.append(batches.map { $0.index?.marks.bytes })
-        binds.append(batches.map(\.details))
     }
 
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Recorded {

@@ -21,14 +21,12 @@ struct SimulatedAPNs: SimulatedProvider {
     }
 
     func configuration(_ place: SandboxPlace) -> [String] {
-        typealias File = SandboxFolder.FileName
         let options = place.options
         return [
             "team_id: \(SandboxPlace.quoted(options.teamID))",
             "key_id: \(SandboxPlace.quoted(options.keyID))",
             "key_file: \(SandboxPlace.quoted("AuthKey_\(options.keyID).p8"))",
-            "# Or, instead of these three, certificate_file: \(File.certificate) (or .pem) and",
-            "# certificate_password_file: \(File.certificatePassword)",
+            "# Or, instead of these three, certificate_file: \(SandboxFolder.FileName.certificate)",
             "topic: \(SandboxPlace.quoted(options.topics.first ?? ""))",
             "endpoint: \(place.origin)",
             "sandbox_endpoint: \(place.sandboxOrigin)",

@@ -78,9 +78,7 @@ struct Listeners {
             serviceAccountFile: folder.path(of: SandboxFolder.FileName.serviceAccount),
             vapidKeyFile: folder.path(of: SandboxFolder.FileName.vapidKey),
             vapidPublicKey: folder.vapidPublicKey.base64URL,
-            certificateFile: folder.path(of: SandboxFolder.FileName.certificate),
-            certificatePEMFile: folder.path(of: SandboxFolder.FileName.certificatePEM),
-            certificatePasswordFile: folder.path(of: SandboxFolder.FileName.certificatePassword)
+            certificateFile: folder.path(of: SandboxFolder.FileName.certificate)
         )
         readiness.set(ready)
         return ready

@@ -67,9 +67,7 @@ struct SandboxFolder {
     enum FileName {
         static let serviceAccount = "service-account.json"
         static let vapidKey = "vapid.pem"
-        static let certificate = "apns-certificate.p12"
-        static let certificatePEM = "apns-certificate.pem"
-        static let certificatePassword = "apns-certificate.password"
+        static let certificate = "apns-certificate.pem"
     }
 }
 
@@ -110,30 +108,18 @@ extension FolderFiles {
         }
     }
 
-    /// The client certificate for APNs, as PEM and as PKCS#12 with its password beside it.
+    /// The client certificate for APNs with its key, as PEM.
     fileprivate func makeAPNsCertificate(
         bundleID: String,
         signedBy authority: CertificateAuthority.Identity
     ) throws {
-        typealias Name = SandboxFolder.FileName
-        let isMade = [Name.certificate, Name.certificatePassword].allSatisfy {
-            FileManager.default.fileExists(atPath: path + "/" + $0)
-        }
-        if isMade, let pem = try read(Name.certificatePEM),
+        let name = SandboxFolder.FileName.certificate
+        if let pem = try read(name),
             CertificateAuthority.isUsableAPNsClient(pem, bundleID: bundleID, signedBy: authority)
         {
             return
         }
         let identity = try CertificateAuthority.makeAPNsClient(bundleID: bundleID, signedBy: authority)
-        let password = Data((0..<12).map { _ in UInt8.random(in: 0...255) }).base64URL
-        let bundle = try PKCS12.bundle(
-            certificate: try Certificate(pemEncoded: identity.certificate),
-            key: try P256.Signing.PrivateKey(pemRepresentation: identity.key).derRepresentation,
-            name: "Apple Push Services: \(bundleID)",
-            password: password
-        )
-        try write(bundle, to: Name.certificate, secret: true)
-        try write(password + "\n", to: Name.certificatePassword, secret: true)
-        try write(identity.certificate + "\n" + identity.key + "\n", to: Name.certificatePEM, secret: true)
+        try write(identity.certificate + "\n" + identity.key + "\n", to: name, secret: true)
     }
 }

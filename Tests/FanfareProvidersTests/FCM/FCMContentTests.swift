@@ -37,7 +37,7 @@ struct FCMContentTests {
         #expect(try JSONValue(parsing: validating) == request.setting("validate_only", to: true))
     }
 
-    @Test(arguments: APNSFixtures.payloads)
+    @Test(arguments: APNsFixtures.payloads)
     func apnsPayloadsPassUnchanged(name: String, text: String) throws {
         let payload = try json(text)
         let message: JSONValue = ["apns": ["payload": payload]]

@@ -25,7 +25,7 @@ struct CompiledRuleTests {
 
     func body(_ push: RenderedPush) throws -> JSONValue { try JSONValue(parsing: push.body) }
 
-    @Test(arguments: APNSFixtures.payloads)
+    @Test(arguments: APNsFixtures.payloads)
     func payloadsPassUnchanged(name: String, text: String) throws {
         let payload = try json(text)
         let push = try push(rule(message: ["apns": ["payload": payload]]))

@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test func theHeadersThatCountAreDescribed() {
-        expect(APNSHeaders.described, below: "message.apns.headers.", toBe: APNSHeaders.known)
+        expect(APNsHeaders.described, below: "message.apns.headers.", toBe: APNsHeaders.known)
         let names = [WebPushHeaders.timeToLive, WebPushHeaders.urgency, WebPushHeaders.topic]
         expect(WebPushHeaders.described, below: "message.webpush.headers.", toBe: names)
     }

@@ -213,12 +213,12 @@ struct RetryScheduleTests {
         switch Int.random(in: 0..<3, using: &random) {
         case 0: return Verdict(fate: .ambiguous, atMostOnce: false)
         default:
-            let retried: [APNSReason] = [
+            let retried: [APNsReason] = [
                 .internalServerError, .shutdown, .tooManyRequests, .badDeviceToken, .expiredProviderToken, .idleTimeout,
                 .unrelatedKeyIdInToken, .serviceUnavailable,
             ]
             let reason = retried[Int.random(in: retried.indices, using: &random)]
-            let answer = APNSAnswer(status: reason.status, error: APNSErrorBody(reason: reason.rawValue))
+            let answer = APNsAnswer(status: reason.status, error: APNsErrorBody(reason: reason.rawValue))
             return answer.verdict(in: context)
         }
     }

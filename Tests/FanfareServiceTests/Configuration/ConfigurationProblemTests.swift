@@ -1,5 +1,8 @@
+import FanfareCore
 import FanfareService
 import Testing
+
+@testable import FanfareProviders
 
 @Suite struct ConfigurationProblemTests {
     @Test func unknownKeysAreNamedWithTheirPlaceAndTheNearestName() {
@@ -12,10 +15,11 @@ import Testing
             problems("retry: { jitter: 3 }")
                 == ["fanfare.yaml:1:10: retry.jitter: unknown key; known here: `attempts`"]
         )
+        let providers = Providers.names.map { "`\($0.rawValue)`" }.joined(separator: ", ")
         #expect(
             problems("apps: { shop: { topic: com.example } }")
                 == [
-                    "fanfare.yaml:1:9: apps.shop: has no provider; known here: `apns`, `fcm`, `webpush`",
+                    "fanfare.yaml:1:9: apps.shop: has no provider; known here: \(providers)",
                     "fanfare.yaml:1:17: apps.shop.topic: unknown key; did you mean `apps.<name>.apns.topic`?",
                 ]
         )

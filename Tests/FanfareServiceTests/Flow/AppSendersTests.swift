@@ -58,7 +58,7 @@ struct AppSendersTests {
         #expect(try token(of: read(shop, before: second)) != token(of: first))
     }
 
-    private func read(_ shop: APNSSettings, before: AppSenders? = nil) throws -> AppSenders {
+    private func read(_ shop: APNsSettings, before: AppSenders? = nil) throws -> AppSenders {
         let read = try AppSenders.read(
             ["shop": Configuration.App(shop)],
             before: before.map { ["shop": $0] } ?? [:],

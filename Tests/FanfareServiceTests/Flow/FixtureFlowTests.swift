@@ -14,7 +14,7 @@ struct FixtureFlowTests {
 
     @Test func payloadsOfAPNsArriveUnchanged() async throws {
         let numbers = #"{"aps": {"alert": "numbers", "badge": 0}, "numbers": \#(Self.numbers)}"#
-        let fixtures = APNSFixtures.payloads + [(name: "numbers", text: numbers)]
+        let fixtures = APNsFixtures.payloads + [(name: "numbers", text: numbers)]
         try await Flow.run { flow in
             try await flow.sql { world in
                 for (index, fixture) in fixtures.enumerated() {

@@ -156,11 +156,16 @@ struct ProviderFlowTests {
         }
     }
 
+    /// As keychains export it, PKCS #12 with a password.
     @Test func aCertificateTakesTheKeysPlace() async throws {
+        let openssl = try OpenSSL()
+        let pem = try #require(FlowSandboxTrait.sandbox).ready.certificateFile
+        try openssl.run("pkcs12", "-export", "-in", pem, "-out", "push.p12", "-passout", "pass:secret")
+        try openssl.guardFile("push.p12")
+        try openssl.write("password", "secret\n")
         try await Flow.run({ configuration in
-            let ready = FlowSandboxTrait.sandbox?.ready
-            configuration.apps["shop"]?.apns?.certificateFile = ready?.certificateFile
-            configuration.apps["shop"]?.apns?.certificatePasswordFile = ready?.certificatePasswordFile
+            configuration.apps["shop"]?.apns?.certificateFile = openssl.path("push.p12")
+            configuration.apps["shop"]?.apns?.certificatePasswordFile = openssl.path("password")
         }) { flow in
             try await flow.sql { world in
                 try world.device("b200", user: "6")

@@ -112,7 +112,7 @@ struct ReloadTests {
         try await Flow.run { flow in
             let daemon = try #require(flow.daemon)
             for change in [
-                { $0.apps["news"] = Configuration.App(APNSSettings()) },
+                { $0.apps["news"] = Configuration.App(APNsSettings()) },
                 { $0.apps["shop"]?.apns?.keyFile = "/nowhere.p8" },
                 { $0.apps["shop"]?.apns?.caFile = "/nowhere.pem" },
                 { $0.database.passwordFile = "/nowhere" },

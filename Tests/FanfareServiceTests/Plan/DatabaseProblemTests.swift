@@ -42,7 +42,7 @@ struct DatabaseProblemTests {
         let event = try world.emit("e", #"{"u": "u"}"#)
         try world.setAside(1)
         try world.connection.execute("ALTER TABLE fanfare.event_keys RENAME TO event_keys_for_now")
-        var lane = SlowLane(context: world.context)
+        var lane = SideQueue(context: world.context)
         let error = #expect(throws: PostgresError.self) { try lane.plan(on: world.connection) }
         #expect(error?.sqlState == "42P01")
         #expect(try world.fate(event) == "waiting")

@@ -65,14 +65,14 @@ struct RoundValueTests {
         #expect(limit.count == 4)
     }
 
-    // MARK: PoisonSuspects
+    // MARK: Suspects
 
     private func set(_ sizes: [(String, Int32)]) -> [OutboxSize] {
         sizes.enumerated().map { OutboxSize(eventID: Int64($0.offset), type: $0.element.0, size: $0.element.1) }
     }
 
     @Test func whatStandsOutByItsSizeIsSuspected() {
-        var suspects = PoisonSuspects()
+        var suspects = Suspects()
         var isNew = suspects.learn(from: set([("a", 300), ("a", 300), ("b", 300), ("b", 40_000), ("c", 1100)]), at: 0)
         #expect(isNew)
         #expect(suspects.sizes == ["b": 1200])
@@ -84,18 +84,18 @@ struct RoundValueTests {
     }
 
     @Test func whereAllAreAlikeNobodyIs() {
-        var suspects = PoisonSuspects()
+        var suspects = Suspects()
         var isNew = suspects.learn(from: set([("a", 40_000), ("a", 40_000), ("b", 41_000)]), at: 0)
         #expect(!isNew)
         isNew = suspects.learn(from: set([("a", 40_000)]), at: 0)
         #expect(!isNew)
         isNew = suspects.learn(from: [], at: 0)
         #expect(!isNew)
-        #expect(suspects == PoisonSuspects())
+        #expect(suspects == Suspects())
     }
 
     @Test func oneThatWasAloneMakesItsLikeSuspected() {
-        var suspects = PoisonSuspects()
+        var suspects = Suspects()
         var isNew = suspects.learn(fromLone: OutboxSize(eventID: 1, type: "a", size: 900), at: 0)
         #expect(!isNew)
         isNew = suspects.learn(fromLone: OutboxSize(eventID: 1, type: "a", size: 40_000), at: 0)
@@ -104,7 +104,7 @@ struct RoundValueTests {
     }
 
     @Test func suspicionPasses() {
-        var suspects = PoisonSuspects()
+        var suspects = Suspects()
         let bomb = OutboxSize(eventID: 1, type: "a", size: 40_000)
         var isNew = suspects.learn(fromLone: bomb, at: 0)
         #expect(isNew)

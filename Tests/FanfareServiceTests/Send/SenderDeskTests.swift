@@ -24,7 +24,7 @@ struct SenderDeskTests {
         let target = try #require(world.context.directory.all.values.first)
         let settings = PoolSettings(
             target: target,
-            pool: ProviderPool(environment: target.environment, access: APNSAccess(tokens: nil)) { throw Unused() },
+            pool: ProviderPool(environment: target.environment, access: APNsAccess(tokens: nil)) { throw Unused() },
             threads: 1
         )
         desk = SenderDesk(

@@ -120,7 +120,7 @@ final class World {
         _ = try loop.begin(on: connection)
         // What a planner allows itself is not what a test needs.
         try connection.execute("SET statement_timeout = '30s'; SET lock_timeout = '5s'")
-        var lane = SlowLane(context: context)
+        var lane = SideQueue(context: context)
         try lane.plan(on: connection)
         if try connection.number("SELECT count(*) FROM fanfare.plans") > 0 { try slice() }
     }

@@ -29,7 +29,7 @@ import Testing
     }
 
     private func certificate(topic: String = "com.example.shop", password: Bool = true) -> Configuration.App {
-        var apns = APNSSettings()
+        var apns = APNsSettings()
         apns.certificateFile = openssl.path("push.p12")
         apns.certificatePasswordFile = password ? openssl.path("password") : nil
         apns.topic = topic
@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test func aKeyFileThatCannotBeUsedHasTheMendForThat() throws {
-        var apns = APNSSettings()
+        var apns = APNsSettings()
         func advice(_ name: String) throws -> String {
             apns.keyFile = openssl.path(name)
             let item = try #require(items(Configuration.App(apns)).first)
@@ -262,10 +262,9 @@ import Testing
         )
         var apns = try #require(configuration.apps.values.first?.apns)
         if usesCertificate {
-            apns.certificateFile = ready.directory + "/apns-certificate.p12"
-            apns.certificatePasswordFile = ready.directory + "/apns-certificate.password"
+            apns.certificateFile = ready.certificateFile
         }
-        for probe in APNSProbe.all(of: "shop", apns, over: ProviderTransports(Configuration.Send())) {
+        for probe in APNsProbe.all(of: "shop", apns, over: ProviderTransports(Configuration.Send())) {
             let item = try await onThread { probe.item(CredentialFiles(environment: [:])) }
             #expect(item.level == .ok, "\(item.text)")
             #expect(item.detail.contains(usesCertificate ? "takes certificate" : "takes key"))

@@ -60,13 +60,13 @@ import UnixSignals
     }
 }
 
-@Suite struct APNSProbeTests {
+@Suite struct APNsProbeTests {
     private func judge(_ status: UInt16, _ reason: String) throws -> CheckItem {
-        let probe = APNSProbe(
+        let probe = APNsProbe(
             app: "shop",
             environmentName: "production",
             endpoint: .apnsProduction,
-            credentials: APNSSettings(),
+            credentials: APNsSettings(),
             transports: ProviderTransports(Configuration.Send())
         )
         return probe.judge(PushAnswer(tag: 1, status: status, body: Array(#"{"reason":"\#(reason)"}"#.utf8)))
@@ -87,11 +87,11 @@ import UnixSignals
     }
 
     @Test func noAnswerSaysWhy() {
-        let probe = APNSProbe(
+        let probe = APNsProbe(
             app: "shop",
             environmentName: "sandbox",
             endpoint: .apnsSandbox,
-            credentials: APNSSettings(),
+            credentials: APNsSettings(),
             transports: ProviderTransports(Configuration.Send())
         )
         let item = probe.judge(PushAnswer(tag: 1, without: .notSent, cause: .tls, detail: "certificate expired"))

@@ -11,7 +11,7 @@ struct DescriptorNeedTests {
     private func configuration(apps: Int) -> Configuration {
         var configuration = Configuration()
         var app = Configuration.App()
-        app.apns = APNSSettings()
+        app.apns = APNsSettings()
         configuration.apps = Dictionary(uniqueKeysWithValues: (0..<apps).map { ("app\($0)", app) })
         return configuration
     }

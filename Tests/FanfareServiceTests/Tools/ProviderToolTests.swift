@@ -27,7 +27,6 @@ struct ProviderToolTests {
         var configuration = configuration
         if usesCertificate {
             configuration.apps["shop"]?.apns?.certificateFile = flow.sandbox.ready.certificateFile
-            configuration.apps["shop"]?.apns?.certificatePasswordFile = flow.sandbox.ready.certificatePasswordFile
         }
         try await onThread { [configuration] in
             let manager = try ChannelManager(configuration, app: "shop", isSandbox: false, environment: [:])
@@ -63,7 +62,7 @@ struct ProviderToolTests {
                 let fcm = FCMProbe(app: "shop", credentials: try #require(app.fcm), transports: transports)
                 #expect(fcm.item(files).level == .ok)
                 #expect(proxy.heads.count == 5)
-                for probe in APNSProbe.all(of: "shop", try #require(app.apns), over: transports) {
+                for probe in APNsProbe.all(of: "shop", try #require(app.apns), over: transports) {
                     #expect(probe.item(files).level == .ok)
                 }
                 #expect(proxy.heads.count == 7)
@@ -172,7 +171,6 @@ struct ProviderToolTests {
     @Test func credentialsSayWhenTheyEnd() throws {
         var configuration = configuration
         configuration.apps["shop"]?.apns?.certificateFile = flow.sandbox.ready.certificateFile
-        configuration.apps["shop"]?.apns?.certificatePasswordFile = flow.sandbox.ready.certificatePasswordFile
         configuration.apps["shop"]?.webPush?.vapidKeyFile = "/nowhere/vapid.pem"
         let now = Clocks.wall / Micros.second
         let all = configuration.credentialExpiries(environment: [:], now: now)

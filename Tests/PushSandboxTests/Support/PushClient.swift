@@ -22,13 +22,6 @@ struct ClientCertificate {
         chain = try NIOSSLCertificate.fromPEMFile(pemFile)
         key = try NIOSSLPrivateKey(file: pemFile, format: .pem)
     }
-
-    /// Reads PKCS#12.
-    init(file: String, password: String) throws {
-        let bundle = try NIOSSLPKCS12Bundle(file: file, passphrase: Array(password.utf8))
-        chain = bundle.certificateChain
-        key = bundle.privateKey
-    }
 }
 
 /// A client that works on HTTP/2 frames and remembers everything the server sent.

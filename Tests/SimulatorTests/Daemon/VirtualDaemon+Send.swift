@@ -21,7 +21,7 @@ final class VirtualDesk {
             target: target,
             pool: ProviderPool(
                 environment: target.environment,
-                access: APNSAccess(tokens: nil),
+                access: APNsAccess(tokens: nil),
                 makeTransport: { throw Unused() }
             ),
             threads: 1

@@ -142,14 +142,14 @@ struct EngineTimeTests {
         let listener = try Listener()
         let endpoint = try Endpoint("https://localhost:\(listener.port)")
         try await onThread("dialer") {
-            let waker = try EventWaker.open()
+            let waker = WakeSignal()
             let dialer = Dialer(endpoint, TransportOptions(), waking: waker, now: 0)
             var progress = dialer.advance(now: 0)
             while progress == .waiting {
                 var wakes = pollfd(fd: waker.descriptor, events: Int16(POLLIN), revents: 0)
                 var connects = pollfd(fd: dialer.descriptor, events: Int16(POLLOUT), revents: 0)
                 _ = dialer.descriptor < 0 ? poll(&wakes, 1, 5000) : poll(&connects, 1, 5000)
-                waker.reset()
+                waker.consume()
                 progress = dialer.advance(now: 0)
             }
             guard case .connected(let descriptor) = progress else {

@@ -1,0 +1,157 @@
+public import FanfareCore
+
+extension APNsAnswer {
+    /// The least wait after 429, and before a push that seemed gone is tried once more.
+    static let longFloor: Microseconds = Micros.minute
+    /// Apple's timestamps are whole milliseconds, cut off; a registration within the same one is older.
+    static let timestampGrain: Microseconds = Micros.millisecond
+
+    /// Judges the answer; total over every status and reason.
+    ///
+    /// - Parameter context: the circumstances of the attempt.
+    /// - Returns: the byte to record and what follows.
+    public func verdict(in context: AttemptContext) -> Verdict {
+        if (200...299).contains(status) {
+            // Any 2xx means that the push was taken; sending it again could only duplicate it.
+            return Verdict(.accepted, .final, isUnrecognized: status != 200)
+        }
+        guard let reason = error.reason.flatMap(APNsReason.init(text:)) else { return verdictByStatus(in: context) }
+        if reason.status == status {
+            return verdict(on: reason, in: context)
+        }
+        return verdict(onMisplaced: reason, in: context)
+    }
+
+    /// A known reason with a status it is not documented for: believed, except as evidence against a token.
+    private func verdict(onMisplaced reason: APNsReason, in context: AttemptContext) -> Verdict {
+        let isAboutToken = reason.meaning == .deadToken || reason.meaning == .unknownToken
+        if isAboutToken && status == 410 {
+            return Verdict(.apnsStatus410, .final, isUnrecognized: true)
+        }
+        if isAboutToken || status < 400 {
+            return verdictByStatus(in: context)
+        }
+        let believed = verdict(on: reason, in: context)
+        return Verdict(
+            believed.outcome,
+            believed.disposition,
+            isUnrecognized: true,
+            replacesConnection: believed.replacesConnection
+        )
+    }
+
+    private func verdict(on reason: APNsReason, in context: AttemptContext) -> Verdict {
+        let tried = context.history.marks
+        switch reason.meaning {
+        case .badPush:
+            return Verdict(rejection(reason), .final)
+        case .badConfiguration(let scope):
+            return configurationError(reason, scope: scope, tried: tried)
+        case .unknownToken:
+            return unknownToken(in: context)
+        case .deadToken:
+            let gone: Outcome = reason == .expiredToken ? .goneAPNSExpiredToken : .goneAPNSUnregistered
+            return deadToken(gone, in: context)
+        case .staleCredential:
+            return staleCredential(reason, tried: tried)
+        case .badConnection:
+            return badConnection(reason, tried: tried, context)
+        case .throttled(let scope):
+            let outcome: Outcome = scope == .device ? .retryingDeviceThrottled : .retryingSenderThrottled
+            // Nobody else waits: what other connections sign with the token before is taken (Apple's 20 minutes are a connection's).
+            return Verdict(outcome, .retry(retry(floor: Self.longFloor, context)))
+        case .serverFault:
+            let outcome: Outcome = reason == .serviceUnavailable ? .retryingUnavailable : .retryingServerError
+            return Verdict(outcome, .retry(retry(context)))
+        }
+    }
+
+    private func verdictByStatus(in context: AttemptContext) -> Verdict {
+        switch status {
+        case 410:
+            // 410 always speaks of the token; a body that could not be read does not make it less dead.
+            let verdict = deadToken(.goneAPNSStatus410, in: context)
+            return Verdict(verdict.outcome, verdict.disposition, isUnrecognized: true)
+        case 429:
+            let retry = retry(floor: Self.longFloor, context)
+            return Verdict(.retryingDeviceThrottled, .retry(retry), isUnrecognized: true)
+        case 500...599: return Verdict(.retryingStatus5xx, .retry(retry(context)), isUnrecognized: true)
+        case 400...499: return Verdict(.apnsStatus4xx, .final, isUnrecognized: true)
+        case 300...399: return Verdict(.apnsStatus3xx, .final, isUnrecognized: true)
+        default: return Verdict(.apnsStatusOther, .final, isUnrecognized: true)
+        }
+    }
+}
+
+extension APNsAnswer {
+    private func unknownToken(in context: AttemptContext) -> Verdict {
+        guard context.history.marks.contains(.otherEnvironment) else {
+            return Verdict(.retryingOtherEnvironment, .tryOtherEnvironment(otherwise: .apnsBadDeviceToken))
+        }
+        if let plannedAt = context.plannedAt, context.registeredAt > plannedAt {
+            // The device's own environment may have been asked about the token before this one.
+            return Verdict(.apnsBadDeviceToken, .final)
+        }
+        // A registration after the token was read is not what was judged.
+        return Verdict(
+            .goneAPNSBadDeviceToken,
+            .prune(PruneEvidence(strength: .weak, registeredUpTo: context.registeredAt))
+        )
+    }
+
+    private func deadToken(_ gone: Outcome, in context: AttemptContext) -> Verdict {
+        let said = error.timestampMilliseconds.map { $0.multipliedClamping(by: Micros.millisecond) }
+        // A time still to come would also kill registrations made after this answer.
+        let lastSeenDead = min(said ?? context.answeredAt, context.answeredAt)
+        let registeredUpTo = lastSeenDead.addingClamping(Self.timestampGrain)
+        if context.registeredAt <= registeredUpTo {
+            return Verdict(gone, .prune(PruneEvidence(strength: .strong, registeredUpTo: registeredUpTo)))
+        }
+        if context.history.marks.contains(.registeredLater) {
+            return Verdict(gone.keepingDevice, .final)
+        }
+        return Verdict(.retryingRegisteredLater, .retry(retry(floor: Self.longFloor, context)))
+    }
+
+    private func configurationError(_ reason: APNsReason, scope: AnswerScope, tried: RetryHistory.Marks) -> Verdict {
+        if tried.contains(.otherEnvironment) {
+            // Only a guess led here: a credential that does not serve this environment is no fault and no evidence.
+            return Verdict(.apnsBadDeviceToken, .final)
+        }
+        return Verdict(rejection(reason), .pause(scope), replacesConnection: scope == .credential)
+    }
+
+    private func staleCredential(_ reason: APNsReason, tried: RetryHistory.Marks) -> Verdict {
+        let isGuess = tried.contains(.otherEnvironment) && reason == .invalidProviderToken
+        if tried.contains(.credentialRenewed) || isGuess {
+            return configurationError(reason, scope: .credential, tried: tried)
+        }
+        // A connection whose token expired can stay unusable for new ones.
+        return Verdict(.retryingCredentialRenewed, .renewCredential, replacesConnection: true)
+    }
+
+    private func badConnection(
+        _ reason: APNsReason,
+        tried: RetryHistory.Marks,
+        _ context: AttemptContext
+    ) -> Verdict {
+        switch reason {
+        case .unrelatedKeyIdInToken where tried.contains(.otherConnection):
+            configurationError(reason, scope: .credential, tried: tried)
+        case .unrelatedKeyIdInToken:
+            Verdict(.retryingOtherConnection, .retry(Retry(pace: .onceAtOnce)), replacesConnection: true)
+        case .shutdown:
+            Verdict(.retryingShutdown, .retry(retry(context)), replacesConnection: true)
+        default:
+            Verdict(.retryingIdleTimeout, .retry(retry(context)), replacesConnection: true)
+        }
+    }
+
+    private func retry(floor: Microseconds = 0, _ context: AttemptContext) -> Retry {
+        Retry(floor: max(floor, RetryAfter.wait(retryAfter, now: context.answeredAt) ?? 0))
+    }
+
+    private func rejection(_ reason: APNsReason) -> Outcome {
+        reason.rejection ?? .apnsStatus4xx
+    }
+}

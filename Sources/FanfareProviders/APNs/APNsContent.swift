@@ -1,0 +1,136 @@
+internal import FanfareCore
+
+/// What a rule sends to APNs for one locale.
+///
+/// The body is merged as JSON merge patches (RFC 7396): notification, data, the apns block, then the same three of the
+/// locale. A message that has nothing but `apns.payload` passes unchanged.
+package struct APNsContent: ProviderContent {
+    let headers: APNsHeaders
+    let body: BadgedBody
+    /// The push type if neither header nor kind say it.
+    let inferredPushType: APNsPushType
+    package let usesDevice: Bool
+
+    /// Compiles the content.
+    ///
+    /// - Parameters:
+    ///   - parts: the message, and the locale's overlay if there is one.
+    ///   - rule: the rule, for what stands beside the message.
+    /// - Returns: nil if the message has nothing for APNs.
+    /// - Throws: `RuleProblem` if a template is refused, or headers and payload contradict each other.
+    static func compile(_ parts: [MessagePart], rule: RuleDefinition) throws(RuleProblem) -> APNsContent? {
+        var headers = APNsHeaders()
+        var patches: [ContentNode] = []
+        var isPayloadOnly = true
+        for part in parts {
+            if let block = part.apnsHeaders { try headers.merge(block) }
+            let derived = try notificationPatch(part) + dataPatch(part) + optionsPatch(part)
+            if !derived.isEmpty { isPayloadOnly = false }
+            patches += derived
+            if let payload = part.apnsPayload {
+                patches.append(try ContentNode(.object(payload.object), path: payload.path, typing: .kept))
+            }
+        }
+        guard let first = patches.first else { return nil }
+        var node: ContentNode
+        if isPayloadOnly, patches.count == 1 {
+            node = first
+        } else {
+            node = patches.reduce(.object([])) { $0.mergePatched(with: $1) }
+            if isSilent(node, parts, headers, rule: rule) { node = node.mergePatched(with: Self.wakeUp) }
+        }
+        let inferred = inferPushType(node)
+        let type = pushType(headers, inferred, for: rule.audience.kind)
+        let content = APNsContent(
+            headers: headers,
+            // Silent pushes stay silent, and other types have no badge.
+            body: BadgedBody(node, badgeAt: rule.badgeSQL != nil && type == .alert ? [Self.badge] : []),
+            inferredPushType: inferred,
+            usesDevice: headers.usesDevice || node.usesDevice
+        )
+        try content.check(node, part: parts[parts.count - 1], rule: rule)
+        return content
+    }
+
+    /// The push type for a kind of token.
+    ///
+    /// - Parameter kind: the kind.
+    /// - Returns: the header's if given; else the kind's; else what the payload says.
+    func pushType(for kind: DeviceKind) -> APNsPushType {
+        Self.pushType(headers, inferredPushType, for: kind)
+    }
+
+    /// What wakes an app and shows nothing.
+    private static let wakeUp = ContentNode.object([("aps", .object([("content-available", .literal(1))]))])
+
+    /// Whether it is data for the app and nothing for its user, as FCM takes a message without `notification`.
+    ///
+    /// Unless the rule says otherwise: by an `aps` of its own, by a badge count, or by a push type or a priority that no
+    /// silent push has.
+    private static func isSilent(
+        _ body: ContentNode,
+        _ parts: [MessagePart],
+        _ headers: APNsHeaders,
+        rule: RuleDefinition
+    ) -> Bool {
+        let hasData = parts.contains { $0.data?.object.isEmpty == false }
+        let isGiven = parts.contains { $0.apnsPayload?.object["aps"] != nil }
+        guard hasData, !isGiven, body["aps"] == nil, rule.badgeSQL == nil else { return false }
+        let priority = headers[APNsHeaders.priority]?.template.literal ?? APNsPushType.background.defaultPriority
+        return APNsPushType.background.priorities.contains(priority)
+            && pushType(headers, .background, for: rule.audience.kind) == .background
+    }
+
+    /// Where a badge count is put.
+    private static let badge = BadgedBody.Place(path: ["aps", "badge"])
+
+    private static func pushType(
+        _ headers: APNsHeaders,
+        _ inferred: APNsPushType,
+        for kind: DeviceKind
+    ) -> APNsPushType {
+        let given = headers[APNsHeaders.pushType]?.template.literal.flatMap(APNsPushType.init)
+        return given ?? kind.apnsPushType ?? inferred
+    }
+
+    private static func notificationPatch(_ part: MessagePart) throws(RuleProblem) -> [ContentNode] {
+        guard let notification = part.notification, !notification.object.isEmpty else { return [] }
+        var alert: [(key: String, value: ContentNode)] = []
+        var aps: [(key: String, value: ContentNode)] = []
+        var root: [(key: String, value: ContentNode)] = []
+        for member in notification.object.members {
+            let node = try ContentNode(member.value, path: notification.path(member.key), typing: .text)
+            if member.key != "image" {
+                alert.append((member.key, node))
+                continue
+            }
+            // The service extension fetches the image; FCM's SDK looks for it here.
+            if !node.removesMember { aps.append(("mutable-content", .literal(1))) }
+            root.append(("fcm_options", .object([("image", node)])))
+        }
+        if !alert.isEmpty { aps.insert(("alert", .object(alert)), at: 0) }
+        if !aps.isEmpty { root.insert(("aps", .object(aps)), at: 0) }
+        return [.object(root)]
+    }
+
+    private static func dataPatch(_ part: MessagePart) throws(RuleProblem) -> [ContentNode] {
+        guard let data = part.data, !data.object.isEmpty else { return [] }
+        return [try ContentNode(.object(data.object), path: data.path, typing: .text)]
+    }
+
+    private static func optionsPatch(_ part: MessagePart) throws(RuleProblem) -> [ContentNode] {
+        guard let options = part.apnsOptions, let image = options.object["image"] else { return [] }
+        let node = try ContentNode(image, path: options.path("image"), typing: .text)
+        return [.object([("fcm_options", .object([("image", node)]))])]
+    }
+
+    private static func inferPushType(_ body: ContentNode) -> APNsPushType {
+        guard let aps = body["aps"], aps["content-available"] != nil, !hasVisiblePart(aps) else { return .alert }
+        return .background
+    }
+
+    /// Whether `aps` has anything a user sees or hears.
+    static func hasVisiblePart(_ aps: ContentNode) -> Bool {
+        ["alert", "badge", "sound"].contains { aps[$0] != nil }
+    }
+}

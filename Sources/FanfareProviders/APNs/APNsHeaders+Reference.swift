@@ -1,0 +1,39 @@
+extension APNsHeaders {
+    /// The headers that a rule may give.
+    static let described: [RuleKey] = [
+        RuleKey(
+            "message.apns.headers.\(topic)",
+            "string",
+            standard: "the app's bundle id with the suffix of the push type",
+            "Which of the app's topics. Not with a channel."
+        ),
+        RuleKey(
+            "message.apns.headers.\(pushType)",
+            "string without template",
+            range: APNsPushType.allCases.map(\.rawValue).joined(separator: " | "),
+            standard: "by `to.kind`; else background where nothing is shown, or alert",
+            "What it is for."
+        ),
+        RuleKey(
+            "message.apns.headers.\(priority)",
+            "string without template",
+            range: "10 | 5 | 1",
+            standard: "10, for background 5",
+            "`5` spares the battery, `1` does not wake the device."
+        ),
+        RuleKey(
+            "message.apns.headers.\(expiration)",
+            "string",
+            range: "whole seconds since 1970",
+            standard: "the deadline; 0 for voip and pushtotalk",
+            "Until when APNs keeps it; 0 is now or never. Not beside `ttl`."
+        ),
+        RuleKey(
+            "message.apns.headers.\(collapseID)",
+            "string",
+            range: "1 to \(CollapseID.limit) bytes of printable ASCII",
+            standard: "`collapse`",
+            "A newer push with the same id replaces this one on the device. Not beside `collapse`, nor with a channel."
+        ),
+    ]
+}

@@ -1,0 +1,107 @@
+internal import FanfareCore
+
+/// The headers that a rule gives for APNs.
+struct APNsHeaders: Sendable {
+    /// A value with the place it comes from.
+    struct Value: Sendable {
+        let path: String
+        let template: TextTemplate
+    }
+
+    static let topic = "apns-topic"
+    static let pushType = "apns-push-type"
+    static let priority = "apns-priority"
+    static let expiration = "apns-expiration"
+    static let collapseID = "apns-collapse-id"
+    /// Of broadcasts; what it says comes from `to`.
+    static let channelID = NativeAudience.channelHeader
+    static let known = [topic, pushType, priority, expiration, collapseID]
+    private static let ours = ["apns-id", "apns-request-id", channelID, "authorization"]
+
+    private var values: [String: Value] = [:]
+
+    /// The value of a header, by its lower-case name.
+    subscript(name: String) -> Value? { values[name] }
+
+    /// Whether a value names a device or user field.
+    var usesDevice: Bool { values.values.contains { $0.template.usesDevice } }
+
+    /// Takes over the headers of a message, or what a locale changes in them.
+    ///
+    /// - Parameter block: the `headers` object; null removes.
+    /// - Throws: `RuleProblem` if a name or a literal value cannot be sent.
+    mutating func merge(_ block: RuleObject) throws(RuleProblem) {
+        var seen: Set<String> = []
+        for member in block.object.members {
+            let name = member.key.lowercased()
+            let path = block.path(member.key)
+            if Self.ours.contains(name) {
+                throw RuleProblem(path: path, reason: "is set by Fanfare", hint: "remove it")
+            }
+            guard Self.known.contains(name) else {
+                let hint = NearestName.hint(for: name, among: Self.known)
+                throw RuleProblem(path: path, reason: "unknown header", hint: hint)
+            }
+            guard seen.insert(name).inserted else {
+                throw RuleProblem(path: path, reason: "is given twice", hint: "case does not matter in header names")
+            }
+            guard let text = member.value.stringValue else {
+                values[name] = nil
+                continue
+            }
+            let value = Value(path: path, template: try TextTemplate(text, path: path))
+            try Self.check(value, of: name)
+            values[name] = value
+        }
+    }
+
+    private static func check(_ value: Value, of name: String) throws(RuleProblem) {
+        guard let literal = value.template.literal else {
+            if name == pushType || name == priority {
+                throw RuleProblem(path: value.path, reason: "is a template", hint: "it must be known at save")
+            }
+            if let reason = fault(inPart: value.template.fixedText, of: name) {
+                throw RuleProblem(path: value.path, reason: reason, hint: "shorten or change the value")
+            }
+            return
+        }
+        switch name {
+        case pushType where APNsPushType(rawValue: literal) == nil:
+            let hint = NearestName.hint(for: literal, among: APNsPushType.allCases.map(\.rawValue))
+            throw RuleProblem(path: value.path, reason: "is no push type", hint: hint)
+        case priority where !["10", "5", "1"].contains(literal):
+            throw RuleProblem(path: value.path, reason: "is no priority", hint: "write \"10\", \"5\" or \"1\"")
+        default:
+            if let reason = fault(in: literal, of: name) {
+                throw RuleProblem(path: value.path, reason: reason, hint: "shorten or change the value")
+            }
+        }
+    }
+
+    /// What keeps a value from being sent in a header.
+    ///
+    /// - Parameters:
+    ///   - value: the value.
+    ///   - name: the header's name.
+    /// - Returns: a reason without the value; nil if it can be sent.
+    static func fault(in value: String, of name: String) -> String? {
+        let fault = name == collapseID ? CollapseID.fault(in: value) : HeaderText.fault(in: value)
+        if let fault { return fault }
+        if name == expiration, value.utf8.count > 18 || !value.utf8.allSatisfy({ (48...57).contains($0) }) {
+            return "is no time in whole seconds since 1970"
+        }
+        return nil
+    }
+
+    /// What keeps a part of a value from being sent in a header, whatever stands around it.
+    static func fault(inPart part: String, of name: String) -> String? {
+        name == collapseID ? CollapseID.fault(inPart: part) : HeaderText.fault(inPart: part)
+    }
+}
+
+extension DeliveryHeader {
+    /// APNs: a UUID that APNs gives back.
+    public static let apnsID = DeliveryHeader("apns-id")
+    /// APNs broadcast: a UUID that APNs gives back.
+    public static let apnsRequestID = DeliveryHeader("apns-request-id")
+}

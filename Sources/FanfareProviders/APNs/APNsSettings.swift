@@ -1,0 +1,114 @@
+package import FanfareConfiguration
+package import PushTransport
+
+/// Credentials for APNs, and where its two environments are.
+///
+/// Either a signing key (`teamID`, `keyID`, `keyFile`) or a certificate.
+package struct APNsSettings: ProviderSettings {
+    /// Team id, the `iss` claim; empty with a certificate.
+    package var teamID = ""
+    /// Key id, the `kid` header; empty with a certificate.
+    package var keyID = ""
+    /// Absolute path of the `.p8` file; empty with a certificate.
+    package var keyFile = ""
+    /// Absolute path of a `.p12` or `.pem` file with certificate and key; nil with a signing key.
+    package var certificateFile: String?
+    /// Absolute path of a file with the certificate file's password; nil if it has none.
+    package var certificatePasswordFile: String?
+    /// Bundle id, the `apns-topic` without a push type's suffix.
+    package var topic = ""
+    /// Where devices of the production environment are reached.
+    package var endpoint = Endpoint.apnsProduction
+    /// Where devices of the sandbox environment are reached.
+    package var sandboxEndpoint = Endpoint.apnsSandbox
+    /// Absolute path of a PEM file with CAs to trust; nil for the system's.
+    package var caFile: String?
+
+    package static let name = "apns"
+
+    package init() {}
+
+    package var files: [String] {
+        [keyFile, certificateFile, certificatePasswordFile, caFile].compactMap(\.self).filter { !$0.isEmpty }
+    }
+}
+
+extension Configuration.App {
+    /// Credentials for APNs; nil if the app does not send there.
+    package var apns: APNsSettings? {
+        get { self[APNsSettings.self] }
+        set { self[APNsSettings.self] = newValue }
+    }
+}
+
+/// Which go together is for ``APNsCredentialsCheck`` to say.
+extension APNsSettings {
+    private static let appleID = ConfigurationValueKind<String>.text(
+        "10 capital letters and digits",
+        length: 10...10
+    ) { $0.isASCII && ($0.isUppercase || $0.isNumber) }
+
+    private static let bundleID = ConfigurationValueKind<String>.text(
+        "a bundle id of letters, digits, dots and dashes",
+        length: 1...255
+    ) { $0.isASCII && ($0.isLetter || $0.isNumber || ".-".contains($0)) }
+
+    static let keys: [ConfigurationKey] = [
+        .init(
+            "team_id",
+            \APNsSettings.teamID,
+            appleID,
+            "Team id of the Apple developer account. Needed with `key_file`."
+        ),
+        .init(
+            "key_id",
+            \APNsSettings.keyID,
+            appleID,
+            "Id of the signing key. Needed with `key_file`."
+        ),
+        .init(
+            "key_file",
+            \APNsSettings.keyFile,
+            .path,
+            "The signing key, a `.p8` file that nobody else may read. Either this or `certificate_file`."
+        ),
+        .init(
+            "certificate_file",
+            \APNsSettings.certificateFile,
+            ConfigurationValueKind<String>.path.optional,
+            "Certificate with its private key, a `.p12` or `.pem` file that nobody else may read, instead of a "
+                + "signing key."
+        ),
+        .init(
+            "certificate_password_file",
+            \APNsSettings.certificatePasswordFile,
+            ConfigurationValueKind<String>.path.optional,
+            "File that holds the certificate file's password and nothing else."
+        ),
+        .init(
+            "topic",
+            \APNsSettings.topic,
+            bundleID,
+            presence: .required,
+            "Bundle id of the app; suffixes such as `.voip` are added by push type."
+        ),
+        .init(
+            "endpoint",
+            \APNsSettings.endpoint,
+            .endpoint,
+            "Where devices of environment `production` are reached; another one for a simulator or a gateway."
+        ),
+        .init(
+            "sandbox_endpoint",
+            \APNsSettings.sandboxEndpoint,
+            .endpoint,
+            "Where devices of environment `sandbox` are reached."
+        ),
+        .init(
+            "ca_file",
+            \APNsSettings.caFile,
+            ConfigurationValueKind<String>.path.optional,
+            "PEM file with CAs to trust for both endpoints, besides the system's."
+        ),
+    ]
+}

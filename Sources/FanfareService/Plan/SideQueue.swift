@@ -1,0 +1,115 @@
+internal import FanfareConfiguration
+internal import FanfareCore
+internal import FanfareLogging
+internal import FanfareStore
+internal import Logging
+internal import PostgresClient
+internal import Threading
+
+/// Plans the events of the side queue one by one: an error is then the event's own, and ends it as refused.
+///
+/// Whoever takes too long is put behind the others, and has more time the next time: a jsonpath can be a bomb, a machine that
+/// stood still only looks like one, and neither is to keep the rest waiting.
+struct SideQueue {
+    /// What one event may take the first time, the second, and so on, in milliseconds; then it is refused.
+    var timeouts: [Int64] = [200, 1000, 3000]
+    /// How many more rules of an event are worth a millisecond of it.
+    private static let rulesPerMillisecond: Int64 = 50
+    /// How long one lock is waited for: below every time-out, which would take the wait for the event's own fault.
+    private static let settings = SessionSettings.nestedLoops.setting("lock_timeout", to: "150ms")
+    /// Of an event that took longer than this, others use the processor for three times as long, but not for seconds.
+    private static let rest = (above: 50 * Micros.millisecond, longest: Micros.second)
+    /// How many are remembered that took too long.
+    private static let memory = 1000
+
+    let context: StageContext
+    private let stop: StopSignal
+    /// Who took too long, and how often.
+    private var tries: [OutboxPlace: Int] = [:]
+    /// Who could not be planned for what is no fault of theirs; with others of their own kind in one turn.
+    private var waiting: [OutboxPlace] = []
+
+    init(context: StageContext, stop: StopSignal = StopSignal()) {
+        self.context = context
+        self.stop = stop
+    }
+
+    /// Plans what is there.
+    ///
+    /// - Parameter connection: outside a transaction.
+    /// - Throws: what the database says, other than of an event's own data; the event stays, and is tried again: 55P03 where
+    ///   it waits for a lock, 42P01 while a table is missing.
+    mutating func plan(on connection: PostgresConnection) throws(PostgresError) {
+        waiting = []
+        var failure: PostgresError?
+        while !stop.isStopped, let event = try next(on: connection) {
+            context.pulses.beat(SideQueuePlanner.name)
+            let start = Clocks.steady
+            do throws(PostgresError) {
+                try plan(event, on: connection)
+            } catch {
+                guard error.code == .server || error.isCancelled else { throw error }
+                failure = failure ?? error
+                waiting.append(event)
+            }
+            let cost = Clocks.steady - start
+            if cost > Self.rest.above { context.linger(.microseconds(min(3 * cost, Self.rest.longest))) }
+        }
+        if let failure { throw failure }
+    }
+
+    /// The first that has not been tried, else one that was tried least often.
+    private mutating func next(on connection: PostgresConnection) throws(PostgresError) -> OutboxPlace? {
+        let known = waiting + tries.keys
+        if let fresh = try connection.run(NextSlowEvent(besides: known.map(\.id))).first { return fresh }
+        return tries.filter { !waiting.contains($0.key) }.min { ($0.value, $0.key.id) < ($1.value, $1.key.id) }?.key
+    }
+
+    private mutating func plan(_ event: OutboxPlace, on connection: PostgresConnection) throws(PostgresError) {
+        let tried = tries[event] ?? 0
+        do throws(PostgresError) {
+            try commit(event, within: timeouts[tried], on: connection)
+            tries[event] = nil
+        } catch {
+            if error.isCancelled, tried + 1 < timeouts.count, tries.count < Self.memory {
+                tries[event] = tried + 1
+                return
+            }
+            guard error.isDataError || error.isCancelled else { throw error }
+            tries[event] = nil
+            try refuse(event, because: error, on: connection)
+        }
+    }
+
+    private func commit(
+        _ event: OutboxPlace,
+        within timeout: Int64,
+        on connection: PostgresConnection
+    ) throws(PostgresError) {
+        let (round, counts) = try connection.transaction { connection throws(PostgresError) in
+            let rules = try connection.run(SlowEventRules(event: event)).first ?? 0
+            let timeout = timeout + rules / Self.rulesPerMillisecond
+            try connection.setLocally(Self.settings.setting("statement_timeout", to: String(timeout)))
+            let statement = PlanSlowEvent(event: event, batchSize: context.settings.batchSize)
+            let round = PlanRoundSummary(try connection.run(statement))
+            return (round, try AudiencePlanner(context: context).plan(round.deferred, on: connection))
+        }
+        context.counters.ended(round.fates)
+        if round.batches + counts.batches > 0 { context.bells.claim.ring() }
+        if counts.plans > 0 { context.bells.slice.ring() }
+    }
+
+    private func refuse(
+        _ event: OutboxPlace,
+        because error: PostgresError,
+        on connection: PostgresConnection
+    ) throws(PostgresError) {
+        let detail = "cannot be planned: SQLSTATE \(error.sqlState ?? "?"), \(error.message)"
+        guard let id = try connection.run(RefuseSlowEvent(event: event, detail: detail)).first else { return }
+        context.counters.ended([Int32(EventFate.refused.rawValue): 1])
+        context.logger.error(
+            "an event was refused: planning it failed",
+            metadata: .init([.eventID: "\(id)", .error: "\(error)"])
+        )
+    }
+}

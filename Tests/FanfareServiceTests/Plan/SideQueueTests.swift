@@ -1,0 +1,254 @@
+import FanfareCore
+import PostgresClient
+import TestKit
+import Testing
+
+@testable import FanfareProviders
+@testable import FanfareService
+@testable import FanfareStore
+
+/// Events that make planning fail stop nobody else.
+@Suite(.database)
+struct SideQueueTests {
+    // MARK: What is looked at before
+
+    @Test func aKeyOrTypeThatIsTooLongCostsItsEventOnly() throws {
+        let world = try World()
+        let device = try world.device("aa", user: "u")
+        try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
+        let long = "SELECT string_agg(md5(g::text), '') FROM generate_series(1, 80) AS g"
+        let before = try world.emit("e", #"{"u": "u"}"#)
+        let key = try world.emit("e", #"{"u": "u"}"#, key: world.connection.text(long))
+        let type = try world.emit(String(repeating: "t", count: 256), #"{"u": "u"}"#, key: "k")
+        let longest = try world.emit("e", #"{"u": "u"}"#, key: String(repeating: "k", count: 2048))
+        let after = try world.emit("e", #"{"u": "u"}"#, key: "k")
+        // In one set: none is planned alone.
+        let round = PlanRoundSummary(
+            try world.connection.run(PlanRound(floor: OutboxFloor(), limit: 10, batchSize: 10))
+        )
+        #expect(round.taken == 5)
+        for event in [before, longest, after] { #expect(try world.recipients(event) == [device]) }
+        #expect(try world.fate(key) == "refused" && world.detail(key) == "the key has more than 2048 bytes")
+        #expect(try world.fate(type) == "refused" && world.detail(type) == "the type has more than 255 bytes")
+    }
+
+    @Test func whatIsRefusedForItsShapeLeavesItsKeyToOthers() throws {
+        let world = try World()
+        let device = try world.device("aa", user: "u")
+        try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
+        let wrong = try world.emit("e", "[]", key: "k")
+        let right = try world.emit("e", #"{"u": "u"}"#, key: "k")
+        try world.plan()
+        #expect(try world.fate(wrong) == "refused")
+        #expect(try world.recipients(right) == [device])
+    }
+
+    /// None of them fails: a sum beyond the calendar is not made.
+    @Test(arguments: [
+        ("178000000 years", "", "planned"), ("170000000 years", #""ttl": "1h""#, "planned"),
+        ("292240 years", "", "planned"),
+        ("-178000000 years", "", "expired"), ("0", "", "expired"),
+    ])
+    func aTimeToLiveBeyondTheCalendar(ttl: String, rule more: String, fate: String) throws {
+        let world = try World()
+        try world.device("aa", user: "u")
+        try world.rule("r", event: "e", to: #"{"users": "$.u"}"#, more)
+        let event = try world.emit("e", #"{"u": "u"}"#, ttl: ttl)
+        let round = PlanRoundSummary(
+            try world.connection.run(PlanRound(floor: OutboxFloor(), limit: 10, batchSize: 10))
+        )
+        #expect(round.taken == 1)
+        #expect(try world.fate(event) == fate)
+        guard fate == "planned" else { return }
+        let one = try #require(try world.prepare(try world.claim()).first)
+        #expect(one.batch.pairs.count == 1 && one.decided.isEmpty)
+        #expect(one.batch.variants.first?.push[header: "apns-expiration"] != nil)
+    }
+
+    // MARK: What shows in a set
+
+    @Test func ofASetThatFailsOnlyTheCulpritsAreRefused() throws {
+        let world = try World()
+        let device = try world.device("aa", user: "u")
+        try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
+        try world.connection.execute("ALTER TABLE fanfare.event_keys ADD CONSTRAINT sound CHECK (key !~ '^bad')")
+        let events = try (0..<100).map { n in
+            try world.emit("e", #"{"u": "u"}"#, key: n % 40 == 20 ? "bad\(n)" : "\(n)")
+        }
+        let log = CapturedLog()
+        var loop = PlannerLoop(context: try World(logger: log.logger).context)
+        _ = try loop.begin(on: world.connection)
+        // Who is at fault has been found in the set: nobody else is planned alone.
+        #expect(try world.connection.number("SELECT count(*) FROM fanfare.outbox_slow") == 2)
+        #expect(try world.connection.number("SELECT count(*) FROM fanfare.events WHERE fate = 'planned'") == 98)
+        try world.plan()
+        for (n, event) in events.enumerated() {
+            let isBad = n % 40 == 20
+            #expect(try world.fate(event) == (isBad ? "refused" : "planned"))
+            #expect(try world.recipients(event) == (isBad ? [] : [device]))
+        }
+        let detail = try #require(try world.detail(events[20]))
+        #expect(detail.contains("SQLSTATE 23514"), "\(detail)")
+        #expect(log.end().count { $0.contains("it is planned alone") } == 2)
+        #expect(world.context.counters.snapshot.eventsByFate == [6: 2])
+    }
+
+    /// Within all limits, and yet hundreds of millions of comparisons.
+    private static let bomb = (
+        path: #""when": "!exists($.a[*] ? ($.a[*] < @))""#,
+        payload: #"{"u": "u", "a": [1\#(String(repeating: ",1", count: 18_000))]}"#
+    )
+
+    @Test func onceOneWasABombItsLikeStopNobody() throws {
+        let log = CapturedLog()
+        let world = try World(logger: log.logger)
+        let device = try world.device("aa", user: "u")
+        try world.rule("r", event: "e", to: #"{"users": "$.u"}"#, Self.bomb.path)
+        let (good, bombs) = try emit(world, sets: 4, bombs: 3)
+        var loop = PlannerLoop(context: world.context)
+        _ = try loop.begin(on: world.connection)
+        // All that is sound is planned, all bombs are aside, and planning took too long once.
+        #expect(try world.connection.number("SELECT count(*) FROM fanfare.events WHERE fate = 'planned'") == good.count)
+        #expect(try world.connection.column("SELECT id FROM fanfare.outbox_slow ORDER BY id") == bombs.map(String.init))
+        #expect(log.count(of: "took too long") == 1)
+        // One that comes alone is known too.
+        let last = try world.emit("e", Self.bomb.payload)
+        _ = try loop.wakeUp(wasNotified: true, on: world.connection)
+        #expect(try world.connection.number("SELECT count(*) FROM fanfare.outbox_slow WHERE id = $1", "\(last)") == 1)
+        #expect(log.count(of: "took too long") == 1)
+        // Beside them one that is sound is planned first, though it came last.
+        let large = try world.emit("e", #"{"u": "u", "t": "\#(String(repeating: "t", count: 40_000))"}"#)
+        _ = try loop.wakeUp(wasNotified: true, on: world.connection)
+        var lane = SideQueue(context: world.context)
+        lane.timeouts = [100, 150]
+        try lane.plan(on: world.connection)
+        #expect(try world.recipients(large) == [device])
+        for event in bombs + [last] {
+            #expect(try world.fate(event) == "refused")
+            #expect(try world.detail(event)?.contains("57014") == true)
+        }
+        let before = """
+            SELECT count(*) FROM fanfare.event_log WHERE fate = 6 AND planned_at < (SELECT planned_at FROM fanfare.event_log WHERE id = $1)
+            """
+        #expect(try world.connection.number(before, "\(large)") == 0)
+    }
+
+    /// Small events, and bombs among them.
+    private func emit(_ world: World, sets: Int, bombs: Int) throws -> (good: [Int64], bombs: [Int64]) {
+        var good: [Int64] = []
+        var bad: [Int64] = []
+        for set in 0..<sets {
+            if set < bombs { bad.append(try world.emit("e", Self.bomb.payload)) }
+            good += try world.connection.column(
+                """
+                SELECT fanfare.emit('e', jsonb_build_object('u', 'u', 'a', ARRAY[g])) FROM generate_series(1, 1000) AS g
+                """
+            ).compactMap { Int64($0) }
+        }
+        return (good, bad)
+    }
+
+    // MARK: The side queue
+
+    @Test func aMachineThatStandsStillIsNoBomb() throws {
+        let world = try World()
+        let device = try world.device("aa", user: "u")
+        try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
+        // Longer than one event may take, the first time; a sequence keeps count beyond the rollback.
+        try world.connection.execute(
+            """
+            CREATE SEQUENCE stalls;
+            CREATE FUNCTION stall() RETURNS trigger LANGUAGE plpgsql AS $$
+            BEGIN
+                IF nextval('stalls') = 1 THEN PERFORM pg_sleep(60); END IF;
+                RETURN new;
+            END $$;
+            CREATE TRIGGER stall BEFORE INSERT ON fanfare.event_log FOR EACH ROW EXECUTE FUNCTION stall();
+            """
+        )
+        let event = try world.emit("e", #"{"u": "u"}"#)
+        try world.setAside(1)
+        try world.plan()
+        #expect(try world.connection.number("SELECT last_value FROM stalls") == 2)
+        #expect(try world.fate(event) == "planned")
+        #expect(try world.recipients(event) == [device])
+    }
+
+    @Test func aTimeoutForALockInTheSideQueueMarksNobodyAndHoldsUpNobody() throws {
+        let world = try World()
+        try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
+        let event = try world.emit("e", #"{"u": "u"}"#, key: "k")
+        let later = try world.emit("e", #"{"u": "u"}"#)
+        try world.setAside(2)
+        let other = try TestDatabase.current.connect()
+        try other.execute("BEGIN; INSERT INTO fanfare.event_keys VALUES ('e', 'k', 1, now())")
+        var lane = SideQueue(context: world.context)
+        let error = #expect(throws: PostgresError.self) { try lane.plan(on: world.connection) }
+        #expect(error?.sqlState == "55P03")
+        #expect(try world.fate(event) == "waiting")
+        #expect(try world.fate(later) == "planned")
+        try other.execute("ROLLBACK")
+        try lane.plan(on: world.connection)
+        #expect(try world.fate(event) == "planned")
+    }
+
+    @Test func onlyTheEventThatFailedIsRefused() throws {
+        let world = try World()
+        let earlier = try world.emit("e")
+        let culprit = try world.emit("e")
+        try world.setAside(2)
+        let xid = try #require(
+            try world.connection.text("SELECT xid FROM fanfare.outbox_slow WHERE id = $1", "\(culprit)")
+        )
+        let chosen = OutboxPlace(xid: xid, id: culprit)
+        let refuse = RefuseSlowEvent(event: chosen, detail: "d")
+        #expect(try world.connection.run(refuse) == [culprit])
+        #expect(try world.fate(earlier) == "waiting")
+        #expect(try world.fate(culprit) == "refused")
+        #expect(try world.connection.run(refuse).isEmpty, "it is gone, and nobody is taken in its place")
+        let round = PlanRoundSummary(try world.connection.run(PlanSlowEvent(event: chosen, batchSize: 1000)))
+        #expect(round.taken == 0)
+        #expect(try world.connection.run(NextSlowEvent()).map(\.id) == [earlier])
+        #expect(try world.connection.run(NextSlowEvent(besides: [earlier])).isEmpty)
+    }
+
+    // MARK: What is nobody's fault
+
+    @Test func aTimeoutForALockMarksNobody() throws {
+        let world = try World()
+        try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
+        let event = try world.emit("e", #"{"u": "u"}"#, key: "k")
+        let other = try TestDatabase.current.connect()
+        try other.execute("BEGIN; INSERT INTO fanfare.event_keys VALUES ('e', 'k', 1, now())")
+        let error = #expect(throws: PostgresError.self) { try world.plan() }
+        #expect(error?.sqlState == "55P03")
+        #expect(try world.fate(event) == "waiting")
+        #expect(try world.connection.number("SELECT count(*) FROM fanfare.outbox_slow") == 0)
+        try other.execute("ROLLBACK")
+        try world.plan()
+        #expect(try world.fate(event) == "planned")
+    }
+
+    @Test func aDatabaseThatTakesNoWritesMarksNobody() throws {
+        let world = try World()
+        try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
+        let event = try world.emit("e", #"{"u": "u"}"#)
+        try world.connection.execute("SET default_transaction_read_only = on")
+        let error = #expect(throws: PostgresError.self) { try world.plan() }
+        #expect(error?.isReadOnly == true)
+        // Promoted between the round and what would mark its set, the same server would take the mark.
+        #expect(error?.isDataError == false)
+        try world.connection.execute("SET default_transaction_read_only = off")
+        #expect(try world.connection.number("SELECT count(*) FROM fanfare.outbox_slow") == 0)
+        try world.plan()
+        #expect(try world.fate(event) == "planned")
+    }
+}
+
+extension World {
+    /// Moves what is in the outbox to the side queue, as many events as are expected there.
+    func setAside(_ count: Int) throws {
+        let round = PlanRoundSummary(try connection.run(SetAside(floor: OutboxFloor(), limit: 10)))
+        #expect(round.taken == count && round.aside.count == count)
+    }
+}
