@@ -286,3 +286,9 @@ if withSandbox {
         ),
     ]
 }
+
+// The documentation alone, for deploy/docs.sh: its articles name no symbols, so nothing of the program is built for them.
+if ProcessInfo.processInfo.environment["FANFARE_DOCS"] == "1" {
+    package.dependencies = [.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0")]
+    package.targets = [.target(name: "fanfare", path: "Sources/fanfare", sources: ["HelpText.swift"])]
+}

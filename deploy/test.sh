@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing and runs all tests. Safe to run again; leaves nothing outside the checkout.
 #
-#   deploy/test.sh           format, tests with coverage, then tests under the address and the thread sanitizer,
+#   deploy/test.sh           format, documentation, tests with coverage, then tests under the address and the thread sanitizer,
 #                            then a little fuzzing
 #   deploy/test.sh --quick   format and tests, in the build folder of everyday work
 #   deploy/test.sh --soak [PART …]
@@ -105,6 +105,17 @@ run_fuzzers() {
         passed=$((passed + 1))
     else
         complain "fuzz: something was found, or it could not be built"
+        failed=$((failed + 1))
+    fi
+}
+
+# Builds the documentation, whose links are checked; counts as one test.
+build_docs() {
+    announce "documentation"
+    if deploy/docs.sh; then
+        passed=$((passed + 1))
+    else
+        complain "documentation: an article is wrong, or DocC could not be built"
         failed=$((failed + 1))
     fi
 }
@@ -247,6 +258,7 @@ main() {
         run_soak "${parts[@]}"
     else
         run all "$build" "$(test_targets)" --skip-build "${coverage[@]}"
+        build_docs
     fi
     if [[ "$build" == .build-coverage ]]; then
         print_coverage "$build/debug" || echo "coverage could not be told" >&2

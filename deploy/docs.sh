@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# Builds the documentation with DocC; a link that leads nowhere is an error. Prints where it is: any web server shows it.
+#
+#   deploy/docs.sh          leaves it in .build-docs/documentation
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+readonly scratch=.build-docs output=.build-docs/documentation
+mkdir -p "$scratch"
+# The manifest without the program resolves other packages, and would leave that behind.
+if [[ -e Package.resolved ]]; then
+    cp Package.resolved "$scratch/resolved"
+    trap 'cp "$scratch/resolved" Package.resolved' EXIT
+fi
+FANFARE_DOCS=1 swift package --scratch-path "$scratch" --disable-sandbox --allow-writing-to-directory "$output" \
+    generate-documentation --target fanfare --output-path "$output" --warnings-as-errors >&2
+echo "$output"
