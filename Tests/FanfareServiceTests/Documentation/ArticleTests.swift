@@ -35,6 +35,19 @@ import Testing
         #expect(root.matches(of: /<doc:\w+>/).count == articles.count)
     }
 
+    /// Whoever follows one event needs few files, and finds them where the article says.
+    @Test func theWayOfAnEventThroughTheSourceIsAsItIsTold() throws {
+        let section = try #require(
+            try Documentation.text("HowItWorks").components(separatedBy: "## In the source").last
+        )
+        let files = section.matches(of: /`(schema\.sql|Sources\/[^`]+)`/).map { String($0.1) }
+        #expect((15...20).contains(files.count) && Set(files).count == files.count)
+        for file in files {
+            let path = Documentation.root.appending(path: file).path
+            #expect(FileManager.default.fileExists(atPath: path), "\(file)")
+        }
+    }
+
     @Test func everyProviderHasAnArticleThatReadmeNames() throws {
         let readme = try Documentation.readme()
         for provider in Providers.all {
