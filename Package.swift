@@ -86,7 +86,7 @@ let package = Package(
             swiftSettings: sources
         ),
 
-        // APNs, FCM and Web Push: a folder each, behind one descriptor.
+        // APNs, FCM, Web Push and webhooks: a folder each, behind one descriptor.
         .target(
             name: "FanfareProviders",
             dependencies: [

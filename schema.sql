@@ -353,7 +353,8 @@ CREATE TABLE IF NOT EXISTS fanfare.platforms (
     auth_shape text,
     auth_fault text,
     auth_hint text,
-    -- The oldest daemon that can send to it, by its schema version; none of those before may run once there is a device.
+    -- The oldest daemon that can send to it, by its schema version; none of those before may run once any app has had a device, or
+    -- a rule that names it.
     oldest_daemon int NOT NULL DEFAULT 3,
     CONSTRAINT platforms_auth CHECK (num_nonnulls(auth_shape, auth_fault, auth_hint) IN (0, 3)),
     CONSTRAINT platforms_p256dh CHECK (NOT has_p256dh OR auth_shape IS NOT NULL)
@@ -990,13 +991,17 @@ CREATE TABLE IF NOT EXISTS fanfare.instances (
     schema_version int NOT NULL DEFAULT 3
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
 
--- FOR SHARE waits for require_daemon to end, and makes it wait for us: whichever comes first, the other one sees it.
+-- A daemon of this version or a newer one is never refused, and waits for nobody. For an older one the row is written, not only
+-- locked: whichever comes first of it and require_daemon, the other one waits for it and sees it, or fails to serialize.
 CREATE OR REPLACE FUNCTION fanfare.refuse_old_daemon() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     needed int;
 BEGIN
-    SELECT v.oldest_daemon INTO needed FROM fanfare.schema_version AS v FOR SHARE;
+    IF new.schema_version >= (SELECT v.version FROM fanfare.schema_version AS v) THEN
+        RETURN new;
+    END IF;
+    UPDATE fanfare.schema_version AS v SET oldest_daemon = v.oldest_daemon RETURNING v.oldest_daemon INTO needed;
     IF new.schema_version < needed THEN
         RAISE EXCEPTION 'this database needs a daemon of schema version % or newer, this one has %', needed, new.schema_version
             USING ERRCODE = '55000', HINT = 'Upgrade Fanfare.';
@@ -1790,6 +1795,10 @@ BEGIN
     IF fault.reason IS NOT NULL THEN
         RAISE EXCEPTION '%: %', fault.place, fault.reason USING ERRCODE = '22023', HINT = fault.hint;
     END IF;
+    -- An older daemon that checked it would refuse what it does not know.
+    PERFORM fanfare.require_daemon(p.oldest_daemon) FROM fanfare.platforms AS p
+    WHERE p.name = rule #>> '{to,platform}' OR rule -> 'message' ? p.name
+        OR EXISTS (SELECT FROM jsonb_path_query(rule, '$.locales.*') AS l (block) WHERE l.block ? p.name);
     the_app := fanfare.app_id_for(rule ->> 'app');
 
     INSERT INTO fanfare.rules (app_id, name) VALUES (the_app, rule ->> 'name')

@@ -11,6 +11,8 @@ mkdir -p "$scratch"
 if [[ -e Package.resolved ]]; then
     cp Package.resolved "$scratch/resolved"
     trap 'cp "$scratch/resolved" Package.resolved' EXIT
+else
+    trap 'rm -f Package.resolved' EXIT
 fi
 FANFARE_DOCS=1 swift package --scratch-path "$scratch" --disable-sandbox --allow-writing-to-directory "$output" \
     generate-documentation --target fanfare --output-path "$output" --warnings-as-errors >&2

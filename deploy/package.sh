@@ -101,7 +101,7 @@ Priority: optional
 Description: push-notification fan-out from PostgreSQL
  A row changes, and a trigger emits an event in the same transaction. This
  daemon hears it, finds the rules for it, turns topics, conditions and users
- into devices, and pushes to APNs, FCM and Web Push over HTTP/2, with collapse
+ into devices, and pushes to APNs, FCM, Web Push and webhooks over HTTP/2, with collapse
  ids, retries and pruning of dead tokens. PostgreSQL is the only state and the
  only coordinator.
  .

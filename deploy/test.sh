@@ -3,7 +3,7 @@
 #
 #   deploy/test.sh           format, documentation, tests with coverage, then tests under the address and the thread sanitizer,
 #                            then a little fuzzing
-#   deploy/test.sh --quick   format and tests, in the build folder of everyday work
+#   deploy/test.sh --quick   format, documentation and tests, in the build folder of everyday work
 #   deploy/test.sh --soak [PART …]
 #                            the long forms of some tests, half an hour each; a part that passed is not run again at
 #                            the same commit. Parts: crash planning conditions simulator fuzz, webhook, which has requests checked

@@ -22,7 +22,7 @@ extension ToolDatabase {
     ///
     /// - Parameters:
     ///   - app: the app.
-    ///   - platform: `apns`, `fcm` or `webpush`.
+    ///   - platform: a provider's name, such as `apns`.
     ///   - token: the token.
     /// - Returns: whether one was enabled.
     /// - Throws: ``ToolError``; of kind `usage` for a platform that there is not.

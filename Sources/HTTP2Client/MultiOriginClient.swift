@@ -1,7 +1,7 @@
 public import PushTransport
 internal import Threading
 
-/// A ``PushTransport`` to many origins, named by the requests: Web Push endpoints come from browsers, which strangers run.
+/// A ``PushTransport`` to many origins, named by the requests: whoever registers a browser or a webhook names them.
 ///
 /// Connects only where a ``DestinationPolicy`` allows it; what it forbids is answered as not sent with
 /// ``FateCause/forbidden``, and counts as no failure of anybody. Each origin has an ``HTTP2Client`` of its own, with the

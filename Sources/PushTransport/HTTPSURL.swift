@@ -1,8 +1,8 @@
 /// An https URL, taken apart: where to connect, and what to ask for there.
 ///
-/// Web Push endpoints are such URLs, and capabilities: whoever knows one can send. So it has no description, and errors
-/// about it name its origin at most.
-public struct HTTPSURL: Hashable, Sendable {
+/// What recipients name, such as a Web Push endpoint, may be a capability: whoever knows one can send. So its description, and
+/// errors about it, name its origin at most.
+public struct HTTPSURL: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     /// Scheme, host and port.
     public let origin: Endpoint
 
@@ -28,4 +28,10 @@ public struct HTTPSURL: Hashable, Sendable {
         }
         self.target = target
     }
+
+    /// The origin.
+    public var description: String { origin.description }
+
+    /// Shows nothing within.
+    public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -3,7 +3,7 @@ extension IPAddress {
     /// loopback, link-local, shared, documentation, benchmarking, multicast, or reserved.
     ///
     /// After the IANA IPv4 and IPv6 Special-Purpose Address Registries (RFC 6890) and the multicast blocks. What lies
-    /// there counts as not public even where the registry calls it reachable, since no push service does. IPv4 addresses
+    /// there counts as not public even where the registry calls it reachable, since nothing that others may name has to lie there. IPv4 addresses
     /// inside of IPv6 ones are judged by themselves where the packets go there: mapped ones, and those of the NAT64
     /// prefix `64:ff9b::/96` (RFC 6052), by which hosts without IPv4 reach all of IPv4.
     public var isPublic: Bool {

@@ -1,8 +1,10 @@
 import ArgumentParser
+import FanfareConfiguration
 import FanfareCore
 import FanfareService
 import FanfareStore
 import FanfareTools
+import Foundation
 
 /// `fanfare devices`: what is registered.
 struct Devices: ParsableCommand {
@@ -20,10 +22,10 @@ struct TokenOptions: ParsableArguments {
     @Option(help: "The app.")
     var app: String
 
-    @Option(help: "apns, fcm or webpush.")
+    @Option(help: "A provider's name, such as apns.")
     var platform: String
 
-    @Argument(help: "The token, or the endpoint of a Web Push subscription.")
+    @Argument(help: "The token; the endpoint of a Web Push subscription, the URL of a webhook.")
     var token: String
 }
 
@@ -58,7 +60,10 @@ extension Devices {
         @Option(help: "Web Push: keys.p256dh of the subscription.")
         var p256dh: String?
 
-        @Option(help: "Web Push: keys.auth of the subscription.")
+        @Option(
+            help:
+                "Web Push: keys.auth of the subscription. A webhook: its signing secret. - reads it from standard input."
+        )
         var auth: String?
 
         @Option(help: "The token that this one takes the place of; the device keeps its id.")
@@ -73,7 +78,7 @@ extension Devices {
             registration.timeZone = timeZone
             registration.attributes = attributes
             registration.p256dh = p256dh
-            registration.auth = auth
+            registration.auth = try auth.map { try StandardInput.text(for: $0).trimmingCharacters(in: .newlines) }
             registration.replaces = replaces
             let id = try await options.withDatabase { database throws(ToolError) in
                 try await database.register(registration)

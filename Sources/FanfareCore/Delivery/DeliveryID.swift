@@ -1,7 +1,7 @@
 /// The identity of one delivery, derived from event, rule and device: 128 bits, equal on every retry and in every
 /// daemon.
 ///
-/// It becomes `apns-id` and Web Push's `Topic`. Ids differ for different deliveries as random ones would; they are not
+/// It becomes `apns-id`, Web Push's `Topic` and `webhook-id`. Ids differ for different deliveries as random ones would; they are not
 /// secret. An event's id alone would not do: after a failover to a standby that lacked the last transactions its sequence
 /// gives ids again that the old primary's events had. The moment of the event differs all the same.
 public struct DeliveryID: Hashable, Sendable {

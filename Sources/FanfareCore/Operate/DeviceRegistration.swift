@@ -20,7 +20,7 @@ public struct DeviceRegistration: Sendable {
     public var attributes: String?
     /// Web Push: the subscription's key.
     public var p256dh: String?
-    /// Web Push: the subscription's secret.
+    /// Web Push: the subscription's secret; a webhook's signing secret.
     public var auth: String?
     /// The token that this one takes the place of.
     public var replaces: String?

@@ -45,9 +45,9 @@ package struct CredentialCheckup {
     /// - Parameters:
     ///   - provider: what people call the provider.
     ///   - file: the file; nil for none.
-    ///   - endpoint: any of the provider's.
+    ///   - endpoint: the provider's; any where it has many, since nothing is connected.
     /// - Returns: an item, or none.
-    package func trustItem(_ provider: String, _ file: String?, _ endpoint: Endpoint) -> [CheckItem] {
+    package func trustItem(_ provider: String, _ file: String?, _ endpoint: Endpoint = .fcm) -> [CheckItem] {
         guard let file else { return [] }
         let item = "\(provider) CA file of \(app)"
         var options = TransportOptions()

@@ -2,7 +2,7 @@ public import FanfareCore
 
 /// The header field that carries the identity of one delivery, where a provider has one.
 ///
-/// FCM has none. A Web Push message has it only where the rule sets neither `collapse` nor a `Topic` of its own.
+/// APNs and webhooks have one, FCM has none. A Web Push message has it only where the rule sets neither `collapse` nor a `Topic` of its own.
 public struct DeliveryHeader: Hashable, Sendable {
     /// The field's name, in lower case.
     public let name: String

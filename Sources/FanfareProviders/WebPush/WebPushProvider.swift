@@ -77,7 +77,7 @@ package struct WebPushProvider: Provider {
             let detail = "\(settings.vapidKeyFile) is an EC P-256 key, and guarded; browsers subscribe with "
             return CheckItem(.ok, item, detail + "\(key.publicKey), services may write to \(settings.subject)")
         }
-        return [key] + checkup.trustItem(title, settings.caFile, .fcm)
+        return [key] + checkup.trustItem(title, settings.caFile)
     }
 }
 

@@ -65,7 +65,7 @@ package struct WebhookProvider: Provider {
         let networks =
             settings.allowedNetworks.isEmpty ? "" : ", and in \(settings.allowedNetworks.joined(separator: ", "))"
         let reach = CheckItem(.ok, "Webhook hosts of \(checkup.app)", "\(hosts): at public addresses\(networks)")
-        return [reach] + checkup.trustItem(title, settings.caFile, .fcm)
+        return [reach] + checkup.trustItem(title, settings.caFile)
     }
 }
 

@@ -76,7 +76,7 @@ struct Maintenance {
 
     /// - Returns: whether no rules are left to check.
     private mutating func lead(on connection: PostgresConnection) throws(PostgresError) -> Bool {
-        if try !connection.run(NextSlowEvent()).isEmpty { context.bells.aside.ring() }
+        if try !connection.run(NextSideQueueEvent()).isEmpty { context.bells.aside.ring() }
         let areRulesChecked = try RuleChecker(logger: context.logger)
             .check(on: connection, until: Clocks.steady + Self.share)
         if Clocks.steady >= choresAt {

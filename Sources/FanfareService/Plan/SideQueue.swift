@@ -61,7 +61,7 @@ struct SideQueue {
     /// The first that has not been tried, else one that was tried least often.
     private mutating func next(on connection: PostgresConnection) throws(PostgresError) -> OutboxPlace? {
         let known = waiting + tries.keys
-        if let fresh = try connection.run(NextSlowEvent(besides: known.map(\.id))).first { return fresh }
+        if let fresh = try connection.run(NextSideQueueEvent(besides: known.map(\.id))).first { return fresh }
         return tries.filter { !waiting.contains($0.key) }.min { ($0.value, $0.key.id) < ($1.value, $1.key.id) }?.key
     }
 
@@ -87,10 +87,10 @@ struct SideQueue {
         on connection: PostgresConnection
     ) throws(PostgresError) {
         let (round, counts) = try connection.transaction { connection throws(PostgresError) in
-            let rules = try connection.run(SlowEventRules(event: event)).first ?? 0
+            let rules = try connection.run(SideQueueEventRules(event: event)).first ?? 0
             let timeout = timeout + rules / Self.rulesPerMillisecond
             try connection.setLocally(Self.settings.setting("statement_timeout", to: String(timeout)))
-            let statement = PlanSlowEvent(event: event, batchSize: context.settings.batchSize)
+            let statement = PlanSideQueueEvent(event: event, batchSize: context.settings.batchSize)
             let round = PlanRoundSummary(try connection.run(statement))
             return (round, try AudiencePlanner(context: context).plan(round.deferred, on: connection))
         }
@@ -105,7 +105,7 @@ struct SideQueue {
         on connection: PostgresConnection
     ) throws(PostgresError) {
         let detail = "cannot be planned: SQLSTATE \(error.sqlState ?? "?"), \(error.message)"
-        guard let id = try connection.run(RefuseSlowEvent(event: event, detail: detail)).first else { return }
+        guard let id = try connection.run(RefuseSideQueueEvent(event: event, detail: detail)).first else { return }
         context.counters.ended([Int32(EventFate.refused.rawValue): 1])
         context.logger.error(
             "an event was refused: planning it failed",

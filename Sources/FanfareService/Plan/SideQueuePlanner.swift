@@ -7,7 +7,7 @@ internal import PostgresClient
 ///
 /// One daemon at a time does so for all.
 final class SideQueuePlanner: Stage {
-    static let name = "slow-planner"
+    static let name = "side-queue-planner"
     /// How long a look may be away from the loop.
     private static let beat = Duration.seconds(10)
 
@@ -30,13 +30,13 @@ final class SideQueuePlanner: Stage {
 
     func run() {
         let session = Session(context.database.queue(name), of: context, stop: stopping)
-        var lane = SideQueue(context: context, stop: stopping)
+        var queue = SideQueue(context: context, stop: stopping)
         while !stopping.isStopped {
             context.pulses.beat(name)
             guard context.bells.aside.wait(timeout: Self.beat), !stopping.isStopped else { continue }
             _ = session.attempt { connection throws(PostgresError) in
                 guard try connection.run(TryLock(key: AdvisoryLock.sideQueue)).first == true else { return }
-                try lane.plan(on: connection)
+                try queue.plan(on: connection)
             }
             // With the lock.
             session.close()

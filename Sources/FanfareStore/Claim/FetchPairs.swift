@@ -12,7 +12,7 @@ package struct DeviceRow {
     package let locale: String?
     /// A Web Push subscription's public key; nil on other platforms.
     package let p256dh: String?
-    /// A Web Push subscription's secret; nil on other platforms.
+    /// A Web Push subscription's or a webhook's secret; nil on platforms whose devices have none.
     package let auth: String?
 }
 

@@ -127,7 +127,7 @@ package struct PlanDevices: PostgresStatement {
 
 /// Finds the devices that hold the tokens a rule's path names in a payload, and registers those that are unknown.
 ///
-/// Nil for each malformed one, and for each of a platform whose devices have keys (Web Push) that nobody registered: they
+/// Nil for each malformed one, and for each of a platform whose devices have secrets (Web Push, webhooks) that nobody registered: they
 /// are the event's mistake and must not stop its other tokens.
 package struct RegisterTokens: PostgresStatement {
     package static let name = "register_tokens"

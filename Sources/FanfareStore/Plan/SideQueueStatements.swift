@@ -1,7 +1,7 @@
 package import PostgresClient
 
 /// The first event of the side queue, besides some.
-package struct NextSlowEvent: PostgresStatement {
+package struct NextSideQueueEvent: PostgresStatement {
     package static let name = "next_slow_event"
     package static let sql = """
         SELECT xid::text, id FROM fanfare.outbox_slow WHERE id <> ALL ($1::bigint[]) ORDER BY xid, id LIMIT 1
@@ -23,7 +23,7 @@ package struct NextSlowEvent: PostgresStatement {
 }
 
 /// How many rules an event of the side queue has.
-package struct SlowEventRules: PostgresStatement {
+package struct SideQueueEventRules: PostgresStatement {
     package static let name = "slow_event_rules"
     package static let sql = """
         SELECT count(*) FROM fanfare.rule_versions AS v
@@ -48,7 +48,7 @@ package struct SlowEventRules: PostgresStatement {
 }
 
 /// Plans one event of the side queue, alone, so that an error is its own.
-package struct PlanSlowEvent: PostgresStatement {
+package struct PlanSideQueueEvent: PostgresStatement {
     package static let name = "plan_slow_event"
     package static let sql = planRoundSQL(taking: takeOneSQL, batchSize: "$3::int")
 
@@ -72,7 +72,7 @@ package struct PlanSlowEvent: PostgresStatement {
 }
 
 /// Ends an event of the side queue as refused: the error was its own.
-package struct RefuseSlowEvent: PostgresStatement {
+package struct RefuseSideQueueEvent: PostgresStatement {
     package static let name = "refuse_slow_event"
     package static let sql = """
         WITH \(takeOneSQL)

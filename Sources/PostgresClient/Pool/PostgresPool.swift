@@ -121,7 +121,8 @@ public final class PostgresPool: Sendable {
     /// Closes the pool: who waits is refused, idle sessions end, work that runs may end by itself for a while.
     ///
     /// After ``PostgresPoolOptions/closeTimeout`` what still runs is cancelled like in a cancelled task. Returns when all sessions and
-    /// their threads have ended, or, if some work does something else than to use its connection, without that one's. Not
+    /// their threads have ended, or, if some work does something else than to use its connection, without that one's. A request to
+    /// cancel, which has a connection of its own, may outlive it for as long as a connect takes. Not
     /// ended by cancellation of the task. May be called again, and at the same time.
     public func close() async {
         await withCheckedContinuation { core.close($0) }

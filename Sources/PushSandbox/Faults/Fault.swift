@@ -8,7 +8,7 @@ import Foundation
 /// | key | value |
 /// |---|---|
 /// | `match` | object; both may be given, absent means every request |
-/// | `match.token` | regular expression, searched in the device token: for Web Push the endpoint's path, for FCM also `/topics/NAME` or the condition, for a broadcast the channel id |
+/// | `match.token` | regular expression, searched in the device token: for Web Push the endpoint's path, for webhooks the URL's (`/hooks/…`), for FCM also `/topics/NAME` or the condition, for a broadcast the channel id |
 /// | `match.share`, `match.salt` | 0…1: this share of tokens, stable by a hash of salt and token |
 /// | `provider` | a provider by its name, such as `"apns"`; also `"oauth"` (FCM's access tokens) and `"iid"` (FCM's topics); absent means every provider, and not these two |
 /// | `environment` | `"production"` or `"sandbox"` |
@@ -19,7 +19,7 @@ import Foundation
 ///
 /// | `do` | what happens | further keys |
 /// |---|---|---|
-/// | `status` | an answer | `status`, `reason` (one of the two; the provider's error code, for Web Push a case of `WebPushRejection`), `body` (raw text instead of the provider's JSON), `timestamp_ms` (null: none), `timestamp_age_ms`, `retry_after` (seconds, or a date as text), `location` (for redirects). APNs' 410 has the present as time stamp unless told otherwise |
+/// | `status` | an answer | `status`, `reason` (one of the two; the provider's error code, for Web Push a case of `WebPushRejection`, for webhooks of `WebhookRejection`), `body` (raw text instead of the provider's JSON), `timestamp_ms` (null: none), `timestamp_age_ms`, `retry_after` (seconds, or a date as text), `location` (for redirects). APNs' 410 has the present as time stamp unless told otherwise |
 /// | `goaway` | GOAWAY, then the connection is closed | `last_stream`: `below` this request's stream (default: it was not processed), `at` it, or `above` (2^31−1); `answer`: whether the request is answered (default: not for `below`); `debug`: JSON object or text; `close_after_ms` |
 /// | `refuse` | RST_STREAM with REFUSED_STREAM | |
 /// | `reset` | TCP reset, or RST_STREAM if `code` is given | `code`: number or name (`"INTERNAL_ERROR"`) of RFC 9113 section 7 |

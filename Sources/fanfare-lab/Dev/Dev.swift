@@ -70,7 +70,7 @@ struct Dev: AsyncParsableCommand {
         try await onThread { try demo.prepare() }
         console.step(
             "demo",
-            "table orders is watched, two rules are in force, three customers, \(demo.deviceCount) devices",
+            "table orders is watched, two rules are in force, 3 customers, \(demo.deviceCount) devices",
             since: began
         )
         console.line()

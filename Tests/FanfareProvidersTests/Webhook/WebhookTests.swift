@@ -90,6 +90,18 @@ struct WebhookSignatureTests {
         #expect((WebhookSecret(text) != nil) == isSecret)
     }
 
+    @Test func nothingPrintsASecretOrAURL() throws {
+        let recipient = Recipient(
+            token: "https://hooks.example.com/marked?k=v",
+            p256dh: nil,
+            auth: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+        )
+        let address = try #require(WebhookProvider().address(of: recipient, as: ProviderIdentity()))
+        for text in ["\(address)", String(reflecting: address), String(describing: [address])] {
+            #expect(!text.contains("marked") && !text.contains("49"), "\(text)")
+        }
+    }
+
     @Test func aWebhookNeedsAnURLAndASecret() throws {
         let secret = "whsec_" + String(repeating: "A", count: 32)
         func isAddress(_ url: String, _ auth: String?) -> Bool {

@@ -201,15 +201,15 @@ struct SideQueueTests {
             try world.connection.text("SELECT xid FROM fanfare.outbox_slow WHERE id = $1", "\(culprit)")
         )
         let chosen = OutboxPlace(xid: xid, id: culprit)
-        let refuse = RefuseSlowEvent(event: chosen, detail: "d")
+        let refuse = RefuseSideQueueEvent(event: chosen, detail: "d")
         #expect(try world.connection.run(refuse) == [culprit])
         #expect(try world.fate(earlier) == "waiting")
         #expect(try world.fate(culprit) == "refused")
         #expect(try world.connection.run(refuse).isEmpty, "it is gone, and nobody is taken in its place")
-        let round = PlanRoundSummary(try world.connection.run(PlanSlowEvent(event: chosen, batchSize: 1000)))
+        let round = PlanRoundSummary(try world.connection.run(PlanSideQueueEvent(event: chosen, batchSize: 1000)))
         #expect(round.taken == 0)
-        #expect(try world.connection.run(NextSlowEvent()).map(\.id) == [earlier])
-        #expect(try world.connection.run(NextSlowEvent(besides: [earlier])).isEmpty)
+        #expect(try world.connection.run(NextSideQueueEvent()).map(\.id) == [earlier])
+        #expect(try world.connection.run(NextSideQueueEvent(besides: [earlier])).isEmpty)
     }
 
     // MARK: What is nobody's fault

@@ -1,5 +1,6 @@
 import FanfareCore
 import FanfareProviders
+import Foundation
 import PostgresClient
 import TestKit
 import Testing
@@ -58,6 +59,64 @@ struct PlatformTests {
             enter.replacing("lease_until)", with: "lease_until, schema_version)")
                 .replacing("'50 s')", with: "'50 s', 4)")
         )
+    }
+
+    /// Whichever of a daemon's entry and the raise comes first, the other one waits for it, and sees it even through a snapshot
+    /// that is older.
+    @Test func anEntryAndARaiseAtOnceSeeEachOther() async throws {
+        let other = try TestDatabase.current.connect()
+        let enter = """
+            INSERT INTO fanfare.instances (name, host, pid, version, lease_until, schema_version)
+            VALUES ('old', 'here', 7, '0.3', clock_timestamp() + interval '15 s', 3)
+            """
+        // A newer daemon waits for nobody.
+        try connection.execute("BEGIN")
+        try connection.execute("SELECT fanfare.require_daemon(4)")
+        try other.execute("SET lock_timeout = '100ms'")
+        try other.execute(enter.replacing("interval '15 s', 3)", with: "interval '15 s', 4)"))
+        #expect(other.refusal(enter)?.sqlState == "55P03")
+        try connection.execute("ROLLBACK")
+        // The snapshot is older than the entry.
+        try connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
+        #expect(try connection.number("SELECT count(*) FROM fanfare.instances WHERE schema_version = 3") == 0)
+        try other.execute(enter)
+        #expect(connection.refusal("SELECT fanfare.require_daemon(4)")?.sqlState == "40001")
+        try connection.execute("ROLLBACK")
+        #expect(connection.refusal("SELECT fanfare.require_daemon(4)")?.sqlState == "55000")
+    }
+
+    /// An older daemon would refuse a rule whose words it does not know, and its refusal would stand.
+    @Test(arguments: [
+        #"{"to": {"everyone": true, "platform": "webhook"}}"#, #"{"message": {"webhook": {"data": {"a": 1}}}}"#,
+        #"{"locales": {"es": {"webhook": {"data": {"a": 1}}}}}"#,
+    ])
+    func aRuleThatNamesAPlatformNeedsItsDaemon(change: String) throws {
+        try connection.execute(
+            """
+            INSERT INTO fanfare.instances (name, host, pid, version, lease_until, schema_version)
+            VALUES ('old', 'here', 7, '0.3', clock_timestamp() + interval '15 s', 3)
+            """
+        )
+        let plain = #"""
+            {"app": "shop", "name": "r", "event": "e", "to": {"everyone": true}, "message": {"notification": {"title": "t"}}}
+            """#
+        #expect(try connection.text("SELECT fanfare.put_rule('\(plain)')") == "1")
+        #expect(connection.refusal("SELECT fanfare.put_rule('\(plain)'::jsonb || '\(change)')")?.sqlState == "55000")
+        #expect(try connection.number("SELECT count(*) FROM fanfare.rule_versions") == 1)
+    }
+
+    /// The daemon and the database take the same secrets.
+    @Test func secretsOfWebhooksAreTheSameInBoth() throws {
+        let bodies = (21...67).map { Data((0..<$0).map { UInt8($0 * 7 & 255) }).base64EncodedString() }
+        let odd = [
+            String(repeating: "A", count: 33), String(repeating: "A", count: 34) + "AB==",
+            String(repeating: "-", count: 32), String(repeating: "A", count: 30) + "\nAA", "",
+        ]
+        let shape = "SELECT $1 ~ auth_shape FROM fanfare.platforms WHERE name = 'webhook'"
+        for text in (bodies + odd).map({ "whsec_" + $0 }) + [String(repeating: "A", count: 32)] {
+            #expect(try (connection.query(shape, text).rows[0][0] == "t") == (WebhookSecret(text) != nil), "\(text)")
+        }
+        #expect(bodies.count { WebhookSecret("whsec_" + $0) != nil } == 41)
     }
 
     @Test func aRowMakesAPlatform() throws {

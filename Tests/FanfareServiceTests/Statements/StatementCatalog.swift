@@ -95,7 +95,7 @@ struct StatementCatalog {
             otherTarget: targets.first { $0.id != batches[0].target }!.id,
             batch: batches[0],
             plan: plan,
-            slow: try world.connection.run(NextSlowEvent())[0],
+            slow: try world.connection.run(NextSideQueueEvent())[0],
             backendPID: world.connection.backendPID
         )
     }
@@ -103,8 +103,8 @@ struct StatementCatalog {
     private static func planning(_ parts: Parts) -> [any PostgresStatement] {
         [
             PlanRound(floor: OutboxFloor(), limit: 10, batchSize: 1000),
-            NextSlowEvent(),
-            PlanSlowEvent(event: parts.slow, batchSize: 1000),
+            NextSideQueueEvent(),
+            PlanSideQueueEvent(event: parts.slow, batchSize: 1000),
             PlanChosen(
                 round: PlanRound(floor: OutboxFloor(), limit: 10, batchSize: 1000),
                 choice: OutboxChoice(only: ["order"], except: ["other"], suspects: ["all": 1])
@@ -112,9 +112,9 @@ struct StatementCatalog {
             OutboxAhead(floor: OutboxFloor(), count: 1),
             OutboxSizes(floor: OutboxFloor(), choice: OutboxChoice(), limit: 10),
             EventTypeRuleCounts(),
-            SlowEventRules(event: parts.slow),
+            SideQueueEventRules(event: parts.slow),
             SetAside(floor: OutboxFloor(), limit: 10),
-            RefuseSlowEvent(event: parts.slow, detail: "d"),
+            RefuseSideQueueEvent(event: parts.slow, detail: "d"),
             NoteNewest(keys: [1], eventIDs: [parts.event]),
             NewestEvents(keys: [5]),
             PlanNative(eventIDs: [parts.event], ruleVersions: [parts.nativeVersion], batchSize: 1000),
