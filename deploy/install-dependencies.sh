@@ -5,6 +5,7 @@
 #   install-dependencies.sh --check   only tell; exit 1 if something is missing
 #   install-dependencies.sh --faults  also what deploy/faults.sh plays with: PgBouncer, which is not left running, and
 #                                     libfaketime
+#   install-dependencies.sh --schedules  also what deploy/schedules.sh tries: pg_cron and busybox
 #   install-dependencies.sh --bareroot  also what deploy/bareroot.sh makes a package and a root with
 #
 # Exit codes: 0 nothing is missing (any more), 1 something is missing, 64 usage, 69 it cannot be installed here.
@@ -13,6 +14,7 @@ set -euo pipefail
 readonly minimum_postgres=15
 with_faults=false
 with_bareroot=false
+with_schedules=false
 
 # Prints the packages that are missing. Looks for what is used, not for packages: other ways to install are fine.
 missing_packages() {
@@ -28,6 +30,10 @@ missing_packages() {
     has_postgres || echo postgresql
     # Debian leaves sbin out of an ordinary user's PATH.
     PATH="$PATH:/usr/sbin:/sbin" command -v nghttpd > /dev/null || echo nghttp2-server
+    if "$with_schedules"; then
+        command -v busybox > /dev/null || echo busybox-static
+        compgen -G '/usr/share/postgresql/*/extension/pg_cron.control' > /dev/null || echo postgresql-15-cron
+    fi
     if "$with_bareroot"; then
         PATH="$PATH:/usr/sbin:/sbin" command -v debootstrap > /dev/null || echo debootstrap
         command -v dpkg-shlibdeps > /dev/null || echo dpkg-dev
@@ -107,8 +113,9 @@ main() {
         "" | --check) ;;
         --faults) with_faults=true ;;
         --bareroot) with_bareroot=true ;;
+        --schedules) with_schedules=true ;;
         *)
-            echo "usage: install-dependencies.sh [--check | --faults | --bareroot]" >&2
+            echo "usage: install-dependencies.sh [--check | --faults | --schedules | --bareroot]" >&2
             exit 64
             ;;
     esac

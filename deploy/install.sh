@@ -26,7 +26,6 @@ program=${PROGRAM:-$(deploy/release.sh)}
 for shell in bash zsh fish; do "$program" --generate-completion-script "$shell" > "$made/$shell"; done
 # The articles lie beside README where it is installed.
 sed "s|$articles/||g" README.md > "$made/README.md"
-sed "s|/usr/local/|$prefix/|g" systemd/fanfare.service > "$made/unit"
 
 put 755 "$program" bin/fanfare
 put 644 "$made/fanfare.1" share/man/man1/fanfare.1
@@ -35,5 +34,8 @@ put 644 "$made/zsh" share/zsh/site-functions/_fanfare
 put 644 "$made/fish" share/fish/vendor_completions.d/fanfare.fish
 put 644 "$made/README.md" share/doc/fanfare/README.md
 while read -r article; do put 644 "$articles/$article" "share/doc/fanfare/$article"; done < <(cd "$articles" && find . -name '*.md' -printf '%P\n')
-put 644 "$made/unit" lib/systemd/system/fanfare.service
-echo "installed $root$prefix/bin/fanfare, its manual page fanfare(1), completions, and fanfare.service, which is not enabled"
+for unit in systemd/*; do
+    sed "s|/usr/local/|$prefix/|g" "$unit" > "$made/unit"
+    put 644 "$made/unit" "lib/systemd/system/${unit##*/}"
+done
+echo "installed $root$prefix/bin/fanfare, its manual page fanfare(1), completions, and units of systemd, none of them enabled"

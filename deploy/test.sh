@@ -6,9 +6,9 @@
 #   deploy/test.sh --quick   format, documentation and tests, in the build folder of everyday work
 #   deploy/test.sh --soak [PART …]
 #                            the long forms of some tests, half an hour each; a part that passed is not run again at
-#                            the same commit. Parts: crash planning conditions simulator fuzz, webhook, which has requests checked
-#                            by the standard's library from PyPI, and bareroot, which tries the package where there is no
-#                            Swift, as root
+#                            the same commit. Parts: crash planning conditions simulator fuzz; webhook, which has requests
+#                            checked by the standard's library from PyPI; schedules, which has cron and pg_cron emit; and
+#                            bareroot, which tries the package where there is no Swift. The last two as root
 #
 # The last line counts all of it: "N passed, N failed". Exit codes: 0 all passed, 1 not, 64 usage.
 set -euo pipefail
@@ -90,9 +90,9 @@ soak_tests() {
         planning) echo FanfareServiceTests.ExactlyOnceTests ;;
         conditions) echo FanfareServiceTests.ConditionTests ;;
         simulator) echo SimulatorTests ;;
-        fuzz | webhook | bareroot) echo "" ;;
+        fuzz | webhook | schedules | bareroot) echo "" ;;
         *)
-            echo "test.sh: no long run is called '$1'; there are: crash planning conditions simulator fuzz webhook bareroot" >&2
+            echo "test.sh: no long run is called '$1'; there are: crash planning conditions simulator fuzz webhook schedules bareroot" >&2
             exit 64
             ;;
     esac
@@ -131,6 +131,17 @@ try_webhook() {
     fi
 }
 
+# Has cron and pg_cron emit; counts as one test.
+try_schedules() {
+    announce "schedules"
+    if deploy/install-dependencies.sh --schedules && deploy/schedules.sh; then
+        passed=$((passed + 1))
+    else
+        complain "schedules: cron or pg_cron did not emit, or could not be tried"
+        failed=$((failed + 1))
+    fi
+}
+
 # Tries the package in a bare root; counts as one test.
 try_bareroot() {
     announce "bareroot"
@@ -159,6 +170,7 @@ run_soak() {
         case "$part" in
             fuzz) run_fuzzers 180 ;;
             webhook) try_webhook ;;
+            schedules) try_schedules ;;
             bareroot) try_bareroot ;;
             *) run "soak-$part" .build "$tests" --skip-build ;;
         esac
@@ -234,7 +246,7 @@ main() {
         --soak)
             shift
             parts=("$@")
-            if (($# == 0)); then parts=(crash planning conditions simulator fuzz webhook bareroot); fi
+            if (($# == 0)); then parts=(crash planning conditions simulator fuzz webhook schedules bareroot); fi
             ;;
         *)
             echo "usage: test.sh [--quick | --soak [PART …]]" >&2

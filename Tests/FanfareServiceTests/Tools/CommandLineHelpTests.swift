@@ -66,6 +66,8 @@ import Testing
             #expect(readme.contains("](Operation.md)") && !readme.contains(".docc/"), "the articles lie beside it")
             let unit = try String(contentsOfFile: prefix + "/lib/systemd/system/fanfare.service", encoding: .utf8)
             #expect(unit.contains("\nExecStart=/opt/fanfare/bin/fanfare serve "))
+            let units = try FileManager.default.contentsOfDirectory(atPath: prefix + "/lib/systemd/system").sorted()
+            #expect(units == ["fanfare-campaign@.service", "fanfare-campaign@.timer", "fanfare.service"])
         }
     }
 
