@@ -1,6 +1,12 @@
 extension Lane {
     /// The word for it in rules: `transactional`, `normal`, `bulk`.
-    public var name: String { String(describing: self) }
+    public var name: String {
+        switch self {
+        case .transactional: "transactional"
+        case .normal: "normal"
+        case .bulk: "bulk"
+        }
+    }
 }
 
 /// What becomes of events that waited out an outage.

@@ -88,7 +88,9 @@ package struct PreparedPair: Sendable {
 }
 
 /// What all devices of a variant get.
-package struct PushContent: Sendable {
+///
+/// A class: each pair's request is written from it, and to hand on its parts would count the references of all of them.
+package final class PushContent: Sendable {
     /// As it was rendered.
     package let push: RenderedPush
     /// What of it all devices share, ready to be sent; where bodies are encrypted, what is encrypted.

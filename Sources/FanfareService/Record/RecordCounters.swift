@@ -40,7 +40,7 @@ struct RecordCounters {
                 target.app,
                 target.platform,
                 target.environment,
-                "\(batch.lane)",
+                batch.lane.name,
                 outcome.outcome
             )
             guard outcome.isFailure else { continue }

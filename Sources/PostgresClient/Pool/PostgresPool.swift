@@ -91,7 +91,7 @@ public final class PostgresPool: Sendable {
             }
             outcome.withLock { $0 = result }
         }
-        return try Self.value(outcome, ending)
+        return try Self.value(outcome, ending) { $0 }
     }
 
     /// Like ``run(acquireTimeout:_:)``, for work that throws errors of several types.
@@ -110,12 +110,7 @@ public final class PostgresPool: Sendable {
             let result = Result { try work(connection) }
             outcome.withLock { $0 = result }
         }
-        let result = outcome.withLock { $0 }
-        // The work's own error tells more than that of what it left behind.
-        if case .failure(let error) = result { throw error }
-        try ending.get()
-        guard let result else { preconditionFailure("work ended without an outcome") }
-        return try result.get()
+        return try Self.value(outcome, ending) { $0 }
     }
 
     /// Closes the pool: who waits is refused, idle sessions end, work that runs may end by itself for a while.
@@ -150,14 +145,15 @@ public final class PostgresPool: Sendable {
         }
     }
 
-    private static func value<Value: Sendable>(
-        _ outcome: Locked<Result<Value, PostgresError>?>,
-        _ ending: Result<Void, PostgresError>
-    ) throws(PostgresError) -> Value {
+    private static func value<Value: Sendable, Failure: Error>(
+        _ outcome: Locked<Result<Value, Failure>?>,
+        _ ending: Result<Void, PostgresError>,
+        _ asFailure: (PostgresError) -> Failure
+    ) throws(Failure) -> Value {
         let result = outcome.withLock { $0 }
         // The work's own error tells more than that of what it left behind.
         if case .failure(let error) = result { throw error }
-        try ending.get()
+        if case .failure(let error) = ending { throw asFailure(error) }
         guard let result else { preconditionFailure("work ended without an outcome") }
         return try result.get()
     }
