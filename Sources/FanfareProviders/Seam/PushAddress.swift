@@ -88,9 +88,7 @@ package struct PreparedPair: Sendable {
 }
 
 /// What all devices of a variant get.
-///
-/// A class: each pair's request is written from it, and to hand on its parts would count the references of all of them.
-package final class PushContent: Sendable {
+package struct PushContent: Sendable {
     /// As it was rendered.
     package let push: RenderedPush
     /// What of it all devices share, ready to be sent; where bodies are encrypted, what is encrypted.
