@@ -13,7 +13,12 @@ let shared: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),  // SE-0461
     .treatAllWarnings(as: .error),
 ]
-let sources: [SwiftSetting] = shared + [.strictMemorySafety()]  // SE-0458
+let sources: [SwiftSetting] =
+    shared + [
+        .strictMemorySafety(),  // SE-0458
+        // What a push passes through lies in six targets: without it each call between them is one through a table.
+        .unsafeFlags(["-cross-module-optimization"], .when(configuration: .release)),
+    ]
 
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let metrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
@@ -96,12 +101,22 @@ let package = Package(
             swiftSettings: sources
         ),
 
+        // What the daemon's stages share: sessions, the lease, boards and bells.
+        .target(
+            name: "FanfareStages",
+            dependencies: [
+                "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareMetrics", "FanfareProviders",
+                "FanfareStore", "PostgresClient", "Threading", logging, metrics,
+            ],
+            swiftSettings: sources
+        ),
+
         // The daemon.
         .target(
             name: "FanfareService",
             dependencies: [
                 "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareMetrics", "FanfareProviders",
-                "FanfareStore",
+                "FanfareStages", "FanfareStore",
                 "HTTP2Client",
                 "PostgresClient", "PushCrypto",
                 "PushTransport", "Threading", logging, metrics, serviceLifecycle,
@@ -114,7 +129,7 @@ let package = Package(
             name: "FanfareTools",
             dependencies: [
                 "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareProviders", "FanfareService",
-                "FanfareStore",
+                "FanfareStages", "FanfareStore",
                 "HTTP2Client",
                 "PostgresClient", "PushCrypto",
                 "PushTransport", "Threading", logging, metrics, serviceLifecycle, unixSignals,
@@ -173,7 +188,7 @@ let package = Package(
             name: "FanfareServiceTests",
             dependencies: [
                 "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareMetrics", "FanfareProviders",
-                "FanfareService",
+                "FanfareService", "FanfareStages",
                 "FanfareStore",
                 "FanfareTools",
                 "PayloadFixtures",
@@ -187,7 +202,8 @@ let package = Package(
         .testTarget(
             name: "SimulatorTests",
             dependencies: [
-                "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareProviders", "FanfareService",
+                "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareProviders",
+                "FanfareService", "FanfareStages",
                 "FanfareStore",
                 "PostgresClient",
                 "PushTransport", "TestKit",

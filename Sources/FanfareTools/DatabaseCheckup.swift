@@ -2,6 +2,7 @@ internal import FanfareConfiguration
 internal import FanfareCore
 internal import FanfareProviders
 internal import FanfareService
+internal import FanfareStages
 internal import FanfareStore
 internal import PostgresClient
 internal import Threading
@@ -123,7 +124,7 @@ struct DatabaseCheckup {
         } catch {
             items.append(CheckItem("installation", ToolError(error)))
         }
-        let newest = Daemon.schemaVersions.upperBound
+        let newest = Schema.versions.upperBound
         let text = "version \(installation.schemaVersion)"
         items.append(
             installation.schemaVersion < newest

@@ -131,7 +131,7 @@ extension ToolDatabase {
     ) -> MigrationPlan {
         MigrationPlan(
             from: version,
-            to: Daemon.schemaVersions.upperBound,
+            to: Schema.versions.upperBound,
             roles: roles,
             adopts: adopts,
             installation: configuration.installation

@@ -2,6 +2,7 @@ import ArgumentParser
 import FanfareConfiguration
 import FanfareCore
 import FanfareService
+import FanfareStore
 import FanfareTools
 
 /// `fanfare migrate`: loads the schema.
@@ -56,7 +57,7 @@ struct Version: ParsableCommand {
     @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
 
     func run() throws {
-        let schema = Daemon.schemaVersions
+        let schema = Schema.versions
         try options.show(
             [
                 "version": .string(Program.version),

@@ -22,16 +22,21 @@ struct ArchitectureTests {
             "Threading",
             "Logging",
         ],
+        "FanfareStages": [
+            "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareMetrics", "FanfareProviders",
+            "FanfareStore",
+            "PostgresClient", "Threading", "Logging", "CoreMetrics",
+        ],
         "FanfareService": [
             "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareMetrics", "FanfareProviders",
-            "FanfareStore", "HTTP2Client",
+            "FanfareStages", "FanfareStore", "HTTP2Client",
             "PostgresClient",
             "PushCrypto",
             "PushTransport", "Threading", "Logging", "CoreMetrics", "ServiceLifecycle",
         ],
         "FanfareTools": [
             "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareProviders", "FanfareService",
-            "FanfareStore", "HTTP2Client",
+            "FanfareStages", "FanfareStore", "HTTP2Client",
             "PostgresClient",
             "PushCrypto",
             "PushTransport", "Threading", "Logging", "CoreMetrics", "ServiceLifecycle", "UnixSignals",

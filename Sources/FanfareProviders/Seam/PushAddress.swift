@@ -36,7 +36,9 @@ package enum PushAddress: Sendable {
     /// The provider's one endpoint: the path, and what is inserted into the shared body.
     case shared(path: [UInt8], insertion: [UInt8])
     /// A URL of the recipient's own.
-    case url(HTTPSURL, any RecipientKeys)
+    ///
+    /// Behind a reference, or every copy of a pair would ask which of the two it holds.
+    indirect case url(HTTPSURL, any RecipientKeys)
 
     /// The endpoint of a provider that has many; else nil.
     package var origin: Endpoint? {

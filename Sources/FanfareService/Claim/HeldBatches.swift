@@ -1,4 +1,5 @@
 internal import FanfareCore
+internal import FanfareStages
 internal import FanfareStore
 
 /// Prepared batches of rules that promise at most once, until W has room for all their pairs.

@@ -1,5 +1,6 @@
 internal import FanfareCore
 internal import FanfareProviders
+internal import FanfareStages
 internal import FanfareStore
 internal import PostgresClient
 internal import PushTransport
@@ -79,6 +80,16 @@ struct PairResult: Sendable {
     let position: Int32
     let outcome: Outcome
     var followUp: FollowUp?
+
+    /// Something became of a pair.
+    init(position: Int32, outcome: Outcome, followUp: FollowUp? = nil) {
+        (self.position, self.outcome, self.followUp) = (position, outcome, followUp)
+    }
+
+    /// The provider took it, and nothing follows.
+    init(acceptedAt position: Int32) {
+        self.init(position: position, outcome: .accepted)
+    }
 }
 
 /// What is done for a pair beside recording its outcome.

@@ -1,6 +1,7 @@
 internal import FanfareConfiguration
 internal import FanfareCore
 internal import FanfareLogging
+internal import FanfareStages
 internal import FanfareStore
 internal import Foundation
 internal import Logging
@@ -109,7 +110,7 @@ private struct Tenure {
                 pid: ProcessInfo.processInfo.processIdentifier,
                 version: context.settings.version,
                 leaseMicroseconds: LeaseGuard.length,
-                schemaVersion: Daemon.schemaVersions.upperBound
+                schemaVersion: Schema.versions.upperBound
             )
         )
         guard let instance = entered.first, instance.isLocked, let seen = cancels.first?.seen else {

@@ -1,5 +1,6 @@
 package import FanfareConfiguration
 package import FanfareProviders
+internal import FanfareStages
 internal import Foundation
 package import PostgresClient
 
@@ -34,6 +35,7 @@ extension Configuration {
 extension StageSettings {
     /// Takes over what the stages need.
     init(_ configuration: Configuration, version: String) {
+        self.init()
         batchSize = configuration.send.batch
         sessions = WorkSessions(connections: configuration.database.connections)
         unrecorded = configuration.send.unrecorded

@@ -1,8 +1,10 @@
 public import CoreMetrics
 public import FanfareConfiguration
 internal import FanfareCore
+public import FanfareMetrics
 public import FanfareProviders
-package import FanfareStore
+package import FanfareStages
+internal import FanfareStore
 public import Logging
 package import PostgresClient
 public import ServiceLifecycle
@@ -10,9 +12,6 @@ internal import Threading
 
 /// A Fanfare daemon, put together from its configuration.
 public struct Daemon: Sendable {
-    /// The schema versions this daemon works with.
-    public static let schemaVersions = 4...4
-
     /// As it was at the start; of what ``apply(_:)`` takes over, the stages have the newest.
     private let configuration: Configuration
     private let environment: [String: String]
@@ -84,6 +83,11 @@ public struct Daemon: Sendable {
         )
         context.apply(StageSettings(fresh, version: version))
         senders.replace(with: apps)
+    }
+
+    /// What a daemon's metrics mean, for the registry that it counts in.
+    public static var metrics: [MetricDescription] {
+        PipelineMetric.allCases.map { MetricDescription($0.rawValue, help: $0.help) }
     }
 
     /// When each loop of a stage last came round.
@@ -178,44 +182,6 @@ extension DaemonError {
                 return
             }
             self.init(.unavailable, "\(error)", hint: "Is PostgreSQL running, and database.url right?")
-        }
-    }
-}
-
-extension Installation {
-    /// Refuses a database that is not the one this daemon was made for.
-    ///
-    /// - Parameter expected: the configuration's `installation`; nil checks no name.
-    /// - Throws: what the database says.
-    package func check(name expected: String?) throws(DaemonError) {
-        if isReplica {
-            throw DaemonError(.configuration, "this database is a replica", hint: "Connect to its primary.")
-        }
-        guard schemaVersion >= Daemon.schemaVersions.lowerBound, oldestDaemon <= Daemon.schemaVersions.upperBound else {
-            let command =
-                schemaVersion < Daemon.schemaVersions.lowerBound ? "Run `fanfare migrate`." : "Upgrade Fanfare."
-            throw DaemonError(
-                .configuration,
-                "the database has schema version \(schemaVersion), this daemon works with \(Daemon.schemaVersions)",
-                hint: command
-            )
-        }
-        guard isAdopted else {
-            throw DaemonError(.configuration, "nobody has adopted this database", hint: "Run `fanfare adopt`.")
-        }
-        guard isSameDatabase else {
-            throw DaemonError(
-                .configuration,
-                "this database is a copy of the one that was adopted; nothing is sent from it",
-                hint: "If it shall send from now on, run `fanfare adopt`; the original should then be stopped."
-            )
-        }
-        guard name == expected || expected == nil && name == nil else {
-            throw DaemonError(
-                .configuration,
-                "this database belongs to installation \(name ?? "(unnamed)"), the configuration says \(expected ?? "(none)")",
-                hint: "Look at `installation:` and `database.url`, or run `fanfare adopt`."
-            )
         }
     }
 }

@@ -1,4 +1,5 @@
 internal import FanfareConfiguration
+internal import FanfareStages
 internal import Threading
 
 /// The flow, in one direction: emit ▶ outbox ▶ plan ▶ batches ▶ claim ▶ render ▶ send ▶ record ▶ batch_log.

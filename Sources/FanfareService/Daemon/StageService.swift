@@ -1,3 +1,4 @@
+internal import FanfareStages
 internal import ServiceLifecycle
 internal import Threading
 

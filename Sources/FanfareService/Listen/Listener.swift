@@ -1,6 +1,7 @@
 internal import FanfareConfiguration
 internal import FanfareCore
 internal import FanfareLogging
+internal import FanfareStages
 internal import FanfareStore
 internal import Logging
 internal import PostgresClient
@@ -13,7 +14,6 @@ internal import Threading
 final class Listener: Stage {
     let name = "listener"
     /// What a daemon leads that hears foreign channels for all.
-    static let role = "channels"
     private static let pulseInterval = 3 * Micros.second
     private static let leaderInterval = 5 * Micros.second
 
@@ -40,7 +40,7 @@ final class Listener: Stage {
                 { connection throws(PostgresError) in try channels?.listen(on: connection, wake: wake) }
             )
             if done == nil {
-                context.status.lead(Listener.role, false)
+                context.status.lead(.channels, false)
                 session.close()
             }
         }
@@ -78,7 +78,7 @@ final class Listener: Stage {
             guard try connection.run(TryLock(key: AdvisoryLock.foreignChannels)).first ?? false else { return }
             for channel in context.settings.listen { try connection.listen(to: channel) }
             isLeader = true
-            context.status.lead(Listener.role, true)
+            context.status.lead(.channels, true)
             context.logger.notice("listening to foreign channels")
         }
 

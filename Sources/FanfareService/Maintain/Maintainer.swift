@@ -1,11 +1,12 @@
 internal import FanfareCore
+internal import FanfareStages
 internal import FanfareStore
 internal import PostgresClient
 internal import Threading
 
 /// Does the maintenance on a session and a thread of its own.
 final class Maintainer: Stage {
-    let name = Maintenance.name
+    let name = LeaderRole.maintenance.rawValue
 
     private let context: StageContext
     private let stopping = StopSignal()
@@ -36,7 +37,6 @@ final class Maintainer: Stage {
 ///
 /// Led by whoever holds the advisory lock. Works in turns that are short, since the session may have other work too.
 struct Maintenance {
-    static let name = "maintenance"
     private static let interval = 500 * Micros.millisecond
     private static let choreInterval = Micros.minute
     /// How long one turn spends on unchecked rules.
@@ -67,10 +67,10 @@ struct Maintenance {
                 auditor = nil
                 context.audit.clear()
             }
-            context.status.lead(Self.name, leads != nil)
+            context.status.lead(.maintenance, leads != nil)
             return leads == nil ? true : try lead(on: connection)
         }
-        if isDone == nil { context.status.lead(Self.name, false) }
+        if isDone == nil { context.status.lead(.maintenance, false) }
         dueAt = Clocks.steady + (isDone ?? true ? Self.interval : 0)
     }
 

@@ -1,4 +1,5 @@
 internal import FanfareCore
+internal import FanfareStages
 internal import FanfareStore
 internal import PostgresClient
 internal import Threading

@@ -1,6 +1,7 @@
 internal import CoreMetrics
 internal import FanfareCore
 internal import FanfareProviders
+internal import FanfareStages
 internal import FanfareStore
 
 /// Counts what was recorded: once per batch and outcome, by whoever closed the batch.

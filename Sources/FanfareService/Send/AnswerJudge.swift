@@ -2,6 +2,7 @@ internal import FanfareConfiguration
 internal import FanfareCore
 internal import FanfareLogging
 internal import FanfareProviders
+internal import FanfareStages
 internal import FanfareStore
 internal import Logging
 internal import PostgresClient
@@ -15,6 +16,8 @@ struct AnswerJudge {
     let context: StageContext
     let schedule: RetrySchedule
     let deliveryLogging: Configuration.Log.Deliveries
+    /// The provider has one endpoint, and no answer but failures is logged.
+    private let isPlain: Bool
 
     /// Takes the settings as they are now.
     init(shared: SenderShared, context: StageContext) {
@@ -23,6 +26,7 @@ struct AnswerJudge {
         let settings = context.settings
         schedule = RetrySchedule(maximumAttempts: settings.maximumAttempts)
         deliveryLogging = settings.deliveryLogging
+        isPlain = !shared.hasManyOrigins && !(deliveryLogging == .all)
     }
 
     /// Judges an answer, and logs it where it was not taken.
@@ -54,11 +58,17 @@ struct AnswerJudge {
         return verdict
     }
 
+    /// Whether an answer is what nearly all are: taken by a provider with one endpoint, nothing to log, nothing to follow.
+    func isPlainlyAccepted(_ answer: PushAnswer, batch: PreparedBatch) -> Bool {
+        answer.fate == .answered && answer.status == 200 && isPlain
+            && !batch.claimed.history.marks.contains(.otherEnvironment)
+    }
+
     /// What is recorded, and what the close of the batch does.
     func result(_ verdict: Verdict, pair: PreparedPair, batch: PreparedBatch) -> PairResult {
-        // Nearly every answer: no clock is read for it and no random number drawn, which is a system call each.
+        // No clock is read for it and no random number drawn, which is a system call each.
         if verdict.outcome == .accepted && !batch.claimed.history.marks.contains(.otherEnvironment) {
-            return PairResult(position: pair.position, outcome: .accepted)
+            return PairResult(acceptedAt: pair.position)
         }
         let decision = schedule.decide(
             verdict,
@@ -102,8 +112,7 @@ struct AnswerJudge {
         let fate: UnansweredFate
         switch answer.fate {
         case .answered:
-            // Nearly every answer; the clock is not read for it.
-            if answer.status == 200 && !shared.settings.pool.hasManyOrigins { return .accepted }
+            if answer.status == 200 && !shared.hasManyOrigins { return .accepted }
             return shared.settings.pool.access.verdict(answer, in: attempt(pair, of: batch))
         case .notSent where answer.cause == .forbidden: fate = .forbidden
         case .notSent: fate = .notSent

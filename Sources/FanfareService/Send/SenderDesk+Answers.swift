@@ -3,6 +3,7 @@ internal import FanfareConfiguration
 internal import FanfareCore
 internal import FanfareLogging
 internal import FanfareProviders
+internal import FanfareStages
 internal import FanfareStore
 internal import Logging
 internal import PushTransport
@@ -12,7 +13,7 @@ internal import Threading
 extension SenderDesk {
     mutating func poll(_ timeout: Duration) {
         transport.poll(timeout: timeout, into: &answers)
-        if !shared.settings.pool.hasManyOrigins { watchConnections(transport.state) }
+        if !shared.hasManyOrigins { watchConnections(transport.state) }
         takeAnswers()
     }
 
@@ -58,6 +59,7 @@ extension SenderDesk {
         let judge = AnswerJudge(shared: shared, context: context)
         // The one endpoint of most providers needs no look-up per answer.
         var health = ProviderTally()
+        var accepted = 0
         var originHealth: [Endpoint: ProviderTally] = [:]
         var unused: [BudgetShare: Int] = [:]
         for answer in answers {
@@ -65,6 +67,13 @@ extension SenderDesk {
             guard let slot = slots[index] else { continue }
             slots[index] = nil
             freeSlots.append(index)
+            // Nearly every answer: what is known without a look at the pair is not looked for.
+            if slot.probed.isEmpty, judge.isPlainlyAccepted(answer, batch: slot.active.batch) {
+                accepted += 1
+                let position = slot.active.batch.pairs[slot.pair].position
+                note(slot.active, PairResult(acceptedAt: position), slots: 1)
+                continue
+            }
             let pair = slot.active.batch.pairs[slot.pair]
             let origin = pair.address.origin
             if let origin { watchOrigin(origin, answer) }
@@ -84,9 +93,10 @@ extension SenderDesk {
             judge.log(result, after: verdict, pair: pair, batch: slot.active.batch)
             note(slot.active, result, slots: 1)
         }
-        if !shared.settings.pool.hasManyOrigins && answers.contains(where: { $0.fate == .answered }) {
+        if !shared.hasManyOrigins && answers.contains(where: { $0.fate == .answered }) {
             quietSince = [:]
         }
+        health.accepted += accepted
         report(health, originHealth)
         giveBack(unused)
         // Counted when it is known: what the transport gives back never was a request.
@@ -171,7 +181,7 @@ extension Verdict {
 
 /// What a poll's answers said about the provider.
 private struct ProviderTally {
-    private var accepted = 0
+    var accepted = 0
     private var failed = 0
     private var lastFailure: Outcome?
 

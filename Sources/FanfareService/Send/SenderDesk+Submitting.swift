@@ -2,6 +2,7 @@ internal import FanfareConfiguration
 internal import FanfareCore
 internal import FanfareLogging
 internal import FanfareProviders
+internal import FanfareStages
 internal import FanfareStore
 internal import Logging
 internal import PushTransport
@@ -153,7 +154,7 @@ extension SenderDesk {
     private mutating func submit(_ chunk: Chunk, from active: ActiveBatch) -> Int {
         active.refresh(context.cancels)
         let databaseNow = context.lease.databaseNow
-        let isAnyTopicRefused = !shared.settings.pool.hasManyOrigins && shared.breakers.isAnyTopicRefused
+        let isAnyTopicRefused = !shared.hasManyOrigins && shared.breakers.isAnyTopicRefused
         var requests: [PushRequest] = []
         requests.reserveCapacity(chunk.size)
         while requests.count < chunk.size, let index = active.takeNext(of: chunk.line) {
@@ -176,7 +177,7 @@ extension SenderDesk {
                     continue
                 }
             }
-            guard let request = write(slot, credential: chunk.credential) else { continue }
+            guard let request = write(pair, in: slot, credential: chunk.credential) else { continue }
             requests.append(request)
         }
         let taken = transport.submit(requests[...])
@@ -185,9 +186,8 @@ extension SenderDesk {
     }
 
     /// Gives a pair its slot, and writes its request; nil if it can never be sent.
-    private mutating func write(_ slot: Slot, credential: Credential) -> PushRequest? {
+    private mutating func write(_ pair: PreparedPair, in slot: Slot, credential: Credential) -> PushRequest? {
         let active = slot.active
-        let pair = active.batch.pairs[slot.pair]
         let tag = takeSlot(slot)
         do throws(RequestProblem) {
             let request = try writer.write(

@@ -1,5 +1,6 @@
 internal import FanfareCore
 internal import FanfareProviders
+internal import FanfareStages
 internal import FanfareStore
 internal import PushTransport
 internal import Threading
@@ -66,7 +67,7 @@ extension SenderDesk {
         guard now - lookedAt >= Self.lookInterval else { return }
         lookedAt = now
         guard queues.contains(where: { !$0.value.isEmpty }) else { return quietSince = [:] }
-        if !shared.settings.pool.hasManyOrigins && quietSince[nil] == nil { quietSince[nil] = now }
+        if !shared.hasManyOrigins && quietSince[nil] == nil { quietSince[nil] = now }
         let since = now - Self.quiet
         guard quietSince.contains(where: { $0.value <= since }) else { return }
         for queue in SendQueue.allCases where queues[queue]?.isEmpty == false { lookAtWaiting(queue, at: now) }
@@ -74,7 +75,7 @@ extension SenderDesk {
 
     private mutating func lookAtWaiting(_ queue: SendQueue, at now: Microseconds) {
         // Half of the room may be taken by what waits for services that cannot be reached: others find the rest.
-        let heldDepth = shared.settings.pool.hasManyOrigins ? SenderPool.depth(queue) / 2 : .max
+        let heldDepth = shared.hasManyOrigins ? SenderPool.depth(queue) / 2 : .max
         var held = 0
         var kept: [ActiveBatch] = []
         for active in queues[queue] ?? [] {

@@ -1,6 +1,7 @@
 internal import CoreMetrics
 internal import FanfareCore
 internal import FanfareProviders
+internal import FanfareStages
 internal import FanfareStore
 internal import Logging
 internal import PushTransport

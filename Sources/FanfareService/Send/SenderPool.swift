@@ -1,5 +1,6 @@
 internal import FanfareCore
 internal import FanfareProviders
+internal import FanfareStages
 internal import FanfareStore
 internal import Logging
 internal import PushTransport
@@ -71,4 +72,11 @@ struct SenderShared: Sendable {
     let retries: Locked<RetryBudget>
     /// How many batches wait.
     let waiting = Locked<[SendQueue: Int]>([:])
+    /// Whether requests name the origins that they go to; asked for every answer.
+    let hasManyOrigins: Bool
+
+    init(settings: PoolSettings, breakers: Breakers, retries: Locked<RetryBudget>) {
+        (self.settings, self.breakers, self.retries) = (settings, breakers, retries)
+        hasManyOrigins = settings.pool.hasManyOrigins
+    }
 }

@@ -1,6 +1,6 @@
 internal import FanfareConfiguration
 internal import FanfareLogging
-package import FanfareService
+package import FanfareStages
 package import Logging
 
 /// Tells systemd that the daemon is alive, as long as all of its loops come round.

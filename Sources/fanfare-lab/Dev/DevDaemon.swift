@@ -2,6 +2,7 @@ import FanfareConfiguration
 internal import FanfareLogging
 internal import FanfareProviders
 import FanfareService
+import FanfareStore
 import FanfareTools
 import Foundation
 import Logging
@@ -34,7 +35,7 @@ struct DevDaemon: Sendable {
         let configuration = try Configuration.load(file: configurationFile, environment: [:], flags: flags)
         var began = ContinuousClock.now
         try await onThread { try DatabaseSetup(configuration, environment: [:]).migrate() }
-        console.step("schema", "fanfare, version \(Daemon.schemaVersions.upperBound)", since: began)
+        console.step("schema", "fanfare, version \(Schema.versions.upperBound)", since: began)
 
         began = .now
         let log = directory + "/fanfare.log"

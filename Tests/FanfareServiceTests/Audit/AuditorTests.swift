@@ -8,6 +8,7 @@ import Threading
 
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 @testable import FanfareStore
 
 /// The audit against a database in which something was made to go wrong.

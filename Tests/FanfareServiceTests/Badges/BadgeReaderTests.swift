@@ -7,6 +7,7 @@ import Threading
 
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 @testable import FanfareStore
 
 /// What `badge_sql` may do, and what it may not.

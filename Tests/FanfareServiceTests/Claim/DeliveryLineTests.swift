@@ -8,6 +8,7 @@ import Testing
 @testable import FanfareLogging
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 @testable import FanfareStore
 
 /// What the log says of pairs that are decided when their batch is prepared.

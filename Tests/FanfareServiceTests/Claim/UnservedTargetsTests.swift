@@ -2,6 +2,7 @@ import Testing
 
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 @testable import FanfareStore
 
 @Suite struct UnservedTargetsTests {

@@ -4,6 +4,7 @@ import Testing
 @testable import FanfareConfiguration
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 
 @Suite struct ConfigurationReferenceTests {
     @Test func everyKeyIsDescribedInTheFixedFormat() {

@@ -3,6 +3,7 @@ import Testing
 
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 
 /// `database.password_file`, whose content changes while a daemon runs.
 @Suite struct PasswordFileTests {

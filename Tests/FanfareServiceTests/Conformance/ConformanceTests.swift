@@ -6,6 +6,7 @@ import Testing
 
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 
 /// What every provider has to be served with alike, through the real senders: the provider is the parameter.
 @Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(5)))

@@ -3,6 +3,7 @@ import Testing
 
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 
 /// What a provider's refusal of the sender, of a topic or of a connection costs: that one, and nobody else.
 @Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(3)))

@@ -6,6 +6,7 @@ import Threading
 
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 
 /// What the log has of an outage, by a clock that stands until it is told to go on.
 struct DatabaseOutageTests {

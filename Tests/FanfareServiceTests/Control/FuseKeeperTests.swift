@@ -5,6 +5,7 @@ import Testing
 
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 @testable import FanfareStore
 
 /// Two daemons' prune fuses, kept the same by what is stored.

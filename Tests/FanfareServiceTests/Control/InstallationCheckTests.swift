@@ -6,6 +6,8 @@ import Threading
 
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
+@testable import FanfareStore
 
 /// A database that stops being ours to send from, and becomes it again.
 @Suite(.database, .timeLimit(.minutes(5)))
@@ -28,7 +30,7 @@ struct InstallationCheckTests {
     }
 
     /// What makes a database another's, what mends it, and what is said of it.
-    private static let version = Daemon.schemaVersions.upperBound
+    private static let version = Schema.versions.upperBound
 
     static let strangers = [
         (

@@ -4,6 +4,7 @@ import Testing
 
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 
 /// A server that takes no writes any more, as an old primary does that came back as a standby.
 @Suite(.database)

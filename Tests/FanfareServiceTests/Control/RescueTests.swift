@@ -6,6 +6,7 @@ import Threading
 
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 @testable import FanfareStore
 
 /// Who takes another daemon's batches, and when.
@@ -24,7 +25,7 @@ struct RescueTests {
             pid: 1,
             version: "v",
             leaseMicroseconds: leaseMicroseconds,
-            schemaVersion: Daemon.schemaVersions.upperBound
+            schemaVersion: Schema.versions.upperBound
         )
         return try #require(try world.connection.run(statement).first).id
     }

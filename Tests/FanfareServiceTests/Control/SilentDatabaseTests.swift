@@ -8,6 +8,7 @@ import Threading
 
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 
 /// A database that takes what it is sent and says nothing, while every kernel acknowledges: the control session finds it out
 /// for all.

@@ -6,6 +6,7 @@ import PostgresClient
 import Testing
 
 @testable import FanfareService
+@testable import FanfareStages
 @testable import FanfareStore
 
 /// What a daemon tells `fanfare status` of itself.

@@ -4,6 +4,7 @@ import Testing
 
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 @testable import FanfareStore
 
 /// Whoever is woken by a row of `fanfare.health` finds its name among the headings of the article on operation.
@@ -41,7 +42,7 @@ import Testing
         let headings = try headings()
         for check in AuditCheck.allCases { #expect(headings.contains("audit: \(check.rawValue)")) }
         #expect(headings.count { $0.hasPrefix("audit: ") } == AuditCheck.allCases.count)
-        for role in [Listener.role, Maintenance.name] { #expect(headings.contains("role: \(role)")) }
+        for role in LeaderRole.allCases { #expect(headings.contains("role: \(role.rawValue)")) }
         #expect(headings.count { $0.hasPrefix("role: ") } == 2)
     }
 }

@@ -6,6 +6,7 @@ import Testing
 @testable import FanfareLogging
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 
 /// The articles repeat what the code knows; `FANFARE_UPDATE_DOCS=1` writes it anew.
 @Suite(.serialized) struct ReferenceTests {

@@ -7,6 +7,7 @@ import Threading
 @testable import FanfareConfiguration
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 
 /// When an app counts as changed: by its keys in the configuration, and by what the files named there hold.
 @Suite(.flowSandbox, .database)

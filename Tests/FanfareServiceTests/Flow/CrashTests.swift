@@ -5,6 +5,7 @@ import Testing
 
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 
 /// Daemons as processes of their own, so that they can be killed.
 @Suite(.database, .serialized, .timeLimit(.minutes(Soak.choose(4, soak: 60))))

@@ -7,6 +7,7 @@ import Threading
 @testable import FanfareConfiguration
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 
 /// With `log.deliveries: all` the log has of each attempt what the database has of it, whoever decided that.
 @Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(5)))

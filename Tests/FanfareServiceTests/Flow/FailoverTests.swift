@@ -7,6 +7,7 @@ import Testing
 @testable import FanfareConfiguration
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 
 /// A standby takes over that lacks the primary's last transactions: their events are gone, and their ids come again.
 @Suite(.flowSandbox, .databaseOnOwnServer, .serialized, .timeLimit(.minutes(5)))

@@ -5,6 +5,7 @@ import Testing
 
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 
 /// What follows from a provider's answers, end to end; ``FlowSandboxTrait`` says what each token meets.
 @Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(5)))

@@ -13,6 +13,7 @@ import Threading
 @testable import FanfareLogging
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 
 /// A daemon in this process, on a test's database, pushing to the simulated services.
 struct Flow {

@@ -7,6 +7,7 @@ import Testing
 @testable import FanfareConfiguration
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 
 /// From a committed row to a request at the provider, and back into the log.
 @Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(5)))

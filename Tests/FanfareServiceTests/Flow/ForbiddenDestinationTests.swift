@@ -6,6 +6,7 @@ import Testing
 @testable import FanfareConfiguration
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 
 /// Endpoints come from browsers, so from strangers: what they must not name is never connected to.
 @Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(5)))

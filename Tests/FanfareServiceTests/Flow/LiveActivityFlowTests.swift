@@ -5,6 +5,7 @@ import Testing
 
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 @testable import FanfareTools
 
 /// A Live Activity from start to end: push-to-start, updates by the activity's own token, the end, and a broadcast.

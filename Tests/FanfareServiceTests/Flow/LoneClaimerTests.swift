@@ -8,6 +8,7 @@ import Threading
 @testable import FanfareConfiguration
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 @testable import FanfareStore
 
 /// A planner that hands a lone event's batches to the senders itself; there is no claimer here, and no sender runs.

@@ -5,6 +5,7 @@ import Testing
 
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 
 /// Events that waited while no daemon ran, by the rule's `backlog`.
 @Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(5)))

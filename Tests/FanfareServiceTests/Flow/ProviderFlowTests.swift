@@ -7,6 +7,7 @@ import Testing
 @testable import FanfareConfiguration
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 
 /// The same rules to an iPhone, an Android phone and a browser.
 @Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(3)))

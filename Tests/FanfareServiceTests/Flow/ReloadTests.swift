@@ -7,6 +7,7 @@ import Testing
 @testable import FanfareConfiguration
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 
 /// What a running daemon takes over from a changed configuration.
 @Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(5)))

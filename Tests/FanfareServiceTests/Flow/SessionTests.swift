@@ -6,6 +6,7 @@ import Testing
 @testable import FanfareConfiguration
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 
 /// `database.connections` is what a daemon opens, control and foreign channels apart.
 @Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(5)))

@@ -8,6 +8,7 @@ import Testing
 @testable import FanfareConfiguration
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 
 /// A provider, or one of many push services, that no connection can be had to: pushes wait for it in their batches, as if they
 /// had never been tried.

@@ -7,6 +7,7 @@ import UnixSignals
 
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 @testable import FanfareTools
 
 @Suite struct SignalStateMachineTests {

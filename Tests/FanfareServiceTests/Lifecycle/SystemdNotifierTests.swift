@@ -8,6 +8,7 @@ import Threading
 @testable import FanfareLogging
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 @testable import FanfareTools
 
 @Suite struct SystemdNotifierTests {

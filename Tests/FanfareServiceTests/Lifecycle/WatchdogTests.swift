@@ -9,6 +9,7 @@ import Threading
 @testable import FanfareLogging
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 @testable import FanfareTools
 
 @Suite struct PulsesTests {

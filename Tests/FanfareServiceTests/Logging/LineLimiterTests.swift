@@ -5,6 +5,7 @@ import Testing
 @testable import FanfareLogging
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 
 @Suite struct LineLimiterTests {
     private typealias Limiter = LineLimiter<String>

@@ -6,6 +6,7 @@ import Testing
 @testable import FanfareLogging
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 
 @Suite struct LogLineTests {
     private func line(_ metadata: Logger.Metadata, message: String = "batch recorded") -> LogLine {

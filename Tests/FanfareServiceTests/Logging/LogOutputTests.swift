@@ -7,6 +7,7 @@ import Threading
 @testable import FanfareLogging
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 @testable import FanfareTools
 
 /// Collects what a writer writes.

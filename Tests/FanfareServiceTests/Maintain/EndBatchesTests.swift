@@ -5,6 +5,7 @@ import Testing
 
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 @testable import FanfareStore
 
 /// Batches that nobody can claim, since no daemon has credentials for where they go: they end when they are too late.

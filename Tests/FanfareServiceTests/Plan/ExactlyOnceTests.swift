@@ -5,6 +5,7 @@ import Threading
 
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 
 /// Several planners, emitters with transactions of their own, and sessions that are cut off.
 @Suite(.database)

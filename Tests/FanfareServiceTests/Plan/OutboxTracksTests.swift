@@ -4,6 +4,7 @@ import Testing
 
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 
 /// Events that are planned before the many that came before them.
 @Suite(.database)

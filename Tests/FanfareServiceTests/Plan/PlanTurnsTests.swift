@@ -5,6 +5,7 @@ import Threading
 
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 @testable import FanfareStore
 
 /// Which of several large audiences is walked next.

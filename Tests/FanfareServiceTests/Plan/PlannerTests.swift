@@ -5,6 +5,7 @@ import Threading
 
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 @testable import FanfareStore
 
 /// What a planner leaves to others when something goes wrong.

@@ -3,6 +3,7 @@ import Testing
 
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 @testable import FanfareStore
 
 /// How many events a round takes, of which types, and what it suspects.

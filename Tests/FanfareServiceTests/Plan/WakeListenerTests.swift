@@ -4,6 +4,7 @@ import Testing
 
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 
 /// Whether a planner knows that notifications come, and what it does where they do not.
 @Suite(.database)

@@ -4,6 +4,7 @@ import Testing
 
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 @testable import FanfareStore
 
 /// Marks as the daemon makes them, and as `fanfare.may_hold` reads them.

@@ -6,6 +6,7 @@ import Threading
 
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 @testable import FanfareStore
 
 /// What daemons disable however fast and many their answers come: no more than the fuses' arithmetic allows.

@@ -5,6 +5,7 @@ import Testing
 
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 @testable import FanfareStore
 
 /// The view `deliveries`: it finds what one event or user got through indexes, and nothing else than a look at all of it.

@@ -4,6 +4,7 @@ import Testing
 
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 @testable import FanfareStore
 
 /// What `health` says of tasks that one daemon does for all, and of what its authors' SQL does.

@@ -6,6 +6,7 @@ import Threading
 @testable import FanfareCore
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 
 @Suite(.database)
 struct RuleFunctionTests {

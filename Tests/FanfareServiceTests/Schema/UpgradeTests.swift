@@ -6,6 +6,7 @@ import TestKit
 import Testing
 
 @testable import FanfareService
+@testable import FanfareStages
 
 /// The schema over databases and beside daemons of another version.
 @Suite(.database)

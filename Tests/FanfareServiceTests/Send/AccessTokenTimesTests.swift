@@ -3,6 +3,7 @@ import Testing
 
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 
 struct AccessTokenTimesTests {
     /// Asked for at 100 s, answered at 103 s.

@@ -6,6 +6,7 @@ import Threading
 
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 @testable import FanfareStore
 
 /// One line for each change of a breaker, whichever of the pool's threads looks.

@@ -5,6 +5,7 @@ import Testing
 
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 
 /// Holds the statements to `schema.sql`: whoever changes one without the other hears of it here.
 @Suite(.database)

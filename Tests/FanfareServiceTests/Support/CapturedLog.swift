@@ -5,6 +5,7 @@ import Threading
 @testable import FanfareLogging
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 
 /// What is logged in a test.
 final class CapturedLog: Sendable {

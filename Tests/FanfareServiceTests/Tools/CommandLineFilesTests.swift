@@ -5,6 +5,7 @@ import Testing
 @testable import FanfareConfiguration
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 
 @Suite struct ConfigurationFileTests {
     private func find(flag: String? = nil, variable: String? = nil, there: Set<String>) -> String? {

@@ -6,6 +6,7 @@ import Testing
 @testable import FanfareLogging
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 
 /// What the program says of itself.
 @Suite struct CommandLineHelpTests {

@@ -6,6 +6,7 @@ import Testing
 @testable import FanfareConfiguration
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 @testable import FanfareTools
 
 /// What `fanfare check` finds in the files of credentials.

@@ -4,6 +4,7 @@ import Threading
 @testable import FanfareConfiguration
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 @testable import FanfareTools
 
 /// What is said of file descriptors before they are missing.

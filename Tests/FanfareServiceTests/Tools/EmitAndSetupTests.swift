@@ -5,6 +5,7 @@ import Testing
 @testable import FanfareCore
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 @testable import FanfareStore
 @testable import FanfareTools
 
@@ -59,7 +60,7 @@ import Testing
     @Test func aPlanSaysWhatIsThereAndWhatComes() async throws {
         let configuration = try toolConfiguration("installation: production")
         let plan = try await ToolDatabase(configuration, environment: [:]).migrationPlan(configuration)
-        #expect(plan.from == Daemon.schemaVersions.upperBound && plan.to == plan.from && plan.adopts)
+        #expect(plan.from == Schema.versions.upperBound && plan.to == plan.from && plan.adopts)
         #expect(plan.text(isDone: false).contains("would adopt the database as production"))
         try DatabaseSetup(configuration, environment: [:]).migrate()
         let again = try await ToolDatabase(configuration, environment: [:]).migrationPlan(configuration)

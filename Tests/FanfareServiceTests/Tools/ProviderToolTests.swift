@@ -8,6 +8,7 @@ import Threading
 @testable import FanfareConfiguration
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 @testable import FanfareTools
 
 /// The commands that manage what providers keep, against the simulated services.

@@ -6,6 +6,7 @@ import Threading
 
 @testable import FanfareConfiguration
 @testable import FanfareService
+@testable import FanfareStages
 @testable import FanfareStore
 @testable import FanfareTools
 

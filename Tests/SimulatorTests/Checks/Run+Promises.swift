@@ -2,6 +2,7 @@ import FanfareCore
 
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 
 /// The promises that hold at every moment.
 extension Run {

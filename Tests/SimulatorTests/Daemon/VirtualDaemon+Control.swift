@@ -4,6 +4,7 @@ import Threading
 
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 @testable import FanfareStore
 
 /// One control session's time, as `Controller` has it.
@@ -27,7 +28,7 @@ extension VirtualDaemon {
             pid: 1,
             version: "",
             leaseMicroseconds: LeaseGuard.length,
-            schemaVersion: Daemon.schemaVersions.upperBound
+            schemaVersion: Schema.versions.upperBound
         )
         run(control) { [control, server] rows in
             let seen = rows.apply(NewCancels(since: nil)).seen

@@ -2,6 +2,7 @@ import FanfareCore
 
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 @testable import FanfareStore
 
 /// What `Planner` and `Slicer` do; nobody is notified, so the planner goes by its sweeps alone.

@@ -4,6 +4,7 @@ import Threading
 
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 @testable import FanfareStore
 
 /// A sender thread's desk, the daemon's own, over a simulated transport.

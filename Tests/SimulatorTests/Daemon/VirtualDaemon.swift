@@ -7,6 +7,7 @@ import Threading
 @testable import FanfareConfiguration
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 @testable import FanfareStore
 
 /// A daemon without threads, sockets and files: what its stages decide is the daemon's own code, what they wait for is

@@ -5,6 +5,7 @@ import Testing
 
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 @testable import FanfareStore
 
 /// A random history of statements, run on the model of the rows and on PostgreSQL.
@@ -173,7 +174,7 @@ final class History {
                 pid: 1,
                 version: "v",
                 leaseMicroseconds: LeaseGuard.length,
-                schemaVersion: Daemon.schemaVersions.upperBound
+                schemaVersion: Schema.versions.upperBound
             )
             #expect(try rows.apply(statement) == real.connection.run(statement).first?.id)
         case 1:

@@ -5,6 +5,7 @@ import TestKit
 
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 @testable import FanfareStore
 
 /// The same rows in PostgreSQL, changed by the daemon's own statements.

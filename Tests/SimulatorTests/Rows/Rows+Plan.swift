@@ -2,6 +2,7 @@ import FanfareCore
 
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 @testable import FanfareStore
 
 /// What the statements of planning do.

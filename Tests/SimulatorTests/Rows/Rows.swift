@@ -3,6 +3,7 @@ import PostgresClient
 
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 @testable import FanfareStore
 
 /// The rows of the queues and logs, as far as the promises need them, and what the daemon's statements do to them.

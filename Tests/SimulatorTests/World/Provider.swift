@@ -4,6 +4,7 @@ import Threading
 
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 
 /// One (event, rule, device).
 struct Pair: Hashable {

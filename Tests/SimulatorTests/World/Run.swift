@@ -2,6 +2,7 @@ import FanfareCore
 
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 
 /// One run: a few daemons, devices, events, and whatever its seed lets go wrong.
 final class Run {

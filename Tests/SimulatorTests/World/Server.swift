@@ -2,6 +2,7 @@ import FanfareCore
 
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 
 /// The database server: sessions that can be lost, session locks, and what of the rows is on the disk.
 ///

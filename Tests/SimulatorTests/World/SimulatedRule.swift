@@ -2,6 +2,7 @@ import FanfareCore
 
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 
 /// A rule of the simulated app: one for each promise that depends on the rule.
 struct SimulatedRule {

@@ -1,20 +1,25 @@
-internal import CoreMetrics
+package import CoreMetrics
 internal import FanfareMetrics
-internal import PostgresClient
+package import PostgresClient
 internal import Threading
 
 /// How many of what should not be an audit found.
-struct AuditFigure: Equatable, Sendable {
-    let found: Int64
+package struct AuditFigure: Equatable, Sendable {
+    package let found: Int64
     /// Since when the oldest waits, by database time.
-    let oldest: Timestamp?
+    package let oldest: Timestamp?
+
+    /// What a check found.
+    package init(found: Int64, oldest: Timestamp?) {
+        (self.found, self.oldest) = (found, oldest)
+    }
 }
 
 /// What the audit last found, while this daemon does it.
 ///
 /// Kept here and not read back from its gauges: a figure has a time beside it, and there is none where another daemon audits.
 /// Its gauges go with it, so that what was found long ago is not shown beside what the other one finds now.
-final class AuditBoard: Sendable {
+package final class AuditBoard: Sendable {
     private struct Entry {
         let gauge: Gauge
         var figure: AuditFigure
@@ -26,15 +31,15 @@ final class AuditBoard: Sendable {
     /// Makes an empty board.
     ///
     /// - Parameter metrics: what its gauges are made by.
-    init(_ metrics: any MetricsFactory) {
+    package init(_ metrics: any MetricsFactory) {
         self.metrics = metrics
     }
 
     /// The figures by check; empty unless this daemon audits.
-    var figures: [String: AuditFigure] { entries.withLock { $0.mapValues(\.figure) } }
+    package var figures: [String: AuditFigure] { entries.withLock { $0.mapValues(\.figure) } }
 
     /// Notes what a check found.
-    func found(_ figure: AuditFigure, by check: String) {
+    package func found(_ figure: AuditFigure, by check: String) {
         entries.withLock { [metrics] entries in
             let label = PipelineMetric.auditFindings.rawValue
             let gauge =
@@ -46,7 +51,7 @@ final class AuditBoard: Sendable {
     }
 
     /// Forgets all figures: another daemon may know better.
-    func clear() {
+    package func clear() {
         entries.withLock { entries in
             for entry in entries.values { entry.gauge.destroy() }
             entries = [:]

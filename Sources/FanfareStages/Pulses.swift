@@ -1,4 +1,4 @@
-internal import FanfareCore
+package import FanfareCore
 internal import Threading
 
 /// When each stage's loop last came round, so that one that hangs is noticed.
@@ -6,7 +6,7 @@ internal import Threading
 /// A loop beats at every turn, also when it has nothing to do or its database is away. Whoever ends rests.
 package final class Pulses: Sendable {
     /// After so long without a beat a loop hangs: no statement, connect or drain is allowed to take as long.
-    static let patience = 2 * Micros.minute
+    package static let patience = 2 * Micros.minute
 
     private let beats = Locked<[String: Microseconds]>([:])
     private let now: @Sendable () -> Microseconds
@@ -14,18 +14,18 @@ package final class Pulses: Sendable {
     /// Makes pulses of nobody.
     ///
     /// - Parameter now: a clock that stands still while the machine sleeps, or all loops would seem to hang after that.
-    init(now: @escaping @Sendable () -> Microseconds = { KernelClock.monotonic.microseconds }) {
+    package init(now: @escaping @Sendable () -> Microseconds = { KernelClock.monotonic.microseconds }) {
         self.now = now
     }
 
     /// A loop came round.
-    func beat(_ name: String) {
+    package func beat(_ name: String) {
         let now = now()
         beats.withLock { $0[name] = now }
     }
 
     /// A loop has ended and is not expected to come round.
-    func rest(_ name: String) {
+    package func rest(_ name: String) {
         beats.withLock { $0[name] = nil }
     }
 

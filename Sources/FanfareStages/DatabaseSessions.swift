@@ -1,5 +1,5 @@
-internal import Logging
-internal import PostgresClient
+package import Logging
+package import PostgresClient
 internal import Threading
 
 /// How each stage's session is opened, and which are open.
@@ -8,22 +8,27 @@ internal import Threading
 /// itself only after a statement has had all its time. So statements are parted by the time they may take: the control
 /// session's are trivial and frequent, and when one of them gets no answer, no other session waits any longer. While it has
 /// answers it asks whether the server is at work for whoever waits long (``LinkWatch``).
-struct DatabaseSessions: Sendable {
+package struct DatabaseSessions: Sendable {
     /// Options without session settings; the password file, if any, is read on every connect.
-    let base: PostgresOptions
+    package let base: PostgresOptions
     /// Which database stages may work on.
-    var place = InstallationCheck.anywhere
+    package var place = InstallationCheck.anywhere
     /// The sessions that are open now.
-    let open = OpenSessions()
+    package let open = OpenSessions()
     /// How long a trivial statement's answer may take: the lease, cancellations, foreign channels.
-    var trivialPatience = Duration.seconds(10)
+    package var trivialPatience = Duration.seconds(10)
     /// After how long the control session asks whether the server is at work for a session that waits.
-    var linkPatience = LinkWatch.patience
+    package var linkPatience = LinkWatch.patience
 
     private static let namePrefix = "fanfare "
 
+    /// Says how to connect.
+    package init(base: PostgresOptions, place: InstallationCheck = .anywhere) {
+        (self.base, self.place) = (base, place)
+    }
+
     /// Whose session some of these options are for.
-    static func stage(of options: PostgresOptions) -> String {
+    package static func stage(of options: PostgresOptions) -> String {
         String(options.applicationName.dropFirst(namePrefix.count))
     }
 
@@ -33,7 +38,7 @@ struct DatabaseSessions: Sendable {
     ///   - connection: the session.
     ///   - logger: told where ids skip ahead.
     /// - Throws: ``PostgresError`` with the code `wrongDatabase`, saying what to mend; what the server says.
-    func verify(_ connection: PostgresConnection, logger: Logger) throws(PostgresError) {
+    package func verify(_ connection: PostgresConnection, logger: Logger) throws(PostgresError) {
         guard try place.verify(connection) else { return }
         logger.warning(
             "the server is on a new timeline, as after a failover; what it lacks of the old one is lost, and ids skip ahead"
@@ -41,10 +46,10 @@ struct DatabaseSessions: Sendable {
     }
 
     /// For the statements of the queues: prepared, generic plans, index nested loops.
-    func queue(_ stage: String) -> PostgresOptions { options(stage, .queue, Self.patience) }
+    package func queue(_ stage: String) -> PostgresOptions { options(stage, .queue, Self.patience) }
 
     /// Like ``queue(_:)``, for statements of which none takes long: they go by keys, and for a bounded number of batches.
-    func promptQueue(_ stage: String) -> PostgresOptions {
+    package func promptQueue(_ stage: String) -> PostgresOptions {
         options(stage, Self.prompt(.queue), Self.promptPatience)
     }
 
@@ -53,23 +58,23 @@ struct DatabaseSessions: Sendable {
     /// Safe, since the log is written in order: whatever outcome is on the disk, the plan and the claim before it are too.
     /// A server that crashes forgets at most plans and claims of pairs that are not recorded, which W bounds; they are made
     /// again, with the same ids at the provider. Who needs more says so: ``FlushCommit``.
-    func planning(_ stage: String) -> PostgresOptions {
+    package func planning(_ stage: String) -> PostgresOptions {
         options(stage, Self.probed(Self.unflushed(.queue)), Self.patience)
     }
 
     /// Like ``promptQueue(_:)``, for claiming: commits wait for the disk as little as those of ``planning(_:)``.
-    func unflushedPromptQueue(_ stage: String) -> PostgresOptions {
+    package func unflushedPromptQueue(_ stage: String) -> PostgresOptions {
         options(stage, Self.unflushed(Self.prompt(.queue)), Self.promptPatience)
     }
 
     /// For slices of large audiences: the normal planner.
-    func slices(_ stage: String) -> PostgresOptions { options(stage, .slices, Self.patience) }
+    package func slices(_ stage: String) -> PostgresOptions { options(stage, .slices, Self.patience) }
 
     /// For `badge_sql`, which is timed apart (``BadgeReader/patience``) and must not hold up pushes.
-    func badges() -> PostgresOptions { options("badges", .slices, trivialPatience) }
+    package func badges() -> PostgresOptions { options("badges", .slices, trivialPatience) }
 
     /// For foreign channels and the lease: statements that take no time, on sessions that hold locks.
-    func control(_ stage: String) -> PostgresOptions {
+    package func control(_ stage: String) -> PostgresOptions {
         options(stage, Self.probed(.slices).setting("statement_timeout", to: "9s"), trivialPatience)
     }
 

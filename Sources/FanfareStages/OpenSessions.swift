@@ -1,12 +1,12 @@
-internal import PostgresClient
+package import PostgresClient
 internal import Threading
 
 /// The sessions that stages have open, so that one of them can find out for all that the database is silent.
-final class OpenSessions: Sendable {
+package final class OpenSessions: Sendable {
     /// One that has waited for an answer for some time.
-    struct Waiting: Hashable, Sendable {
-        let backendPID: Int32
-        let since: ContinuousClock.Instant
+    package struct Waiting: Hashable, Sendable {
+        package let backendPID: Int32
+        package let since: ContinuousClock.Instant
     }
 
     private struct Entry: Sendable {
@@ -18,20 +18,20 @@ final class OpenSessions: Sendable {
     private let entries = Locked<[ObjectIdentifier: Entry]>([:])
 
     /// A session has a connection, in place of the one before.
-    func opened(_ session: Session, _ connection: PostgresConnection) {
+    package func opened(_ session: Session, _ connection: PostgresConnection) {
         let id = ObjectIdentifier(session)
         let entry = Entry(stage: session.stage, backendPID: connection.backendPID, watch: connection.watch)
         entries.withLock { $0[id] = entry }
     }
 
     /// A session has none.
-    func closed(_ session: Session) {
+    package func closed(_ session: Session) {
         let id = ObjectIdentifier(session)
         entries.withLock { $0[id] = nil }
     }
 
     /// Who waits for an answer, and has for some time.
-    func waiting(longerThan patience: Duration) -> [Waiting] {
+    package func waiting(longerThan patience: Duration) -> [Waiting] {
         let now = ContinuousClock.now
         return entries.withLock { Array($0.values) }.compactMap { entry in
             guard let since = entry.watch.waitingSince, now - since >= patience else { return nil }
@@ -40,7 +40,7 @@ final class OpenSessions: Sendable {
     }
 
     /// Gives a connection up, if it still waits for the same answer.
-    func abandon(_ waiting: Waiting) {
+    package func abandon(_ waiting: Waiting) {
         let entries = entries.withLock { Array($0.values) }
         for entry in entries
         where entry.backendPID == waiting.backendPID && entry.watch.waitingSince == waiting.since {
@@ -54,7 +54,7 @@ final class OpenSessions: Sendable {
     /// - Parameter spared: the stage whose sessions are left alone, if any.
     /// - Returns: how many there were.
     @discardableResult
-    func abandonAll(sparing spared: String? = nil) -> Int {
+    package func abandonAll(sparing spared: String? = nil) -> Int {
         let open = entries.withLock { entries in
             let given = entries.filter { $0.value.stage != spared }
             for id in given.keys { entries[id] = nil }

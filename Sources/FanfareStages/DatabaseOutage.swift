@@ -1,17 +1,17 @@
 internal import FanfareConfiguration
-internal import FanfareCore
+package import FanfareCore
 internal import FanfareLogging
-internal import Logging
-internal import PostgresClient
+package import Logging
+package import PostgresClient
 internal import Threading
 
 /// Says for all stages that the database is away: when that begins, now and then while it lasts, and when it is over.
 ///
 /// Each stage tries again by itself, all of them together several times a second. A line for each try would bury the rest
 /// of the log, and none would say that it is over.
-final class DatabaseOutage: Sendable {
+package final class DatabaseOutage: Sendable {
     /// How long nothing more is said of trouble that was told of.
-    static let silence = 30 * Micros.second
+    package static let silence = 30 * Micros.second
 
     private enum Trouble {
         /// There is no session to be had.
@@ -47,7 +47,7 @@ final class DatabaseOutage: Sendable {
     /// - Parameters:
     ///   - logger: told of outages.
     ///   - now: a steady clock.
-    init(logger: Logger, now: @escaping @Sendable () -> Microseconds = { Clocks.steady }) {
+    package init(logger: Logger, now: @escaping @Sendable () -> Microseconds = { Clocks.steady }) {
         self.logger = logger
         self.now = now
     }
@@ -58,7 +58,7 @@ final class DatabaseOutage: Sendable {
     ///   - stage: which.
     ///   - error: why (``PostgresError/isOutage``).
     ///   - wait: until it tries again.
-    func failed(_ stage: String, with error: PostgresError, retryIn wait: Microseconds) {
+    package func failed(_ stage: String, with error: PostgresError, retryIn wait: Microseconds) {
         let now = now()
         let trouble: Trouble =
             error.isReadOnly ? .readOnly : error.code == .wrongDatabase ? .refused : .unreachable
@@ -93,7 +93,7 @@ final class DatabaseOutage: Sendable {
     /// A stage's session answers.
     ///
     /// The outage is over when all stages that failed say so: one session may be had while others are refused.
-    func works(_ stage: String) {
+    package func works(_ stage: String) {
         let lasted = state.withLock { state -> Microseconds? in
             guard !state.failing.isEmpty, state.failing.remove(stage) != nil, state.failing.isEmpty else { return nil }
             return now() - state.since
@@ -106,7 +106,7 @@ final class DatabaseOutage: Sendable {
     }
 
     /// A stage has ended, and will not say any more whether its session answers.
-    func left(_ stage: String) {
+    package func left(_ stage: String) {
         state.withLock { state in
             _ = state.failing.remove(stage)
         }
@@ -119,7 +119,7 @@ extension PostgresError {
     /// So do a refused connection, whatever the reason (starting up, 57P03; no room, 53300; the password), one that was lost,
     /// ended by the server (57P01) or given up for its silence, one to a server that takes no writes, where another may
     /// lead to the primary, and one to a database that is not ours to work on.
-    var isOutage: Bool {
+    package var isOutage: Bool {
         if isConnectionLost || isReadOnly || code == .wrongDatabase { return true }
         guard let sqlState else { return code == .cancelled || code == .invalidOptions }
         return sqlState == "53300" || sqlState.hasPrefix("57P")

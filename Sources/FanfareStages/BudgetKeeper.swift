@@ -1,29 +1,39 @@
-internal import FanfareCore
+package import FanfareCore
 internal import Threading
 
 /// Who shares a half of W: one app's use of one provider.
-struct ProviderKey: Hashable, Sendable {
-    let app: String
-    let provider: String
+package struct ProviderKey: Hashable, Sendable {
+    package let app: String
+    package let provider: String
+
+    /// Names an app's provider.
+    package init(app: String, provider: String) {
+        (self.app, self.provider) = (app, provider)
+    }
 }
 
 /// Who holds a part of W.
-struct BudgetShare: Hashable, Sendable {
-    let key: ProviderKey
-    let lane: Lane
+package struct BudgetShare: Hashable, Sendable {
+    package let key: ProviderKey
+    package let lane: Lane
+
+    /// Names a lane of an app's provider.
+    package init(key: ProviderKey, lane: Lane) {
+        (self.key, self.lane) = (key, lane)
+    }
 }
 
 /// W, and who waits for a part of it.
-final class BudgetKeeper: Sendable {
+package final class BudgetKeeper: Sendable {
     private let budget: Locked<UnrecordedBudget<ProviderKey>>
     private let waiting = Locked<[String: @Sendable () -> Void]>([:])
 
-    init(capacity: Int) {
+    package init(capacity: Int) {
         budget = Locked(UnrecordedBudget(capacity: capacity))
     }
 
     /// Takes up to `wanted` slots.
-    func acquire(_ wanted: Int, for key: ProviderKey, lane: Lane) -> Int {
+    package func acquire(_ wanted: Int, for key: ProviderKey, lane: Lane) -> Int {
         budget.withLock { $0.acquire(wanted, for: key, lane: lane) }
     }
 
@@ -33,7 +43,7 @@ final class BudgetKeeper: Sendable {
     /// holds any: it could never go otherwise.
     ///
     /// - Returns: how many were taken; nil if the batch has to wait.
-    func acquireWhole(_ count: Int, for share: BudgetShare) -> Int? {
+    package func acquireWhole(_ count: Int, for share: BudgetShare) -> Int? {
         budget.withLock { budget in
             let taken = budget.acquire(count, for: share.key, lane: share.lane)
             let isAlone = taken > 0 && taken == budget.held(by: share.key)
@@ -47,12 +57,12 @@ final class BudgetKeeper: Sendable {
     }
 
     /// Says whether a provider has work in a lane.
-    func setWork(_ hasWork: Bool, for key: ProviderKey, lane: Lane) {
+    package func setWork(_ hasWork: Bool, for key: ProviderKey, lane: Lane) {
         budget.withLock { $0.setWork(hasWork, for: key, lane: lane) }
     }
 
     /// Gives slots back and wakes who waits for some.
-    func release(_ slots: [BudgetShare: Int]) {
+    package func release(_ slots: [BudgetShare: Int]) {
         guard !slots.isEmpty else { return }
         budget.withLock { budget in
             for (share, count) in slots { budget.release(count, for: share.key, lane: share.lane) }
@@ -69,10 +79,10 @@ final class BudgetKeeper: Sendable {
     /// - Parameters:
     ///   - waiter: who waits; looks again and again, and has one closure at a time, the last.
     ///   - wake: what wakes it.
-    func whenReleased(for waiter: String, _ wake: @escaping @Sendable () -> Void) {
+    package func whenReleased(for waiter: String, _ wake: @escaping @Sendable () -> Void) {
         waiting.withLock { $0[waiter] = wake }
     }
 
     /// Half of W: a quarter of it answered makes a checkpoint due.
-    var checkpointShare: Int { budget.withLock { $0.capacity / 2 } }
+    package var checkpointShare: Int { budget.withLock { $0.capacity / 2 } }
 }

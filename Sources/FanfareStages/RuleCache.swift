@@ -1,29 +1,39 @@
 internal import FanfareConfiguration
-internal import FanfareCore
+package import FanfareCore
 internal import FanfareLogging
-internal import FanfareProviders
-internal import FanfareStore
+package import FanfareProviders
+package import FanfareStore
 internal import Logging
-internal import PostgresClient
+package import PostgresClient
 internal import Threading
 
 /// A rule version in the form that planning and sending need.
-struct LoadedRule: Sendable {
-    let id: Int32
-    let ruleID: Int32
-    let version: Int32
-    let compiled: CompiledRule
+package struct LoadedRule: Sendable {
+    package let id: Int32
+    package let ruleID: Int32
+    package let version: Int32
+    package let compiled: CompiledRule
+
+    /// A version as it was read.
+    package init(id: Int32, ruleID: Int32, version: Int32, compiled: CompiledRule) {
+        (self.id, self.ruleID, self.version, self.compiled) = (id, ruleID, version, compiled)
+    }
 
     /// The detail of a pair that it cannot make a push for.
     ///
     /// - Parameter problem: what is wrong, without data.
     /// - Returns: which rule it is, and the problem.
-    func refusal(because problem: String) -> String {
+    package func refusal(because problem: String) -> String {
         "rule \(compiled.definition.name), version \(version): \(problem)"
     }
 
     /// Logs that an event's message could not be made; of many such events a few.
-    func tellRefusal(of eventID: Int64, to target: Target, because problem: RenderProblem, in context: StageContext) {
+    package func tellRefusal(
+        of eventID: Int64,
+        to target: Target,
+        because problem: RenderProblem,
+        in context: StageContext
+    ) {
         let message: Logger.Message = "a message could not be rendered"
         let name = compiled.definition.name
         let kind = LineKind(
@@ -49,7 +59,7 @@ struct LoadedRule: Sendable {
 ///
 /// A version never changes, so nothing is reloaded while it is in use; what nobody asks for any more, such as a retired
 /// version, is forgotten.
-final class RuleCache: Sendable {
+package final class RuleCache: Sendable {
     private let rules = Locked(Generations<LoadedRule>(span: 10 * Micros.minute))
 
     /// Gives rule versions, reading those that are new.
@@ -60,7 +70,7 @@ final class RuleCache: Sendable {
     ///   - now: steady time.
     /// - Returns: by id; one that no longer compiles (it was checked by a newer daemon) is missing.
     /// - Throws: what the database says.
-    func load(
+    package func load(
         _ ids: Set<Int32>,
         from connection: PostgresConnection,
         at now: Microseconds = Clocks.steady
@@ -79,7 +89,7 @@ final class RuleCache: Sendable {
     }
 
     /// How many versions it holds.
-    var count: Int { rules.withLock { $0.count } }
+    package var count: Int { rules.withLock { $0.count } }
 
     private static func compile(_ definition: String) -> CompiledRule? {
         guard let json = try? JSONValue(parsing: definition) else { return nil }
@@ -91,17 +101,17 @@ final class RuleCache: Sendable {
 ///
 /// Two dictionaries take turns: what is asked for moves to the young one, and what is left in the old one at the end of a
 /// span goes.
-struct Generations<Value: Sendable>: Sendable {
+package struct Generations<Value: Sendable>: Sendable {
     private let span: Microseconds
     private var young: [Int32: Value] = [:]
     private var old: [Int32: Value] = [:]
     private var turnsAt: Microseconds?
 
     /// - Parameter span: how long a generation lasts.
-    init(span: Microseconds) { self.span = span }
+    package init(span: Microseconds) { self.span = span }
 
     /// How many values it holds.
-    var count: Int { young.count + old.count }
+    package var count: Int { young.count + old.count }
 
     /// The values that are known.
     ///
@@ -109,7 +119,7 @@ struct Generations<Value: Sendable>: Sendable {
     ///   - ids: of which.
     ///   - now: a time that never goes back.
     /// - Returns: by id.
-    mutating func values(of ids: Set<Int32>, at now: Microseconds) -> [Int32: Value] {
+    package mutating func values(of ids: Set<Int32>, at now: Microseconds) -> [Int32: Value] {
         if now >= turnsAt ?? now {
             // After a long rest both are too old.
             old = now < (turnsAt ?? now) + span ? young : [:]
@@ -130,7 +140,7 @@ struct Generations<Value: Sendable>: Sendable {
     }
 
     /// Remembers a value; nil is none.
-    mutating func keep(_ value: Value?, as id: Int32) {
+    package mutating func keep(_ value: Value?, as id: Int32) {
         if let value { young[id] = value }
     }
 }

@@ -1,9 +1,9 @@
-internal import CoreMetrics
+package import CoreMetrics
 
 /// A counter with labels: each set of their values is looked up once and kept.
 ///
 /// For one thread.
-struct LabelledCounter {
+package struct LabelledCounter {
     private let metric: PipelineMetric
     private let labels: [String]
     private let metrics: any MetricsFactory
@@ -15,7 +15,7 @@ struct LabelledCounter {
     ///   - metric: what it counts.
     ///   - labels: their names.
     ///   - metrics: what counters are made by.
-    init(_ metric: PipelineMetric, by labels: [String], _ metrics: any MetricsFactory) {
+    package init(_ metric: PipelineMetric, by labels: [String], _ metrics: any MetricsFactory) {
         self.metric = metric
         self.labels = labels
         self.metrics = metrics
@@ -26,7 +26,7 @@ struct LabelledCounter {
     /// - Parameters:
     ///   - count: how many.
     ///   - values: of the labels, in their order.
-    mutating func add(_ count: Int64, _ values: String...) {
+    package mutating func add(_ count: Int64, _ values: String...) {
         let counter = counters[values] ?? Counter(metric, metrics, by: Array(zip(labels, values)))
         counters[values] = counter
         counter.increment(by: count)

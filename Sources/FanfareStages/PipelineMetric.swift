@@ -1,7 +1,7 @@
-public import FanfareMetrics
+internal import FanfareMetrics
 
 /// What the pipeline measures: what swift-metrics is given.
-enum PipelineMetric: String, CaseIterable {
+package enum PipelineMetric: String, CaseIterable {
     /// By fate.
     case events = "fanfare.events"
     /// By app, provider, environment, lane and outcome.
@@ -17,7 +17,7 @@ enum PipelineMetric: String, CaseIterable {
     case auditFindings = "fanfare.audit.findings"
 
     /// What it means.
-    var help: String {
+    package var help: String {
         switch self {
         case .events: "Events that this daemon took out of the outbox, by what became of them."
         case .pushes:
@@ -28,12 +28,5 @@ enum PipelineMetric: String, CaseIterable {
         case .devicesDisabled: "Devices disabled on a provider's evidence."
         case .auditFindings: "What the last audit found that should not be; none from daemons that do not audit."
         }
-    }
-}
-
-extension Daemon {
-    /// What a daemon's metrics mean, for the registry that it counts in.
-    public static var metrics: [MetricDescription] {
-        PipelineMetric.allCases.map { MetricDescription($0.rawValue, help: $0.help) }
     }
 }

@@ -1,23 +1,23 @@
-internal import CoreMetrics
-internal import FanfareCore
+package import CoreMetrics
+package import FanfareCore
 internal import FanfareMetrics
-internal import FanfareStore
+package import FanfareStore
 internal import Threading
 
 /// What the pipeline did since it began: counted by swift-metrics, and shown by `fanfare status`.
-final class PipelineCounters: Sendable {
+package final class PipelineCounters: Sendable {
     /// The counts at one moment.
-    struct Snapshot: Sendable {
+    package struct Snapshot: Sendable {
         /// Without those that no event had.
-        var eventsByFate: [Int32: Int64] = [:]
-        var batchesClosed: Int64 = 0
+        package var eventsByFate: [Int32: Int64] = [:]
+        package var batchesClosed: Int64 = 0
         /// Requests that were answered or lost; what is in flight is not known yet.
-        var requests: Int64 = 0
-        var devicesPruned: Int64 = 0
+        package var requests: Int64 = 0
+        package var devicesPruned: Int64 = 0
     }
 
     /// What counters are made by.
-    let metrics: any MetricsFactory
+    package let metrics: any MetricsFactory
     private let registry: MetricsRegistry
     private let batches: Counter
     /// By the number of the fate.
@@ -27,7 +27,7 @@ final class PipelineCounters: Sendable {
     ///
     /// - Parameter metrics: what they are made by. One that cannot be read, as it sends its counts elsewhere, gets a registry
     ///   beside it. Daemons that share one show what they did together.
-    init(_ metrics: any MetricsFactory = MetricsRegistry()) {
+    package init(_ metrics: any MetricsFactory = MetricsRegistry()) {
         registry = metrics as? MetricsRegistry ?? MetricsRegistry()
         let isReadable = metrics is MetricsRegistry
         self.metrics = isReadable ? metrics : MultiplexMetricsHandler(factories: [registry, metrics])
@@ -40,7 +40,7 @@ final class PipelineCounters: Sendable {
     }
 
     /// The counts now.
-    var snapshot: Snapshot {
+    package var snapshot: Snapshot {
         var snapshot = Snapshot()
         let events = registry.counter(PipelineMetric.events.rawValue)
         for fate in self.events.withLock({ Array($0.keys) }) {
@@ -56,7 +56,7 @@ final class PipelineCounters: Sendable {
     private func sum(_ metric: PipelineMetric) -> Int64 { registry.counter(metric.rawValue)?.sum() ?? 0 }
 
     /// Counts events that left the outbox, by the numbers of their fates.
-    func ended(_ fates: [Int32: Int64]) {
+    package func ended(_ fates: [Int32: Int64]) {
         guard !fates.isEmpty else { return }
         events.withLock { [metrics] events in
             for (fate, count) in fates {
@@ -69,10 +69,10 @@ final class PipelineCounters: Sendable {
     }
 
     /// Counts batches that were moved into the log.
-    func closed(_ count: Int64) { batches.increment(by: count) }
+    package func closed(_ count: Int64) { batches.increment(by: count) }
 
     /// The counter of requests to a target; to be looked up once and kept.
-    func requests(to target: Target) -> Counter {
+    package func requests(to target: Target) -> Counter {
         let labels = [("app", target.app), ("provider", target.platform), ("environment", target.environment)]
         return Counter(.requests, metrics, by: labels)
     }
@@ -80,7 +80,11 @@ final class PipelineCounters: Sendable {
 
 extension Counter {
     /// Makes a counter of the pipeline.
-    convenience init(_ metric: PipelineMetric, _ metrics: any MetricsFactory, by labels: [(String, String)] = []) {
+    package convenience init(
+        _ metric: PipelineMetric,
+        _ metrics: any MetricsFactory,
+        by labels: [(String, String)] = []
+    ) {
         self.init(label: metric.rawValue, dimensions: labels, factory: metrics)
     }
 
@@ -91,7 +95,7 @@ extension Counter {
 
 extension EventFate {
     /// What a fate is called; the number itself where only a newer version knows it.
-    static func name(of number: Int32) -> String {
+    package static func name(of number: Int32) -> String {
         Int16(exactly: number).flatMap(EventFate.init)?.name ?? "\(number)"
     }
 }

@@ -2,7 +2,7 @@ internal import FanfareCore
 internal import Threading
 
 /// One stage of the pipeline: a loop on a thread of its own, since it blocks in libpq or libcurl.
-protocol Stage: Sendable {
+package protocol Stage: Sendable {
     /// Names the thread and the log lines.
     var name: String { get }
 
@@ -14,7 +14,7 @@ protocol Stage: Sendable {
 }
 
 /// A flag that says stop, and whom to wake when it does.
-final class StopSignal: Sendable {
+package final class StopSignal: Sendable {
     private struct State {
         var isStopped = false
         var wakers: [@Sendable () -> Void] = []
@@ -22,11 +22,14 @@ final class StopSignal: Sendable {
 
     private let state = Locked(State())
 
+    /// Not raised yet.
+    package init() {}
+
     /// Whether ``stop()`` was called.
-    var isStopped: Bool { state.withLock { $0.isStopped } }
+    package var isStopped: Bool { state.withLock { $0.isStopped } }
 
     /// Runs a closure when the signal comes, at once if it has.
-    func whenStopped(_ waker: @escaping @Sendable () -> Void) {
+    package func whenStopped(_ waker: @escaping @Sendable () -> Void) {
         let isStopped = state.withLock { state in
             if !state.isStopped { state.wakers.append(waker) }
             return state.isStopped
@@ -35,7 +38,7 @@ final class StopSignal: Sendable {
     }
 
     /// Raises the signal; again is harmless.
-    func stop() {
+    package func stop() {
         let wakers = state.withLock { state in
             state.isStopped = true
             defer { state.wakers = [] }
@@ -46,11 +49,14 @@ final class StopSignal: Sendable {
 }
 
 /// A bell that one thread sleeps on; rung from any thread, rings are not counted.
-final class Bell: Sendable {
+package final class Bell: Sendable {
     private let mailbox = Mailbox<Bool>()
 
+    /// Silent yet.
+    package init() {}
+
     /// Ends the sleep, or the next one.
-    func ring() {
+    package func ring() {
         mailbox.put(true)
     }
 
@@ -59,7 +65,7 @@ final class Bell: Sendable {
     /// - Parameter timeout: how long at most.
     /// - Returns: whether it rang.
     @discardableResult
-    func wait(timeout: Duration) -> Bool {
+    package func wait(timeout: Duration) -> Bool {
         !(mailbox.take(timeout: timeout) ?? []).isEmpty
     }
 }

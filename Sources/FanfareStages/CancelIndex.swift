@@ -1,5 +1,5 @@
 internal import FanfareCore
-internal import FanfareStore
+package import FanfareStore
 internal import PostgresClient
 internal import Threading
 
@@ -7,7 +7,7 @@ internal import Threading
 ///
 /// For batches that are prepared already: what was cancelled before is seen when their events are fetched
 /// (``EventRow/isCancelled``), or when a lone one is planned. None is kept for longer than the database keeps it.
-final class CancelIndex: Sendable {
+package final class CancelIndex: Sendable {
     private static let patience = Int64(Forgetting.factDays) * 24 * Micros.hour
 
     private struct TypeAndKey: Hashable {
@@ -26,13 +26,13 @@ final class CancelIndex: Sendable {
     private let state = Locked(State())
 
     /// Grows whenever something was cancelled.
-    var version: Int { state.withLock { $0.version } }
+    package var version: Int { state.withLock { $0.version } }
 
     /// How many are known.
-    var count: Int { state.withLock { $0.events.count + $0.keys.count } }
+    package var count: Int { state.withLock { $0.events.count + $0.keys.count } }
 
     /// Takes in facts; known ones change nothing.
-    func add(_ facts: [CancelFact]) {
+    package func add(_ facts: [CancelFact]) {
         guard let newest = facts.map(\.createdAt).max() else { return }
         state.withLock { state in
             for fact in facts {
@@ -65,7 +65,7 @@ final class CancelIndex: Sendable {
     }
 
     /// Whether an event is cancelled, by its id or by a cancellation of its key that came after it.
-    func contains(_ event: EventRow) -> Bool {
+    package func contains(_ event: EventRow) -> Bool {
         state.withLock { state in
             if state.events[event.id] != nil { return true }
             guard let key = event.key, let since = state.keys[TypeAndKey(type: event.type, key: key)] else {

@@ -1,5 +1,5 @@
-internal import FanfareCore
-internal import FanfareStore
+package import FanfareCore
+package import FanfareStore
 internal import PostgresClient
 internal import Threading
 
@@ -7,7 +7,7 @@ internal import Threading
 ///
 /// One that blows here stops this daemon at once; the database makes it stop the others, and outlives us all
 /// (``FuseKeeper``).
-final class PruneFuses: Sendable {
+package final class PruneFuses: Sendable {
     private struct Known {
         /// Judges the answers of all providers together.
         var all = PruneFuse()
@@ -31,7 +31,7 @@ final class PruneFuses: Sendable {
     private let known = Locked<[FuseKey: Known]>([:])
 
     /// Counts a provider's answers to this daemon, before what they say is done.
-    func record(_ counts: PruneCounts, from provider: String, of key: FuseKey) {
+    package func record(_ counts: PruneCounts, from provider: String, of key: FuseKey) {
         let now = Clocks.steady
         known.withLock { known in
             _ = known[key, default: Known()].all.record(counts, at: now)
@@ -40,7 +40,7 @@ final class PruneFuses: Sendable {
     }
 
     /// Judges what all daemons were answered: each provider's answers, and those of all providers together.
-    func observe(_ sums: [AnswerSource: PruneCounts]) {
+    package func observe(_ sums: [AnswerSource: PruneCounts]) {
         let now = Clocks.steady
         known.withLock { known in
             for (source, counts) in sums {
@@ -52,19 +52,19 @@ final class PruneFuses: Sendable {
     }
 
     /// Whether devices may be disabled.
-    func allowsPruning(of key: FuseKey) -> Bool {
+    package func allowsPruning(of key: FuseKey) -> Bool {
         known.withLock { $0[key]?.blownBy == nil }
     }
 
     /// The fuses that are blown.
-    var blown: [FuseKey] {
+    package var blown: [FuseKey] {
         known.withLock { known in known.filter { $0.value.blownBy != nil }.keys.sorted() }
     }
 
     // MARK: The database's
 
     /// The fuses that blew here and are not known to be stored, and by which evidence.
-    var unstored: [(key: FuseKey, by: PruneEvidence.Strength)] {
+    package var unstored: [(key: FuseKey, by: PruneEvidence.Strength)] {
         known.withLock { known in
             known.compactMap { key, known in
                 guard !known.isStored, let strength = known.blownBy else { return nil }
@@ -74,14 +74,14 @@ final class PruneFuses: Sendable {
     }
 
     /// Notes that the database has a blown fuse.
-    func stored(_ key: FuseKey) {
+    package func stored(_ key: FuseKey) {
         known.withLock { $0[key]?.isStored = true }
     }
 
     /// Takes over what the database has: who was closed counts anew, who is blown is blown here too.
     ///
     /// - Returns: which fuses are now known to be blown, and to be closed, that were not before.
-    func take(_ fuses: [StoredFuse]) -> (blown: [FuseKey], closed: [FuseKey]) {
+    package func take(_ fuses: [StoredFuse]) -> (blown: [FuseKey], closed: [FuseKey]) {
         let now = Clocks.steady
         return known.withLock { known in
             var changes: (blown: [FuseKey], closed: [FuseKey]) = ([], [])
@@ -107,7 +107,7 @@ final class PruneFuses: Sendable {
 
 extension [AnswerSource: PruneCounts] {
     /// The sums over all providers.
-    var byFuse: [FuseKey: PruneCounts] {
+    package var byFuse: [FuseKey: PruneCounts] {
         reduce(into: [:]) { $0[$1.key.key, default: PruneCounts()] += $1.value }
     }
 }

@@ -1,23 +1,23 @@
-internal import FanfareStore
+package import FanfareStore
 internal import PostgresClient
 internal import Threading
 
 /// The targets there are, by id.
-final class TargetDirectory: Sendable {
+package final class TargetDirectory: Sendable {
     private let targets = Locked<[Int16: Target]>([:])
 
     /// All targets known.
-    var all: [Int16: Target] { targets.withLock { $0 } }
+    package var all: [Int16: Target] { targets.withLock { $0 } }
 
     /// Takes in what the database has.
-    func replace(_ all: [Target]) {
+    package func replace(_ all: [Target]) {
         targets.withLock { targets in
             targets = Dictionary(uniqueKeysWithValues: all.map { ($0.id, $0) })
         }
     }
 
     /// The target of the same app and platform in the other environment; nil for audiences that a provider keeps.
-    func otherEnvironment(of target: Target) -> Int16? {
+    package func otherEnvironment(of target: Target) -> Int16? {
         targets.withLock { targets in
             targets.values.first {
                 $0.app == target.app && $0.platform == target.platform && $0.nativeKey == target.nativeKey

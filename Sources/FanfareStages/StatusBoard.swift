@@ -3,9 +3,9 @@ internal import PostgresClient
 internal import Threading
 
 /// What this daemon leads, and what it tells `fanfare status` about itself with every renewal of its lease.
-final class StatusBoard: Sendable {
+package final class StatusBoard: Sendable {
     private struct State {
-        var leads: Set<String> = []
+        var leads: Set<LeaderRole> = []
         var isListening = false
         var breakers: [String: String] = [:]
     }
@@ -13,40 +13,40 @@ final class StatusBoard: Sendable {
     private let state = Locked(State())
 
     /// The tasks that only one daemon does, and this one has.
-    var leads: [String] { state.withLock { $0.leads.sorted() } }
+    package var leads: [String] { state.withLock { $0.leads.map(\.rawValue).sorted() } }
 
     /// Notes that a task was taken or lost.
-    func lead(_ task: String, _ isLeader: Bool) {
+    package func lead(_ role: LeaderRole, _ isLeader: Bool) {
         state.withLock { state in
-            if isLeader { state.leads.insert(task) } else { state.leads.remove(task) }
+            if isLeader { state.leads.insert(role) } else { state.leads.remove(role) }
         }
     }
 
     /// Notes whether LISTEN is known to work.
-    func listening(_ isListening: Bool) {
+    package func listening(_ isListening: Bool) {
         state.withLock { $0.isListening = isListening }
     }
 
     /// Whether LISTEN is known to work.
-    var isListening: Bool { state.withLock { $0.isListening } }
+    package var isListening: Bool { state.withLock { $0.isListening } }
 
     /// Notes a provider's breaker.
-    func breaker(_ name: String, _ word: String) {
+    package func breaker(_ name: String, _ word: String) {
         state.withLock { $0.breakers[name] = word }
     }
 
     /// Forgets the breaker of senders that are gone.
-    func forgetBreaker(_ name: String) {
+    package func forgetBreaker(_ name: String) {
         state.withLock { $0.breakers[name] = nil }
     }
 
     /// The report as JSON: counts since the start, LISTEN, breakers, fuses, and what the audit found where this daemon does it.
-    func report(_ context: StageContext) -> String {
+    package func report(_ context: StageContext) -> String {
         let counts = context.counters.snapshot
         let state = state.withLock { $0 }
         var report = JSONObject()
         report["listening"] = .bool(state.isListening)
-        report["roles"] = .array(context.settings.roles.map(JSONValue.string))
+        report["roles"] = .array(context.settings.roles.map { JSONValue.string($0.rawValue) })
         report["requests"] = .number(JSONNumber(counts.requests))
         report["batches_closed"] = .number(JSONNumber(counts.batchesClosed))
         report["devices_pruned"] = .number(JSONNumber(counts.devicesPruned))

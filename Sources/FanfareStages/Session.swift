@@ -2,28 +2,28 @@ internal import FanfareConfiguration
 internal import FanfareCore
 internal import FanfareLogging
 internal import Logging
-internal import PostgresClient
+package import PostgresClient
 internal import Threading
 
 /// A stage's session with the database: opened when it is wanted, opened again after it was lost.
 ///
 /// Used by one thread.
-final class Session {
+package final class Session {
     private let options: PostgresOptions
     private let stop: StopSignal
     private let logger: Logger
     private let database: DatabaseSessions
     private let outage: DatabaseOutage
     /// Whose it is.
-    let stage: String
+    package let stage: String
     private var backoff = ReconnectBackoff()
     private var connection: PostgresConnection?
     /// Grows with every new connection: session locks and prepared statements go with the old one.
-    private(set) var generation = 0
+    package private(set) var generation = 0
     /// Whether the last attempt failed because the database did not answer in time.
-    private(set) var isUnanswered = false
+    package private(set) var isUnanswered = false
     /// Whether the last attempt failed because this is no database for us to work on.
-    private(set) var isRefused = false
+    package private(set) var isRefused = false
     /// Whether something was done over the open connection.
     private var hasWorked = false
     private let stopped = Bell()
@@ -34,7 +34,7 @@ final class Session {
     ///   - options: how it is opened.
     ///   - context: whose stage's it is.
     ///   - stop: ends its waits.
-    init(_ options: PostgresOptions, of context: StageContext, stop: StopSignal) {
+    package init(_ options: PostgresOptions, of context: StageContext, stop: StopSignal) {
         self.options = options
         self.stop = stop
         logger = context.logger
@@ -56,7 +56,7 @@ final class Session {
     ///   - work: what to do. An error of it is logged, or told to all sessions' ``DatabaseOutage``, and returned as nil; a
     ///     connection that is lost, or that leads to a server that takes no writes, is opened anew next time.
     /// - Returns: what `work` returned, or nil after an error or when told to stop; the caller just tries again.
-    func attempt<Result>(
+    package func attempt<Result>(
         opened: (PostgresConnection) throws(PostgresError) -> Void = { _ in },
         _ work: (PostgresConnection) throws(PostgresError) -> Result
     ) -> Result? {
@@ -79,7 +79,7 @@ final class Session {
     }
 
     /// Closes the connection, if it is open.
-    func close() {
+    package func close() {
         database.open.closed(self)
         connection?.close()
         connection = nil

@@ -1,8 +1,8 @@
-internal import FanfareCore
+package import FanfareCore
 internal import Threading
 
 /// The daemon's lease, as all stages see it.
-final class LeaseKeeper: Sendable {
+package final class LeaseKeeper: Sendable {
     private struct State {
         var owner: Int32?
         var guardian = LeaseGuard()
@@ -17,13 +17,13 @@ final class LeaseKeeper: Sendable {
     private let state = Locked(State())
 
     /// The current owner number; nil while there is no lease.
-    var owner: Int32? { state.withLock { $0.owner } }
+    package var owner: Int32? { state.withLock { $0.owner } }
 
     /// The time by the database's clock, in microseconds since 1970.
-    var databaseNow: Microseconds { state.withLock { $0.databaseClock.now(steady: Clocks.steady) } }
+    package var databaseNow: Microseconds { state.withLock { $0.databaseClock.now(steady: Clocks.steady) } }
 
     /// Until when (steady clock) batches of an owner are ours to send; in the past if they are not.
-    func submitsUntil(owner: Int32) -> Microseconds {
+    package func submitsUntil(owner: Int32) -> Microseconds {
         state.withLock { state in
             guard state.owner == owner || state.owner == nil else { return 0 }
             return state.guardian.submitsUntil ?? 0
@@ -31,7 +31,7 @@ final class LeaseKeeper: Sendable {
     }
 
     /// Until when they may be sent as far as cancellations are known; comes again where only those must be looked at.
-    func startsUntil(owner: Int32) -> Microseconds {
+    package func startsUntil(owner: Int32) -> Microseconds {
         state.withLock { state in
             guard state.owner == owner || state.owner == nil else { return 0 }
             return state.guardian.startsUntil ?? 0
@@ -39,12 +39,12 @@ final class LeaseKeeper: Sendable {
     }
 
     /// The cancellations were looked at.
-    func cancelsRead(startedAt: Microseconds) {
+    package func cancelsRead(startedAt: Microseconds) {
         state.withLock { $0.guardian.cancelsRead(startedAt: startedAt) }
     }
 
     /// A control connection was made: a new owner, a new guard.
-    func begin(owner: Int32, startedAt: Microseconds, databaseNow: Microseconds) {
+    package func begin(owner: Int32, startedAt: Microseconds, databaseNow: Microseconds) {
         let answered = Clocks.steady
         state.withLock { state in
             state.owner = owner
@@ -54,13 +54,13 @@ final class LeaseKeeper: Sendable {
     }
 
     /// The lease was renewed.
-    func renewed(startedAt: Microseconds, databaseNow: Microseconds) {
+    package func renewed(startedAt: Microseconds, databaseNow: Microseconds) {
         let answered = Clocks.steady
         state.withLock { $0.granted(startedAt: startedAt, databaseNow: databaseNow, answered: answered) }
     }
 
     /// The control connection was lost: nothing more is claimed, and nothing submitted from a second later.
-    func lost() {
+    package func lost() {
         state.withLock { state in
             state.owner = nil
             state.guardian.controlLost(at: Clocks.steady)

@@ -1,0 +1,64 @@
+package import Logging
+internal import PostgresClient
+package import Threading
+
+/// What all stages share.
+///
+/// Values, and a few objects that lock themselves.
+package struct StageContext: Sendable {
+    package let logger: Logger
+    private let inForce: Locked<StageSettings>
+    package let database: DatabaseSessions
+    package let outage: DatabaseOutage
+    package let rules = RuleCache()
+    package let bells = StageBells()
+    package let lease = LeaseKeeper()
+    package let cancels = CancelIndex()
+    package let counters: PipelineCounters
+    package let audit: AuditBoard
+    package let fuses = PruneFuses()
+    package let directory = TargetDirectory()
+    package let status = StatusBoard()
+    package let pulses = Pulses()
+    package let frequentLines = FrequentLines()
+    /// W, shared by all senders.
+    package let budget: BudgetKeeper
+    /// As much again for what is marked as attempted before it is sent.
+    package let windows: BudgetKeeper
+
+    package init(logger: Logger, settings: StageSettings, database: DatabaseSessions, counters: PipelineCounters) {
+        self.logger = logger
+        inForce = Locked(settings)
+        self.database = database
+        outage = DatabaseOutage(logger: logger)
+        self.counters = counters
+        audit = AuditBoard(counters.metrics)
+        budget = BudgetKeeper(capacity: settings.unrecorded)
+        windows = BudgetKeeper(capacity: settings.unrecorded)
+    }
+
+    /// The settings to go by now; a reload may change them between two looks.
+    package var settings: StageSettings { inForce.withLock { $0 } }
+
+    /// Takes over what may change while the stages run.
+    package func apply(_ fresh: StageSettings) {
+        inForce.withLock { $0.takeLive(from: fresh) }
+    }
+
+    /// Lets others work for a moment, on a stage's own thread.
+    package func linger(_ duration: Duration) {
+        Bell().wait(timeout: duration)
+    }
+}
+
+/// The bells by which a stage tells the next one that there may be work.
+package struct StageBells: Sendable {
+    /// What the planner's session does not hear by itself.
+    package let plan = WakeSignal()
+    package let slice = Bell()
+    package let claim = Bell()
+    package let control = Bell()
+    package let maintain = Bell()
+    /// Events were moved to the side queue.
+    package let aside = Bell()
+}
