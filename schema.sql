@@ -27,8 +27,9 @@
 --  19  Functions: rules
 --  20  Functions: watched tables
 --  21  Functions: SQL that authors of rules wrote
---  22  Views: queue and log as one
---  23  Rights
+--  22  Functions: time
+--  23  Views: queue and log as one
+--  24  Rights
 --
 -- Parts 6 and up say what a new database has; what an older one lacks is made up for before, in part 5. So who changes
 -- something
@@ -1205,7 +1206,7 @@ COMMENT ON FUNCTION fanfare.wake IS 'Tells a sleeping daemon that the outbox has
 -- the processor's caches:
 -- * It runs with its caller's rights: SECURITY DEFINER needs a SET search_path, which cost 20 to 25 µs of the 200 that
 --   a committed event took (PostgreSQL 15 walks over every setting). So all it names is qualified, or resolved when
---   this file is run, and fanfare_emitter has the rights it needs (see part 23).
+--   this file is run, and fanfare_emitter has the rights it needs (see part 24).
 --   The price: a session that changes its search_path between two events has emit's statements planned anew, about
 --   75 µs, as its own prepared statements are.
 -- * The id comes by RETURNING: to insert one made before, callers would need the right to choose it.
@@ -2321,7 +2322,191 @@ ALTER FUNCTION fanfare.badge_sql_fault OWNER TO fanfare_sql;
 REVOKE CREATE ON SCHEMA fanfare FROM fanfare_sql;
 
 -- ---------------------------------------------------------------------------------------------------------------
--- 22. Views: queue and log as one
+-- 22. Functions: time
+-- ---------------------------------------------------------------------------------------------------------------
+-- When schedules, recipients and quiet hours come due. Every one of them takes the time as a parameter, and this server's
+-- zone data are the only ones that are asked. A wall time is what a clock in a zone shows. Where clocks go forward, a wall
+-- time that is missing comes later by as much as is missing; where they go back, one that is shown twice means the first
+-- (RFC 5545, 3.3.5).
+
+CREATE OR REPLACE FUNCTION fanfare.zone(name text, fallback text) RETURNS text LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT CASE WHEN fanfare.is_time_zone(name) THEN name ELSE fallback END;
+END;
+COMMENT ON FUNCTION fanfare.zone IS 'The time zone of that name where this server knows it; otherwise, and for NULL, the other one, unchecked.';
+
+-- AT TIME ZONE alone takes the second of a wall time that is shown twice. The first goes by the offset of the day before.
+-- In walls of UTC, because what adds an interval to a timestamptz depends on the session's zone and is not immutable.
+CREATE OR REPLACE FUNCTION fanfare.instant(wall timestamp, zone text) RETURNS timestamptz
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    late CONSTANT timestamptz := wall AT TIME ZONE zone;
+    day_before CONSTANT timestamp := late AT TIME ZONE 'UTC' - interval '1 day';
+    early CONSTANT timestamptz := (wall - (day_before AT TIME ZONE 'UTC' AT TIME ZONE zone - day_before)) AT TIME ZONE 'UTC';
+BEGIN
+    RETURN CASE WHEN early AT TIME ZONE zone = wall THEN early ELSE late END;
+END
+$$;
+COMMENT ON FUNCTION fanfare.instant IS 'When clocks in a zone show a wall time: the first of two, and later by what is missing where there is none.';
+
+-- In a wall time that is shown twice the quiet hours end with the first: what slept would otherwise be told to wake when
+-- it is awake already, and never get up.
+CREATE OR REPLACE FUNCTION fanfare.wakes_at(at timestamptz, zone text, quiet_from time, quiet_until time) RETURNS timestamptz
+LANGUAGE plpgsql IMMUTABLE STRICT SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    wall CONSTANT timestamp := at AT TIME ZONE zone;
+    asleep_since_yesterday CONSTANT boolean := quiet_from > quiet_until AND wall::time < quiet_until;
+    wakes timestamptz;
+BEGIN
+    IF asleep_since_yesterday OR (quiet_from < quiet_until AND wall::time >= quiet_from AND wall::time < quiet_until) THEN
+        wakes := fanfare.instant(wall::date + quiet_until, zone);
+    ELSIF quiet_from > quiet_until AND wall::time >= quiet_from THEN
+        wakes := fanfare.instant(wall::date + 1 + quiet_until, zone);
+    END IF;
+    IF wakes IS NULL OR wakes <= at THEN
+        RETURN NULL;
+    END IF;
+    -- Where clocks go forward over all the time between two nights, one night runs into the other.
+    RETURN coalesce(fanfare.wakes_at(wakes, zone, quiet_from, quiet_until), wakes);
+END
+$$;
+COMMENT ON FUNCTION fanfare.wakes_at IS 'When quiet hours that a time falls into are over; NULL outside of them. quiet_until is no longer quiet; they may pass midnight.';
+
+-- Loops over numbers, without a query: a schedule is asked for its next time thousands of times when it catches up.
+CREATE OR REPLACE FUNCTION fanfare.next_wall(
+    minutes int[], hours int[], days int[], months int[], weekdays int[], any_day boolean, after timestamp
+) RETURNS timestamp
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    -- The first minute that may match; then, from a later day on, its midnight.
+    start timestamp := date_trunc('minute', after) + interval '1 minute';
+    horizon CONSTANT date := (after + interval '8 years')::date;
+    first_of_month date := date_trunc('month', start)::date;
+    day int := extract(day FROM start);
+    hour int := extract(hour FROM start);
+    minute int := extract(minute FROM start);
+    weekday int;
+    length int;
+    found_hour int;
+    found_minute int;
+BEGIN
+    WHILE first_of_month <= horizon LOOP
+        IF extract(month FROM first_of_month)::int = ANY (months) THEN
+            length := (first_of_month + interval '1 month')::date - first_of_month;
+            weekday := (extract(dow FROM first_of_month)::int + day - 1) % 7;
+            WHILE day <= length LOOP
+                IF (day = ANY (days) AND weekday = ANY (weekdays))
+                    OR (any_day AND (day = ANY (days) OR weekday = ANY (weekdays)))
+                THEN
+                    FOREACH found_hour IN ARRAY hours LOOP
+                        CONTINUE WHEN found_hour < hour;
+                        IF found_hour > hour THEN
+                            RETURN first_of_month + (day - 1) + make_time(found_hour, minutes[1], 0);
+                        END IF;
+                        FOREACH found_minute IN ARRAY minutes LOOP
+                            IF found_minute >= minute THEN
+                                RETURN first_of_month + (day - 1) + make_time(hour, found_minute, 0);
+                            END IF;
+                        END LOOP;
+                    END LOOP;
+                END IF;
+                day := day + 1;
+                weekday := (weekday + 1) % 7;
+                hour := -1;
+            END LOOP;
+        END IF;
+        first_of_month := (first_of_month + interval '1 month')::date;
+        day := 1;
+        hour := -1;
+    END LOOP;
+    RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION fanfare.next_wall IS 'The first minute after a wall time that a cron schedule names; NULL if there is none for 8 years. Its lists ascend.';
+
+-- By elapsed time: what runs every quarter of an hour goes on through the hour that is shown twice, and finds nothing in
+-- the missing one.
+CREATE OR REPLACE FUNCTION fanfare.next_showing(
+    minutes int[], hours int[], days int[], months int[], weekdays int[], any_day boolean, zone text, after timestamptz
+) RETURNS timestamptz
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    shown CONSTANT timestamp := after AT TIME ZONE zone;
+    day_after CONSTANT timestamp := after AT TIME ZONE 'UTC' + interval '1 day';
+    offset_then CONSTANT interval := day_after AT TIME ZONE 'UTC' AT TIME ZONE zone - day_after;
+    shown_by_then CONSTANT timestamp := after AT TIME ZONE 'UTC' + offset_then;
+    wall timestamp := shown;
+    found timestamptz;
+    again timestamptz;
+BEGIN
+    LOOP
+        wall := fanfare.next_wall(minutes, hours, days, months, weekdays, any_day, wall);
+        found := fanfare.instant(wall, zone);
+        IF found <= after THEN
+            found := wall AT TIME ZONE zone;
+        END IF;
+        EXIT WHEN found IS NULL OR (found > after AND found AT TIME ZONE zone = wall);
+        -- A schedule may name missing times only.
+        IF wall > shown + interval '8 years' THEN
+            found := NULL;
+            EXIT;
+        END IF;
+    END LOOP;
+    -- Clocks go back within a day: walls up to the present one may be shown again, and before that.
+    wall := shown_by_then;
+    WHILE shown_by_then < shown LOOP
+        wall := fanfare.next_wall(minutes, hours, days, months, weekdays, any_day, wall);
+        again := (wall - offset_then) AT TIME ZONE 'UTC';
+        EXIT WHEN wall IS NULL OR wall > shown OR again >= found;
+        IF again AT TIME ZONE zone = wall THEN
+            RETURN again;
+        END IF;
+    END LOOP;
+    RETURN found;
+END
+$$;
+COMMENT ON FUNCTION fanfare.next_showing IS 'The first time after another at which clocks in a zone show a minute that a cron schedule names; NULL if there is none for 8 years.';
+
+CREATE OR REPLACE FUNCTION fanfare.next_time(
+    minutes int[], hours int[], days int[], months int[], weekdays int[], any_day boolean, wild boolean, zone text,
+    after timestamptz
+) RETURNS timestamptz
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    day_before CONSTANT timestamp := after AT TIME ZONE 'UTC' - interval '1 day';
+    shown_by_then CONSTANT timestamp :=
+        after AT TIME ZONE 'UTC' + (day_before AT TIME ZONE 'UTC' AT TIME ZONE zone - day_before);
+    wall timestamp := after AT TIME ZONE zone;
+    found timestamptz;
+    sooner timestamptz;
+BEGIN
+    IF wild THEN
+        RETURN fanfare.next_showing(minutes, hours, days, months, weekdays, any_day, zone, after);
+    END IF;
+    -- Clocks went forward less than that ago: some of what is missing is still to come.
+    IF shown_by_then < wall AND fanfare.instant(shown_by_then, zone) = after THEN
+        wall := shown_by_then;
+    END IF;
+    LOOP
+        wall := fanfare.next_wall(minutes, hours, days, months, weekdays, any_day, wall);
+        found := fanfare.instant(wall, zone);
+        EXIT WHEN found IS NULL OR found > after;
+    END LOOP;
+    -- A missing one comes later, and what is not missing may come before it.
+    WHILE wall < found AT TIME ZONE zone LOOP
+        wall := fanfare.next_wall(minutes, hours, days, months, weekdays, any_day, wall);
+        sooner := fanfare.instant(wall, zone);
+        IF sooner > after AND sooner < found THEN
+            RETURN sooner;
+        END IF;
+    END LOOP;
+    RETURN found;
+END
+$$;
+COMMENT ON FUNCTION fanfare.next_time IS 'When a cron schedule is next due after a time; NULL if it is not for 8 years. Wild ones go by elapsed time; of others, each wall time comes once.';
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- 23. Views: queue and log as one
 -- ---------------------------------------------------------------------------------------------------------------
 
 -- What a batch keeps of the devices of many events (see DeviceMarks): three bits for each, its id modulo three numbers that
@@ -2507,7 +2692,7 @@ JOIN fanfare.apps AS a ON a.id = r.app_id
 $view$);
 
 -- ---------------------------------------------------------------------------------------------------------------
--- 23. Rights
+-- 24. Rights
 -- ---------------------------------------------------------------------------------------------------------------
 -- PUBLIC has nothing.
 
