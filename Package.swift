@@ -196,6 +196,8 @@ let package = Package(
                 "PushTransport", "TestKit",
                 "Threading", logging, metrics, serviceLifecycle, unixSignals,
             ],
+            // Read from where they lie.
+            exclude: ["Schedule/Tables"],
             swiftSettings: shared
         ),
         // Whole daemons on a virtual clock, without threads, sockets or a database.
