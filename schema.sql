@@ -2390,7 +2390,7 @@ DECLARE
     found_hour int;
     found_minute int;
 BEGIN
-    WHILE first_of_month <= horizon LOOP
+    WHILE first_of_month <= horizon AND isfinite(first_of_month) LOOP
         IF extract(month FROM first_of_month)::int = ANY (months) THEN
             length := (first_of_month + interval '1 month')::date - first_of_month;
             weekday := (extract(dow FROM first_of_month)::int + day - 1) % 7;

@@ -149,6 +149,8 @@ import Testing
         #expect(try next("2024-03-30 02:30") == "2024-03-31 02:30:00")
         #expect(try next("2024-03-31 02:29:59.999") == "2024-03-31 02:30:00")
         #expect(try next("2024-12-31 02:30:00.001") == "2025-01-01 02:30:00")
+        #expect(try next("infinity") == nil)
+        #expect(try next("-infinity") == nil)
     }
 
     /// A session's settings are whoever's it is.
