@@ -163,8 +163,8 @@ CREATE TABLE IF NOT EXISTS fanfare.schema_version (
 
 DO $$
 DECLARE
-    this_version CONSTANT int := 4;
-    oldest_daemon CONSTANT int := 3;
+    this_version CONSTANT int := 5;
+    oldest_daemon CONSTANT int := 4;
     there int := (SELECT version FROM fanfare.schema_version);
 BEGIN
     IF there > this_version THEN
@@ -278,8 +278,30 @@ $$;
 SELECT fanfare.add_column('fanfare.platforms', 'oldest_daemon', 'int NOT NULL DEFAULT 3');
 SELECT fanfare.add_column('fanfare.instances', 'schema_version', 'int NOT NULL DEFAULT 3');
 
--- With version 5 go check_token and check_subscription_keys, which register_device of version 3 calls and part 18 no
--- longer makes, and plans.advanced_at.
+-- From version 4 to 5 -------------------------------------------------------------------------------------------
+
+-- For register_device of version 3.
+DROP FUNCTION IF EXISTS fanfare.check_token(text, text);
+DROP FUNCTION IF EXISTS fanfare.check_subscription_keys(text, text);
+-- For daemons of version 3, which wrote it.
+DO $$
+BEGIN
+    IF EXISTS (
+        SELECT FROM pg_attribute
+        WHERE attrelid = to_regclass('fanfare.plans') AND attname = 'advanced_at' AND NOT attisdropped)
+    THEN
+        ALTER TABLE fanfare.plans DROP COLUMN advanced_at;
+    END IF;
+END
+$$;
+
+SELECT fanfare.add_column('fanfare.rule_versions', 'gate_id', 'int NOT NULL DEFAULT 0');
+SELECT fanfare.add_column('fanfare.plans', 'gate_id', 'int NOT NULL DEFAULT 0');
+SELECT fanfare.add_column('fanfare.batches', 'gate_id', 'int NOT NULL DEFAULT 0');
+SELECT fanfare.add_column('fanfare.batches', 'due_at', 'timestamptz');
+SELECT fanfare.add_column('fanfare.stats_pending', 'gate_id', 'int NOT NULL DEFAULT 0');
+
+-- With version 6 goes batches_due, by which daemons of version 4 claim.
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- 6. Ids
@@ -664,6 +686,8 @@ CREATE TABLE IF NOT EXISTS fanfare.rule_versions (
     enabled boolean NOT NULL DEFAULT true,
     -- Where the requests of a rule go whose audience the provider keeps; NULL where each device says it.
     native_target_id smallint,
+    -- The gate that its batches wait behind; 0 for none.
+    gate_id int NOT NULL DEFAULT 0,
     UNIQUE (rule_id, version),
     CONSTRAINT rule_versions_reason CHECK ((state = 'refused') = (reason IS NOT NULL)),
     CONSTRAINT rule_versions_checked CHECK (state <> 'active' OR (app_id IS NOT NULL AND event_type IS NOT NULL
@@ -764,8 +788,8 @@ CREATE TABLE IF NOT EXISTS fanfare.plans (
     cursor bigint NOT NULL DEFAULT 0,
     last_device bigint NOT NULL,
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    -- Of no use any more, but daemons of version 3 write it; goes with version 5.
-    advanced_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    -- The gate that its batches wait behind; 0 for none.
+    gate_id int NOT NULL DEFAULT 0,
     PRIMARY KEY (event_id, rule_version)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
 -- In whose order plans of a lane take turns; nothing in it changes, so that an advance writes to no index.
@@ -827,6 +851,10 @@ CREATE TABLE IF NOT EXISTS fanfare.batches (
     -- Whether it waits for the budget of retries: a queue of its own in each lane, or it would wait behind all first
     -- attempts that were planned before, and they behind it.
     is_retry boolean NOT NULL DEFAULT false,
+    -- Which gate it waits behind; 0 for none. No reference: each batch would look at a row that operators update.
+    gate_id int NOT NULL DEFAULT 0,
+    -- Whence its pairs' ttl runs; NULL for their events' created_at.
+    due_at timestamptz,
     CONSTRAINT batches_owned CHECK ((owner IS NULL) = (lease_token IS NULL)),
     CONSTRAINT batches_events CHECK ((event_id IS NULL) <> (event_ids IS NULL)),
     -- unnest pads unequal arrays with nulls: one short array would fail the close of a whole set.
@@ -836,6 +864,12 @@ CREATE TABLE IF NOT EXISTS fanfare.batches (
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500,
         autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 1000000,
         toast.autovacuum_vacuum_scale_factor = 0, toast.autovacuum_vacuum_threshold = 2000);
+-- The gate first: nobody looks behind one that is closed, so what waits there costs claims nothing. Whose lease_token is NULL
+-- has no owner; said like that, the planner cannot take batches_due for it, which would look at all that is behind gates too.
+SELECT fanfare.create_index('batches_gate', $$
+    CREATE INDEX batches_gate ON fanfare.batches (gate_id, target_id, lane, is_retry, not_before, id)
+    WHERE lease_token IS NULL$$);
+-- For daemons of version 4, which know no gates.
 SELECT fanfare.create_index('batches_due', $$
     CREATE INDEX batches_due ON fanfare.batches (target_id, lane, is_retry, not_before, id) WHERE owner IS NULL$$);
 SELECT fanfare.create_index('batches_owner', $$
@@ -849,6 +883,42 @@ SELECT fanfare.create_index('batches_event', $$
 SELECT fanfare.create_index('batches_devices', $$
     CREATE INDEX batches_devices ON fanfare.batches
     USING gist (int8range(device_ids[1], device_ids[cardinality(device_ids)], '[]')) WHERE event_id IS NOT NULL$$);
+
+-- What holds batches back: a batch behind a gate is claimed while that is open and nobody paused it.
+--
+--   open      its batches are claimed
+--   held      nothing is, until somebody opens it
+--   aborting  nothing is: daemons give back what they have not sent, and one of them ends what is left as cancelled
+--   done      nothing is left that could have a batch behind it
+--
+-- Being paused is no state: what is paused may be held besides.
+CREATE TABLE IF NOT EXISTS fanfare.gates (
+    id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    -- No reference: making one locks rules, and an upgrade would wait for whoever puts one.
+    rule_id int NOT NULL,
+    -- Whose: all that one occurrence of a campaign sends. NULL: all that the rule sends, for as long as there is the rule.
+    occurrence_id bigint,
+    -- Whether it lets the few through that go first.
+    is_canary boolean NOT NULL DEFAULT false,
+    state text NOT NULL DEFAULT 'open'
+        CONSTRAINT gates_state CHECK (state IN ('open', 'held', 'aborting', 'done')),
+    is_paused boolean NOT NULL DEFAULT false,
+    -- Why it is paused or held, for people.
+    reason text,
+    rate_id int,
+    -- Where all that waits behind it does, whatever the rule's version says. NULL: where the version says, which may be
+    -- another one each time.
+    lane smallint CONSTRAINT gates_lane CHECK (lane BETWEEN 0 AND 2),
+    began_at timestamptz,
+    created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    ended_at timestamptz,
+    CONSTRAINT gates_ended CHECK ((state = 'done') = (ended_at IS NOT NULL))
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
+-- Those that are looked at all the time. Done ones are kept for who asks what became of them.
+SELECT fanfare.create_index('gates_live', $$CREATE INDEX gates_live ON fanfare.gates (id) WHERE state <> 'done'$$);
+SELECT fanfare.create_index('gates_rule', $$CREATE INDEX gates_rule ON fanfare.gates (rule_id)$$);
+SELECT fanfare.create_index('gates_of_rule', $$
+    CREATE UNIQUE INDEX gates_of_rule ON fanfare.gates (rule_id) WHERE occurrence_id IS NULL$$);
 
 CREATE TABLE IF NOT EXISTS fanfare.batch_log (
     day smallint NOT NULL,
@@ -960,9 +1030,13 @@ CREATE TABLE IF NOT EXISTS fanfare.stats_pending (
     rule_version int NOT NULL,
     target_id smallint NOT NULL,
     outcome smallint NOT NULL,
-    pairs bigint NOT NULL
+    pairs bigint NOT NULL,
+    -- Behind which gate they waited; 0 for none.
+    gate_id int NOT NULL DEFAULT 0
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000);
 SELECT fanfare.create_index('stats_pending_at', $$CREATE INDEX stats_pending_at ON fanfare.stats_pending (at)$$);
+SELECT fanfare.create_index('stats_pending_gate', $$
+    CREATE INDEX stats_pending_gate ON fanfare.stats_pending (gate_id) WHERE gate_id <> 0$$);
 
 -- Kept for ever.
 CREATE TABLE IF NOT EXISTS fanfare.stats (
@@ -974,6 +1048,13 @@ CREATE TABLE IF NOT EXISTS fanfare.stats (
     PRIMARY KEY (day, rule_version, target_id, outcome)
 );
 
+-- The same by gate, for as long as there is the gate.
+CREATE TABLE IF NOT EXISTS fanfare.gate_stats (
+    gate_id int NOT NULL,
+    outcome smallint NOT NULL,
+    pairs bigint NOT NULL,
+    PRIMARY KEY (gate_id, outcome)
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
 
 -- A new row, and so a new owner number, for every control connection of a daemon.
 CREATE TABLE IF NOT EXISTS fanfare.instances (
@@ -1843,6 +1924,49 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.rule_from_file IS 'Notes that a rule comes from a file, so that `rules apply --prune` may drop it once it is gone there; true if that was not known.';
 
+-- A daemon that knows no gates would send what waits behind one.
+CREATE OR REPLACE FUNCTION fanfare.make_gate(
+    rule_id int, occurrence_id bigint DEFAULT NULL, lane smallint DEFAULT NULL, state text DEFAULT 'open',
+    is_canary boolean DEFAULT false) RETURNS int
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    made int;
+BEGIN
+    PERFORM fanfare.require_daemon(5);
+    INSERT INTO fanfare.gates (rule_id, occurrence_id, lane, state, is_canary)
+    VALUES (make_gate.rule_id, make_gate.occurrence_id, make_gate.lane, make_gate.state, make_gate.is_canary)
+    RETURNING id INTO made;
+    RETURN made;
+END
+$$;
+COMMENT ON FUNCTION fanfare.make_gate IS 'Makes a gate for what a rule sends, or one occurrence of it, and keeps daemons out that know none.';
+
+-- Of one rule, all that are not done; in the order of their ids, so that two who ask never wait for each other. Whether there
+-- was something to do is told by who changed a row: asked again, it is false.
+--
+--   pause   what is open or held is not claimed any more, whoever opens it meanwhile
+--   resume  what is paused is claimed again, but for what is held
+--   abort   what has not been sent is not, and ends as cancelled; nothing undoes that
+CREATE OR REPLACE FUNCTION fanfare.set_gates(rule_id int, what text, why text DEFAULT NULL) RETURNS boolean
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM FROM fanfare.gates AS g WHERE g.rule_id = set_gates.rule_id AND g.state <> 'done' ORDER BY g.id FOR NO KEY UPDATE;
+    CASE what
+    WHEN 'pause' THEN
+        UPDATE fanfare.gates AS g SET is_paused = true, reason = why
+        WHERE g.rule_id = set_gates.rule_id AND g.state IN ('open', 'held') AND NOT g.is_paused;
+    WHEN 'resume' THEN
+        UPDATE fanfare.gates AS g SET is_paused = false, reason = NULL
+        WHERE g.rule_id = set_gates.rule_id AND g.state IN ('open', 'held') AND g.is_paused;
+    WHEN 'abort' THEN
+        UPDATE fanfare.gates AS g SET state = 'aborting', is_paused = false, reason = why
+        WHERE g.rule_id = set_gates.rule_id AND g.state IN ('open', 'held');
+    END CASE;
+    RETURN FOUND;
+END
+$$;
+COMMENT ON FUNCTION fanfare.set_gates IS 'Pauses, resumes or aborts what waits behind the gates of a rule; whether there was something to do.';
+
 -- ---------------------------------------------------------------------------------------------------------------
 -- 20. Functions: watched tables
 -- ---------------------------------------------------------------------------------------------------------------
@@ -2624,16 +2748,22 @@ JOIN fanfare.apps AS a ON a.id = t.app_id
 LEFT JOIN fanfare.outcome_codes AS c ON c.code = p.code
 $view$);
 
-SELECT fanfare.create_view('queue', 'What is still to send, in pairs of event and device; waiting is what has its time in the future.', $view$
+SELECT fanfare.create_view('queue', 'What is still to send, in pairs of event and device; waiting is what has its time in the future, or a gate that is not open.', $view$
 SELECT a.name AS app, t.platform, t.environment, (ARRAY['transactional', 'normal', 'bulk'])[b.lane + 1] AS lane,
-    coalesce(sum(cardinality(b.device_ids)) FILTER (WHERE b.owner IS NULL AND b.not_before <= now()), 0) AS ready,
+    coalesce(sum(cardinality(b.device_ids)) FILTER (WHERE b.owner IS NULL AND b.not_before <= now()
+        AND coalesce(s.gate, 'open') = 'open'), 0) AS ready,
     coalesce(sum(cardinality(b.device_ids)) FILTER (WHERE b.owner IS NOT NULL), 0) AS in_flight,
-    coalesce(sum(cardinality(b.device_ids)) FILTER (WHERE b.owner IS NULL AND b.not_before > now()), 0) AS waiting,
-    min(b.created_at) AS oldest
+    coalesce(sum(cardinality(b.device_ids)) FILTER (WHERE b.owner IS NULL AND (b.not_before > now()
+        OR s.gate <> 'open')), 0) AS waiting,
+    min(b.created_at) AS oldest, s.gate
 FROM fanfare.batches AS b
 JOIN fanfare.targets AS t ON t.id = b.target_id
 JOIN fanfare.apps AS a ON a.id = t.app_id
-GROUP BY a.name, t.platform, t.environment, b.lane
+LEFT JOIN (
+    SELECT id, CASE WHEN is_paused AND state IN ('open', 'held') THEN 'paused' ELSE state END AS gate
+    FROM fanfare.gates
+) AS s ON s.id = b.gate_id
+GROUP BY a.name, t.platform, t.environment, b.lane, s.gate
 $view$);
 
 SELECT fanfare.create_view('health', 'What an operator should look at; ok is false where something needs a hand.', $view$

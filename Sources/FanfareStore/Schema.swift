@@ -1,7 +1,7 @@
 /// The database side of Fanfare.
 public enum Schema {
     /// The versions of it that this program works with.
-    public static let versions = 4...4
+    public static let versions = 5...5
 
     /// The text of `schema.sql`, compiled in: idempotent, for ``PostgresConnection/execute(_:)``.
     public static let sql = String(decoding: PackageResources.schema_sql, as: UTF8.self)

@@ -152,7 +152,7 @@ struct BatchDraft {
         guard let event = events[eventID] else {
             return PairResult(position: Int32(position), outcome: .expired)
         }
-        let context = event.renderContext(ttl: timeToLive(of: event), now: now, history: batch.history)
+        let context = renderContext(of: event)
         do throws(RenderProblem) {
             let native = try audience.target(context)
             let push = try rule.compiled.render(context, to: native)
@@ -230,7 +230,14 @@ struct BatchDraft {
     }
 
     private func deadline(of event: EventRow, messageEndsAt: Microseconds? = nil) -> Deadline {
-        Deadline(createdAt: event.createdAt.microseconds, ttl: timeToLive(of: event), messageEndsAt: messageEndsAt)
+        Deadline(createdAt: begin(of: event).microseconds, ttl: timeToLive(of: event), messageEndsAt: messageEndsAt)
+    }
+
+    /// Whence an event's time to live runs for this batch.
+    private func begin(of event: EventRow) -> Timestamp { batch.dueAt ?? event.createdAt }
+
+    private func renderContext(of event: EventRow) -> RenderContext {
+        event.renderContext(ttl: timeToLive(of: event), from: begin(of: event), now: now, history: batch.history)
     }
 
     private mutating func render(_ event: EventRow, for device: DeviceRow, id: Int64) -> Rendered {
@@ -256,7 +263,7 @@ struct BatchDraft {
     ) -> Rendered {
         do throws(RenderProblem) {
             let push = try rule.compiled.render(
-                event.renderContext(ttl: timeToLive(of: event), now: now, history: batch.history),
+                renderContext(of: event),
                 platform: PushProvider(rawValue: target.platform),
                 kind: DeviceKind(rawValue: device.kind) ?? .device,
                 locale: key.locale,

@@ -154,19 +154,26 @@ extension EventRow {
     ///
     /// - Parameters:
     ///   - ttl: the time to live that counts; nil if there is none.
+    ///   - begin: whence it runs; nil for when the event was emitted.
     ///   - now: the time by the database, in microseconds since 1970.
     ///   - history: what was tried before for the pairs it is rendered for.
     /// - Returns: the context, with an empty payload where it is no object.
-    func renderContext(ttl: Microseconds?, now: Microseconds, history: RetryHistory = .none) -> RenderContext {
-        RenderContext(
+    func renderContext(
+        ttl: Microseconds?,
+        from begin: Timestamp? = nil,
+        now: Microseconds,
+        history: RetryHistory = .none
+    ) -> RenderContext {
+        let begin = (begin ?? createdAt).microseconds
+        return RenderContext(
             eventID: EventID(rawValue: id),
             eventType: type,
             eventKey: key,
             payload: (try? JSONValue(parsing: payload))?.objectValue ?? JSONObject(),
-            expiration: ttl.map { Deadline(createdAt: createdAt.microseconds, ttl: $0).at / Micros.second },
+            expiration: ttl.map { Deadline(createdAt: begin, ttl: $0).at / Micros.second },
             now: now / Micros.second,
             time: createdAt.microseconds / Micros.second,
-            secondsSpent: history.waits > 0 ? max(now - createdAt.microseconds, 0) / Micros.second : 0
+            secondsSpent: history.waits > 0 ? max(now - begin, 0) / Micros.second : 0
         )
     }
 }

@@ -2,9 +2,10 @@ internal import FanfareCore
 internal import FanfareStore
 internal import PostgresClient
 
-/// Below which `not_before` nothing is left to claim, by target and queue: dead rows under an old snapshot lie there.
+/// Below which `not_before` nothing is left to claim, by gate, target and queue: dead rows under an old snapshot lie there.
 struct ClaimFloors {
     private struct Place: Hashable {
+        let gate: Int32
         let target: Int16
         let queue: SendQueue
     }
@@ -27,13 +28,13 @@ struct ClaimFloors {
 
     /// Notes a claimed batch.
     mutating func saw(_ batch: ClaimedBatch) {
-        let place = Place(target: batch.target, queue: batch.queue)
+        let place = Place(gate: batch.gate, target: batch.target, queue: batch.queue)
         largest[place] = max(largest[place] ?? batch.notBefore, batch.notBefore)
     }
 
     /// Where to look from: a little before the last that was seen, since transactions commit out of order.
-    func floor(target: Int16, _ queue: SendQueue, now: Microseconds) -> Timestamp {
-        guard let seen = largest[Place(target: target, queue: queue)] else { return .minusInfinity }
+    func floor(gate: Int32 = 0, target: Int16, _ queue: SendQueue, now: Microseconds) -> Timestamp {
+        guard let seen = largest[Place(gate: gate, target: target, queue: queue)] else { return .minusInfinity }
         return Timestamp(microseconds: min(seen.microseconds, now - Self.margin) - Self.margin)
     }
 }

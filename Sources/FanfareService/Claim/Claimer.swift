@@ -102,7 +102,7 @@ final class Claimer: Stage {
         // One roster from claim to sender: a batch that was rendered for pools since replaced comes back from them.
         let roster = pools.roster
         let (first, hasMore) = try claim(Lane.allCases, of: roster, for: owner, &work, on: connection)
-        guard !first.isEmpty else { return try nextLook(targets(of: roster).map(\.id), on: connection) }
+        guard !first.isEmpty else { return try nextLook(of: roster, on: connection) }
         var queue = BatchQueue(first)
         while let group = queue.next(pairs: context.settings.batchSize) {
             try passOn(group, to: roster, for: owner, &work, on: connection)
@@ -256,8 +256,12 @@ final class Claimer: Stage {
         }
     }
 
-    private func nextLook(_ targets: [Int16], on connection: PostgresConnection) throws(PostgresError) -> Duration {
-        guard let next = try connection.run(NextDue(targets: targets)).first else { return .seconds(1) }
+    private func nextLook(of roster: SenderRoster, on connection: PostgresConnection) throws(PostgresError) -> Duration
+    {
+        let places = targets(of: roster).flatMap { target in
+            Lane.allCases.map { BatchPlace(gate: 0, target: target.id, lane: $0) }
+        }
+        guard let next = try connection.run(NextDue(places: places)).first else { return .seconds(1) }
         guard next.targetCount == context.directory.all.count else {
             // The first device of a provider: its first push is not to wait for the next sweep.
             context.directory.replace(try connection.run(AllTargets()))

@@ -25,7 +25,7 @@ struct Chores {
     func run(on connection: PostgresConnection) throws(PostgresError) {
         let chores: [(PostgresConnection) throws(PostgresError) -> Void] = [
             keepLogsWithinRetention, endBatches, foldStats, forgetAnswers, forgetKeys, forgetCancels,
-            forgetCollapseKeys,
+            forgetCollapseKeys, forgetGates,
         ]
         var failure: PostgresError?
         for chore in chores {
@@ -76,6 +76,10 @@ struct Chores {
 
     private func forgetCollapseKeys(on connection: PostgresConnection) throws(PostgresError) {
         try exhaust(ForgetCollapseKeys(), on: connection)
+    }
+
+    private func forgetGates(on connection: PostgresConnection) throws(PostgresError) {
+        _ = try connection.runReturningCount(ForgetGates())
     }
 
     /// Forgets until nothing is left to forget.

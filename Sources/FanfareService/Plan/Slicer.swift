@@ -10,7 +10,7 @@ internal import Threading
 /// Batches and cursor move in one transaction: whatever happens in between, the expansion goes on where it was, and
 /// nothing is planned twice.
 final class Slicer: Stage {
-    /// Batches of an app and lane that wait for senders while planning gives way.
+    /// Batches of an app, lane and gate that wait for senders while planning gives way.
     ///
     /// Fewer than one slice makes: a few in a row at full speed, at the start of a broadcast, made one-off events wait 60–90 ms
     /// at the 99th percentile, where the kernel schedules each of PostgreSQL's sessions as a group.
@@ -81,7 +81,7 @@ final class Slicer: Stage {
         }
         guard let plan = advanced else { return .nothingToDo }
         context.bells.claim.ring()
-        let waiting = AreManyWaiting(app: plan.app, lane: plan.lane, limit: Self.lead)
+        let waiting = AreManyWaiting(app: plan.app, lane: plan.lane, gate: plan.gate, limit: Self.lead)
         guard try connection.run(waiting).first ?? false else { return .goOn }
         return .rest(.microseconds(min((Clocks.steady - start) * 3, Self.longestRest)))
     }

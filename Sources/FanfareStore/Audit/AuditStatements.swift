@@ -62,16 +62,31 @@ package struct StandingBatch: Hashable, Sendable {
     package let since: Timestamp
 }
 
-/// The batches next in each queue, if they have long been due, and those that somebody has.
+/// The batches next in each queue, if they have long been due and no gate or rate holds them back, and those that somebody has.
 package struct StandingBatches: PostgresStatement {
     package static let name = "standing_batches"
     package static let sql = """
+        WITH RECURSIVE
+        -- 1. The gates that something waits behind, in as many steps along the index.
+        used AS (
+            SELECT 0 AS id
+            UNION ALL
+            SELECT next.id FROM used AS u CROSS JOIN LATERAL (
+                SELECT b.gate_id AS id FROM fanfare.batches AS b WHERE b.lease_token IS NULL AND b.gate_id > u.id
+                ORDER BY b.gate_id LIMIT 1
+            ) AS next
+        ),
+        -- 2. Those that hold nothing back; one that is not there will never be opened.
+        passable AS MATERIALIZED (
+            SELECT u.id FROM used AS u LEFT JOIN fanfare.gates AS g ON g.id = u.id
+            WHERE g.id IS NULL OR g.state = 'done' OR (g.state = 'open' AND NOT g.is_paused AND g.rate_id IS NULL)
+        )
         SELECT 0::smallint, b.id, 0::bigint, 0::bigint, b.not_before
-        FROM fanfare.targets AS t CROSS JOIN unnest(ARRAY[0, 1, 2]::smallint[]) AS l (lane)
+        FROM passable AS p CROSS JOIN fanfare.targets AS t CROSS JOIN unnest(ARRAY[0, 1, 2]::smallint[]) AS l (lane)
         CROSS JOIN unnest(ARRAY[false, true]) AS r (is_retry)
         CROSS JOIN LATERAL (
             SELECT x.id, x.not_before FROM fanfare.batches AS x
-            WHERE x.owner IS NULL AND x.target_id = t.id AND x.lane = l.lane AND x.is_retry = r.is_retry
+            WHERE \(QueueSQL.waits("x", gate: "p.id", target: "t.id", lane: "l.lane", isRetry: "r.is_retry"))
                 AND x.not_before < clock_timestamp() - $1 * interval '1 microsecond'
             ORDER BY x.not_before, x.id LIMIT 100
         ) AS b

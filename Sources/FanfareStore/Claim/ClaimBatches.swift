@@ -1,15 +1,19 @@
 package import FanfareCore
 package import PostgresClient
 
-/// How many batches of one of a target's queues a claim may take.
+/// How many batches of one of a target's queues a claim may take, of those behind one gate.
 package struct ClaimWish: Hashable {
+    /// 0 for none.
+    package var gate: Int32
     package var target: Int16
     package var queue: SendQueue
+    /// The same for all gates of a queue: none may take more than there is room for in the queue, nor do they together.
     package var count: Int32
     /// Nothing that was due before this is looked for: dead rows lie there (``ClaimFloors``).
     package var floor: Timestamp
 
-    package init(target: Int16, queue: SendQueue, count: Int32, floor: Timestamp) {
+    package init(gate: Int32 = 0, target: Int16, queue: SendQueue, count: Int32, floor: Timestamp) {
+        self.gate = gate
         self.target = target
         self.queue = queue
         self.count = count
@@ -35,7 +39,10 @@ package struct ClaimedBatch: Equatable {
     package let id: Int64
     package let leaseToken: Int64
     package let target: Int16
-    package let lane: Int16
+    /// Where it waits.
+    package let queue: SendQueue
+    /// The gate it waits behind; 0 for none.
+    package let gate: Int32
     package let ruleVersion: Int32
     package let attempt: Int16
     /// What was tried before for these pairs.
@@ -47,11 +54,11 @@ package struct ClaimedBatch: Equatable {
     /// What a daemon before us had recorded; empty if nothing.
     package let outcomes: [UInt8]
     package let notBefore: Timestamp
+    /// Whence its pairs' time to live runs; nil for when their events were emitted.
+    package let dueAt: Timestamp?
 
-    /// Where it waits.
-    package var queue: SendQueue {
-        SendQueue(lane: Lane(rawValue: lane) ?? .normal, isRetry: attempt > 1 && !history.isMove)
-    }
+    /// The lane it waits in.
+    package var lane: Int16 { queue.lane.rawValue }
 
     /// Which claim of it this is.
     package var claim: BatchClaim { BatchClaim(batchID: id, leaseToken: leaseToken) }
@@ -62,7 +69,7 @@ package struct ClaimedBatch: Equatable {
     }
 }
 
-/// Takes batches that are due, for one owner; no transaction stays open while they are sent.
+/// Takes batches that are due and behind no gate, for one owner; no transaction stays open while they are sent.
 ///
 /// A batch that was rescued goes on behind its checkpoint, hence `outcomes`.
 package struct ClaimBatches: PostgresStatement {
@@ -70,27 +77,23 @@ package struct ClaimBatches: PostgresStatement {
     package static let sql = """
         WITH picked AS MATERIALIZED (
             SELECT b.id
-            FROM unnest($1::smallint[], $2::smallint[], $3::boolean[], $4::int[], $5::timestamptz[])
+            FROM unnest($3::smallint[], $4::smallint[], $5::boolean[], $6::int[], $7::timestamptz[])
                 AS w (target_id, lane, is_retry, n, floor)
-            CROSS JOIN LATERAL (
-                SELECT x.id FROM fanfare.batches AS x
-                WHERE x.owner IS NULL AND x.target_id = w.target_id AND x.lane = w.lane AND x.is_retry = w.is_retry
-                    AND x.not_before >= w.floor AND x.not_before <= statement_timestamp()
-                ORDER BY x.not_before, x.id LIMIT w.n
-                FOR UPDATE SKIP LOCKED
-            ) AS b
+            CROSS JOIN LATERAL (\(ClaimSQL.ready(gate: "0"))) AS b
         )
-        UPDATE fanfare.batches AS b SET owner = $6, lease_token = $7
-        FROM picked
-        WHERE b.id = picked.id AND b.owner IS NULL
-        RETURNING b.id, b.lease_token, b.target_id, b.lane, b.rule_version, b.attempt, b.history, b.event_id, b.event_ids,
-            b.device_ids, b.outcomes, b.not_before
+        \(ClaimSQL.taking)
         """
 
     package let wishes: [ClaimWish]
     package let owner: Int32
     package let leaseToken: Int64
 
+    /// Asks for batches.
+    ///
+    /// - Parameters:
+    ///   - wishes: which, and how many; none behind a gate.
+    ///   - owner: whose they will be.
+    ///   - leaseToken: what tells this claim from its owner's others.
     package init(wishes: [ClaimWish], owner: Int32, leaseToken: Int64) {
         self.wishes = wishes
         self.owner = owner
@@ -98,21 +101,98 @@ package struct ClaimBatches: PostgresStatement {
     }
 
     package func bind(to binds: inout PostgresBinds) {
+        ClaimSQL.bind(wishes, owner: owner, leaseToken: leaseToken, to: &binds)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> ClaimedBatch {
+        try ClaimSQL.decode(row)
+    }
+}
+
+/// Takes batches that are due, also of those behind open gates; otherwise as ``ClaimBatches``, which is the cheaper one.
+///
+/// Whether a gate is open is looked at here: whoever wishes may have heard of it half a second ago, and what is paused by now
+/// stays where it is. All gates of a queue have its room in common, and what was due first goes first.
+package struct ClaimGated: PostgresStatement {
+    package static let name = "claim_gated"
+    package static let sql = """
+        WITH ready AS MATERIALIZED (
+            SELECT b.id, w.n,
+                row_number() OVER (PARTITION BY w.target_id, w.lane, w.is_retry ORDER BY b.not_before, b.id) AS place
+            FROM unnest($8::int[], $3::smallint[], $4::smallint[], $5::boolean[], $6::int[], $7::timestamptz[])
+                AS w (gate_id, target_id, lane, is_retry, n, floor)
+            CROSS JOIN LATERAL (\(ClaimSQL.ready(gate: "w.gate_id"))) AS b
+            WHERE \(QueueSQL.isOpen("w.gate_id"))
+        ),
+        picked AS MATERIALIZED (SELECT id FROM ready WHERE place <= n)
+        \(ClaimSQL.taking)
+        """
+
+    package let wishes: [ClaimWish]
+    package let owner: Int32
+    package let leaseToken: Int64
+
+    /// Asks for batches.
+    ///
+    /// - Parameters:
+    ///   - wishes: which, and how many.
+    ///   - owner: whose they will be.
+    ///   - leaseToken: what tells this claim from its owner's others.
+    package init(wishes: [ClaimWish], owner: Int32, leaseToken: Int64) {
+        self.wishes = wishes
+        self.owner = owner
+        self.leaseToken = leaseToken
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        ClaimSQL.bind(wishes, owner: owner, leaseToken: leaseToken, to: &binds)
+        binds.append(wishes.map(\.gate))
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> ClaimedBatch {
+        try ClaimSQL.decode(row)
+    }
+}
+
+/// What the statements that claim have in common.
+private enum ClaimSQL {
+    /// Locks what is due of the queue `w`.
+    static func ready(gate: String) -> String {
+        """
+        SELECT x.id, x.not_before FROM fanfare.batches AS x
+        WHERE \(QueueSQL.waits("x", gate: gate, target: "w.target_id", lane: "w.lane", isRetry: "w.is_retry"))
+            AND x.not_before >= w.floor AND x.not_before <= statement_timestamp()
+        ORDER BY x.not_before, x.id LIMIT w.n
+        FOR UPDATE SKIP LOCKED
+        """
+    }
+
+    /// Takes what the CTE `picked` names.
+    static let taking = """
+        UPDATE fanfare.batches AS b SET owner = $1, lease_token = $2
+        FROM picked
+        WHERE b.id = picked.id AND b.owner IS NULL
+        RETURNING b.id, b.lease_token, b.target_id, (b.lane * 2 + b.is_retry::int)::smallint, b.rule_version, b.attempt,
+            b.history, b.event_id, b.event_ids, b.device_ids, b.outcomes, b.not_before, b.gate_id, b.due_at
+        """
+
+    static func bind(_ wishes: [ClaimWish], owner: Int32, leaseToken: Int64, to binds: inout PostgresBinds) {
+        binds.append(owner)
+        binds.append(leaseToken)
         binds.append(wishes.map(\.target))
         binds.append(wishes.map(\.queue.lane.rawValue))
         binds.append(wishes.map(\.queue.isRetry))
         binds.append(wishes.map(\.count))
         binds.append(wishes.map(\.floor))
-        binds.append(owner)
-        binds.append(leaseToken)
     }
 
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> ClaimedBatch {
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> ClaimedBatch {
         ClaimedBatch(
             id: try row.int64(0),
             leaseToken: try row.int64(1),
             target: try row.int16(2),
-            lane: try row.int16(3),
+            queue: SendQueue(number: try row.int16(3)),
+            gate: try row.int32(12),
             ruleVersion: try row.int32(4),
             attempt: try row.int16(5),
             history: RetryHistory(encoded: try row.int32(6)),
@@ -120,44 +200,8 @@ package struct ClaimBatches: PostgresStatement {
             eventIDs: try row.int64s(orNil: 8) ?? [],
             deviceIDs: try row.int64s(9),
             outcomes: try row.bytes(10),
-            notBefore: try row.timestamp(11)
+            notBefore: try row.timestamp(11),
+            dueAt: try row.timestamp(orNil: 13)
         )
-    }
-}
-
-/// When the next batch of the given apps is due: now, later, or nil if there is none.
-package struct NextDue: PostgresStatement {
-    package static let name = "next_due"
-    package static let sql = """
-        SELECT min(d.not_before), statement_timestamp(), (SELECT count(*) FROM fanfare.targets)
-        FROM unnest($1::smallint[]) AS t (id) CROSS JOIN unnest(ARRAY[0, 1, 2]::smallint[]) AS l (lane)
-        CROSS JOIN unnest(ARRAY[false, true]) AS r (is_retry)
-        CROSS JOIN LATERAL (
-            SELECT x.not_before FROM fanfare.batches AS x
-            WHERE x.owner IS NULL AND x.target_id = t.id AND x.lane = l.lane AND x.is_retry = r.is_retry
-            ORDER BY x.not_before LIMIT 1
-        ) AS d
-        """
-
-    package let targets: [Int16]
-
-    package init(targets: [Int16]) {
-        self.targets = targets
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(targets)
-    }
-
-    /// When the next batch is due; nil if none waits.
-    package struct Row {
-        package let due: Timestamp?
-        package let now: Timestamp
-        /// How many targets there are, asked for or not.
-        package let targetCount: Int
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Row {
-        Row(due: try row.timestamp(orNil: 0), now: try row.timestamp(1), targetCount: Int(try row.int64(2)))
     }
 }

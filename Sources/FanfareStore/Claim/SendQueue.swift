@@ -13,6 +13,13 @@ package struct SendQueue: Hashable, Sendable, CaseIterable {
         self.isRetry = isRetry
     }
 
+    /// Takes apart what a statement returns of a batch: twice its lane, and one more for retries.
+    ///
+    /// One column, not two, since a claim that finds nothing pays for its columns all the same.
+    init(number: Int16) {
+        self.init(lane: Lane(rawValue: number >> 1) ?? .normal, isRetry: number & 1 == 1)
+    }
+
     package static let allCases = Lane.allCases.flatMap {
         [SendQueue(lane: $0, isRetry: false), SendQueue(lane: $0, isRetry: true)]
     }

@@ -9,6 +9,7 @@ package import PostgresClient
 /// - A batch of at least 24 hours, by the day in its id, is too late for whatever has no `ttl`, or one of a day at most:
 ///   no event is younger than its batch. Only a longer `ttl` is left to compare. Ages are compared, not points in
 ///   time, since `created_at` and a `ttl` may add up to a time beyond the calendar.
+/// - What waits behind a gate may be due later than its event was emitted, and its time runs from then.
 /// - An event that is not in the log any more is too late, as it is for a claimer.
 /// - What is locked is being claimed: its claimer decides the same. What was recorded of a pair stays, but what may have
 ///   been sent is unknown and what was to be tried again is not.
@@ -29,48 +30,13 @@ package struct EndBatches: PostgresStatement {
                         SELECT e.created_at, e.ttl FROM fanfare.event_log AS e
                         WHERE e.day = fanfare.ring_day(x.id) AND e.id = x.id OFFSET 0
                     ) AS e
-                    WHERE extract(epoch FROM statement_timestamp() - e.created_at) < extract(epoch FROM coalesce(
+                    WHERE extract(epoch FROM statement_timestamp() - coalesce(b.due_at, e.created_at)) < extract(epoch FROM coalesce(
                         least(e.ttl, (SELECT v.ttl FROM fanfare.rule_versions AS v WHERE v.id = b.rule_version)),
                         interval '24 hours')))
             ORDER BY b.id LIMIT \(limit)
             FOR UPDATE OF b SKIP LOCKED
         ),
-        ended AS (
-            -- What is locked here has no owner, and gets none before the commit.
-            DELETE FROM fanfare.batches AS b WHERE b.id = ANY (ARRAY(SELECT id FROM picked))
-            RETURNING b.id, b.parent_id, b.event_id, b.created_at, b.rule_version, b.target_id, b.lane, b.attempt,
-                b.device_ids, b.event_ids, b.outcomes
-        ),
-        -- 2. One byte per pair.
-        decided AS MATERIALIZED (
-            SELECT e.id, e.parent_id, e.event_id, e.created_at, e.rule_version, e.target_id, e.lane, e.attempt,
-                e.device_ids, e.event_ids, o.outcomes
-            FROM ended AS e CROSS JOIN LATERAL (
-                SELECT string_agg(set_byte('\\x00'::bytea, 0, CASE
-                    WHEN p.code = \(Outcome.attempted.rawValue) THEN \(Outcome.unknown.rawValue)
-                    WHEN p.code = \(Outcome.pending.rawValue) OR p.code BETWEEN 32 AND 63 THEN \(Outcome.expired.rawValue)
-                    ELSE p.code
-                END), ''::bytea ORDER BY p.position) AS outcomes
-                FROM (
-                    SELECT n AS position, CASE WHEN octet_length(e.outcomes) > 0 THEN get_byte(e.outcomes, n) ELSE 0 END AS code
-                    FROM generate_series(0, cardinality(e.device_ids) - 1) AS n
-                ) AS p
-            ) AS o
-        ),
-        logged AS (
-            INSERT INTO fanfare.batch_log (day, id, parent_id, event_id, created_at, rule_version, target_id, lane, attempt,
-                first_device, last_device, device_ids, event_ids, outcomes, first_event, last_event)
-            SELECT fanfare.ring_day(id), id, parent_id, event_id, created_at, rule_version, target_id, lane, attempt,
-                device_ids[1], device_ids[cardinality(device_ids)], device_ids, event_ids, outcomes,
-                (SELECT min(x) FROM unnest(event_ids) AS x), (SELECT max(x) FROM unnest(event_ids) AS x)
-            FROM decided
-        ),
-        counted AS (
-            INSERT INTO fanfare.stats_pending (rule_version, target_id, outcome, pairs)
-            SELECT d.rule_version, d.target_id, get_byte(d.outcomes, n), count(*)
-            FROM decided AS d CROSS JOIN LATERAL generate_series(0, octet_length(d.outcomes) - 1) AS n
-            GROUP BY d.rule_version, d.target_id, get_byte(d.outcomes, n)
-        )
+        \(endPickedSQL(as: .expired))
         SELECT count(*) FROM ended
         """
 
@@ -79,4 +45,98 @@ package struct EndBatches: PostgresStatement {
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int64 {
         try row.int64(0)
     }
+}
+
+/// Ends batches that wait behind a gate whose sending was aborted, and that nobody has; otherwise as ``EndBatches``.
+///
+/// Daemons give back what they have and did not send, so that it comes here too.
+package struct SweepGate: PostgresStatement {
+    package static let name = "sweep_gate"
+    /// Batches in one statement; one that ended as many may have left some.
+    package static let limit = 100
+    package static let sql = """
+        WITH
+        -- 1. Along the index: what is ended lies before what is left, and nothing is sorted.
+        picked AS MATERIALIZED (
+            SELECT b.id FROM fanfare.batches AS b
+            WHERE b.lease_token IS NULL AND b.gate_id = $1
+                AND EXISTS (SELECT FROM fanfare.gates AS g WHERE g.id = $1 AND g.state = 'aborting')
+            ORDER BY b.target_id, b.lane, b.is_retry, b.not_before, b.id LIMIT \(limit)
+            FOR UPDATE OF b SKIP LOCKED
+        ),
+        \(endPickedSQL(as: .cancelled))
+        SELECT count(*) FROM ended
+        """
+
+    package let gate: Int32
+
+    package init(gate: Int32) {
+        self.gate = gate
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(gate)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int64 {
+        try row.int64(0)
+    }
+}
+
+/// The CTEs that end the batches of the CTE `picked`, which it locked: `ended` and what follows from it.
+///
+/// - Parameter outcome: of the pairs that were not sent, or were to be tried again; what was recorded of others stays, but what may
+///   have been sent is unknown.
+/// - Returns: their text, without a comma behind it.
+private func endPickedSQL(as outcome: Outcome) -> String {
+    """
+    ended AS (
+        -- What is locked here has no owner, and gets none before the commit.
+        DELETE FROM fanfare.batches AS b WHERE b.id = ANY (ARRAY(SELECT id FROM picked))
+        RETURNING b.id, b.parent_id, b.event_id, b.created_at, b.rule_version, b.target_id, b.lane, b.attempt,
+            b.device_ids, b.event_ids, b.outcomes, b.gate_id
+    ),
+    -- 2. One byte per pair; most batches were not begun, and have the same for all.
+    decided AS MATERIALIZED (
+        SELECT e.id, e.parent_id, e.event_id, e.created_at, e.rule_version, e.target_id, e.lane, e.attempt,
+            e.device_ids, e.event_ids, e.gate_id, octet_length(e.outcomes) = 0 AS is_whole,
+            CASE
+                WHEN octet_length(e.outcomes) = 0
+                    THEN decode(repeat(lpad(to_hex(\(outcome.rawValue)), 2, '0'), cardinality(e.device_ids)), 'hex')
+                ELSE (
+                    SELECT string_agg(set_byte('\\x00'::bytea, 0, CASE
+                        WHEN p.code = \(Outcome.attempted.rawValue) THEN \(Outcome.unknown.rawValue)
+                        WHEN p.code = \(Outcome.pending.rawValue) OR p.code BETWEEN 32 AND 63 THEN \(outcome.rawValue)
+                        ELSE p.code
+                    END), ''::bytea ORDER BY p.position)
+                    FROM (
+                        SELECT n AS position, get_byte(e.outcomes, n) AS code
+                        FROM generate_series(0, cardinality(e.device_ids) - 1) AS n
+                    ) AS p
+                )
+            END AS outcomes
+        FROM ended AS e
+    ),
+    logged AS (
+        INSERT INTO fanfare.batch_log (day, id, parent_id, event_id, created_at, rule_version, target_id, lane, attempt,
+            first_device, last_device, device_ids, event_ids, outcomes, first_event, last_event)
+        SELECT fanfare.ring_day(id), id, parent_id, event_id, created_at, rule_version, target_id, lane, attempt,
+            device_ids[1], device_ids[cardinality(device_ids)], device_ids, event_ids, outcomes,
+            (SELECT min(x) FROM unnest(event_ids) AS x), (SELECT max(x) FROM unnest(event_ids) AS x)
+        FROM decided
+    ),
+    counted AS (
+        INSERT INTO fanfare.stats_pending (rule_version, target_id, outcome, pairs, gate_id)
+        SELECT t.rule_version, t.target_id, t.outcome, sum(t.pairs), t.gate_id
+        FROM (
+            SELECT d.rule_version, d.target_id, d.gate_id, \(outcome.rawValue) AS outcome, cardinality(d.device_ids) AS pairs
+            FROM decided AS d WHERE d.is_whole
+            UNION ALL
+            SELECT d.rule_version, d.target_id, d.gate_id, get_byte(d.outcomes, n), 1
+            FROM decided AS d CROSS JOIN LATERAL generate_series(0, octet_length(d.outcomes) - 1) AS n
+            WHERE NOT d.is_whole
+        ) AS t
+        GROUP BY t.rule_version, t.target_id, t.gate_id, t.outcome
+    )
+    """
 }

@@ -1,12 +1,18 @@
 package import PostgresClient
 
-/// Moves counters older than what daemons of the version before judge fuses by into the table that is kept for ever.
+/// Moves counters older than what daemons of the version before judge fuses by into the table that is kept for ever, and those of
+/// gates into theirs.
 package struct FoldStats: PostgresStatement {
     package static let name = "fold_stats"
     package static let sql = """
         WITH old AS (
             DELETE FROM fanfare.stats_pending WHERE at < statement_timestamp() - interval '11 minutes'
-            RETURNING (at AT TIME ZONE 'UTC')::date AS day, rule_version, target_id, outcome, pairs
+            RETURNING (at AT TIME ZONE 'UTC')::date AS day, rule_version, target_id, outcome, pairs, gate_id
+        ),
+        by_gate AS (
+            INSERT INTO fanfare.gate_stats AS s (gate_id, outcome, pairs)
+            SELECT gate_id, outcome, sum(pairs) FROM old WHERE gate_id <> 0 GROUP BY gate_id, outcome
+            ON CONFLICT (gate_id, outcome) DO UPDATE SET pairs = s.pairs + excluded.pairs
         )
         INSERT INTO fanfare.stats (day, rule_version, target_id, outcome, pairs)
         SELECT day, rule_version, target_id, outcome, sum(pairs) FROM old GROUP BY day, rule_version, target_id, outcome
@@ -20,6 +26,8 @@ package struct FoldStats: PostgresStatement {
 package enum Forgetting {
     /// A statement that found as many may have left some.
     package static let limit = 10_000
+    /// So long is known what became of what waited behind a gate: a year, and a month to compare with.
+    package static let gateDays = 400
     /// After so many days a cancellation or a collapse key can no longer matter to what was emitted before it.
     package static let factDays = 31
 }

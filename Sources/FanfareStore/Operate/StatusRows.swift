@@ -56,12 +56,13 @@ package struct QueueRow: Sendable {
     package let oldest: Timestamp?
 }
 
-/// The view `queue`.
+/// The view `queue`, whatever the gates.
 package struct ListQueues: PostgresStatement {
     package static let name = "list_queues"
     package static let sql = """
-        SELECT app, platform, environment, lane, ready::bigint, in_flight::bigint, waiting::bigint, oldest
+        SELECT app, platform, environment, lane, sum(ready)::bigint, sum(in_flight)::bigint, sum(waiting)::bigint, min(oldest)
         FROM fanfare.queue
+        GROUP BY app, platform, environment, lane
         ORDER BY app, platform, environment, lane
         """
 

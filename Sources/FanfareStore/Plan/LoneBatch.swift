@@ -14,12 +14,13 @@ enum LoneBatchSQL {
     /// The CTE `queued`, with those batches its sender's from the beginning: owned by `$8` with the lease token `$9`; and
     /// the CTE `lone` before it, the places of `$7` if the round is such a one, else null.
     ///
-    /// More pairs than a person's devices are the claimer's, who reads them bit by bit, and outside a transaction.
+    /// More pairs than a person's devices are the claimer's, who reads them bit by bit, and outside a transaction; and so is
+    /// what waits behind a gate, open or not.
     ///
     /// - Parameter batchSize: the SQL for the most pairs of one batch.
     /// - Returns: both texts, without a comma behind them.
     static func queued(batchSize: String) -> String {
-        let isClaimed = "target_id * 4 + lane = ANY ((SELECT places FROM lone)::int[])"
+        let isClaimed = "gate_id = 0 AND target_id * 4 + lane = ANY ((SELECT places FROM lone)::int[])"
         let queued = queuePairsSQL(
             batchSize: batchSize,
             owner: "CASE WHEN \(isClaimed) THEN $8::int END",
@@ -95,7 +96,8 @@ extension LoneBatch {
             id: id,
             leaseToken: leaseToken,
             target: Int16(clamping: target),
-            lane: Int16(clamping: lane),
+            queue: SendQueue(lane: Lane(rawValue: Int16(clamping: lane)) ?? .normal, isRetry: false),
+            gate: 0,
             ruleVersion: ruleVersion,
             attempt: 1,
             history: .none,
@@ -104,7 +106,8 @@ extension LoneBatch {
             deviceIDs: deviceIDs,
             outcomes: [],
             // For the claimer's floors, which never see it.
-            notBefore: .minusInfinity
+            notBefore: .minusInfinity,
+            dueAt: nil
         )
     }
 }

@@ -18,8 +18,8 @@ package struct PlannedClause: Equatable {
 package struct OpenPlan: PostgresStatement {
     package static let name = "open_plan"
     package static let sql = """
-        INSERT INTO fanfare.plans (event_id, rule_version, app_id, lane, clauses, last_device)
-        SELECT $1, v.id, v.app_id, v.lane, $3::jsonb, (SELECT coalesce(max(id), 0) FROM fanfare.devices)
+        INSERT INTO fanfare.plans (event_id, rule_version, app_id, lane, clauses, last_device, gate_id)
+        SELECT $1, v.id, v.app_id, v.lane, $3::jsonb, (SELECT coalesce(max(id), 0) FROM fanfare.devices), v.gate_id
         FROM fanfare.rule_versions AS v WHERE v.id = $2
         """
 
@@ -71,6 +71,8 @@ package struct OpenedPlan: Equatable {
     package let isCancelled: Bool
     package let app: Int16
     package let lane: Int16
+    /// The gate that its batches wait behind; 0 for none.
+    package let gate: Int32
 }
 
 /// How far a slicer is in its rounds: the plan that last had its turn, of each lane.
@@ -99,7 +101,7 @@ package struct LockPlan: PostgresStatement {
                 SELECT FROM fanfare.cancels AS x
                 WHERE x.event_id = p.event_id OR (x.type = e.type AND x.key = e.key AND x.created_at >= e.created_at))
             OR e.id IS NULL,
-            p.app_id, p.lane
+            p.app_id, p.lane, p.gate_id
         FROM (
             SELECT t.* FROM unnest($1::bigint[], $2::int[]) WITH ORDINALITY AS l (event_id, rule_version, number)
             CROSS JOIN LATERAL (
@@ -146,7 +148,8 @@ package struct LockPlan: PostgresStatement {
             clauses: zip(alls, nones).map { PlannedClause(all: topicIDs($0), none: topicIDs($1)) },
             isCancelled: try row.bool(6),
             app: try row.int16(7),
-            lane: try row.int16(8)
+            lane: try row.int16(8),
+            gate: try row.int32(9)
         )
     }
 

@@ -9,7 +9,8 @@ package struct PlanTopics: PostgresStatement {
     package static let sql = """
         WITH
         wanted AS MATERIALIZED (
-            SELECT w.event_id, w.rule_version, v.app_id, v.lane, v.kind, v.platform, v.devices_path, t.id AS topic_id
+            SELECT w.event_id, w.rule_version, v.app_id, v.lane, v.kind, v.platform, v.devices_path, v.gate_id,
+                t.id AS topic_id
             FROM unnest($1::bigint[], $2::int[], $3::text[]) AS w (event_id, rule_version, topic)
             JOIN fanfare.rule_versions AS v ON v.id = w.rule_version
             JOIN fanfare.topics AS t ON t.name = w.topic
@@ -23,12 +24,12 @@ package struct PlanTopics: PostgresStatement {
             ) AS s
         ),
         unfinished AS (
-            INSERT INTO fanfare.plans (event_id, rule_version, app_id, lane, clauses, cursor, last_device)
+            INSERT INTO fanfare.plans (event_id, rule_version, app_id, lane, clauses, cursor, last_device, gate_id)
             SELECT event_id, rule_version, app_id, lane,
                 jsonb_build_array(jsonb_build_object('all', jsonb_build_array(topic_id), 'none', '[]'::jsonb)),
-                max(device_id), (SELECT max(id) FROM fanfare.devices)
+                max(device_id), (SELECT max(id) FROM fanfare.devices), gate_id
             FROM scanned
-            GROUP BY event_id, rule_version, app_id, lane, topic_id
+            GROUP BY event_id, rule_version, app_id, lane, topic_id, gate_id
             HAVING count(*) = $4::int
             RETURNING 1
         ),

@@ -2,30 +2,41 @@
 ///
 /// - Parameters:
 ///   - batchSize: the SQL for the most pairs of one batch.
+///   - gate: the SQL for the gate that a batch waits behind, 0 for none; its rule version's own by default, at one look per
+///     batch. All that waits behind a gate does so in the gate's lane, if that has one, whichever lane the version says: who
+///     claims looks nowhere else.
 ///   - owner: the SQL for who owns a batch from the beginning; null if it is to be claimed.
 ///   - leaseToken: the SQL for the owner's lease token.
 ///   - answer: what the CTE returns of a batch.
 /// - Returns: the CTE's text, without a comma behind it.
 func queuePairsSQL(
     batchSize: String,
+    gate: String = "coalesce((SELECT v.gate_id FROM fanfare.rule_versions AS v WHERE v.id = rule_version), 0)",
     owner: String = "NULL::int",
     leaseToken: String = "NULL::bigint",
     returning answer: String = "1"
 ) -> String {
     """
     queued AS (
-        INSERT INTO fanfare.batches (rule_version, lane, target_id, event_id, event_ids, device_ids, owner, lease_token)
-        SELECT rule_version, lane, target_id,
-            CASE WHEN min(event_id) = max(event_id) THEN min(event_id) END,
-            CASE WHEN min(event_id) < max(event_id) THEN array_agg(event_id ORDER BY device_id, event_id) END,
-            array_agg(device_id ORDER BY device_id, event_id),
-            \(owner), \(leaseToken)
+        INSERT INTO fanfare.batches (rule_version, lane, target_id, event_id, event_ids, device_ids, gate_id, owner,
+            lease_token)
+        SELECT rule_version,
+            CASE WHEN gate_id = 0 THEN lane
+                ELSE coalesce((SELECT g.lane FROM fanfare.gates AS g WHERE g.id = gate_id), lane) END,
+            target_id, event_id, event_ids, device_ids, gate_id, \(owner), \(leaseToken)
         FROM (
-            SELECT *, (row_number() OVER (PARTITION BY rule_version, target_id ORDER BY device_id, event_id) - 1)
-                / \(batchSize) AS chunk
-            FROM pairs
-        ) AS numbered
-        GROUP BY rule_version, lane, target_id, chunk
+            SELECT rule_version, lane, target_id,
+                CASE WHEN min(event_id) = max(event_id) THEN min(event_id) END AS event_id,
+                CASE WHEN min(event_id) < max(event_id) THEN array_agg(event_id ORDER BY device_id, event_id) END AS event_ids,
+                array_agg(device_id ORDER BY device_id, event_id) AS device_ids,
+                \(gate) AS gate_id
+            FROM (
+                SELECT *, (row_number() OVER (PARTITION BY rule_version, target_id ORDER BY device_id, event_id) - 1)
+                    / \(batchSize) AS chunk
+                FROM pairs
+            ) AS numbered
+            GROUP BY rule_version, lane, target_id, chunk
+        ) AS cut
         RETURNING \(answer)
     )
     """

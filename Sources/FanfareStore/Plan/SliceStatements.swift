@@ -38,18 +38,18 @@ package struct SliceStatements {
 
     /// The values of ``sliceSQL``.
     package func sliceBinds(upTo end: Int64, batchSize: Int) -> [String] {
-        let head = [plan.eventID, Int64(plan.ruleVersion), plan.cursor, end, Int64(batchSize)]
+        let head = [plan.eventID, Int64(plan.ruleVersion), plan.cursor, end, Int64(batchSize), Int64(plan.gate)]
         return head.map { String($0) } + plan.clauses.flatMap { $0.all + $0.none }.map(String.init)
     }
 
     /// Turns the slice into batches.
     ///
-    /// Binds: event, rule version, both ends, the batch size, all topics.
+    /// Binds: event, rule version, both ends, the batch size, the gate, all topics.
     ///
     /// One index probe per row and topic, fenced by OFFSET 0: joins would be as fast with honest statistics, and take
     /// minutes on tables that were just loaded.
     package var sliceSQL: String {
-        var parameter = 6
+        var parameter = 7
         let clauses = plan.clauses.map { clause in
             defer { parameter += clause.all.count + clause.none.count }
             return clauseSQL(clause, firstParameter: parameter)
@@ -69,7 +69,7 @@ package struct SliceStatements {
                     AND (v.devices_path IS NULL
                         OR jsonb_path_match_tz(coalesce(d.attributes, '{}'), v.devices_path, '{}', true))
             ),
-            \(queuePairsSQL(batchSize: "$5::int"))
+            \(queuePairsSQL(batchSize: "$5::int", gate: "$6::int"))
             SELECT count(*)::int FROM queued
             """
     }
@@ -97,7 +97,9 @@ package struct SliceStatements {
     }
 }
 
-/// Whether many of an app's batches wait in a lane.
+/// Whether many of an app's batches are due in a lane behind one gate, or none.
+///
+/// What waits behind other gates, or for its time, is not what senders are busy with, and planning gives way to them only.
 ///
 /// From the newest backwards: what was claimed, and cannot be vacuumed under an old snapshot, is older.
 package struct AreManyWaiting: PostgresStatement {
@@ -105,7 +107,8 @@ package struct AreManyWaiting: PostgresStatement {
     package static let sql = """
         SELECT count(*) >= $3 FROM fanfare.targets AS t CROSS JOIN LATERAL (
             SELECT FROM fanfare.batches AS b
-            WHERE b.owner IS NULL AND b.target_id = t.id AND b.lane = $2 AND NOT b.is_retry
+            WHERE \(QueueSQL.waits("b", gate: "$4", target: "t.id", lane: "$2", isRetry: "false"))
+                AND b.not_before <= statement_timestamp()
             ORDER BY b.not_before DESC, b.id DESC LIMIT $3
         ) AS w
         WHERE t.app_id = $1
@@ -113,12 +116,15 @@ package struct AreManyWaiting: PostgresStatement {
 
     package let app: Int16
     package let lane: Int16
+    /// 0 for none.
+    package let gate: Int32
     /// How many are many.
     package let limit: Int64
 
-    package init(app: Int16, lane: Int16, limit: Int64) {
+    package init(app: Int16, lane: Int16, gate: Int32 = 0, limit: Int64) {
         self.app = app
         self.lane = lane
+        self.gate = gate
         self.limit = limit
     }
 
@@ -126,6 +132,7 @@ package struct AreManyWaiting: PostgresStatement {
         binds.append(app)
         binds.append(lane)
         binds.append(limit)
+        binds.append(gate)
     }
 
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Bool {

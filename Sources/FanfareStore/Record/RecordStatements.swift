@@ -104,8 +104,8 @@ package struct OutcomeTally: Equatable {
     }
 }
 
-/// Closes batches in one statement: out of the queue, into the log, retries into new batches, what was said
-/// about tokens followed, counters counted.
+/// Closes batches in one statement: out of the queue, into the log, retries into new batches behind the same gates, what was
+/// said about tokens followed, counters counted.
 ///
 /// Whatever belongs to a batch that is no longer ours does not happen.
 package struct CloseBatches: PostgresStatement {
@@ -118,7 +118,8 @@ package struct CloseBatches: PostgresStatement {
                 AS r (id, lease_token, outcomes, first_event, last_event, device_marks, details)
             WHERE b.id = r.id AND b.owner = $1 AND b.lease_token = r.lease_token
             RETURNING b.id, b.parent_id, b.event_id, b.created_at, b.rule_version, b.target_id, b.lane, b.attempt,
-                b.device_ids, b.event_ids, r.outcomes, r.first_event, r.last_event, r.device_marks, r.details
+                b.device_ids, b.event_ids, b.gate_id, b.due_at, r.outcomes, r.first_event, r.last_event, r.device_marks,
+                r.details
         ),
         logged AS (
             INSERT INTO fanfare.batch_log (day, id, parent_id, event_id, created_at, rule_version, target_id, lane, attempt,
@@ -130,21 +131,21 @@ package struct CloseBatches: PostgresStatement {
         ),
         retried AS (
             INSERT INTO fanfare.batches (parent_id, event_id, rule_version, target_id, lane, attempt, history, is_retry,
-                not_before, device_ids, event_ids)
+                not_before, device_ids, event_ids, gate_id, due_at)
             SELECT c.id, c.event_id, c.rule_version, r.target_id, c.lane, c.attempt + 1, r.history, r.is_retry,
                 clock_timestamp() + r.delay * interval '1 microsecond',
-                r.device_ids::bigint[], r.event_ids::bigint[]
+                r.device_ids::bigint[], r.event_ids::bigint[], c.gate_id, c.due_at
             FROM unnest($9::bigint[], $10::smallint[], $11::int[], $12::boolean[], $13::bigint[], $14::text[], $15::text[])
                 AS r (parent_id, target_id, history, is_retry, delay, device_ids, event_ids)
             JOIN closing AS c ON c.id = r.parent_id
         ),
         \(TokenEvidence.sql(of: "closing", from: 16)),
         counted AS (
-            INSERT INTO fanfare.stats_pending (rule_version, target_id, outcome, pairs)
-            SELECT c.rule_version, c.target_id, t.outcome, sum(t.pairs)
+            INSERT INTO fanfare.stats_pending (rule_version, target_id, outcome, pairs, gate_id)
+            SELECT c.rule_version, c.target_id, t.outcome, sum(t.pairs), c.gate_id
             FROM unnest($26::bigint[], $27::smallint[], $28::bigint[]) AS t (batch_id, outcome, pairs)
             JOIN closing AS c ON c.id = t.batch_id
-            GROUP BY c.rule_version, c.target_id, t.outcome
+            GROUP BY c.rule_version, c.target_id, c.gate_id, t.outcome
         )
         SELECT id, NULL::bigint FROM closing
         UNION ALL

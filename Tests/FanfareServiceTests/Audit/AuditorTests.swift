@@ -98,8 +98,8 @@ struct AuditorTests {
         _ = try plan(devices: 2)
         let owner = try world.connection.number(
             """
-            INSERT INTO fanfare.instances (name, host, pid, version, lease_until)
-            VALUES ('d', 'h', 1, 'v', clock_timestamp() + interval '1 hour') RETURNING id
+            INSERT INTO fanfare.instances (name, host, pid, version, lease_until, schema_version)
+            VALUES ('d', 'h', 1, 'v', clock_timestamp() + interval '1 hour', 5) RETURNING id
             """
         )
         let batch = try #require(try world.claim(owner: Int32(owner)).first)

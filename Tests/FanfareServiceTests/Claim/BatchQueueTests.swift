@@ -13,7 +13,8 @@ struct BatchQueueTests {
             id: id,
             leaseToken: 1,
             target: 1,
-            lane: lane,
+            queue: SendQueue(lane: Lane(rawValue: lane)!, isRetry: false),
+            gate: 0,
             ruleVersion: 1,
             attempt: 1,
             history: .none,
@@ -21,7 +22,8 @@ struct BatchQueueTests {
             eventIDs: [],
             deviceIDs: Array(repeating: 1, count: pairs),
             outcomes: [],
-            notBefore: .minusInfinity
+            notBefore: .minusInfinity,
+            dueAt: nil
         )
     }
 

@@ -10,12 +10,13 @@ import Testing
 struct ClaimFloorsTests {
     private let now = 1000 * Micros.second
 
-    private func batch(_ target: Int16, _ queue: SendQueue, notBefore: Microseconds) -> ClaimedBatch {
+    private func batch(_ target: Int16, _ queue: SendQueue, gate: Int32 = 0, notBefore: Microseconds) -> ClaimedBatch {
         ClaimedBatch(
             id: 1,
             leaseToken: 1,
             target: target,
-            lane: queue.lane.rawValue,
+            queue: queue,
+            gate: gate,
             ruleVersion: 1,
             attempt: queue.isRetry ? 2 : 1,
             history: .none,
@@ -23,7 +24,8 @@ struct ClaimFloorsTests {
             eventIDs: [],
             deviceIDs: [1],
             outcomes: [],
-            notBefore: Timestamp(microseconds: notBefore)
+            notBefore: Timestamp(microseconds: notBefore),
+            dueAt: nil
         )
     }
 
@@ -51,7 +53,7 @@ struct ClaimFloorsTests {
         #expect(floors.floor(target: 1, queue, now: now) == Timestamp(microseconds: 990 * Micros.second))
     }
 
-    @Test func eachQueueOfEachTargetHasAFloorOfItsOwn() {
+    @Test func eachQueueOfEachTargetHasAFloorOfItsOwnBehindEachGate() {
         let queue = SendQueue(lane: .normal, isRetry: false)
         let retries = SendQueue(lane: .normal, isRetry: true)
         let urgent = SendQueue(lane: .transactional, isRetry: false)
@@ -60,6 +62,10 @@ struct ClaimFloorsTests {
         #expect(floors.floor(target: 1, retries, now: now) == .minusInfinity)
         #expect(floors.floor(target: 1, urgent, now: now) == .minusInfinity)
         #expect(floors.floor(target: 2, queue, now: now) == .minusInfinity)
+        #expect(floors.floor(gate: 3, target: 1, queue, now: now) == .minusInfinity)
+        floors.saw(batch(1, queue, gate: 3, notBefore: 800 * Micros.second))
+        #expect(floors.floor(gate: 3, target: 1, queue, now: now) == Timestamp(microseconds: 795 * Micros.second))
+        #expect(floors.floor(target: 1, queue, now: now) == Timestamp(microseconds: 895 * Micros.second))
     }
 
     @Test func aSweepLooksFromTheBeginningAndIsNotDueAgainForAWhile() {

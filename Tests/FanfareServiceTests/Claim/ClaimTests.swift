@@ -49,8 +49,8 @@ struct ClaimTests {
         #expect(try claim(world, SendQueue(lane: .bulk, isRetry: false)).isEmpty)
         try world.connection.execute("UPDATE fanfare.batches SET not_before = now() + interval '1 hour'")
         #expect(try claim(world).isEmpty)
-        let target = try world.connection.run(AllTargets()).map(\.id)
-        let next = try #require(try world.connection.run(NextDue(targets: target)).first)
+        let places = try world.connection.run(AllTargets()).map { BatchPlace(gate: 0, target: $0.id, lane: .normal) }
+        let next = try #require(try world.connection.run(NextDue(places: places)).first)
         let due = try #require(next.due)
         #expect((3500...3700).contains((due.microseconds - next.now.microseconds) / 1_000_000))
         try world.connection.execute("UPDATE fanfare.batches SET not_before = now() - interval '1 hour'")

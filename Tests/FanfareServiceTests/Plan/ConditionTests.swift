@@ -138,11 +138,12 @@ struct ConditionTests {
             clauses: [PlannedClause(all: [], none: [2])],
             isCancelled: false,
             app: 1,
-            lane: 2
+            lane: 2,
+            gate: 0
         )
         let session = try PostgresConnection.open(world.context.database.slices("test"))
         try session.execute("SET statement_timeout = '3s'")
-        _ = try session.query(SliceStatements(plan: plan).sliceSQL, "1", "\(version)", "0", "20000", "1000", "2")
+        _ = try session.query(SliceStatements(plan: plan).sliceSQL, "1", "\(version)", "0", "20000", "1000", "0", "2")
         #expect(try session.number("SELECT sum(cardinality(device_ids)) FROM fanfare.batches") == 17_143)
     }
 

@@ -106,7 +106,8 @@ extension ClaimedBatch {
             id: id,
             leaseToken: leaseToken,
             target: target,
-            lane: lane,
+            queue: queue,
+            gate: gate,
             ruleVersion: ruleVersion,
             attempt: attempt,
             history: history,
@@ -114,7 +115,8 @@ extension ClaimedBatch {
             eventIDs: eventIDs,
             deviceIDs: deviceIDs,
             outcomes: outcomes,
-            notBefore: .minusInfinity
+            notBefore: .minusInfinity,
+            dueAt: dueAt
         )
     }
 }

@@ -18,31 +18,44 @@ struct SlicePaceTests {
         let app = try #require(
             Int16(try world.connection.text("SELECT id FROM fanfare.apps WHERE name = 'shop'") ?? "")
         )
-        func queue(_ count: Int, app: String = "shop", lane: Int = 2, owner: String = "NULL", isRetry: Bool = false)
+        func queue(
+            _ count: Int,
+            app: String = "shop",
+            lane: Int = 2,
+            owner: String = "NULL",
+            isRetry: Bool = false,
+            gate: Int = 0,
+            notBefore: String = "now()"
+        )
             throws
         {
             try world.connection.execute(
                 """
                 INSERT INTO fanfare.batches
-                    (rule_version, lane, target_id, event_id, device_ids, owner, lease_token, is_retry)
-                SELECT \(version), \(lane), t.id, n, ARRAY[\(device)], \(owner), \(owner), \(isRetry)
+                    (rule_version, lane, target_id, event_id, device_ids, owner, lease_token, is_retry, gate_id, not_before)
+                SELECT \(version), \(lane), t.id, n, ARRAY[\(device)], \(owner), \(owner), \(isRetry), \(gate),
+                    \(notBefore)
                 FROM generate_series(1, \(count)) AS n, fanfare.targets AS t JOIN fanfare.apps AS a ON a.id = t.app_id
                 WHERE a.name = '\(app)' AND t.environment = 'production'
                 """
             )
         }
-        func areMany() throws -> Bool? {
-            try world.connection.run(AreManyWaiting(app: app, lane: 2, limit: 3)).first
+        func areMany(gate: Int32 = 0) throws -> Bool? {
+            try world.connection.run(AreManyWaiting(app: app, lane: 2, gate: gate, limit: 3)).first
         }
         try queue(5, app: "other")
         try queue(5, lane: 1)
         try queue(5, owner: "1")
         try queue(5, isRetry: true)
+        try queue(5, notBefore: "now() + interval '1 hour'")
+        try queue(5, gate: 3)
         #expect(try areMany() == false)
         try queue(2)
         #expect(try areMany() == false)
         try queue(1)
         #expect(try areMany() == true)
+        #expect(try areMany(gate: 3) == true)
+        #expect(try areMany(gate: 4) == false)
     }
 
     @Test func planningGoesOnHoweverManyWait() throws {

@@ -20,9 +20,9 @@ struct HealthViewTests {
     private func daemon(since age: String, leads: String = "{}", roles: String = #"["maintenance"]"#) throws {
         _ = try world.connection.query(
             """
-            INSERT INTO fanfare.instances (name, host, pid, version, started_at, lease_until, leads, report)
+            INSERT INTO fanfare.instances (name, host, pid, version, started_at, lease_until, leads, report, schema_version)
             VALUES ('d', 'h', 1, '1', now() - $1::interval, now() + interval '15 s', $2::text[],
-                jsonb_build_object('roles', $3::jsonb))
+                jsonb_build_object('roles', $3::jsonb), 5)
             """,
             age,
             leads,

@@ -41,7 +41,7 @@ struct SchemaTests {
         try connection.execute(Schema.sql)
         #expect(try connection.text(shape) == before)
         #expect(try connection.column("SELECT type FROM fanfare.outbox") == ["kept"])
-        #expect(try connection.text("SELECT version || ' ' || oldest_daemon FROM fanfare.schema_version") == "4 3")
+        #expect(try connection.text("SELECT version || ' ' || oldest_daemon FROM fanfare.schema_version") == "5 4")
     }
 
     @Test func theTableOfContentsNamesTheParts() throws {
@@ -97,7 +97,7 @@ struct SchemaTests {
         let connection = try database.connect()
         let rights = "SELECT has_table_privilege('fanfare_daemon', 'fanfare.prune_fuses', 'SELECT,UPDATE,DELETE')"
         #expect(try connection.text(rights) == "t")
-        #expect(try connection.number("SELECT version FROM fanfare.schema_version") == 4)
+        #expect(try connection.number("SELECT version FROM fanfare.schema_version") == 5)
     }
 
     private static let openTransactions = [
@@ -118,12 +118,12 @@ struct SchemaTests {
 
     @Test func aNewerDatabaseIsLeftAlone() throws {
         let connection = try TestDatabase.current.connect()
-        try connection.execute("UPDATE fanfare.schema_version SET version = 5")
+        try connection.execute("UPDATE fanfare.schema_version SET version = 6")
         let error = try #require(connection.refusal(Schema.sql))
         try connection.execute("ROLLBACK")
         #expect(error.sqlState == "55000")
         #expect(error.hint != nil)
-        #expect(try connection.text("SELECT version FROM fanfare.schema_version") == "5")
+        #expect(try connection.text("SELECT version FROM fanfare.schema_version") == "6")
     }
 
     static let functions = [
@@ -166,7 +166,7 @@ struct SchemaTests {
             "event_id event_type rule rule_version app platform environment device_id user_id attempt outcome reason at batch_id "
                 + "detail"
         ),
-        ("queue", "app platform environment lane ready in_flight waiting oldest"),
+        ("queue", "app platform environment lane ready in_flight waiting oldest gate"),
         ("health", "name ok detail since"),
     ]
 

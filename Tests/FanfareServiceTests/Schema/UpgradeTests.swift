@@ -32,7 +32,13 @@ struct UpgradeTests {
             ALTER TABLE fanfare.targets ADD UNIQUE (app_id, platform, environment);
             ALTER TABLE fanfare.targets ADD CONSTRAINT targets_platform CHECK (platform IN ('apns', 'fcm', 'webpush'));
             ALTER TABLE fanfare.rule_versions DROP COLUMN native_target_id CASCADE;
-            ALTER TABLE fanfare.batches DROP COLUMN is_retry;
+            DROP VIEW fanfare.queue;
+            ALTER TABLE fanfare.batches DROP COLUMN is_retry, DROP COLUMN gate_id, DROP COLUMN due_at;
+            ALTER TABLE fanfare.rule_versions DROP COLUMN gate_id;
+            ALTER TABLE fanfare.plans DROP COLUMN gate_id, ADD COLUMN advanced_at timestamptz NOT NULL DEFAULT now();
+            ALTER TABLE fanfare.stats_pending DROP COLUMN gate_id;
+            DROP TABLE fanfare.gates, fanfare.gate_stats;
+            CREATE FUNCTION fanfare.check_token(text, text) RETURNS void LANGUAGE sql AS 'SELECT';
             ALTER TABLE fanfare.cancels DROP COLUMN stopped;
             CREATE INDEX batches_ready ON fanfare.batches (target_id, lane, not_before, id) WHERE owner IS NULL;
             DROP INDEX fanfare.event_keys_created, fanfare.cancels_created, fanfare.collapse_latest_created;
@@ -62,7 +68,8 @@ struct UpgradeTests {
             try connection.execute(Schema.sql)
             #expect(try connection.text(Self.shape) == fresh)
             for (index, isThere) in [
-                ("batches_ready", "f"), ("batches_due", "t"), ("event_keys_age", "f"), ("event_keys_created", "t"),
+                ("batches_ready", "f"), ("batches_due", "t"), ("batches_gate", "t"), ("stats_pending_gate", "t"),
+                ("event_keys_age", "f"), ("event_keys_created", "t"),
                 ("cancels_created", "t"), ("collapse_latest_created", "t"), ("batch_log_events", "f"),
                 ("batch_log_span", "f"), ("batch_log_spans", "t"), ("batch_log_devices", "t"),
             ] {
@@ -72,6 +79,7 @@ struct UpgradeTests {
         }
         #expect(try connection.column("SELECT id FROM fanfare.targets ORDER BY id") == old)
         #expect(try connection.text("SELECT to_regprocedure('fanfare.event_span(bigint[])') IS NULL") == "t")
+        #expect(try connection.text("SELECT to_regprocedure('fanfare.check_token(text, text)') IS NULL") == "t")
         #expect(try connection.number("SELECT last_event - first_event FROM fanfare.batch_log") == 1)
         let noted = "SELECT event_type FROM fanfare.rule_versions WHERE state = 'unchecked' AND rule_created_at < now()"
         #expect(try connection.column(noted) == ["f"])

@@ -72,11 +72,15 @@ struct StatementCatalog {
                 last_device, device_ids, outcomes) VALUES (7, 7::bigint << 32, 1, now(), 1, 1, 1, 1, 1, 1, '{1}', '\\x23');
             INSERT INTO fanfare.batches (id, event_id, rule_version, target_id, lane, device_ids)
             VALUES (5::bigint << 32, 5::bigint << 32, 1, 1, 1, '{1}');
-            INSERT INTO fanfare.instances (name, host, pid, version, lease_until) VALUES ('d', 'h', 1, 'v', now());
+            INSERT INTO fanfare.instances (name, host, pid, version, lease_until, schema_version)
+            VALUES ('d', 'h', 1, 'v', now(), 9);
             INSERT INTO fanfare.prune_fuses (app_id, environment, blown_at, evidence) VALUES (1, 'sandbox', now(), 'weak');
             INSERT INTO fanfare.prune_counts (app_id, environment, platform, since, answers, weak, strong)
             VALUES (1, 'production', 'apns', now(), 9, 1, 1);
             INSERT INTO fanfare.stats_pending (rule_version, target_id, outcome, pairs) VALUES (1, 1, 1, 1);
+            SELECT fanfare.make_gate(1, 1, 2::smallint), fanfare.make_gate(1, NULL, NULL, 'aborting'), fanfare.make_gate(2, 1);
+            INSERT INTO fanfare.batches (event_id, rule_version, target_id, lane, device_ids, gate_id)
+            SELECT 1, 1, target_id, 2, '{1}', gate FROM fanfare.devices, (VALUES (1), (2)) AS g (gate) WHERE id = \(device);
             SELECT fanfare.put_rule('{"app": "shop", "name": "new", "event": "e", "to": {"everyone": true}}'), fanfare.adopt('here');
             SELECT fanfare.register_device('shop', 'apns', 'dead'), fanfare.register_device('shop', 'fcm', 'android');
             UPDATE fanfare.devices SET disabled_at = now(), disabled_reason = 'Unregistered' WHERE token = 'dead';
@@ -138,7 +142,7 @@ struct StatementCatalog {
             TopicIDs(names: ["news"]),
             LockPlan(),
             AdvancePlan(plan: parts.plan, cursor: parts.plan.lastDevice),
-            AreManyWaiting(app: parts.plan.app, lane: parts.plan.lane, limit: 100),
+            AreManyWaiting(app: parts.plan.app, lane: parts.plan.lane, gate: parts.plan.gate, limit: 100),
         ]
     }
 
@@ -157,7 +161,21 @@ struct StatementCatalog {
                 owner: owner,
                 leaseToken: 71
             ),
-            NextDue(targets: [parts.target]),
+            ClaimGated(
+                wishes: [
+                    ClaimWish(
+                        gate: 1,
+                        target: parts.target,
+                        queue: SendQueue(lane: .bulk, isRetry: false),
+                        count: 5,
+                        floor: .minusInfinity
+                    )
+                ],
+                owner: owner,
+                leaseToken: 72
+            ),
+            NextDue(places: [BatchPlace(gate: 0, target: parts.target, lane: .normal)]),
+            LiveGates(),
             FetchDevices(deviceIDs: [parts.device]),
             FetchDeviceFields(deviceIDs: [parts.device]),
             FetchEvents(day: Int16(EventID(rawValue: parts.event).ringDay), eventIDs: [parts.event]),
@@ -214,7 +232,7 @@ struct StatementCatalog {
             BeginSleep(),
             EndSleep(),
             FlushCommit(),
-            EnterInstance(daemon: "d", host: "h", pid: 1, version: "v", leaseMicroseconds: 1, schemaVersion: 4),
+            EnterInstance(daemon: "d", host: "h", pid: 1, version: "v", leaseMicroseconds: 1, schemaVersion: 5),
             RenewLease(owner: 1, leaseMicroseconds: 1, leads: ["x"], report: "{}"),
             OtherInstances(owner: 99),
             SessionsAtWork(backendPIDs: [parts.backendPID]),
@@ -255,6 +273,9 @@ struct StatementCatalog {
             ForgetEvents(day: 3, retentionDays: 30),
             ForgetBatches(day: 3, retentionDays: 30),
             EndBatches(),
+            SweepGate(gate: 2),
+            FinishGates(),
+            ForgetGates(),
             UncheckedRules(),
             ActivateRules(rules: [ActivatedRule(id: parts.unchecked, columns: columns)]),
             RefuseRules(rules: [RefusedRule(id: parts.unchecked, reason: "r")]),

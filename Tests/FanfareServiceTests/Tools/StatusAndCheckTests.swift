@@ -16,11 +16,11 @@ import Testing
         try sql("SELECT fanfare.register_device('shop', 'apns', 'aa01')")
         try sql(
             """
-            INSERT INTO fanfare.instances (name, host, pid, version, lease_until, leads, report)
+            INSERT INTO fanfare.instances (name, host, pid, version, lease_until, leads, report, schema_version)
             SELECT 'production', 'host' || n, n, '1.0', clock_timestamp() + (5 - n) * interval '1 hour',
                 CASE n WHEN 1 THEN '{maintenance}'::text[] ELSE '{}' END,
                 jsonb_build_object('listening', n = 1, 'breakers', jsonb_build_object('shop/apns/production', 'open'),
-                    'fuses_blown', '["shop/production"]'::jsonb)
+                    'fuses_blown', '["shop/production"]'::jsonb), 5
             FROM generate_series(1, 6, 5) AS n
             """
         )

@@ -187,7 +187,8 @@ extension Rows.Batch {
             id: id,
             leaseToken: leaseToken ?? 0,
             target: target,
-            lane: lane,
+            queue: queue,
+            gate: 0,
             ruleVersion: ruleVersion,
             attempt: attempt,
             history: RetryHistory(encoded: history),
@@ -195,7 +196,13 @@ extension Rows.Batch {
             eventIDs: eventIDs ?? [],
             deviceIDs: deviceIDs,
             outcomes: outcomes,
-            notBefore: Timestamp(microseconds: notBefore)
+            notBefore: Timestamp(microseconds: notBefore),
+            dueAt: nil
         )
+    }
+
+    private var queue: SendQueue {
+        let isRetry = attempt > 1 && !RetryHistory(encoded: history).isMove
+        return SendQueue(lane: Lane(rawValue: lane) ?? .normal, isRetry: isRetry)
     }
 }

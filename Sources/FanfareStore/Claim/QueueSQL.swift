@@ -1,0 +1,33 @@
+/// SQL that looks into queues, along the index `batches_gate`.
+enum QueueSQL {
+    /// Whether a batch waits in a queue, whenever it is due.
+    ///
+    /// `lease_token`, not `owner`, says that nobody has it. By a check of the table that is the same; but `batches_due`, which is
+    /// there for daemons of the version before and knows no gate, is an index of what has no owner, and the planner would take
+    /// either: it knows nothing true of a queue. Through that one all that waits behind closed gates would be looked at.
+    ///
+    /// - Parameters:
+    ///   - batch: the alias of `batches`.
+    ///   - gate: the gate, 0 for none.
+    ///   - target: the target.
+    ///   - lane: the lane.
+    ///   - isRetry: whether the queue is of retries.
+    /// - Returns: a condition.
+    static func waits(_ batch: String, gate: String, target: String, lane: String, isRetry: String) -> String {
+        """
+        \(batch).lease_token IS NULL AND \(batch).gate_id = \(gate) AND \(batch).target_id = \(target) AND \
+        \(batch).lane = \(lane) AND \(batch).is_retry = \(isRetry)
+        """
+    }
+
+    /// Whether nothing closes a gate.
+    ///
+    /// - Parameter gate: its id.
+    /// - Returns: a condition.
+    static func isOpen(_ gate: String) -> String {
+        """
+        (\(gate) = 0 OR EXISTS (
+            SELECT FROM fanfare.gates AS g WHERE g.id = \(gate) AND g.state = 'open' AND NOT g.is_paused))
+        """
+    }
+}

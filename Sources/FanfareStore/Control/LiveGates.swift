@@ -1,0 +1,60 @@
+package import FanfareCore
+package import PostgresClient
+
+/// What holds batches back, as it stands.
+package struct Gate: Hashable, Sendable {
+    /// Besides being paused.
+    package enum State: String, Sendable {
+        case open
+        case held
+        case aborting
+    }
+
+    package let id: Int32
+    /// The app whose pushes it holds.
+    package let app: String
+    /// Where all that waits behind it does; nil for any lane.
+    package let lane: Lane?
+    package let state: State
+    package let isPaused: Bool
+
+    package init(id: Int32, app: String, lane: Lane?, state: State = .open, isPaused: Bool = false) {
+        self.id = id
+        self.app = app
+        self.lane = lane
+        self.state = state
+        self.isPaused = isPaused
+    }
+
+    /// Whether what waits behind it may be claimed and sent.
+    package var isOpen: Bool { state == .open && !isPaused }
+
+    /// The lanes that something may wait in behind it.
+    package var lanes: [Lane] { lane.map { [$0] } ?? Lane.allCases }
+}
+
+/// The gates that are not done.
+package struct LiveGates: PostgresStatement {
+    package static let name = "live_gates"
+    package static let sql = """
+        SELECT g.id, a.name, g.lane, g.state, g.is_paused
+        FROM (SELECT * FROM fanfare.gates WHERE state <> 'done' OFFSET 0) AS g
+        JOIN fanfare.rules AS r ON r.id = g.rule_id
+        JOIN fanfare.apps AS a ON a.id = r.app_id
+        ORDER BY g.id
+        """
+
+    package init() {}
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Gate {
+        let lane = try row.int16(orNil: 2)
+        return Gate(
+            id: try row.int32(0),
+            app: try row.string(1),
+            lane: lane.map { Lane(rawValue: $0) ?? .normal },
+            // What only a newer daemon knows is not ours to open.
+            state: Gate.State(rawValue: try row.string(3)) ?? .held,
+            isPaused: try row.bool(4)
+        )
+    }
+}

@@ -1,0 +1,64 @@
+package import PostgresClient
+
+/// Ends gates that nothing can wait behind any more: no event of the rule is still to be planned, no plan goes on, no batch is left,
+/// whoever has it.
+///
+/// All in one snapshot: an event becomes plans and batches, a plan batches, and a batch its retries, in one transaction each.
+///
+/// - A gate of a rule, not of one occurrence, is open again after it was aborted, and ends with its rule only.
+/// - Events count by their type: those of a campaign have one of their own. Whoever makes a gate before it emits does both in one
+///   transaction, or the gate may be done before it begins.
+package struct FinishGates: PostgresStatement {
+    package static let name = "finish_gates"
+    package static let sql = """
+        WITH
+        -- Of all types at once, and only where there are gates to ask for.
+        unplanned AS MATERIALIZED (
+            SELECT type FROM fanfare.outbox GROUP BY type
+            UNION ALL
+            SELECT type FROM fanfare.outbox_slow GROUP BY type
+        ),
+        empty AS MATERIALIZED (
+            SELECT g.id, g.occurrence_id IS NULL AND r.dropped_at IS NULL AS goes_on
+            FROM (SELECT * FROM fanfare.gates WHERE state <> 'done' OFFSET 0) AS g
+            JOIN fanfare.rules AS r ON r.id = g.rule_id
+            WHERE (g.state = 'aborting' OR g.occurrence_id IS NOT NULL OR r.dropped_at IS NOT NULL)
+                AND NOT EXISTS (SELECT FROM fanfare.batches AS b WHERE b.lease_token IS NULL AND b.gate_id = g.id)
+                AND NOT EXISTS (SELECT FROM fanfare.batches AS b WHERE b.owner IS NOT NULL AND b.gate_id = g.id)
+                AND NOT EXISTS (SELECT FROM fanfare.plans AS p WHERE p.gate_id = g.id)
+                AND NOT EXISTS (
+                    SELECT FROM unplanned AS u JOIN fanfare.rule_versions AS v ON v.event_type = u.type
+                    WHERE v.rule_id = g.rule_id)
+        )
+        UPDATE fanfare.gates AS g
+        SET state = CASE WHEN e.goes_on THEN 'open' ELSE 'done' END, ended_at = CASE WHEN NOT e.goes_on THEN clock_timestamp() END,
+            reason = CASE WHEN NOT e.goes_on THEN g.reason END
+        FROM empty AS e
+        WHERE g.id = e.id AND g.state <> 'done'
+        RETURNING g.id
+        """
+
+    package init() {}
+
+    /// The gate's id.
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int32 {
+        try row.int32(0)
+    }
+}
+
+/// Forgets gates that were done long ago, and what was counted by them, some at a time.
+package struct ForgetGates: PostgresStatement {
+    package static let name = "forget_gates"
+    package static let sql = """
+        WITH old AS (
+            DELETE FROM fanfare.gates WHERE id = ANY (ARRAY(
+                SELECT id FROM fanfare.gates
+                WHERE state = 'done' AND ended_at < statement_timestamp() - interval '\(Forgetting.gateDays) days'
+                ORDER BY id LIMIT 100 FOR UPDATE SKIP LOCKED))
+            RETURNING id
+        )
+        DELETE FROM fanfare.gate_stats WHERE gate_id = ANY (ARRAY(SELECT id FROM old))
+        """
+
+    package init() {}
+}

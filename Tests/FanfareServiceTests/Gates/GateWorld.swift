@@ -1,0 +1,78 @@
+import FanfareCore
+import PostgresClient
+
+@testable import FanfareProviders
+@testable import FanfareService
+@testable import FanfareStore
+
+extension World {
+    /// Makes a gate for a rule, or for one occurrence of it, and has the rule's versions queue behind it.
+    @discardableResult
+    func gate(_ rule: String, occurrence: Int64? = nil, lane: Int16? = nil, state: String = "open") throws -> Int32 {
+        let id = try connection.number(
+            """
+            SELECT fanfare.make_gate(id, $2::bigint, $3::smallint, $4) FROM fanfare.rules WHERE name = $1 AND dropped_at IS NULL
+            """,
+            rule,
+            occurrence.map(String.init),
+            lane.map(String.init),
+            state
+        )
+        _ = try connection.query(
+            """
+            UPDATE fanfare.rule_versions SET gate_id = $2::int
+            WHERE rule_id = (SELECT id FROM fanfare.rules WHERE name = $1 AND dropped_at IS NULL)
+            """,
+            rule,
+            String(id)
+        )
+        return Int32(id)
+    }
+
+    /// Pauses, resumes or aborts what waits behind a rule's gates.
+    ///
+    /// - Returns: whether there was something to do.
+    @discardableResult
+    func setGates(_ rule: String, _ what: String, why: String? = nil) throws -> Bool {
+        try connection.text(
+            "SELECT fanfare.set_gates(id, $2, $3) FROM fanfare.rules WHERE name = $1",
+            rule,
+            what,
+            why
+        ) == "t"
+    }
+
+    /// What there is to wish for: of every target, behind no gate and behind these.
+    func wishes(gates: [Int32], count: Int32 = 1000) throws -> [ClaimWish] {
+        try connection.run(AllTargets()).flatMap { target in
+            SendQueue.allCases.flatMap { queue in
+                ([0] + gates).map { gate in
+                    ClaimWish(gate: gate, target: target.id, queue: queue, count: count, floor: .minusInfinity)
+                }
+            }
+        }
+    }
+
+    /// Claims what is due behind no gate and behind these.
+    func claim(gates: [Int32], count: Int32 = 1000, owner: Int32 = 1, leaseToken: Int64 = 1) throws -> [ClaimedBatch] {
+        let wishes = try wishes(gates: gates, count: count)
+        return try connection.run(ClaimGated(wishes: wishes, owner: owner, leaseToken: leaseToken))
+    }
+
+    /// Lets the leader's statements end what was aborted, and the gates that nothing is left behind.
+    ///
+    /// - Returns: the gates that changed.
+    @discardableResult
+    func sweep(_ gate: Int32) throws -> [Int32] {
+        while try connection.run(SweepGate(gate: gate)).first == Int64(SweepGate.limit) {}
+        return try connection.run(FinishGates())
+    }
+
+    /// A gate's state, and whether it is paused.
+    func state(_ gate: Int32) throws -> String? {
+        try connection.text(
+            "SELECT state || CASE WHEN is_paused THEN ', paused' ELSE '' END FROM fanfare.gates WHERE id = $1",
+            String(gate)
+        )
+    }
+}
