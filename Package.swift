@@ -111,11 +111,21 @@ let package = Package(
             swiftSettings: sources
         ),
 
+        // Schedules with rules: what is due, and what has become of it.
+        .target(
+            name: "FanfareCampaigns",
+            dependencies: [
+                "FanfareCore", "FanfareLogging", "FanfareProviders", "FanfareStore", "PostgresClient", logging,
+            ],
+            swiftSettings: sources
+        ),
+
         // The daemon.
         .target(
             name: "FanfareService",
             dependencies: [
-                "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareMetrics", "FanfareProviders",
+                "FanfareCampaigns", "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareMetrics",
+                "FanfareProviders",
                 "FanfareStages", "FanfareStore",
                 "HTTP2Client",
                 "PostgresClient", "PushCrypto",
@@ -128,7 +138,8 @@ let package = Package(
         .target(
             name: "FanfareTools",
             dependencies: [
-                "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareProviders", "FanfareService",
+                "FanfareCampaigns", "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareProviders",
+                "FanfareService",
                 "FanfareStages", "FanfareStore",
                 "HTTP2Client",
                 "PostgresClient", "PushCrypto",
@@ -187,7 +198,8 @@ let package = Package(
         .testTarget(
             name: "FanfareServiceTests",
             dependencies: [
-                "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareMetrics", "FanfareProviders",
+                "FanfareCampaigns", "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareMetrics",
+                "FanfareProviders",
                 "FanfareService", "FanfareStages",
                 "FanfareStore",
                 "FanfareTools",

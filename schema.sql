@@ -28,8 +28,9 @@
 --  20  Functions: watched tables
 --  21  Functions: SQL that authors of rules wrote
 --  22  Functions: time
---  23  Views: queue and log as one
---  24  Rights
+--  23  Functions: campaigns
+--  24  Views: queue and log as one
+--  25  Rights
 --
 -- Parts 6 and up say what a new database has; what an older one lacks is made up for before, in part 5. So who changes
 -- something
@@ -38,7 +39,7 @@
 --      CREATE … IF NOT EXISTS adds what is new, and leaves alone what is there; functions and views are replaced.
 -- Nothing waits for a lock when there is nothing to do: what would lock before it looks goes through part 3.
 -- Daemons of two versions work side by side: a column goes one version after its last reader.
--- A new version has its number in part 4 and in Daemon.schemaVersions, and a section of its own at the end of part 5.
+-- A new version has its number in part 4 and in Schema.versions (Swift), and a section of its own at the end of part 5.
 
 BEGIN;
 
@@ -699,6 +700,63 @@ SELECT fanfare.create_index('rule_versions_in_force', $$
 SELECT fanfare.create_index('rule_versions_unchecked', $$
     CREATE INDEX rule_versions_unchecked ON fanfare.rule_versions (id) WHERE state = 'unchecked'$$);
 
+-- A campaign is a schedule and a rule of its own, `campaign/<name>`, for events of type `campaign.<app>.<name>`.
+CREATE TABLE IF NOT EXISTS fanfare.campaigns (
+    id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    app_id smallint NOT NULL REFERENCES fanfare.apps,
+    name text NOT NULL,
+    -- Of what was put last.
+    version int NOT NULL,
+    -- What was put last, until a daemon has taken it; stays with the reason where it was refused. json, not jsonb: number literals stay as they were written.
+    draft json,
+    -- What is in force, and its rule; NULL until a daemon has taken the first.
+    definition json,
+    rule_id int REFERENCES fanfare.rules,
+    state text NOT NULL DEFAULT 'unchecked'
+        CONSTRAINT campaigns_state CHECK (state IN ('unchecked', 'active', 'paused', 'refused', 'ended')),
+    -- Why the newest version is not in force.
+    reason text,
+    -- The schedule in force: the lists of a cron expression, or one wall time, in a time zone; none of them where it is only
+    -- started by hand.
+    cron_fields jsonb,
+    run_at timestamp,
+    time_zone text,
+    catch_up text NOT NULL DEFAULT 'latest' CONSTRAINT campaigns_catch_up CHECK (catch_up IN ('all', 'latest', 'none')),
+    -- NULL where nothing more comes by itself.
+    next_at timestamptz,
+    -- From YAML? Only such campaigns are dropped by `campaigns apply --prune`.
+    from_file boolean NOT NULL DEFAULT false,
+    created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    dropped_at timestamptz,
+    CONSTRAINT campaigns_taken CHECK (state IN ('unchecked', 'refused') OR definition IS NOT NULL AND rule_id IS NOT NULL)
+);
+SELECT fanfare.create_index('campaigns_name', $$
+    CREATE UNIQUE INDEX campaigns_name ON fanfare.campaigns (app_id, name) WHERE dropped_at IS NULL$$);
+SELECT fanfare.create_index('campaigns_due', $$
+    CREATE INDEX campaigns_due ON fanfare.campaigns (next_at) WHERE state = 'active' AND dropped_at IS NULL$$);
+SELECT fanfare.create_index('campaigns_drafts', $$
+    CREATE INDEX campaigns_drafts ON fanfare.campaigns (id) WHERE draft IS NOT NULL AND reason IS NULL AND dropped_at IS NULL$$);
+
+-- One time that a campaign was due, or was started. Its row and its event come in one transaction: whoever dies, each time
+-- fires once.
+CREATE TABLE IF NOT EXISTS fanfare.occurrences (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    campaign_id int NOT NULL REFERENCES fanfare.campaigns,
+    scheduled_at timestamptz NOT NULL,
+    event_id bigint,
+    -- skipped: it was missed, and the last of several that were.
+    state text NOT NULL CONSTRAINT occurrences_state CHECK (state IN ('skipped', 'running', 'aborting', 'done', 'aborted', 'failed')),
+    detail text,
+    fired_at timestamptz,
+    ended_at timestamptz,
+    UNIQUE (campaign_id, scheduled_at),
+    CONSTRAINT occurrences_fired CHECK ((state IN ('running', 'aborting', 'done', 'aborted')) = (event_id IS NOT NULL) OR state = 'failed')
+);
+SELECT fanfare.create_index('occurrences_event', $$
+    CREATE INDEX occurrences_event ON fanfare.occurrences (event_id)$$);
+SELECT fanfare.create_index('occurrences_running', $$
+    CREATE INDEX occurrences_running ON fanfare.occurrences (id) WHERE state IN ('running', 'aborting')$$);
+
 -- ---------------------------------------------------------------------------------------------------------------
 -- 12. Events: the queue and its log
 -- ---------------------------------------------------------------------------------------------------------------
@@ -1287,7 +1345,7 @@ COMMENT ON FUNCTION fanfare.wake IS 'Tells a sleeping daemon that the outbox has
 -- the processor's caches:
 -- * It runs with its caller's rights: SECURITY DEFINER needs a SET search_path, which cost 20 to 25 µs of the 200 that
 --   a committed event took (PostgreSQL 15 walks over every setting). So all it names is qualified, or resolved when
---   this file is run, and fanfare_emitter has the rights it needs (see part 24).
+--   this file is run, and fanfare_emitter has the rights it needs (see part 25).
 --   The price: a session that changes its search_path between two events has emit's statements planned anew, about
 --   75 µs, as its own prepared statements are.
 -- * The id comes by RETURNING: to insert one made before, callers would need the right to choose it.
@@ -1860,13 +1918,35 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.rule_fault IS 'What put_rule refuses a rule for, where it stands in it and how to mend it; null where there is nothing.';
 
+-- A rule that was looked at: its own, or a campaign's.
+CREATE OR REPLACE FUNCTION fanfare.store_rule(rule jsonb, OUT rule_id int, OUT version int)
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+DECLARE
+    the_app smallint := fanfare.app_id_for(rule ->> 'app');
+    newest fanfare.rule_versions;
+BEGIN
+    INSERT INTO fanfare.rules (app_id, name) VALUES (the_app, rule ->> 'name')
+    ON CONFLICT (app_id, name) WHERE dropped_at IS NULL DO NOTHING;
+    SELECT r.id INTO STRICT store_rule.rule_id FROM fanfare.rules AS r
+    WHERE r.app_id = the_app AND r.name = rule ->> 'name' AND r.dropped_at IS NULL FOR NO KEY UPDATE;
+
+    SELECT v.* INTO newest FROM fanfare.rule_versions AS v WHERE v.rule_id = store_rule.rule_id ORDER BY v.version DESC LIMIT 1;
+    version := newest.version;
+    IF newest.definition::jsonb = rule THEN
+        RETURN;
+    END IF;
+    version := coalesce(newest.version, 0) + 1;
+    -- With its event type and the rule's age: younger events of the type wait for the judgement.
+    INSERT INTO fanfare.rule_versions (rule_id, version, definition, event_type, rule_created_at)
+    SELECT r.id, store_rule.version, rule::json, rule ->> 'event', r.created_at FROM fanfare.rules AS r WHERE r.id = store_rule.rule_id;
+END
+$$;
+COMMENT ON FUNCTION fanfare.store_rule IS 'Stores a version of a rule, unless the newest is the same; what put_rule does once it has looked.';
+
 CREATE OR REPLACE FUNCTION fanfare.put_rule(rule jsonb) RETURNS int
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 DECLARE
     fault record;
-    the_app smallint;
-    the_rule int;
-    newest fanfare.rule_versions;
 BEGIN
     IF jsonb_typeof(rule) IS DISTINCT FROM 'object' THEN
         RAISE EXCEPTION 'a rule is a JSON object' USING ERRCODE = '22023', HINT = 'Pass {"app": …, "name": …, "event": …, "to": …, "message": …}.';
@@ -1881,21 +1961,7 @@ BEGIN
     PERFORM fanfare.require_daemon(p.oldest_daemon) FROM fanfare.platforms AS p
     WHERE p.name = rule #>> '{to,platform}' OR rule -> 'message' ? p.name
         OR EXISTS (SELECT FROM jsonb_path_query(rule, '$.locales.*') AS l (block) WHERE l.block ? p.name);
-    the_app := fanfare.app_id_for(rule ->> 'app');
-
-    INSERT INTO fanfare.rules (app_id, name) VALUES (the_app, rule ->> 'name')
-    ON CONFLICT (app_id, name) WHERE dropped_at IS NULL DO NOTHING;
-    SELECT id INTO STRICT the_rule FROM fanfare.rules
-    WHERE app_id = the_app AND name = rule ->> 'name' AND dropped_at IS NULL FOR NO KEY UPDATE;
-
-    SELECT v.* INTO newest FROM fanfare.rule_versions AS v WHERE v.rule_id = the_rule ORDER BY v.version DESC LIMIT 1;
-    IF newest.definition::jsonb = rule THEN
-        RETURN newest.version;
-    END IF;
-    -- With its event type and the rule's age: younger events of the type wait for the judgement.
-    INSERT INTO fanfare.rule_versions (rule_id, version, definition, event_type, rule_created_at)
-    SELECT the_rule, coalesce(newest.version, 0) + 1, rule::json, rule ->> 'event', r.created_at FROM fanfare.rules AS r WHERE r.id = the_rule;
-    RETURN coalesce(newest.version, 0) + 1;
+    RETURN (SELECT v.version FROM fanfare.store_rule(rule) AS v);
 END
 $$;
 COMMENT ON FUNCTION fanfare.put_rule IS 'Stores a rule and returns its version, or refuses what shows at once; a daemon checks the rest within a second, until then the last active version stays in force, and where there is none, events wait.';
@@ -2630,7 +2696,407 @@ $$;
 COMMENT ON FUNCTION fanfare.next_time IS 'When a cron schedule is next due after a time; NULL if it is not for 8 years. Wild ones go by elapsed time; of others, each wall time comes once.';
 
 -- ---------------------------------------------------------------------------------------------------------------
--- 23. Views: queue and log as one
+-- 23. Functions: campaigns
+-- ---------------------------------------------------------------------------------------------------------------
+-- A schedule and a rule: what is due emits one event for it, and all that happens then happens as for any other event.
+-- The database says when (part 22), daemons read cron expressions; what only a daemon can judge it judges within a second.
+
+-- The rule that a campaign becomes. No user's rule can have its name: theirs have no "/".
+CREATE OR REPLACE FUNCTION fanfare.campaign_rule(campaign jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT '{"lane": "bulk"}'::jsonb || (campaign - '{schedule,payload}'::text[]) || jsonb_build_object(
+        'name', 'campaign/' || (campaign ->> 'name'),
+        'event', 'campaign.' || (campaign ->> 'app') || '.' || (campaign ->> 'name'));
+END;
+COMMENT ON FUNCTION fanfare.campaign_rule IS 'The rule by which a campaign''s events go.';
+
+-- Its own statements, for `'31 of February'::timestamp` raises an error.
+CREATE OR REPLACE FUNCTION fanfare.wall_time(text text) RETURNS timestamp
+LANGUAGE plpgsql IMMUTABLE STRICT SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN CASE WHEN text ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2})?$' THEN text::timestamp END;
+EXCEPTION WHEN data_exception THEN
+    RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION fanfare.wall_time IS 'What clocks show, from text such as 2026-12-01T09:00; NULL for any other text.';
+
+CREATE OR REPLACE FUNCTION fanfare.schedule_fault(schedule jsonb, OUT place text, OUT reason text, OUT hint text)
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    keys CONSTANT text[] := '{at,cron,time_zone,catch_up}';
+    policies CONSTANT text[] := '{all,latest,none}';
+BEGIN
+    IF schedule IS NULL THEN
+        RETURN;
+    ELSIF jsonb_typeof(schedule) <> 'object' THEN
+        place := 'schedule';
+        reason := 'is no object';
+        hint := 'write {"cron": "0 9 * * mon", "time_zone": "Europe/Madrid"}';
+        RETURN;
+    END IF;
+    SELECT f.* INTO place, reason, hint FROM (
+        SELECT 'schedule.' || k, 'unknown key', 'known are ' || array_to_string(keys, ', ')
+        FROM jsonb_object_keys(schedule) AS k WHERE k <> ALL (keys)
+        UNION ALL
+        SELECT 'schedule.' || k, 'is no string', 'a string is needed' FROM unnest(keys) AS k
+        WHERE jsonb_typeof(schedule -> k) <> 'string'
+        UNION ALL
+        SELECT 'schedule', CASE WHEN schedule ? 'at' THEN 'has at and cron' ELSE 'says no time' END,
+            'give one of at and cron; who only starts it by hand leaves the schedule out'
+        WHERE (schedule ? 'at') = (schedule ? 'cron')
+        UNION ALL
+        SELECT 'schedule.at', 'is no time of day', 'write what clocks in time_zone show, as in 2026-12-01T09:00'
+        WHERE schedule ? 'at' AND fanfare.wall_time(schedule ->> 'at') IS NULL
+        UNION ALL
+        SELECT 'schedule.time_zone', format('%L is no time zone that this server knows', left(schedule ->> 'time_zone', 80)),
+            'use a name such as Europe/Madrid; without one, it is UTC'
+        WHERE schedule ? 'time_zone' AND NOT fanfare.is_time_zone(schedule ->> 'time_zone')
+        UNION ALL
+        SELECT 'schedule.catch_up', format('%L is unknown', left(schedule ->> 'catch_up', 80)),
+            'use ' || array_to_string(policies, ', ')
+        WHERE schedule ->> 'catch_up' <> ALL (policies)
+    ) AS f (place, reason, hint) LIMIT 1;
+END
+$$;
+COMMENT ON FUNCTION fanfare.schedule_fault IS 'What is wrong with a campaign''s schedule as far as SQL sees; a daemon reads the cron expression.';
+
+CREATE OR REPLACE FUNCTION fanfare.campaign_fault(campaign jsonb, OUT place text, OUT reason text, OUT hint text)
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    keys CONSTANT text[] := '{name,app,schedule,payload,to,message,locales,collapse,ttl,lane,delivery,badge_sql}';
+BEGIN
+    SELECT f.* INTO place, reason, hint FROM (
+        SELECT k, 'unknown key', 'known are ' || array_to_string(keys, ', ')
+        FROM jsonb_object_keys(campaign) AS k WHERE k <> ALL (keys)
+        UNION ALL
+        SELECT n.key, CASE WHEN campaign -> n.key IS NULL THEN 'is missing' WHEN n.is_name THEN 'is no string' ELSE 'cannot be a name' END, n.hint
+        FROM (VALUES
+            ('app', fanfare.is_app_name(campaign ->> 'app'), 'use 1 to 64 letters, digits, "_" and "-", beginning with a letter or digit'),
+            ('name', fanfare.is_rule_name(campaign ->> 'name'), 'use 1 to 100 letters, digits, "_", "." and "-", beginning with a letter or digit')) AS n (key, is_name, hint)
+        WHERE n.is_name IS NOT TRUE OR jsonb_typeof(campaign -> n.key) <> 'string'
+        UNION ALL
+        SELECT s.place, s.reason, s.hint FROM fanfare.schedule_fault(campaign -> 'schedule') AS s WHERE s.reason IS NOT NULL
+        UNION ALL
+        SELECT 'payload', 'is no object', 'write {"sale": "winter"}' WHERE jsonb_typeof(campaign -> 'payload') <> 'object'
+        UNION ALL
+        SELECT 'to.tokens', 'is not for campaigns', 'use users, topic, condition or everyone' WHERE campaign -> 'to' ? 'tokens'
+        UNION ALL
+        SELECT r.place, r.reason, r.hint
+        FROM fanfare.rule_fault(fanfare.campaign_rule(campaign) || '{"name": "campaign"}') AS r WHERE r.reason IS NOT NULL
+    ) AS f (place, reason, hint) LIMIT 1;
+END
+$$;
+COMMENT ON FUNCTION fanfare.campaign_fault IS 'What put_campaign refuses a campaign for, where it stands in it and how to mend it; null where there is nothing.';
+
+-- When a schedule is due next. One wall time is due whether it has passed or not: `catch_up` says what becomes of it.
+CREATE OR REPLACE FUNCTION fanfare.next_due(cron_fields jsonb, run_at timestamp, time_zone text, after timestamptz)
+RETURNS timestamptz LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF cron_fields IS NULL THEN
+        RETURN fanfare.instant(run_at, time_zone);
+    END IF;
+    RETURN fanfare.next_time(
+        translate(cron_fields ->> 'minutes', '[]', '{}')::int[], translate(cron_fields ->> 'hours', '[]', '{}')::int[],
+        translate(cron_fields ->> 'days', '[]', '{}')::int[], translate(cron_fields ->> 'months', '[]', '{}')::int[],
+        translate(cron_fields ->> 'weekdays', '[]', '{}')::int[], (cron_fields -> 'any_day')::boolean,
+        (cron_fields -> 'wild')::boolean, time_zone, after);
+END
+$$;
+COMMENT ON FUNCTION fanfare.next_due IS 'When a schedule is due next after a time; NULL where it is no more, and where there is none.';
+
+CREATE OR REPLACE FUNCTION fanfare.put_campaign(campaign jsonb) RETURNS int
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+DECLARE
+    fault record;
+    the_app smallint;
+    there fanfare.campaigns;
+    put_version int;
+BEGIN
+    IF jsonb_typeof(campaign) IS DISTINCT FROM 'object' THEN
+        RAISE EXCEPTION 'a campaign is a JSON object' USING ERRCODE = '22023', HINT = 'Pass {"app": …, "name": …, "schedule": …, "to": …, "message": …}.';
+    ELSIF octet_length(campaign::text) > 65536 THEN
+        RAISE EXCEPTION 'the campaign is % bytes long', octet_length(campaign::text) USING ERRCODE = '22023', HINT = 'A campaign has at most 64 KiB.';
+    END IF;
+    SELECT * INTO fault FROM fanfare.campaign_fault(campaign);
+    IF fault.reason IS NOT NULL THEN
+        RAISE EXCEPTION '%: %', fault.place, fault.reason USING ERRCODE = '22023', HINT = fault.hint;
+    END IF;
+    the_app := fanfare.app_id_for(campaign ->> 'app');
+    SELECT * INTO there FROM fanfare.campaigns AS c
+    WHERE c.app_id = the_app AND c.name = campaign ->> 'name' AND c.dropped_at IS NULL;
+    IF coalesce(there.draft, there.definition)::jsonb = campaign THEN
+        RETURN there.version;
+    END IF;
+    IF campaign -> 'schedule' ? 'at' AND there.definition::jsonb -> 'schedule' IS DISTINCT FROM campaign -> 'schedule'
+        AND fanfare.instant(fanfare.wall_time(campaign #>> '{schedule,at}'), coalesce(campaign #>> '{schedule,time_zone}', 'UTC')) <= clock_timestamp()
+    THEN
+        RAISE EXCEPTION 'schedule.at: % has passed', campaign #>> '{schedule,at}'
+            USING ERRCODE = '22023', HINT = 'Write a time to come, or leave the schedule out and call fanfare.start_campaign.';
+    END IF;
+    -- Older ones know no campaigns.
+    PERFORM fanfare.require_daemon(5);
+    INSERT INTO fanfare.campaigns AS c (app_id, name, version, draft) VALUES (the_app, campaign ->> 'name', 1, campaign::json)
+    ON CONFLICT (app_id, name) WHERE dropped_at IS NULL DO UPDATE
+    SET version = c.version + 1, draft = excluded.draft, reason = NULL,
+        state = CASE WHEN c.state = 'refused' THEN 'unchecked' ELSE c.state END
+    RETURNING c.version INTO put_version;
+    RETURN put_version;
+END
+$$;
+COMMENT ON FUNCTION fanfare.put_campaign IS 'Stores a campaign and returns its version, or refuses what shows at once; a daemon checks the rest within a second, until then the last good version stays in force.';
+
+-- For the daemon that judged a draft. What was put since then is judged anew.
+CREATE OR REPLACE FUNCTION fanfare.take_campaign(campaign_id int, version int, cron_fields jsonb, now timestamptz) RETURNS boolean
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+DECLARE
+    c fanfare.campaigns;
+    schedule jsonb;
+    stored record;
+    gate int;
+    wall timestamp;
+    zone text;
+    due timestamptz;
+BEGIN
+    SELECT * INTO c FROM fanfare.campaigns AS x
+    WHERE x.id = campaign_id AND x.version = take_campaign.version AND x.draft IS NOT NULL AND x.reason IS NULL AND x.dropped_at IS NULL
+    FOR NO KEY UPDATE;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    schedule := c.draft::jsonb -> 'schedule';
+    wall := fanfare.wall_time(schedule ->> 'at');
+    zone := CASE WHEN schedule IS NOT NULL THEN coalesce(schedule ->> 'time_zone', 'UTC') END;
+    due := CASE
+        -- What was due and is not fired yet is fired by the schedule that it was due by.
+        WHEN schedule IS NOT DISTINCT FROM c.definition::jsonb -> 'schedule' THEN c.next_at
+        WHEN schedule IS NOT NULL THEN fanfare.next_due(cron_fields, wall, zone, now) END;
+    IF cron_fields IS NOT NULL AND due IS NULL THEN
+        UPDATE fanfare.campaigns AS x SET reason = 'schedule.cron: is not due within 8 years',
+            state = CASE WHEN x.definition IS NULL THEN 'refused' ELSE x.state END
+        WHERE x.id = campaign_id;
+        RETURN false;
+    END IF;
+    SELECT * INTO stored FROM fanfare.store_rule(fanfare.campaign_rule(c.draft::jsonb));
+    -- All that it sends can be paused and aborted from the beginning.
+    SELECT g.id INTO gate FROM fanfare.gates AS g WHERE g.rule_id = stored.rule_id AND g.occurrence_id IS NULL;
+    gate := coalesce(gate, fanfare.make_gate(stored.rule_id));
+    UPDATE fanfare.rule_versions AS v SET gate_id = gate
+    WHERE v.rule_id = stored.rule_id AND v.version = stored.version AND v.gate_id <> gate;
+    UPDATE fanfare.campaigns AS x
+    SET definition = x.draft, draft = NULL, rule_id = stored.rule_id, cron_fields = take_campaign.cron_fields, run_at = wall,
+        time_zone = zone, catch_up = coalesce(schedule ->> 'catch_up', 'latest'), next_at = due,
+        state = CASE WHEN x.state = 'paused' THEN 'paused' WHEN schedule IS NOT NULL AND due IS NULL THEN 'ended' ELSE 'active' END
+    WHERE x.id = campaign_id;
+    RETURN true;
+END
+$$;
+COMMENT ON FUNCTION fanfare.take_campaign IS 'Puts a campaign that was judged into force; false where another was put meanwhile, or it is never due.';
+
+-- One occurrence, in its caller's transaction, who has locked the campaign's row.
+CREATE OR REPLACE FUNCTION fanfare.fire(c fanfare.campaigns, at timestamptz, payload jsonb DEFAULT '{}') RETURNS bigint
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' AS $$
+DECLARE
+    refused text;
+    event bigint;
+    occurrence bigint;
+BEGIN
+    PERFORM FROM fanfare.occurrences AS o WHERE o.campaign_id = c.id AND o.scheduled_at = at;
+    IF FOUND THEN
+        RETURN NULL;
+    END IF;
+    SELECT v.reason INTO refused FROM fanfare.rule_versions AS v
+    WHERE v.rule_id = c.rule_id AND NOT EXISTS (
+        SELECT FROM fanfare.rule_versions AS i
+        WHERE i.rule_id = c.rule_id AND i.state IN ('active', 'unchecked') AND i.retired_at IS NULL)
+    ORDER BY v.version DESC LIMIT 1;
+    IF refused IS NOT NULL THEN
+        INSERT INTO fanfare.occurrences (campaign_id, scheduled_at, state, detail, fired_at, ended_at)
+        VALUES (c.id, at, 'failed', 'its rule is refused: ' || refused, clock_timestamp(), clock_timestamp()) RETURNING id INTO occurrence;
+        RETURN occurrence;
+    END IF;
+    INSERT INTO fanfare.outbox (type, key, payload)
+    SELECT 'campaign.' || a.name || '.' || c.name, to_json(at) #>> '{}',
+        coalesce(c.definition::jsonb -> 'payload', '{}') || fire.payload || jsonb_build_object('campaign', c.name, 'scheduled_at', at)
+    FROM fanfare.apps AS a WHERE a.id = c.app_id
+    RETURNING id INTO event;
+    INSERT INTO fanfare.occurrences (campaign_id, scheduled_at, event_id, state, fired_at)
+    VALUES (c.id, at, event, 'running', clock_timestamp()) RETURNING id INTO occurrence;
+    PERFORM fanfare.wake();
+    RETURN occurrence;
+END
+$$;
+COMMENT ON FUNCTION fanfare.fire IS 'Emits the event of one occurrence and returns the occurrence''s id; NULL where it fired already.';
+
+-- One campaign at each call, whoever calls: the others are passed by. What becomes of what was missed is said by catch_up:
+--
+--   latest  the last of what was missed is fired
+--   all     each is, the oldest first, one at each call
+--   none    only what is at most a minute late is
+--
+-- Of what is passed over the last gets a row, as skipped.
+CREATE OR REPLACE FUNCTION fanfare.fire_due(now timestamptz, OUT app text, OUT campaign text, OUT event_id bigint, OUT detail text,
+    OUT skipped_at timestamptz)
+RETURNS SETOF record LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+DECLARE
+    c fanfare.campaigns;
+    at timestamptz;
+    following timestamptz;
+    occurrence bigint;
+    steps int := 0;
+BEGIN
+    SELECT * INTO c FROM fanfare.campaigns AS x
+    WHERE x.state = 'active' AND x.dropped_at IS NULL AND x.next_at <= now
+    ORDER BY x.next_at LIMIT 1 FOR UPDATE SKIP LOCKED;
+    IF NOT FOUND THEN
+        RETURN;
+    END IF;
+    SELECT a.name, c.name INTO app, campaign FROM fanfare.apps AS a WHERE a.id = c.app_id;
+    at := c.next_at;
+    following := CASE WHEN c.cron_fields IS NOT NULL THEN fanfare.next_due(c.cron_fields, NULL, c.time_zone, at) END;
+    IF c.catch_up <> 'all' THEN
+        -- Years of a minutely schedule take some calls.
+        WHILE following <= now AND steps < 1000 LOOP
+            skipped_at := at;
+            at := following;
+            following := fanfare.next_due(c.cron_fields, NULL, c.time_zone, at);
+            steps := steps + 1;
+        END LOOP;
+        IF following <= now OR (c.catch_up = 'none' AND at < now - interval '1 minute') THEN
+            skipped_at := at;
+            at := NULL;
+        END IF;
+    END IF;
+    IF skipped_at IS NOT NULL THEN
+        INSERT INTO fanfare.occurrences (campaign_id, scheduled_at, state, detail, ended_at)
+        VALUES (c.id, skipped_at, 'skipped', 'it was missed', clock_timestamp())
+        ON CONFLICT ON CONSTRAINT occurrences_campaign_id_scheduled_at_key DO NOTHING;
+    END IF;
+    UPDATE fanfare.campaigns AS x
+    SET next_at = following, state = CASE WHEN following IS NULL THEN 'ended' ELSE x.state END WHERE x.id = c.id;
+    IF at IS NOT NULL THEN
+        occurrence := fanfare.fire(c, at);
+        SELECT o.event_id, o.detail INTO event_id, detail FROM fanfare.occurrences AS o WHERE o.id = occurrence;
+    END IF;
+    RETURN NEXT;
+END
+$$;
+COMMENT ON FUNCTION fanfare.fire_due IS 'Fires what is due of one campaign; no row where nothing is due.';
+
+-- For whoever names a campaign.
+CREATE OR REPLACE FUNCTION fanfare.campaign_named(app text, name text) RETURNS fanfare.campaigns
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+DECLARE
+    c fanfare.campaigns;
+BEGIN
+    SELECT x.* INTO c FROM fanfare.campaigns AS x JOIN fanfare.apps AS a ON a.id = x.app_id
+    WHERE a.name = campaign_named.app AND x.name = campaign_named.name AND x.dropped_at IS NULL FOR UPDATE OF x;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'app % has no campaign %', campaign_named.app, campaign_named.name
+            USING ERRCODE = '22023', HINT = 'fanfare.campaigns has them, and `fanfare campaigns list` shows them.';
+    END IF;
+    RETURN c;
+END
+$$;
+COMMENT ON FUNCTION fanfare.campaign_named IS 'The campaign of that name, locked; an error where there is none.';
+
+CREATE OR REPLACE FUNCTION fanfare.start_campaign(app text, name text, payload jsonb DEFAULT '{}') RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    c fanfare.campaigns := fanfare.campaign_named(app, name);
+    running fanfare.occurrences;
+BEGIN
+    IF jsonb_typeof(payload) IS DISTINCT FROM 'object' THEN
+        RAISE EXCEPTION 'payload: is no object' USING ERRCODE = '22023', HINT = 'Pass {"sale": "winter"}, or nothing.';
+    ELSIF c.definition IS NULL THEN
+        RAISE EXCEPTION 'campaign % %', c.name, coalesce('is refused: ' || c.reason, 'is not checked yet')
+            USING ERRCODE = '55000', HINT = CASE WHEN c.reason IS NULL THEN 'A running daemon does so within a second.' ELSE 'Put one that is mended.' END;
+    ELSIF c.state = 'paused' THEN
+        RAISE EXCEPTION 'campaign % is paused', c.name USING ERRCODE = '55000', HINT = 'Call fanfare.resume_campaign first.';
+    END IF;
+    SELECT * INTO running FROM fanfare.occurrences AS o
+    WHERE o.campaign_id = c.id AND o.state IN ('running', 'aborting') ORDER BY o.id DESC LIMIT 1;
+    IF FOUND THEN
+        RAISE EXCEPTION 'campaign % is running since %', c.name, date_trunc('second', running.fired_at)
+            USING ERRCODE = '55000', HINT = 'Wait until it is done, or call fanfare.abort_campaign.';
+    END IF;
+    RETURN fanfare.fire(c, clock_timestamp(), payload);
+END
+$$;
+COMMENT ON FUNCTION fanfare.start_campaign IS 'Starts a campaign now, in the caller''s transaction, with a payload over its own; returns the occurrence''s id.';
+
+CREATE OR REPLACE FUNCTION fanfare.pause_campaign(app text, name text) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    c fanfare.campaigns := fanfare.campaign_named(app, name);
+    has_held boolean := fanfare.set_gates(c.rule_id, 'pause', 'campaign ' || c.name || ' is paused');
+BEGIN
+    UPDATE fanfare.campaigns AS x SET state = 'paused' WHERE x.id = c.id AND x.state = 'active';
+    RETURN FOUND OR has_held;
+END
+$$;
+COMMENT ON FUNCTION fanfare.pause_campaign IS 'Fires no more of a campaign, and holds what it has not sent; nothing of it starts later than 1 s after the commit. True if there was something to do.';
+
+CREATE OR REPLACE FUNCTION fanfare.resume_campaign(app text, name text) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    c fanfare.campaigns := fanfare.campaign_named(app, name);
+    has_let_go boolean := fanfare.set_gates(c.rule_id, 'resume');
+BEGIN
+    -- What came due meanwhile was not missed: somebody held it.
+    UPDATE fanfare.campaigns AS x
+    SET state = 'active', next_at = CASE WHEN x.cron_fields IS NULL THEN x.next_at
+        ELSE fanfare.next_due(x.cron_fields, NULL, x.time_zone, clock_timestamp()) END
+    WHERE x.id = c.id AND x.state = 'paused';
+    RETURN FOUND OR has_let_go;
+END
+$$;
+COMMENT ON FUNCTION fanfare.resume_campaign IS 'Goes on with a paused campaign: behind what it has sent, and with the times to come. True if there was something to do.';
+
+CREATE OR REPLACE FUNCTION fanfare.abort_campaign(app text, name text) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    c fanfare.campaigns := fanfare.campaign_named(app, name);
+BEGIN
+    UPDATE fanfare.occurrences AS o SET state = 'aborting' WHERE o.campaign_id = c.id AND o.state = 'running';
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    PERFORM fanfare.set_gates(c.rule_id, 'abort', 'campaign ' || c.name || ' is aborted');
+    RETURN true;
+END
+$$;
+COMMENT ON FUNCTION fanfare.abort_campaign IS 'Ends what a campaign has not sent: each recipient left is recorded as cancelled. Its schedule goes on. True if there was something to do.';
+
+CREATE OR REPLACE FUNCTION fanfare.drop_campaign(app text, name text) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+DECLARE
+    dropped fanfare.campaigns;
+BEGIN
+    UPDATE fanfare.campaigns AS x SET dropped_at = clock_timestamp(), next_at = NULL
+    WHERE x.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = drop_campaign.app) AND x.name = drop_campaign.name AND x.dropped_at IS NULL
+    RETURNING * INTO dropped;
+    IF dropped.id IS NULL THEN
+        RETURN false;
+    END IF;
+    PERFORM fanfare.drop_rule(drop_campaign.app, 'campaign/' || dropped.name);
+    RETURN true;
+END
+$$;
+COMMENT ON FUNCTION fanfare.drop_campaign IS 'Ends a campaign; what is planned is still sent.';
+
+CREATE OR REPLACE FUNCTION fanfare.campaign_from_file(app text, name text) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+BEGIN
+    UPDATE fanfare.campaigns AS x SET from_file = true
+    WHERE x.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = campaign_from_file.app) AND x.name = campaign_from_file.name AND x.dropped_at IS NULL AND NOT x.from_file;
+    RETURN FOUND;
+END
+$$;
+COMMENT ON FUNCTION fanfare.campaign_from_file IS 'Notes that a campaign comes from a file, so that `campaigns apply --prune` may drop it once it is gone there; true if that was not known.';
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- 24. Views: queue and log as one
 -- ---------------------------------------------------------------------------------------------------------------
 
 -- What a batch keeps of the devices of many events (see DeviceMarks): three bits for each, its id modulo three numbers that
@@ -2782,6 +3248,15 @@ FROM fanfare.rules AS r
 CROSS JOIN LATERAL (SELECT * FROM fanfare.rule_versions WHERE rule_id = r.id ORDER BY version DESC LIMIT 1) AS v
 WHERE r.dropped_at IS NULL AND v.state = 'refused'
 UNION ALL
+SELECT 'campaigns', count(*) = 0,
+    count(*) FILTER (WHERE is_refused) || ' newest versions are refused, ' || count(*) FILTER (WHERE NOT is_refused) || ' occurrences of the last day failed',
+    min(at)
+FROM (
+    SELECT true AS is_refused, NULL::timestamptz AS at FROM fanfare.campaigns WHERE reason IS NOT NULL AND dropped_at IS NULL
+    UNION ALL
+    SELECT false, fired_at FROM fanfare.occurrences WHERE state = 'failed' AND ended_at > now() - interval '1 day'
+) AS c
+UNION ALL
 SELECT 'breaker: ' || b.name, false, 'only probes are sent, by ' || count(*) || ' of the daemons', NULL
 FROM fanfare.instances AS i CROSS JOIN LATERAL jsonb_each_text(i.report -> 'breakers') AS b (name, state)
 WHERE i.lease_until > now() AND b.state = 'open'
@@ -2822,7 +3297,7 @@ JOIN fanfare.apps AS a ON a.id = r.app_id
 $view$);
 
 -- ---------------------------------------------------------------------------------------------------------------
--- 24. Rights
+-- 25. Rights
 -- ---------------------------------------------------------------------------------------------------------------
 -- PUBLIC has nothing.
 
@@ -2851,12 +3326,19 @@ GRANT EXECUTE ON FUNCTION fanfare.register_device, fanfare.unregister_device, fa
     fanfare.subscribe(bigint, text), fanfare.subscribe(bigint[], text),
     fanfare.unsubscribe(bigint, text), fanfare.unsubscribe(bigint[], text) TO fanfare_registrar;
 
-GRANT EXECUTE ON FUNCTION fanfare.put_rule, fanfare.drop_rule, fanfare.rule_from_file TO fanfare_author;
--- For `fanfare rules plan`: what put_rule would say. It reads with the caller's rights, but for badge_sql.
+GRANT EXECUTE ON FUNCTION fanfare.put_rule, fanfare.drop_rule, fanfare.rule_from_file, fanfare.put_campaign, fanfare.drop_campaign,
+    fanfare.campaign_from_file, fanfare.start_campaign, fanfare.pause_campaign, fanfare.resume_campaign,
+    fanfare.abort_campaign TO fanfare_author;
+-- For `fanfare rules plan` and `fanfare campaigns plan`: what put_rule and put_campaign would say, and when it would be due.
+-- They read with the caller's rights, but for badge_sql.
+GRANT EXECUTE ON FUNCTION fanfare.campaign_fault, fanfare.schedule_fault, fanfare.campaign_rule, fanfare.wall_time,
+    fanfare.is_time_zone, fanfare.next_due, fanfare.next_time, fanfare.next_showing, fanfare.next_wall, fanfare.instant
+    TO fanfare_author;
 GRANT EXECUTE ON FUNCTION fanfare.rule_fault, fanfare.audience_fault, fanfare.path_fault, fanfare.badge_sql_fault,
     fanfare.is_app_name, fanfare.is_rule_name, fanfare.is_event_type TO fanfare_author;
 -- To compare what is there with what a file says, and to see whether a daemon will check it.
-GRANT SELECT ON fanfare.apps, fanfare.rules, fanfare.rule_versions, fanfare.health TO fanfare_author;
+GRANT SELECT ON fanfare.apps, fanfare.rules, fanfare.rule_versions, fanfare.campaigns, fanfare.occurrences, fanfare.health
+    TO fanfare_author;
 
 -- What the view calls is called with its reader's rights. The other is for `fanfare explain`.
 GRANT EXECUTE ON FUNCTION fanfare.watches_to_make_again TO fanfare_reader, fanfare_author;
@@ -2867,7 +3349,7 @@ GRANT SELECT ON fanfare.events, fanfare.deliveries, fanfare.queue, fanfare.healt
 GRANT EXECUTE ON FUNCTION fanfare.ring_day, fanfare.may_hold TO fanfare_reader;
 -- For `fanfare status` and `fanfare rules list`; none of it holds tokens.
 GRANT SELECT ON fanfare.instances, fanfare.installation, fanfare.schema_version, fanfare.platforms, fanfare.targets,
-    fanfare.apps, fanfare.rules, fanfare.rule_versions TO fanfare_reader;
+    fanfare.apps, fanfare.rules, fanfare.rule_versions, fanfare.campaigns, fanfare.occurrences TO fanfare_reader;
 -- For `fanfare devices list`: all of a device but what one could push to it with.
 GRANT SELECT (id, app_id, target_id, platform, kind, token_hash, user_id, locale, time_zone, attributes, registered_at,
     disabled_at, disabled_reason) ON fanfare.devices TO fanfare_reader;

@@ -14,6 +14,10 @@ public enum LogKey: String, CaseIterable, Sendable {
     case ruleName = "rule.name"
     /// Version of a rule.
     case ruleVersion = "rule.version"
+    /// Name of a campaign.
+    case campaignName = "campaign.name"
+    /// Version of a campaign.
+    case campaignVersion = "campaign.version"
     /// Id of a batch.
     case batchID = "batch.id"
     /// Id of a device.

@@ -27,15 +27,20 @@ struct ArchitectureTests {
             "FanfareStore",
             "PostgresClient", "Threading", "Logging", "CoreMetrics",
         ],
+        "FanfareCampaigns": [
+            "FanfareCore", "FanfareLogging", "FanfareProviders", "FanfareStore", "PostgresClient", "Logging",
+        ],
         "FanfareService": [
-            "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareMetrics", "FanfareProviders",
+            "FanfareCampaigns", "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareMetrics",
+            "FanfareProviders",
             "FanfareStages", "FanfareStore", "HTTP2Client",
             "PostgresClient",
             "PushCrypto",
             "PushTransport", "Threading", "Logging", "CoreMetrics", "ServiceLifecycle",
         ],
         "FanfareTools": [
-            "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareProviders", "FanfareService",
+            "FanfareCampaigns", "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareProviders",
+            "FanfareService",
             "FanfareStages", "FanfareStore", "HTTP2Client",
             "PostgresClient",
             "PushCrypto",

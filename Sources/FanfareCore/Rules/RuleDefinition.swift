@@ -52,7 +52,12 @@ public struct RuleDefinition: Equatable, Sendable {
         if let problem = StorableJSON.problem(in: json) { throw problem }
         let reader = try RuleObject(json, path: "")
         try reader.checkKeys(Self.keys)
-        name = try Self.name(reader, "name", RuleNames.isRule, hint: RuleNames.ruleHint)
+        name = try Self.name(
+            reader,
+            "name",
+            { RuleNames.isRule($0) || RuleNames.isOfCampaign($0) },
+            hint: RuleNames.ruleHint
+        )
         app = try Self.name(reader, "app", RuleNames.isApp, hint: RuleNames.appHint)
         event = try Self.name(reader, "event", RuleNames.isEventType, hint: RuleNames.eventTypeHint)
         when = try reader.string("when")

@@ -5,7 +5,8 @@ public enum RuleNames {
     /// What an app may be called, for hints.
     static let appHint = "use 1 to 64 letters, digits, \"_\" and \"-\", beginning with a letter or digit"
     /// What a rule may be called, for hints.
-    static let ruleHint = "use 1 to 100 letters, digits, \"_\", \".\" and \"-\", beginning with a letter or digit"
+    package static let ruleHint =
+        "use 1 to 100 letters, digits, \"_\", \".\" and \"-\", beginning with a letter or digit"
     /// What an event's type may be, for hints.
     static let eventTypeHint = "use 1 to \(eventTypeLimit) bytes on one line, such as order.shipped"
 
@@ -20,6 +21,22 @@ public enum RuleNames {
     /// - Parameter text: what was written.
     /// - Returns: whether it is 1 to 100 ASCII letters, digits, `_`, `.` and `-`, of which the first is a letter or digit.
     public static func isRule(_ text: String) -> Bool { isWord(text, limit: 100, besides: "_.-") }
+
+    /// What the rule of a campaign is called; no rule that somebody wrote can be, for "/" is in none of their names.
+    ///
+    /// - Parameter name: the campaign's.
+    /// - Returns: a name for which ``isOfCampaign(_:)`` holds.
+    public static func ofCampaign(_ name: String) -> String { campaignPrefix + name }
+
+    /// Whether a rule is a campaign's.
+    ///
+    /// - Parameter text: its name.
+    /// - Returns: whether ``ofCampaign(_:)`` made it.
+    public static func isOfCampaign(_ text: String) -> Bool {
+        text.hasPrefix(campaignPrefix) && isRule(String(text.dropFirst(campaignPrefix.count)))
+    }
+
+    private static let campaignPrefix = "campaign/"
 
     /// Whether a rule can name events of this type.
     ///

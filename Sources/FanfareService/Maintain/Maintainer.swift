@@ -1,3 +1,4 @@
+internal import FanfareCampaigns
 internal import FanfareCore
 internal import FanfareStages
 internal import FanfareStore
@@ -32,7 +33,7 @@ final class Maintainer: Stage {
     }
 }
 
-/// What one daemon does for all: checks rules, keeps the logs within their ring, folds counters, and looks whether all is well
+/// What one daemon does for all: checks rules, fires campaigns, keeps the logs within their ring, folds counters, and looks whether all is well
 /// and whether events were left in the side queue.
 ///
 /// Led by whoever holds the advisory lock. Works in turns that are short, since the session may have other work too.
@@ -74,9 +75,12 @@ struct Maintenance {
         dueAt = Clocks.steady + (isDone ?? true ? Self.interval : 0)
     }
 
-    /// - Returns: whether no rules are left to check.
+    /// - Returns: whether no rules are left to check, and nothing that is due.
     private mutating func lead(on connection: PostgresConnection) throws(PostgresError) -> Bool {
         if try !connection.run(NextSideQueueEvent()).isEmpty { context.bells.aside.ring() }
+        // Before the rules: a campaign that is put into force brings one.
+        let isFired = try Scheduler(logger: context.logger)
+            .takeTurn(on: connection, at: Timestamp(microseconds: context.lease.databaseNow))
         let areRulesChecked = try RuleChecker(logger: context.logger)
             .check(on: connection, until: Clocks.steady + Self.share)
         if Clocks.steady >= choresAt {
@@ -89,6 +93,6 @@ struct Maintenance {
             try auditor.run(on: connection, at: Clocks.steady)
             self.auditor = auditor
         }
-        return areRulesChecked
+        return areRulesChecked && isFired
     }
 }

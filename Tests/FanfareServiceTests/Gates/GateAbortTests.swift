@@ -6,6 +6,7 @@ import Threading
 
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 @testable import FanfareStore
 
 /// How what was aborted ends, and when a gate is done.

@@ -5,6 +5,7 @@ import Testing
 
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 @testable import FanfareStore
 
 /// What waits behind a gate, from plan to close.

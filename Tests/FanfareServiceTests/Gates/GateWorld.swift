@@ -3,6 +3,7 @@ import PostgresClient
 
 @testable import FanfareProviders
 @testable import FanfareService
+@testable import FanfareStages
 @testable import FanfareStore
 
 extension World {

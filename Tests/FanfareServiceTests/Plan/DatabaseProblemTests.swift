@@ -6,6 +6,7 @@ import Threading
 @testable import FanfareProviders
 @testable import FanfareService
 @testable import FanfareStages
+@testable import FanfareStore
 
 /// What is wrong with the schema or the server, and not with an event, costs no event.
 @Suite(.database)

@@ -68,6 +68,13 @@ struct StatementCatalog {
             INSERT INTO fanfare.outbox_slow (xid, id, created_at, type, payload)
             VALUES ('1', fanfare.new_event_id(), now(), 'order', '{"user": "u"}');
             INSERT INTO fanfare.collapse_latest (key, event_id) VALUES (5, 6);
+            SELECT fanfare.put_campaign(
+                '{"app": "shop", "name": "due", "to": {"everyone": true}, "message": {"data": {"a": "b"}}}');
+            SELECT fanfare.take_campaign(1, 1, NULL, now());
+            UPDATE fanfare.campaigns SET next_at = '1970-01-01';
+            INSERT INTO fanfare.occurrences (campaign_id, scheduled_at, event_id, state) VALUES (1, now(), \(event), 'running');
+            SELECT fanfare.put_campaign(
+                '{"app": "shop", "name": "draft", "to": {"everyone": true}, "message": {"data": {"a": "b"}}}');
             INSERT INTO fanfare.batch_log (day, id, event_id, created_at, rule_version, target_id, lane, attempt, first_device,
                 last_device, device_ids, outcomes) VALUES (7, 7::bigint << 32, 1, now(), 1, 1, 1, 1, 1, 1, '{1}', '\\x23');
             INSERT INTO fanfare.batches (id, event_id, rule_version, target_id, lane, device_ids)
@@ -276,6 +283,12 @@ struct StatementCatalog {
             SweepGate(gate: 2),
             FinishGates(),
             ForgetGates(),
+            CampaignDrafts(),
+            TakeCampaign(id: 1, version: 1, cronFields: "{}", now: Timestamp(microseconds: 0)),
+            RefuseCampaign(id: 1, version: 1, reason: "r"),
+            FireDue(now: Timestamp(microseconds: 0)),
+            FinishOccurrences(),
+            ForgetOccurrences(),
             UncheckedRules(),
             ActivateRules(rules: [ActivatedRule(id: parts.unchecked, columns: columns)]),
             RefuseRules(rules: [RefusedRule(id: parts.unchecked, reason: "r")]),

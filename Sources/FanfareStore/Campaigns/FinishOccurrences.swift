@@ -1,0 +1,77 @@
+internal import FanfareCore
+package import PostgresClient
+
+/// An occurrence of which nothing is left to send.
+package struct EndedOccurrence {
+    /// How it ended.
+    package enum State: String {
+        /// All that was planned was sent, or could not be.
+        case done
+        /// Somebody aborted it.
+        case aborted
+        /// Nothing of it was planned.
+        case failed
+    }
+
+    package let app: String
+    package let campaign: String
+    package let eventID: Int64
+    package let state: State
+    /// Why it was not planned; nil if it was.
+    package let detail: String?
+}
+
+/// Ends occurrences whose event is planned, and of which no plan goes on and no batch is left, whoever has it.
+///
+/// All in one snapshot: an event becomes plans and batches, a plan batches, and a batch its retries, in one transaction each.
+/// Their batches are looked for behind the gate of the campaign's rule, where nobody else's are.
+package struct FinishOccurrences: PostgresStatement {
+    package static let name = "finish_occurrences"
+    package static let sql = """
+        WITH over AS MATERIALIZED (
+            SELECT o.id, e.fate, e.detail
+            FROM (SELECT * FROM fanfare.occurrences WHERE state IN ('running', 'aborting') OFFSET 0) AS o
+            JOIN fanfare.campaigns AS c ON c.id = o.campaign_id
+            JOIN fanfare.gates AS g ON g.rule_id = c.rule_id AND g.occurrence_id IS NULL
+            CROSS JOIN LATERAL (
+                SELECT l.fate, l.detail FROM fanfare.event_log AS l
+                WHERE l.day = fanfare.ring_day(o.event_id) AND l.id = o.event_id OFFSET 0
+            ) AS e
+            WHERE NOT EXISTS (SELECT FROM fanfare.outbox_slow AS s WHERE s.id = o.event_id)
+                AND NOT EXISTS (SELECT FROM fanfare.plans AS p WHERE p.event_id = o.event_id)
+                AND NOT EXISTS (
+                    SELECT FROM fanfare.batches AS b
+                    WHERE b.lease_token IS NULL AND b.gate_id = g.id AND (b.event_id = o.event_id OR o.event_id = ANY (b.event_ids)))
+                AND NOT EXISTS (
+                    SELECT FROM fanfare.batches AS b
+                    WHERE b.owner IS NOT NULL AND b.gate_id = g.id AND (b.event_id = o.event_id OR o.event_id = ANY (b.event_ids)))
+        ),
+        ended AS (
+            UPDATE fanfare.occurrences AS o
+            SET state = CASE WHEN v.fate = \(EventFate.planned.rawValue) AND o.state = 'aborting' THEN 'aborted'
+                    WHEN v.fate = \(EventFate.planned.rawValue) THEN 'done'
+                    WHEN v.fate = \(EventFate.cancelled.rawValue) THEN 'aborted' ELSE 'failed' END,
+                detail = CASE WHEN v.fate <> \(EventFate.planned.rawValue) THEN coalesce(v.detail, f.name) END,
+                ended_at = clock_timestamp()
+            FROM over AS v JOIN fanfare.event_fates AS f ON f.fate = v.fate
+            WHERE o.id = v.id AND o.state IN ('running', 'aborting')
+            RETURNING o.campaign_id, o.event_id, o.state, o.detail
+        )
+        SELECT a.name, c.name, e.event_id, e.state, e.detail
+        FROM ended AS e
+        JOIN fanfare.campaigns AS c ON c.id = e.campaign_id
+        JOIN fanfare.apps AS a ON a.id = c.app_id
+        """
+
+    package init() {}
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> EndedOccurrence {
+        EndedOccurrence(
+            app: try row.string(0),
+            campaign: try row.string(1),
+            eventID: try row.int64(2),
+            state: EndedOccurrence.State(rawValue: try row.string(3)) ?? .failed,
+            detail: try row.string(orNil: 4)
+        )
+    }
+}

@@ -1,0 +1,42 @@
+package import PostgresClient
+
+/// What came of one campaign that was due.
+package struct FiredOccurrence {
+    package let app: String
+    package let campaign: String
+    /// The event that was emitted; nil if none was.
+    package let eventID: Int64?
+    /// Why none was, where one was due.
+    package let problem: String?
+    /// The last of the times that were passed over, for people; nil if none was.
+    package let skippedAt: String?
+}
+
+/// Fires what is due of one campaign, in a transaction of its own; no row where nothing is due.
+package struct FireDue: PostgresStatement {
+    package static let name = "fire_due"
+    package static let sql = """
+        SELECT app, campaign, event_id, detail, to_json(skipped_at) #>> '{}' FROM fanfare.fire_due($1::timestamptz)
+        """
+
+    private let now: Timestamp
+
+    /// - Parameter now: what is due by then is fired.
+    package init(now: Timestamp) {
+        self.now = now
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(now)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> FiredOccurrence {
+        FiredOccurrence(
+            app: try row.string(0),
+            campaign: try row.string(1),
+            eventID: try row.int64(orNil: 2),
+            problem: try row.string(orNil: 3),
+            skippedAt: try row.string(orNil: 4)
+        )
+    }
+}

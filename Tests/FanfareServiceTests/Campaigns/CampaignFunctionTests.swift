@@ -1,0 +1,176 @@
+import PostgresClient
+import TestKit
+import Testing
+
+@testable import FanfareService
+@testable import FanfareStages
+@testable import FanfareStore
+
+/// What whoever writes SQL may do with campaigns, and what it says.
+@Suite(.database)
+struct CampaignFunctionTests {
+    @Test(arguments: [
+        (#""schedule": {"at": "2020-12-01T09:00"}"#, "schedule.at: 2020-12-01T09:00 has passed"),
+        (#""schedule": {"at": "2099-02-31T09:00"}"#, "schedule.at: is no time of day"),
+        (#""schedule": {"at": "tomorrow"}"#, "schedule.at: is no time of day"),
+        (#""schedule": {"cron": "* * * * *", "at": "2099-12-01T09:00"}"#, "schedule: has at and cron"),
+        (#""schedule": {"time_zone": "Europe/Madrid"}"#, "schedule: says no time"),
+        (#""schedule": {"cron": 5}"#, "schedule.cron: is no string"),
+        (#""schedule": "0 9 * * *""#, "schedule: is no object"),
+        (
+            #""schedule": {"cron": "* * * * *", "time_zone": "UTC+3"}"#,
+            "schedule.time_zone: 'UTC+3' is no time zone that this server knows"
+        ),
+        (
+            #""schedule": {"cron": "* * * * *", "time_zone": "Mars/Base"}"#,
+            "schedule.time_zone: 'Mars/Base' is no time zone that this server knows"
+        ),
+        (#""schedule": {"cron": "* * * * *", "catch_up": "some"}"#, "schedule.catch_up: 'some' is unknown"),
+        (#""schedule": {"cron": "* * * * *", "every": "1h"}"#, "schedule.every: unknown key"),
+        (#""payload": [1]"#, "payload: is no object"),
+        (#""to": {"tokens": "$.token"}"#, "to.tokens: is not for campaigns"),
+        (#""to": {"users": "$["}"#, "to.users: "),
+        (#""when": "$.a == 1""#, "when: unknown key"),
+        (#""app": "no app""#, "app: cannot be a name"),
+    ])
+    func whatCannotBeIsRefusedWithItsPlace(member: String, message: String) throws {
+        let world = try World()
+        var members = [
+            #""app": "shop""#, #""name": "c""#, #""to": {"everyone": true}"#, #""message": {"data": {"a": "b"}}"#,
+        ]
+        // Of a key that is there twice the last counts.
+        members.append(member)
+        let error = try #require(throws: PostgresError.self) {
+            _ = try world.connection.query(
+                "SELECT fanfare.put_campaign($1::jsonb)",
+                "{\(members.joined(separator: ", "))}"
+            )
+        }
+        #expect(error.sqlState == "22023")
+        #expect(error.message.hasPrefix(message), "\(error.message)")
+        #expect(error.hint?.isEmpty == false)
+        #expect(try world.connection.number("SELECT count(*) FROM fanfare.campaigns") == 0)
+    }
+
+    @Test func aDaemonThatKnowsNoCampaignsKeepsThemOut() throws {
+        let world = try World()
+        try world.connection.execute(
+            """
+            UPDATE fanfare.schema_version SET oldest_daemon = 4;
+            INSERT INTO fanfare.instances (name, host, pid, version, lease_until, schema_version)
+            VALUES ('old', 'h', 1, '0.1', clock_timestamp() + interval '1 minute', 4);
+            """
+        )
+        let error = #expect(throws: PostgresError.self) { try world.put(campaign: "c") }
+        #expect(error?.sqlState == "55000")
+        #expect(error?.message.contains("old (Fanfare 0.1") == true)
+    }
+
+    @Test func startedByHandItRunsOnceAtATime() throws {
+        let world = try World()
+        try world.device(String(repeating: "ab", count: 32), user: "ann")
+        try world.put(campaign: "hello", #""payload": {"sale": "winter", "price": 1}"#)
+        let early = #expect(throws: PostgresError.self) { try world.start("hello") }
+        #expect(early?.message == "campaign hello is not checked yet")
+        try world.schedule()
+        _ = try world.connection.query("SELECT fanfare.start_campaign('shop', 'hello', '{\"price\": 2}')")
+        #expect(
+            try world.connection.text("SELECT payload - 'scheduled_at' FROM fanfare.outbox")
+                == #"{"sale": "winter", "price": 2, "campaign": "hello"}"#
+        )
+        let again = #expect(throws: PostgresError.self) { try world.start("hello") }
+        #expect(again?.sqlState == "55000")
+        #expect(again?.message.hasPrefix("campaign hello is running since ") == true)
+        let list = #expect(throws: PostgresError.self) {
+            _ = try world.connection.query("SELECT fanfare.start_campaign('shop', 'hello', '[]')")
+        }
+        #expect(list?.message == "payload: is no object")
+        let unknown = #expect(throws: PostgresError.self) { try world.start("helo") }
+        #expect(unknown?.message == "app shop has no campaign helo")
+    }
+
+    @Test func pausedItFiresNothingAndResumedItMissedNothing() throws {
+        let world = try World()
+        try world.put(campaign: "daily", schedule: #"{"cron": "0 9 * * *", "catch_up": "all"}"#)
+        try world.schedule(at: "now()")
+        #expect(try world.tell("daily", "pause"))
+        #expect(try !world.tell("daily", "pause"), "there was nothing to do")
+        try world.schedule(at: "now() + interval '3 days'")
+        #expect(try world.occurrences("daily").isEmpty)
+        let start = #expect(throws: PostgresError.self) { try world.start("daily") }
+        #expect(start?.message == "campaign daily is paused")
+        #expect(try world.tell("daily", "resume"))
+        #expect(try !world.tell("daily", "resume"))
+        try world.schedule(at: "now()")
+        #expect(try world.occurrences("daily").isEmpty)
+        #expect(try world.campaign("daily", "state || (next_at > now())") == "activetrue")
+    }
+
+    @Test func abortedEveryRecipientLeftIsCancelled() throws {
+        let world = try World()
+        for user in 0..<5 { try world.devices(1, user: "u\(user)") }
+        try world.put(campaign: "hello")
+        try world.schedule()
+        #expect(try !world.tell("hello", "abort"), "nothing runs")
+        try world.start("hello")
+        try world.plan()
+        #expect(try world.connection.number("SELECT sum(cardinality(device_ids)) FROM fanfare.batches") == 5)
+        #expect(try world.tell("hello", "abort"))
+        #expect(try !world.tell("hello", "abort"), "it is aborted already")
+        try world.schedule()
+        #expect(try world.states("hello") == ["aborting"], "recipients are left")
+        let gate = try Int32(world.connection.number("SELECT id FROM fanfare.gates"))
+        try world.sweep(gate)
+        try world.schedule()
+        #expect(try world.states("hello") == ["aborted"])
+        #expect(
+            try world.connection.column("SELECT outcome || ' ' || count(*) FROM fanfare.deliveries GROUP BY outcome")
+                == ["cancelled 5"]
+        )
+        // And it can be started anew.
+        try world.start("hello")
+        try world.plan()
+        #expect(try world.claim(gates: [gate]).flatMap(\.deviceIDs).count == 5)
+    }
+
+    @Test func whatReachesNobodyIsDone() throws {
+        let world = try World()
+        try world.put(campaign: "hello", #""to": {"topic": "nobody"}"#)
+        try world.schedule()
+        try world.start("hello")
+        try world.schedule()
+        #expect(try world.states("hello") == ["running"], "its event is not planned yet")
+        try world.plan()
+        try world.schedule()
+        #expect(try world.states("hello") == ["done"])
+    }
+
+    @Test func droppedItsRuleGoesToo() throws {
+        let world = try World()
+        try world.put(campaign: "hello", schedule: #"{"cron": "0 9 * * *"}"#)
+        try world.schedule(at: "'2026-01-07'")
+        #expect(try world.tell("hello", "drop"))
+        #expect(try !world.tell("hello", "drop"))
+        try world.schedule(at: "'2026-01-09'")
+        #expect(try world.connection.number("SELECT count(*) FROM fanfare.occurrences") == 0)
+        #expect(try world.connection.number("SELECT count(*) FROM fanfare.rules WHERE dropped_at IS NULL") == 0)
+        // A new one of that name begins anew.
+        #expect(try world.put(campaign: "hello") == 1)
+        try world.schedule()
+        #expect(try world.campaign("hello", "state") == "active")
+    }
+}
+
+extension World {
+    fileprivate func start(_ name: String) throws {
+        _ = try connection.query("SELECT fanfare.start_campaign('shop', $1)", name)
+    }
+
+    fileprivate func tell(_ name: String, _ what: String) throws -> Bool {
+        try connection.text("SELECT fanfare.\(what)_campaign('shop', $1)", name) == "t"
+    }
+
+    fileprivate func states(_ name: String) throws -> [String] {
+        try connection.column("SELECT state FROM fanfare.occurrences ORDER BY id")
+    }
+}

@@ -1,0 +1,202 @@
+import PostgresClient
+import TestKit
+import Testing
+
+@testable import FanfareService
+@testable import FanfareStages
+@testable import FanfareStore
+
+/// When campaigns fire, on clocks of the test's own.
+@Suite(.database)
+struct CampaignScheduleTests {
+    @Test func aWeeklyCampaignFiresOnceEachWeekWhereTheShopIs() throws {
+        let world = try World()
+        try world.put(
+            campaign: "weekly",
+            schedule: #"{"cron": "0 9 * * mon", "time_zone": "Europe/Madrid"}"#,
+            #""payload": {"sale": "winter"}"#
+        )
+        try world.schedule(at: "'2026-03-20'")
+        #expect(
+            try world.campaign("weekly", "state || ' ' || (next_at AT TIME ZONE 'UTC')") == "active 2026-03-23 08:00:00"
+        )
+        try world.schedule(at: "'2026-03-23 07:59:59+00'")
+        #expect(try world.occurrences("weekly").isEmpty)
+        try world.schedule(at: "'2026-03-23 08:00+00'")
+        try world.schedule(at: "'2026-03-23 08:00+00'")
+        #expect(try world.occurrences("weekly") == ["2026-03-23 08:00 running"])
+        // Clocks went forward.
+        #expect(try world.campaign("weekly", "next_at AT TIME ZONE 'UTC'") == "2026-03-30 07:00:00")
+        let event = try world.connection.query("SELECT type, key, payload::text FROM fanfare.outbox").rows
+        #expect(
+            event == [
+                [
+                    "campaign.shop.weekly", "2026-03-23T08:00:00+00:00",
+                    #"{"sale": "winter", "campaign": "weekly", "scheduled_at": "2026-03-23T08:00:00+00:00"}"#,
+                ]
+            ]
+        )
+    }
+
+    @Test(arguments: [
+        ("all", ["2026-01-08 09:00 running", "2026-01-09 09:00 running", "2026-01-10 09:00 running"]),
+        ("latest", ["2026-01-09 09:00 skipped", "2026-01-10 09:00 running"]),
+        ("none", ["2026-01-10 09:00 skipped"]),
+    ])
+    func whatWasMissedIsCaughtUpAsTheCampaignSays(catchUp: String, expected: [String]) throws {
+        let world = try World()
+        try world.put(campaign: "daily", schedule: #"{"cron": "0 9 * * *", "catch_up": "\#(catchUp)"}"#)
+        try world.schedule(at: "'2026-01-07 12:00+00'")
+        try world.schedule(at: "'2026-01-10 15:00+00'")
+        #expect(try world.occurrences("daily") == expected)
+        #expect(try world.campaign("daily", "next_at AT TIME ZONE 'UTC'") == "2026-01-11 09:00:00")
+    }
+
+    @Test func whoForbidsCatchingUpStillForgivesAMinute() throws {
+        let world = try World()
+        try world.put(campaign: "daily", schedule: #"{"cron": "0 9 * * *", "catch_up": "none"}"#)
+        try world.schedule(at: "'2026-01-07 12:00+00'")
+        try world.schedule(at: "'2026-01-08 09:00:59+00'")
+        #expect(try world.occurrences("daily") == ["2026-01-08 09:00 running"])
+    }
+
+    @Test func yearsOfAMinutelyScheduleArePassedOverInSomeTurns() throws {
+        let world = try World()
+        try world.put(campaign: "often", schedule: #"{"cron": "* * * * *"}"#)
+        try world.schedule(at: "'2026-01-01 00:00+00'")
+        try world.schedule(at: "'2026-01-03 00:00:30+00'")
+        #expect(try world.occurrences("often").last == "2026-01-03 00:00 running")
+        #expect(try world.occurrences("often").filter { $0.hasSuffix("running") }.count == 1)
+        #expect(try world.occurrences("often").count == 4, "one row for each thousand that were passed over")
+    }
+
+    @Test func oneTimeIsFiredLateAndEndsTheCampaign() throws {
+        let world = try World()
+        try world.put(campaign: "launch", schedule: #"{"at": "2099-12-01T09:00", "time_zone": "America/New_York"}"#)
+        try world.schedule()
+        #expect(try world.campaign("launch", "next_at AT TIME ZONE 'UTC'") == "2099-12-01 14:00:00")
+        try world.schedule(at: "'2099-12-02'")
+        #expect(try world.occurrences("launch") == ["2099-12-01 14:00 running"])
+        #expect(try world.campaign("launch", "state") == "ended")
+        // What is put again by every deployment changes nothing.
+        #expect(
+            try world.put(campaign: "launch", schedule: #"{"at": "2099-12-01T09:00", "time_zone": "America/New_York"}"#)
+                == 1
+        )
+        try world.put(
+            campaign: "launch",
+            schedule: #"{"at": "2099-12-01T09:00", "time_zone": "America/New_York"}"#,
+            #""message": {"notification": {"title": "Better"}}"#
+        )
+        try world.schedule(at: "'2099-12-03'")
+        #expect(try world.campaign("launch", "state") == "ended")
+        #expect(try world.occurrences("launch").count == 1)
+    }
+
+    @Test func anEditCountsFromTheNextOccurrenceOn() throws {
+        let world = try World()
+        try world.put(campaign: "daily", schedule: #"{"cron": "0 9 * * *"}"#)
+        try world.schedule(at: "'2026-01-07 12:00+00'")
+        let edited = #""message": {"notification": {"title": "New"}}"#
+        #expect(try world.put(campaign: "daily", schedule: #"{"cron": "0 9 * * *"}"#, edited) == 2)
+        // It was due before the edit: that it is judged late changes nothing.
+        try world.schedule(at: "'2026-01-08 10:00+00'")
+        #expect(try world.occurrences("daily") == ["2026-01-08 09:00 running"])
+        try world.put(campaign: "daily", schedule: #"{"cron": "30 9 * * *"}"#, edited)
+        try world.schedule(at: "'2026-01-08 12:00+00'")
+        #expect(try world.campaign("daily", "next_at AT TIME ZONE 'UTC'") == "2026-01-09 09:30:00")
+        #expect(
+            try world.connection.text(
+                "SELECT v.definition #>> '{message,notification,title}' FROM fanfare.rule_versions AS v WHERE v.state = 'active' AND v.retired_at IS NULL"
+            ) == "New"
+        )
+    }
+
+    @Test func aBadEditLeavesInForceWhatWas() throws {
+        let world = try World()
+        try world.put(campaign: "daily", schedule: #"{"cron": "0 9 * * *"}"#)
+        try world.schedule(at: "'2026-01-07 12:00+00'")
+        try world.put(campaign: "daily", schedule: #"{"cron": "0 25 * * *"}"#)
+        try world.schedule(at: "'2026-01-08 10:00+00'")
+        let reason = try world.campaign("daily", "reason")
+        #expect(reason?.hasPrefix("schedule.cron: hour: ") == true, "\(reason ?? "none")")
+        #expect(try world.campaign("daily", "state") == "active")
+        #expect(try world.occurrences("daily") == ["2026-01-08 09:00 running"])
+        try world.put(campaign: "daily", schedule: #"{"cron": "0 10 * * *"}"#)
+        try world.schedule(at: "'2026-01-08 11:00+00'")
+        #expect(try world.campaign("daily", "reason") == nil)
+        #expect(try world.campaign("daily", "next_at AT TIME ZONE 'UTC'") == "2026-01-09 10:00:00")
+    }
+
+    @Test func whatIsNeverDueIsRefused() throws {
+        let world = try World()
+        // Both must hold, and after 2032 the first 29 February that is a Sunday is in 2060.
+        try world.put(campaign: "never", schedule: #"{"cron": "0 0 29 2 */7"}"#)
+        try world.schedule(at: "'2033-01-07 12:00+00'")
+        #expect(try world.campaign("never", "state") == "refused")
+        #expect(try world.campaign("never", "reason") == "schedule.cron: is not due within 8 years")
+    }
+
+    @Test func aRefusedRuleFailsTheOccurrence() throws {
+        let world = try World()
+        try world.put(campaign: "daily", schedule: #"{"cron": "0 9 * * *"}"#)
+        try world.schedule(at: "'2026-01-07 12:00+00'")
+        try world.connection.execute(
+            "UPDATE fanfare.rule_versions SET state = 'refused', reason = 'message: too large'"
+        )
+        try world.schedule(at: "'2026-01-08 10:00+00'")
+        #expect(try world.occurrences("daily") == ["2026-01-08 09:00 failed"])
+        #expect(
+            try world.connection.text("SELECT detail FROM fanfare.occurrences")
+                == "its rule is refused: message: too large"
+        )
+        #expect(try world.connection.text("SELECT ok FROM fanfare.health WHERE name = 'campaigns'") == "f")
+    }
+
+    /// Two that work at once, on clocks of their own that jump ahead and back, one of which is lost in the middle of a
+    /// transaction now and then.
+    @Test func twoSchedulersFireEachOccurrenceOnce() async throws {
+        let minutes = Soak.choose(200, soak: 1000)
+        let database = TestDatabase.current
+        let world = try World(database)
+        try world.put(campaign: "often", schedule: #"{"cron": "* * * * *", "catch_up": "all"}"#)
+        try world.schedule(at: "'2026-01-01 00:00+00'")
+        let start: Int64 = 1_767_225_600_000_000
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for scheduler in 0..<2 {
+                group.addTask {
+                    try await onThread {
+                        var generator = SeededGenerator(seed: UInt64(scheduler + 1))
+                        var world = try World(database)
+                        var clock = start
+                        let end = start + Int64(minutes) * 60_000_000
+                        while clock < end {
+                            clock += Int64.random(in: -120_000_000...600_000_000, using: &generator)
+                            let now = Timestamp(microseconds: min(clock, end))
+                            if Int.random(in: 0..<5, using: &generator) == 0 {
+                                try world.connection.execute("BEGIN")
+                                _ = try world.connection.run(FireDue(now: now))
+                                // The session ends without a commit.
+                                world.connection.close()
+                                world = try World(database)
+                            }
+                            while try !world.connection.run(FireDue(now: now)).isEmpty {}
+                        }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        while try !world.connection.run(FireDue(now: Timestamp(microseconds: start + Int64(minutes) * 60_000_000)))
+            .isEmpty
+        {}
+        #expect(try world.connection.number("SELECT count(*) FROM fanfare.occurrences") == Int64(minutes))
+        #expect(
+            try world.connection.number(
+                "SELECT count(DISTINCT key) FROM fanfare.outbox WHERE type = 'campaign.shop.often'"
+            )
+                == Int64(minutes)
+        )
+        #expect(try world.connection.number("SELECT count(*) FROM fanfare.outbox") == Int64(minutes))
+    }
+}
