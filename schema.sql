@@ -298,6 +298,8 @@ $$;
 
 SELECT fanfare.add_column('fanfare.rule_versions', 'gate_id', 'int NOT NULL DEFAULT 0');
 SELECT fanfare.add_column('fanfare.plans', 'gate_id', 'int NOT NULL DEFAULT 0');
+SELECT fanfare.add_column('fanfare.plans', 'wall', 'timestamp');
+SELECT fanfare.add_column('fanfare.plans', 'time_zone', 'text');
 SELECT fanfare.add_column('fanfare.batches', 'gate_id', 'int NOT NULL DEFAULT 0');
 SELECT fanfare.add_column('fanfare.batches', 'due_at', 'timestamptz');
 SELECT fanfare.add_column('fanfare.stats_pending', 'gate_id', 'int NOT NULL DEFAULT 0');
@@ -717,10 +719,11 @@ CREATE TABLE IF NOT EXISTS fanfare.campaigns (
     -- Why the newest version is not in force.
     reason text,
     -- The schedule in force: the lists of a cron expression, or one wall time, in a time zone; none of them where it is only
-    -- started by hand.
+    -- started by hand. `recipient` is each device's own; the other zone is that of devices without one.
     cron_fields jsonb,
     run_at timestamp,
     time_zone text,
+    default_time_zone text,
     catch_up text NOT NULL DEFAULT 'latest' CONSTRAINT campaigns_catch_up CHECK (catch_up IN ('all', 'latest', 'none')),
     -- NULL where nothing more comes by itself.
     next_at timestamptz,
@@ -742,7 +745,9 @@ SELECT fanfare.create_index('campaigns_drafts', $$
 CREATE TABLE IF NOT EXISTS fanfare.occurrences (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     campaign_id int NOT NULL REFERENCES fanfare.campaigns,
+    -- By recipients' time 15 hours before clocks in UTC show the wall time: an hour before they do in the first zone.
     scheduled_at timestamptz NOT NULL,
+    wall timestamp,
     event_id bigint,
     -- skipped: it was missed, and the last of several that were.
     state text NOT NULL CONSTRAINT occurrences_state CHECK (state IN ('skipped', 'running', 'aborting', 'done', 'aborted', 'failed')),
@@ -848,6 +853,9 @@ CREATE TABLE IF NOT EXISTS fanfare.plans (
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     -- The gate that its batches wait behind; 0 for none.
     gate_id int NOT NULL DEFAULT 0,
+    -- What clocks show where a device is when its push is due, and where a device is of which nobody knows; NULL: all at once.
+    wall timestamp,
+    time_zone text,
     PRIMARY KEY (event_id, rule_version)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
 -- In whose order plans of a lane take turns; nothing in it changes, so that an advance writes to no index.
@@ -2724,7 +2732,7 @@ COMMENT ON FUNCTION fanfare.wall_time IS 'What clocks show, from text such as 20
 CREATE OR REPLACE FUNCTION fanfare.schedule_fault(schedule jsonb, OUT place text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    keys CONSTANT text[] := '{at,cron,time_zone,catch_up}';
+    keys CONSTANT text[] := '{at,cron,time_zone,default_time_zone,catch_up}';
     policies CONSTANT text[] := '{all,latest,none}';
 BEGIN
     IF schedule IS NULL THEN
@@ -2750,8 +2758,15 @@ BEGIN
         WHERE schedule ? 'at' AND fanfare.wall_time(schedule ->> 'at') IS NULL
         UNION ALL
         SELECT 'schedule.time_zone', format('%L is no time zone that this server knows', left(schedule ->> 'time_zone', 80)),
-            'use a name such as Europe/Madrid; without one, it is UTC'
-        WHERE schedule ? 'time_zone' AND NOT fanfare.is_time_zone(schedule ->> 'time_zone')
+            'use a name such as Europe/Madrid, or recipient for each device''s own; without one, it is UTC'
+        WHERE schedule ? 'time_zone' AND schedule ->> 'time_zone' <> 'recipient' AND NOT fanfare.is_time_zone(schedule ->> 'time_zone')
+        UNION ALL
+        SELECT 'schedule.default_time_zone',
+            CASE WHEN schedule ->> 'time_zone' IS DISTINCT FROM 'recipient' THEN 'needs time_zone: recipient'
+                ELSE format('%L is no time zone that this server knows', left(schedule ->> 'default_time_zone', 80)) END,
+            'name the zone of devices that have none, such as Europe/Madrid; without one, it is UTC'
+        WHERE schedule ? 'default_time_zone' AND (schedule ->> 'time_zone' IS DISTINCT FROM 'recipient'
+            OR NOT fanfare.is_time_zone(schedule ->> 'default_time_zone'))
         UNION ALL
         SELECT 'schedule.catch_up', format('%L is unknown', left(schedule ->> 'catch_up', 80)),
             'use ' || array_to_string(policies, ', ')
@@ -2782,6 +2797,9 @@ BEGIN
         UNION ALL
         SELECT 'to.tokens', 'is not for campaigns', 'use users, topic, condition or everyone' WHERE campaign -> 'to' ? 'tokens'
         UNION ALL
+        SELECT 'schedule.time_zone', 'cannot be recipient for this audience', 'use topic, condition or everyone in to'
+        WHERE campaign #>> '{schedule,time_zone}' = 'recipient' AND NOT campaign -> 'to' ?| '{topic,condition,everyone}'
+        UNION ALL
         SELECT r.place, r.reason, r.hint
         FROM fanfare.rule_fault(fanfare.campaign_rule(campaign) || '{"name": "campaign"}') AS r WHERE r.reason IS NOT NULL
     ) AS f (place, reason, hint) LIMIT 1;
@@ -2789,11 +2807,13 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.campaign_fault IS 'What put_campaign refuses a campaign for, where it stands in it and how to mend it; null where there is nothing.';
 
--- When a schedule is due next. One wall time is due whether it has passed or not: `catch_up` says what becomes of it.
+-- When a schedule is due next; by recipients' time when there is an hour left until the first of them is. One wall time is due whether it has passed or not: `catch_up` says what becomes of it.
 CREATE OR REPLACE FUNCTION fanfare.next_due(cron_fields jsonb, run_at timestamp, time_zone text, after timestamptz)
 RETURNS timestamptz LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    IF cron_fields IS NULL THEN
+    IF time_zone = 'recipient' THEN
+        RETURN fanfare.next_due(cron_fields, run_at, 'UTC', after + interval '15 hours') - interval '15 hours';
+    ELSIF cron_fields IS NULL THEN
         RETURN fanfare.instant(run_at, time_zone);
     END IF;
     RETURN fanfare.next_time(
@@ -2829,7 +2849,8 @@ BEGIN
         RETURN there.version;
     END IF;
     IF campaign -> 'schedule' ? 'at' AND there.definition::jsonb -> 'schedule' IS DISTINCT FROM campaign -> 'schedule'
-        AND fanfare.instant(fanfare.wall_time(campaign #>> '{schedule,at}'), coalesce(campaign #>> '{schedule,time_zone}', 'UTC')) <= clock_timestamp()
+        AND fanfare.next_due(NULL, fanfare.wall_time(campaign #>> '{schedule,at}'), coalesce(campaign #>> '{schedule,time_zone}', 'UTC'),
+            clock_timestamp()) <= clock_timestamp()
     THEN
         RAISE EXCEPTION 'schedule.at: % has passed', campaign #>> '{schedule,at}'
             USING ERRCODE = '22023', HINT = 'Write a time to come, or leave the schedule out and call fanfare.start_campaign.';
@@ -2885,7 +2906,8 @@ BEGIN
     WHERE v.rule_id = stored.rule_id AND v.version = stored.version AND v.gate_id <> gate;
     UPDATE fanfare.campaigns AS x
     SET definition = x.draft, draft = NULL, rule_id = stored.rule_id, cron_fields = take_campaign.cron_fields, run_at = wall,
-        time_zone = zone, catch_up = coalesce(schedule ->> 'catch_up', 'latest'), next_at = due,
+        time_zone = zone, default_time_zone = CASE WHEN zone = 'recipient' THEN coalesce(schedule ->> 'default_time_zone', 'UTC') END,
+        catch_up = coalesce(schedule ->> 'catch_up', 'latest'), next_at = due,
         state = CASE WHEN x.state = 'paused' THEN 'paused' WHEN schedule IS NOT NULL AND due IS NULL THEN 'ended' ELSE 'active' END
     WHERE x.id = campaign_id;
     RETURN true;
@@ -2894,7 +2916,8 @@ $$;
 COMMENT ON FUNCTION fanfare.take_campaign IS 'Puts a campaign that was judged into force; false where another was put meanwhile, or it is never due.';
 
 -- One occurrence, in its caller's transaction, who has locked the campaign's row.
-CREATE OR REPLACE FUNCTION fanfare.fire(c fanfare.campaigns, at timestamptz, payload jsonb DEFAULT '{}') RETURNS bigint
+CREATE OR REPLACE FUNCTION fanfare.fire(c fanfare.campaigns, at timestamptz, payload jsonb DEFAULT '{}', wall timestamp DEFAULT NULL)
+RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' AS $$
 DECLARE
     refused text;
@@ -2920,8 +2943,8 @@ BEGIN
         coalesce(c.definition::jsonb -> 'payload', '{}') || fire.payload || jsonb_build_object('campaign', c.name, 'scheduled_at', at)
     FROM fanfare.apps AS a WHERE a.id = c.app_id
     RETURNING id INTO event;
-    INSERT INTO fanfare.occurrences (campaign_id, scheduled_at, event_id, state, fired_at)
-    VALUES (c.id, at, event, 'running', clock_timestamp()) RETURNING id INTO occurrence;
+    INSERT INTO fanfare.occurrences (campaign_id, scheduled_at, wall, event_id, state, fired_at)
+    VALUES (c.id, at, fire.wall, event, 'running', clock_timestamp()) RETURNING id INTO occurrence;
     PERFORM fanfare.wake();
     RETURN occurrence;
 END
@@ -2932,7 +2955,7 @@ COMMENT ON FUNCTION fanfare.fire IS 'Emits the event of one occurrence and retur
 --
 --   latest  the last of what was missed is fired
 --   all     each is, the oldest first, one at each call
---   none    only what is at most a minute late is
+--   none    only what is at most a minute late is; by recipients' time an hour, before which nobody was due
 --
 -- Of what is passed over the last gets a row, as skipped.
 CREATE OR REPLACE FUNCTION fanfare.fire_due(now timestamptz, OUT app text, OUT campaign text, OUT event_id bigint, OUT detail text,
@@ -2962,7 +2985,7 @@ BEGIN
             following := fanfare.next_due(c.cron_fields, NULL, c.time_zone, at);
             steps := steps + 1;
         END LOOP;
-        IF following <= now OR (c.catch_up = 'none' AND at < now - interval '1 minute') THEN
+        IF following <= now OR (c.catch_up = 'none' AND at < now - CASE WHEN c.time_zone = 'recipient' THEN interval '1 hour' ELSE interval '1 minute' END) THEN
             skipped_at := at;
             at := NULL;
         END IF;
@@ -2975,7 +2998,8 @@ BEGIN
     UPDATE fanfare.campaigns AS x
     SET next_at = following, state = CASE WHEN following IS NULL THEN 'ended' ELSE x.state END WHERE x.id = c.id;
     IF at IS NOT NULL THEN
-        occurrence := fanfare.fire(c, at);
+        occurrence := fanfare.fire(c, at,
+            wall => CASE WHEN c.time_zone = 'recipient' THEN at AT TIME ZONE 'UTC' + interval '15 hours' END);
         SELECT o.event_id, o.detail INTO event_id, detail FROM fanfare.occurrences AS o WHERE o.id = occurrence;
     END IF;
     RETURN NEXT;

@@ -23,13 +23,17 @@ package struct CampaignSchedule: Equatable, Sendable {
     }
 
     /// The time zone where none is given.
-    package static let defaultTimeZone = "UTC"
-    static let keys = ["at", "cron", "time_zone", "catch_up"]
+    package static let utc = "UTC"
+    /// The time zone that stands for each recipient's own.
+    package static let recipient = "recipient"
+    static let keys = ["at", "cron", "time_zone", "default_time_zone", "catch_up"]
 
     /// What makes it due.
     package let times: Times
-    /// An IANA name, unchecked.
+    /// An IANA name, unchecked, or ``recipient``.
     package let timeZone: String
+    /// An IANA name, unchecked: the zone of devices that have none, where each has its own time.
+    package let defaultTimeZone: String
     /// What becomes of what was missed.
     package let catchUp: CatchUp
 
@@ -47,7 +51,16 @@ package struct CampaignSchedule: Equatable, Sendable {
                 hint: "give one of at and cron; who only starts it by hand leaves the schedule out"
             )
         }
-        timeZone = try reader.string("time_zone") ?? Self.defaultTimeZone
+        timeZone = try reader.string("time_zone") ?? Self.utc
+        let zoneOfOthers = try reader.string("default_time_zone")
+        guard zoneOfOthers == nil || timeZone == Self.recipient else {
+            throw RuleProblem(
+                path: reader.path("default_time_zone"),
+                reason: "needs time_zone: recipient",
+                hint: "it is the zone of devices that have none"
+            )
+        }
+        defaultTimeZone = zoneOfOthers ?? Self.utc
         catchUp = try reader.word("catch_up", CatchUp.self) ?? .latest
     }
 
@@ -64,7 +77,8 @@ package struct CampaignSchedule: Equatable, Sendable {
         case .once(let wall): object["at"] = .string(wall)
         case .cron(let text, _): object["cron"] = .string(text)
         }
-        if timeZone != Self.defaultTimeZone { object["time_zone"] = .string(timeZone) }
+        if timeZone != Self.utc { object["time_zone"] = .string(timeZone) }
+        if defaultTimeZone != Self.utc { object["default_time_zone"] = .string(defaultTimeZone) }
         if catchUp != .latest { object["catch_up"] = .string(catchUp.rawValue) }
         return .object(object)
     }

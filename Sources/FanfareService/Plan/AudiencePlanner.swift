@@ -161,7 +161,14 @@ private struct AudienceWork {
         switch rule.compiled.audience {
         case .users: break
         case .tokens: tokens.append(match)
-        case .topic: if let name = try rule.compiled.audience.topicName(event) { topics.append((match, name)) }
+        case .topic:
+            guard let name = try rule.compiled.audience.topicName(event) else { break }
+            // A campaign's is walked altogether: a first slice at once would know nothing of recipients' time.
+            if RuleNames.isOfCampaign(rule.compiled.definition.name) {
+                conditions.append((match, [TopicClause(positive: [name], negative: [])]))
+            } else {
+                topics.append((match, name))
+            }
         case .condition(let condition): conditions.append((match, try condition.clauses(event)))
         case .everyone: conditions.append((match, [TopicClause(positive: [], negative: [])]))
         case .native(let audience):

@@ -14,13 +14,18 @@ package struct PlannedClause: Equatable {
     }
 }
 
-/// Opens the plan of an audience that is walked slice by slice.
+/// Opens the plan of an audience that is walked slice by slice; where an occurrence of a campaign is due by recipients' time, at
+/// the time that it says.
 package struct OpenPlan: PostgresStatement {
     package static let name = "open_plan"
     package static let sql = """
-        INSERT INTO fanfare.plans (event_id, rule_version, app_id, lane, clauses, last_device, gate_id)
-        SELECT $1, v.id, v.app_id, v.lane, $3::jsonb, (SELECT coalesce(max(id), 0) FROM fanfare.devices), v.gate_id
-        FROM fanfare.rule_versions AS v WHERE v.id = $2
+        INSERT INTO fanfare.plans (event_id, rule_version, app_id, lane, clauses, last_device, gate_id, wall, time_zone)
+        SELECT $1, v.id, v.app_id, v.lane, $3::jsonb, (SELECT coalesce(max(id), 0) FROM fanfare.devices), v.gate_id, o.wall,
+            c.default_time_zone
+        FROM fanfare.rule_versions AS v
+        LEFT JOIN (fanfare.occurrences AS o JOIN fanfare.campaigns AS c ON c.id = o.campaign_id)
+            ON o.event_id = $1 AND c.rule_id = v.rule_id AND o.wall IS NOT NULL
+        WHERE v.id = $2
         """
 
     package let eventID: Int64
@@ -73,6 +78,10 @@ package struct OpenedPlan: Equatable {
     package let lane: Int16
     /// The gate that its batches wait behind; 0 for none.
     package let gate: Int32
+    /// What clocks show where a device is when its push is due; nil where all are at once.
+    package var wall: String?
+    /// The time zone of devices that have none; where there is a ``wall``.
+    package var timeZone: String?
 }
 
 /// How far a slicer is in its rounds: the plan that last had its turn, of each lane.
@@ -101,7 +110,7 @@ package struct LockPlan: PostgresStatement {
                 SELECT FROM fanfare.cancels AS x
                 WHERE x.event_id = p.event_id OR (x.type = e.type AND x.key = e.key AND x.created_at >= e.created_at))
             OR e.id IS NULL,
-            p.app_id, p.lane, p.gate_id
+            p.app_id, p.lane, p.gate_id, p.wall::text, p.time_zone
         FROM (
             SELECT t.* FROM unnest($1::bigint[], $2::int[]) WITH ORDINALITY AS l (event_id, rule_version, number)
             CROSS JOIN LATERAL (
@@ -149,7 +158,9 @@ package struct LockPlan: PostgresStatement {
             isCancelled: try row.bool(6),
             app: try row.int16(7),
             lane: try row.int16(8),
-            gate: try row.int32(9)
+            gate: try row.int32(9),
+            wall: try row.string(orNil: 10),
+            timeZone: try row.string(orNil: 11)
         )
     }
 

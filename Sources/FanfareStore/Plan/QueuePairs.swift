@@ -5,6 +5,7 @@
 ///   - gate: the SQL for the gate that a batch waits behind, 0 for none; its rule version's own by default, at one look per
 ///     batch. All that waits behind a gate does so in the gate's lane, if that has one, whichever lane the version says: who
 ///     claims looks nowhere else.
+///   - isTimed: whether pairs have a `due_at`, and wait for it: then pairs of one batch are due at one time.
 ///   - owner: the SQL for who owns a batch from the beginning; null if it is to be claimed.
 ///   - leaseToken: the SQL for the owner's lease token.
 ///   - answer: what the CTE returns of a batch.
@@ -12,32 +13,37 @@
 func queuePairsSQL(
     batchSize: String,
     gate: String = "coalesce((SELECT v.gate_id FROM fanfare.rule_versions AS v WHERE v.id = rule_version), 0)",
+    isTimed: Bool = false,
     owner: String = "NULL::int",
     leaseToken: String = "NULL::bigint",
     returning answer: String = "1"
 ) -> String {
-    """
-    queued AS (
-        INSERT INTO fanfare.batches (rule_version, lane, target_id, event_id, event_ids, device_ids, gate_id, owner,
-            lease_token)
-        SELECT rule_version,
-            CASE WHEN gate_id = 0 THEN lane
-                ELSE coalesce((SELECT g.lane FROM fanfare.gates AS g WHERE g.id = gate_id), lane) END,
-            target_id, event_id, event_ids, device_ids, gate_id, \(owner), \(leaseToken)
-        FROM (
-            SELECT rule_version, lane, target_id,
-                CASE WHEN min(event_id) = max(event_id) THEN min(event_id) END AS event_id,
-                CASE WHEN min(event_id) < max(event_id) THEN array_agg(event_id ORDER BY device_id, event_id) END AS event_ids,
-                array_agg(device_id ORDER BY device_id, event_id) AS device_ids,
-                \(gate) AS gate_id
+    // What is due is said once for each batch, as a column of it.
+    let due = isTimed ? ", due_at" : ""
+    let times = isTimed ? ", due_at, not_before" : ""
+    let values = isTimed ? ", due_at, greatest(due_at, statement_timestamp())" : ""
+    return """
+        queued AS (
+            INSERT INTO fanfare.batches (rule_version, lane, target_id, event_id, event_ids, device_ids, gate_id, owner,
+                lease_token\(times))
+            SELECT rule_version,
+                CASE WHEN gate_id = 0 THEN lane
+                    ELSE coalesce((SELECT g.lane FROM fanfare.gates AS g WHERE g.id = gate_id), lane) END,
+                target_id, event_id, event_ids, device_ids, gate_id, \(owner), \(leaseToken)\(values)
             FROM (
-                SELECT *, (row_number() OVER (PARTITION BY rule_version, target_id ORDER BY device_id, event_id) - 1)
-                    / \(batchSize) AS chunk
-                FROM pairs
-            ) AS numbered
-            GROUP BY rule_version, lane, target_id, chunk
-        ) AS cut
-        RETURNING \(answer)
-    )
-    """
+                SELECT rule_version, lane, target_id\(due),
+                    CASE WHEN min(event_id) = max(event_id) THEN min(event_id) END AS event_id,
+                    CASE WHEN min(event_id) < max(event_id) THEN array_agg(event_id ORDER BY device_id, event_id) END AS event_ids,
+                    array_agg(device_id ORDER BY device_id, event_id) AS device_ids,
+                    \(gate) AS gate_id
+                FROM (
+                    SELECT *, (row_number() OVER (PARTITION BY rule_version, target_id\(due) ORDER BY device_id, event_id) - 1)
+                        / \(batchSize) AS chunk
+                    FROM pairs
+                ) AS numbered
+                GROUP BY rule_version, lane, target_id\(due), chunk
+            ) AS cut
+            RETURNING \(answer)
+        )
+        """
 }

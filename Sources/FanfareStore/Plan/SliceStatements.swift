@@ -8,8 +8,12 @@ package import PostgresClient
 package struct SliceStatements {
     /// How many rows of each clause a slice scans; found or not, so that a slice's time is bounded.
     package static let rows = 20_000
+    /// The same where pairs go by their time zones: of 30 zones a smaller slice would leave batches of 300.
+    package static let timedRows = 100_000
 
     package let plan: OpenedPlan
+
+    private var rows: Int { plan.wall == nil ? Self.rows : Self.timedRows }
 
     package init(plan: OpenedPlan) {
         self.plan = plan
@@ -26,7 +30,7 @@ package struct SliceStatements {
                 clause.all.isEmpty
                 ? "SELECT id AS device_id FROM fanfare.devices WHERE id > $1"
                 : "SELECT device_id FROM fanfare.subscriptions WHERE topic_id = $\(parameter) AND device_id > $1"
-            return "(SELECT device_id FROM (\(table)) AS t ORDER BY device_id OFFSET \(Self.rows - 1) LIMIT 1)"
+            return "(SELECT device_id FROM (\(table)) AS t ORDER BY device_id OFFSET \(rows - 1) LIMIT 1)"
         }
         return "SELECT least($2::bigint, \(ends.joined(separator: ", ")))"
     }
@@ -39,28 +43,30 @@ package struct SliceStatements {
     /// The values of ``sliceSQL``.
     package func sliceBinds(upTo end: Int64, batchSize: Int) -> [String] {
         let head = [plan.eventID, Int64(plan.ruleVersion), plan.cursor, end, Int64(batchSize), Int64(plan.gate)]
-        return head.map { String($0) } + plan.clauses.flatMap { $0.all + $0.none }.map(String.init)
+        let time = plan.wall.map { [$0, plan.timeZone ?? "UTC"] } ?? []
+        return head.map { String($0) } + time + plan.clauses.flatMap { $0.all + $0.none }.map(String.init)
     }
 
     /// Turns the slice into batches.
     ///
-    /// Binds: event, rule version, both ends, the batch size, the gate, all topics.
+    /// Binds: event, rule version, both ends, the batch size, the gate, wall time and zone where there are, all topics.
     ///
     /// One index probe per row and topic, fenced by OFFSET 0: joins would be as fast with honest statistics, and take
     /// minutes on tables that were just loaded.
     package var sliceSQL: String {
-        var parameter = 7
+        var parameter = plan.wall == nil ? 7 : 9
         let clauses = plan.clauses.map { clause in
             defer { parameter += clause.all.count + clause.none.count }
             return clauseSQL(clause, firstParameter: parameter)
         }
+        let isTimed = plan.wall != nil
         return """
             WITH
             found AS MATERIALIZED (
                 \(clauses.joined(separator: "\n    UNION\n    "))
             ),
-            pairs AS (
-                SELECT v.id AS rule_version, v.lane, $1::bigint AS event_id, d.target_id, d.id AS device_id
+            \(isTimed ? "reached AS MATERIALIZED" : "pairs AS") (
+                SELECT v.id AS rule_version, v.lane, $1::bigint AS event_id, d.target_id, d.id AS device_id\(isTimed ? ", coalesce(d.time_zone, '') AS zone" : "")
                 FROM fanfare.rule_versions AS v
                 CROSS JOIN found AS f
                 CROSS JOIN LATERAL (SELECT * FROM fanfare.devices AS x WHERE x.id = f.device_id OFFSET 0) AS d
@@ -69,10 +75,23 @@ package struct SliceStatements {
                     AND (v.devices_path IS NULL
                         OR jsonb_path_match_tz(coalesce(d.attributes, '{}'), v.devices_path, '{}', true))
             ),
-            \(queuePairsSQL(batchSize: "$5::int", gate: "$6::int"))
+            \(isTimed ? Self.timesSQL : "")
+            \(queuePairsSQL(batchSize: "$5::int", gate: "$6::int", isTimed: isTimed))
             SELECT count(*)::int FROM queued
             """
     }
+
+    /// When each pair is due: asked once for each zone, not for each device.
+    private static let timesSQL = """
+        zones AS MATERIALIZED (
+            SELECT z.zone, fanfare.instant($7::timestamp, fanfare.zone(z.zone, $8::text)) AS due_at
+            FROM (SELECT DISTINCT zone FROM reached) AS z
+        ),
+        pairs AS (
+            SELECT r.rule_version, r.lane, r.event_id, r.target_id, r.device_id, z.due_at
+            FROM reached AS r JOIN zones AS z USING (zone)
+        ),
+        """
 
     private func clauseSQL(_ clause: PlannedClause, firstParameter: Int) -> String {
         let device = clause.all.isEmpty ? "a.id" : "a.device_id"
