@@ -14,6 +14,7 @@ package struct StageContext: Sendable {
     package let bells = StageBells()
     package let lease = LeaseKeeper()
     package let cancels = CancelIndex()
+    package let gates = GateBoard()
     package let counters: PipelineCounters
     package let audit: AuditBoard
     package let fuses = PruneFuses()

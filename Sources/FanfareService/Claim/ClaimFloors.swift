@@ -26,6 +26,11 @@ struct ClaimFloors {
         largest = [:]
     }
 
+    /// Looks from the beginning next time, but for that sweeps when it would have: what was not claimed in its turn lies anywhere.
+    mutating func forget() {
+        largest = [:]
+    }
+
     /// Notes a claimed batch.
     mutating func saw(_ batch: ClaimedBatch) {
         let place = Place(gate: batch.gate, target: batch.target, queue: batch.queue)

@@ -56,7 +56,7 @@ final class Claimer: Stage {
             }
             if let wait, wait > .zero { context.bells.claim.wait(timeout: wait) }
         }
-        giveBack(work.held)
+        giveBack(work.held.all)
         session.close()
     }
 
@@ -71,6 +71,8 @@ final class Claimer: Stage {
         var doubts = DoubtfulClaims()
         var unserved = UnservedTargets()
         var leaseToken = Int64.random(in: 1..<Int64.max / 2)
+        /// The gates' version that all this goes by.
+        var gates = 0
 
         /// The session has a new connection.
         mutating func began() {
@@ -98,6 +100,7 @@ final class Claimer: Stage {
                 )
             }
         }
+        obeyGates(&work)
         try passOnHeld(&work, on: connection)
         // One roster from claim to sender: a batch that was rendered for pools since replaced comes back from them.
         let roster = pools.roster
@@ -128,13 +131,18 @@ final class Claimer: Stage {
         _ work: inout Work,
         on connection: PostgresConnection
     ) throws(PostgresError) -> (batches: [ClaimedBatch], hasMore: Bool) {
-        let wishes = wishes(lanes, of: roster, work, now: context.lease.databaseNow)
+        let wishes = wishList(of: roster)
+            .wishes(lanes, sparing: work.held, above: work.floors, now: context.lease.databaseNow)
         guard !wishes.isEmpty else { return ([], false) }
         work.leaseToken += 1
         let claim = DoubtfulClaim(owner: owner, leaseToken: work.leaseToken)
         work.doubts.began(claim, at: Clocks.steady)
-        let statement = ClaimBatches(wishes: wishes, owner: claim.owner, leaseToken: claim.leaseToken)
-        let claimed = try connection.run(statement)
+        let claimed =
+            if wishes.contains(where: { $0.gate != 0 }) {
+                try connection.run(ClaimGated(wishes: wishes, owner: claim.owner, leaseToken: claim.leaseToken))
+            } else {
+                try connection.run(ClaimBatches(wishes: wishes, owner: claim.owner, leaseToken: claim.leaseToken))
+            }
         work.doubts.answered(claim)
         for batch in claimed { work.floors.saw(batch) }
         work.left += claimed
@@ -151,7 +159,14 @@ final class Claimer: Stage {
     ) throws(PostgresError) {
         var preparer = BatchPreparer(context: context, targets: context.directory.all, apps: roster.identities)
         preparer.badges = work.badges
-        for prepared in try preparer.prepare(group, owner: owner, on: connection) {
+        // A pause may have come since it was claimed.
+        let closed = group.filter { context.gates.isClosed($0.gate) }
+        if !closed.isEmpty {
+            _ = try connection.run(ReleaseBatches(owner: owner, batches: closed.map(\.unbegun)))
+            work.left.removeAll(where: closed.contains)
+        }
+        let open = closed.isEmpty ? group : group.filter { !closed.contains($0) }
+        for prepared in try preparer.prepare(open, owner: owner, on: connection) {
             if prepared.batch.isAtMostOnce && !prepared.batch.pairs.isEmpty {
                 work.held.append(.init(prepared: prepared, roster: roster))
             } else {
@@ -201,17 +216,36 @@ final class Claimer: Stage {
         }.contains(batch.claimed.id)
     }
 
+    /// Follows gates that changed: what is held behind one that closed is given back, and what waited behind one that opened lies
+    /// below where is looked from.
+    private func obeyGates(_ work: inout Work) {
+        let version = context.gates.version
+        guard version != work.gates else { return }
+        work.gates = version
+        work.floors.forget()
+        for held in work.held.all where context.gates.isClosed(held.prepared.batch.claimed.gate) {
+            giveBack([held])
+            work.held.remove(held)
+        }
+    }
+
     /// Gives back what is held, for somebody else to send.
-    private func giveBack(_ held: HeldBatches) {
-        for prepared in held.all.map(\.prepared) {
+    private func giveBack(_ held: [HeldBatches.Held]) {
+        for prepared in held.map(\.prepared) {
             for line in prepared.lines { context.logDecision(line) }
             recorder.put(.opened(prepared.batch, decided: prepared.decided))
             recorder.put(.abandoned(prepared.batch.claimed.claim, unsent: prepared.batch.pairs.map(\.position)))
         }
     }
 
-    /// The targets that this daemon has credentials for.
-    private func targets(of roster: SenderRoster) -> [Target] { context.directory.all.values.filter(roster.serves) }
+    /// What can be wished for: of targets that this daemon has credentials for.
+    private func wishList(of roster: SenderRoster) -> WishList {
+        WishList(
+            roster: roster,
+            targets: context.directory.all.values.filter(roster.serves),
+            gates: context.gates.open
+        )
+    }
 
     /// Gives back what was claimed and not passed on: an error came in between, or a rule that only a newer daemon
     /// understands.
@@ -223,8 +257,7 @@ final class Claimer: Stage {
         on connection: PostgresConnection
     ) throws(PostgresError) {
         guard !left.isEmpty else { return }
-        let records = left.map { BatchRecord(id: $0.id, leaseToken: $0.leaseToken, outcomes: []) }
-        let statement = ReleaseBatches(owner: owner, batches: records, delay: Self.returnDelay)
+        let statement = ReleaseBatches(owner: owner, batches: left.map(\.unbegun), delay: Self.returnDelay)
         let count = try connection.run(statement).batches.count
         if count > 0 {
             context.logger.warning(
@@ -235,33 +268,11 @@ final class Claimer: Stage {
         left = []
     }
 
-    private func wishes(
-        _ lanes: [Lane],
-        of roster: SenderRoster,
-        _ work: Work,
-        now: Microseconds
-    ) -> [ClaimWish] {
-        targets(of: roster).flatMap { target in
-            SendQueue.allCases.compactMap { queue in
-                let room = lanes.contains(queue.lane) ? roster.room(target, queue) : 0
-                guard room > 0, !work.held.contains(target.id, queue) else { return nil }
-                return ClaimWish(
-                    target: target.id,
-                    queue: queue,
-                    // The room is its devices' too: one at a time, lest both take all of it.
-                    count: target.nativeKey == nil ? Int32(room) : 1,
-                    floor: work.floors.floor(target: target.id, queue, now: now)
-                )
-            }
-        }
-    }
-
     private func nextLook(of roster: SenderRoster, on connection: PostgresConnection) throws(PostgresError) -> Duration
     {
-        let places = targets(of: roster).flatMap { target in
-            Lane.allCases.map { BatchPlace(gate: 0, target: target.id, lane: $0) }
+        guard let next = try connection.run(NextDue(places: wishList(of: roster).places)).first else {
+            return .seconds(1)
         }
-        guard let next = try connection.run(NextDue(places: places)).first else { return .seconds(1) }
         guard next.targetCount == context.directory.all.count else {
             // The first device of a provider: its first push is not to wait for the next sweep.
             context.directory.replace(try connection.run(AllTargets()))
@@ -274,32 +285,7 @@ final class Claimer: Stage {
     }
 }
 
-extension [ClaimedBatch] {
-    /// Whether a queue gave as many batches as were wished for: there may be more.
-    fileprivate func fill(_ wishes: [ClaimWish]) -> Bool {
-        wishes.contains { wish in
-            count { $0.target == wish.target && $0.queue == wish.queue } >= Int(wish.count)
-        }
-    }
-}
-
-/// Hands prepared batches to the senders, and tells the recorder of them first.
-struct Handover {
-    let context: StageContext
-    let recorder: Mailbox<RecorderMessage>
-
-    /// Hands over one.
-    ///
-    /// - Parameters:
-    ///   - prepared: a batch that is ours in the database.
-    ///   - window: how much of the room for attempted pairs it holds; 0 unless it promises at most once.
-    ///   - roster: the pools for which it was rendered.
-    func hand(_ prepared: BatchPreparer.Prepared, window: Int = 0, to roster: SenderRoster) {
-        // Not when they were decided: what is prepared may be given back, and prepared again.
-        for line in prepared.lines { context.logDecision(line) }
-        let opened = RecorderMessage.opened(prepared.batch, decided: prepared.decided, window: window)
-        // Without news the recorder sleeps on: it would take the sender's processor.
-        recorder.put(opened, isUrgent: opened.bringsNews)
-        if !prepared.batch.pairs.isEmpty { roster.send(prepared.batch) }
-    }
+extension ClaimedBatch {
+    /// What is written of it when it is given back as it came.
+    fileprivate var unbegun: BatchRecord { BatchRecord(id: id, leaseToken: leaseToken, outcomes: []) }
 }

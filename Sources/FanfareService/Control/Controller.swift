@@ -8,7 +8,7 @@ internal import Logging
 internal import PostgresClient
 internal import Threading
 
-/// Keeps the daemon's lease, reads cancellations, and frees the batches of daemons that died.
+/// Keeps the daemon's lease, reads cancellations and gates, and frees the batches of daemons that died.
 ///
 /// Its connection holds the lock that says this daemon lives. When it is lost the owner number is given up: batches of
 /// the old number are sent for one more second at most, and the next connection begins under a new one.
@@ -121,12 +121,12 @@ private struct Tenure {
         renewedAt = start
         context.lease.begin(owner: owner, startedAt: start, databaseNow: instance.databaseNow.microseconds)
         try renew(on: connection)
-        try readCancels(on: connection)
+        try readOrders(on: connection)
         context.logger.notice("lease taken", metadata: .init([.instanceID: "\(owner)"]))
     }
 
     mutating func tick(on connection: PostgresConnection) throws(PostgresError) {
-        try readCancels(on: connection)
+        try readOrders(on: connection)
         try fuses.synchronize(on: connection)
         let now = Clocks.steady
         if now - renewedAt >= LeaseGuard.renewalInterval {
@@ -201,12 +201,20 @@ private struct Tenure {
         }
     }
 
-    private mutating func readCancels(on connection: PostgresConnection) throws(PostgresError) {
+    /// Reads what stops pushes: cancellations, and gates that closed.
+    private mutating func readOrders(on connection: PostgresConnection) throws(PostgresError) {
         let start = Clocks.steady
-        let rows = try connection.run(NewCancels(since: cancelsSince))
+        let (rows, gates) = try connection.run(NewCancels(since: cancelsSince), LiveGates())
         context.cancels.add(rows.compactMap(\.fact))
+        if context.gates.replace(gates) { ringForGates() }
         context.lease.cancelsRead(startedAt: start)
         if let seen = rows.first?.seen { cancelsSince = seen }
+    }
+
+    /// Has the others do at once what a gate that changed asks for.
+    private func ringForGates() {
+        context.bells.claim.ring()
+        context.bells.maintain.ring()
     }
 
     /// Frees the batches of daemons that are dead.

@@ -33,8 +33,8 @@ final class Maintainer: Stage {
     }
 }
 
-/// What one daemon does for all: checks rules, fires campaigns, keeps the logs within their ring, folds counters, and looks whether all is well
-/// and whether events were left in the side queue.
+/// What one daemon does for all: checks rules, fires campaigns and ends those that were aborted, keeps the logs within their ring,
+/// folds counters, and looks whether all is well and whether events were left in the side queue.
 ///
 /// Led by whoever holds the advisory lock. Works in turns that are short, since the session may have other work too.
 struct Maintenance {
@@ -51,9 +51,11 @@ struct Maintenance {
     private var auditAt: Microseconds = 0
     /// Only while we lead: what another daemon saw in between is not known.
     private var auditor: Auditor?
+    private var sweeper: GateSweeper
 
     init(context: StageContext) {
         self.context = context
+        sweeper = GateSweeper(context: context)
     }
 
     /// How long until the next turn.
@@ -75,7 +77,7 @@ struct Maintenance {
         dueAt = Clocks.steady + (isDone ?? true ? Self.interval : 0)
     }
 
-    /// - Returns: whether no rules are left to check, and nothing that is due.
+    /// - Returns: whether no rules are left to check, nothing that is due, and nothing that was aborted is left to end.
     private mutating func lead(on connection: PostgresConnection) throws(PostgresError) -> Bool {
         if try !connection.run(NextSideQueueEvent()).isEmpty { context.bells.aside.ring() }
         // Before the rules: a campaign that is put into force brings one.
@@ -83,6 +85,7 @@ struct Maintenance {
             .takeTurn(on: connection, at: Timestamp(microseconds: context.lease.databaseNow))
         let areRulesChecked = try RuleChecker(logger: context.logger)
             .check(on: connection, until: Clocks.steady + Self.share)
+        let isSwept = try sweeper.takeTurn(on: connection)
         if Clocks.steady >= choresAt {
             choresAt = Clocks.steady + Self.choreInterval
             try Chores(context: context).run(on: connection)
@@ -93,6 +96,6 @@ struct Maintenance {
             try auditor.run(on: connection, at: Clocks.steady)
             self.auditor = auditor
         }
-        return areRulesChecked && isFired
+        return areRulesChecked && isFired && isSwept
     }
 }

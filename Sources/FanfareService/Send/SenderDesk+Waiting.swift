@@ -11,18 +11,25 @@ extension SenderDesk {
     struct Footing: Equatable {
         var owner: Int32?
         var cancels = 0
+        var gates = 0
     }
 
-    /// Lets what waits for a connection wait on, or takes it back: it may not be ours any more, be cancelled or too late.
+    /// Lets what waits for a connection wait on, or takes it back: it may not be ours any more, be cancelled or too late, or its
+    /// gate be closed.
     ///
     /// A request that is taken back gives up the connection that libcurl makes for it, so that one that takes longer than
     /// cancellations may go unseen would never be made.
     mutating func reconsider() {
         let last = footing
-        footing = Footing(owner: context.lease.owner ?? last.owner, cancels: context.cancels.version)
+        footing = Footing(
+            owner: context.lease.owner ?? last.owner,
+            cancels: context.cancels.version,
+            gates: context.gates.version
+        )
+        defer { if footing.gates != last.gates { leaveClosed() } }
         guard transport.inFlight > 0, let owner = footing.owner else { return }
         let isAnyLate = passDeadlines()
-        if !isAnyLate && (footing == last || owner == last.owner && !isAnyCancelled()) {
+        if !isAnyLate && (footing == last || owner == last.owner && !isAnyStopped()) {
             transport.sendUntil = Clocks.instant(ofSteady: context.lease.startsUntil(owner: owner))
         } else {
             transport.sendUntil = Clocks.instant(ofSteady: Clocks.steady)
@@ -42,10 +49,11 @@ extension SenderDesk {
         return true
     }
 
-    /// Whether anything in flight is cancelled.
-    private func isAnyCancelled() -> Bool {
+    /// Whether anything in flight is cancelled, or behind a gate that is closed.
+    private func isAnyStopped() -> Bool {
         slots.contains { slot in
             guard let active = slot?.active else { return false }
+            guard !context.gates.isClosed(active.batch.claimed.gate) else { return true }
             active.refresh(context.cancels)
             return active.isAnyCancelled
         }
@@ -60,6 +68,16 @@ extension SenderDesk {
     private static let lookInterval = Micros.second / 4
     /// What was read for a batch grows old: after so long it is given back, to be read anew.
     private static let longestWait = 10 * Micros.second
+
+    /// Gives back what is behind gates that are closed.
+    private mutating func leaveClosed() {
+        for (queue, waiting) in queues {
+            let closed = waiting.filter { context.gates.isClosed($0.batch.claimed.gate) }
+            guard !closed.isEmpty else { continue }
+            queues[queue] = waiting.filter { active in !closed.contains { $0 === active } }
+            for active in closed { leaveOver(active) }
+        }
+    }
 
     /// Looks after what cannot be sent now: it may be too late or cancelled by now, grow old, or stand in others' way.
     mutating func lookAtWaiting() {

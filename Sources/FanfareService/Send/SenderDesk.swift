@@ -82,7 +82,14 @@ struct SenderDesk {
 
     /// Takes in batches.
     mutating func accept(_ batches: [PreparedBatch]) {
-        for batch in batches { queues[batch.claimed.queue, default: []].append(ActiveBatch(batch)) }
+        for batch in batches {
+            let active = ActiveBatch(batch)
+            if context.gates.isClosed(batch.claimed.gate) {
+                leaveOver(active)
+            } else {
+                queues[batch.claimed.queue, default: []].append(active)
+            }
+        }
     }
 
     /// One turn: submit what may be submitted, wait for answers, pass them on.
