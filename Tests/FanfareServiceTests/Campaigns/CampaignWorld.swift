@@ -38,9 +38,13 @@ extension World {
         )
     }
 
-    /// Sets when a campaign is due next, as if time had passed since.
-    func postpone(_ name: String, to time: String) throws {
-        _ = try connection.query("UPDATE fanfare.campaigns SET next_at = $2::timestamptz WHERE name = $1", name, time)
+    /// Has a campaign's next time lie in the past, as if so much time had gone by since.
+    func missed(_ name: String, _ time: String) throws {
+        _ = try connection.query(
+            "UPDATE fanfare.campaigns SET next_at = next_at - $2::interval WHERE name = $1",
+            name,
+            time
+        )
     }
 
     /// A column of a campaign, as text.
