@@ -2970,6 +2970,8 @@ DECLARE
 BEGIN
     SELECT * INTO c FROM fanfare.campaigns AS x
     WHERE x.state = 'active' AND x.dropped_at IS NULL AND x.next_at <= now
+        -- What is queued behind a gate that is being emptied would end with the rest.
+        AND NOT EXISTS (SELECT FROM fanfare.gates AS g WHERE g.rule_id = x.rule_id AND g.state = 'aborting')
     ORDER BY x.next_at LIMIT 1 FOR UPDATE SKIP LOCKED;
     IF NOT FOUND THEN
         RETURN;
