@@ -2709,7 +2709,7 @@ COMMENT ON FUNCTION fanfare.next_time IS 'When a cron schedule is next due after
 -- A schedule and a rule: what is due emits one event for it, and all that happens then happens as for any other event.
 -- The database says when (part 22), daemons read cron expressions; what only a daemon can judge it judges within a second.
 
--- The rule that a campaign becomes. No user's rule can have its name: theirs have no "/".
+-- The rule that a campaign becomes, and the one that tests it (test_campaign). No user's rule can have its name: theirs have no "/".
 CREATE OR REPLACE FUNCTION fanfare.campaign_rule(campaign jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
     SELECT '{"lane": "bulk"}'::jsonb || (campaign - '{schedule,payload}'::text[]) || jsonb_build_object(
@@ -3094,6 +3094,33 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.abort_campaign IS 'Ends what a campaign has not sent: each recipient left is recorded as cancelled. Its schedule goes on. True if there was something to do.';
 
+-- By a rule of its own, made anew at each test: the campaign's, but for whom it reaches. Its events and pushes are told from the
+-- campaign's by that rule's name and the events' type.
+CREATE OR REPLACE FUNCTION fanfare.test_campaign(app text, name text, user_ids text[]) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' AS $$
+DECLARE
+    c fanfare.campaigns := fanfare.campaign_named(app, name);
+    rule jsonb := fanfare.campaign_rule(c.definition::jsonb);
+    event bigint;
+BEGIN
+    IF c.definition IS NULL THEN
+        RAISE EXCEPTION 'campaign % %', c.name, coalesce('is refused: ' || c.reason, 'is not checked yet')
+            USING ERRCODE = '55000', HINT = CASE WHEN c.reason IS NULL THEN 'A running daemon does so within a second.' ELSE 'Put one that is mended.' END;
+    ELSIF coalesce(cardinality(user_ids), 0) = 0 OR array_position(user_ids, NULL) IS NOT NULL THEN
+        RAISE EXCEPTION 'user_ids: names nobody' USING ERRCODE = '22023', HINT = 'Name the users that shall get it, as in ARRAY[''ann''].';
+    END IF;
+    rule := rule || jsonb_build_object('name', 'campaign-test/' || c.name, 'event', 'campaign-test.' || test_campaign.app || '.' || c.name,
+        'lane', 'normal', 'to', '{"users": "$.users"}'::jsonb || (rule -> 'to') - '{users,topic,condition,everyone,fcm_topic,fcm_condition,channel}'::text[]);
+    PERFORM fanfare.store_rule(rule);
+    INSERT INTO fanfare.outbox (type, payload) VALUES (rule ->> 'event', coalesce(c.definition::jsonb -> 'payload', '{}')
+        || jsonb_build_object('campaign', c.name, 'scheduled_at', clock_timestamp(), 'users', to_jsonb(user_ids)))
+    RETURNING id INTO event;
+    PERFORM fanfare.wake();
+    RETURN event;
+END
+$$;
+COMMENT ON FUNCTION fanfare.test_campaign IS 'Sends what a campaign would send to named users only, at once; returns the event''s id.';
+
 CREATE OR REPLACE FUNCTION fanfare.drop_campaign(app text, name text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 DECLARE
@@ -3106,6 +3133,7 @@ BEGIN
         RETURN false;
     END IF;
     PERFORM fanfare.drop_rule(drop_campaign.app, 'campaign/' || dropped.name);
+    PERFORM fanfare.drop_rule(drop_campaign.app, 'campaign-test/' || dropped.name);
     RETURN true;
 END
 $$;
@@ -3353,7 +3381,7 @@ GRANT EXECUTE ON FUNCTION fanfare.register_device, fanfare.unregister_device, fa
     fanfare.unsubscribe(bigint, text), fanfare.unsubscribe(bigint[], text) TO fanfare_registrar;
 
 GRANT EXECUTE ON FUNCTION fanfare.put_rule, fanfare.drop_rule, fanfare.rule_from_file, fanfare.put_campaign, fanfare.drop_campaign,
-    fanfare.campaign_from_file, fanfare.start_campaign, fanfare.pause_campaign, fanfare.resume_campaign,
+    fanfare.campaign_from_file, fanfare.start_campaign, fanfare.test_campaign, fanfare.pause_campaign, fanfare.resume_campaign,
     fanfare.abort_campaign TO fanfare_author;
 -- For `fanfare rules plan` and `fanfare campaigns plan`: what put_rule and put_campaign would say, and when it would be due.
 -- They read with the caller's rights, but for badge_sql.

@@ -28,15 +28,16 @@ public enum RuleNames {
     /// - Returns: a name for which ``isOfCampaign(_:)`` holds.
     public static func ofCampaign(_ name: String) -> String { campaignPrefix + name }
 
-    /// Whether a rule is a campaign's.
+    /// Whether a rule is a campaign's: the one that ``ofCampaign(_:)`` names, or the one that tests it.
     ///
     /// - Parameter text: its name.
-    /// - Returns: whether ``ofCampaign(_:)`` made it.
+    /// - Returns: whether it begins so, and a campaign can be called like the rest.
     public static func isOfCampaign(_ text: String) -> Bool {
-        text.hasPrefix(campaignPrefix) && isRule(String(text.dropFirst(campaignPrefix.count)))
+        [campaignPrefix, testPrefix].contains { text.hasPrefix($0) && isRule(String(text.dropFirst($0.count))) }
     }
 
     private static let campaignPrefix = "campaign/"
+    private static let testPrefix = "campaign-test/"
 
     /// Whether a rule can name events of this type.
     ///

@@ -132,6 +132,33 @@ struct CampaignFunctionTests {
         #expect(try world.claim(gates: [gate]).flatMap(\.deviceIDs).count == 5, "it goes on anew")
     }
 
+    @Test func aTestReachesWhomItNamesAndNobodyElse() throws {
+        let world = try World()
+        for user in ["ann", "bob", "eve"] { try world.devices(1, user: user) }
+        try world.put(campaign: "hello", #""payload": {"sale": "winter"}, "to": {"topic": "all", "platform": "apns"}"#)
+        try world.schedule()
+        _ = try world.connection.query("SELECT fanfare.test_campaign('shop', 'hello', '{ann,eve}')")
+        try world.schedule()
+        try world.plan()
+        #expect(
+            try world.connection.column(
+                "SELECT rule || ' ' || event_type || ' ' || user_id FROM fanfare.deliveries ORDER BY user_id"
+            )
+                == [
+                    "campaign-test/hello campaign-test.shop.hello ann",
+                    "campaign-test/hello campaign-test.shop.hello eve",
+                ]
+        )
+        #expect(try world.connection.text("SELECT payload ->> 'sale' FROM fanfare.event_log") == "winter")
+        #expect(try world.connection.number("SELECT count(*) FROM fanfare.occurrences") == 0)
+        let nobody = #expect(throws: PostgresError.self) {
+            _ = try world.connection.query("SELECT fanfare.test_campaign('shop', 'hello', '{}')")
+        }
+        #expect(nobody?.message == "user_ids: names nobody")
+        #expect(try world.tell("hello", "drop"))
+        #expect(try world.connection.number("SELECT count(*) FROM fanfare.rules WHERE dropped_at IS NULL") == 0)
+    }
+
     @Test func whatReachesNobodyIsDone() throws {
         let world = try World()
         try world.put(campaign: "hello", #""to": {"topic": "nobody"}"#)
