@@ -242,7 +242,10 @@ extension ToolDatabase {
     /// - Returns: those that make sense.
     /// - Throws: ``ToolError``.
     public func ruleSet(app: String?) async throws(ToolError) -> RuleSet {
-        let entries = try await rules(app: app).compactMap { row -> RuleSet.Entry? in
+        let rows = try await run { connection throws(PostgresError) in
+            try connection.run(StoredRules(apps: app.map { [$0] }))
+        }
+        let entries = rows.compactMap { row -> RuleSet.Entry? in
             guard let compiled = try? CompiledRule(json: row.definition) else { return nil }
             return RuleSet.Entry(source: nil, compiled: compiled)
         }

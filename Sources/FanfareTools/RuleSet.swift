@@ -22,43 +22,25 @@ public struct RuleSet: Sendable {
     /// - Parameter files: paths of YAML files.
     /// - Throws: ``ToolError`` with all problems of all files, one per line: `rules.yaml:12: path: reason`.
     public init(files: [String]) throws(ToolError) {
-        var sources: [RuleSource] = []
-        var problems: [String] = []
-        for file in files {
-            do throws(RulesFileError) {
-                sources += try RulesFile.load(file).rules
-            } catch {
-                problems.append(error.description)
-            }
-        }
-        try self.init(sources, problems: problems)
+        try self.init(FileEntries(files: files, of: .rule))
     }
 
     init(entries: [Entry]) {
         self.entries = entries
     }
 
-    init(_ sources: [RuleSource], problems: [String] = []) throws(ToolError) {
-        var problems = problems
-        var entries: [Entry] = []
-        var seen: [RuleID: RuleSource] = [:]
-        for source in sources {
-            do throws(RuleProblem) {
-                let entry = Entry(source: source, compiled: try CompiledRule(json: source.json))
-                if let first = seen.updateValue(source, forKey: entry.id) {
-                    problems.append(source.message(at: "name", "is in \(first.file):\(first.line(of: "name")) already"))
-                }
-                entries.append(entry)
-            } catch {
-                problems.append(source.message(for: error))
-            }
-        }
-        guard problems.isEmpty else { throw Self.refused(problems) }
-        self.entries = entries
+    init(_ sources: [RuleSource]) throws(ToolError) {
+        try self.init(FileEntries(sources))
     }
 
-    static func refused(_ problems: [String]) -> ToolError {
-        let hint = "Nothing was changed; mend the lines above and try again."
-        return ToolError(.failed, problems.joined(separator: "\n"), hint: hint)
+    private init(_ files: FileEntries) throws(ToolError) {
+        entries = try files.read(id: \.id) { source throws(RuleProblem) in
+            let entry = Entry(source: source, compiled: try CompiledRule(json: source.json))
+            // Stored rules may have the names of campaigns, since campaigns become rules; those that people write may not.
+            guard RuleNames.isRule(entry.id.name) else {
+                throw RuleProblem(path: "name", reason: "cannot be a name", hint: RuleNames.ruleHint)
+            }
+            return entry
+        }
     }
 }

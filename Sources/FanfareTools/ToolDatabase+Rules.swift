@@ -7,7 +7,7 @@ internal import PostgresClient
 /// What became of rules that were applied.
 public struct RulesApplied: Sendable {
     /// What was changed.
-    public let plan: RulesPlan
+    public let plan: FilesPlan
     /// The rules of the files as they are stored now.
     public let rules: [RuleRow]
     /// Whether a daemon lives that checks new versions.
@@ -36,9 +36,6 @@ public struct RulesApplied: Sendable {
 }
 
 extension ToolDatabase {
-    /// How long ``applyRules(_:prune:)`` waits for a daemon's verdict.
-    private static let patience = Duration.seconds(5)
-
     /// Compares rules with what is stored; changes nothing.
     ///
     /// - Parameters:
@@ -46,11 +43,11 @@ extension ToolDatabase {
     ///   - prune: whether rules that are gone from the files are to be dropped.
     /// - Returns: what applying would change.
     /// - Throws: ``ToolError``, with a line per rule that PostgreSQL finds fault with.
-    public func planRules(_ set: RuleSet, prune: Bool) async throws(ToolError) -> RulesPlan {
+    public func planRules(_ set: RuleSet, prune: Bool) async throws(ToolError) -> FilesPlan {
         let (problems, plan) = try await run { connection throws(PostgresError) in
             try (probe(set, on: connection), makePlan(set, prune, on: connection))
         }
-        guard problems.isEmpty else { throw RuleSet.refused(problems) }
+        guard problems.isEmpty else { throw FileEntries.refused(problems) }
         return plan
     }
 
@@ -63,7 +60,7 @@ extension ToolDatabase {
     /// - Throws: ``ToolError``, with a line per rule that PostgreSQL finds fault with; nothing is changed then.
     public func applyRules(_ set: RuleSet, prune: Bool) async throws(ToolError) -> RulesApplied {
         let problems = try await run { connection throws(PostgresError) in try probe(set, on: connection) }
-        guard problems.isEmpty else { throw RuleSet.refused(problems) }
+        guard problems.isEmpty else { throw FileEntries.refused(problems) }
         let plan = try await run { connection throws(PostgresError) in
             try connection.transaction { connection throws(PostgresError) in
                 let plan = try makePlan(set, prune, on: connection)
@@ -80,7 +77,12 @@ extension ToolDatabase {
     /// - Returns: each with its newest version.
     /// - Throws: ``ToolError``.
     public func rules(app: String?) async throws(ToolError) -> [RuleRow] {
-        try await run { connection throws(PostgresError) in try connection.run(StoredRules(apps: app.map { [$0] })) }
+        try await run { connection throws(PostgresError) in try stored(app.map { [$0] }, on: connection) }
+    }
+
+    /// Those that people put; what campaigns became belongs to these.
+    private func stored(_ apps: [String]?, on connection: PostgresConnection) throws(PostgresError) -> [RuleRow] {
+        try connection.run(StoredRules(apps: apps)).filter { !RuleNames.isOfCampaign($0.name) }
     }
 
     /// Asks PostgreSQL what `put_rule` would say: whether it reads the jsonpaths, and the queries.
@@ -95,48 +97,46 @@ extension ToolDatabase {
         _ set: RuleSet,
         _ prune: Bool,
         on connection: PostgresConnection
-    ) throws(PostgresError) -> RulesPlan {
-        RulesPlan(
-            set,
-            stored: try connection.run(StoredRules(apps: set.apps)),
-            prunes: prune,
-            configuredApps: configuredApps
-        )
+    ) throws(PostgresError) -> FilesPlan {
+        FilesPlan(set, stored: try stored(set.apps, on: connection), prunes: prune, configuredApps: configuredApps)
     }
 
-    private func carryOut(_ plan: RulesPlan, _ set: RuleSet, on connection: PostgresConnection) throws(PostgresError) {
-        let changes = Dictionary(
-            uniqueKeysWithValues: plan.items.map { (RuleID(app: $0.app, name: $0.name), $0.change) }
-        )
-        let changed = set.entries.filter { changes[$0.id] != .unchanged }
-        try connection.run(PutRules(rules: changed.map(\.compiled.definition.json.text)))
+    private func carryOut(_ plan: FilesPlan, _ set: RuleSet, on connection: PostgresConnection) throws(PostgresError) {
+        let changed = plan.changed
+        let rules = set.entries.filter { changed.contains($0.id) }
+        try connection.run(PutRules(rules: rules.map(\.compiled.definition.json.text)))
         try connection.run(MarkRulesFromFile(ids: set.entries.map(\.id)))
-        guard plan.prunes else { return }
-        for item in plan.items where item.change == .dropped {
-            try connection.run(DropRule(id: RuleID(app: item.app, name: item.name)))
-        }
+        for id in plan.dropped { try connection.run(DropRule(id: id)) }
     }
 
-    /// Waits for the daemon's verdict, with the session free in between.
-    private func awaitVerdict(on plan: RulesPlan, _ set: RuleSet) async throws(ToolError) -> RulesApplied {
-        let hasDaemon = try await run { connection throws(PostgresError) in
-            try connection.run(IsDaemonAlive()).first ?? false
+    private func awaitVerdict(on plan: FilesPlan, _ set: RuleSet) async throws(ToolError) -> RulesApplied {
+        let apps = set.apps
+        let hasDaemon = try await awaitVerdict { connection throws(PostgresError) in
+            try connection.run(AreRulesUnchecked(apps: apps)).first == true
         }
         let wanted = Set(set.entries.map(\.id))
-        let deadline = ContinuousClock.now + Self.patience
-        while hasDaemon, ContinuousClock.now < deadline, try await isUnchecked(set) {
-            // A task that is cancelled does not sleep, and the next look at the database says so.
-            try? await Task.sleep(for: .milliseconds(100))
-        }
         let rules = try await run { connection throws(PostgresError) in
-            try connection.run(StoredRules(apps: set.apps)).filter { wanted.contains($0.id) }
+            try stored(apps, on: connection).filter { wanted.contains($0.id) }
         }
         return RulesApplied(plan: plan, rules: rules, hasDaemon: hasDaemon)
     }
+}
 
-    private func isUnchecked(_ set: RuleSet) async throws(ToolError) -> Bool {
-        try await run { connection throws(PostgresError) in
-            try connection.run(AreRulesUnchecked(apps: set.apps)).first == true
-        }
+extension FilesPlan {
+    /// Compares rules.
+    ///
+    /// - Parameters:
+    ///   - set: what the files say.
+    ///   - stored: what there is.
+    ///   - prunes: whether rules that are gone from the files are dropped.
+    ///   - configuredApps: the apps that the configuration has; nothing is said of apps where it has none.
+    init(_ set: RuleSet, stored: [RuleRow], prunes: Bool, configuredApps: Set<String> = []) {
+        self.init(
+            .rule,
+            set.entries.map { ($0.id, $0.compiled.definition.json) },
+            stored: stored.map { Stored(id: $0.id, canonical: $0.canonical, isFromFile: $0.isFromFile) },
+            prunes: prunes,
+            configuredApps: configuredApps
+        )
     }
 }

@@ -1,12 +1,12 @@
 public import FanfareCore
 
-/// One rule as written in a file: its JSON form, and in which line each part of it stands.
+/// One rule or campaign as written in a file: its JSON form, and in which line each part of it stands.
 public struct RuleSource: Sendable {
-    /// Name of the rule; empty if it has none, which the rule checker reports.
+    /// Its name; empty if it has none, which the rule checker reports.
     public let name: String
     /// Name of its app; empty if it has none, which the rule checker reports.
     public let app: String
-    /// The rule as `put_rule` takes it, with numbers in the text they were written as.
+    /// What `put_rule` or `put_campaign` takes, with numbers in the text they were written as.
     public let json: JSONValue
     /// The file's name.
     public let file: String

@@ -1,20 +1,30 @@
 internal import FanfareCore
 internal import Foundation
 
-/// A file of rules in YAML: a list of rules, single rules in documents of their own, or both.
+/// A file of rules or campaigns in YAML: a list of them, single ones in documents of their own, or both.
 public struct RulesFile: Sendable {
+    /// What a file has.
+    public enum Kind: String, Sendable {
+        /// Rules.
+        case rule
+        /// Campaigns.
+        case campaign
+    }
+
     /// Largest file that is read, in bytes.
     public static let sizeLimit = 8 << 20
 
-    /// The rules in the order of the file, not yet checked as rules.
+    /// What it has, in the order of the file, not yet checked as rules or campaigns.
     public let rules: [RuleSource]
 
     /// Reads a file.
     ///
-    /// - Parameter path: of the file; `-` for standard input.
-    /// - Returns: its rules; whether they make sense is for the rule checker.
+    /// - Parameters:
+    ///   - path: of the file; `-` for standard input.
+    ///   - kind: what is expected in it.
+    /// - Returns: what is in it; whether it makes sense is for the rule checker.
     /// - Throws: all problems of the file at once, each with its line.
-    public static func load(_ path: String) throws(RulesFileError) -> RulesFile {
+    public static func load(_ path: String, of kind: Kind = .rule) throws(RulesFileError) -> RulesFile {
         let isInput = path == StandardInput.argument
         let name = isInput ? StandardInput.name : path
         let data: Data
@@ -26,7 +36,7 @@ public struct RulesFile: Sendable {
         } catch {
             throw RulesFileError(name, reason(unreadable: path))
         }
-        return try decode(data, named: name)
+        return try decode(data, named: name, of: kind)
     }
 
     private static func reason(unreadable path: String) -> String {
@@ -38,10 +48,10 @@ public struct RulesFile: Sendable {
         }
     }
 
-    private static func decode(_ data: Data, named path: String) throws(RulesFileError) -> RulesFile {
+    private static func decode(_ data: Data, named path: String, of kind: Kind) throws(RulesFileError) -> RulesFile {
         guard data.count <= sizeLimit else { throw RulesFileError(path, "is larger than \(sizeLimit >> 20) MiB") }
         guard let text = String(validating: data, as: UTF8.self) else { throw RulesFileError(path, "is not UTF-8") }
-        return try RulesFile(yaml: text, named: path)
+        return try RulesFile(yaml: text, named: path, of: kind)
     }
 
     /// Reads a text.
@@ -49,21 +59,22 @@ public struct RulesFile: Sendable {
     /// - Parameters:
     ///   - yaml: the text.
     ///   - name: what messages call it.
+    ///   - kind: what is expected in it.
     /// - Throws: all problems at once, each with its line.
-    public init(yaml: String, named name: String) throws(RulesFileError) {
+    public init(yaml: String, named name: String, of kind: Kind = .rule) throws(RulesFileError) {
         let reader = YAMLReader(yaml)
         var problems = reader.problems.map { RulesFileProblem($0, file: name) }
         var rules: [RuleSource] = []
         var first: [[String]: Int] = [:]
         for value in reader.documents.flatMap(\.listed) {
             guard case .map = value.content else {
-                let reason = "expected a rule, found \(value.kind)"
+                let reason = "expected a \(kind.rawValue), found \(value.kind)"
                 problems.append(.init(file: name, line: value.position.line, path: "", reason: reason))
                 continue
             }
             let rule = RuleSource(value, file: name)
             if let earlier = first[[rule.app, rule.name]], !rule.name.isEmpty {
-                let reason = "the app “\(rule.app)” has a rule “\(rule.name)” in line \(earlier) already"
+                let reason = "the app “\(rule.app)” has a \(kind.rawValue) “\(rule.name)” in line \(earlier) already"
                 problems.append(.init(file: name, line: rule.line(of: "name"), path: "name", reason: reason))
             } else {
                 first[[rule.app, rule.name]] = rule.line(of: "name")

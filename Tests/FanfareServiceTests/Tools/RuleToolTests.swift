@@ -135,13 +135,13 @@ import Testing
 
     @Test func anAppThatIsNotConfiguredIsWarnedAbout() throws {
         let rules = try set(Self.shipped + "\n" + Self.shipped.replacing("app: shop", with: "app: shpo"))
-        let plan = RulesPlan(rules, stored: [], prunes: false, configuredApps: ["shop"])
+        let plan = FilesPlan(rules, stored: [], prunes: false, configuredApps: ["shop"])
         let warning =
             "the configuration has no app “shpo”: what shipped would send waits for a daemon that has; did you mean “shop”?"
         #expect(plan.warnings == [warning])
         #expect(plan.text.contains("warning: \(warning)"))
         #expect(plan.json["warnings"]?.arrayValue?.count == 1)
-        #expect(RulesPlan(rules, stored: [], prunes: false).warnings.isEmpty, "nothing is known of a configuration")
+        #expect(FilesPlan(rules, stored: [], prunes: false).warnings.isEmpty, "nothing is known of a configuration")
     }
 
     @Test func aRuleInTwoFilesIsFound() throws {
@@ -149,6 +149,20 @@ import Testing
         let second = try RulesFile(yaml: Self.shipped, named: "b.yaml").rules
         let error = #expect(throws: ToolError.self) { try RuleSet(first + second) }
         #expect(error?.reason == "b.yaml:1: name: is in a.yaml:1 already")
+    }
+
+    @Test func whatCampaignsBecomeIsNoOnesRule() async throws {
+        let world = try World()
+        try world.put(campaign: "hello")
+        try world.schedule()
+        let database = try toolDatabase()
+        #expect(try await database.rules(app: nil).isEmpty)
+        #expect(try await database.planRules(set(Self.shipped), prune: true).items.map(\.name) == ["shipped"])
+        #expect(try await database.ruleSet(app: "shop").apps == ["shop"], "it can be explained")
+        let error = #expect(throws: ToolError.self) {
+            try set(Self.shipped.replacing("name: shipped", with: "name: campaign/hello"))
+        }
+        #expect(error?.reason == "rules.yaml:1: name: cannot be a name; \(RuleNames.ruleHint)")
     }
 
     @Test func anAuthorNeedsNoOtherRole() async throws {

@@ -1,0 +1,152 @@
+internal import FanfareConfiguration
+public import FanfareCore
+internal import FanfareProviders
+internal import FanfareStore
+
+/// What applying files of rules or campaigns changes.
+public struct FilesPlan: Sendable {
+    /// What becomes of one rule or campaign.
+    public enum Change: String, Sendable {
+        /// It is new.
+        case added
+        /// It gets a new version.
+        case changed
+        /// Nothing.
+        case unchanged
+        /// It came from a file and is gone from there.
+        case dropped
+    }
+
+    /// One rule or campaign of the plan.
+    public struct Item: Sendable {
+        /// Its app.
+        public let app: String
+        /// Its name.
+        public let name: String
+        /// What becomes of it.
+        public let change: Change
+        /// What differs: paths from its root, with the values before and after.
+        public let differences: [JSONDifference]
+
+        var id: RuleID { RuleID(app: app, name: name) }
+    }
+
+    /// What is stored already.
+    struct Stored {
+        let id: RuleID
+        /// In the form in which two can be compared.
+        let canonical: JSONValue
+        let isFromFile: Bool
+    }
+
+    /// In the order of app and name.
+    public let items: [Item]
+    /// Whether what is gone from the files is dropped, or only shown.
+    public let prunes: Bool
+    /// What is not wrong but probably not meant, a line each.
+    public let warnings: [String]
+    private let kind: RulesFile.Kind
+
+    /// Compares.
+    ///
+    /// - Parameters:
+    ///   - kind: rules or campaigns.
+    ///   - wanted: what the files say, in the form in which two can be compared.
+    ///   - stored: what there is.
+    ///   - prunes: whether what is gone from the files is dropped.
+    ///   - configuredApps: the apps that the configuration has; nothing is said of apps where it has none.
+    init(
+        _ kind: RulesFile.Kind,
+        _ wanted: [(id: RuleID, json: JSONValue)],
+        stored: [Stored],
+        prunes: Bool,
+        configuredApps: Set<String>
+    ) {
+        let old = Dictionary(stored.map { ($0.id, $0) }) { first, _ in first }
+        var items = wanted.map { id, json in
+            guard let before = old[id]?.canonical else {
+                return Item(app: id.app, name: id.name, change: .added, differences: [])
+            }
+            let differences = JSONDifference.between(before, json)
+            let change = differences.isEmpty ? Change.unchanged : .changed
+            return Item(app: id.app, name: id.name, change: change, differences: differences)
+        }
+        let ids = Set(wanted.map(\.id))
+        items += stored.filter { $0.isFromFile && !ids.contains($0.id) }
+            .map { Item(app: $0.id.app, name: $0.id.name, change: .dropped, differences: []) }
+        self.items = items.sorted { $0.id < $1.id }
+        self.prunes = prunes
+        self.kind = kind
+        warnings = configuredApps.isEmpty ? [] : Self.warnings(wanted.map(\.id), configuredApps)
+    }
+
+    private static func warnings(_ ids: [RuleID], _ configuredApps: Set<String>) -> [String] {
+        Set(ids.map(\.app)).sorted().filter { !configuredApps.contains($0) }.map { app in
+            let names = ids.filter { $0.app == app }.map(\.name)
+            let more = names.count > 3 ? " and \(names.count - 3) more" : ""
+            let rules = names.prefix(3).joined(separator: ", ") + more
+            let near = NearestName.suggestion(for: app, among: configuredApps.sorted())
+            return "the configuration has no app “\(app)”: what \(rules) would send waits for a daemon that has"
+                + (near.map { "; did you mean “\($0)”?" } ?? "")
+        }
+    }
+
+    /// Whether applying would change nothing.
+    public var isEmpty: Bool {
+        items.allSatisfy { $0.change == .unchanged || $0.change == .dropped && !prunes }
+    }
+
+    /// What gets a new version.
+    var changed: Set<RuleID> { Set(items.filter { $0.change == .added || $0.change == .changed }.map(\.id)) }
+
+    /// What is dropped.
+    var dropped: [RuleID] { prunes ? items.filter { $0.change == .dropped }.map(\.id) : [] }
+
+    /// The plan as JSON.
+    public var json: JSONValue { json { _ in nil } }
+
+    /// The plan for people: a line for each that changes, one per difference below it, and a sum.
+    public var text: String { text { _ in [] } }
+
+    /// The plan as JSON.
+    ///
+    /// - Parameter next: what there is to say of when an item is due; nil for nothing.
+    /// - Returns: the JSON.
+    func json(next: (Item) -> JSONValue?) -> JSONValue {
+        [
+            "prune": .bool(prunes), "warnings": .array(warnings.map(JSONValue.string)),
+            "\(kind.rawValue)s": .array(
+                items.map { item in
+                    var object = JSONObject()
+                    object["app"] = .string(item.app)
+                    object["name"] = .string(item.name)
+                    object["change"] = .string(item.change.rawValue)
+                    object["differences"] = .array(item.differences.map(\.json))
+                    object["next"] = next(item)
+                    return .object(object)
+                }
+            ),
+        ]
+    }
+
+    /// The plan for people.
+    ///
+    /// - Parameter more: lines below an item; one that is unchanged shows if there are any.
+    /// - Returns: the text.
+    func text(more: (Item) -> [String]) -> String {
+        var lines: [String] = []
+        for item in items {
+            let below = more(item)
+            guard item.change != .unchanged || !below.isEmpty else { continue }
+            let sign = ["added": "+", "changed": "~", "unchanged": "=", "dropped": "-"][item.change.rawValue] ?? " "
+            let note = item.change == .dropped && !prunes ? " (gone from the files; --prune drops it)" : ""
+            lines.append("\(sign) \(item.app)/\(item.name)\(note)")
+            lines += (item.differences.map(\.text) + below).map { "    " + $0 }
+        }
+        let counts = [Change.added, .changed, .unchanged, .dropped].map { change in
+            "\(items.count { $0.change == change }) \(change == .dropped && !prunes ? "not in the files" : change.rawValue)"
+        }
+        lines += warnings.map { "warning: \($0)" }
+        return (lines + [counts.joined(separator: ", ")]).joined(separator: "\n")
+    }
+}
