@@ -21,6 +21,7 @@ struct StatementCatalog {
         all += Self.audit(parts)
         all += Self.tools(parts)
         all += Self.toolsForRules(parts)
+        all += Self.toolsForCampaigns(parts)
         self.all = all
     }
 
@@ -91,6 +92,9 @@ struct StatementCatalog {
             SELECT fanfare.put_rule('{"app": "shop", "name": "new", "event": "e", "to": {"everyone": true}}'), fanfare.adopt('here');
             SELECT fanfare.register_device('shop', 'apns', 'dead'), fanfare.register_device('shop', 'fcm', 'android');
             UPDATE fanfare.devices SET disabled_at = now(), disabled_reason = 'Unregistered' WHERE token = 'dead';
+            SELECT fanfare.put_campaign(
+                '{"app": "shop", "name": "by-hand", "to": {"everyone": true}, "message": {"data": {"a": "b"}}}');
+            SELECT fanfare.take_campaign(3, 1, NULL, now());
             """
         )
         let targets = try world.connection.run(AllTargets()).sorted { $0.id < $1.id }
@@ -357,6 +361,23 @@ struct StatementCatalog {
             AreRulesUnchecked(apps: ["shop"]),
             DropRule(id: id),
             IsDaemonAlive(),
+        ]
+    }
+
+    private static func toolsForCampaigns(_ parts: Parts) -> [any PostgresStatement] {
+        let id = RuleID(app: "shop", name: "due")
+        let newer = #"{"app": "shop", "name": "newer", "to": {"everyone": true}, "message": {"data": {"a": "b"}}}"#
+        return [
+            StoredCampaigns(apps: ["shop"]),
+            CampaignFaults(campaigns: [newer, "{}"]),
+            PutCampaigns(campaigns: [newer]),
+            MarkCampaignsFromFile(ids: [id]),
+            AreCampaignsUnchecked(apps: ["shop"]),
+            CampaignTimes([.init(cronFields: nil, wall: "2999-01-01T09:00", timeZone: "UTC")], count: 3),
+            LastOccurrences(of: id, limit: 10),
+            CountPairs(eventID: parts.event),
+            StartCampaign(RuleID(app: "shop", name: "by-hand"), payload: "{}"),
+            ChangeCampaign(.pause, of: id),
         ]
     }
 }

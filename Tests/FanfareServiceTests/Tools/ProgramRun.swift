@@ -15,6 +15,16 @@ func fanfare(
     directory: String? = nil,
     input: String? = nil
 ) async throws -> (status: Int32, output: [String], errors: [String]) {
+    try await fanfare(arguments, environment: environment, directory: directory, input: input)
+}
+
+/// The same with its arguments in a list.
+func fanfare(
+    _ arguments: [String],
+    environment: [String: String] = [:],
+    directory: String? = nil,
+    input: String? = nil
+) async throws -> (status: Int32, output: [String], errors: [String]) {
     let environment = ["DATABASE_URL": "postgres://127.0.0.1:1/app"].merging(environment) { $1 }
     let program = try FanfareBinary.path()
     let process = try await onThread("fanfare") {

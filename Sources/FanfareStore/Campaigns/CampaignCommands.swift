@@ -1,0 +1,181 @@
+package import FanfareCore
+package import PostgresClient
+
+/// What `fanfare.put_campaign` would refuse campaigns for, in their order.
+package struct CampaignFaults: PostgresStatement {
+    package static let name = "campaign_faults"
+    package static let sql = """
+        SELECT CASE WHEN p.has_passed THEN 'schedule.at' ELSE f.place END,
+            CASE WHEN p.has_passed THEN (r.campaign::jsonb #>> '{schedule,at}') || ' has passed' ELSE f.reason END,
+            CASE WHEN p.has_passed THEN 'write a time to come, or leave the schedule out and start it by hand' ELSE f.hint END
+        FROM unnest($1::text[]) WITH ORDINALITY AS r (campaign, position)
+        CROSS JOIN LATERAL fanfare.campaign_fault(r.campaign::jsonb) AS f
+        LEFT JOIN LATERAL (
+            SELECT c.definition::jsonb AS definition, coalesce(c.draft, c.definition)::jsonb AS newest
+            FROM fanfare.campaigns AS c JOIN fanfare.apps AS a ON a.id = c.app_id
+            WHERE a.name = r.campaign::jsonb ->> 'app' AND c.name = r.campaign::jsonb ->> 'name' AND c.dropped_at IS NULL
+        ) AS s ON true
+        CROSS JOIN LATERAL (
+            SELECT CASE
+                WHEN f.reason IS NULL AND r.campaign::jsonb -> 'schedule' ? 'at'
+                    AND s.newest IS DISTINCT FROM r.campaign::jsonb
+                    AND s.definition -> 'schedule' IS DISTINCT FROM r.campaign::jsonb -> 'schedule'
+                THEN fanfare.instant(fanfare.wall_time(r.campaign::jsonb #>> '{schedule,at}'),
+                    coalesce(r.campaign::jsonb #>> '{schedule,time_zone}', 'UTC')) <= clock_timestamp()
+            END AS has_passed
+        ) AS p
+        ORDER BY r.position
+        """
+
+    package let campaigns: [String]
+
+    package init(campaigns: [String]) {
+        self.campaigns = campaigns
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(campaigns)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> RuleProblem? {
+        guard let reason = try row.string(orNil: 1) else { return nil }
+        return RuleProblem(path: try row.string(0), reason: reason, hint: try row.string(orNil: 2) ?? "")
+    }
+}
+
+/// Calls `fanfare.put_campaign` for each.
+package struct PutCampaigns: PostgresStatement {
+    package static let name = "put_campaigns"
+    package static let sql =
+        "SELECT count(fanfare.put_campaign(r.campaign::jsonb)) FROM unnest($1::text[]) AS r (campaign)"
+
+    package let campaigns: [String]
+
+    package init(campaigns: [String]) {
+        self.campaigns = campaigns
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(campaigns)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) {}
+}
+
+/// Calls `fanfare.campaign_from_file` for each.
+package struct MarkCampaignsFromFile: PostgresStatement {
+    package static let name = "mark_campaigns_from_file"
+    package static let sql = """
+        SELECT count(*) FILTER (WHERE fanfare.campaign_from_file(r.app, r.name))
+        FROM unnest($1::text[], $2::text[]) AS r (app, name)
+        """
+
+    package let ids: [RuleID]
+
+    package init(ids: [RuleID]) {
+        self.ids = ids
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(ids.map(\.app))
+        binds.append(ids.map(\.name))
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) {}
+}
+
+/// Whether campaigns of these apps wait for a daemon's judgement, or the rules that they became do.
+package struct AreCampaignsUnchecked: PostgresStatement {
+    package static let name = "are_campaigns_unchecked"
+    package static let sql = """
+        SELECT EXISTS (
+            SELECT FROM fanfare.campaigns AS c
+            JOIN fanfare.apps AS a ON a.id = c.app_id
+            WHERE c.dropped_at IS NULL AND a.name = ANY ($1::text[]) AND (
+                (c.draft IS NOT NULL AND c.reason IS NULL)
+                OR EXISTS (SELECT FROM fanfare.rule_versions AS v WHERE v.rule_id = c.rule_id AND v.state = 'unchecked')))
+        """
+
+    package let apps: [String]
+
+    package init(apps: [String]) {
+        self.apps = apps
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(apps)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Bool {
+        try row.bool(0)
+    }
+}
+
+/// What somebody may do to a campaign.
+public enum CampaignChange: String, CaseIterable, Sendable {
+    /// Fires no more of it, and holds what is not sent.
+    case pause
+    /// Goes on with a paused one.
+    case resume
+    /// Ends what is not sent.
+    case abort
+    /// Ends the campaign; what is planned is still sent.
+    case drop
+}
+
+/// Calls `fanfare.pause_campaign`, `resume_campaign`, `abort_campaign` or `drop_campaign`.
+package struct ChangeCampaign: PostgresStatement {
+    package static let name = "change_campaign"
+    package static let sql = """
+        SELECT CASE $3::text
+            WHEN 'pause' THEN fanfare.pause_campaign($1, $2)
+            WHEN 'resume' THEN fanfare.resume_campaign($1, $2)
+            WHEN 'abort' THEN fanfare.abort_campaign($1, $2)
+            WHEN 'drop' THEN fanfare.drop_campaign($1, $2)
+        END
+        """
+
+    package let id: RuleID
+    package let change: CampaignChange
+
+    package init(_ change: CampaignChange, of id: RuleID) {
+        self.id = id
+        self.change = change
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(id.app)
+        binds.append(id.name)
+        binds.append(change.rawValue)
+    }
+
+    /// Whether there was something to do.
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Bool {
+        try row.bool(0)
+    }
+}
+
+/// Calls `fanfare.start_campaign`.
+package struct StartCampaign: PostgresStatement {
+    package static let name = "start_campaign"
+    package static let sql = "SELECT fanfare.start_campaign($1, $2, $3::jsonb)"
+
+    package let id: RuleID
+    package let payload: String
+
+    package init(_ id: RuleID, payload: String) {
+        self.id = id
+        self.payload = payload
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(id.app)
+        binds.append(id.name)
+        binds.append(payload)
+    }
+
+    /// The occurrence's id; nil where it was started at the very same microsecond.
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int64? {
+        try row.int64(orNil: 0)
+    }
+}

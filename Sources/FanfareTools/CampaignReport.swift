@@ -1,0 +1,67 @@
+public import FanfareCore
+internal import FanfareProviders
+internal import FanfareStore
+internal import PostgresClient
+
+/// One campaign: what it is, when it is due, what became of its last occurrences.
+public struct CampaignReport: Sendable {
+    let campaign: CampaignRow
+    let forecast: CampaignForecast
+    /// The last ten, the newest first.
+    let occurrences: [OccurrenceRow]
+    /// What became of the newest that has an event; nil if none has.
+    let progress: CampaignProgress?
+
+    /// Whether something of it may still be sent: the newest occurrence with an event has not ended.
+    public var isRunning: Bool { progress?.isRunning ?? false }
+
+    /// All of it as JSON.
+    public var json: JSONValue {
+        var object = campaign.json.objectValue ?? JSONObject()
+        object["next"] = forecast.json
+        object["occurrences"] = .array(occurrences.map(\.json))
+        object["newest"] = progress?.json ?? .null
+        return .object(object)
+    }
+
+    /// All of it for people.
+    public var text: String {
+        ([summary, history, progress?.text].compactMap(\.self)).joined(separator: "\n\n")
+    }
+
+    private var summary: String {
+        var lines = ["\(campaign.app)/\(campaign.name)  \(campaign.state), version \(campaign.version)"]
+        lines += [campaign.note].compactMap(\.self)
+        lines.append("schedule: \(campaign.scheduleText)")
+        if campaign.newest["schedule"] != nil { lines += forecast.lines }
+        for member in campaign.newest.objectValue?.members ?? [] where !Self.told.contains(member.key) {
+            let text = TextTable.printable(member.value.stringValue ?? member.value.text)
+            lines.append("\(member.key): " + (text.count > 200 ? text.prefix(199) + "…" : text))
+        }
+        return lines.enumerated().map { $0.offset == 0 ? $0.element : "  " + $0.element }.joined(separator: "\n")
+    }
+
+    private static let told: Set<String> = ["app", "name", "schedule", "locales"]
+
+    private var history: String? {
+        guard !occurrences.isEmpty else { return nil }
+        var table = TextTable(["scheduled", "state", "event", "detail"])
+        for occurrence in occurrences {
+            table.append([
+                occurrence.scheduledAt.minuteText, occurrence.state, occurrence.eventID.map { "\($0)" } ?? "-",
+                occurrence.detail ?? "-",
+            ])
+        }
+        return table.text
+    }
+}
+
+extension OccurrenceRow {
+    /// All of it as JSON.
+    var json: JSONValue {
+        [
+            "id": JSONValue(id), "scheduled_at": JSONValue(scheduledAt), "event_id": JSONValue(orNull: eventID),
+            "state": .string(state), "detail": JSONValue(orNull: detail),
+        ]
+    }
+}

@@ -1,0 +1,61 @@
+internal import FanfareCampaigns
+public import FanfareCore
+internal import FanfareProviders
+public import FanfareStore
+internal import PostgresClient
+
+extension CampaignRow {
+    /// All of it as JSON.
+    public var json: JSONValue {
+        [
+            "app": .string(app), "name": .string(name), "version": JSONValue(Int64(version)), "state": .string(state),
+            "checked": .bool(!isUnchecked), "reason": JSONValue(orNull: reason),
+            "next_at": nextAt.map { JSONValue($0) } ?? .null, "last_at": lastAt.map { JSONValue($0) } ?? .null,
+            "last_state": JSONValue(orNull: lastState), "from_file": .bool(isFromFile), "definition": newest,
+            "definition_in_force": inForce ?? .null,
+        ]
+    }
+
+    /// Campaigns as a table.
+    ///
+    /// - Parameter campaigns: the rows.
+    /// - Returns: the text.
+    public static func table(_ campaigns: [CampaignRow]) -> String {
+        var table = TextTable(["app", "name", "state", "schedule", "next", "last", "note"])
+        for campaign in campaigns {
+            table.append([
+                campaign.app, campaign.name, campaign.state, campaign.scheduleText, campaign.nextText ?? "-",
+                campaign.lastAt.map { "\($0.minuteText) \(campaign.lastState ?? "")" } ?? "-", campaign.note ?? "-",
+            ])
+        }
+        return table.text
+    }
+
+    /// The definition in the form in which two can be compared: without defaults.
+    var canonical: JSONValue {
+        (try? CampaignDefinition(json: newest).json) ?? newest
+    }
+
+    /// `0 9 * * mon Europe/Madrid`, as it was put last.
+    var scheduleText: String {
+        guard let schedule = newest["schedule"] else { return "started by hand" }
+        let times = schedule["cron"]?.stringValue ?? schedule["at"]?.stringValue ?? "?"
+        return "\(times) \(Self.timeZone(of: newest))"
+    }
+
+    /// When it is due next, by what is in force; nil where it is not.
+    var nextText: String? {
+        guard let nextWall, let nextAt, let inForce else { return nil }
+        return CampaignForecast.text(wall: nextWall, Self.timeZone(of: inForce), at: nextAt)
+    }
+
+    /// What keeps the newest version out of force; nil if nothing does.
+    var note: String? {
+        if let reason { return "version \(version) is refused: \(reason)" }
+        return isUnchecked ? "version \(version) is not checked yet" : nil
+    }
+
+    private static func timeZone(of definition: JSONValue) -> String {
+        definition["schedule"]?["time_zone"]?.stringValue ?? CampaignSchedule.defaultTimeZone
+    }
+}

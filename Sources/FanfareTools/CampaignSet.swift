@@ -1,0 +1,39 @@
+internal import FanfareCampaigns
+internal import FanfareConfiguration
+internal import FanfareCore
+internal import FanfareProviders
+internal import FanfareStore
+
+/// Campaigns from files, each of them found to make sense as far as that can be seen without a database.
+public struct CampaignSet: Sendable {
+    struct Entry: Sendable {
+        /// Where it stands in a file.
+        let source: RuleSource
+        let definition: CampaignDefinition
+
+        var id: RuleID { RuleID(app: definition.app, name: definition.name) }
+    }
+
+    let entries: [Entry]
+
+    /// The apps that the files name.
+    public var apps: [String] { Set(entries.map(\.id.app)).sorted() }
+
+    /// Reads files and checks every campaign in them.
+    ///
+    /// - Parameter files: paths of YAML files.
+    /// - Throws: ``ToolError`` with all problems of all files, one per line: `campaigns.yaml:12: path: reason`.
+    public init(files: [String]) throws(ToolError) {
+        try self.init(FileEntries(files: files, of: .campaign))
+    }
+
+    init(_ sources: [RuleSource]) throws(ToolError) {
+        try self.init(FileEntries(sources))
+    }
+
+    private init(_ files: FileEntries) throws(ToolError) {
+        entries = try files.read(id: \.id) { source throws(RuleProblem) in
+            Entry(source: source, definition: try CampaignDefinition(json: source.json))
+        }
+    }
+}

@@ -1,0 +1,94 @@
+internal import FanfareCampaigns
+internal import FanfareCore
+internal import FanfareProviders
+internal import FanfareStore
+internal import PostgresClient
+
+extension ToolDatabase {
+    /// How many occurrences are told of a campaign.
+    private static let occurrencesShown: Int32 = 10
+
+    /// Tells of one campaign.
+    ///
+    /// Reads all pairs of the newest occurrence's event: 1,000,000 take some seconds.
+    ///
+    /// - Parameters:
+    ///   - app: the campaign's app.
+    ///   - name: its name.
+    /// - Returns: what it is, when it is due, what became of it.
+    /// - Throws: ``ToolError``, also if there is no such campaign.
+    public func campaign(app: String, name: String) async throws(ToolError) -> CampaignReport {
+        let id = RuleID(app: app, name: name)
+        let found = try await run { connection throws(PostgresError) -> CampaignReport? in
+            guard let row = try connection.run(StoredCampaigns(apps: [app], name: name)).first else { return nil }
+            let occurrences = try connection.run(LastOccurrences(of: id, limit: Self.occurrencesShown))
+            return CampaignReport(
+                campaign: row,
+                forecast: try forecast(row, on: connection),
+                occurrences: occurrences,
+                progress: try newest(occurrences, on: connection)
+            )
+        }
+        guard let found else { throw Self.noCampaign(app, name) }
+        return found
+    }
+
+    /// Follows the newest occurrence of a campaign until it has ended.
+    ///
+    /// - Parameters:
+    ///   - app: the campaign's app.
+    ///   - name: its name.
+    ///   - clock: by which a look at it comes every second.
+    ///   - tell: gets how far it is after each look, the last one included; nothing where it never fired.
+    /// - Throws: ``ToolError``, also if there is no such campaign, and what `tell` throws. `CancellationError` where the task
+    ///   was cancelled in between.
+    public func watchCampaign(
+        app: String,
+        name: String,
+        clock: some Clock<Duration> = ContinuousClock(),
+        tell: (CampaignProgress) async throws -> Void
+    ) async throws {
+        let id = RuleID(app: app, name: name)
+        while true {
+            let progress = try await run { connection throws(PostgresError) -> CampaignProgress? in
+                try newest(connection.run(LastOccurrences(of: id, limit: Self.occurrencesShown)), on: connection)
+            }
+            guard let progress else { return }
+            try await tell(progress)
+            guard progress.isRunning else { return }
+            try await clock.sleep(for: .seconds(1))
+        }
+    }
+
+    static func noCampaign(_ app: String, _ name: String) -> ToolError {
+        ToolError(
+            .failed,
+            "app \(TextTable.printable(app)) has no campaign \(TextTable.printable(name))",
+            hint: "`fanfare campaigns list` shows those that there are."
+        )
+    }
+
+    private func newest(
+        _ occurrences: [OccurrenceRow],
+        on connection: PostgresConnection
+    ) throws(PostgresError) -> CampaignProgress? {
+        guard let newest = occurrences.first(where: { $0.eventID != nil }), let event = newest.eventID else {
+            return nil
+        }
+        return CampaignProgress(newest, event: event, counts: try connection.run(CountPairs(eventID: event)))
+    }
+
+    /// By what is in force; while nothing is, by what was put, which a daemon may still refuse.
+    private func forecast(
+        _ row: CampaignRow,
+        on connection: PostgresConnection
+    ) throws(PostgresError) -> CampaignForecast {
+        let definition = try? CampaignDefinition(json: row.inForce ?? row.newest)
+        guard let schedule = definition?.schedule else { return CampaignForecast(timeZone: nil, times: []) }
+        guard row.reason == nil || row.inForce != nil else {
+            return CampaignForecast(timeZone: schedule.timeZone, times: [])
+        }
+        let times = try connection.run(CampaignTimes([schedule.stored], count: CampaignsPlan.timesShown))
+        return CampaignForecast(timeZone: schedule.timeZone, times: times)
+    }
+}

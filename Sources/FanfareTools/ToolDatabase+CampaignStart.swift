@@ -1,0 +1,122 @@
+internal import FanfareCampaigns
+public import FanfareConfiguration
+public import FanfareCore
+internal import FanfareProviders
+internal import FanfareStore
+internal import PostgresClient
+internal import Threading
+
+/// A campaign that was started by hand.
+public struct CampaignStarted: Sendable {
+    /// The occurrence's id.
+    public let occurrenceID: Int64
+    /// The event that was emitted; nil where none was.
+    public let eventID: Int64?
+    /// Why none was.
+    public let problem: String?
+    /// How many devices it would have reached just before; nil where that was not counted.
+    public let devices: Int64?
+
+    /// All of it as JSON.
+    public var json: JSONValue {
+        [
+            "occurrence_id": JSONValue(occurrenceID), "event_id": JSONValue(orNull: eventID),
+            "problem": JSONValue(orNull: problem), "devices": JSONValue(orNull: devices),
+        ]
+    }
+
+    /// The same on one line, for people.
+    public var text: String {
+        guard let eventID else {
+            return "occurrence \(occurrenceID) failed: \(TextTable.printable(problem ?? "no event was emitted"))"
+        }
+        return "occurrence \(occurrenceID), event \(eventID)" + (devices.map { ", devices: \($0)" } ?? "")
+    }
+}
+
+extension ToolDatabase {
+    /// More devices than that are reached only by who says that it is meant.
+    public static let unconfirmedDevices: Int64 = 1000
+
+    /// Starts a campaign now, unless it would reach many and nobody confirmed that.
+    ///
+    /// - Parameters:
+    ///   - app: the campaign's app.
+    ///   - name: its name.
+    ///   - payload: a JSON object as text, over the campaign's own.
+    ///   - isConfirmed: whether it is started however many it reaches; then nobody is counted.
+    ///   - configuration: whose credentials are compared with the audience.
+    /// - Returns: what came of it.
+    /// - Throws: ``ToolError``; of kind `usage` if it would reach more than ``unconfirmedDevices``, or if that cannot be known,
+    ///   and nobody confirmed it, and if the payload is no JSON object.
+    public func startCampaign(
+        app: String,
+        name: String,
+        payload: String,
+        isConfirmed: Bool,
+        _ configuration: Configuration
+    ) async throws(ToolError) -> CampaignStarted {
+        let own = try ToolJSON.object(payload, named: "--payload")
+        let devices = isConfirmed ? nil : try await audience(app, name, own, configuration)
+        let start = StartCampaign(RuleID(app: app, name: name), payload: JSONValue.object(own).text)
+        let occurrence = try await run { connection throws(PostgresError) -> OccurrenceRow? in
+            // Its row is not seen by the statement that makes it.
+            try connection.transaction { connection throws(PostgresError) in
+                let id = try connection.run(start).first ?? nil
+                return try connection.run(LastOccurrences(of: start.id, limit: 2)).first { $0.id == id }
+            }
+        }
+        guard let occurrence else {
+            throw ToolError(.failed, "it was started at the very same moment", hint: "Try again.")
+        }
+        return CampaignStarted(
+            occurrenceID: occurrence.id,
+            eventID: occurrence.eventID,
+            problem: occurrence.detail,
+            devices: devices
+        )
+    }
+
+    /// Counts whom a campaign would reach now; nil where nothing is in force, which starting it says better.
+    private func audience(
+        _ app: String,
+        _ name: String,
+        _ own: JSONObject,
+        _ configuration: Configuration
+    ) async throws(ToolError) -> Int64? {
+        let row = try await run { connection throws(PostgresError) in
+            try connection.run(StoredCampaigns(apps: [app], name: name)).first
+        }
+        guard let row else { throw Self.noCampaign(app, name) }
+        guard let inForce = row.inForce, row.state != "paused" else { return nil }
+        guard let definition = try? CampaignDefinition(json: inForce) else {
+            throw Self.unknown("a newer version of Fanfare put the campaign into force")
+        }
+        var payload = definition.payload
+        for member in own.members { payload[member.key] = member.value }
+        payload["campaign"] = .string(name)
+        payload["scheduled_at"] = JSONValue(Timestamp(microseconds: Clocks.wallSeconds * 1_000_000))
+        let set = RuleSet(entries: [.init(source: nil, compiled: definition.rule)])
+        let judged = try await judge(set, ExampleEvent(payload: JSONValue.object(payload).text), configuration)
+        switch judged.first?.audience {
+        case .counted(let counts) where counts.devices <= Self.unconfirmedDevices: return counts.devices
+        case .counted(let counts):
+            throw ToolError(
+                .usage,
+                "it would reach \(counts.devices) devices now; nothing was started",
+                hint: "Add --yes if that is meant."
+            )
+        case .kept(let provider): throw Self.unknown("\(provider.rawValue) keeps the audience")
+        case .problem(let problem): throw Self.unknown(TextTable.printable(problem))
+        case nil: return nil
+        }
+    }
+
+    private static func unknown(_ reason: String) -> ToolError {
+        ToolError(
+            .usage,
+            "how many it would reach is not known: \(reason); nothing was started",
+            hint: "Add --yes to start it all the same."
+        )
+    }
+}

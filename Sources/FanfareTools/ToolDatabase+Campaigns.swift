@@ -1,0 +1,143 @@
+internal import FanfareCampaigns
+internal import FanfareConfiguration
+internal import FanfareCore
+internal import FanfareProviders
+public import FanfareStore
+internal import PostgresClient
+
+extension ToolDatabase {
+    /// Compares campaigns with what is stored; changes nothing.
+    ///
+    /// - Parameters:
+    ///   - set: the campaigns.
+    ///   - prune: whether campaigns that are gone from the files are to be dropped.
+    /// - Returns: what applying would change, and when each would be due.
+    /// - Throws: ``ToolError``, with a line per campaign that PostgreSQL finds fault with.
+    public func planCampaigns(_ set: CampaignSet, prune: Bool) async throws(ToolError) -> CampaignsPlan {
+        let (probe, plan) = try await run { connection throws(PostgresError) in
+            try (CampaignProbe(set, on: connection), makePlan(set, prune, on: connection))
+        }
+        return CampaignsPlan(changes: plan, forecasts: try probe.forecasts.get())
+    }
+
+    /// Stores campaigns, all of them or none, and waits a little for a daemon to check them.
+    ///
+    /// - Parameters:
+    ///   - set: the campaigns.
+    ///   - prune: whether campaigns of the same apps that came from files and are gone there are dropped.
+    /// - Returns: what became of them.
+    /// - Throws: ``ToolError``, with a line per campaign that PostgreSQL finds fault with; nothing is changed then.
+    public func applyCampaigns(_ set: CampaignSet, prune: Bool) async throws(ToolError) -> CampaignsApplied {
+        let probe = try await run { connection throws(PostgresError) in try CampaignProbe(set, on: connection) }
+        let forecasts = try probe.forecasts.get()
+        let changes = try await run { connection throws(PostgresError) in
+            try connection.transaction { connection throws(PostgresError) in
+                let plan = try makePlan(set, prune, on: connection)
+                try carryOut(plan, set, on: connection)
+                return plan
+            }
+        }
+        let apps = set.apps
+        let hasDaemon = try await awaitVerdict { connection throws(PostgresError) in
+            try connection.run(AreCampaignsUnchecked(apps: apps)).first == true
+        }
+        let wanted = Set(set.entries.map(\.id))
+        let campaigns = try await run { connection throws(PostgresError) in
+            try connection.run(StoredCampaigns(apps: apps)).filter { wanted.contains($0.id) }
+        }
+        let plan = CampaignsPlan(changes: changes, forecasts: forecasts)
+        return CampaignsApplied(plan: plan, campaigns: campaigns, hasDaemon: hasDaemon)
+    }
+
+    /// Lists campaigns.
+    ///
+    /// - Parameter app: of this app; nil for all.
+    /// - Returns: each with what was put last, and what became of it last.
+    /// - Throws: ``ToolError``.
+    public func campaigns(app: String?) async throws(ToolError) -> [CampaignRow] {
+        try await run { connection throws(PostgresError) in
+            try connection.run(StoredCampaigns(apps: app.map { [$0] }))
+        }
+    }
+
+    /// Pauses, resumes, aborts or drops a campaign.
+    ///
+    /// - Parameters:
+    ///   - change: which of it.
+    ///   - app: the campaign's app.
+    ///   - name: its name.
+    /// - Returns: whether there was something to do.
+    /// - Throws: ``ToolError``, also if there is no such campaign, but for `drop`.
+    public func change(_ change: CampaignChange, app: String, campaign name: String) async throws(ToolError) -> Bool {
+        let statement = ChangeCampaign(change, of: RuleID(app: app, name: name))
+        return try await run { connection throws(PostgresError) in try connection.run(statement).first ?? false }
+    }
+
+    private func makePlan(
+        _ set: CampaignSet,
+        _ prune: Bool,
+        on connection: PostgresConnection
+    ) throws(PostgresError) -> FilesPlan {
+        let stored = try connection.run(StoredCampaigns(apps: set.apps))
+        return FilesPlan(
+            .campaign,
+            set.entries.map { ($0.id, $0.definition.json) },
+            stored: stored.map { .init(id: $0.id, canonical: $0.canonical, isFromFile: $0.isFromFile) },
+            prunes: prune,
+            configuredApps: configuredApps
+        )
+    }
+
+    private func carryOut(
+        _ plan: FilesPlan,
+        _ set: CampaignSet,
+        on connection: PostgresConnection
+    ) throws(PostgresError) {
+        let changed = plan.changed
+        let campaigns = set.entries.filter { changed.contains($0.id) }
+        try connection.run(PutCampaigns(campaigns: campaigns.map(\.definition.json.text)))
+        try connection.run(MarkCampaignsFromFile(ids: set.entries.map(\.id)))
+        for id in plan.dropped { _ = try connection.run(ChangeCampaign(.drop, of: id)) }
+    }
+}
+
+/// What PostgreSQL says of campaigns before anything is stored: faults, or when each would be due.
+private struct CampaignProbe: Sendable {
+    let forecasts: Result<[RuleID: CampaignForecast], ToolError>
+
+    init(_ set: CampaignSet, on connection: PostgresConnection) throws(PostgresError) {
+        let entries = set.entries
+        let faults = try connection.run(CampaignFaults(campaigns: entries.map(\.definition.json.text)))
+        let problems = zip(entries, faults).compactMap { entry, fault in fault.map { entry.source.message(for: $0) } }
+        guard problems.isEmpty else {
+            forecasts = .failure(FileEntries.refused(problems))
+            return
+        }
+        let scheduled = entries.filter { $0.definition.schedule != nil }
+        let schedules = scheduled.compactMap { $0.definition.schedule?.stored }
+        let times = Dictionary(
+            grouping: try connection.run(CampaignTimes(schedules, count: CampaignsPlan.timesShown)),
+            by: \.position
+        )
+        var found = Dictionary(entries.map { ($0.id, CampaignForecast(timeZone: nil, times: [])) }) { $1 }
+        var never: [String] = []
+        for (index, entry) in scheduled.enumerated() {
+            let times = times[Int64(index + 1)] ?? []
+            if times.isEmpty, entry.definition.schedule?.expression != nil {
+                never.append(entry.source.message(at: "schedule.cron", "is not due within 8 years"))
+            }
+            found[entry.id] = CampaignForecast(timeZone: schedules[index].timeZone, times: times)
+        }
+        forecasts = never.isEmpty ? .success(found) : .failure(FileEntries.refused(never))
+    }
+}
+
+extension CampaignSchedule {
+    /// The form in which the database is asked when it is due.
+    var stored: CampaignTimes.Schedule {
+        let fields = expression.map { String(decoding: $0.json.encoded, as: UTF8.self) }
+        var wall: String?
+        if case .once(let text) = times { wall = text }
+        return CampaignTimes.Schedule(cronFields: fields, wall: wall, timeZone: timeZone)
+    }
+}

@@ -1,0 +1,111 @@
+import ArgumentParser
+import FanfareConfiguration
+import FanfareCore
+import FanfareService
+import FanfareStore
+import FanfareTools
+
+extension Campaigns {
+    /// `fanfare campaigns start`.
+    struct Start: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Start a campaign now, and print the ids of the occurrence and its event.",
+            discussion: """
+                Counts first whom it would reach, and refuses to reach more than \(ToolDatabase.unconfirmedDevices) devices \
+                without --yes. With --yes nobody is counted.
+                """
+        )
+
+        @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
+        @OptionGroup var campaign: CampaignOptions
+
+        @Option(help: "A JSON object over the campaign's payload; - reads standard input.")
+        var payload = "{}"
+
+        @Flag(help: "Start it however many devices it reaches.")
+        var yes = false
+
+        func run() async throws {
+            let payload = try StandardInput.text(for: payload)
+            let configuration = try options.load()
+            let started = try await options.withDatabase { database throws(ToolError) in
+                try await database.startCampaign(
+                    app: campaign.app,
+                    name: campaign.name,
+                    payload: payload,
+                    isConfirmed: yes,
+                    configuration
+                )
+            }
+            try options.show(started.json, started.text)
+            if started.eventID == nil { throw ExitCode.failure }
+        }
+    }
+
+    /// `fanfare campaigns pause`.
+    struct Pause: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Fire no more of a campaign, and hold what it has not sent."
+        )
+
+        @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
+        @OptionGroup var campaign: CampaignOptions
+
+        func run() async throws { try await options.change(.pause, campaign, "paused") }
+    }
+
+    /// `fanfare campaigns resume`.
+    struct Resume: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Go on with a paused campaign: behind what it has sent, and with the times to come."
+        )
+
+        @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
+        @OptionGroup var campaign: CampaignOptions
+
+        func run() async throws { try await options.change(.resume, campaign, "resumed") }
+    }
+
+    /// `fanfare campaigns abort`.
+    struct Abort: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "End what a campaign has not sent; its schedule goes on.",
+            discussion: "Each recipient that is left is recorded as cancelled."
+        )
+
+        @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
+        @OptionGroup var campaign: CampaignOptions
+
+        func run() async throws { try await options.change(.abort, campaign, "aborted") }
+    }
+
+    /// `fanfare campaigns drop`.
+    struct Drop: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "End a campaign; what is planned is still sent."
+        )
+
+        @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
+        @OptionGroup var campaign: CampaignOptions
+
+        func run() async throws { try await options.change(.drop, campaign, "dropped") }
+    }
+}
+
+extension GlobalOptions {
+    /// Changes a campaign and says whether there was something to do.
+    ///
+    /// - Parameters:
+    ///   - change: what to do.
+    ///   - campaign: to which.
+    ///   - done: what to call it afterwards, also the key of the JSON.
+    /// - Throws: ``ToolError``, and what the configuration says.
+    fileprivate func change(_ change: CampaignChange, _ campaign: CampaignOptions, _ done: String) async throws {
+        let isChanged = try await withDatabase { database throws(ToolError) in
+            try await database.change(change, app: campaign.app, campaign: campaign.name)
+        }
+        var object = JSONObject()
+        object[done] = .bool(isChanged)
+        try show(.object(object), isChanged ? done : "nothing to do")
+    }
+}

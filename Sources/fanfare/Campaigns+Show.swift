@@ -1,0 +1,44 @@
+import ArgumentParser
+import FanfareCore
+internal import FanfareLogging
+import FanfareService
+import FanfareTools
+
+extension Campaigns {
+    /// `fanfare campaigns show`.
+    struct Show: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Show one campaign: when it is due, its last occurrences, how far the newest is.",
+            discussion: "What became of the newest occurrence is counted pair by pair: 1,000,000 take some seconds."
+        )
+
+        @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
+        @OptionGroup var campaign: CampaignOptions
+
+        @Flag(help: "Look again every second, until the newest occurrence has ended.")
+        var watch = false
+
+        func run() async throws {
+            try await options.database().whileOpen { database throws(any Error) in
+                let report = try await database.campaign(app: campaign.app, name: campaign.name)
+                try options.show(report.json, report.text)
+                if watch && report.isRunning { try await follow(database) }
+            }
+        }
+
+        /// A bar that grows on a terminal, a line for each look elsewhere, and the whole again at the end.
+        private func follow(_ database: ToolDatabase) async throws {
+            let hasBar = options.style.obeysEscapes && !options.json
+            try await database.watchCampaign(app: campaign.app, name: campaign.name) { progress in
+                if hasBar {
+                    try options.write("\r\u{1B}[K\(progress.bar)", end: "")
+                } else {
+                    try options.show(progress.json, progress.line)
+                }
+            }
+            if hasBar { try options.write("\n") }
+            let report = try await database.campaign(app: campaign.app, name: campaign.name)
+            try options.show(report.json, report.text)
+        }
+    }
+}

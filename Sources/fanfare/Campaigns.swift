@@ -1,0 +1,95 @@
+import ArgumentParser
+import FanfareCore
+import FanfareService
+import FanfareStore
+import FanfareTools
+
+/// `fanfare campaigns`: campaigns from YAML files, and what becomes of them.
+struct Campaigns: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Plan, apply, list, start and stop campaigns.",
+        subcommands: [
+            Plan.self, Apply.self, List.self, Show.self, Start.self, Pause.self, Resume.self, Abort.self, Drop.self,
+        ]
+    )
+}
+
+/// Which campaign.
+struct CampaignOptions: ParsableArguments {
+    @Argument(help: "The campaign's app.")
+    var app: String
+
+    @Argument(help: "The campaign's name.")
+    var name: String
+}
+
+/// Which files of campaigns, and whether what is gone from them goes.
+struct CampaignFileOptions: ParsableArguments {
+    @Argument(
+        help: "YAML files with campaigns; - reads standard input.",
+        completion: .file(extensions: ["yaml", "yml"])
+    )
+    var files: [String]
+
+    @Flag(help: "Drop campaigns of the same apps that once came from files and are gone from these.")
+    var prune = false
+}
+
+extension Campaigns {
+    /// `fanfare campaigns plan`.
+    struct Plan: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Check campaigns, show what applying would change, and when each would be due."
+        )
+
+        @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
+        @OptionGroup var files: CampaignFileOptions
+
+        func run() async throws {
+            let set = try CampaignSet(files: files.files)
+            let plan = try await options.withDatabase { database throws(ToolError) in
+                try await database.planCampaigns(set, prune: files.prune)
+            }
+            try options.show(plan.json, plan.text)
+        }
+    }
+
+    /// `fanfare campaigns apply`.
+    struct Apply: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Check and store campaigns, all of them or none.",
+            discussion: "A daemon checks each new version within a second; until then the version in force stays."
+        )
+
+        @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
+        @OptionGroup var files: CampaignFileOptions
+
+        func run() async throws {
+            let set = try CampaignSet(files: files.files)
+            let applied = try await options.withDatabase { database throws(ToolError) in
+                try await database.applyCampaigns(set, prune: files.prune)
+            }
+            try options.show(applied.json, applied.text)
+            if applied.hasRefused { throw ExitCode.failure }
+        }
+    }
+
+    /// `fanfare campaigns list`.
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "List campaigns: when each is due, and what became of it last."
+        )
+
+        @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
+
+        @Option(help: "Of this app only.")
+        var app: String?
+
+        func run() async throws {
+            let campaigns = try await options.withDatabase { database throws(ToolError) in
+                try await database.campaigns(app: app)
+            }
+            try options.show(.array(campaigns.map(\.json)), CampaignRow.table(campaigns))
+        }
+    }
+}
