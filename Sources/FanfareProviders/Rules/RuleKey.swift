@@ -1,7 +1,7 @@
 internal import FanfareCore
 
 /// One key of a rule as the reference describes it.
-struct RuleKey: Sendable {
+package struct RuleKey: Sendable {
     /// Dotted path, with `<tag>` where the author chooses a name.
     let path: String
     let type: String
@@ -12,7 +12,7 @@ struct RuleKey: Sendable {
     let standard: String?
     let meaning: String
 
-    init(
+    package init(
         _ path: String,
         _ type: String,
         range: String? = nil,
@@ -28,7 +28,7 @@ struct RuleKey: Sendable {
     var name: String { String(path.split(separator: ".").last ?? "") }
 
     /// The key in the format of the configuration's reference, as one line of a Markdown list.
-    var reference: String {
+    package var reference: String {
         var facts = [type, isRequired ? "required" : "optional"]
         if !isRequired { facts.append("default: \(standard ?? "none")") }
         if let range { facts.append(range) }

@@ -3,6 +3,7 @@ import FanfareService
 import Foundation
 import Testing
 
+@testable import FanfareCampaigns
 @testable import FanfareConfiguration
 @testable import FanfareProviders
 
@@ -28,7 +29,15 @@ import Testing
         for rule in file.rules { _ = try RuleDefinition(json: rule.json) }
     }
 
-    /// Whoever copies a rule from README or an article gets one that works.
+    @Test func theExampleCampaignsAreReadable() throws {
+        let path = Documentation.root.appending(path: "deploy/campaigns.yaml").path
+        let file = try RulesFile.load(path, of: .campaign)
+        #expect(file.rules.map(\.name) == ["weekly-news", "sale-ends"])
+        let campaigns = try file.rules.map { try CampaignDefinition(json: $0.json) }
+        #expect(campaigns.map { $0.schedule != nil } == [true, false])
+    }
+
+    /// Whoever copies a rule or a campaign from README or an article gets one that works.
     @Test func theDocumentationsRulesMakeSense() throws {
         let pages = [try Documentation.readme()] + (try Documentation.articles().map(Documentation.text))
         let blocks = pages.flatMap { page in
@@ -42,8 +51,11 @@ import Testing
         for (number, block) in blocks.enumerated() {
             let file = folder.appending(path: "\(number).yaml")
             try block.write(to: file, atomically: true, encoding: .utf8)
-            for rule in try RulesFile.load(file.path).rules {
-                names.append(try CompiledRule(json: rule.json).definition.name)
+            if block.contains("\n  schedule:") {
+                let campaigns = try RulesFile.load(file.path, of: .campaign).rules
+                names += try campaigns.map { try CampaignDefinition(json: $0.json).rule.definition.name }
+            } else {
+                names += try RulesFile.load(file.path).rules.map { try CompiledRule(json: $0.json).definition.name }
             }
         }
         let ofTheCookbook = [
@@ -51,7 +63,8 @@ import Testing
             "delivery-moves", "delivery-ends",
         ]
         let ofOtherArticles = ["order-shipped", "spring-sale"]
-        #expect(names == ["order-shipped"] + ofTheCookbook + ofOtherArticles, "README's, then by article")
+        let campaigns = ["campaign/weekly-news", "campaign/winter-sale", "campaign/shop-closes"]
+        #expect(names == ["order-shipped"] + campaigns + ofTheCookbook + ofOtherArticles, "README's, then by article")
     }
 
     @Test func theUnitGivesTheDaemonTimeToDrainAndReloadsByHUP() throws {

@@ -2,6 +2,7 @@ import FanfareCore
 import Foundation
 import Testing
 
+@testable import FanfareCampaigns
 @testable import FanfareConfiguration
 @testable import FanfareLogging
 @testable import FanfareProviders
@@ -16,6 +17,10 @@ import Testing
 
     @Test func theKeysOfARuleAreDescribedAsTheyAre() throws {
         try expect("Rules", section: "rules", is: RuleDefinition.reference)
+    }
+
+    @Test func theKeysOfACampaignAreDescribedAsTheyAre() throws {
+        try expect("Campaigns", section: "campaigns", is: CampaignDefinition.reference)
     }
 
     @Test(arguments: Providers.names.map(\.rawValue))
