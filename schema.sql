@@ -2825,6 +2825,24 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.next_due IS 'When a schedule is due next after a time; NULL where it is no more, and where there is none.';
 
+CREATE OR REPLACE FUNCTION fanfare.shown_at(at timestamptz, time_zone text) RETURNS timestamp
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT CASE WHEN time_zone = 'recipient' THEN at AT TIME ZONE 'UTC' + interval '15 hours' ELSE at AT TIME ZONE time_zone END;
+END;
+COMMENT ON FUNCTION fanfare.shown_at IS 'What clocks show that a schedule goes by, when it is due then: the inverse of next_due.';
+
+CREATE OR REPLACE FUNCTION fanfare.has_passed(schedule jsonb) RETURNS boolean
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    wall CONSTANT timestamp := fanfare.wall_time(schedule ->> 'at');
+BEGIN
+    RETURN clock_timestamp() >= CASE WHEN schedule ->> 'time_zone' = 'recipient' THEN fanfare.instant(wall, 'UTC') + interval '12 hours'
+        ELSE fanfare.instant(wall, coalesce(schedule ->> 'time_zone', 'UTC')) END;
+END
+$$;
+COMMENT ON FUNCTION fanfare.has_passed IS 'Whether the time of a schedule with `at` has passed; by recipients'' time, in the last zone. NULL for others.';
+
 CREATE OR REPLACE FUNCTION fanfare.put_campaign(campaign jsonb) RETURNS int
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 DECLARE
@@ -2849,8 +2867,7 @@ BEGIN
         RETURN there.version;
     END IF;
     IF campaign -> 'schedule' ? 'at' AND there.definition::jsonb -> 'schedule' IS DISTINCT FROM campaign -> 'schedule'
-        AND fanfare.next_due(NULL, fanfare.wall_time(campaign #>> '{schedule,at}'), coalesce(campaign #>> '{schedule,time_zone}', 'UTC'),
-            clock_timestamp()) <= clock_timestamp()
+        AND fanfare.has_passed(campaign -> 'schedule')
     THEN
         RAISE EXCEPTION 'schedule.at: % has passed', campaign #>> '{schedule,at}'
             USING ERRCODE = '22023', HINT = 'Write a time to come, or leave the schedule out and call fanfare.start_campaign.';
@@ -3001,7 +3018,7 @@ BEGIN
     SET next_at = following, state = CASE WHEN following IS NULL THEN 'ended' ELSE x.state END WHERE x.id = c.id;
     IF at IS NOT NULL THEN
         occurrence := fanfare.fire(c, at,
-            wall => CASE WHEN c.time_zone = 'recipient' THEN at AT TIME ZONE 'UTC' + interval '15 hours' END);
+            wall => CASE WHEN c.time_zone = 'recipient' THEN fanfare.shown_at(at, c.time_zone) END);
         SELECT o.event_id, o.detail INTO event_id, detail FROM fanfare.occurrences AS o WHERE o.id = occurrence;
     END IF;
     RETURN NEXT;
@@ -3386,7 +3403,7 @@ GRANT EXECUTE ON FUNCTION fanfare.put_rule, fanfare.drop_rule, fanfare.rule_from
 -- For `fanfare rules plan` and `fanfare campaigns plan`: what put_rule and put_campaign would say, and when it would be due.
 -- They read with the caller's rights, but for badge_sql.
 GRANT EXECUTE ON FUNCTION fanfare.campaign_fault, fanfare.schedule_fault, fanfare.campaign_rule, fanfare.wall_time,
-    fanfare.is_time_zone, fanfare.next_due, fanfare.next_time, fanfare.next_showing, fanfare.next_wall, fanfare.instant
+    fanfare.is_time_zone, fanfare.next_due, fanfare.shown_at, fanfare.has_passed, fanfare.next_time, fanfare.next_showing, fanfare.next_wall, fanfare.instant
     TO fanfare_author;
 GRANT EXECUTE ON FUNCTION fanfare.rule_fault, fanfare.audience_fault, fanfare.path_fault, fanfare.badge_sql_fault,
     fanfare.is_app_name, fanfare.is_rule_name, fanfare.is_event_type TO fanfare_author;
@@ -3405,7 +3422,7 @@ GRANT EXECUTE ON FUNCTION fanfare.ring_day, fanfare.may_hold TO fanfare_reader;
 GRANT SELECT ON fanfare.instances, fanfare.installation, fanfare.schema_version, fanfare.platforms, fanfare.targets,
     fanfare.apps, fanfare.rules, fanfare.rule_versions, fanfare.campaigns, fanfare.occurrences TO fanfare_reader;
 -- For `fanfare campaigns show`: when it is due.
-GRANT EXECUTE ON FUNCTION fanfare.wall_time, fanfare.next_due, fanfare.next_time, fanfare.next_showing, fanfare.next_wall,
+GRANT EXECUTE ON FUNCTION fanfare.wall_time, fanfare.next_due, fanfare.shown_at, fanfare.has_passed, fanfare.next_time, fanfare.next_showing, fanfare.next_wall,
     fanfare.instant TO fanfare_reader;
 -- For `fanfare devices list`: all of a device but what one could push to it with.
 GRANT SELECT (id, app_id, target_id, platform, kind, token_hash, user_id, locale, time_zone, attributes, registered_at,

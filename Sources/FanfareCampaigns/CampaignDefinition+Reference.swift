@@ -41,9 +41,16 @@ extension CampaignDefinition {
         RuleKey(
             "schedule.time_zone",
             "string",
-            range: "a name that PostgreSQL knows, such as Europe/Madrid",
-            standard: CampaignSchedule.defaultTimeZone,
-            "Whose clocks."
+            range: "a name that PostgreSQL knows, such as Europe/Madrid, or \(CampaignSchedule.recipient)",
+            standard: CampaignSchedule.utc,
+            "Whose clocks; with `\(CampaignSchedule.recipient)` those where each device is."
+        ),
+        RuleKey(
+            "schedule.default_time_zone",
+            "string",
+            range: "a name that PostgreSQL knows",
+            standard: CampaignSchedule.utc,
+            "Whose clocks for devices that have no time zone, where `time_zone` is `\(CampaignSchedule.recipient)`."
         ),
         RuleKey(
             "schedule.catch_up",

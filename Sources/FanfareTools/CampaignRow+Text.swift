@@ -56,6 +56,6 @@ extension CampaignRow {
     }
 
     private static func timeZone(of definition: JSONValue) -> String {
-        definition["schedule"]?["time_zone"]?.stringValue ?? CampaignSchedule.defaultTimeZone
+        definition["schedule"]?["time_zone"]?.stringValue ?? CampaignSchedule.utc
     }
 }

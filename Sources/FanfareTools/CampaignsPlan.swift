@@ -1,3 +1,4 @@
+internal import FanfareCampaigns
 public import FanfareCore
 internal import FanfareProviders
 internal import FanfareStore
@@ -46,9 +47,13 @@ struct CampaignForecast: Sendable {
         return times.map { "next \(Self.text(wall: $0.wall, timeZone, at: $0.at))" }
     }
 
-    /// `2026-11-30 09:00 Europe/Madrid (2026-11-30 08:00 UTC)`.
+    /// `2026-11-30 09:00 Europe/Madrid (2026-11-30 08:00 UTC)`; by recipients' time when it is planned.
     static func text(wall: String, _ timeZone: String, at time: Timestamp) -> String {
-        timeZone == "UTC" ? "\(wall) UTC" : "\(wall) \(timeZone) (\(time.minuteText))"
+        switch timeZone {
+        case CampaignSchedule.utc: "\(wall) UTC"
+        case CampaignSchedule.recipient: "\(wall) where each device is (planned \(time.minuteText))"
+        default: "\(wall) \(timeZone) (\(time.minuteText))"
+        }
     }
 }
 

@@ -60,6 +60,21 @@ extension ToolDatabase {
         }
     }
 
+    /// Sends what a campaign would send to some users only, at once.
+    ///
+    /// - Parameters:
+    ///   - app: the campaign's app.
+    ///   - name: its name.
+    ///   - users: who gets it; at least one.
+    /// - Returns: the event's id.
+    /// - Throws: ``ToolError``, also if the campaign is not checked yet.
+    public func testCampaign(app: String, name: String, users: [String]) async throws(ToolError) -> Int64 {
+        let statement = TestCampaign(RuleID(app: app, name: name), users: users)
+        let eventID = try await run { connection throws(PostgresError) in try connection.run(statement).first }
+        guard let eventID else { throw ToolError(.failed, "the database gave no event id") }
+        return eventID
+    }
+
     /// Pauses, resumes, aborts or drops a campaign.
     ///
     /// - Parameters:

@@ -42,6 +42,30 @@ extension Campaigns {
         }
     }
 
+    /// `fanfare campaigns test`.
+    struct Test: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Send a campaign to named users only, and print the event's id.",
+            discussion: """
+                At once, whatever its schedule and whomever it is for, by a rule of its own, campaign-test/NAME: so it is told \
+                from the campaign everywhere. What is in force is sent, not what waits to be checked.
+                """
+        )
+
+        @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
+        @OptionGroup var campaign: CampaignOptions
+
+        @Option(help: "Who gets it; may be repeated.")
+        var user: [String]
+
+        func run() async throws {
+            let eventID = try await options.withDatabase { database throws(ToolError) in
+                try await database.testCampaign(app: campaign.app, name: campaign.name, users: user)
+            }
+            try options.show(["event_id": .number(JSONNumber(eventID))], "event \(eventID)")
+        }
+    }
+
     /// `fanfare campaigns pause`.
     struct Pause: AsyncParsableCommand {
         static let configuration = CommandConfiguration(

@@ -9,7 +9,8 @@ struct Campaigns: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Plan, apply, list, start and stop campaigns.",
         subcommands: [
-            Plan.self, Apply.self, List.self, Show.self, Start.self, Pause.self, Resume.self, Abort.self, Drop.self,
+            Plan.self, Apply.self, List.self, Show.self, Start.self, Test.self, Pause.self, Resume.self, Abort.self,
+            Drop.self,
         ]
     )
 }

@@ -20,8 +20,7 @@ package struct CampaignFaults: PostgresStatement {
                 WHEN f.reason IS NULL AND r.campaign::jsonb -> 'schedule' ? 'at'
                     AND s.newest IS DISTINCT FROM r.campaign::jsonb
                     AND s.definition -> 'schedule' IS DISTINCT FROM r.campaign::jsonb -> 'schedule'
-                THEN fanfare.instant(fanfare.wall_time(r.campaign::jsonb #>> '{schedule,at}'),
-                    coalesce(r.campaign::jsonb #>> '{schedule,time_zone}', 'UTC')) <= clock_timestamp()
+                THEN fanfare.has_passed(r.campaign::jsonb -> 'schedule')
             END AS has_passed
         ) AS p
         ORDER BY r.position
@@ -177,5 +176,32 @@ package struct StartCampaign: PostgresStatement {
     /// The occurrence's id; nil where it was started at the very same microsecond.
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int64? {
         try row.int64(orNil: 0)
+    }
+}
+
+/// Calls `fanfare.test_campaign`.
+package struct TestCampaign: PostgresStatement {
+    package static let name = "test_campaign"
+    package static let sql = "SELECT fanfare.test_campaign($1, $2, $3::text[])"
+
+    package let id: RuleID
+    package let users: [String]
+
+    /// - Parameters:
+    ///   - id: which campaign.
+    ///   - users: who gets it.
+    package init(_ id: RuleID, users: [String]) {
+        (self.id, self.users) = (id, users)
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(id.app)
+        binds.append(id.name)
+        binds.append(users)
+    }
+
+    /// The event's id.
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int64 {
+        try row.int64(0)
     }
 }

@@ -39,7 +39,7 @@ package struct StoredCampaigns: PostgresStatement {
     package static let sql = """
         SELECT a.name, c.name, c.version, c.state, coalesce(c.reason, 'its rule: ' || v.reason), c.from_file,
             coalesce(c.draft, c.definition)::text, c.definition::text, n.at,
-            to_char(n.at AT TIME ZONE c.time_zone, 'YYYY-MM-DD HH24:MI'), o.scheduled_at, o.state,
+            to_char(fanfare.shown_at(n.at, c.time_zone), 'YYYY-MM-DD HH24:MI'), o.scheduled_at, o.state,
             c.draft IS NOT NULL AND c.reason IS NULL
         FROM fanfare.campaigns AS c
         JOIN fanfare.apps AS a ON a.id = c.app_id

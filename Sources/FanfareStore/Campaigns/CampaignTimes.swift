@@ -5,7 +5,7 @@ package struct CampaignTime: Sendable, Equatable {
     /// Which of the schedules that were asked about, from 1.
     package let position: Int64
     package let at: Timestamp
-    /// What clocks in the schedule's time zone show then.
+    /// What clocks that the schedule goes by show then.
     package let wall: String
 }
 
@@ -25,7 +25,7 @@ package struct CampaignTimes: PostgresStatement {
             FROM due AS d
             WHERE d.at IS NOT NULL AND d.fields IS NOT NULL AND d.number < $4::int
         )
-        SELECT position, at, to_char(at AT TIME ZONE zone, 'YYYY-MM-DD HH24:MI') FROM due
+        SELECT position, at, to_char(fanfare.shown_at(at, zone), 'YYYY-MM-DD HH24:MI') FROM due
         WHERE at > began
         ORDER BY position, at
         """

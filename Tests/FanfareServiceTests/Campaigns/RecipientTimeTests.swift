@@ -94,6 +94,19 @@ struct RecipientTimeTests {
         )
     }
 
+    @Test func itsTimeHasPassedWhenItHasInTheLastZone() throws {
+        let world = try World()
+        let times = try world.connection.column(
+            "SELECT to_char(now() AT TIME ZONE 'UTC' - h * interval '1 hour', 'YYYY-MM-DD\"T\"HH24:MI') FROM unnest('{11,13}'::int[]) AS h"
+        )
+        try world.put(campaign: "today", schedule: #"{"at": "\#(times[0])", "time_zone": "recipient"}"#)
+        #expect(throws: PostgresError.self) {
+            try world.put(campaign: "yesterday", schedule: #"{"at": "\#(times[1])", "time_zone": "recipient"}"#)
+        }
+        try world.schedule()
+        #expect(try world.occurrences("today").count == 1, "it goes out at once where its time has passed")
+    }
+
     @Test func startedByHandItGoesToAllAtOnce() throws {
         let world = try World()
         try world.devices(at: "Pacific/Niue")

@@ -292,6 +292,7 @@ struct StatementCatalog {
             RefuseCampaign(id: 1, version: 1, reason: "r"),
             FireDue(now: Timestamp(microseconds: 0)),
             FinishOccurrences(),
+            TestCampaign(RuleID(app: "shop", name: "due"), users: ["u"]),
             ForgetOccurrences(),
             UncheckedRules(),
             ActivateRules(rules: [ActivatedRule(id: parts.unchecked, columns: columns)]),
