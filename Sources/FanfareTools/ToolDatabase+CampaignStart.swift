@@ -62,8 +62,8 @@ extension ToolDatabase {
         let occurrence = try await run { connection throws(PostgresError) -> OccurrenceRow? in
             // Its row is not seen by the statement that makes it.
             try connection.transaction { connection throws(PostgresError) in
-                let id = try connection.run(start).first ?? nil
-                return try connection.run(LastOccurrences(of: start.id, limit: 2)).first { $0.id == id }
+                guard let id = try connection.run(start).first ?? nil else { return nil }
+                return try connection.run(FindOccurrence(id: id)).first
             }
         }
         guard let occurrence else {

@@ -41,13 +41,39 @@ package struct LastOccurrences: PostgresStatement {
     }
 
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> OccurrenceRow {
-        OccurrenceRow(
-            id: try row.int64(0),
-            scheduledAt: try row.timestamp(1),
-            eventID: try row.int64(orNil: 2),
-            state: try row.string(3),
-            detail: try row.string(orNil: 4)
-        )
+        try OccurrenceRow(row)
+    }
+}
+
+/// An occurrence by its id.
+package struct FindOccurrence: PostgresStatement {
+    package static let name = "find_occurrence"
+    package static let sql = """
+        SELECT o.id, o.scheduled_at, o.event_id, o.state, o.detail FROM fanfare.occurrences AS o WHERE o.id = $1::bigint
+        """
+
+    package let id: Int64
+
+    package init(id: Int64) {
+        self.id = id
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(id)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> OccurrenceRow {
+        try OccurrenceRow(row)
+    }
+}
+
+extension OccurrenceRow {
+    fileprivate init(_ row: borrowing PostgresRow) throws(PostgresError) {
+        id = try row.int64(0)
+        scheduledAt = try row.timestamp(1)
+        eventID = try row.int64(orNil: 2)
+        state = try row.string(3)
+        detail = try row.string(orNil: 4)
     }
 }
 

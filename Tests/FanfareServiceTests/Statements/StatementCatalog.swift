@@ -376,6 +376,7 @@ struct StatementCatalog {
             AreCampaignsUnchecked(apps: ["shop"]),
             CampaignTimes([.init(cronFields: nil, wall: "2999-01-01T09:00", timeZone: "UTC")], count: 3),
             LastOccurrences(of: id, limit: 10),
+            FindOccurrence(id: 1),
             CountPairs(eventID: parts.event),
             StartCampaign(RuleID(app: "shop", name: "by-hand"), payload: "{}"),
             ChangeCampaign(.pause, of: id),

@@ -88,6 +88,20 @@ import Threading
         #expect(list.kind == .usage)
     }
 
+    @Test func whereItsRuleIsRefusedItFails() async throws {
+        let world = try World()
+        try world.put(campaign: "hello")
+        try world.schedule()
+        _ = try world.connection.query("UPDATE fanfare.rule_versions SET state = 'refused', reason = 'too new'")
+        let started = try await start("hello", yes: true)
+        #expect(started.eventID == nil)
+        #expect(started.text == "occurrence \(started.occurrenceID) failed: its rule is refused: too new")
+        let row = try #require(try await toolDatabase().campaigns(app: nil).first)
+        #expect(row.note == "version 1 is refused: its rule: too new")
+        let report = try await toolDatabase().campaign(app: "shop", name: "hello")
+        #expect(report.progress == nil && report.text.hasSuffix("  failed  -      its rule is refused: too new"))
+    }
+
     @Test func anAuthorStartsWhatIsMeantAndAReaderLooksOn() async throws {
         let world = try World()
         try world.put(campaign: "hello", schedule: #"{"cron": "@daily"}"#)
