@@ -15,7 +15,7 @@ extension Campaigns {
         @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
         @OptionGroup var campaign: CampaignOptions
 
-        @Flag(help: "Look again every second, until the newest occurrence has ended.")
+        @Flag(help: "Look again every second, or later where that takes long, until the newest occurrence has ended.")
         var watch = false
 
         func run() async throws {

@@ -179,6 +179,11 @@ import Threading
         #expect(clock.slept == [.seconds(1), .seconds(1)])
     }
 
+    @Test func whereALookTakesLongTheNextComesLater() {
+        #expect(ToolDatabase.pause(afterLook: .milliseconds(5)) == .seconds(1))
+        #expect(ToolDatabase.pause(afterLook: .seconds(3)) == .seconds(9))
+    }
+
     @Test func whatIsTriedAgainIsNotEnded() {
         let occurrence = OccurrenceRow(
             id: 1,
