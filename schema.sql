@@ -971,6 +971,7 @@ CREATE TABLE IF NOT EXISTS fanfare.gates (
     is_paused boolean NOT NULL DEFAULT false,
     -- Why it is paused or held, for people.
     reason text,
+    -- How fast what waits behind it is claimed, once it is open; NULL for as fast as it is sent.
     rate_id int,
     -- Where all that waits behind it does, whatever the rule's version says. NULL: where the version says, which may be
     -- another one each time.
@@ -985,6 +986,23 @@ SELECT fanfare.create_index('gates_live', $$CREATE INDEX gates_live ON fanfare.g
 SELECT fanfare.create_index('gates_rule', $$CREATE INDEX gates_rule ON fanfare.gates (rule_id)$$);
 SELECT fanfare.create_index('gates_of_rule', $$
     CREATE UNIQUE INDEX gates_of_rule ON fanfare.gates (rule_id) WHERE occurrence_id IS NULL$$);
+
+-- How many pairs a second all daemons together claim of what a rate is for. Each claim locks the row, takes no more than has
+-- come free, and says until when that is used up: so it is exact, whoever claims, and nobody leads.
+CREATE TABLE IF NOT EXISTS fanfare.rates (
+    id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    -- Of one of these: all of an app's pushes, those of one of its providers, or what a rule sends. No references: making one
+    -- locks the other table, and an upgrade would wait for whoever writes there.
+    app_id smallint,
+    platform text,
+    rule_id int,
+    per_second real NOT NULL CONSTRAINT rates_per_second CHECK (per_second BETWEEN 1 AND 1000000),
+    -- What was claimed has used up all time until then. In the past: what has come free since, of which half a second counts.
+    next_free timestamptz NOT NULL DEFAULT clock_timestamp(),
+    CONSTRAINT rates_whose CHECK ((rule_id IS NULL) = (app_id IS NOT NULL) AND (platform IS NULL OR app_id IS NOT NULL))
+) WITH (fillfactor = 10, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 200);
+SELECT fanfare.create_index('rates_of_rule', $$
+    CREATE UNIQUE INDEX rates_of_rule ON fanfare.rates (rule_id) WHERE rule_id IS NOT NULL$$);
 
 CREATE TABLE IF NOT EXISTS fanfare.batch_log (
     day smallint NOT NULL,
@@ -2007,8 +2025,9 @@ DECLARE
     made int;
 BEGIN
     PERFORM fanfare.require_daemon(5);
-    INSERT INTO fanfare.gates (rule_id, occurrence_id, lane, state, is_canary)
-    VALUES (make_gate.rule_id, make_gate.occurrence_id, make_gate.lane, make_gate.state, make_gate.is_canary)
+    INSERT INTO fanfare.gates (rule_id, occurrence_id, lane, state, is_canary, rate_id)
+    VALUES (make_gate.rule_id, make_gate.occurrence_id, make_gate.lane, make_gate.state, make_gate.is_canary,
+        (SELECT r.id FROM fanfare.rates AS r WHERE r.rule_id = make_gate.rule_id))
     RETURNING id INTO made;
     RETURN made;
 END
@@ -2040,6 +2059,29 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fanfare.set_gates IS 'Pauses, resumes or aborts what waits behind the gates of a rule; whether there was something to do.';
+
+-- A rate that changes goes on from what is used up of it: who puts a campaign again and again gains nothing.
+CREATE OR REPLACE FUNCTION fanfare.set_rate(rule_id int, per_second int) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    rate int;
+BEGIN
+    IF set_rate.per_second IS NULL THEN
+        DELETE FROM fanfare.rates AS r WHERE r.rule_id = set_rate.rule_id;
+    ELSE
+        INSERT INTO fanfare.rates AS r (rule_id, per_second) VALUES (set_rate.rule_id, set_rate.per_second)
+        ON CONFLICT (rule_id) WHERE rule_id IS NOT NULL DO UPDATE
+        -- What is owed are pairs, not time.
+        SET per_second = excluded.per_second,
+            next_free = r.next_free + greatest(r.next_free - clock_timestamp(), interval '0') * (r.per_second / excluded.per_second - 1)
+        RETURNING r.id INTO rate;
+    END IF;
+    UPDATE fanfare.gates AS g SET rate_id = rate
+    WHERE g.rule_id = set_rate.rule_id AND g.state <> 'done' AND g.rate_id IS DISTINCT FROM rate;
+END
+$$;
+COMMENT ON FUNCTION fanfare.set_rate IS 'Has what waits behind the gates of a rule be claimed at a rate, from the next claim on; NULL for as fast as it is sent.';
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- 20. Functions: watched tables

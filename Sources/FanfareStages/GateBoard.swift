@@ -10,6 +10,7 @@ package final class GateBoard: Sendable {
         var gates: [Int32: Gate] = [:]
         var open: [Gate] = []
         var aborting: [Gate] = []
+        var arePaced = false
     }
 
     private let state = Locked(State())
@@ -24,6 +25,9 @@ package final class GateBoard: Sendable {
 
     /// Those behind which everything ends.
     package var aborting: [Gate] { state.withLock { $0.aborting } }
+
+    /// Whether one of those that are open has a rate.
+    package var arePaced: Bool { state.withLock { $0.arePaced } }
 
     /// Whether none is known.
     package var isEmpty: Bool { state.withLock { $0.gates.isEmpty } }
@@ -47,6 +51,7 @@ package final class GateBoard: Sendable {
             state.gates = fresh
             state.open = gates.filter(\.isOpen)
             state.aborting = gates.filter { $0.state == .aborting }
+            state.arePaced = state.open.contains(where: \.isPaced)
             state.version += 1
             return true
         }

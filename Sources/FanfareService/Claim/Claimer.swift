@@ -19,7 +19,7 @@ final class Claimer: Stage {
     /// How long a batch that could not be prepared is left alone.
     private static let returnDelay = 5 * Micros.second
 
-    private let context: StageContext
+    let context: StageContext
     private let pools: SenderPools
     private let recorder: Mailbox<RecorderMessage>
     private let handover: Handover
@@ -60,28 +60,6 @@ final class Claimer: Stage {
         session.close()
     }
 
-    /// What a claimer remembers from one look to the next.
-    private struct Work {
-        let badges: BadgeReader
-        var floors = ClaimFloors()
-        /// Claimed, and not passed on yet.
-        var left: [ClaimedBatch] = []
-        /// Prepared, and waiting for room to be marked as attempted.
-        var held = HeldBatches()
-        var doubts = DoubtfulClaims()
-        var unserved = UnservedTargets()
-        var leaseToken = Int64.random(in: 1..<Int64.max / 2)
-        /// The gates' version that all this goes by.
-        var gates = 0
-
-        /// The session has a new connection.
-        mutating func began() {
-            floors = ClaimFloors()
-            // It only reads, and so would never notice that it is on a standby that nothing reaches any more.
-            badges.close()
-        }
-    }
-
     /// Claims and passes on once.
     ///
     /// - Returns: how long to wait before the next look.
@@ -104,15 +82,30 @@ final class Claimer: Stage {
         try passOnHeld(&work, on: connection)
         // One roster from claim to sender: a batch that was rendered for pools since replaced comes back from them.
         let roster = pools.roster
-        let (first, hasMore) = try claim(Lane.allCases, of: roster, for: owner, &work, on: connection)
-        guard !first.isEmpty else { return try nextLook(of: roster, on: connection) }
-        var queue = BatchQueue(first)
+        // First, since what has no rate may always fill all the room there is.
+        let paced = try claimPaced(of: roster, for: owner, &work, on: connection)
+        let (others, hasMore) = try claim(
+            Lane.allCases,
+            of: roster,
+            beside: paced,
+            for: owner,
+            &work,
+            on: connection
+        )
+        guard !paced.isEmpty || !others.isEmpty else {
+            let next = try nextLook(of: roster, on: connection)
+            guard let wait = work.turns.wait(at: Clocks.steady) else { return next }
+            return min(next, .microseconds(max(wait, Micros.millisecond)))
+        }
+        var queue = BatchQueue(paced + others)
         while let group = queue.next(pairs: context.settings.batchSize) {
             try passOn(group, to: roster, for: owner, &work, on: connection)
             guard let waiting = queue.lane else { break }
             // A one-off must not wait until all of a broadcast's tokens are read; nor a broadcast until no one-offs come.
             let urgent = Lane.allCases.filter { $0.rawValue < waiting }
-            var first = BatchQueue(try claim(urgent, of: roster, for: owner, &work, on: connection).batches)
+            var first = BatchQueue(
+                try claim(urgent, of: roster, beside: [], for: owner, &work, on: connection).batches
+            )
             while let group = first.next(pairs: context.settings.batchSize) {
                 try passOn(group, to: roster, for: owner, &work, on: connection)
             }
@@ -121,31 +114,33 @@ final class Claimer: Stage {
         return hasMore ? .zero : Self.pause
     }
 
-    /// Claims what is due in some lanes.
+    /// Claims what is due in some lanes and has no rate.
     ///
     /// - Returns: the batches, and whether a queue gave as many as there was room for: there may be more.
     private func claim(
         _ lanes: [Lane],
         of roster: SenderRoster,
+        beside taken: [ClaimedBatch],
         for owner: Int32,
         _ work: inout Work,
         on connection: PostgresConnection
     ) throws(PostgresError) -> (batches: [ClaimedBatch], hasMore: Bool) {
-        let wishes = wishList(of: roster)
-            .wishes(lanes, sparing: work.held, above: work.floors, now: context.lease.databaseNow)
+        let wishes = wishList(of: roster).wishes(
+            lanes,
+            beside: taken,
+            sparing: work.held,
+            above: work.floors,
+            now: context.lease.databaseNow
+        )
         guard !wishes.isEmpty else { return ([], false) }
-        work.leaseToken += 1
-        let claim = DoubtfulClaim(owner: owner, leaseToken: work.leaseToken)
-        work.doubts.began(claim, at: Clocks.steady)
+        let claim = work.begin(for: owner)
         let claimed =
             if wishes.contains(where: { $0.gate != 0 }) {
                 try connection.run(ClaimGated(wishes: wishes, owner: claim.owner, leaseToken: claim.leaseToken))
             } else {
                 try connection.run(ClaimBatches(wishes: wishes, owner: claim.owner, leaseToken: claim.leaseToken))
             }
-        work.doubts.answered(claim)
-        for batch in claimed { work.floors.saw(batch) }
-        work.left += claimed
+        work.end(claim, claimed)
         return (claimed, claimed.fill(wishes))
     }
 
@@ -166,7 +161,8 @@ final class Claimer: Stage {
             work.left.removeAll(where: closed.contains)
         }
         let open = closed.isEmpty ? group : group.filter { !closed.contains($0) }
-        for prepared in try preparer.prepare(open, owner: owner, on: connection) {
+        let all = try preparer.prepare(open, owner: owner, on: connection)
+        for prepared in all {
             if prepared.batch.isAtMostOnce && !prepared.batch.pairs.isEmpty {
                 work.held.append(.init(prepared: prepared, roster: roster))
             } else {
@@ -174,6 +170,7 @@ final class Claimer: Stage {
             }
             work.left.removeAll { $0.id == prepared.batch.claimed.id }
         }
+        try refund(all, &work, on: connection)
         try passOnHeld(&work, on: connection)
     }
 
@@ -223,6 +220,7 @@ final class Claimer: Stage {
         guard version != work.gates else { return }
         work.gates = version
         work.floors.forget()
+        work.turns.forget()
         for held in work.held.all where context.gates.isClosed(held.prepared.batch.claimed.gate) {
             giveBack([held])
             work.held.remove(held)
@@ -239,7 +237,7 @@ final class Claimer: Stage {
     }
 
     /// What can be wished for: of targets that this daemon has credentials for.
-    private func wishList(of roster: SenderRoster) -> WishList {
+    func wishList(of roster: SenderRoster) -> WishList {
         WishList(
             roster: roster,
             targets: context.directory.all.values.filter(roster.serves),

@@ -112,7 +112,8 @@ package struct ClaimBatches: PostgresStatement {
 /// Takes batches that are due, also of those behind open gates; otherwise as ``ClaimBatches``, which is the cheaper one.
 ///
 /// Whether a gate is open is looked at here: whoever wishes may have heard of it half a second ago, and what is paused by now
-/// stays where it is. All gates of a queue have its room in common, and what was due first goes first.
+/// stays where it is, and so does what has a rate by now, which ``ClaimPaced`` takes. All gates of a queue have its room in
+/// common, and what was due first goes first.
 package struct ClaimGated: PostgresStatement {
     package static let name = "claim_gated"
     package static let sql = """
@@ -122,7 +123,7 @@ package struct ClaimGated: PostgresStatement {
             FROM unnest($8::int[], $3::smallint[], $4::smallint[], $5::boolean[], $6::int[], $7::timestamptz[])
                 AS w (gate_id, target_id, lane, is_retry, n, floor)
             CROSS JOIN LATERAL (\(ClaimSQL.ready(gate: "w.gate_id"))) AS b
-            WHERE \(QueueSQL.isOpen("w.gate_id"))
+            WHERE \(QueueSQL.isOpen("w.gate_id", hasNoRate: true))
         ),
         picked AS MATERIALIZED (SELECT id FROM ready WHERE place <= n)
         \(ClaimSQL.taking)
@@ -151,57 +152,5 @@ package struct ClaimGated: PostgresStatement {
 
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> ClaimedBatch {
         try ClaimSQL.decode(row)
-    }
-}
-
-/// What the statements that claim have in common.
-private enum ClaimSQL {
-    /// Locks what is due of the queue `w`.
-    static func ready(gate: String) -> String {
-        """
-        SELECT x.id, x.not_before FROM fanfare.batches AS x
-        WHERE \(QueueSQL.waits("x", gate: gate, target: "w.target_id", lane: "w.lane", isRetry: "w.is_retry"))
-            AND x.not_before >= w.floor AND x.not_before <= statement_timestamp()
-        ORDER BY x.not_before, x.id LIMIT w.n
-        FOR UPDATE SKIP LOCKED
-        """
-    }
-
-    /// Takes what the CTE `picked` names.
-    static let taking = """
-        UPDATE fanfare.batches AS b SET owner = $1, lease_token = $2
-        FROM picked
-        WHERE b.id = picked.id AND b.owner IS NULL
-        RETURNING b.id, b.lease_token, b.target_id, (b.lane * 2 + b.is_retry::int)::smallint, b.rule_version, b.attempt,
-            b.history, b.event_id, b.event_ids, b.device_ids, b.outcomes, b.not_before, b.gate_id, b.due_at
-        """
-
-    static func bind(_ wishes: [ClaimWish], owner: Int32, leaseToken: Int64, to binds: inout PostgresBinds) {
-        binds.append(owner)
-        binds.append(leaseToken)
-        binds.append(wishes.map(\.target))
-        binds.append(wishes.map(\.queue.lane.rawValue))
-        binds.append(wishes.map(\.queue.isRetry))
-        binds.append(wishes.map(\.count))
-        binds.append(wishes.map(\.floor))
-    }
-
-    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> ClaimedBatch {
-        ClaimedBatch(
-            id: try row.int64(0),
-            leaseToken: try row.int64(1),
-            target: try row.int16(2),
-            queue: SendQueue(number: try row.int16(3)),
-            gate: try row.int32(12),
-            ruleVersion: try row.int32(4),
-            attempt: try row.int16(5),
-            history: RetryHistory(encoded: try row.int32(6)),
-            eventID: try row.int64(orNil: 7),
-            eventIDs: try row.int64s(orNil: 8) ?? [],
-            deviceIDs: try row.int64s(9),
-            outcomes: try row.bytes(10),
-            notBefore: try row.timestamp(11),
-            dueAt: try row.timestamp(orNil: 13)
-        )
     }
 }

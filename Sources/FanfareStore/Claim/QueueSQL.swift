@@ -22,12 +22,31 @@ enum QueueSQL {
 
     /// Whether nothing closes a gate.
     ///
-    /// - Parameter gate: its id.
+    /// - Parameters:
+    ///   - gate: its id.
+    ///   - hasNoRate: whether one with a rate is as good as closed.
     /// - Returns: a condition.
-    static func isOpen(_ gate: String) -> String {
+    static func isOpen(_ gate: String, hasNoRate: Bool = false) -> String {
         """
         (\(gate) = 0 OR EXISTS (
-            SELECT FROM fanfare.gates AS g WHERE g.id = \(gate) AND g.state = 'open' AND NOT g.is_paused))
+            SELECT FROM fanfare.gates AS g
+            WHERE g.id = \(gate) AND g.state = 'open' AND NOT g.is_paused\(hasNoRate ? " AND g.rate_id IS NULL" : "")))
+        """
+    }
+
+    /// How many pairs a batch has at most: of one that waits behind a gate with a rate, what it lets through in a quarter of a second.
+    ///
+    /// Not less than twenty: what is slower waits for long, and would fill the queue with small batches.
+    ///
+    /// - Parameters:
+    ///   - limit: the most of any batch.
+    ///   - gate: the gate, 0 for none.
+    /// - Returns: an integer, to be asked for once and not for each pair.
+    static func batchSize(_ limit: String, gate: String) -> String {
+        """
+        least(\(limit), (
+            SELECT greatest(20, floor(r.per_second / 4))::int
+            FROM fanfare.gates AS g JOIN fanfare.rates AS r ON r.id = g.rate_id WHERE g.id = \(gate)))
         """
     }
 }

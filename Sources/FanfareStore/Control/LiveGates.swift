@@ -17,13 +17,23 @@ package struct Gate: Hashable, Sendable {
     package let lane: Lane?
     package let state: State
     package let isPaused: Bool
+    /// Whether what waits behind it is claimed at a rate.
+    package let isPaced: Bool
 
-    package init(id: Int32, app: String, lane: Lane?, state: State = .open, isPaused: Bool = false) {
+    package init(
+        id: Int32,
+        app: String,
+        lane: Lane?,
+        state: State = .open,
+        isPaused: Bool = false,
+        isPaced: Bool = false
+    ) {
         self.id = id
         self.app = app
         self.lane = lane
         self.state = state
         self.isPaused = isPaused
+        self.isPaced = isPaced
     }
 
     /// Whether what waits behind it may be claimed and sent.
@@ -37,7 +47,7 @@ package struct Gate: Hashable, Sendable {
 package struct LiveGates: PostgresStatement {
     package static let name = "live_gates"
     package static let sql = """
-        SELECT g.id, a.name, g.lane, g.state, g.is_paused
+        SELECT g.id, a.name, g.lane, g.state, g.is_paused, g.rate_id IS NOT NULL
         FROM (SELECT * FROM fanfare.gates WHERE state <> 'done' OFFSET 0) AS g
         JOIN fanfare.rules AS r ON r.id = g.rule_id
         JOIN fanfare.apps AS a ON a.id = r.app_id
@@ -54,7 +64,8 @@ package struct LiveGates: PostgresStatement {
             lane: lane.map { Lane(rawValue: $0) ?? .normal },
             // What only a newer daemon knows is not ours to open.
             state: Gate.State(rawValue: try row.string(3)) ?? .held,
-            isPaused: try row.bool(4)
+            isPaused: try row.bool(4),
+            isPaced: try row.bool(5)
         )
     }
 }

@@ -46,7 +46,7 @@ package struct FinishGates: PostgresStatement {
     }
 }
 
-/// Forgets gates that were done long ago, and what was counted by them, some at a time.
+/// Forgets gates that were done long ago, what was counted by them, and the rates of rules that are gone, some at a time.
 package struct ForgetGates: PostgresStatement {
     package static let name = "forget_gates"
     package static let sql = """
@@ -55,7 +55,11 @@ package struct ForgetGates: PostgresStatement {
                 SELECT id FROM fanfare.gates
                 WHERE state = 'done' AND ended_at < statement_timestamp() - interval '\(Forgetting.gateDays) days'
                 ORDER BY id LIMIT 100 FOR UPDATE SKIP LOCKED))
-            RETURNING id
+            RETURNING id, rule_id
+        ),
+        unused AS (
+            DELETE FROM fanfare.rates WHERE rule_id = ANY (ARRAY(
+                SELECT o.rule_id FROM old AS o JOIN fanfare.rules AS r ON r.id = o.rule_id WHERE r.dropped_at IS NOT NULL))
         )
         DELETE FROM fanfare.gate_stats WHERE gate_id = ANY (ARRAY(SELECT id FROM old))
         """

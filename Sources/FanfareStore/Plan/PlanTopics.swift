@@ -10,7 +10,7 @@ package struct PlanTopics: PostgresStatement {
         WITH
         wanted AS MATERIALIZED (
             SELECT w.event_id, w.rule_version, v.app_id, v.lane, v.kind, v.platform, v.devices_path, v.gate_id,
-                t.id AS topic_id
+                t.id AS topic_id, \(QueueSQL.batchSize("$5::int", gate: "v.gate_id")) AS batch_size
             FROM unnest($1::bigint[], $2::int[], $3::text[]) AS w (event_id, rule_version, topic)
             JOIN fanfare.rule_versions AS v ON v.id = w.rule_version
             JOIN fanfare.topics AS t ON t.name = w.topic
@@ -34,7 +34,7 @@ package struct PlanTopics: PostgresStatement {
             RETURNING 1
         ),
         pairs AS MATERIALIZED (
-            SELECT s.rule_version, s.lane, s.event_id, d.target_id, s.device_id
+            SELECT s.rule_version, s.lane, s.event_id, d.target_id, s.device_id, s.batch_size
             FROM scanned AS s
             CROSS JOIN LATERAL (SELECT * FROM fanfare.devices AS x WHERE x.id = s.device_id OFFSET 0) AS d
             WHERE d.disabled_at IS NULL AND d.app_id = s.app_id AND d.kind = s.kind
@@ -42,7 +42,7 @@ package struct PlanTopics: PostgresStatement {
                 AND (s.devices_path IS NULL
                     OR jsonb_path_match_tz(coalesce(d.attributes, '{}'), s.devices_path, '{}', true))
         ),
-        \(queuePairsSQL(batchSize: "$5::int"))
+        \(queuePairsSQL(batchSize: "batch_size"))
         SELECT (SELECT count(*)::int FROM queued), (SELECT count(*)::int FROM unfinished)
         """
 

@@ -76,7 +76,7 @@ package struct SliceStatements {
                         OR jsonb_path_match_tz(coalesce(d.attributes, '{}'), v.devices_path, '{}', true))
             ),
             \(isTimed ? Self.timesSQL : "")
-            \(queuePairsSQL(batchSize: "$5::int", gate: "$6::int", isTimed: isTimed))
+            \(queuePairsSQL(batchSize: "(SELECT \(QueueSQL.batchSize("$5::int", gate: "$6::int")))", gate: "$6::int", isTimed: isTimed))
             SELECT count(*)::int FROM queued
             """
     }

@@ -217,7 +217,8 @@ struct GateQueueTests {
             )
         }
         for text in try [
-            plan(ClaimBatches.self), plan(ClaimGated.self), plan(NextDue.self), plan(AreManyWaiting.self),
+            plan(ClaimBatches.self), plan(ClaimGated.self), plan(ClaimPaced.self), plan(NextDue.self),
+            plan(NextPaced.self), plan(AreManyWaiting.self),
             plan(StandingBatches.self), plan(SweepGate.self),
         ] {
             #expect(text.contains("batches_gate") && !text.contains("batches_due"), "\(text)")

@@ -86,9 +86,10 @@ struct StatementCatalog {
             INSERT INTO fanfare.prune_counts (app_id, environment, platform, since, answers, weak, strong)
             VALUES (1, 'production', 'apns', now(), 9, 1, 1);
             INSERT INTO fanfare.stats_pending (rule_version, target_id, outcome, pairs) VALUES (1, 1, 1, 1);
-            SELECT fanfare.make_gate(1, 1, 2::smallint), fanfare.make_gate(1, NULL, NULL, 'aborting'), fanfare.make_gate(2, 1);
+            SELECT fanfare.make_gate(1, 1, 2::smallint), fanfare.make_gate(1, NULL, NULL, 'aborting'), fanfare.make_gate(2, 1), fanfare.make_gate(2, 2);
+            SELECT fanfare.set_rate(2, 500);
             INSERT INTO fanfare.batches (event_id, rule_version, target_id, lane, device_ids, gate_id)
-            SELECT 1, 1, target_id, 2, '{1}', gate FROM fanfare.devices, (VALUES (1), (2)) AS g (gate) WHERE id = \(device);
+            SELECT 1, 1, target_id, 2, '{1}', gate FROM fanfare.devices, (VALUES (1), (2), (5)) AS g (gate) WHERE id = \(device);
             SELECT fanfare.put_rule('{"app": "shop", "name": "new", "event": "e", "to": {"everyone": true}}'), fanfare.adopt('here');
             SELECT fanfare.register_device('shop', 'apns', 'dead'), fanfare.register_device('shop', 'fcm', 'android');
             UPDATE fanfare.devices SET disabled_at = now(), disabled_reason = 'Unregistered' WHERE token = 'dead';
@@ -185,7 +186,23 @@ struct StatementCatalog {
                 owner: owner,
                 leaseToken: 72
             ),
+            ClaimPaced(
+                gate: 5,
+                wishes: [
+                    ClaimWish(
+                        gate: 5,
+                        target: parts.target,
+                        queue: SendQueue(lane: .bulk, isRetry: false),
+                        count: 5,
+                        floor: .minusInfinity
+                    )
+                ],
+                owner: owner,
+                leaseToken: 73
+            ),
             NextDue(places: [BatchPlace(gate: 0, target: parts.target, lane: .normal)]),
+            RefundRate(gate: 5, pairs: 1),
+            NextPaced(places: [BatchPlace(gate: 5, target: parts.target, lane: .bulk)]),
             LiveGates(),
             FetchDevices(deviceIDs: [parts.device]),
             FetchDeviceFields(deviceIDs: [parts.device]),

@@ -1,0 +1,119 @@
+package import FanfareCore
+package import PostgresClient
+
+/// Takes batches that are due behind one gate that has a rate: no more than what all daemons together may claim by now.
+///
+/// Each claim locks the rate, reads the time, and charges what it takes; so no two take the same time, whoever they are. What has
+/// come free and is not used counts for half a second, which is twice a batch: a claimer that looks late loses nothing. A batch that is
+/// larger than what there is goes all the same once a quarter of a second is free, and leaves a debt.
+///
+/// Whether the gate is open, and whether it has a rate, is looked at here, as ``ClaimGated`` does.
+package struct ClaimPaced: PostgresStatement {
+    package static let name = "claim_paced"
+    // Many rates can be locked: those of the app and of its provider would be the same CTE's.
+    package static let sql = """
+        WITH
+        -- 1. Whoever charged them before us has committed.
+        locked AS MATERIALIZED (
+            SELECT r.id, r.per_second, r.next_free FROM fanfare.rates AS r
+            WHERE r.id = ANY (ARRAY(
+                SELECT g.rate_id FROM fanfare.gates AS g WHERE g.id = $8 AND g.state = 'open' AND NOT g.is_paused))
+            ORDER BY r.id FOR NO KEY UPDATE
+        ),
+        -- 2. The time is read after the lock, hence LATERAL and a condition on the row: the statement's own may be older than another
+        --    claimer's charge. Who owes more than any batch can cost had its clock put back.
+        free AS MATERIALIZED (
+            SELECT l.id, l.per_second, t.now,
+                CASE WHEN l.next_free > t.now + interval '20 minutes' THEN t.now
+                    ELSE greatest(l.next_free, t.now - interval '500 milliseconds') END AS next_free
+            FROM locked AS l
+            CROSS JOIN LATERAL (SELECT coalesce($9::timestamptz, clock_timestamp()) AS now WHERE l.id IS NOT NULL OFFSET 0) AS t
+        ),
+        budget AS MATERIALIZED (
+            SELECT max(now) AS now, min(extract(epoch FROM now - next_free)::float8 * per_second) AS pairs,
+                min(per_second)::float8 / 4 AS quarter
+            FROM free
+        ),
+        -- 3. What is due, retries first.
+        ready AS MATERIALIZED (
+            SELECT b.id, b.size, row_number() OVER o AS place, sum(b.size) OVER o AS upto
+            FROM unnest($3::smallint[], $4::smallint[], $5::boolean[], $6::int[], $7::timestamptz[])
+                AS w (target_id, lane, is_retry, n, floor)
+            CROSS JOIN LATERAL (
+                SELECT x.id, x.not_before, cardinality(x.device_ids) AS size FROM fanfare.batches AS x
+                WHERE \(QueueSQL.waits("x", gate: "$8", target: "w.target_id", lane: "w.lane", isRetry: "w.is_retry"))
+                    AND x.not_before >= w.floor AND x.not_before <= (SELECT now FROM budget)
+                ORDER BY x.not_before, x.id LIMIT w.n
+                FOR UPDATE SKIP LOCKED
+            ) AS b
+            WHERE (SELECT pairs > 0 FROM budget)
+            WINDOW o AS (ORDER BY w.is_retry DESC, b.not_before, b.id)
+        ),
+        picked AS MATERIALIZED (
+            SELECT r.id, r.size FROM ready AS r CROSS JOIN budget AS b
+            WHERE r.upto <= b.pairs OR (r.place = 1 AND b.pairs >= least(r.size, b.quarter))
+        ),
+        charged AS (
+            UPDATE fanfare.rates AS r
+            SET next_free = f.next_free + (SELECT sum(size) FROM picked) / f.per_second * interval '1 second'
+            FROM free AS f
+            WHERE r.id = f.id AND EXISTS (SELECT FROM picked)
+        ),
+        taken AS (
+            \(ClaimSQL.take(and: ""))
+        ),
+        -- 4. When the next of what is due can go; where all of it went, there may be more.
+        again AS (
+            SELECT max(f.next_free + (p.size + least(CASE WHEN b.pairs > 0 THEN coalesce(n.size, 0) ELSE b.quarter END, b.quarter))
+                / f.per_second * interval '1 second' - f.now) AS wait
+            FROM free AS f
+            CROSS JOIN budget AS b
+            CROSS JOIN (SELECT coalesce(sum(size), 0) AS size FROM picked) AS p
+            LEFT JOIN (
+                SELECT size FROM ready WHERE id NOT IN (SELECT id FROM picked) ORDER BY place LIMIT 1
+            ) AS n ON true
+            WHERE b.pairs <= 0 OR EXISTS (SELECT FROM ready)
+        )
+        SELECT (extract(epoch FROM a.wait) * 1000000)::bigint, t.* FROM again AS a LEFT JOIN taken AS t ON true
+        """
+
+    package let wishes: [ClaimWish]
+    package let gate: Int32
+    package let owner: Int32
+    package let leaseToken: Int64
+    package let now: Timestamp?
+
+    /// Asks for batches.
+    ///
+    /// - Parameters:
+    ///   - gate: the gate that all wishes are for.
+    ///   - wishes: which, and how many of each queue.
+    ///   - owner: whose they will be.
+    ///   - leaseToken: what tells this claim from its owner's others.
+    ///   - now: what the time is once the rate is locked; nil for what the database's clock says then.
+    package init(gate: Int32, wishes: [ClaimWish], owner: Int32, leaseToken: Int64, now: Timestamp? = nil) {
+        self.gate = gate
+        self.wishes = wishes
+        self.owner = owner
+        self.leaseToken = leaseToken
+        self.now = now
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        ClaimSQL.bind(wishes, owner: owner, leaseToken: leaseToken, to: &binds)
+        binds.append(gate)
+        binds.append(now)
+    }
+
+    /// A batch that was taken, and when to look again; at least one row.
+    package struct Row {
+        /// After how many microseconds the next of what is due can go; in the past, or nil where nothing is due, or may be claimed.
+        package let wait: Microseconds?
+        /// Nil in the only row of a claim that took nothing.
+        package let batch: ClaimedBatch?
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Row {
+        Row(wait: try row.int64(orNil: 0), batch: try row.int64(orNil: 1) == nil ? nil : ClaimSQL.decode(row, from: 1))
+    }
+}

@@ -1,0 +1,71 @@
+internal import FanfareCore
+internal import PostgresClient
+
+/// What the statements that claim have in common.
+enum ClaimSQL {
+    /// Locks what is due of the queue `w`, behind a gate.
+    static func ready(gate: String) -> String {
+        """
+        SELECT x.id, x.not_before FROM fanfare.batches AS x
+        WHERE \(QueueSQL.waits("x", gate: gate, target: "w.target_id", lane: "w.lane", isRetry: "w.is_retry"))
+            AND x.not_before >= w.floor AND x.not_before <= statement_timestamp()
+        ORDER BY x.not_before, x.id LIMIT w.n
+        FOR UPDATE SKIP LOCKED
+        """
+    }
+
+    /// Takes what the CTE `picked` names, if nobody has it.
+    static let taking = take(and: " AND b.owner IS NULL")
+
+    /// Takes what the CTE `picked` names.
+    ///
+    /// - Parameter condition: what a batch `b` must be besides; what was locked as nobody's needs nothing, and of few batches the
+    ///   planner would rather look for those without owner than for those picked.
+    /// - Returns: the statement.
+    static func take(and condition: String) -> String {
+        """
+        UPDATE fanfare.batches AS b SET owner = $1, lease_token = $2
+        FROM picked
+        WHERE b.id = picked.id\(condition)
+        RETURNING b.id, b.lease_token, b.target_id, (b.lane * 2 + b.is_retry::int)::smallint, b.rule_version, b.attempt,
+            b.history, b.event_id, b.event_ids, b.device_ids, b.outcomes, b.not_before, b.gate_id, b.due_at
+        """
+    }
+
+    /// Binds `$1` to `$7`: owner, lease token, and the wishes but for their gates.
+    static func bind(_ wishes: [ClaimWish], owner: Int32, leaseToken: Int64, to binds: inout PostgresBinds) {
+        binds.append(owner)
+        binds.append(leaseToken)
+        binds.append(wishes.map(\.target))
+        binds.append(wishes.map(\.queue.lane.rawValue))
+        binds.append(wishes.map(\.queue.isRetry))
+        binds.append(wishes.map(\.count))
+        binds.append(wishes.map(\.floor))
+    }
+
+    /// Reads what ``taking`` returns.
+    ///
+    /// - Parameters:
+    ///   - row: the row.
+    ///   - start: the number of the first column of it.
+    /// - Returns: the batch.
+    /// - Throws: if the row is another one.
+    static func decode(_ row: borrowing PostgresRow, from start: Int = 0) throws(PostgresError) -> ClaimedBatch {
+        ClaimedBatch(
+            id: try row.int64(start),
+            leaseToken: try row.int64(start + 1),
+            target: try row.int16(start + 2),
+            queue: SendQueue(number: try row.int16(start + 3)),
+            gate: try row.int32(start + 12),
+            ruleVersion: try row.int32(start + 4),
+            attempt: try row.int16(start + 5),
+            history: RetryHistory(encoded: try row.int32(start + 6)),
+            eventID: try row.int64(orNil: start + 7),
+            eventIDs: try row.int64s(orNil: start + 8) ?? [],
+            deviceIDs: try row.int64s(start + 9),
+            outcomes: try row.bytes(start + 10),
+            notBefore: try row.timestamp(start + 11),
+            dueAt: try row.timestamp(orNil: start + 13)
+        )
+    }
+}

@@ -1,0 +1,178 @@
+import FanfareCore
+import PostgresClient
+import TestKit
+import Testing
+import Threading
+
+@testable import FanfareService
+@testable import FanfareStages
+@testable import FanfareStore
+
+/// The claim that goes by a rate.
+@Suite(.database)
+struct RateClaimTests {
+    let world: World
+
+    init() throws {
+        world = try World(settings: StageSettings(batchSize: 10))
+    }
+
+    /// On a clock of their own: whoever looks, and whenever, after each look less than a batch is left over.
+    @Test func threeClaimersShareOneRateExactly() throws {
+        let gate = try world.pace(1500, perSecond: 100)
+        var generator = SeededGenerator(seed: 7)
+        var now = 60.0
+        var claimed = 0
+        while now < 70 {
+            claimed += try world.claim(paced: gate, at: now, owner: .random(in: 1...3, using: &generator)).sizes.reduce(
+                0,
+                +
+            )
+            let free = 50 + (now - 60) * 100
+            #expect(Double(claimed) < free + 0.001 && Double(claimed) > free - 10, "after \(now - 60) s")
+            now += .random(in: 0.001...0.4, using: &generator)
+        }
+        #expect(claimed > 900)
+    }
+
+    @Test func theNextLookIsWhenTheNextBatchCanGo() throws {
+        let gate = try world.pace(200, perSecond: 100)
+        #expect(try world.claim(paced: gate, at: 60).sizes == [10, 10, 10, 10, 10], "half a second counts")
+        let early = try world.claim(paced: gate, at: 60)
+        #expect(early.sizes.isEmpty && early.wait == 0.25, "nothing is free, and nobody looked for the size")
+        let soon = try world.claim(paced: gate, at: 60.05)
+        #expect(soon.sizes.isEmpty && abs((soon.wait ?? 0) - 0.05) < 0.001)
+        #expect(try world.claim(paced: gate, at: 60.1).sizes == [10])
+        #expect(try world.claim(paced: gate, at: 99).sizes.count == 5, "no more counts, however long it was idle")
+        try world.connection.execute("DELETE FROM fanfare.batches WHERE owner IS NULL")
+        let none = try world.claim(paced: gate, at: 120)
+        #expect(none.sizes.isEmpty && none.wait == nil)
+    }
+
+    @Test func aLargeBatchGoesAndLeavesADebt() throws {
+        let gate = try world.pace(30, perSecond: 1)
+        let first = try world.claim(paced: gate, at: 60)
+        #expect(first.sizes == [10])
+        #expect(abs((first.wait ?? 0) - 9.75) < 0.001, "half a second was free, and a quarter is needed")
+        #expect(try world.claim(paced: gate, at: 69.7).sizes.isEmpty)
+        #expect(try world.claim(paced: gate, at: 69.76).sizes == [10])
+    }
+
+    @Test func aClockThatWasPutBackStopsNothing() throws {
+        let gate = try world.pace(30, perSecond: 100)
+        #expect(try world.claim(paced: gate, at: 7200).sizes.count == 3)
+        try world.connection.execute("UPDATE fanfare.batches SET owner = NULL, lease_token = NULL")
+        let again = try world.claim(paced: gate, at: 60)
+        #expect(again.sizes.isEmpty && again.wait == 0.25)
+        try world.connection.execute("UPDATE fanfare.rates SET next_free = '2026-01-01 00:00+00'")
+        #expect(try world.claim(paced: gate, at: 60).sizes.count == 3)
+    }
+
+    @Test func retriesGoFirstAndAreCharged() throws {
+        let gate = try world.pace(60, perSecond: 40)
+        try world.connection.execute(
+            """
+            UPDATE fanfare.batches SET is_retry = true, not_before = '2025-12-31'
+            WHERE id = (SELECT max(id) FROM fanfare.batches)
+            """
+        )
+        #expect(try world.claim(paced: gate, at: 60).sizes == [10, 10])
+        #expect(try world.connection.number("SELECT count(*) FROM fanfare.batches WHERE is_retry AND owner = 1") == 1)
+        #expect(try world.claim(paced: gate, at: 60.2).sizes.isEmpty)
+    }
+
+    @Test func whatIsGivenBackCanBeTakenAgain() throws {
+        let gate = try world.pace(200, perSecond: 100)
+        #expect(try world.claim(paced: gate, at: 60).sizes.count == 5)
+        #expect(try world.connection.runReturningCount(RefundRate(gate: gate, pairs: 30)) == 1)
+        #expect(try world.claim(paced: gate, at: 60).sizes.count == 3)
+        #expect(try world.claim(paced: gate, at: 60).sizes.isEmpty)
+    }
+
+    @Test func whatIsPausedUsesUpNothing() throws {
+        let gate = try world.pace(100, perSecond: 100)
+        try world.setGates("paced", "pause")
+        let none = try world.claim(paced: gate, at: 60)
+        #expect(none.sizes.isEmpty && none.wait == nil)
+        try world.setGates("paced", "resume")
+        #expect(try world.claim(paced: gate, at: 60).sizes.count == 5)
+    }
+
+    /// The others' claim takes nothing of it, and they find all that is theirs, in the same lane and the same moment.
+    @Test func whatHasNoRateIsNotHeldUp() throws {
+        let gate = try world.pace(100, perSecond: 100)
+        try world.rule("free", event: "f", to: #"{"users": "$.u"}"#, #""lane": "bulk""#)
+        let event = try world.emit("f", #"{"u": "u"}"#)
+        try world.plan()
+        #expect(try world.claim(paced: gate, at: 60).sizes.count == 5)
+        let others = try world.claim(gates: [gate])
+        #expect(others.count == 10 && others.allSatisfy { $0.gate == 0 && $0.eventID == event })
+        try world.connection.execute("SELECT fanfare.set_rate(rule_id, NULL) FROM fanfare.gates")
+        #expect(try world.claim(paced: gate, at: 61).sizes.isEmpty)
+        #expect(try world.claim(gates: [gate]).count == 5, "without its rate the rest goes at once")
+    }
+
+    /// By the database's clock and at once: whoever waited for the lock sees what was charged.
+    @Test func whoWaitsForTheLockSeesTheCharge() throws {
+        let gate = try world.pace(1000, perSecond: 100)
+        let clock = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
+        let start = try world.connection.number(clock)
+        try world.connection.execute("BEGIN")
+        #expect(try world.claim(paced: gate).sizes.count == 5)
+        let second = claimer(2) { try $0.claim(paced: gate, owner: 2).sizes }
+        // In its own session, since a transaction sees one state of the server's activity.
+        try World().connection.waitUntil(
+            """
+            SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')
+            """
+        )
+        try world.connection.execute("COMMIT")
+        let taken = try second().reduce(0, +)
+        let elapsed = try Double(world.connection.number(clock) - start) / 1_000_000
+        #expect(Double(taken) <= elapsed * 100, "only what came free since")
+    }
+
+    @Test func threeSessionsAtOnceKeepToIt() throws {
+        let count = 4000
+        let gate = try world.pace(count, perSecond: 4000)
+        let start = ContinuousClock.now
+        let sessions = (Int32(1)...3).map { owner in
+            claimer(owner) { world in
+                var sizes: [Int] = []
+                let left = "SELECT EXISTS (SELECT FROM fanfare.batches WHERE owner IS NULL)"
+                while try world.connection.text(left) == "t" {
+                    sizes += try world.claim(paced: gate, owner: owner).sizes
+                }
+                return sizes
+            }
+        }
+        let sizes = try sessions.flatMap { try $0() }
+        // Half a second's are free at the beginning.
+        #expect(start.duration(to: .now) > .milliseconds(480))
+        #expect(sizes.reduce(0, +) == count && sizes.count == count / 10, "each batch once")
+    }
+
+    /// Lets a session on a thread of its own claim.
+    ///
+    /// - Returns: waits for it, and says what it claimed.
+    private func claimer(
+        _ owner: Int32,
+        _ body: @escaping @Sendable (World) throws -> [Int]
+    ) -> () throws -> [Int] {
+        let database = TestDatabase.current
+        let sizes = Locked<Result<[Int], any Error>>(.success([]))
+        let thread = WorkerThread.start(name: "claimer-\(owner)") {
+            let outcome = Result {
+                let world = try World(database)
+                // However busy the machine is.
+                try world.connection.execute("SET lock_timeout = '1min'; SET statement_timeout = '1min'")
+                return try body(world)
+            }
+            sizes.withLock { $0 = outcome }
+        }
+        return {
+            thread.join()
+            return try sizes.withLock { $0 }.get()
+        }
+    }
+}

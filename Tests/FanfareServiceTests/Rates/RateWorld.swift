@@ -1,0 +1,46 @@
+import FanfareCore
+import PostgresClient
+
+@testable import FanfareService
+@testable import FanfareStages
+@testable import FanfareStore
+
+extension World {
+    /// Plans an event of a rule for many devices, behind a gate with a rate, as batches that have long been due.
+    ///
+    /// The rate has been idle since 2026 began.
+    ///
+    /// - Returns: the gate.
+    func pace(_ count: Int, perSecond: Int) throws -> Int32 {
+        try devices(count, user: "u")
+        try rule("paced", event: "e", to: #"{"users": "$.u"}"#, #""lane": "bulk""#)
+        let gate = try gate("paced")
+        try connection.execute("SELECT fanfare.set_rate(rule_id, \(perSecond)) FROM fanfare.gates WHERE id = \(gate)")
+        try emit("e", #"{"u": "u"}"#)
+        try plan()
+        try connection.execute(
+            """
+            UPDATE fanfare.batches SET not_before = '2025-12-01' WHERE gate_id = \(gate);
+            UPDATE fanfare.rates SET next_free = '2026-01-01 00:00+00'
+            """
+        )
+        return gate
+    }
+
+    /// Claims what is due behind a gate with a rate.
+    ///
+    /// - Parameters:
+    ///   - gate: its id.
+    ///   - now: a time of 2026 in seconds; nil for the database's own.
+    ///   - owner: whose the batches will be.
+    /// - Returns: how many pairs each batch has, and when there is more.
+    @discardableResult
+    func claim(paced gate: Int32, at now: Double? = nil, owner: Int32 = 1) throws -> (sizes: [Int], wait: Double?) {
+        let wishes = try wishes(gates: [gate]).filter { $0.gate == gate }
+        let time = now.map { Timestamp(microseconds: 1_767_225_600_000_000 + Int64($0 * 1_000_000)) }
+        let rows = try connection.run(
+            ClaimPaced(gate: gate, wishes: wishes, owner: owner, leaseToken: 1, now: time)
+        )
+        return (rows.compactMap { $0.batch?.deviceIDs.count }, rows.first?.wait.map { Double($0) / 1_000_000 })
+    }
+}
