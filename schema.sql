@@ -2754,7 +2754,7 @@ COMMENT ON FUNCTION fanfare.next_time IS 'When a cron schedule is next due after
 -- The rule that a campaign becomes, and the one that tests it (test_campaign). No user's rule can have its name: theirs have no "/".
 CREATE OR REPLACE FUNCTION fanfare.campaign_rule(campaign jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
-    SELECT '{"lane": "bulk"}'::jsonb || (campaign - '{schedule,payload}'::text[]) || jsonb_build_object(
+    SELECT '{"lane": "bulk"}'::jsonb || (campaign - '{schedule,payload,rate}'::text[]) || jsonb_build_object(
         'name', 'campaign/' || (campaign ->> 'name'),
         'event', 'campaign.' || (campaign ->> 'app') || '.' || (campaign ->> 'name'));
 END;
@@ -2818,10 +2818,33 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.schedule_fault IS 'What is wrong with a campaign''s schedule as far as SQL sees; a daemon reads the cron expression.';
 
+CREATE OR REPLACE FUNCTION fanfare.rate_fault(rate jsonb, OUT place text, OUT reason text, OUT hint text)
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    parts text[] := regexp_match(rate #>> '{}', '^(0|[1-9][0-9]{0,8})/([smh])$');
+    per_second numeric := parts[1]::numeric / CASE parts[2] WHEN 's' THEN 1 WHEN 'm' THEN 60 ELSE 3600 END;
+BEGIN
+    IF rate IS NULL OR (jsonb_typeof(rate) = 'string' AND parts[2] = 's' AND per_second BETWEEN 1 AND 1000000) THEN
+        RETURN;
+    END IF;
+    place := 'rate';
+    IF jsonb_typeof(rate) <> 'string' OR parts IS NULL THEN
+        reason := CASE WHEN jsonb_typeof(rate) <> 'string' THEN 'is no string' ELSE format('%L is no rate', left(rate #>> '{}', 80)) END;
+        hint := 'write how many pushes a second, as in 500/s';
+        RETURN;
+    END IF;
+    reason := format('%s is %s/s', rate #>> '{}', trim_scale(round(per_second, 4)));
+    hint := CASE WHEN per_second < 1 THEN 'at least 1/s; for less use a cap or smaller audiences'
+        WHEN per_second > 1000000 THEN 'at most 1000000/s; without a rate it goes as fast as it can'
+        ELSE 'write how many pushes a second, as in 500/s' END;
+END
+$$;
+COMMENT ON FUNCTION fanfare.rate_fault IS 'What is wrong with a campaign''s rate.';
+
 CREATE OR REPLACE FUNCTION fanfare.campaign_fault(campaign jsonb, OUT place text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    keys CONSTANT text[] := '{name,app,schedule,payload,to,message,locales,collapse,ttl,lane,delivery,badge_sql}';
+    keys CONSTANT text[] := '{name,app,schedule,payload,rate,to,message,locales,collapse,ttl,lane,delivery,badge_sql}';
 BEGIN
     SELECT f.* INTO place, reason, hint FROM (
         SELECT k, 'unknown key', 'known are ' || array_to_string(keys, ', ')
@@ -2836,6 +2859,8 @@ BEGIN
         SELECT s.place, s.reason, s.hint FROM fanfare.schedule_fault(campaign -> 'schedule') AS s WHERE s.reason IS NOT NULL
         UNION ALL
         SELECT 'payload', 'is no object', 'write {"sale": "winter"}' WHERE jsonb_typeof(campaign -> 'payload') <> 'object'
+        UNION ALL
+        SELECT r.place, r.reason, r.hint FROM fanfare.rate_fault(campaign -> 'rate') AS r WHERE r.reason IS NOT NULL
         UNION ALL
         SELECT 'to.tokens', 'is not for campaigns', 'use users, topic, condition or everyone' WHERE campaign -> 'to' ? 'tokens'
         UNION ALL
@@ -2963,6 +2988,7 @@ BEGIN
     gate := coalesce(gate, fanfare.make_gate(stored.rule_id));
     UPDATE fanfare.rule_versions AS v SET gate_id = gate
     WHERE v.rule_id = stored.rule_id AND v.version = stored.version AND v.gate_id <> gate;
+    PERFORM fanfare.set_rate(stored.rule_id, split_part(c.draft ->> 'rate', '/', 1)::int);
     UPDATE fanfare.campaigns AS x
     SET definition = x.draft, draft = NULL, rule_id = stored.rule_id, cron_fields = take_campaign.cron_fields, run_at = wall,
         time_zone = zone, default_time_zone = CASE WHEN zone = 'recipient' THEN coalesce(schedule ->> 'default_time_zone', 'UTC') END,
@@ -3444,7 +3470,7 @@ GRANT EXECUTE ON FUNCTION fanfare.put_rule, fanfare.drop_rule, fanfare.rule_from
     fanfare.abort_campaign TO fanfare_author;
 -- For `fanfare rules plan` and `fanfare campaigns plan`: what put_rule and put_campaign would say, and when it would be due.
 -- They read with the caller's rights, but for badge_sql.
-GRANT EXECUTE ON FUNCTION fanfare.campaign_fault, fanfare.schedule_fault, fanfare.campaign_rule, fanfare.wall_time,
+GRANT EXECUTE ON FUNCTION fanfare.campaign_fault, fanfare.schedule_fault, fanfare.rate_fault, fanfare.campaign_rule, fanfare.wall_time,
     fanfare.is_time_zone, fanfare.next_due, fanfare.shown_at, fanfare.has_passed, fanfare.next_time, fanfare.next_showing, fanfare.next_wall, fanfare.instant
     TO fanfare_author;
 GRANT EXECUTE ON FUNCTION fanfare.rule_fault, fanfare.audience_fault, fanfare.path_fault, fanfare.badge_sql_fault,

@@ -66,6 +66,12 @@ extension CampaignDefinition {
             "What its events carry for templates and jsonpaths, beside `campaign` and `scheduled_at`."
         ),
         RuleKey(
+            "rate",
+            "string",
+            range: "1/s to 1000000/s",
+            "How many pushes a second all daemons together send of it at most; without it as fast as can be."
+        ),
+        RuleKey(
             "lane",
             "string",
             range: Lane.allCases.map(\.name).joined(separator: " | "),

@@ -6,7 +6,7 @@ package import FanfareProviders
 /// Its jsonpaths, its time zone and its days of the calendar are checked by PostgreSQL.
 package struct CampaignDefinition: Sendable {
     /// What a campaign has beside what its rule has.
-    private static let ownKeys = ["schedule", "payload"]
+    private static let ownKeys = ["schedule", "payload", "rate"]
     private static let keys =
         ["name", "app"] + ownKeys
         + ["to", "message", "locales", "collapse", "ttl", "lane", "delivery", "badge_sql"]
@@ -19,6 +19,8 @@ package struct CampaignDefinition: Sendable {
     package let schedule: CampaignSchedule?
     /// What its events carry beside `campaign` and `scheduled_at`.
     package let payload: JSONObject
+    /// How fast it is sent at most; nil for as fast as it goes.
+    package let rate: CampaignRate?
     /// Whom it reaches with what.
     package let rule: CompiledRule
 
@@ -40,6 +42,7 @@ package struct CampaignDefinition: Sendable {
         }
         schedule = try reader.object("schedule").map { reader throws(RuleProblem) in try CampaignSchedule(reader) }
         payload = try reader.object("payload")?.object ?? JSONObject()
+        rate = try reader.string("rate").map { text throws(RuleProblem) in try CampaignRate(text, path: "rate") }
         if let to = try reader.object("to"), to.object["tokens"] != nil {
             throw RuleProblem(
                 path: "to.tokens",
@@ -56,6 +59,7 @@ package struct CampaignDefinition: Sendable {
         object["event"] = nil
         object["name"] = .string(name)
         object["schedule"] = schedule?.json
+        object["rate"] = rate.map { .string($0.text) }
         if !payload.isEmpty { object["payload"] = .object(payload) }
         // Where a campaign says nothing, its rule says `bulk`.
         object["lane"] = rule.definition.lane == .bulk ? nil : .string(rule.definition.lane.name)

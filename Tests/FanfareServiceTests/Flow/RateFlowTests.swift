@@ -1,0 +1,82 @@
+import FanfareCore
+import Foundation
+import PostgresClient
+import TestKit
+import Testing
+
+@testable import FanfareService
+@testable import FanfareStages
+
+/// Campaigns with a rate through a daemon, to the simulated providers.
+@Suite(.database, .flowSandbox, .timeLimit(.minutes(3)))
+struct RateFlowTests {
+    private static let count = 300
+
+    /// The clock by which the sandbox notes what it receives.
+    private static var monotonicNanoseconds: Int {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return time.tv_sec * 1_000_000_000 + time.tv_nsec
+    }
+
+    /// The paced one takes its time; one without a rate, to the same devices and in the same lane, is through before it.
+    @Test func aPacedCampaignTakesItsTimeAndNobodyElses() async throws {
+        try await Flow.run { flow in
+            try await flow.sql { world in
+                try world.connection.execute(
+                    """
+                    SELECT fanfare.register_device('shop', 'apns', 'cc' || lpad(to_hex(n), 6, '0'))
+                    FROM generate_series(1, \(Self.count)) AS n
+                    """
+                )
+                try world.put(campaign: "slow", #""rate": "100/s""#)
+                try world.put(campaign: "fast", #""message": {"notification": {"title": "F"}}"#)
+            }
+            try await flow.until(
+                "SELECT count(*) = 2 FROM fanfare.rule_versions WHERE state = 'active' AND event_type LIKE 'campaign.%'"
+            )
+            let start = Self.monotonicNanoseconds
+            try await flow.sql { world in
+                _ = try world.connection.query("SELECT fanfare.start_campaign('shop', 'slow')")
+            }
+            #expect(try await flow.pushes(1, to: "cc").count >= 1)
+            try await flow.sql { world in
+                _ = try world.connection.query("SELECT fanfare.start_campaign('shop', 'fast')")
+            }
+            let pushes = try await flow.pushes(2 * Self.count, to: "cc")
+            let fast = try pushes.filter { try $0.json("aps", "alert", "title") == "F" }
+            let slow = try pushes.filter { try $0.json("aps", "alert", "title") == "T" }
+            #expect(Set(fast.map(\.token)).count == Self.count && Set(slow.map(\.token)).count == Self.count)
+            let times = slow.map(\.nanoseconds).sorted()
+            // Half a second's may go at once, and a batch more: however late a busy machine is, nothing comes before its time.
+            for (number, time) in times.enumerated() {
+                let elapsed = Double(time - start) / 1e9
+                #expect(Double(number + 1) <= 75 + elapsed * 100, "push \(number + 1) came after \(elapsed) s")
+            }
+            #expect((fast.map(\.nanoseconds).max() ?? 0) < times[Self.count - 1], "it waited for the other")
+            try await flow.until("SELECT count(*) = 2 AND bool_and(state = 'done') FROM fanfare.occurrences")
+            #expect(try await flow.received(by: "cc").count == 2 * Self.count, "nobody twice")
+        }
+    }
+
+    /// At its rate it would take two minutes.
+    @Test func whatNeedsNoRequestIsNotPaced() async throws {
+        try await Flow.run { flow in
+            try await flow.sql { world in
+                try world.devices(2400)
+                try world.put(campaign: "slow", #""rate": "20/s""#)
+            }
+            try await flow.until(
+                "SELECT count(*) = 1 FROM fanfare.rule_versions WHERE state = 'active' AND event_type LIKE 'campaign.%'"
+            )
+            try await flow.sql { world in
+                _ = try world.connection.query("SELECT fanfare.start_campaign('shop', 'slow')")
+            }
+            try await flow.until("SELECT sum(cardinality(device_ids)) > 2000 FROM fanfare.batches")
+            try await flow.sql { try $0.connection.execute("SELECT fanfare.cancel(event_id) FROM fanfare.occurrences") }
+            try await flow.until("SELECT NOT EXISTS (SELECT FROM fanfare.batches)", seconds: 40)
+            let cancelled = "SELECT count(*) > 2000 FROM fanfare.deliveries WHERE outcome = 'cancelled'"
+            #expect(try await flow.sql { try $0.connection.text(cancelled) } == "t")
+        }
+    }
+}
