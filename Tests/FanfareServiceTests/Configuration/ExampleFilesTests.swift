@@ -63,7 +63,7 @@ import Testing
             "delivery-moves", "delivery-ends",
         ]
         let ofOtherArticles = ["order-shipped", "spring-sale"]
-        let campaigns = ["campaign/weekly-news", "campaign/winter-sale", "campaign/shop-closes"]
+        let campaigns = ["weekly-news", "winter-sale", "shop-closes", "good-morning"].map { "campaign/\($0)" }
         #expect(names == ["order-shipped"] + campaigns + ofTheCookbook + ofOtherArticles, "README's, then by article")
     }
 
