@@ -2899,16 +2899,23 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION fanfare.shown_at IS 'What clocks show that a schedule goes by, when it is due then: the inverse of next_due.';
 
-CREATE OR REPLACE FUNCTION fanfare.has_passed(schedule jsonb) RETURNS boolean
+-- Not of a schedule that is in force: what is put again by every deployment is no mistake, though its time is over.
+CREATE OR REPLACE FUNCTION fanfare.has_passed(campaign jsonb) RETURNS boolean
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
+    schedule CONSTANT jsonb := campaign -> 'schedule';
     wall CONSTANT timestamp := fanfare.wall_time(schedule ->> 'at');
 BEGIN
-    RETURN clock_timestamp() >= CASE WHEN schedule ->> 'time_zone' = 'recipient' THEN fanfare.instant(wall, 'UTC') + interval '12 hours'
-        ELSE fanfare.instant(wall, coalesce(schedule ->> 'time_zone', 'UTC')) END;
+    RETURN wall IS NOT NULL
+        AND clock_timestamp() >= CASE WHEN schedule ->> 'time_zone' = 'recipient' THEN fanfare.instant(wall, 'UTC') + interval '12 hours'
+            ELSE fanfare.instant(wall, coalesce(schedule ->> 'time_zone', 'UTC')) END
+        AND NOT EXISTS (
+            SELECT FROM fanfare.campaigns AS c JOIN fanfare.apps AS a ON a.id = c.app_id
+            WHERE a.name = campaign ->> 'app' AND c.name = campaign ->> 'name' AND c.dropped_at IS NULL
+                AND (coalesce(c.draft, c.definition)::jsonb = campaign OR c.definition::jsonb -> 'schedule' = schedule));
 END
 $$;
-COMMENT ON FUNCTION fanfare.has_passed IS 'Whether the time of a schedule with `at` has passed; by recipients'' time, in the last zone. NULL for others.';
+COMMENT ON FUNCTION fanfare.has_passed IS 'Whether the one time of a campaign has passed before it was put; by recipients'' time, in the last zone.';
 
 CREATE OR REPLACE FUNCTION fanfare.put_campaign(campaign jsonb) RETURNS int
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
@@ -2933,9 +2940,7 @@ BEGIN
     IF coalesce(there.draft, there.definition)::jsonb = campaign THEN
         RETURN there.version;
     END IF;
-    IF campaign -> 'schedule' ? 'at' AND there.definition::jsonb -> 'schedule' IS DISTINCT FROM campaign -> 'schedule'
-        AND fanfare.has_passed(campaign -> 'schedule')
-    THEN
+    IF fanfare.has_passed(campaign) THEN
         RAISE EXCEPTION 'schedule.at: % has passed', campaign #>> '{schedule,at}'
             USING ERRCODE = '22023', HINT = 'Write a time to come, or leave the schedule out and call fanfare.start_campaign.';
     END IF;

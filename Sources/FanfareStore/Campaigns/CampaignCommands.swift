@@ -10,19 +10,7 @@ package struct CampaignFaults: PostgresStatement {
             CASE WHEN p.has_passed THEN 'write a time to come, or leave the schedule out and start it by hand' ELSE f.hint END
         FROM unnest($1::text[]) WITH ORDINALITY AS r (campaign, position)
         CROSS JOIN LATERAL fanfare.campaign_fault(r.campaign::jsonb) AS f
-        LEFT JOIN LATERAL (
-            SELECT c.definition::jsonb AS definition, coalesce(c.draft, c.definition)::jsonb AS newest
-            FROM fanfare.campaigns AS c JOIN fanfare.apps AS a ON a.id = c.app_id
-            WHERE a.name = r.campaign::jsonb ->> 'app' AND c.name = r.campaign::jsonb ->> 'name' AND c.dropped_at IS NULL
-        ) AS s ON true
-        CROSS JOIN LATERAL (
-            SELECT CASE
-                WHEN f.reason IS NULL AND r.campaign::jsonb -> 'schedule' ? 'at'
-                    AND s.newest IS DISTINCT FROM r.campaign::jsonb
-                    AND s.definition -> 'schedule' IS DISTINCT FROM r.campaign::jsonb -> 'schedule'
-                THEN fanfare.has_passed(r.campaign::jsonb -> 'schedule')
-            END AS has_passed
-        ) AS p
+        CROSS JOIN LATERAL (SELECT f.reason IS NULL AND fanfare.has_passed(r.campaign::jsonb) AS has_passed) AS p
         ORDER BY r.position
         """
 
