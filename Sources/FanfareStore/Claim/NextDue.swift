@@ -15,18 +15,21 @@ package struct BatchPlace: Hashable, Sendable {
     }
 }
 
+extension PostgresBinds {
+    /// Binds places as three arrays: gates, targets, lanes.
+    mutating func append(_ places: [BatchPlace]) {
+        append(places.map(\.gate))
+        append(places.map(\.target))
+        append(places.map(\.lane.rawValue))
+    }
+}
+
 /// When the next batch of some places is due: now, later, or nil if there is none.
 package struct NextDue: PostgresStatement {
     package static let name = "next_due"
     package static let sql = """
         SELECT min(d.not_before), statement_timestamp(), (SELECT count(*) FROM fanfare.targets)
-        FROM unnest($1::int[], $2::smallint[], $3::smallint[]) AS p (gate_id, target_id, lane)
-        CROSS JOIN unnest(ARRAY[false, true]) AS r (is_retry)
-        CROSS JOIN LATERAL (
-            SELECT x.not_before FROM fanfare.batches AS x
-            WHERE \(QueueSQL.waits("x", gate: "p.gate_id", target: "p.target_id", lane: "p.lane", isRetry: "r.is_retry"))
-            ORDER BY x.not_before LIMIT 1
-        ) AS d
+        FROM \(QueueSQL.firstOfEachPlace)
         """
 
     package let places: [BatchPlace]
@@ -36,9 +39,7 @@ package struct NextDue: PostgresStatement {
     }
 
     package func bind(to binds: inout PostgresBinds) {
-        binds.append(places.map(\.gate))
-        binds.append(places.map(\.target))
-        binds.append(places.map(\.lane.rawValue))
+        binds.append(places)
     }
 
     /// When the next batch is due; nil if none waits.

@@ -6,13 +6,7 @@ package struct NextPaced: PostgresStatement {
     package static let name = "next_paced"
     package static let sql = """
         SELECT p.gate_id, (extract(epoch FROM min(d.not_before) - statement_timestamp()) * 1000000)::bigint
-        FROM unnest($1::int[], $2::smallint[], $3::smallint[]) AS p (gate_id, target_id, lane)
-        CROSS JOIN unnest(ARRAY[false, true]) AS r (is_retry)
-        CROSS JOIN LATERAL (
-            SELECT x.not_before FROM fanfare.batches AS x
-            WHERE \(QueueSQL.waits("x", gate: "p.gate_id", target: "p.target_id", lane: "p.lane", isRetry: "r.is_retry"))
-            ORDER BY x.not_before LIMIT 1
-        ) AS d
+        FROM \(QueueSQL.firstOfEachPlace)
         GROUP BY p.gate_id
         """
 
@@ -23,9 +17,7 @@ package struct NextPaced: PostgresStatement {
     }
 
     package func bind(to binds: inout PostgresBinds) {
-        binds.append(places.map(\.gate))
-        binds.append(places.map(\.target))
-        binds.append(places.map(\.lane.rawValue))
+        binds.append(places)
     }
 
     /// What waits behind a gate.

@@ -20,6 +20,17 @@ enum QueueSQL {
         """
     }
 
+    /// When the first batch `d` of each place `p` is due, `$1` to `$3` being the places.
+    static let firstOfEachPlace = """
+        unnest($1::int[], $2::smallint[], $3::smallint[]) AS p (gate_id, target_id, lane)
+        CROSS JOIN unnest(ARRAY[false, true]) AS r (is_retry)
+        CROSS JOIN LATERAL (
+            SELECT x.not_before FROM fanfare.batches AS x
+            WHERE \(waits("x", gate: "p.gate_id", target: "p.target_id", lane: "p.lane", isRetry: "r.is_retry"))
+            ORDER BY x.not_before LIMIT 1
+        ) AS d
+        """
+
     /// Whether nothing closes a gate.
     ///
     /// - Parameters:
