@@ -162,7 +162,8 @@ extension ReceivedPush {
 struct FlowSandboxTrait: SuiteTrait, TestScoping {
     @TaskLocal static var sandbox: SandboxProcess?
 
-    private static let faults = """
+    /// What goes wrong where a test has not put something else in its place for a while.
+    static let faults = """
         [
           {"match": {"token": "^e500"}, "do": "status", "status": 500, "reason": "InternalServerError", "times": 1},
           {"match": {"token": "^e410"}, "do": "status", "status": 410, "reason": "Unregistered"},
