@@ -300,6 +300,7 @@ SELECT fanfare.add_column('fanfare.rule_versions', 'gate_id', 'int NOT NULL DEFA
 SELECT fanfare.add_column('fanfare.plans', 'gate_id', 'int NOT NULL DEFAULT 0');
 SELECT fanfare.add_column('fanfare.plans', 'wall', 'timestamp');
 SELECT fanfare.add_column('fanfare.plans', 'time_zone', 'text');
+SELECT fanfare.add_column('fanfare.plans', 'planned', 'bigint NOT NULL DEFAULT 0');
 SELECT fanfare.add_column('fanfare.batches', 'gate_id', 'int NOT NULL DEFAULT 0');
 SELECT fanfare.add_column('fanfare.batches', 'due_at', 'timestamptz');
 SELECT fanfare.add_column('fanfare.stats_pending', 'gate_id', 'int NOT NULL DEFAULT 0');
@@ -749,6 +750,10 @@ CREATE TABLE IF NOT EXISTS fanfare.occurrences (
     scheduled_at timestamptz NOT NULL,
     wall timestamp,
     event_id bigint,
+    -- The gate that all it sends waits behind; NULL where it has no event.
+    gate_id int,
+    -- Pairs that plans of it made that are at their end.
+    planned bigint NOT NULL DEFAULT 0,
     -- skipped: it was missed, and the last of several that were.
     state text NOT NULL CONSTRAINT occurrences_state CHECK (state IN ('skipped', 'running', 'aborting', 'done', 'aborted', 'failed')),
     detail text,
@@ -856,6 +861,8 @@ CREATE TABLE IF NOT EXISTS fanfare.plans (
     -- What clocks show where a device is when its push is due, and where a device is of which nobody knows; NULL: all at once.
     wall timestamp,
     time_zone text,
+    -- Pairs so far, of what has a gate.
+    planned bigint NOT NULL DEFAULT 0,
     PRIMARY KEY (event_id, rule_version)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
 -- In whose order plans of a lane take turns; nothing in it changes, so that an advance writes to no index.
@@ -984,6 +991,8 @@ CREATE TABLE IF NOT EXISTS fanfare.gates (
 -- Those that are looked at all the time. Done ones are kept for who asks what became of them.
 SELECT fanfare.create_index('gates_live', $$CREATE INDEX gates_live ON fanfare.gates (id) WHERE state <> 'done'$$);
 SELECT fanfare.create_index('gates_rule', $$CREATE INDEX gates_rule ON fanfare.gates (rule_id)$$);
+SELECT fanfare.create_index('gates_occurrence', $$
+    CREATE INDEX gates_occurrence ON fanfare.gates (occurrence_id) WHERE occurrence_id IS NOT NULL$$);
 SELECT fanfare.create_index('gates_of_rule', $$
     CREATE UNIQUE INDEX gates_of_rule ON fanfare.gates (rule_id) WHERE occurrence_id IS NULL$$);
 
@@ -2751,6 +2760,11 @@ COMMENT ON FUNCTION fanfare.next_time IS 'When a cron schedule is next due after
 -- A schedule and a rule: what is due emits one event for it, and all that happens then happens as for any other event.
 -- The database says when (part 22), daemons read cron expressions; what only a daemon can judge it judges within a second.
 
+-- IMMUTABLE, as its text is, would keep it from being inlined: convert_to is STABLE.
+CREATE OR REPLACE FUNCTION fanfare.bucket(seed text, who text) RETURNS bigint LANGUAGE sql STABLE PARALLEL SAFE
+RETURN ('x' || encode(substring(sha256(convert_to(seed || ':' || who, 'UTF8')), 1, 4), 'hex'))::bit(32)::bigint;
+COMMENT ON FUNCTION fanfare.bucket IS 'From 0 below 2^32, the same for the same seed and person: the first 32 bits of SHA-256. A share of people are those below that share of 2^32.';
+
 -- The rule that a campaign becomes, and the one that tests it (test_campaign). No user's rule can have its name: theirs have no "/".
 CREATE OR REPLACE FUNCTION fanfare.campaign_rule(campaign jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
@@ -2988,7 +3002,7 @@ BEGIN
         RETURN false;
     END IF;
     SELECT * INTO stored FROM fanfare.store_rule(fanfare.campaign_rule(c.draft::jsonb));
-    -- All that it sends can be paused and aborted from the beginning.
+    -- Behind it goes what belongs to no occurrence: events of the campaign's type that somebody else emitted.
     SELECT g.id INTO gate FROM fanfare.gates AS g WHERE g.rule_id = stored.rule_id AND g.occurrence_id IS NULL;
     gate := coalesce(gate, fanfare.make_gate(stored.rule_id));
     UPDATE fanfare.rule_versions AS v SET gate_id = gate
@@ -3035,6 +3049,7 @@ BEGIN
     RETURNING id INTO event;
     INSERT INTO fanfare.occurrences (campaign_id, scheduled_at, wall, event_id, state, fired_at)
     VALUES (c.id, at, fire.wall, event, 'running', clock_timestamp()) RETURNING id INTO occurrence;
+    UPDATE fanfare.occurrences AS o SET gate_id = fanfare.make_gate(c.rule_id, occurrence) WHERE o.id = occurrence;
     PERFORM fanfare.wake();
     RETURN occurrence;
 END

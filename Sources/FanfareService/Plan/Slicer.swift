@@ -100,15 +100,16 @@ final class Slicer: Stage {
         guard let plan = try connection.run(LockPlan(turns: turns)).first else { return nil }
         turns.took(plan)
         guard !plan.isCancelled else {
-            _ = try connection.runReturningCount(AdvancePlan(plan: plan, cursor: plan.lastDevice))
+            _ = try connection.runReturningCount(AdvancePlan(plan: plan, cursor: plan.lastDevice, pairs: 0))
             return plan
         }
         let statements = SliceStatements(plan: plan)
         let bound = try connection.query(statements.boundSQL, binds: statements.boundBinds)
         let upper = bound.rows.first?.first.flatMap { $0 }.flatMap { Int64($0) } ?? plan.lastDevice
         let binds = statements.sliceBinds(upTo: upper, batchSize: context.settings.batchSize)
-        _ = try connection.query(statements.sliceSQL, binds: binds)
-        _ = try connection.runReturningCount(AdvancePlan(plan: plan, cursor: upper))
+        let sliced = try connection.query(statements.sliceSQL, binds: binds)
+        let pairs = sliced.rows.first?.first.flatMap { $0 }.flatMap { Int64($0) } ?? 0
+        _ = try connection.runReturningCount(AdvancePlan(plan: plan, cursor: upper, pairs: pairs))
         return plan
     }
 }

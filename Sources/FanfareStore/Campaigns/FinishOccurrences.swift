@@ -21,18 +21,16 @@ package struct EndedOccurrence {
     package let detail: String?
 }
 
-/// Ends occurrences whose event is planned, and of which no plan goes on and no batch is left, whoever has it.
+/// Ends occurrences whose event is planned, of which no plan goes on and behind whose gates no batch is left, whoever has it; and
+/// their gates with them.
 ///
 /// All in one snapshot: an event becomes plans and batches, a plan batches, and a batch its retries, in one transaction each.
-/// Their batches are looked for behind the gate of the campaign's rule, where nobody else's are.
 package struct FinishOccurrences: PostgresStatement {
     package static let name = "finish_occurrences"
     package static let sql = """
         WITH over AS MATERIALIZED (
             SELECT o.id, e.fate, e.detail
             FROM (SELECT * FROM fanfare.occurrences WHERE state IN ('running', 'aborting') OFFSET 0) AS o
-            JOIN fanfare.campaigns AS c ON c.id = o.campaign_id
-            JOIN fanfare.gates AS g ON g.rule_id = c.rule_id AND g.occurrence_id IS NULL
             CROSS JOIN LATERAL (
                 SELECT l.fate, l.detail FROM fanfare.event_log AS l
                 WHERE l.day = fanfare.ring_day(o.event_id) AND l.id = o.event_id OFFSET 0
@@ -40,11 +38,10 @@ package struct FinishOccurrences: PostgresStatement {
             WHERE NOT EXISTS (SELECT FROM fanfare.outbox_slow AS s WHERE s.id = o.event_id)
                 AND NOT EXISTS (SELECT FROM fanfare.plans AS p WHERE p.event_id = o.event_id)
                 AND NOT EXISTS (
-                    SELECT FROM fanfare.batches AS b
-                    WHERE b.lease_token IS NULL AND b.gate_id = g.id AND (b.event_id = o.event_id OR o.event_id = ANY (b.event_ids)))
-                AND NOT EXISTS (
-                    SELECT FROM fanfare.batches AS b
-                    WHERE b.owner IS NOT NULL AND b.gate_id = g.id AND (b.event_id = o.event_id OR o.event_id = ANY (b.event_ids)))
+                    SELECT FROM fanfare.gates AS g
+                    WHERE g.occurrence_id = o.id AND (
+                        EXISTS (SELECT FROM fanfare.batches AS b WHERE b.lease_token IS NULL AND b.gate_id = g.id)
+                        OR EXISTS (SELECT FROM fanfare.batches AS b WHERE b.owner IS NOT NULL AND b.gate_id = g.id)))
         ),
         ended AS (
             UPDATE fanfare.occurrences AS o
@@ -55,7 +52,11 @@ package struct FinishOccurrences: PostgresStatement {
                 ended_at = clock_timestamp()
             FROM over AS v JOIN fanfare.event_fates AS f ON f.fate = v.fate
             WHERE o.id = v.id AND o.state IN ('running', 'aborting')
-            RETURNING o.campaign_id, o.event_id, o.state, o.detail
+            RETURNING o.id, o.campaign_id, o.event_id, o.state, o.detail
+        ),
+        closed AS (
+            UPDATE fanfare.gates AS g SET state = 'done', ended_at = clock_timestamp(), is_paused = false
+            FROM ended AS e WHERE g.occurrence_id = e.id AND g.state <> 'done'
         )
         SELECT a.name, c.name, e.event_id, e.state, e.detail
         FROM ended AS e

@@ -1,11 +1,11 @@
 package import PostgresClient
 
-/// Ends gates that nothing can wait behind any more: no event of the rule is still to be planned, no plan goes on, no batch is left,
-/// whoever has it.
+/// Ends gates of rules that nothing can wait behind any more: no event of the rule is still to be planned, no plan goes on, no batch
+/// is left, whoever has it. Those of occurrences end with these (``FinishOccurrences``).
 ///
 /// All in one snapshot: an event becomes plans and batches, a plan batches, and a batch its retries, in one transaction each.
 ///
-/// - A gate of a rule, not of one occurrence, is open again after it was aborted, and ends with its rule only.
+/// - One that was aborted is open again then, and ends with its rule only.
 /// - Events count by their type: those of a campaign have one of their own. Whoever makes a gate before it emits does both in one
 ///   transaction, or the gate may be done before it begins.
 package struct FinishGates: PostgresStatement {
@@ -19,10 +19,10 @@ package struct FinishGates: PostgresStatement {
             SELECT type FROM fanfare.outbox_slow GROUP BY type
         ),
         empty AS MATERIALIZED (
-            SELECT g.id, g.occurrence_id IS NULL AND r.dropped_at IS NULL AS goes_on
+            SELECT g.id, r.dropped_at IS NULL AS goes_on
             FROM (SELECT * FROM fanfare.gates WHERE state <> 'done' OFFSET 0) AS g
             JOIN fanfare.rules AS r ON r.id = g.rule_id
-            WHERE (g.state = 'aborting' OR g.occurrence_id IS NOT NULL OR r.dropped_at IS NOT NULL)
+            WHERE g.occurrence_id IS NULL AND (g.state = 'aborting' OR r.dropped_at IS NOT NULL)
                 AND NOT EXISTS (SELECT FROM fanfare.batches AS b WHERE b.lease_token IS NULL AND b.gate_id = g.id)
                 AND NOT EXISTS (SELECT FROM fanfare.batches AS b WHERE b.owner IS NOT NULL AND b.gate_id = g.id)
                 AND NOT EXISTS (SELECT FROM fanfare.plans AS p WHERE p.gate_id = g.id)

@@ -6,7 +6,8 @@ package struct PlanNative: PostgresStatement {
     package static let sql = """
         WITH
         pairs AS MATERIALIZED (
-            SELECT w.rule_version, v.lane, w.event_id, v.native_target_id AS target_id, 0::bigint AS device_id
+            SELECT w.rule_version, v.lane, w.event_id, v.native_target_id AS target_id, 0::bigint AS device_id,
+                \(gateSQL(of: "v", event: "w.event_id")) AS gate_id
             FROM unnest($1::bigint[], $2::int[]) AS w (event_id, rule_version)
             JOIN fanfare.rule_versions AS v ON v.id = w.rule_version
         ),

@@ -116,6 +116,7 @@ func planRoundSQL(taking: String, batchSize: String, isOfOutbox: Bool = false) -
         SELECT j.*, r.*,
             j.created_at + least(greatest(coalesce(least(j.ttl, r.rule_ttl), interval '24 hours'), interval '0'), interval '10 years')
                 > statement_timestamp() AS is_live,
+            \(gateSQL(of: "r", event: "j.id")) AS waits_behind,
             CASE WHEN r.audience IN ('users', 'tokens') THEN jsonb_path_query_array_tz(j.payload, r.audience_path, '{}', true) END
                 AS recipients
         FROM (
@@ -128,7 +129,7 @@ func planRoundSQL(taking: String, batchSize: String, isOfOutbox: Bool = false) -
         LEFT JOIN LATERAL (
             SELECT * FROM (
                 SELECT v.id AS rule_version, v.rule_id, v.app_id, v.audience, v.audience_path, v.devices_path, v.kind, v.platform,
-                    v.lane, v.ttl AS rule_ttl, v.when_path, v.supersede
+                    v.lane, v.ttl AS rule_ttl, v.when_path, v.supersede, v.gate_id
                 FROM fanfare.rule_versions AS v
                 WHERE v.event_type = j.type AND v.state = 'active' AND v.retired_at IS NULL AND v.enabled
                     AND v.rule_created_at <= j.created_at
@@ -143,7 +144,7 @@ func planRoundSQL(taking: String, batchSize: String, isOfOutbox: Bool = false) -
     ),
     -- 5. Users named in the payload, and their devices; a payload may name a user twice.
     pairs AS MATERIALIZED (
-        SELECT DISTINCT m.rule_version, m.lane, m.id AS event_id, d.target_id, d.id AS device_id
+        SELECT DISTINCT m.rule_version, m.lane, m.id AS event_id, d.target_id, d.id AS device_id, m.waits_behind AS gate_id
         FROM matches AS m
         CROSS JOIN LATERAL (
             SELECT item #>> '{}' AS user_id FROM jsonb_array_elements(m.recipients) AS item

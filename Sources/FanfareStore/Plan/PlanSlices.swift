@@ -14,17 +14,17 @@ package struct PlannedClause: Equatable {
     }
 }
 
-/// Opens the plan of an audience that is walked slice by slice; where an occurrence of a campaign is due by recipients' time, at
-/// the time that it says.
+/// Opens the plan of an audience that is walked slice by slice; of an occurrence of a campaign behind its gate, and by recipients'
+/// time where it says one.
 package struct OpenPlan: PostgresStatement {
     package static let name = "open_plan"
     package static let sql = """
         INSERT INTO fanfare.plans (event_id, rule_version, app_id, lane, clauses, last_device, gate_id, wall, time_zone)
-        SELECT $1, v.id, v.app_id, v.lane, $3::jsonb, (SELECT coalesce(max(id), 0) FROM fanfare.devices), v.gate_id, o.wall,
-            c.default_time_zone
+        SELECT $1, v.id, v.app_id, v.lane, $3::jsonb, (SELECT coalesce(max(id), 0) FROM fanfare.devices),
+            coalesce(o.gate_id, v.gate_id), o.wall, c.default_time_zone
         FROM fanfare.rule_versions AS v
         LEFT JOIN (fanfare.occurrences AS o JOIN fanfare.campaigns AS c ON c.id = o.campaign_id)
-            ON o.event_id = $1 AND c.rule_id = v.rule_id AND o.wall IS NOT NULL
+            ON o.event_id = $1 AND c.rule_id = v.rule_id
         WHERE v.id = $2
         """
 
@@ -170,28 +170,37 @@ package struct LockPlan: PostgresStatement {
     }
 }
 
-/// Moves a plan's cursor, or ends the plan when it has come to the last device.
+/// Moves a plan's cursor, or ends the plan when it has come to the last device; then an occurrence learns how many pairs it has.
 package struct AdvancePlan: PostgresStatement {
     package static let name = "advance_plan"
     package static let sql = """
         WITH finished AS (
-            DELETE FROM fanfare.plans WHERE event_id = $1 AND rule_version = $2 AND $3::bigint >= last_device RETURNING 1
+            DELETE FROM fanfare.plans WHERE event_id = $1 AND rule_version = $2 AND $3::bigint >= last_device
+            RETURNING planned + $4 AS planned, gate_id
+        ),
+        told AS (
+            UPDATE fanfare.occurrences AS o SET planned = o.planned + f.planned
+            FROM finished AS f WHERE f.gate_id <> 0 AND o.event_id = $1
         )
-        UPDATE fanfare.plans SET cursor = $3
+        UPDATE fanfare.plans SET cursor = $3, planned = planned + $4
         WHERE event_id = $1 AND rule_version = $2 AND $3 < last_device
         """
 
     package let plan: OpenedPlan
     package let cursor: Int64
+    /// How many pairs the slice has, where the plan has a gate.
+    package let pairs: Int64
 
-    package init(plan: OpenedPlan, cursor: Int64) {
+    package init(plan: OpenedPlan, cursor: Int64, pairs: Int64) {
         self.plan = plan
         self.cursor = cursor
+        self.pairs = pairs
     }
 
     package func bind(to binds: inout PostgresBinds) {
         binds.append(plan.eventID)
         binds.append(plan.ruleVersion)
         binds.append(cursor)
+        binds.append(pairs)
     }
 }

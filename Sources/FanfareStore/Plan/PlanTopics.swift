@@ -34,7 +34,7 @@ package struct PlanTopics: PostgresStatement {
             RETURNING 1
         ),
         pairs AS MATERIALIZED (
-            SELECT s.rule_version, s.lane, s.event_id, d.target_id, s.device_id, s.batch_size
+            SELECT s.rule_version, s.lane, s.event_id, d.target_id, s.device_id, s.gate_id, s.batch_size
             FROM scanned AS s
             CROSS JOIN LATERAL (SELECT * FROM fanfare.devices AS x WHERE x.id = s.device_id OFFSET 0) AS d
             WHERE d.disabled_at IS NULL AND d.app_id = s.app_id AND d.kind = s.kind
@@ -90,7 +90,8 @@ package struct PlanDevices: PostgresStatement {
     package static let sql = """
         WITH
         pairs AS MATERIALIZED (
-            SELECT DISTINCT w.rule_version, v.lane, w.event_id, d.target_id, w.device_id
+            SELECT DISTINCT w.rule_version, v.lane, w.event_id, d.target_id, w.device_id,
+                \(gateSQL(of: "v", event: "w.event_id")) AS gate_id
             FROM unnest($1::bigint[], $2::int[], $3::bigint[]) AS w (event_id, rule_version, device_id)
             JOIN fanfare.rule_versions AS v ON v.id = w.rule_version
             JOIN fanfare.devices AS d ON d.id = w.device_id

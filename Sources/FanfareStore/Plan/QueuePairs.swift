@@ -1,10 +1,10 @@
-/// The CTE `queued`: cuts the CTE `pairs` into batches of one rule version and one target.
+/// The CTE `queued`: cuts the CTE `pairs` into batches of one rule version, one target, and one gate or none.
+///
+/// All that waits behind a gate does so in the gate's lane, if that has one, whichever lane the version says: who claims looks
+/// nowhere else.
 ///
 /// - Parameters:
 ///   - batchSize: the SQL for the most pairs of one batch.
-///   - gate: the SQL for the gate that a batch waits behind, 0 for none; its rule version's own by default, at one look per
-///     batch. All that waits behind a gate does so in the gate's lane, if that has one, whichever lane the version says: who
-///     claims looks nowhere else.
 ///   - isTimed: whether pairs have a `due_at`, and wait for it: then pairs of one batch are due at one time.
 ///   - owner: the SQL for who owns a batch from the beginning; null if it is to be claimed.
 ///   - leaseToken: the SQL for the owner's lease token.
@@ -12,7 +12,6 @@
 /// - Returns: the CTE's text, without a comma behind it.
 func queuePairsSQL(
     batchSize: String,
-    gate: String = "coalesce((SELECT v.gate_id FROM fanfare.rule_versions AS v WHERE v.id = rule_version), 0)",
     isTimed: Bool = false,
     owner: String = "NULL::int",
     leaseToken: String = "NULL::bigint",
@@ -31,19 +30,33 @@ func queuePairsSQL(
                     ELSE coalesce((SELECT g.lane FROM fanfare.gates AS g WHERE g.id = gate_id), lane) END,
                 target_id, event_id, event_ids, device_ids, gate_id, \(owner), \(leaseToken)\(values)
             FROM (
-                SELECT rule_version, lane, target_id\(due),
+                SELECT rule_version, lane, target_id, gate_id\(due),
                     CASE WHEN min(event_id) = max(event_id) THEN min(event_id) END AS event_id,
                     CASE WHEN min(event_id) < max(event_id) THEN array_agg(event_id ORDER BY device_id, event_id) END AS event_ids,
-                    array_agg(device_id ORDER BY device_id, event_id) AS device_ids,
-                    \(gate) AS gate_id
+                    array_agg(device_id ORDER BY device_id, event_id) AS device_ids
                 FROM (
-                    SELECT *, (row_number() OVER (PARTITION BY rule_version, target_id\(due) ORDER BY device_id, event_id) - 1)
+                    SELECT *, (row_number() OVER (PARTITION BY rule_version, target_id, gate_id\(due) ORDER BY device_id, event_id) - 1)
                         / \(batchSize) AS chunk
                     FROM pairs
                 ) AS numbered
-                GROUP BY rule_version, lane, target_id\(due), chunk
+                GROUP BY rule_version, lane, target_id, gate_id\(due), chunk
             ) AS cut
             RETURNING \(answer)
         )
         """
+}
+
+/// SQL for the gate that an event's batches wait behind, 0 for none: its occurrence's; that of the rule where it has none, which is
+/// so for events of a campaign's type that somebody else emitted.
+///
+/// - Parameters:
+///   - version: the alias of the rule version.
+///   - event: the SQL for the event's id.
+/// - Returns: an integer.
+func gateSQL(of version: String, event: String) -> String {
+    """
+    CASE WHEN \(version).gate_id > 0
+        THEN coalesce((SELECT o.gate_id FROM fanfare.occurrences AS o WHERE o.event_id = \(event)), \(version).gate_id)
+        ELSE 0 END
+    """
 }

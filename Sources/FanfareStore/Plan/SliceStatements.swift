@@ -47,7 +47,7 @@ package struct SliceStatements {
         return head.map { String($0) } + time + plan.clauses.flatMap { $0.all + $0.none }.map(String.init)
     }
 
-    /// Turns the slice into batches.
+    /// Turns the slice into batches, and counts its pairs.
     ///
     /// Binds: event, rule version, both ends, the batch size, the gate, wall time and zone where there are, all topics.
     ///
@@ -66,7 +66,7 @@ package struct SliceStatements {
                 \(clauses.joined(separator: "\n    UNION\n    "))
             ),
             \(isTimed ? "reached AS MATERIALIZED" : "pairs AS") (
-                SELECT v.id AS rule_version, v.lane, $1::bigint AS event_id, d.target_id, d.id AS device_id\(isTimed ? ", coalesce(d.time_zone, '') AS zone" : "")
+                SELECT v.id AS rule_version, v.lane, $1::bigint AS event_id, d.target_id, d.id AS device_id, $6::int AS gate_id\(isTimed ? ", coalesce(d.time_zone, '') AS zone" : "")
                 FROM fanfare.rule_versions AS v
                 CROSS JOIN found AS f
                 CROSS JOIN LATERAL (SELECT * FROM fanfare.devices AS x WHERE x.id = f.device_id OFFSET 0) AS d
@@ -76,8 +76,8 @@ package struct SliceStatements {
                         OR jsonb_path_match_tz(coalesce(d.attributes, '{}'), v.devices_path, '{}', true))
             ),
             \(isTimed ? Self.timesSQL : "")
-            \(queuePairsSQL(batchSize: "(SELECT \(QueueSQL.batchSize("$5::int", gate: "$6::int")))", gate: "$6::int", isTimed: isTimed))
-            SELECT count(*)::int FROM queued
+            \(queuePairsSQL(batchSize: "(SELECT \(QueueSQL.batchSize("$5::int", gate: "$6::int")))", isTimed: isTimed, returning: "cardinality(device_ids) AS pairs"))
+            SELECT coalesce(sum(pairs), 0) FROM queued
             """
     }
 
@@ -88,7 +88,7 @@ package struct SliceStatements {
             FROM (SELECT DISTINCT zone FROM reached) AS z
         ),
         pairs AS (
-            SELECT r.rule_version, r.lane, r.event_id, r.target_id, r.device_id, z.due_at
+            SELECT r.rule_version, r.lane, r.event_id, r.target_id, r.device_id, r.gate_id, z.due_at
             FROM reached AS r JOIN zones AS z USING (zone)
         ),
         """

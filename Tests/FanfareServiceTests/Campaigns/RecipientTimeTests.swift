@@ -69,7 +69,6 @@ struct RecipientTimeTests {
             #""ttl": "2h""#
         )
         try world.schedule()
-        let gate = try Int32(world.connection.number("SELECT id FROM fanfare.gates"))
         _ = try world.connection.query(
             """
             SELECT fanfare.fire(c, now(), wall => (now() AT TIME ZONE 'Pacific/Kiritimati') - interval '12 hours')
@@ -77,6 +76,7 @@ struct RecipientTimeTests {
             """
         )
         try world.plan()
+        let gate = try Int32(world.connection.number("SELECT gate_id FROM fanfare.occurrences"))
         let claimed = try world.claim(gates: [gate])
         #expect(claimed.count == 1, "the other waits for its time")
         #expect(claimed.first?.dueAt != nil)

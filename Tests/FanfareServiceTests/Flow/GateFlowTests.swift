@@ -40,25 +40,11 @@ struct GateFlowTests {
             try world.device("aa99", user: "one")
             try world.rule("gated", event: "e", to: #"{"users": "$.u"}"#, #""lane": "bulk"\#(more)"#)
             try world.rule("free", event: "f", to: #"{"users": "$.u"}"#)
-            return try emit(world, "e", #"{"u": "everyone"}"#, behind: "gated", occurrence: 1)
+            let gate = try world.gate("gated", lane: 2)
+            return (try world.emit("e", #"{"u": "everyone"}"#), gate)
         }
         #expect(try await flow.pushes(30, to: prefix).count >= 30)
         return begun
-    }
-
-    /// Emits an event and makes its gate in one transaction: one without the other would be done at once.
-    private func emit(
-        _ world: World,
-        _ type: String,
-        _ payload: String,
-        behind rule: String,
-        occurrence: Int64
-    ) throws -> (event: Int64, gate: Int32) {
-        try world.connection.execute("BEGIN")
-        let gate = try world.gate(rule, occurrence: occurrence, lane: 2)
-        let event = try world.emit(type, payload)
-        try world.connection.execute("COMMIT")
-        return (event, gate)
     }
 
     /// Waits until the daemon has given back what is behind the gate, and has sent something else since.
@@ -88,7 +74,7 @@ struct GateFlowTests {
             let waiting = "SELECT sum(waiting) || ' ' || sum(ready) FROM fanfare.queue WHERE gate = 'paused'"
             #expect(try await flow.sql { try $0.connection.text(waiting) } != nil)
             #expect(try await flow.sql { try $0.setGates("gated", "resume") })
-            try await flow.until("SELECT state = 'done' FROM fanfare.gates WHERE id = \(gate)")
+            try await flow.untilIdle()
             let all = try await flow.received(by: prefix).map(\.token)
             #expect(all.count == Self.count && Set(all).count == Self.count, "each of them once")
             #expect(try await flow.sql { Set(try $0.outcomes(event)) } == ["accepted/accepted"])
@@ -100,7 +86,7 @@ struct GateFlowTests {
             let prefix = "ef0003"
             let (event, gate) = try await begin(flow, prefix)
             #expect(try await flow.sql { try $0.setGates("gated", "abort", why: "a typing error") })
-            try await flow.until("SELECT state = 'done' FROM fanfare.gates WHERE id = \(gate)")
+            try await flow.until("SELECT state = 'open' FROM fanfare.gates WHERE id = \(gate)")
             let sent = try await flow.received(by: prefix).count
             let outcomes = try await flow.sql { try $0.outcomes(event) }
             #expect(outcomes.count == Self.count, "every recipient has one")
@@ -121,10 +107,13 @@ struct GateFlowTests {
             }
             let (_, gate) = try await begin(flow, "ef0004")
             #expect(try await flow.sql { try $0.setGates("gated", "pause") })
-            let (event, other) = try await flow.sql { world in
-                try emit(world, "o", #"{"u": "few"}"#, behind: "other", occurrence: 2)
+            let event = try await flow.sql { world in
+                try world.gate("other", lane: 2)
+                return try world.emit("o", #"{"u": "few"}"#)
             }
-            try await flow.until("SELECT state = 'done' FROM fanfare.gates WHERE id = \(other)")
+            try await flow.until(
+                "SELECT count(*) = 9 FROM fanfare.deliveries WHERE event_id = \(event) AND outcome = 'accepted'"
+            )
             #expect(try await flow.sql { try $0.outcomes(event) } == Array(repeating: "accepted/accepted", count: 9))
             #expect(try await sentWhenQuiet(flow, "ef0004", gate).count < Self.count)
         }

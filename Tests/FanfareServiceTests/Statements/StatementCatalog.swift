@@ -86,7 +86,7 @@ struct StatementCatalog {
             INSERT INTO fanfare.prune_counts (app_id, environment, platform, since, answers, weak, strong)
             VALUES (1, 'production', 'apns', now(), 9, 1, 1);
             INSERT INTO fanfare.stats_pending (rule_version, target_id, outcome, pairs) VALUES (1, 1, 1, 1);
-            SELECT fanfare.make_gate(1, 1, 2::smallint), fanfare.make_gate(1, NULL, NULL, 'aborting'), fanfare.make_gate(2, 1), fanfare.make_gate(2, 2);
+            SELECT fanfare.make_gate(1, 8, 2::smallint), fanfare.make_gate(1, NULL, NULL, 'aborting'), fanfare.make_gate(2, 8), fanfare.make_gate(2, 9);
             SELECT fanfare.set_rate(2, 500);
             INSERT INTO fanfare.batches (event_id, rule_version, target_id, lane, device_ids, gate_id)
             SELECT 1, 1, target_id, 2, '{1}', gate FROM fanfare.devices, (VALUES (1), (2), (5)) AS g (gate) WHERE id = \(device);
@@ -96,6 +96,7 @@ struct StatementCatalog {
             SELECT fanfare.put_campaign(
                 '{"app": "shop", "name": "by-hand", "to": {"everyone": true}, "message": {"data": {"a": "b"}}}');
             SELECT fanfare.take_campaign(3, 1, NULL, now());
+            UPDATE fanfare.gates SET state = 'aborting' WHERE rule_id = (SELECT rule_id FROM fanfare.campaigns WHERE id = 3);
             """
         )
         let targets = try world.connection.run(AllTargets()).sorted { $0.id < $1.id }
@@ -153,7 +154,7 @@ struct StatementCatalog {
             OpenPlan(eventID: parts.event, ruleVersion: parts.version, clauses: [PlannedClause(all: [], none: [])]),
             TopicIDs(names: ["news"]),
             LockPlan(),
-            AdvancePlan(plan: parts.plan, cursor: parts.plan.lastDevice),
+            AdvancePlan(plan: parts.plan, cursor: parts.plan.lastDevice, pairs: 0),
             AreManyWaiting(app: parts.plan.app, lane: parts.plan.lane, gate: parts.plan.gate, limit: 100),
         ]
     }

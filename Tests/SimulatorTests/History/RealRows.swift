@@ -95,7 +95,7 @@ final class RealRows {
                 let binds = statements.sliceBinds(upTo: plan.lastDevice, batchSize: batchSize)
                 _ = try connection.query(statements.sliceSQL, binds: binds)
             }
-            _ = try connection.runReturningCount(AdvancePlan(plan: plan, cursor: plan.lastDevice))
+            _ = try connection.runReturningCount(AdvancePlan(plan: plan, cursor: plan.lastDevice, pairs: 0))
             return true
         }
     }
