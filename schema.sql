@@ -301,6 +301,10 @@ SELECT fanfare.add_column('fanfare.plans', 'gate_id', 'int NOT NULL DEFAULT 0');
 SELECT fanfare.add_column('fanfare.plans', 'wall', 'timestamp');
 SELECT fanfare.add_column('fanfare.plans', 'time_zone', 'text');
 SELECT fanfare.add_column('fanfare.plans', 'planned', 'bigint NOT NULL DEFAULT 0');
+SELECT fanfare.add_column('fanfare.plans', 'held_gate_id', 'int NOT NULL DEFAULT 0');
+SELECT fanfare.add_column('fanfare.plans', 'canary', 'bigint NOT NULL DEFAULT 0');
+SELECT fanfare.add_column('fanfare.plans', 'canary_devices', 'int');
+SELECT fanfare.add_column('fanfare.plans', 'counted', 'bigint NOT NULL DEFAULT 0');
 SELECT fanfare.add_column('fanfare.batches', 'gate_id', 'int NOT NULL DEFAULT 0');
 SELECT fanfare.add_column('fanfare.batches', 'due_at', 'timestamptz');
 SELECT fanfare.add_column('fanfare.stats_pending', 'gate_id', 'int NOT NULL DEFAULT 0');
@@ -750,8 +754,17 @@ CREATE TABLE IF NOT EXISTS fanfare.occurrences (
     scheduled_at timestamptz NOT NULL,
     wall timestamp,
     event_id bigint,
-    -- The gate that all it sends waits behind; NULL where it has no event.
+    -- The gate that all it sends waits behind, or the few that go first; NULL where it has no event. With a canary all others wait
+    -- behind the second one, which is held until the verdict.
     gate_id int,
+    held_gate_id int,
+    -- Who goes first: a share of the audience, or about so many devices. So long after their first answers these are looked at, of
+    -- which so large a share may be failures.
+    canary_share real,
+    canary_devices int,
+    canary_wait interval,
+    canary_max_failed real,
+    verdict text CONSTRAINT occurrences_verdict CHECK (verdict IN ('passed', 'failed')),
     -- Pairs that plans of it made that are at their end.
     planned bigint NOT NULL DEFAULT 0,
     -- skipped: it was missed, and the last of several that were.
@@ -760,6 +773,7 @@ CREATE TABLE IF NOT EXISTS fanfare.occurrences (
     fired_at timestamptz,
     ended_at timestamptz,
     UNIQUE (campaign_id, scheduled_at),
+    CONSTRAINT occurrences_canary CHECK ((held_gate_id IS NULL) = (canary_share IS NULL AND canary_devices IS NULL)),
     CONSTRAINT occurrences_fired CHECK ((state IN ('running', 'aborting', 'done', 'aborted')) = (event_id IS NOT NULL) OR state = 'failed')
 );
 SELECT fanfare.create_index('occurrences_event', $$
@@ -863,6 +877,12 @@ CREATE TABLE IF NOT EXISTS fanfare.plans (
     time_zone text,
     -- Pairs so far, of what has a gate.
     planned bigint NOT NULL DEFAULT 0,
+    -- With a canary: the gate of all whose bucket (part 23) is not below this, 2^32 being everyone.
+    held_gate_id int NOT NULL DEFAULT 0,
+    canary bigint NOT NULL DEFAULT 0,
+    -- Where the canary is a number of devices, the plan walks its audience twice: first it counts. NULL once it has.
+    canary_devices int,
+    counted bigint NOT NULL DEFAULT 0,
     PRIMARY KEY (event_id, rule_version)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
 -- In whose order plans of a lane take turns; nothing in it changes, so that an advance writes to no index.
@@ -2768,7 +2788,7 @@ COMMENT ON FUNCTION fanfare.bucket IS 'From 0 below 2^32, the same for the same 
 -- The rule that a campaign becomes, and the one that tests it (test_campaign). No user's rule can have its name: theirs have no "/".
 CREATE OR REPLACE FUNCTION fanfare.campaign_rule(campaign jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
-    SELECT '{"lane": "bulk"}'::jsonb || (campaign - '{schedule,payload,rate}'::text[]) || jsonb_build_object(
+    SELECT '{"lane": "bulk"}'::jsonb || (campaign - '{schedule,payload,rate,canary}'::text[]) || jsonb_build_object(
         'name', 'campaign/' || (campaign ->> 'name'),
         'event', 'campaign.' || (campaign ->> 'app') || '.' || (campaign ->> 'name'));
 END;
@@ -2855,10 +2875,54 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.rate_fault IS 'What is wrong with a campaign''s rate.';
 
+-- A share from text such as 2.5%; NULL for any other text.
+CREATE OR REPLACE FUNCTION fanfare.share(text text) RETURNS real LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN CASE WHEN text ~ '^(0|[1-9][0-9]?|100)(\.[0-9]{1,4})?%$' THEN rtrim(text, '%')::numeric / 100 END;
+COMMENT ON FUNCTION fanfare.share IS 'A share from text such as 2.5%; NULL for any other text.';
+
+CREATE OR REPLACE FUNCTION fanfare.canary_fault(canary jsonb, OUT place text, OUT reason text, OUT hint text)
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    keys CONSTANT text[] := '{share,devices,wait,max_failed}';
+BEGIN
+    IF canary IS NULL THEN
+        RETURN;
+    ELSIF jsonb_typeof(canary) <> 'object' THEN
+        place := 'canary';
+        reason := 'is no object';
+        hint := 'write {"share": "1%", "wait": "10m", "max_failed": "2%"}';
+        RETURN;
+    END IF;
+    SELECT f.* INTO place, reason, hint FROM (
+        SELECT 'canary.' || k, 'unknown key', 'known are ' || array_to_string(keys, ', ')
+        FROM jsonb_object_keys(canary) AS k WHERE k <> ALL (keys)
+        UNION ALL
+        SELECT 'canary', CASE WHEN canary ? 'share' THEN 'has share and devices' ELSE 'says not who goes first' END, 'give one of share and devices'
+        WHERE (canary ? 'share') = (canary ? 'devices')
+        UNION ALL
+        SELECT 'canary.share', 'is no share from above 0% to 50%', 'write a share such as 1% or 0.5%'
+        WHERE canary ? 'share' AND (jsonb_typeof(canary -> 'share') <> 'string'
+            OR coalesce(fanfare.share(canary ->> 'share'), 0) NOT BETWEEN 0.000001 AND 0.5)
+        UNION ALL
+        SELECT 'canary.devices', 'is no whole number from 1 to 1000000', 'write about how many devices go first, such as 500'
+        WHERE canary ? 'devices' AND (jsonb_typeof(canary -> 'devices') <> 'number' OR canary ->> 'devices' !~ '^[1-9][0-9]{0,5}$|^1000000$')
+        UNION ALL
+        SELECT 'canary.wait', 'is no duration up to 7d', 'write a whole number with s, m, h or d, such as 10m'
+        WHERE canary ? 'wait' AND (jsonb_typeof(canary -> 'wait') <> 'string' OR NOT CASE
+            WHEN canary ->> 'wait' ~ '^0*[1-9][0-9]{0,5}[smhd]$' THEN (canary ->> 'wait')::interval <= interval '7 days' ELSE false END)
+        UNION ALL
+        SELECT 'canary.max_failed', 'is no share from 0% to 100%', 'write a share such as 2% or 0.5%'
+        WHERE canary ? 'max_failed' AND (jsonb_typeof(canary -> 'max_failed') <> 'string'
+            OR coalesce(fanfare.share(canary ->> 'max_failed'), 2) > 1)
+    ) AS f (place, reason, hint) LIMIT 1;
+END
+$$;
+COMMENT ON FUNCTION fanfare.canary_fault IS 'What is wrong with a campaign''s canary.';
+
 CREATE OR REPLACE FUNCTION fanfare.campaign_fault(campaign jsonb, OUT place text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    keys CONSTANT text[] := '{name,app,schedule,payload,rate,to,message,locales,collapse,ttl,lane,delivery,badge_sql}';
+    keys CONSTANT text[] := '{name,app,schedule,payload,rate,canary,to,message,locales,collapse,ttl,lane,delivery,badge_sql}';
 BEGIN
     SELECT f.* INTO place, reason, hint FROM (
         SELECT k, 'unknown key', 'known are ' || array_to_string(keys, ', ')
@@ -2876,10 +2940,15 @@ BEGIN
         UNION ALL
         SELECT r.place, r.reason, r.hint FROM fanfare.rate_fault(campaign -> 'rate') AS r WHERE r.reason IS NOT NULL
         UNION ALL
+        SELECT y.place, y.reason, y.hint FROM fanfare.canary_fault(campaign -> 'canary') AS y WHERE y.reason IS NOT NULL
+        UNION ALL
         SELECT 'to.tokens', 'is not for campaigns', 'use users, topic, condition or everyone' WHERE campaign -> 'to' ? 'tokens'
         UNION ALL
         SELECT 'schedule.time_zone', 'cannot be recipient for this audience', 'use topic, condition or everyone in to'
         WHERE campaign #>> '{schedule,time_zone}' = 'recipient' AND NOT campaign -> 'to' ?| '{topic,condition,everyone}'
+        UNION ALL
+        SELECT 'canary', 'cannot be for this audience', 'use topic, condition or everyone in to'
+        WHERE campaign ? 'canary' AND NOT campaign -> 'to' ?| '{topic,condition,everyone}'
         UNION ALL
         SELECT r.place, r.reason, r.hint
         FROM fanfare.rule_fault(fanfare.campaign_rule(campaign) || '{"name": "campaign"}') AS r WHERE r.reason IS NOT NULL
@@ -3027,6 +3096,7 @@ DECLARE
     refused text;
     event bigint;
     occurrence bigint;
+    canary jsonb := c.definition::jsonb -> 'canary';
 BEGIN
     PERFORM FROM fanfare.occurrences AS o WHERE o.campaign_id = c.id AND o.scheduled_at = at;
     IF FOUND THEN
@@ -3049,7 +3119,15 @@ BEGIN
     RETURNING id INTO event;
     INSERT INTO fanfare.occurrences (campaign_id, scheduled_at, wall, event_id, state, fired_at)
     VALUES (c.id, at, fire.wall, event, 'running', clock_timestamp()) RETURNING id INTO occurrence;
-    UPDATE fanfare.occurrences AS o SET gate_id = fanfare.make_gate(c.rule_id, occurrence) WHERE o.id = occurrence;
+    UPDATE fanfare.occurrences AS o SET gate_id = fanfare.make_gate(c.rule_id, occurrence, is_canary => canary IS NOT NULL)
+    WHERE o.id = occurrence;
+    IF canary IS NOT NULL THEN
+        UPDATE fanfare.occurrences AS o
+        SET held_gate_id = fanfare.make_gate(c.rule_id, occurrence, state => 'held'), canary_share = fanfare.share(canary ->> 'share'),
+            canary_devices = (canary ->> 'devices')::int, canary_wait = coalesce(canary ->> 'wait', '10m')::interval,
+            canary_max_failed = fanfare.share(coalesce(canary ->> 'max_failed', '2%'))
+        WHERE o.id = occurrence;
+    END IF;
     PERFORM fanfare.wake();
     RETURN occurrence;
 END
@@ -3114,6 +3192,71 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.fire_due IS 'Fires what is due of one campaign; no row where nothing is due.';
 
+-- What came of the few that went first: looked at once, so long after their first answers, and by 100 answers at least where there
+-- are so many. Failures are what was tried and did not arrive; a token that is gone is none: old tokens are normal.
+--
+-- The second gate opens, or both are paused, and so is the campaign; who resumes it has decided.
+CREATE OR REPLACE FUNCTION fanfare.judge_canaries(now timestamptz, OUT app text, OUT campaign text, OUT event_id bigint, OUT verdict text,
+    OUT detail text)
+RETURNS SETOF record LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+#variable_conflict use_column
+DECLARE
+    o fanfare.occurrences;
+    began timestamptz;
+    failed bigint;
+    answered bigint;
+    is_over boolean;
+BEGIN
+    FOR o IN
+        SELECT x.* FROM fanfare.occurrences AS x JOIN fanfare.campaigns AS c ON c.id = x.campaign_id
+        WHERE x.state = 'running' AND x.held_gate_id IS NOT NULL AND x.verdict IS NULL
+        ORDER BY x.id FOR NO KEY UPDATE OF c SKIP LOCKED
+    LOOP
+        SELECT coalesce(sum(t.pairs) FILTER (WHERE t.outcome IN (3, 9, 11, 12) OR t.outcome >= 96), 0),
+            coalesce(sum(t.pairs) FILTER (WHERE t.outcome NOT BETWEEN 32 AND 63 AND t.outcome NOT IN (5, 6, 7, 8, 10, 13, 14, 15, 16)), 0)
+        INTO failed, answered
+        FROM (
+            SELECT s.outcome, s.pairs FROM fanfare.gate_stats AS s WHERE s.gate_id = o.gate_id
+            UNION ALL
+            SELECT p.outcome, p.pairs FROM fanfare.stats_pending AS p WHERE p.gate_id = o.gate_id
+        ) AS t;
+        is_over := EXISTS (SELECT FROM fanfare.event_log AS l WHERE l.day = fanfare.ring_day(o.event_id) AND l.id = o.event_id)
+            AND NOT EXISTS (SELECT FROM fanfare.outbox_slow AS s WHERE s.id = o.event_id)
+            AND NOT EXISTS (SELECT FROM fanfare.plans AS p WHERE p.event_id = o.event_id)
+            AND NOT EXISTS (SELECT FROM fanfare.batches AS b WHERE b.lease_token IS NULL AND b.gate_id = o.gate_id)
+            AND NOT EXISTS (SELECT FROM fanfare.batches AS b WHERE b.owner IS NOT NULL AND b.gate_id = o.gate_id);
+        UPDATE fanfare.gates AS g SET began_at = now
+        WHERE g.id = o.gate_id AND g.began_at IS NULL AND (answered > 0 OR is_over);
+        SELECT g.began_at INTO began FROM fanfare.gates AS g
+        WHERE g.id = o.gate_id AND g.state = 'open' AND NOT g.is_paused;
+        CONTINUE WHEN began IS NULL OR now < began + o.canary_wait OR NOT (is_over OR answered >= 100);
+        verdict := CASE WHEN failed <= o.canary_max_failed::numeric * answered THEN 'passed' ELSE 'failed' END;
+        SELECT a.name, c.name INTO app, campaign FROM fanfare.campaigns AS c JOIN fanfare.apps AS a ON a.id = c.app_id WHERE c.id = o.campaign_id;
+        event_id := o.event_id;
+        detail := format('%s of %s answers of its canary are failures, at most %s%% may be', failed, answered,
+            trim_scale(round(o.canary_max_failed::numeric * 100, 4)));
+        PERFORM FROM fanfare.gates AS g WHERE g.occurrence_id = o.id ORDER BY g.id FOR NO KEY UPDATE;
+        IF verdict = 'passed' THEN
+            UPDATE fanfare.gates AS g SET state = 'open' WHERE g.id = o.held_gate_id AND g.state = 'held' AND NOT g.is_paused;
+        ELSIF NOT EXISTS (SELECT FROM fanfare.campaigns AS c WHERE c.id = o.campaign_id AND c.dropped_at IS NULL) THEN
+            -- Nobody could resume it.
+            detail := detail || '; it was dropped, so what is left is aborted';
+            UPDATE fanfare.occurrences AS x SET state = 'aborting' WHERE x.id = o.id;
+            UPDATE fanfare.gates AS g SET state = 'aborting', reason = detail WHERE g.occurrence_id = o.id AND g.state IN ('open', 'held');
+        ELSE
+            PERFORM fanfare.set_gates((SELECT c.rule_id FROM fanfare.campaigns AS c WHERE c.id = o.campaign_id), 'pause', detail);
+            UPDATE fanfare.campaigns AS c SET state = 'paused' WHERE c.id = o.campaign_id AND c.state = 'active';
+            INSERT INTO fanfare.alarms (name, detail)
+            VALUES ('canary/' || app || '/' || campaign, detail || '; it is paused: `fanfare campaigns resume` sends to the others, `abort` ends it')
+            ON CONFLICT (name) DO UPDATE SET detail = excluded.detail, since = excluded.since;
+        END IF;
+        UPDATE fanfare.occurrences AS x SET verdict = judge_canaries.verdict WHERE x.id = o.id;
+        RETURN NEXT;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION fanfare.judge_canaries IS 'Opens the way for the others where few of the canary''s answers are failures, pauses the campaign where many are; a row for each that was judged.';
+
 -- For whoever names a campaign.
 CREATE OR REPLACE FUNCTION fanfare.campaign_named(app text, name text) RETURNS fanfare.campaigns
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
@@ -3174,6 +3317,11 @@ DECLARE
     c fanfare.campaigns := fanfare.campaign_named(app, name);
     has_let_go boolean := fanfare.set_gates(c.rule_id, 'resume');
 BEGIN
+    -- Whose canary failed is sent to the others now: somebody has looked.
+    UPDATE fanfare.gates AS g SET state = 'open'
+    FROM fanfare.occurrences AS o
+    WHERE o.campaign_id = c.id AND o.state = 'running' AND o.verdict = 'failed' AND g.id = o.held_gate_id AND g.state = 'held';
+    DELETE FROM fanfare.alarms AS x WHERE x.name = 'canary/' || resume_campaign.app || '/' || c.name;
     -- What came due meanwhile was not missed: somebody held it.
     UPDATE fanfare.campaigns AS x
     SET state = 'active', next_at = CASE WHEN x.cron_fields IS NULL THEN x.next_at
@@ -3194,6 +3342,7 @@ BEGIN
         RETURN false;
     END IF;
     PERFORM fanfare.set_gates(c.rule_id, 'abort', 'campaign ' || c.name || ' is aborted');
+    DELETE FROM fanfare.alarms AS x WHERE x.name = 'canary/' || abort_campaign.app || '/' || c.name;
     RETURN true;
 END
 $$;
@@ -3237,12 +3386,18 @@ BEGIN
     IF dropped.id IS NULL THEN
         RETURN false;
     END IF;
+    -- What is held would be for ever: who is dropped cannot be resumed.
+    IF dropped.state = 'paused' THEN
+        UPDATE fanfare.occurrences AS o SET state = 'aborting' WHERE o.campaign_id = dropped.id AND o.state = 'running';
+        PERFORM fanfare.set_gates(dropped.rule_id, 'abort', 'campaign ' || dropped.name || ' was paused when it was dropped');
+    END IF;
     PERFORM fanfare.drop_rule(drop_campaign.app, 'campaign/' || dropped.name);
     PERFORM fanfare.drop_rule(drop_campaign.app, 'campaign-test/' || dropped.name);
+    DELETE FROM fanfare.alarms AS x WHERE x.name = 'canary/' || drop_campaign.app || '/' || dropped.name;
     RETURN true;
 END
 $$;
-COMMENT ON FUNCTION fanfare.drop_campaign IS 'Ends a campaign; what is planned is still sent.';
+COMMENT ON FUNCTION fanfare.drop_campaign IS 'Ends a campaign; what is planned is still sent, unless it is paused: then it is aborted.';
 
 CREATE OR REPLACE FUNCTION fanfare.campaign_from_file(app text, name text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
@@ -3490,7 +3645,7 @@ GRANT EXECUTE ON FUNCTION fanfare.put_rule, fanfare.drop_rule, fanfare.rule_from
     fanfare.abort_campaign TO fanfare_author;
 -- For `fanfare rules plan` and `fanfare campaigns plan`: what put_rule and put_campaign would say, and when it would be due.
 -- They read with the caller's rights, but for badge_sql.
-GRANT EXECUTE ON FUNCTION fanfare.campaign_fault, fanfare.schedule_fault, fanfare.rate_fault, fanfare.campaign_rule, fanfare.wall_time,
+GRANT EXECUTE ON FUNCTION fanfare.campaign_fault, fanfare.schedule_fault, fanfare.rate_fault, fanfare.canary_fault, fanfare.share, fanfare.campaign_rule, fanfare.wall_time,
     fanfare.is_time_zone, fanfare.next_due, fanfare.shown_at, fanfare.has_passed, fanfare.next_time, fanfare.next_showing,
     fanfare.next_wall, fanfare.instant TO fanfare_author;
 GRANT EXECUTE ON FUNCTION fanfare.rule_fault, fanfare.audience_fault, fanfare.path_fault, fanfare.badge_sql_fault,

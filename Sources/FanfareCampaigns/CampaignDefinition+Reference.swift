@@ -72,6 +72,37 @@ extension CampaignDefinition {
             "How many pushes a second all daemons together send of it at most; without it as fast as can be."
         ),
         RuleKey(
+            "canary",
+            "object",
+            "Who goes first, before all others: exactly one of the first two keys. The sample is another one each time."
+        ),
+        RuleKey(
+            "canary.share",
+            "string",
+            range: "above 0% to 50%, with at most four decimals",
+            "A share of the audience; all devices of a user are on one side."
+        ),
+        RuleKey(
+            "canary.devices",
+            "number",
+            range: "1 to 1000000",
+            "About so many devices; the audience is counted first, which takes half as long as planning it."
+        ),
+        RuleKey(
+            "canary.wait",
+            "string",
+            range: "a duration up to 7d",
+            standard: "10m",
+            "How long after the first answers these are looked at; longer, until there are 100 or all have answered."
+        ),
+        RuleKey(
+            "canary.max_failed",
+            "string",
+            range: "0% to 100%",
+            standard: "2%",
+            "Which share of the answers may be failures, tokens that are gone not counted. Above it the campaign is paused."
+        ),
+        RuleKey(
             "lane",
             "string",
             range: Lane.allCases.map(\.name).joined(separator: " | "),

@@ -6,7 +6,7 @@ package import FanfareProviders
 /// Its jsonpaths, its time zone and its days of the calendar are checked by PostgreSQL.
 package struct CampaignDefinition: Sendable {
     /// What a campaign has beside what its rule has.
-    private static let ownKeys = ["schedule", "payload", "rate"]
+    private static let ownKeys = ["schedule", "payload", "rate", "canary"]
     private static let keys =
         ["name", "app"] + ownKeys
         + ["to", "message", "locales", "collapse", "ttl", "lane", "delivery", "badge_sql"]
@@ -21,6 +21,8 @@ package struct CampaignDefinition: Sendable {
     package let payload: JSONObject
     /// How fast it is sent at most; nil for as fast as it goes.
     package let rate: CampaignRate?
+    /// Who goes first; nil where all go at once.
+    package let canary: CampaignCanary?
     /// Whom it reaches with what.
     package let rule: CompiledRule
 
@@ -43,6 +45,7 @@ package struct CampaignDefinition: Sendable {
         schedule = try reader.object("schedule").map { reader throws(RuleProblem) in try CampaignSchedule(reader) }
         payload = try reader.object("payload")?.object ?? JSONObject()
         rate = try reader.string("rate").map { text throws(RuleProblem) in try CampaignRate(text, path: "rate") }
+        canary = try reader.object("canary").map { reader throws(RuleProblem) in try CampaignCanary(reader) }
         if let to = try reader.object("to"), to.object["tokens"] != nil {
             throw RuleProblem(
                 path: "to.tokens",
@@ -50,7 +53,18 @@ package struct CampaignDefinition: Sendable {
                 hint: "use users, topic, condition or everyone"
             )
         }
+        if schedule?.timeZone == CampaignSchedule.recipient {
+            try Self.checkWalked(reader, path: "schedule.time_zone", reason: "cannot be recipient for this audience")
+        }
+        if canary != nil { try Self.checkWalked(reader, path: "canary", reason: "cannot be for this audience") }
         rule = try CompiledRule(json: Self.rule(reader.object, name: name, app: app))
+    }
+
+    /// Refuses an audience that is not walked slice by slice, for what is decided there.
+    private static func checkWalked(_ reader: RuleObject, path: String, reason: String) throws(RuleProblem) {
+        let audience = try reader.object("to")?.object
+        guard ["topic", "condition", "everyone"].allSatisfy({ audience?[$0] == nil }) else { return }
+        throw RuleProblem(path: path, reason: reason, hint: "use topic, condition or everyone in to")
     }
 
     /// The campaign as it would be written, without defaults: what is stored, and compared to see whether it changed.
@@ -60,6 +74,7 @@ package struct CampaignDefinition: Sendable {
         object["name"] = .string(name)
         object["schedule"] = schedule?.json
         object["rate"] = rate.map { .string($0.text) }
+        object["canary"] = canary?.json
         if !payload.isEmpty { object["payload"] = .object(payload) }
         // Where a campaign says nothing, its rule says `bulk`.
         object["lane"] = rule.definition.lane == .bulk ? nil : .string(rule.definition.lane.name)

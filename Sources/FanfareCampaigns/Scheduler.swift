@@ -3,7 +3,7 @@ internal import FanfareStore
 package import Logging
 package import PostgresClient
 
-/// Puts campaigns into force, fires what is due, and notes what is done.
+/// Puts campaigns into force, fires what is due, judges canaries, and notes what is done.
 ///
 /// Works in turns, on the session of whoever has one; two that work at once do each other no harm: each occurrence is fired
 /// by one transaction, which locks its campaign.
@@ -27,6 +27,7 @@ package struct Scheduler {
     /// - Throws: what the database says.
     package func takeTurn(on connection: PostgresConnection, at now: Timestamp) throws(PostgresError) -> Bool {
         try CampaignChecker(logger: logger).check(on: connection, at: now)
+        for verdict in try connection.run(JudgeCanaries(now: now)) { tell(verdict) }
         for ended in try connection.run(FinishOccurrences()) { tell(ended) }
         for _ in 0..<Self.limit {
             guard let fired = try connection.run(FireDue(now: now)).first else { return true }
@@ -49,6 +50,18 @@ package struct Scheduler {
         } else if let problem = fired.problem {
             metadata[.detail] = "\(problem)"
             logger.error("campaign not fired", metadata: metadata)
+        }
+    }
+
+    private func tell(_ verdict: CanaryVerdict) {
+        let metadata = Logger.Metadata([
+            .app: "\(verdict.app)", .campaignName: "\(verdict.campaign)", .eventID: "\(verdict.eventID)",
+            .detail: "\(verdict.detail)",
+        ])
+        if verdict.hasPassed {
+            logger.notice("the campaign's canary passed: it goes to all others", metadata: metadata)
+        } else {
+            logger.error("the campaign's canary failed: it goes to nobody else", metadata: metadata)
         }
     }
 

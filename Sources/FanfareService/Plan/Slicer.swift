@@ -70,19 +70,30 @@ final class Slicer: Stage {
         case nothingToDo
     }
 
+    /// A slice that was planned.
+    private struct Advance {
+        let plan: OpenedPlan
+        /// Whether it has pairs and none of them is due yet.
+        let isAhead: Bool
+    }
+
     /// Plans one slice, and says whether to go on at once.
     ///
-    /// Beyond ``lead`` planning gives way to those who send, and to one-off events: it takes a quarter of the time. It never
-    /// stops, whoever the waiting batches are for, and goes on at full speed as soon as senders come near.
+    /// Beyond ``lead`` planning gives way to those who send, and to one-off events: it takes a quarter of the time; and so it does
+    /// where it is ahead of recipients' time. It never stops, whoever the waiting batches are for, and goes on at full speed as soon as senders come near.
     private func takeTurn(_ turns: inout PlanTurns, on connection: PostgresConnection) throws(PostgresError) -> Turn {
         let start = Clocks.steady
         let advanced = try connection.transaction { connection throws(PostgresError) in
             try advance(&turns, on: connection)
         }
-        guard let plan = advanced else { return .nothingToDo }
+        guard let advanced else { return .nothingToDo }
         context.bells.claim.ring()
-        let waiting = AreManyWaiting(app: plan.app, lane: plan.lane, gate: plan.gate, limit: Self.lead)
-        guard try connection.run(waiting).first ?? false else { return .goOn }
+        let plan = advanced.plan
+        let gates = [plan.gate] + (plan.canary.map { [$0.heldGate] } ?? [])
+        let waiting = AreManyWaiting(app: plan.app, lane: plan.lane, gates: gates, limit: Self.lead)
+        if !advanced.isAhead {
+            guard try connection.run(waiting).first ?? false else { return .goOn }
+        }
         return .rest(.microseconds(min((Clocks.steady - start) * 3, Self.longestRest)))
     }
 
@@ -91,25 +102,27 @@ final class Slicer: Stage {
     /// - Parameters:
     ///   - turns: moved on before anything can fail, so that a plan whose slice does stops no other.
     ///   - connection: in a transaction.
-    /// - Returns: the plan; nil if there is none.
+    /// - Returns: what was done; nil if there is no plan.
     /// - Throws: what the database says.
     private func advance(
         _ turns: inout PlanTurns,
         on connection: PostgresConnection
-    ) throws(PostgresError) -> OpenedPlan? {
+    ) throws(PostgresError) -> Advance? {
         guard let plan = try connection.run(LockPlan(turns: turns)).first else { return nil }
         turns.took(plan)
         guard !plan.isCancelled else {
-            _ = try connection.runReturningCount(AdvancePlan(plan: plan, cursor: plan.lastDevice, pairs: 0))
-            return plan
+            _ = try connection.runReturningCount(
+                AdvancePlan(plan: plan, cursor: plan.lastDevice, pairs: 0, isCancelled: true)
+            )
+            return Advance(plan: plan, isAhead: false)
         }
         let statements = SliceStatements(plan: plan)
         let bound = try connection.query(statements.boundSQL, binds: statements.boundBinds)
         let upper = bound.rows.first?.first.flatMap { $0 }.flatMap { Int64($0) } ?? plan.lastDevice
-        let binds = statements.sliceBinds(upTo: upper, batchSize: context.settings.batchSize)
-        let sliced = try connection.query(statements.sliceSQL, binds: binds)
-        let pairs = sliced.rows.first?.first.flatMap { $0 }.flatMap { Int64($0) } ?? 0
+        let slice = statements.slice(upTo: upper, batchSize: context.settings.batchSize)
+        let row = try connection.query(slice.sql, binds: slice.binds).rows.first ?? []
+        let pairs = row.first.flatMap { $0 }.flatMap { Int64($0) } ?? 0
         _ = try connection.runReturningCount(AdvancePlan(plan: plan, cursor: upper, pairs: pairs))
-        return plan
+        return Advance(plan: plan, isAhead: pairs > 0 && row.last == "f")
     }
 }

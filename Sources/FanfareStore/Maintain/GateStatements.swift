@@ -1,7 +1,9 @@
 package import PostgresClient
 
-/// Ends gates of rules that nothing can wait behind any more: no event of the rule is still to be planned, no plan goes on, no batch
-/// is left, whoever has it. Those of occurrences end with these (``FinishOccurrences``).
+/// Ends gates of rules that nothing can wait behind any more.
+///
+/// That is, no event of the rule is still to be planned, no plan goes on, no batch is left, whoever has it. Those of occurrences
+/// end with these (``FinishOccurrences``).
 ///
 /// All in one snapshot: an event becomes plans and batches, a plan batches, and a batch its retries, in one transaction each.
 ///

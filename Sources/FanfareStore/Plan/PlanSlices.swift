@@ -19,9 +19,11 @@ package struct PlannedClause: Equatable {
 package struct OpenPlan: PostgresStatement {
     package static let name = "open_plan"
     package static let sql = """
-        INSERT INTO fanfare.plans (event_id, rule_version, app_id, lane, clauses, last_device, gate_id, wall, time_zone)
+        INSERT INTO fanfare.plans (event_id, rule_version, app_id, lane, clauses, last_device, gate_id, wall, time_zone,
+            held_gate_id, canary, canary_devices)
         SELECT $1, v.id, v.app_id, v.lane, $3::jsonb, (SELECT coalesce(max(id), 0) FROM fanfare.devices),
-            coalesce(o.gate_id, v.gate_id), o.wall, c.default_time_zone
+            coalesce(o.gate_id, v.gate_id), o.wall, c.default_time_zone, coalesce(o.held_gate_id, 0),
+            coalesce(ceil(o.canary_share * 4294967296), 0)::bigint, o.canary_devices
         FROM fanfare.rule_versions AS v
         LEFT JOIN (fanfare.occurrences AS o JOIN fanfare.campaigns AS c ON c.id = o.campaign_id)
             ON o.event_id = $1 AND c.rule_id = v.rule_id
@@ -78,10 +80,19 @@ package struct OpenedPlan: Equatable {
     package let lane: Int16
     /// The gate that its batches wait behind; 0 for none.
     package let gate: Int32
+    /// Who goes first; nil where nobody does.
+    package var canary: PlannedCanary?
     /// What clocks show where a device is when its push is due; nil where all are at once.
     package var wall: String?
     /// The time zone of devices that have none; where there is a ``wall``.
     package var timeZone: String?
+}
+
+/// Who of a plan's audience goes first, and behind which gate all others wait.
+package struct PlannedCanary: Equatable {
+    package let heldGate: Int32
+    /// Those whose bucket is below it go first; nil while the audience is counted to find it.
+    package let bound: Int64?
 }
 
 /// How far a slicer is in its rounds: the plan that last had its turn, of each lane.
@@ -110,7 +121,8 @@ package struct LockPlan: PostgresStatement {
                 SELECT FROM fanfare.cancels AS x
                 WHERE x.event_id = p.event_id OR (x.type = e.type AND x.key = e.key AND x.created_at >= e.created_at))
             OR e.id IS NULL,
-            p.app_id, p.lane, p.gate_id, p.wall::text, p.time_zone
+            p.app_id, p.lane, p.gate_id, p.wall::text, p.time_zone, p.held_gate_id,
+            CASE WHEN p.canary_devices IS NULL THEN p.canary END
         FROM (
             SELECT t.* FROM unnest($1::bigint[], $2::int[]) WITH ORDINALITY AS l (event_id, rule_version, number)
             CROSS JOIN LATERAL (
@@ -149,6 +161,8 @@ package struct LockPlan: PostgresStatement {
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> OpenedPlan {
         let alls = try row.strings(4)
         let nones = try row.strings(5)
+        let heldGate = try row.int32(12)
+        let bound = try row.int64(orNil: 13)
         return OpenedPlan(
             eventID: try row.int64(0),
             ruleVersion: try row.int32(1),
@@ -159,6 +173,7 @@ package struct LockPlan: PostgresStatement {
             app: try row.int16(7),
             lane: try row.int16(8),
             gate: try row.int32(9),
+            canary: heldGate == 0 ? nil : PlannedCanary(heldGate: heldGate, bound: bound),
             wall: try row.string(orNil: 10),
             timeZone: try row.string(orNil: 11)
         )
@@ -171,30 +186,43 @@ package struct LockPlan: PostgresStatement {
 }
 
 /// Moves a plan's cursor, or ends the plan when it has come to the last device; then an occurrence learns how many pairs it has.
+///
+/// One that counts begins anew at its end, and knows then who goes first.
 package struct AdvancePlan: PostgresStatement {
     package static let name = "advance_plan"
     package static let sql = """
         WITH finished AS (
-            DELETE FROM fanfare.plans WHERE event_id = $1 AND rule_version = $2 AND $3::bigint >= last_device
+            DELETE FROM fanfare.plans
+            WHERE event_id = $1 AND rule_version = $2 AND $3::bigint >= last_device AND ($5::boolean OR canary_devices IS NULL)
             RETURNING planned + $4 AS planned, gate_id
         ),
         told AS (
             UPDATE fanfare.occurrences AS o SET planned = o.planned + f.planned
             FROM finished AS f WHERE f.gate_id <> 0 AND o.event_id = $1
         )
-        UPDATE fanfare.plans SET cursor = $3, planned = planned + $4
-        WHERE event_id = $1 AND rule_version = $2 AND $3 < last_device
+        UPDATE fanfare.plans SET
+            cursor = CASE WHEN $3 < last_device THEN $3 ELSE 0 END,
+            planned = planned + CASE WHEN canary_devices IS NULL THEN $4 ELSE 0 END,
+            counted = counted + CASE WHEN canary_devices IS NULL THEN 0 ELSE $4 END,
+            canary = CASE WHEN canary_devices IS NULL OR $3 < last_device THEN canary
+                ELSE ceil(4294967296 * least(1, canary_devices::float8 / greatest(counted + $4, 1))) END,
+            canary_devices = CASE WHEN $3 < last_device THEN canary_devices END
+        WHERE event_id = $1 AND rule_version = $2
+            AND ($3 < last_device OR (canary_devices IS NOT NULL AND NOT $5))
         """
 
     package let plan: OpenedPlan
     package let cursor: Int64
-    /// How many pairs the slice has, where the plan has a gate.
+    /// How many pairs the slice has.
     package let pairs: Int64
+    /// Whether it ends here, whatever is left.
+    package let isCancelled: Bool
 
-    package init(plan: OpenedPlan, cursor: Int64, pairs: Int64) {
+    package init(plan: OpenedPlan, cursor: Int64, pairs: Int64, isCancelled: Bool = false) {
         self.plan = plan
         self.cursor = cursor
         self.pairs = pairs
+        self.isCancelled = isCancelled
     }
 
     package func bind(to binds: inout PostgresBinds) {
@@ -202,5 +230,6 @@ package struct AdvancePlan: PostgresStatement {
         binds.append(plan.ruleVersion)
         binds.append(cursor)
         binds.append(pairs)
+        binds.append(isCancelled)
     }
 }

@@ -40,72 +40,96 @@ package struct SliceStatements {
         [plan.cursor, plan.lastDevice].map { String($0) } + plan.clauses.compactMap { $0.all.first.map(String.init) }
     }
 
-    /// The values of ``sliceSQL``.
-    package func sliceBinds(upTo end: Int64, batchSize: Int) -> [String] {
-        let head = [plan.eventID, Int64(plan.ruleVersion), plan.cursor, end, Int64(batchSize), Int64(plan.gate)]
-        let time = plan.wall.map { [$0, plan.timeZone ?? "UTC"] } ?? []
-        return head.map { String($0) } + time + plan.clauses.flatMap { $0.all + $0.none }.map(String.init)
-    }
-
-    /// Turns the slice into batches, and counts its pairs.
-    ///
-    /// Binds: event, rule version, both ends, the batch size, the gate, wall time and zone where there are, all topics.
+    /// Turns the slice into batches, or only counts it where the plan does not know yet who goes first.
     ///
     /// One index probe per row and topic, fenced by OFFSET 0: joins would be as fast with honest statistics, and take
     /// minutes on tables that were just loaded.
-    package var sliceSQL: String {
-        var parameter = plan.wall == nil ? 7 : 9
-        let clauses = plan.clauses.map { clause in
-            defer { parameter += clause.all.count + clause.none.count }
-            return clauseSQL(clause, firstParameter: parameter)
-        }
-        let isTimed = plan.wall != nil
-        return """
+    ///
+    /// - Parameters:
+    ///   - end: where the slice ends, as ``boundSQL`` says.
+    ///   - batchSize: the most pairs of one batch.
+    /// - Returns: a query with one row, the number of pairs and whether one of them is due now; and its values.
+    package func slice(upTo end: Int64, batchSize: Int) -> (sql: String, binds: [String]) {
+        var values = SliceValues()
+        let event = values.bind(plan.eventID, as: "bigint")
+        let version = values.bind(Int64(plan.ruleVersion), as: "int")
+        let after = values.bind(plan.cursor, as: "bigint")
+        let upTo = values.bind(end, as: "bigint")
+        let found = plan.clauses.map { clauseSQL($0, after: after, upTo: upTo, &values) }
+        let isCounted = plan.canary.map { $0.bound == nil } ?? false
+        let gate = values.bind(Int64(plan.gate), as: "int")
+        let head = """
             WITH
             found AS MATERIALIZED (
-                \(clauses.joined(separator: "\n    UNION\n    "))
+                \(found.joined(separator: "\n    UNION\n    "))
             ),
-            \(isTimed ? "reached AS MATERIALIZED" : "pairs AS") (
-                SELECT v.id AS rule_version, v.lane, $1::bigint AS event_id, d.target_id, d.id AS device_id, $6::int AS gate_id\(isTimed ? ", coalesce(d.time_zone, '') AS zone" : "")
+            reached AS \(plan.wall == nil ? "" : "MATERIALIZED ")(
+                SELECT v.id AS rule_version, v.lane, \(event) AS event_id, d.target_id, d.id AS device_id,
+                    \(gateSQL(gate, event: event, &values)) AS gate_id, \(plan.wall == nil ? "NULL" : "coalesce(d.time_zone, '')") AS zone
                 FROM fanfare.rule_versions AS v
                 CROSS JOIN found AS f
                 CROSS JOIN LATERAL (SELECT * FROM fanfare.devices AS x WHERE x.id = f.device_id OFFSET 0) AS d
-                WHERE v.id = $2 AND d.disabled_at IS NULL AND d.app_id = v.app_id AND d.kind = v.kind
+                WHERE v.id = \(version) AND d.disabled_at IS NULL AND d.app_id = v.app_id AND d.kind = v.kind
                     AND (v.platform IS NULL OR d.platform = v.platform)
                     AND (v.devices_path IS NULL
                         OR jsonb_path_match_tz(coalesce(d.attributes, '{}'), v.devices_path, '{}', true))
-            ),
-            \(isTimed ? Self.timesSQL : "")
-            \(queuePairsSQL(batchSize: "(SELECT \(QueueSQL.batchSize("$5::int", gate: "$6::int")))", isTimed: isTimed, returning: "cardinality(device_ids) AS pairs"))
-            SELECT coalesce(sum(pairs), 0) FROM queued
+            )
+            """
+        guard !isCounted else { return ("\(head)\nSELECT count(*), true FROM reached", values.all) }
+        let size = QueueSQL.batchSize(values.bind(Int64(batchSize), as: "int"), gate: gate)
+        let sql = """
+            \(head),
+            \(timesSQL(&values))
+            \(queuePairsSQL(
+                batchSize: "(SELECT \(size))",
+                isTimed: plan.wall != nil,
+                returning: "cardinality(device_ids) AS pairs, not_before <= statement_timestamp() AS is_due"
+            ))
+            SELECT coalesce(sum(pairs), 0), coalesce(bool_or(is_due), false) FROM queued
+            """
+        return (sql, values.all)
+    }
+
+    /// Behind which gate a device `d` waits.
+    private func gateSQL(_ gate: String, event: String, _ values: inout SliceValues) -> String {
+        guard let canary = plan.canary, let bound = canary.bound else { return gate }
+        return """
+            CASE WHEN fanfare.bucket(\(event) || ':canary', coalesce(d.user_id, 'device:' || d.id)) < \(values.bind(bound, as: "bigint"))
+                THEN \(gate) ELSE \(values.bind(Int64(canary.heldGate), as: "int")) END
             """
     }
 
-    /// When each pair is due: asked once for each zone, not for each device.
-    private static let timesSQL = """
-        zones AS MATERIALIZED (
-            SELECT z.zone, fanfare.instant($7::timestamp, fanfare.zone(z.zone, $8::text)) AS due_at
-            FROM (SELECT DISTINCT zone FROM reached) AS z
-        ),
-        pairs AS (
-            SELECT r.rule_version, r.lane, r.event_id, r.target_id, r.device_id, r.gate_id, z.due_at
-            FROM reached AS r JOIN zones AS z USING (zone)
-        ),
-        """
-
-    private func clauseSQL(_ clause: PlannedClause, firstParameter: Int) -> String {
-        let device = clause.all.isEmpty ? "a.id" : "a.device_id"
-        let others = clause.all.indices.dropFirst().map { probe("$\(firstParameter + $0)", device: device) }
-        let excluded = clause.none.indices.map { probe("$\(firstParameter + clause.all.count + $0)", device: device) }
-        let conditions = others.map { " AND " + $0 } + excluded.map { " AND NOT " + $0 }
-        let driver =
-            clause.all.isEmpty
-            ? "SELECT a.id AS device_id FROM fanfare.devices AS a WHERE a.id > $3 AND a.id <= $4"
-            : """
-            SELECT a.device_id FROM fanfare.subscriptions AS a
-            WHERE a.topic_id = $\(firstParameter) AND a.device_id > $3 AND a.device_id <= $4
+    /// The CTE `pairs`, and when each of them is due: asked once for each zone, not for each device.
+    private func timesSQL(_ values: inout SliceValues) -> String {
+        guard let wall = plan.wall else { return "pairs AS (SELECT * FROM reached)," }
+        return """
+            zones AS MATERIALIZED (
+                SELECT z.zone, fanfare.instant(\(values.bind(wall, as: "timestamp")),
+                    fanfare.zone(z.zone, \(values.bind(plan.timeZone ?? "UTC", as: "text")))) AS due_at
+                FROM (SELECT DISTINCT zone FROM reached) AS z
+            ),
+            pairs AS (
+                SELECT r.rule_version, r.lane, r.event_id, r.target_id, r.device_id, r.gate_id, z.due_at
+                FROM reached AS r JOIN zones AS z USING (zone)
+            ),
             """
-        return driver + conditions.joined()
+    }
+
+    private func clauseSQL(_ clause: PlannedClause, after: String, upTo: String, _ values: inout SliceValues) -> String
+    {
+        let topics = (clause.all + clause.none).map { values.bind(Int64($0), as: "int") }
+        let all = topics.prefix(clause.all.count)
+        let device = all.isEmpty ? "a.id" : "a.device_id"
+        let others = all.dropFirst().map { " AND " + probe($0, device: device) }
+        let excluded = topics.dropFirst(all.count).map { " AND NOT " + probe($0, device: device) }
+        let driver =
+            all.first.map { topic in
+                """
+                SELECT a.device_id FROM fanfare.subscriptions AS a
+                WHERE a.topic_id = \(topic) AND a.device_id > \(after) AND a.device_id <= \(upTo)
+                """
+            } ?? "SELECT a.id AS device_id FROM fanfare.devices AS a WHERE a.id > \(after) AND a.id <= \(upTo)"
+        return driver + (others + excluded).joined()
     }
 
     private func probe(_ topic: String, device: String) -> String {
@@ -116,7 +140,18 @@ package struct SliceStatements {
     }
 }
 
-/// Whether many of an app's batches are due in a lane behind one gate, or none.
+/// The values of a statement whose text is put together, in the order of their numbers.
+private struct SliceValues {
+    private(set) var all: [String] = []
+
+    /// Appends a value and returns the SQL for it.
+    mutating func bind(_ value: some LosslessStringConvertible, as type: String) -> String {
+        all.append(String(value))
+        return "$\(all.count)::\(type)"
+    }
+}
+
+/// Whether many of an app's batches are due in a lane behind some gates.
 ///
 /// What waits behind other gates, or for its time, is not what senders are busy with, and planning gives way to them only.
 ///
@@ -124,9 +159,9 @@ package struct SliceStatements {
 package struct AreManyWaiting: PostgresStatement {
     package static let name = "are_many_waiting"
     package static let sql = """
-        SELECT count(*) >= $3 FROM fanfare.targets AS t CROSS JOIN LATERAL (
+        SELECT count(*) >= $3 FROM fanfare.targets AS t CROSS JOIN unnest($4::int[]) AS g (id) CROSS JOIN LATERAL (
             SELECT FROM fanfare.batches AS b
-            WHERE \(QueueSQL.waits("b", gate: "$4", target: "t.id", lane: "$2", isRetry: "false"))
+            WHERE \(QueueSQL.waits("b", gate: "g.id", target: "t.id", lane: "$2", isRetry: "false"))
                 AND b.not_before <= statement_timestamp()
             ORDER BY b.not_before DESC, b.id DESC LIMIT $3
         ) AS w
@@ -136,14 +171,14 @@ package struct AreManyWaiting: PostgresStatement {
     package let app: Int16
     package let lane: Int16
     /// 0 for none.
-    package let gate: Int32
+    package let gates: [Int32]
     /// How many are many.
     package let limit: Int64
 
-    package init(app: Int16, lane: Int16, gate: Int32 = 0, limit: Int64) {
+    package init(app: Int16, lane: Int16, gates: [Int32] = [0], limit: Int64) {
         self.app = app
         self.lane = lane
-        self.gate = gate
+        self.gates = gates
         self.limit = limit
     }
 
@@ -151,7 +186,7 @@ package struct AreManyWaiting: PostgresStatement {
         binds.append(app)
         binds.append(lane)
         binds.append(limit)
-        binds.append(gate)
+        binds.append(gates)
     }
 
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Bool {

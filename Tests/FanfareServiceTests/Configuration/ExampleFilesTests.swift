@@ -51,7 +51,7 @@ import Testing
         for (number, block) in blocks.enumerated() {
             let file = folder.appending(path: "\(number).yaml")
             try block.write(to: file, atomically: true, encoding: .utf8)
-            if block.contains("\n  schedule:") {
+            if !block.contains("\n  event:") {
                 let campaigns = try RulesFile.load(file.path, of: .campaign).rules
                 names += try campaigns.map { try CampaignDefinition(json: $0.json).rule.definition.name }
             } else {
@@ -63,7 +63,7 @@ import Testing
             "delivery-moves", "delivery-ends",
         ]
         let ofOtherArticles = ["order-shipped", "spring-sale"]
-        let campaigns = ["weekly-news", "winter-sale", "shop-closes", "good-morning"].map { "campaign/\($0)" }
+        let campaigns = ["weekly-news", "winter-sale", "shop-closes", "good-morning", "big-news"].map { "campaign/\($0)" }
         #expect(names == ["order-shipped"] + campaigns + ofTheCookbook + ofOtherArticles, "README's, then by article")
     }
 

@@ -143,7 +143,8 @@ struct ConditionTests {
         )
         let session = try PostgresConnection.open(world.context.database.slices("test"))
         try session.execute("SET statement_timeout = '3s'")
-        _ = try session.query(SliceStatements(plan: plan).sliceSQL, "1", "\(version)", "0", "20000", "1000", "0", "2")
+        let slice = SliceStatements(plan: plan).slice(upTo: 20_000, batchSize: 1000)
+        _ = try session.query(slice.sql, binds: slice.binds)
         #expect(try session.number("SELECT sum(cardinality(device_ids)) FROM fanfare.batches") == 17_143)
     }
 

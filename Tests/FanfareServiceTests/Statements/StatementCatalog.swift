@@ -96,6 +96,8 @@ struct StatementCatalog {
             SELECT fanfare.put_campaign(
                 '{"app": "shop", "name": "by-hand", "to": {"everyone": true}, "message": {"data": {"a": "b"}}}');
             SELECT fanfare.take_campaign(3, 1, NULL, now());
+            INSERT INTO fanfare.occurrences (campaign_id, scheduled_at, event_id, state, gate_id, held_gate_id, canary_share, canary_wait, canary_max_failed)
+            VALUES (1, now() - interval '1 h', \(event), 'running', fanfare.make_gate(1, 2), fanfare.make_gate(1, 2, NULL, 'held'), 0.5, '0 s', 0.5);
             UPDATE fanfare.gates SET state = 'aborting' WHERE rule_id = (SELECT rule_id FROM fanfare.campaigns WHERE id = 3);
             """
         )
@@ -155,7 +157,7 @@ struct StatementCatalog {
             TopicIDs(names: ["news"]),
             LockPlan(),
             AdvancePlan(plan: parts.plan, cursor: parts.plan.lastDevice, pairs: 0),
-            AreManyWaiting(app: parts.plan.app, lane: parts.plan.lane, gate: parts.plan.gate, limit: 100),
+            AreManyWaiting(app: parts.plan.app, lane: parts.plan.lane, gates: [parts.plan.gate], limit: 100),
         ]
     }
 
@@ -309,6 +311,7 @@ struct StatementCatalog {
             TakeCampaign(id: 1, version: 1, cronFields: "{}", now: Timestamp(microseconds: 0)),
             RefuseCampaign(id: 1, version: 1, reason: "r"),
             FireDue(now: Timestamp(microseconds: 0)),
+            JudgeCanaries(now: Timestamp(microseconds: 4_000_000_000_000_000)),
             FinishOccurrences(),
             TestCampaign(RuleID(app: "shop", name: "due"), users: ["u"]),
             ForgetOccurrences(),

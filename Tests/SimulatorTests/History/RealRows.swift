@@ -92,8 +92,8 @@ final class RealRows {
             guard let plan = try connection.run(LockPlan()).first else { return false }
             if !plan.isCancelled {
                 let statements = SliceStatements(plan: plan)
-                let binds = statements.sliceBinds(upTo: plan.lastDevice, batchSize: batchSize)
-                _ = try connection.query(statements.sliceSQL, binds: binds)
+                let slice = statements.slice(upTo: plan.lastDevice, batchSize: batchSize)
+                _ = try connection.query(slice.sql, binds: slice.binds)
             }
             _ = try connection.runReturningCount(AdvancePlan(plan: plan, cursor: plan.lastDevice, pairs: 0))
             return true

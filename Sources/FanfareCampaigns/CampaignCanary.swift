@@ -1,0 +1,103 @@
+internal import FanfareCore
+internal import FanfareProviders
+
+/// The few that a campaign goes to first, before all others: a sample by hash, another one at each occurrence.
+package struct CampaignCanary: Equatable, Sendable {
+    /// Who goes first.
+    package enum Size: Equatable, Sendable {
+        /// A share of the audience, above 0 and up to 50 %.
+        case share(Percentage)
+        /// About so many devices, 1 to 1,000,000.
+        case devices(Int)
+    }
+
+    static let keys = ["share", "devices", "wait", "max_failed"]
+    private static let counts = 1...1_000_000
+    private static let longestWait = TimeSpan(seconds: 7 * 86_400)
+
+    /// Who goes first.
+    package let size: Size
+    /// How long after their first answers these are looked at; nil for ten minutes.
+    package let wait: String?
+    /// Which share of the answers may be failures; nil for 2 %.
+    package let maxFailed: Percentage?
+
+    init(_ reader: RuleObject) throws(RuleProblem) {
+        try reader.checkKeys(Self.keys)
+        switch (reader.object["share"], reader.object["devices"]) {
+        case (let share?, nil):
+            guard let share = share.stringValue.flatMap(Percentage.init), share.part > 0, share.part <= 0.5 else {
+                throw RuleProblem(
+                    path: reader.path("share"),
+                    reason: "is no share from above 0% to 50%",
+                    hint: "write a share such as 1% or 0.5%"
+                )
+            }
+            size = .share(share)
+        case (nil, let devices?):
+            guard let count = devices.numberValue?.integer, Self.counts.contains(Int(clamping: count)) else {
+                throw RuleProblem(
+                    path: reader.path("devices"),
+                    reason: "is no whole number from 1 to 1000000",
+                    hint: "write about how many devices go first, such as 500"
+                )
+            }
+            size = .devices(Int(count))
+        case (let share, _):
+            throw RuleProblem(
+                path: reader.path,
+                reason: share == nil ? "says not who goes first" : "has share and devices",
+                hint: "give one of share and devices"
+            )
+        }
+        wait = try reader.string("wait")
+        if let wait, TimeSpan(wait).map({ $0.seconds > Self.longestWait.seconds }) ?? true {
+            throw RuleProblem(
+                path: reader.path("wait"),
+                reason: "is no duration up to 7d",
+                hint: "write a whole number with s, m, h or d, such as 10m"
+            )
+        }
+        maxFailed = try reader.object["max_failed"].map { value throws(RuleProblem) in
+            guard let share = value.stringValue.flatMap(Percentage.init) else {
+                throw RuleProblem(
+                    path: reader.path("max_failed"),
+                    reason: "is no share from 0% to 100%",
+                    hint: "write a share such as 2% or 0.5%"
+                )
+            }
+            return share
+        }
+    }
+
+    /// As it is written.
+    var json: JSONValue {
+        var object = JSONObject()
+        switch size {
+        case .share(let share): object["share"] = .string(share.text)
+        case .devices(let count): object["devices"] = JSONValue(integerLiteral: Int64(count))
+        }
+        object["wait"] = wait.map { .string($0) }
+        object["max_failed"] = maxFailed.map { .string($0.text) }
+        return .object(object)
+    }
+}
+
+/// A share as definitions write it: `1%`, `0.5%`.
+package struct Percentage: Equatable, Sendable {
+    /// As it was written.
+    package let text: String
+    /// From 0 to 1.
+    package let part: Double
+
+    /// Reads a share.
+    ///
+    /// - Parameter text: 0 to 100 with at most four decimals and `%`; nil for anything else.
+    package init?(_ text: String) {
+        guard let match = text.wholeMatch(of: /(0|[1-9][0-9]?|100)(\.[0-9]{1,4})?%/),
+            let percent = Double("\(match.1)\(match.2 ?? "")"), percent <= 100
+        else { return nil }
+        self.text = text
+        part = percent / 100
+    }
+}
