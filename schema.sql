@@ -1026,7 +1026,7 @@ CREATE TABLE IF NOT EXISTS fanfare.rates (
     platform text,
     rule_id int,
     per_second real NOT NULL CONSTRAINT rates_per_second CHECK (per_second BETWEEN 1 AND 1000000),
-    -- What was claimed has used up all time until then. In the past: what has come free since, of which half a second counts.
+    -- What was claimed has used up all time until then. In the past: what has come free since, of which a fifth of a second counts.
     next_free timestamptz NOT NULL DEFAULT clock_timestamp(),
     CONSTRAINT rates_whose CHECK ((rule_id IS NULL) = (app_id IS NOT NULL) AND (platform IS NULL OR app_id IS NOT NULL))
 ) WITH (fillfactor = 10, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 200);

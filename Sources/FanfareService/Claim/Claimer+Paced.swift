@@ -25,7 +25,7 @@ extension Claimer {
             let wishes = list.wishes(
                 Lane.allCases,
                 behind: gate,
-                beside: taken,
+                beside: work.left,
                 sparing: work.held,
                 above: work.floors,
                 now: context.lease.databaseNow

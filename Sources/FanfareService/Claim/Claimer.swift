@@ -101,11 +101,12 @@ final class Claimer: Stage {
         while let group = queue.next(pairs: context.settings.batchSize) {
             try passOn(group, to: roster, for: owner, &work, on: connection)
             guard let waiting = queue.lane else { break }
-            // A one-off must not wait until all of a broadcast's tokens are read; nor a broadcast until no one-offs come.
+            // A one-off must not wait until all of a broadcast's tokens are read; nor a broadcast until no one-offs come. What has
+            // a rate would lose some of it.
             let urgent = Lane.allCases.filter { $0.rawValue < waiting }
-            var first = BatchQueue(
-                try claim(urgent, of: roster, beside: [], for: owner, &work, on: connection).batches
-            )
+            let paced = try claimPaced(of: roster, for: owner, &work, on: connection)
+            let others = try claim(urgent, of: roster, beside: paced, for: owner, &work, on: connection).batches
+            var first = BatchQueue(paced + others)
             while let group = first.next(pairs: context.settings.batchSize) {
                 try passOn(group, to: roster, for: owner, &work, on: connection)
             }

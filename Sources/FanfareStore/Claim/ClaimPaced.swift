@@ -4,8 +4,8 @@ package import PostgresClient
 /// Takes batches that are due behind one gate that has a rate: no more than what all daemons together may claim by now.
 ///
 /// Each claim locks the rate, reads the time, and charges what it takes; so no two take the same time, whoever they are. What has
-/// come free and is not used counts for half a second, which is twice a batch: a claimer that looks late loses nothing. A batch that is
-/// larger than what there is goes all the same once a quarter of a second is free, and leaves a debt.
+/// come free and is not used counts for a fifth of a second, so that a claimer which looks a little late loses nothing. A batch
+/// that is larger than what there is goes all the same once a tenth of a second is free, and leaves a debt.
 ///
 /// Whether the gate is open, and whether it has a rate, is looked at here, as ``ClaimGated`` does.
 package struct ClaimPaced: PostgresStatement {
@@ -25,13 +25,13 @@ package struct ClaimPaced: PostgresStatement {
         free AS MATERIALIZED (
             SELECT l.id, l.per_second, t.now,
                 CASE WHEN l.next_free > t.now + interval '20 minutes' THEN t.now
-                    ELSE greatest(l.next_free, t.now - interval '500 milliseconds') END AS next_free
+                    ELSE greatest(l.next_free, t.now - \(RateSQL.credit)) END AS next_free
             FROM locked AS l
             CROSS JOIN LATERAL (SELECT coalesce($9::timestamptz, clock_timestamp()) AS now WHERE l.id IS NOT NULL OFFSET 0) AS t
         ),
         budget AS MATERIALIZED (
             SELECT max(now) AS now, min(extract(epoch FROM now - next_free)::float8 * per_second) AS pairs,
-                min(per_second)::float8 / 4 AS quarter
+                \(RateSQL.portion("min(per_second)")) AS portion
             FROM free
         ),
         -- 3. What is due, retries first.
@@ -51,7 +51,7 @@ package struct ClaimPaced: PostgresStatement {
         ),
         picked AS MATERIALIZED (
             SELECT r.id, r.size FROM ready AS r CROSS JOIN budget AS b
-            WHERE r.upto <= b.pairs OR (r.place = 1 AND b.pairs >= least(r.size, b.quarter))
+            WHERE r.upto <= b.pairs OR (r.place = 1 AND b.pairs >= least(r.size, b.portion))
         ),
         charged AS (
             UPDATE fanfare.rates AS r
@@ -62,16 +62,16 @@ package struct ClaimPaced: PostgresStatement {
         taken AS (
             \(ClaimSQL.take(and: ""))
         ),
-        -- 4. When the next of what is due can go; where all of it went, there may be more.
+        -- 4. When the next of what is due can go, and not one small batch after the other; where all of it went, there may be more.
         again AS (
-            SELECT max(f.next_free + (p.size + least(CASE WHEN b.pairs > 0 THEN coalesce(n.size, 0) ELSE b.quarter END, b.quarter))
+            SELECT max(f.next_free + (p.size + least(CASE WHEN b.pairs > 0 THEN l.size ELSE b.portion END, b.portion))
                 / f.per_second * interval '1 second' - f.now) AS wait
             FROM free AS f
             CROSS JOIN budget AS b
             CROSS JOIN (SELECT coalesce(sum(size), 0) AS size FROM picked) AS p
-            LEFT JOIN (
-                SELECT size FROM ready WHERE id NOT IN (SELECT id FROM picked) ORDER BY place LIMIT 1
-            ) AS n ON true
+            CROSS JOIN (
+                SELECT coalesce(sum(size), 0) AS size FROM ready WHERE id NOT IN (SELECT id FROM picked)
+            ) AS l
             WHERE b.pairs <= 0 OR EXISTS (SELECT FROM ready)
         )
         SELECT (extract(epoch FROM a.wait) * 1000000)::bigint, t.* FROM again AS a LEFT JOIN taken AS t ON true

@@ -45,9 +45,10 @@ enum QueueSQL {
         """
     }
 
-    /// How many pairs a batch has at most: of one that waits behind a gate with a rate, what it lets through in a quarter of a second.
+    /// How many pairs a batch has at most: of one that waits behind a gate with a rate, what that lets through in a tenth of a second.
     ///
-    /// Not less than twenty: what is slower waits for long, and would fill the queue with small batches.
+    /// One below twenty a second: what is slower shall not come in bursts either. It fills the queue with small batches, but not
+    /// for long: what has not gone after a day is late, and that are ten batches for each second of it at most.
     ///
     /// - Parameters:
     ///   - limit: the most of any batch.
@@ -56,7 +57,7 @@ enum QueueSQL {
     static func batchSize(_ limit: String, gate: String) -> String {
         """
         least(\(limit), (
-            SELECT greatest(20, floor(r.per_second / 4))::int
+            SELECT greatest(1, floor(\(RateSQL.portion("r.per_second"))))::int
             FROM fanfare.gates AS g JOIN fanfare.rates AS r ON r.id = g.rate_id WHERE g.id = \(gate)))
         """
     }

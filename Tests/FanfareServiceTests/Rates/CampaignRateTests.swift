@@ -86,8 +86,8 @@ struct CampaignRateTests {
         #expect(try world.connection.run(LiveGates()).map(\.isPaced) == [false])
     }
 
-    /// What goes in a quarter of a second, and not less than twenty.
-    @Test(arguments: [(100, 25), (10, 20), (4000, 50)], [#"{"everyone": true}"#, #"{"topic": "news"}"#])
+    /// What goes in a tenth of a second, and at least one.
+    @Test(arguments: [(100, 10), (19, 1), (1, 1), (4000, 50)], [#"{"everyone": true}"#, #"{"topic": "news"}"#])
     func batchesAreCutToIt(_ rate: (perSecond: Int, size: Int64), to: String) throws {
         let world = try World(settings: StageSettings(batchSize: 50))
         try world.devices(120)

@@ -27,6 +27,27 @@ extension World {
         return gate
     }
 
+    /// Queues batches behind a gate with a rate, of a rule that nothing else is planned for; otherwise as ``pace(_:perSecond:)``.
+    ///
+    /// - Parameters:
+    ///   - count: how many.
+    ///   - size: how many pairs each has; of devices that there are not.
+    ///   - perSecond: the rate.
+    /// - Returns: the gate.
+    func pace(batches count: Int, of size: Int, perSecond: Int) throws -> Int32 {
+        let gate = try pace(1, perSecond: perSecond)
+        try connection.execute(
+            """
+            INSERT INTO fanfare.batches (rule_version, lane, target_id, event_id, device_ids, gate_id, not_before)
+            SELECT b.rule_version, b.lane, b.target_id, b.event_id, ARRAY(SELECT generate_series(1::bigint, \(size))), b.gate_id,
+                b.not_before
+            FROM fanfare.batches AS b CROSS JOIN generate_series(1, \(count));
+            DELETE FROM fanfare.batches WHERE id = (SELECT min(id) FROM fanfare.batches)
+            """
+        )
+        return gate
+    }
+
     /// Claims what is due behind a gate with a rate.
     ///
     /// - Parameters:
