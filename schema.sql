@@ -1026,9 +1026,15 @@ CREATE TABLE IF NOT EXISTS fanfare.rates (
     platform text,
     rule_id int,
     per_second real NOT NULL CONSTRAINT rates_per_second CHECK (per_second BETWEEN 1 AND 1000000),
+    -- One that grows does so from here, for so long, since then (rate_at); NULL since when: it has not begun to.
+    ramp_from real,
+    ramp_seconds int,
+    ramp_began_at timestamptz,
     -- What was claimed has used up all time until then. In the past: what has come free since, of which a fifth of a second counts.
     next_free timestamptz NOT NULL DEFAULT clock_timestamp(),
-    CONSTRAINT rates_whose CHECK ((rule_id IS NULL) = (app_id IS NOT NULL) AND (platform IS NULL OR app_id IS NOT NULL))
+    CONSTRAINT rates_whose CHECK ((rule_id IS NULL) = (app_id IS NOT NULL) AND (platform IS NULL OR app_id IS NOT NULL)),
+    CONSTRAINT rates_ramp CHECK ((ramp_from IS NULL) = (ramp_seconds IS NULL) AND (ramp_began_at IS NULL OR ramp_from IS NOT NULL)
+        AND ramp_from >= 1 AND ramp_from < per_second AND ramp_seconds >= 1)
 ) WITH (fillfactor = 10, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 200);
 SELECT fanfare.create_index('rates_of_rule', $$
     CREATE UNIQUE INDEX rates_of_rule ON fanfare.rates (rule_id) WHERE rule_id IS NOT NULL$$);
@@ -2089,28 +2095,81 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.set_gates IS 'Pauses, resumes or aborts what waits behind the gates of a rule; whether there was something to do.';
 
--- A rate that changes goes on from what is used up of it: who puts a campaign again and again gains nothing.
-CREATE OR REPLACE FUNCTION fanfare.set_rate(rule_id int, per_second int) RETURNS void
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+-- Simple enough to become part of the statement that asks. Before it began, and by a clock that was put back, it is where it begins.
+CREATE OR REPLACE FUNCTION fanfare.rate_at(
+    per_second real, ramp_from real, ramp_seconds int, ramp_began_at timestamptz, at timestamptz) RETURNS float8
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN ramp_from IS NULL THEN per_second
+    ELSE ramp_from + (per_second - ramp_from) * least(1, greatest(0, extract(epoch FROM at - ramp_began_at)::float8 / ramp_seconds)) END;
+COMMENT ON FUNCTION fanfare.rate_at IS 'How many pairs a second a rate lets through at a time.';
+
+-- A rate that changes goes on from what is used up of it: who puts a campaign again and again gains nothing; and a ramp goes on from
+-- where it is. One that is new where something is under way begins at once, since nothing else would begin it.
+CREATE OR REPLACE FUNCTION fanfare.set_rate(rule_id int, per_second int, ramp_from int DEFAULT NULL, ramp_seconds int DEFAULT NULL)
+RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
     rate int;
+    begins timestamptz := CASE
+        WHEN set_rate.ramp_from IS NOT NULL AND EXISTS (
+            SELECT FROM fanfare.gates AS g WHERE g.rule_id = set_rate.rule_id AND g.occurrence_id IS NOT NULL AND g.state <> 'done')
+        THEN clock_timestamp() END;
 BEGIN
     IF set_rate.per_second IS NULL THEN
         DELETE FROM fanfare.rates AS r WHERE r.rule_id = set_rate.rule_id;
     ELSE
-        INSERT INTO fanfare.rates AS r (rule_id, per_second) VALUES (set_rate.rule_id, set_rate.per_second)
+        INSERT INTO fanfare.rates AS r (rule_id, per_second, ramp_from, ramp_seconds, ramp_began_at)
+        VALUES (set_rate.rule_id, set_rate.per_second, set_rate.ramp_from, set_rate.ramp_seconds, begins)
         ON CONFLICT (rule_id) WHERE rule_id IS NOT NULL DO UPDATE
         -- What is owed are pairs, not time.
-        SET per_second = excluded.per_second,
-            next_free = r.next_free + greatest(r.next_free - clock_timestamp(), interval '0') * (r.per_second / excluded.per_second - 1)
+        SET per_second = excluded.per_second, ramp_from = excluded.ramp_from, ramp_seconds = excluded.ramp_seconds,
+            ramp_began_at = CASE WHEN r.ramp_from IS NULL THEN excluded.ramp_began_at
+                WHEN excluded.ramp_from IS NOT NULL THEN r.ramp_began_at END,
+            next_free = r.next_free + greatest(r.next_free - clock_timestamp(), interval '0') * (
+                fanfare.rate_at(r.per_second, r.ramp_from, r.ramp_seconds, r.ramp_began_at, clock_timestamp())
+                / fanfare.rate_at(excluded.per_second, excluded.ramp_from, excluded.ramp_seconds,
+                    CASE WHEN r.ramp_from IS NULL THEN excluded.ramp_began_at ELSE r.ramp_began_at END, clock_timestamp()) - 1)
         RETURNING r.id INTO rate;
     END IF;
     UPDATE fanfare.gates AS g SET rate_id = rate
     WHERE g.rule_id = set_rate.rule_id AND g.state <> 'done' AND g.rate_id IS DISTINCT FROM rate;
 END
 $$;
-COMMENT ON FUNCTION fanfare.set_rate IS 'Has what waits behind the gates of a rule be claimed at a rate, from the next claim on; NULL for as fast as it is sent.';
+COMMENT ON FUNCTION fanfare.set_rate IS 'Has what waits behind the gates of a rule be claimed at a rate, from the next claim on, that grows to it if there is a ramp; NULL for as fast as it is sent.';
+
+CREATE OR REPLACE FUNCTION fanfare.begin_ramp(rule_id int) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    UPDATE fanfare.rates AS r SET ramp_began_at = clock_timestamp() WHERE r.rule_id = begin_ramp.rule_id AND r.ramp_from IS NOT NULL;
+END
+$$;
+COMMENT ON FUNCTION fanfare.begin_ramp IS 'Has the rate of a rule grow from where it begins, if it has a ramp.';
+
+-- Of its string form, as in 500/s; what campaigns write.
+CREATE OR REPLACE FUNCTION fanfare.speed_fault(speed jsonb, at text, OUT place text, OUT reason text, OUT hint text)
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    parts text[] := CASE WHEN jsonb_typeof(speed) = 'string' THEN regexp_match(speed #>> '{}', '^(0|[1-9][0-9]{0,8})/([smh])$') END;
+    per_second numeric := parts[1]::numeric / CASE parts[2] WHEN 's' THEN 1 WHEN 'm' THEN 60 ELSE 3600 END;
+BEGIN
+    IF parts[2] = 's' AND per_second BETWEEN 1 AND 1000000 THEN
+        RETURN;
+    END IF;
+    place := at;
+    reason := CASE WHEN speed IS NULL THEN 'is missing'
+        WHEN jsonb_typeof(speed) <> 'string' THEN 'is no rate'
+        WHEN parts IS NULL THEN format('%L is no rate', left(speed #>> '{}', 80))
+        ELSE format('%s is %s/s', speed #>> '{}', trim_scale(round(per_second, 4))) END;
+    hint := CASE WHEN per_second < 1 THEN 'at least 1/s; for less use a cap or smaller audiences'
+        WHEN per_second > 1000000 THEN 'at most 1000000/s; without a rate it goes as fast as it can'
+        ELSE 'write how many pushes a second, as in 500/s' END;
+END
+$$;
+COMMENT ON FUNCTION fanfare.speed_fault IS 'What is wrong with a rate such as 500/s.';
+
+CREATE OR REPLACE FUNCTION fanfare.per_second(speed text) RETURNS int LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN split_part(speed, '/', 1)::int;
+COMMENT ON FUNCTION fanfare.per_second IS 'How many a second a rate such as 500/s means that speed_fault finds nothing wrong with.';
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- 20. Functions: watched tables
@@ -2852,25 +2911,51 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.schedule_fault IS 'What is wrong with a campaign''s schedule as far as SQL sees; a daemon reads the cron expression.';
 
+-- As daemons read durations: 90s, 15m, 4h, 7d, from a second to ten years.
+CREATE OR REPLACE FUNCTION fanfare.span_seconds(span text) RETURNS int LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT CASE WHEN s.seconds BETWEEN 1 AND 315360000 THEN s.seconds::int END
+    FROM (SELECT CASE WHEN span ~ '^[0-9]+[smhd]$' THEN left(span, -1)::numeric
+        * CASE right(span, 1) WHEN 's' THEN 1 WHEN 'm' THEN 60 WHEN 'h' THEN 3600 ELSE 86400 END END AS seconds) AS s;
+END;
+COMMENT ON FUNCTION fanfare.span_seconds IS 'How long a duration such as 30m is; NULL for what is none.';
+
+-- In the order in which daemons look: {"per": "500/s", "ramp": {"from": "50/s", "over": "30m"}}, or "500/s".
 CREATE OR REPLACE FUNCTION fanfare.rate_fault(rate jsonb, OUT place text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    parts text[] := regexp_match(rate #>> '{}', '^(0|[1-9][0-9]{0,8})/([smh])$');
-    per_second numeric := parts[1]::numeric / CASE parts[2] WHEN 's' THEN 1 WHEN 'm' THEN 60 ELSE 3600 END;
+    ramp CONSTANT jsonb := rate -> 'ramp';
+    keys CONSTANT text[] := '{per,ramp}';
+    ramp_keys CONSTANT text[] := '{from,over}';
 BEGIN
-    IF rate IS NULL OR (jsonb_typeof(rate) = 'string' AND parts[2] = 's' AND per_second BETWEEN 1 AND 1000000) THEN
+    IF rate IS NULL THEN
+        RETURN;
+    ELSIF jsonb_typeof(rate) <> 'object' THEN
+        SELECT s.* INTO place, reason, hint FROM fanfare.speed_fault(rate, 'rate') AS s;
         RETURN;
     END IF;
-    place := 'rate';
-    IF jsonb_typeof(rate) <> 'string' OR parts IS NULL THEN
-        reason := CASE WHEN jsonb_typeof(rate) <> 'string' THEN 'is no string' ELSE format('%L is no rate', left(rate #>> '{}', 80)) END;
-        hint := 'write how many pushes a second, as in 500/s';
-        RETURN;
+    SELECT f.* INTO place, reason, hint FROM (
+        SELECT 'rate.' || k, 'unknown key', 'known are ' || array_to_string(keys, ', ') FROM jsonb_object_keys(rate) AS k WHERE k <> ALL (keys)
+        UNION ALL
+        SELECT s.place, s.reason, s.hint FROM fanfare.speed_fault(rate -> 'per', 'rate.per') AS s WHERE s.reason IS NOT NULL
+        UNION ALL
+        SELECT 'rate.ramp', 'is no object', 'write {"from": "50/s", "over": "30m"}' WHERE jsonb_typeof(ramp) <> 'object'
+        UNION ALL
+        SELECT 'rate.ramp.' || k, 'unknown key', 'known are ' || array_to_string(ramp_keys, ', ')
+        FROM jsonb_object_keys(CASE WHEN jsonb_typeof(ramp) = 'object' THEN ramp ELSE '{}' END) AS k WHERE k <> ALL (ramp_keys)
+        UNION ALL
+        SELECT s.place, s.reason, s.hint FROM fanfare.speed_fault(ramp -> 'from', 'rate.ramp.from') AS s
+        WHERE ramp IS NOT NULL AND s.reason IS NOT NULL
+        UNION ALL
+        SELECT 'rate.ramp.over', CASE WHEN ramp ? 'over' THEN 'is no duration' ELSE 'is missing' END,
+            'write a whole number with s, m, h or d, such as 90s, 15m, 4h or 7d'
+        WHERE ramp IS NOT NULL AND (jsonb_typeof(ramp -> 'over') IS DISTINCT FROM 'string' OR fanfare.span_seconds(ramp ->> 'over') IS NULL)
+    ) AS f (place, reason, hint) LIMIT 1;
+    IF reason IS NULL AND fanfare.per_second(ramp ->> 'from') >= fanfare.per_second(rate ->> 'per') THEN
+        place := 'rate.ramp.from';
+        reason := format('%s is not below %s', ramp ->> 'from', rate ->> 'per');
+        hint := 'a ramp grows from it to per: write less, or leave the ramp out';
     END IF;
-    reason := format('%s is %s/s', rate #>> '{}', trim_scale(round(per_second, 4)));
-    hint := CASE WHEN per_second < 1 THEN 'at least 1/s; for less use a cap or smaller audiences'
-        WHEN per_second > 1000000 THEN 'at most 1000000/s; without a rate it goes as fast as it can'
-        ELSE 'write how many pushes a second, as in 500/s' END;
 END
 $$;
 COMMENT ON FUNCTION fanfare.rate_fault IS 'What is wrong with a campaign''s rate.';
@@ -3076,7 +3161,9 @@ BEGIN
     gate := coalesce(gate, fanfare.make_gate(stored.rule_id));
     UPDATE fanfare.rule_versions AS v SET gate_id = gate
     WHERE v.rule_id = stored.rule_id AND v.version = stored.version AND v.gate_id <> gate;
-    PERFORM fanfare.set_rate(stored.rule_id, split_part(c.draft ->> 'rate', '/', 1)::int);
+    PERFORM fanfare.set_rate(stored.rule_id, fanfare.per_second(coalesce(r.rate ->> 'per', r.rate #>> '{}')),
+        fanfare.per_second(r.rate #>> '{ramp,from}'), fanfare.span_seconds(r.rate #>> '{ramp,over}'))
+    FROM (SELECT c.draft::jsonb -> 'rate' AS rate) AS r;
     UPDATE fanfare.campaigns AS x
     SET definition = x.draft, draft = NULL, rule_id = stored.rule_id, cron_fields = take_campaign.cron_fields, run_at = wall,
         time_zone = zone, default_time_zone = CASE WHEN zone = 'recipient' THEN coalesce(schedule ->> 'default_time_zone', 'UTC') END,
@@ -3645,7 +3732,12 @@ GRANT EXECUTE ON FUNCTION fanfare.put_rule, fanfare.drop_rule, fanfare.rule_from
     fanfare.abort_campaign TO fanfare_author;
 -- For `fanfare rules plan` and `fanfare campaigns plan`: what put_rule and put_campaign would say, and when it would be due.
 -- They read with the caller's rights, but for badge_sql.
+<<<<<<< HEAD
 GRANT EXECUTE ON FUNCTION fanfare.campaign_fault, fanfare.schedule_fault, fanfare.rate_fault, fanfare.canary_fault, fanfare.share, fanfare.campaign_rule, fanfare.wall_time,
+=======
+GRANT EXECUTE ON FUNCTION fanfare.campaign_fault, fanfare.schedule_fault, fanfare.rate_fault, fanfare.speed_fault, fanfare.per_second,
+    fanfare.span_seconds, fanfare.campaign_rule, fanfare.wall_time,
+>>>>>>> 61656f7 (Let a campaign's rate grow)
     fanfare.is_time_zone, fanfare.next_due, fanfare.shown_at, fanfare.has_passed, fanfare.next_time, fanfare.next_showing,
     fanfare.next_wall, fanfare.instant TO fanfare_author;
 GRANT EXECUTE ON FUNCTION fanfare.rule_fault, fanfare.audience_fault, fanfare.path_fault, fanfare.badge_sql_fault,

@@ -67,9 +67,34 @@ extension CampaignDefinition {
         ),
         RuleKey(
             "rate",
-            "string",
+            "string or object",
             range: "1/s to 1000000/s",
             "How many pushes a second all daemons together send of it at most; without it as fast as can be."
+        ),
+        RuleKey(
+            "rate.per",
+            "string",
+            range: "1/s to 1000000/s",
+            isRequired: true,
+            "The same, where `rate` is an object."
+        ),
+        RuleKey(
+            "rate.ramp",
+            "object",
+            "With it each occurrence begins slower, and grows evenly to `rate.per`."
+        ),
+        RuleKey(
+            "rate.ramp.from",
+            "string",
+            range: "1/s to below `rate.per`",
+            isRequired: true,
+            "What it begins with."
+        ),
+        RuleKey(
+            "rate.ramp.over",
+            "duration",
+            isRequired: true,
+            "How long it takes to grow."
         ),
         RuleKey(
             "canary",

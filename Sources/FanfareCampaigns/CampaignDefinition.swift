@@ -44,7 +44,7 @@ package struct CampaignDefinition: Sendable {
         }
         schedule = try reader.object("schedule").map { reader throws(RuleProblem) in try CampaignSchedule(reader) }
         payload = try reader.object("payload")?.object ?? JSONObject()
-        rate = try reader.string("rate").map { text throws(RuleProblem) in try CampaignRate(text, path: "rate") }
+        rate = try reader.object["rate"].map { json throws(RuleProblem) in try CampaignRate(json, path: "rate") }
         canary = try reader.object("canary").map { reader throws(RuleProblem) in try CampaignCanary(reader) }
         if let to = try reader.object("to"), to.object["tokens"] != nil {
             throw RuleProblem(
@@ -73,7 +73,7 @@ package struct CampaignDefinition: Sendable {
         object["event"] = nil
         object["name"] = .string(name)
         object["schedule"] = schedule?.json
-        object["rate"] = rate.map { .string($0.text) }
+        object["rate"] = rate?.json
         object["canary"] = canary?.json
         if !payload.isEmpty { object["payload"] = .object(payload) }
         // Where a campaign says nothing, its rule says `bulk`.

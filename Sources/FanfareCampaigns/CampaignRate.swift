@@ -1,48 +1,84 @@
-internal import FanfareCore
+package import FanfareCore
 internal import FanfareProviders
 
-/// How fast a campaign is sent at most: pushes a second, of all daemons together.
+/// How fast a campaign is sent at most: pushes a second, of all daemons together; from the beginning, or growing to that.
 package struct CampaignRate: Equatable, Sendable {
-    private static let range = 1...1_000_000
-    private static let hint = "write how many pushes a second, as in 500/s"
+    /// How it grows: evenly, each time that the campaign is fired.
+    package struct Ramp: Equatable, Sendable {
+        static let keys = ["from", "over"]
+
+        /// Pushes a second at the beginning; fewer than at the end.
+        package let from: Int
+        /// How long it takes.
+        package let over: TimeSpan
+    }
+
+    private static let keys = ["per", "ramp"]
 
     /// From 1 to 1,000,000.
     package let perSecond: Int
+    /// Nil where it is the same from the beginning.
+    package let ramp: Ramp?
 
-    /// Reads `500/s`.
+    /// Reads `500/s`, or `{per: 500/s, ramp: {from: 50/s, over: 30m}}`.
     ///
     /// - Parameters:
-    ///   - text: as it was written.
+    ///   - json: as it was written.
     ///   - path: where it stands in the campaign.
-    /// - Throws: `RuleProblem` for anything else; of what is by the minute or the hour it says what that is by the second.
-    init(_ text: String, path: String) throws(RuleProblem) {
-        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
-        let isNumber = parts[0].utf8.allSatisfy { (48...57).contains($0) } && (1...9).contains(parts[0].utf8.count)
-        guard parts.count == 2, isNumber, let count = Int(parts[0]), parts[0] == "\(count)",
-            let seconds = ["s": 1, "m": 60, "h": 3600][parts[1]]
-        else {
-            throw RuleProblem(path: path, reason: "'\(text.prefix(80))' is no rate", hint: Self.hint)
+    /// - Throws: `RuleProblem` for anything else.
+    package init(_ json: JSONValue, path: String) throws(RuleProblem) {
+        guard json.objectValue != nil else {
+            self.init(perSecond: try CampaignSpeed.read(json, path: path), ramp: nil)
+            return
         }
-        guard seconds == 1, Self.range.contains(count) else {
-            throw RuleProblem(
-                path: path,
-                reason: "\(text) is \(Self.decimal(count, by: seconds))/s",
-                hint: count < seconds
-                    ? "at least 1/s; for less use a cap or smaller audiences"
-                    : count > Self.range.upperBound * seconds
-                        ? "at most 1000000/s; without a rate it goes as fast as it can" : Self.hint
-            )
+        let reader = try RuleObject(json, path: path)
+        try reader.checkKeys(Self.keys)
+        let perSecond = try CampaignSpeed.read(reader.object["per"], path: reader.path("per"))
+        let ramp = try reader.object["ramp"].map { json throws(RuleProblem) in
+            try Ramp(json, path: reader.path("ramp"), below: perSecond)
         }
-        perSecond = count
+        self.init(perSecond: perSecond, ramp: ramp)
     }
 
-    /// As it is written.
-    var text: String { "\(perSecond)/s" }
+    private init(perSecond: Int, ramp: Ramp?) {
+        (self.perSecond, self.ramp) = (perSecond, ramp)
+    }
 
-    /// A quotient with at most four decimals.
-    private static func decimal(_ count: Int, by divisor: Int) -> String {
-        let rounded = (count * 20_000 + divisor) / (2 * divisor)
-        let decimals = String(String(10_000 + rounded % 10_000).dropFirst().reversed().drop { $0 == "0" }.reversed())
-        return "\(rounded / 10_000)" + (decimals.isEmpty ? "" : "." + decimals)
+    /// As it would be written.
+    package var json: JSONValue {
+        guard let ramp else { return .string("\(perSecond)/s") }
+        return [
+            "per": .string("\(perSecond)/s"),
+            "ramp": ["from": .string("\(ramp.from)/s"), "over": .string(ramp.over.description)],
+        ]
+    }
+
+    /// `500/s, growing from 50/s over 30m`.
+    package var text: String {
+        "\(perSecond)/s" + (ramp.map { ", growing from \($0.from)/s over \($0.over)" } ?? "")
+    }
+}
+
+extension CampaignRate.Ramp {
+    fileprivate init(_ json: JSONValue, path: String, below end: Int) throws(RuleProblem) {
+        guard json.objectValue != nil else {
+            throw RuleProblem(path: path, reason: "is no object", hint: #"write {"from": "50/s", "over": "30m"}"#)
+        }
+        let reader = try RuleObject(json, path: path)
+        try reader.checkKeys(Self.keys)
+        from = try CampaignSpeed.read(reader.object["from"], path: reader.path("from"))
+        let span = reader.object["over"]
+        guard let over = span?.stringValue.flatMap({ TimeSpan($0) }) else {
+            let reason = span == nil ? "is missing" : "is no duration"
+            throw RuleProblem(path: reader.path("over"), reason: reason, hint: TimeSpan.hint)
+        }
+        self.over = over
+        guard from < end else {
+            throw RuleProblem(
+                path: reader.path("from"),
+                reason: "\(from)/s is not below \(end)/s",
+                hint: "a ramp grows from it to per: write less, or leave the ramp out"
+            )
+        }
     }
 }

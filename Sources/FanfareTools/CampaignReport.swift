@@ -1,3 +1,4 @@
+internal import FanfareCampaigns
 public import FanfareCore
 internal import FanfareProviders
 internal import FanfareStore
@@ -35,7 +36,8 @@ public struct CampaignReport: Sendable {
         lines.append("schedule: \(campaign.scheduleText)")
         if campaign.newest["schedule"] != nil { lines += forecast.lines }
         for member in campaign.newest.objectValue?.members ?? [] where !Self.told.contains(member.key) {
-            let text = TextTable.printable(member.value.stringValue ?? member.value.text)
+            let rate = member.key == "rate" ? (try? CampaignRate(member.value, path: member.key))?.text : nil
+            let text = rate ?? TextTable.printable(member.value.stringValue ?? member.value.text)
             lines.append("\(member.key): " + (text.count > 200 ? text.prefix(199) + "…" : text))
         }
         return lines.enumerated().map { $0.offset == 0 ? $0.element : "  " + $0.element }.joined(separator: "\n")

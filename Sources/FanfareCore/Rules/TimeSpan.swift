@@ -2,7 +2,7 @@
 public struct TimeSpan: Hashable, Sendable, CustomStringConvertible {
     /// The longest: 10 years of 365 days.
     public static let limit = TimeSpan(seconds: 10 * 365 * 86_400)
-    static let hint = "write a whole number with s, m, h or d, such as 90s, 15m, 4h or 7d"
+    package static let hint = "write a whole number with s, m, h or d, such as 90s, 15m, 4h or 7d"
 
     /// The length in whole seconds.
     public let seconds: Int64

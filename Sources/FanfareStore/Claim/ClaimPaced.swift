@@ -15,7 +15,7 @@ package struct ClaimPaced: PostgresStatement {
         WITH
         -- 1. Whoever charged them before us has committed.
         locked AS MATERIALIZED (
-            SELECT r.id, r.per_second, r.next_free FROM fanfare.rates AS r
+            SELECT r.* FROM fanfare.rates AS r
             WHERE r.id = ANY (ARRAY(
                 SELECT g.rate_id FROM fanfare.gates AS g WHERE g.id = $8 AND g.state = 'open' AND NOT g.is_paused))
             ORDER BY r.id FOR NO KEY UPDATE
@@ -23,7 +23,7 @@ package struct ClaimPaced: PostgresStatement {
         -- 2. The time is read after the lock, hence LATERAL and a condition on the row: the statement's own may be older than another
         --    claimer's charge. Who owes more than any batch can cost had its clock put back.
         free AS MATERIALIZED (
-            SELECT l.id, l.per_second, t.now,
+            SELECT l.id, \(RateSQL.perSecond("l", at: "t.now")) AS per_second, t.now,
                 CASE WHEN l.next_free > t.now + interval '20 minutes' THEN t.now
                     ELSE greatest(l.next_free, t.now - \(RateSQL.credit)) END AS next_free
             FROM locked AS l

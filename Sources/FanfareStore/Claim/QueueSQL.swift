@@ -45,7 +45,8 @@ enum QueueSQL {
         """
     }
 
-    /// How many pairs a batch has at most: of one that waits behind a gate with a rate, what that lets through in a tenth of a second.
+    /// How many pairs a batch has at most: of one that waits behind a gate with a rate, what that lets through in a tenth of a second; of
+    /// a rate that grows, at its slowest.
     ///
     /// One below twenty a second: what is slower shall not come in bursts either. It fills the queue with small batches, but not
     /// for long: what has not gone after a day is late, and that are ten batches for each second of it at most.
@@ -57,7 +58,7 @@ enum QueueSQL {
     static func batchSize(_ limit: String, gate: String) -> String {
         """
         least(\(limit), (
-            SELECT greatest(1, floor(\(RateSQL.portion("r.per_second"))))::int
+            SELECT greatest(1, floor(\(RateSQL.portion(RateSQL.slowest("r")))))::int
             FROM fanfare.gates AS g JOIN fanfare.rates AS r ON r.id = g.rate_id WHERE g.id = \(gate)))
         """
     }

@@ -6,6 +6,22 @@ enum RateSQL {
     /// What has come free and is not used counts for so long.
     static let credit = "interval '200 milliseconds'"
 
+    /// How many pairs a second a rate lets through.
+    ///
+    /// - Parameters:
+    ///   - rate: what has the columns of `rates`.
+    ///   - time: when.
+    /// - Returns: a number.
+    static func perSecond(_ rate: String, at time: String) -> String {
+        "fanfare.rate_at(\(rate).per_second, \(rate).ramp_from, \(rate).ramp_seconds, \(rate).ramp_began_at, \(time))"
+    }
+
+    /// The fewest pairs a second that a rate ever lets through: those that its ramp begins with.
+    ///
+    /// - Parameter rate: what has the columns of `rates`.
+    /// - Returns: a number.
+    static func slowest(_ rate: String) -> String { "coalesce(\(rate).ramp_from, \(rate).per_second)" }
+
     /// How many pairs are claimed at once, where there are as many: what comes free in a tenth of a second.
     ///
     /// More at once would be bursts, less would be more looks than are worth it.

@@ -4,7 +4,8 @@ package import PostgresClient
 package struct RefundRate: PostgresStatement {
     package static let name = "refund_rate"
     package static let sql = """
-        UPDATE fanfare.rates AS r SET next_free = r.next_free - $2::bigint / r.per_second * interval '1 second'
+        UPDATE fanfare.rates AS r
+        SET next_free = r.next_free - $2::bigint / \(RateSQL.perSecond("r", at: "clock_timestamp()")) * interval '1 second'
         FROM fanfare.gates AS g WHERE g.id = $1 AND r.id = g.rate_id
         """
 

@@ -37,12 +37,41 @@ struct CampaignRateTests {
         #expect(problem?.hint == hint)
     }
 
-    @Test(arguments: ["500", "null", "{}", "[]"])
-    func whatIsNoStringIsRefusedByBoth(rate: String) throws {
+    @Test(arguments: [
+        ("500", "", "is no rate", how), ("null", "", "is no rate", how), ("[]", "", "is no rate", how),
+        ("{}", ".per", "is missing", how), (#"{"per": 5}"#, ".per", "is no rate", how),
+        (#"{"per": "30/m"}"#, ".per", "30/m is 0.5/s", less),
+        (#"{"per": "5/s", "rampart": {}}"#, ".rampart", "unknown key", nil),
+        (#"{"per": "5/s", "ramp": "1/s"}"#, ".ramp", "is no object", #"write {"from": "50/s", "over": "30m"}"#),
+        (#"{"per": "5/s", "ramp": null}"#, ".ramp", "is no object", #"write {"from": "50/s", "over": "30m"}"#),
+        (#"{"per": "5/s", "ramp": {"until": "1h"}}"#, ".ramp.until", "unknown key", nil),
+        (#"{"per": "5/s", "ramp": {}}"#, ".ramp.from", "is missing", how),
+        (#"{"per": "5/s", "ramp": {"from": "0/s", "over": "1m"}}"#, ".ramp.from", "0/s is 0/s", less),
+        (#"{"per": "5/s", "ramp": {"from": "1/s"}}"#, ".ramp.over", "is missing", TimeSpan.hint),
+        (#"{"per": "5/s", "ramp": {"from": "1/s", "over": 60}}"#, ".ramp.over", "is no duration", TimeSpan.hint),
+        (#"{"per": "5/s", "ramp": {"from": "1/s", "over": "0s"}}"#, ".ramp.over", "is no duration", TimeSpan.hint),
+        (#"{"per": "5/s", "ramp": {"from": "1/s", "over": "3651d"}}"#, ".ramp.over", "is no duration", TimeSpan.hint),
+        (
+            #"{"per": "5/s", "ramp": {"from": "5/s", "over": "1m"}}"#, ".ramp.from", "5/s is not below 5/s",
+            "a ramp grows from it to per: write less, or leave the ramp out"
+        ),
+    ])
+    func whatIsNoRateIsRefusedAlikeByBoth(rate: String, place: String, reason: String, hint: String?) throws {
         let world = try World()
         let error = #expect(throws: PostgresError.self) { try world.put(campaign: "c", #""rate": \#(rate)"#) }
-        #expect(error?.message == "rate: is no string")
-        #expect(throws: RuleProblem.self) { try Self.campaign(rate) }
+        #expect(error?.message == "rate\(place): \(reason)")
+        let problem = #expect(throws: RuleProblem.self) { try Self.campaign(rate) }
+        #expect(problem?.path == "rate\(place)")
+        #expect(problem?.reason == reason)
+        guard let hint else { return }
+        #expect(error?.hint == hint && problem?.hint == hint)
+    }
+
+    @Test(arguments: ["90s", "30m", "4h", "7d", "007s", "3650d", "1.5h", "x", "1w", "", "99999999999999999999s"])
+    func durationsAreReadAlikeByBoth(span: String) throws {
+        let world = try World()
+        let seconds = try world.connection.text("SELECT fanfare.span_seconds($1)", span)
+        #expect(seconds == TimeSpan(span).map { "\($0.seconds)" })
     }
 
     @Test(arguments: [1, 500, 1_000_000])
@@ -59,6 +88,42 @@ struct CampaignRateTests {
             {"app": "shop", "name": "c", "to": {"everyone": true}, "message": {"data": {"a": "b"}}, "rate": \(rate)}
             """
         return try CampaignDefinition(json: (try? JSONValue(parsing: text)) ?? .null)
+    }
+
+    @Test func aRampIsWrittenAgainAsItWasRead() throws {
+        let text = #"{"per": "500/s", "ramp": {"from": "50/s", "over": "30m"}}"#
+        let campaign = try Self.campaign(text)
+        let json = try JSONValue(parsing: text)
+        #expect(campaign.json["rate"] == json)
+        #expect(campaign.rate?.text == "500/s, growing from 50/s over 30m")
+        #expect(try Self.campaign(#"{"per": "500/s"}"#).json["rate"] == "500/s")
+    }
+
+    /// It begins when it is told to; what is put while something runs begins at once, and what is put again goes on.
+    @Test func aRampBegins() throws {
+        let world = try World()
+        let look = "SELECT coalesce(ramp_from, 0) || ' ' || coalesce(ramp_seconds, 0) FROM fanfare.rates"
+        let began = "SELECT ramp_began_at FROM fanfare.rates"
+        let ramp = #""rate": {"per": "500/s", "ramp": {"from": "50/s", "over": "30m"}}"#
+        try world.put(campaign: "c", ramp)
+        try world.schedule()
+        #expect(try world.connection.text(look) == "50 1800")
+        #expect(try world.connection.column(began) == ["NULL"])
+        try world.connection.execute("SELECT fanfare.begin_ramp(rule_id) FROM fanfare.rates")
+        let first = try world.connection.text(began)
+        try world.put(campaign: "c", ramp.replacing("500/s", with: "600/s"))
+        try world.schedule()
+        let then = try world.connection.text(began)
+        #expect(first != nil && then == first)
+        try world.put(campaign: "c", #""rate": "500/s""#)
+        try world.schedule()
+        #expect(try world.connection.text(look) == "0 0")
+        try world.connection.execute("SELECT fanfare.begin_ramp(rule_id) FROM fanfare.rates")
+        #expect(try world.connection.column(began) == ["NULL"], "it has none")
+        _ = try world.connection.query("SELECT fanfare.start_campaign('shop', 'c')")
+        try world.put(campaign: "c", ramp)
+        try world.schedule()
+        #expect(try world.connection.text("SELECT ramp_began_at > now() - interval '1 min' FROM fanfare.rates") == "t")
     }
 
     @Test func aNewRateCountsAtOnceAndWithoutTheKeyThereIsNone() throws {
@@ -86,13 +151,15 @@ struct CampaignRateTests {
         #expect(try world.connection.run(LiveGates()).map(\.isPaced) == [false])
     }
 
-    /// What goes in a tenth of a second, and at least one.
+    /// What goes in a tenth of a second, and at least one; of a rate that grows, at its slowest.
     @Test(arguments: [(100, 10), (19, 1), (1, 1), (4000, 50)], [#"{"everyone": true}"#, #"{"topic": "news"}"#])
     func batchesAreCutToIt(_ rate: (perSecond: Int, size: Int64), to: String) throws {
         let world = try World(settings: StageSettings(batchSize: 50))
         try world.devices(120)
         try world.connection.execute("SELECT fanfare.subscribe(id, 'news') FROM fanfare.devices")
-        try world.put(campaign: "c", #""rate": "\#(rate.perSecond)/s", "to": \#(to)"#)
+        let ramp = #"{"per": "1000000/s", "ramp": {"from": "\#(rate.perSecond)/s", "over": "1h"}}"#
+        let json = rate.perSecond == 100 ? ramp : "\"\(rate.perSecond)/s\""
+        try world.put(campaign: "c", #""rate": \#(json), "to": \#(to)"#)
         try world.schedule()
         _ = try world.connection.query("SELECT fanfare.start_campaign('shop', 'c')")
         try world.plan()

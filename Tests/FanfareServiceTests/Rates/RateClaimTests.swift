@@ -57,6 +57,36 @@ struct RateClaimTests {
         #expect(gaps.dropFirst().allSatisfy { abs($0 * Double(perSecond) - 1) < 0.01 }, "\(gaps)")
     }
 
+    /// From 50 to 500 a second in 10 s: after each look what was claimed is the integral of it, less a portion.
+    @Test func aRampGrowsEvenly() throws {
+        let gate = try world.pace(batches: 1200, of: 5, perSecond: 500)
+        try world.connection.execute(
+            """
+            UPDATE fanfare.rates SET ramp_from = 50, ramp_seconds = 10, ramp_began_at = '2026-01-01 00:01+00',
+                next_free = '2026-01-01 00:01+00'
+            """
+        )
+        var generator = SeededGenerator(seed: 7)
+        var claimed = 0
+        var now = 60.0
+        while now < 75 {
+            let claim = try world.claim(paced: gate, at: now, owner: .random(in: 1...3, using: &generator))
+            claimed += claim.sizes.reduce(0, +)
+            let elapsed = now - 60
+            let grown = min(elapsed, 10)
+            let ideal = 50 * grown + 22.5 * grown * grown + 500 * (elapsed - grown)
+            // What comes free between two looks counts by the rate of the later one.
+            #expect(Double(claimed) < 1.02 * ideal + 10 && Double(claimed) > 0.98 * ideal - 60, "after \(elapsed) s")
+            now += max(try #require(claim.wait), 0.001) + .random(in: 0...0.05, using: &generator)
+        }
+        try world.connection.execute("UPDATE fanfare.rates SET ramp_began_at = NULL, next_free = '2026-01-01 00:02+00'")
+        #expect(try world.claim(paced: gate, at: 180).sizes == [5, 5], "what has not begun is where it begins")
+        try world.connection.execute("UPDATE fanfare.rates SET next_free = clock_timestamp()")
+        _ = try world.connection.runReturningCount(RefundRate(gate: gate, pairs: 50))
+        let owed = "SELECT round(extract(epoch FROM clock_timestamp() - next_free)) FROM fanfare.rates"
+        #expect(try world.connection.number(owed) == 1)
+    }
+
     @Test func theNextLookIsWhenTheNextPortionCanGo() throws {
         let gate = try world.pace(batches: 20, of: 5, perSecond: 100)
         #expect(try world.claim(paced: gate, at: 60).sizes == [5, 5, 5, 5], "a fifth of a second counts")

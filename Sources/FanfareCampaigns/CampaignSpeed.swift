@@ -1,0 +1,46 @@
+internal import FanfareCore
+internal import FanfareProviders
+
+/// How many pushes a second, as people write it.
+enum CampaignSpeed {
+    private static let range = 1...1_000_000
+    private static let hint = "write how many pushes a second, as in 500/s"
+
+    /// Reads `500/s`.
+    ///
+    /// - Parameters:
+    ///   - json: as it was written; nil where it is missing.
+    ///   - path: where it stands in the campaign.
+    /// - Returns: from 1 to 1,000,000.
+    /// - Throws: `RuleProblem` for anything else; of what is by the minute or the hour it says what that is by the second.
+    static func read(_ json: JSONValue?, path: String) throws(RuleProblem) -> Int {
+        guard let text = json?.stringValue else {
+            throw RuleProblem(path: path, reason: json == nil ? "is missing" : "is no rate", hint: hint)
+        }
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        let isNumber = parts[0].utf8.allSatisfy { (48...57).contains($0) } && (1...9).contains(parts[0].utf8.count)
+        guard parts.count == 2, isNumber, let count = Int(parts[0]), parts[0] == "\(count)",
+            let seconds = ["s": 1, "m": 60, "h": 3600][parts[1]]
+        else {
+            throw RuleProblem(path: path, reason: "'\(text.prefix(80))' is no rate", hint: hint)
+        }
+        guard seconds == 1, range.contains(count) else {
+            throw RuleProblem(
+                path: path,
+                reason: "\(text) is \(decimal(count, by: seconds))/s",
+                hint: count < seconds
+                    ? "at least 1/s; for less use a cap or smaller audiences"
+                    : count > range.upperBound * seconds
+                        ? "at most 1000000/s; without a rate it goes as fast as it can" : hint
+            )
+        }
+        return count
+    }
+
+    /// A quotient with at most four decimals.
+    private static func decimal(_ count: Int, by divisor: Int) -> String {
+        let rounded = (count * 20_000 + divisor) / (2 * divisor)
+        let decimals = String(String(10_000 + rounded % 10_000).dropFirst().reversed().drop { $0 == "0" }.reversed())
+        return "\(rounded / 10_000)" + (decimals.isEmpty ? "" : "." + decimals)
+    }
+}
