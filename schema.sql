@@ -2993,8 +2993,7 @@ BEGIN
         WHERE canary ? 'devices' AND (jsonb_typeof(canary -> 'devices') <> 'number' OR canary ->> 'devices' !~ '^[1-9][0-9]{0,5}$|^1000000$')
         UNION ALL
         SELECT 'canary.wait', 'is no duration up to 7d', 'write a whole number with s, m, h or d, such as 10m'
-        WHERE canary ? 'wait' AND (jsonb_typeof(canary -> 'wait') <> 'string' OR NOT CASE
-            WHEN canary ->> 'wait' ~ '^0*[1-9][0-9]{0,5}[smhd]$' THEN (canary ->> 'wait')::interval <= interval '7 days' ELSE false END)
+        WHERE canary ? 'wait' AND (jsonb_typeof(canary -> 'wait') <> 'string' OR coalesce(fanfare.span_seconds(canary ->> 'wait'), 999999) > 604800)
         UNION ALL
         SELECT 'canary.max_failed', 'is no share from 0% to 100%', 'write a share such as 2% or 0.5%'
         WHERE canary ? 'max_failed' AND (jsonb_typeof(canary -> 'max_failed') <> 'string'
@@ -3211,10 +3210,11 @@ BEGIN
     IF canary IS NOT NULL THEN
         UPDATE fanfare.occurrences AS o
         SET held_gate_id = fanfare.make_gate(c.rule_id, occurrence, state => 'held'), canary_share = fanfare.share(canary ->> 'share'),
-            canary_devices = (canary ->> 'devices')::int, canary_wait = coalesce(canary ->> 'wait', '10m')::interval,
+            canary_devices = (canary ->> 'devices')::int, canary_wait = fanfare.span_seconds(coalesce(canary ->> 'wait', '10m')) * interval '1 second',
             canary_max_failed = fanfare.share(coalesce(canary ->> 'max_failed', '2%'))
         WHERE o.id = occurrence;
     END IF;
+    PERFORM fanfare.begin_ramp(c.rule_id);
     PERFORM fanfare.wake();
     RETURN occurrence;
 END
@@ -3325,6 +3325,7 @@ BEGIN
         PERFORM FROM fanfare.gates AS g WHERE g.occurrence_id = o.id ORDER BY g.id FOR NO KEY UPDATE;
         IF verdict = 'passed' THEN
             UPDATE fanfare.gates AS g SET state = 'open' WHERE g.id = o.held_gate_id AND g.state = 'held' AND NOT g.is_paused;
+            PERFORM fanfare.begin_ramp(c.rule_id) FROM fanfare.campaigns AS c WHERE c.id = o.campaign_id;
         ELSIF NOT EXISTS (SELECT FROM fanfare.campaigns AS c WHERE c.id = o.campaign_id AND c.dropped_at IS NULL) THEN
             -- Nobody could resume it.
             detail := detail || '; it was dropped, so what is left is aborted';
@@ -3408,6 +3409,9 @@ BEGIN
     UPDATE fanfare.gates AS g SET state = 'open'
     FROM fanfare.occurrences AS o
     WHERE o.campaign_id = c.id AND o.state = 'running' AND o.verdict = 'failed' AND g.id = o.held_gate_id AND g.state = 'held';
+    IF FOUND THEN
+        PERFORM fanfare.begin_ramp(c.rule_id);
+    END IF;
     DELETE FROM fanfare.alarms AS x WHERE x.name = 'canary/' || resume_campaign.app || '/' || c.name;
     -- What came due meanwhile was not missed: somebody held it.
     UPDATE fanfare.campaigns AS x
@@ -3633,6 +3637,74 @@ LEFT JOIN (
 GROUP BY a.name, t.platform, t.environment, b.lane, s.gate
 $view$);
 
+SELECT fanfare.create_view('campaign_runs', 'One row for each time that a campaign was fired: how far it is, how fast it goes, and when it will be through; read from what was counted at its gates, however many recipients there are.', $view$
+SELECT a.name AS app, c.name AS campaign, o.id AS occurrence_id, o.scheduled_at, o.fired_at, o.ended_at, o.event_id, o.state, o.verdict,
+    -- What holds it, for people; NULL where nothing does.
+    g.hold,
+    p.planned IS NOT NULL AS is_planning,
+    n.planned::bigint AS planned, t.ended::bigint AS ended, t.accepted::bigint AS accepted, t.failed::bigint AS failed,
+    -- Pairs a second that it may send now, and that ended in the last minute.
+    g.per_second, s.pace,
+    CASE WHEN o.state = 'running' AND g.hold IS NULL
+        THEN greatest(now() + (n.planned - t.ended) / least(g.per_second, nullif(s.pace, 0)) * interval '1 second', s.last_at) END AS ends_at
+FROM fanfare.occurrences AS o
+JOIN fanfare.campaigns AS c ON c.id = o.campaign_id
+JOIN fanfare.apps AS a ON a.id = c.app_id
+CROSS JOIN LATERAL (
+    SELECT CASE WHEN bool_or(x.state = 'aborting') THEN 'aborting'
+            WHEN bool_or(x.is_paused) THEN coalesce('paused: ' || max(x.reason), 'paused')
+            WHEN bool_or(x.state = 'held') THEN 'canary' || coalesce(
+                ', judged after ' || to_char((max(x.began_at) + o.canary_wait) AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS') || ' UTC', '')
+        END AS hold,
+        max(fanfare.rate_at(r.per_second, r.ramp_from, r.ramp_seconds, r.ramp_began_at, now())) AS per_second
+    FROM fanfare.gates AS x LEFT JOIN fanfare.rates AS r ON r.id = x.rate_id
+    WHERE x.occurrence_id = o.id AND x.state <> 'done'
+) AS g
+CROSS JOIN LATERAL (SELECT sum(x.planned) AS planned FROM fanfare.plans AS x WHERE x.event_id = o.event_id) AS p
+CROSS JOIN LATERAL (
+    -- What is to be tried again has not ended.
+    SELECT coalesce(sum(y.pairs) FILTER (WHERE y.is_end), 0) AS ended,
+        coalesce(sum(y.pairs) FILTER (WHERE y.outcome = 1), 0) AS accepted,
+        coalesce(sum(y.pairs) FILTER (WHERE y.outcome IN (3, 9, 11, 12) OR y.outcome >= 96), 0) AS failed,
+        coalesce(sum(y.pairs) FILTER (WHERE y.is_end AND y.at > now() - interval '1 minute'), 0) AS recent,
+        min(y.at) FILTER (WHERE y.at > now() - interval '1 minute') AS since
+    FROM fanfare.gates AS x
+    CROSS JOIN LATERAL (
+        SELECT q.outcome, q.pairs, q.at, q.outcome NOT IN (0, 2) AND q.outcome NOT BETWEEN 32 AND 63 AS is_end
+        FROM (
+            SELECT z.outcome, z.pairs, NULL::timestamptz AS at FROM fanfare.gate_stats AS z WHERE z.gate_id = x.id
+            UNION ALL
+            SELECT z.outcome, z.pairs, z.at FROM fanfare.stats_pending AS z WHERE z.gate_id = x.id AND z.gate_id <> 0
+        ) AS q
+    ) AS y
+    WHERE x.occurrence_id = o.id
+) AS t
+CROSS JOIN LATERAL (
+    SELECT greatest(o.planned + coalesce(p.planned, 0), t.ended + CASE
+        -- Only where no plan counted: an audience that is named in the payload is small.
+        WHEN o.state IN ('running', 'aborting') AND o.planned = 0 AND p.planned IS NULL THEN (
+            SELECT coalesce(sum(cardinality(b.device_ids)), 0)
+            FROM fanfare.gates AS x JOIN fanfare.batches AS b ON b.gate_id = x.id
+            WHERE x.occurrence_id = o.id AND x.state <> 'done')
+        ELSE 0 END) AS planned
+) AS n
+CROSS JOIN LATERAL (
+    SELECT CASE WHEN o.state = 'running' THEN t.recent / greatest(1, extract(epoch FROM now() - t.since))::float8 END AS pace,
+        -- By recipients' time the last zone is due then.
+        CASE WHEN o.state = 'running' AND o.wall IS NOT NULL THEN (
+            SELECT max(l.not_before)
+            FROM fanfare.gates AS x
+            CROSS JOIN fanfare.targets AS d
+            CROSS JOIN generate_series(0, 2) AS i (lane)
+            CROSS JOIN LATERAL (
+                SELECT b.not_before FROM fanfare.batches AS b
+                WHERE b.lease_token IS NULL AND b.gate_id = x.id AND b.target_id = d.id AND b.lane = i.lane AND NOT b.is_retry
+                ORDER BY b.not_before DESC LIMIT 1) AS l
+            WHERE x.occurrence_id = o.id AND x.state <> 'done' AND d.app_id = c.app_id) END AS last_at
+) AS s
+WHERE o.fired_at IS NOT NULL
+$view$);
+
 SELECT fanfare.create_view('health', 'What an operator should look at; ok is false where something needs a hand.', $view$
 SELECT 'daemons' AS name, count(*) FILTER (WHERE lease_until > now()) > 0 AS ok,
     count(*) FILTER (WHERE lease_until > now()) || ' alive' AS detail, max(heartbeat_at) AS since
@@ -3732,12 +3804,8 @@ GRANT EXECUTE ON FUNCTION fanfare.put_rule, fanfare.drop_rule, fanfare.rule_from
     fanfare.abort_campaign TO fanfare_author;
 -- For `fanfare rules plan` and `fanfare campaigns plan`: what put_rule and put_campaign would say, and when it would be due.
 -- They read with the caller's rights, but for badge_sql.
-<<<<<<< HEAD
-GRANT EXECUTE ON FUNCTION fanfare.campaign_fault, fanfare.schedule_fault, fanfare.rate_fault, fanfare.canary_fault, fanfare.share, fanfare.campaign_rule, fanfare.wall_time,
-=======
 GRANT EXECUTE ON FUNCTION fanfare.campaign_fault, fanfare.schedule_fault, fanfare.rate_fault, fanfare.speed_fault, fanfare.per_second,
-    fanfare.span_seconds, fanfare.campaign_rule, fanfare.wall_time,
->>>>>>> 61656f7 (Let a campaign's rate grow)
+    fanfare.span_seconds, fanfare.canary_fault, fanfare.share, fanfare.campaign_rule, fanfare.wall_time,
     fanfare.is_time_zone, fanfare.next_due, fanfare.shown_at, fanfare.has_passed, fanfare.next_time, fanfare.next_showing,
     fanfare.next_wall, fanfare.instant TO fanfare_author;
 GRANT EXECUTE ON FUNCTION fanfare.rule_fault, fanfare.audience_fault, fanfare.path_fault, fanfare.badge_sql_fault,
@@ -3749,10 +3817,10 @@ GRANT SELECT ON fanfare.apps, fanfare.rules, fanfare.rule_versions, fanfare.camp
 -- What the view calls is called with its reader's rights. The other is for `fanfare explain`.
 GRANT EXECUTE ON FUNCTION fanfare.watches_to_make_again TO fanfare_reader, fanfare_author;
 GRANT EXECUTE ON FUNCTION fanfare.path_fault TO fanfare_reader;
-GRANT SELECT ON fanfare.events, fanfare.deliveries, fanfare.queue, fanfare.health, fanfare.stats, fanfare.outcome_codes
-    TO fanfare_reader;
--- Which `deliveries` calls, as whoever reads it.
-GRANT EXECUTE ON FUNCTION fanfare.ring_day, fanfare.may_hold TO fanfare_reader;
+GRANT SELECT ON fanfare.events, fanfare.deliveries, fanfare.queue, fanfare.campaign_runs, fanfare.health, fanfare.stats,
+    fanfare.outcome_codes TO fanfare_reader;
+-- Which `deliveries` and `campaign_runs` call, as whoever reads them.
+GRANT EXECUTE ON FUNCTION fanfare.ring_day, fanfare.may_hold, fanfare.rate_at TO fanfare_reader;
 -- For `fanfare status` and `fanfare rules list`; none of it holds tokens.
 GRANT SELECT ON fanfare.instances, fanfare.installation, fanfare.schema_version, fanfare.platforms, fanfare.targets,
     fanfare.apps, fanfare.rules, fanfare.rule_versions, fanfare.campaigns, fanfare.occurrences TO fanfare_reader;
@@ -3763,6 +3831,8 @@ GRANT EXECUTE ON FUNCTION fanfare.wall_time, fanfare.next_due, fanfare.shown_at,
 GRANT SELECT (id, app_id, target_id, platform, kind, token_hash, user_id, locale, time_zone, attributes, registered_at,
     disabled_at, disabled_reason) ON fanfare.devices TO fanfare_reader;
 GRANT SELECT ON fanfare.topics, fanfare.subscriptions TO fanfare_reader;
+-- For `fanfare campaigns show`: how what it sent ended.
+GRANT SELECT ON fanfare.gates, fanfare.gate_stats, fanfare.stats_pending TO fanfare_reader;
 
 -- The daemon works on every table, but owns none and cannot change their shape.
 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA fanfare TO fanfare_daemon;

@@ -4,43 +4,35 @@ internal import FanfareStore
 
 /// How far one occurrence of a campaign is.
 public struct CampaignProgress: Sendable {
-    /// Outcomes after which a pair is still to be sent, or its answer awaited.
-    private static let open: Set<String> = ["pending", "attempted", "retrying"]
     private static let width: Int64 = 30
 
-    /// The event that it became.
-    public let eventID: Int64
+    let run: CampaignRun
+    /// How attempts ended, those that were tried again too.
+    let attempts: [AttemptCount]
+
+    /// The event that it became; nil where it is none.
+    public var eventID: Int64? { run.eventID }
     /// `running`, `aborting`, `done`, `aborted` or `failed`.
-    public let state: String
+    public var state: String { run.state }
     /// Pairs of event and device that are planned so far.
-    public let planned: Int64
-    let isRunning: Bool
-    /// Attempts, those that were retried too.
-    let counts: [PairCount]
-
-    init(_ occurrence: OccurrenceRow, event: Int64, counts: [PairCount]) {
-        eventID = event
-        state = occurrence.state
-        isRunning = occurrence.isRunning
-        self.counts = counts
-        planned = counts.reduce(0) { $0 + $1.firstAttempts }
-    }
-
+    public var planned: Int64 { run.planned }
     /// Pairs that have their last outcome.
-    public var ended: Int64 {
-        counts.reduce(0) { $0 + (Self.open.contains($1.outcome) ? 0 : $1.count) }
-    }
-
+    public var ended: Int64 { run.ended }
     /// Pairs that are planned and have no last outcome yet.
-    public var left: Int64 { max(0, planned - ended) }
+    public var left: Int64 { max(0, run.planned - run.ended) }
 
     /// All of it as JSON.
     public var json: JSONValue {
         [
-            "event_id": JSONValue(eventID), "state": .string(state), "planned": JSONValue(planned),
-            "ended": JSONValue(ended), "left": JSONValue(left),
+            "app": .string(run.app), "campaign": .string(run.campaign), "occurrence_id": JSONValue(run.occurrenceID),
+            "event_id": JSONValue(orNull: eventID), "state": .string(state), "hold": JSONValue(orNull: run.hold),
+            "is_planning": .bool(run.isPlanning), "planned": JSONValue(planned), "ended": JSONValue(ended),
+            "left": JSONValue(left), "accepted": JSONValue(run.accepted), "failed": JSONValue(run.failed),
+            "per_second": JSONValue(orNull: run.perSecond.map { Int64($0.rounded()) }),
+            "pace": JSONValue(orNull: run.pace.map { Int64($0.rounded()) }),
+            "ends_at": run.endsAt.map { JSONValue($0) } ?? .null,
             "attempts": .array(
-                counts.map { count in
+                attempts.map { count in
                     [
                         "outcome": .string(count.outcome), "reason": .string(count.reason),
                         "count": JSONValue(count.count),
@@ -50,16 +42,21 @@ public struct CampaignProgress: Sendable {
         ]
     }
 
-    /// `running: 620 of 1000 ended, 380 left, 618 accepted`.
+    /// `running: 620 of 1000 ended, 618 accepted, 2 failed, 500/s, through at 2026-12-01 09:30 UTC`.
     public var line: String {
-        let accepted = counts.reduce(0) { $0 + ($1.outcome == "accepted" ? $1.count : 0) }
-        return "\(state): \(ended) of \(planned) ended, \(left) left, \(accepted) accepted"
+        var parts = ["\(state): \(ended) of \(planned)\(run.isPlanning ? " so far" : "") ended"]
+        parts.append("\(run.accepted) accepted")
+        if run.failed > 0 { parts.append("\(run.failed) failed") }
+        if let pace = run.pace, pace > 0 { parts.append("\(Int64(pace.rounded()))/s") }
+        if let hold = run.hold { parts.append(hold) }
+        if let end = run.endsAt, left > 0 { parts.append("through at \(end.minuteText)") }
+        return parts.joined(separator: ", ")
     }
 
     /// The line behind a bar, for a terminal.
     public var bar: String {
         // Nothing is done of what is not planned yet; what reaches nobody is done once it is over.
-        let part = planned > 0 ? Self.width * ended / planned : (isRunning ? 0 : Self.width)
+        let part = planned > 0 ? Self.width * ended / planned : (run.isRunning ? 0 : Self.width)
         let full = Int(min(part, Self.width))
         return
             "[\(String(repeating: "#", count: full))\(String(repeating: "-", count: Int(Self.width) - full))] \(line)"
@@ -67,10 +64,10 @@ public struct CampaignProgress: Sendable {
 
     /// The sum, and a table of attempts by outcome and reason.
     var text: String {
-        let sum = "event \(eventID), \(line)"
-        guard !counts.isEmpty else { return sum }
+        let sum = (eventID.map { "event \($0), " } ?? "") + line
+        guard !attempts.isEmpty else { return sum }
         var table = TextTable(["attempts", "outcome", "reason"])
-        for count in counts { table.append(["\(count.count)", count.outcome, count.reason]) }
+        for count in attempts { table.append(["\(count.count)", count.outcome, count.reason]) }
         return "\(sum)\n\(table.text)"
     }
 }

@@ -10,11 +10,11 @@ public struct CampaignReport: Sendable {
     let forecast: CampaignForecast
     /// The last ten, the newest first.
     let occurrences: [OccurrenceRow]
-    /// What became of the newest that has an event; nil if none has.
+    /// What became of the newest that was fired; nil if none was.
     let progress: CampaignProgress?
 
-    /// Whether something of it may still be sent: the newest occurrence with an event has not ended.
-    public var isRunning: Bool { progress?.isRunning ?? false }
+    /// Whether something of it may still be sent: the newest occurrence has not ended.
+    public var isRunning: Bool { progress?.run.isRunning ?? false }
 
     /// All of it as JSON.
     public var json: JSONValue {

@@ -8,14 +8,13 @@ extension Campaigns {
     /// `fanfare campaigns show`.
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Show one campaign: when it is due, its last occurrences, how far the newest is.",
-            discussion: "What became of the newest occurrence is counted pair by pair: 1,000,000 take some seconds."
+            abstract: "Show one campaign: when it is due, its last occurrences, how far the newest is."
         )
 
         @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
         @OptionGroup var campaign: CampaignOptions
 
-        @Flag(help: "Look again every second, or later where that takes long, until the newest occurrence has ended.")
+        @Flag(help: "Look again every second until the newest occurrence has ended.")
         var watch = false
 
         func run() async throws {

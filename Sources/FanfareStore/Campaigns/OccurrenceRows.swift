@@ -8,9 +8,6 @@ package struct OccurrenceRow: Sendable {
     package let eventID: Int64?
     package let state: String
     package let detail: String?
-
-    /// Whether something of it may still be sent.
-    package var isRunning: Bool { state == "running" || state == "aborting" }
 }
 
 /// The last occurrences of a campaign, the newest first.
@@ -74,47 +71,5 @@ extension OccurrenceRow {
         eventID = try row.int64(orNil: 2)
         state = try row.string(3)
         detail = try row.string(orNil: 4)
-    }
-}
-
-/// How many pairs of an event ended in one way.
-package struct PairCount: Sendable, Equatable {
-    package let outcome: String
-    package let reason: String
-    package let count: Int64
-    /// Those of them that are first attempts: each pair has one.
-    package let firstAttempts: Int64
-}
-
-/// What became of the pairs of one event, by attempts: a pair that was retried counts once for each.
-///
-/// Reads all of the event's pairs: 1,000,000 take some seconds.
-package struct CountPairs: PostgresStatement {
-    package static let name = "count_pairs"
-    package static let sql = """
-        SELECT d.outcome, d.reason, count(*), count(*) FILTER (WHERE d.attempt = 1)
-        FROM fanfare.deliveries AS d
-        WHERE d.event_id = $1::bigint
-        GROUP BY d.outcome, d.reason
-        ORDER BY count(*) DESC, d.outcome, d.reason
-        """
-
-    package let eventID: Int64
-
-    package init(eventID: Int64) {
-        self.eventID = eventID
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(eventID)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> PairCount {
-        PairCount(
-            outcome: try row.string(0),
-            reason: try row.string(1),
-            count: try row.int64(2),
-            firstAttempts: try row.int64(3)
-        )
     }
 }

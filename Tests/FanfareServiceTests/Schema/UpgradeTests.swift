@@ -32,7 +32,7 @@ struct UpgradeTests {
             ALTER TABLE fanfare.targets ADD UNIQUE (app_id, platform, environment);
             ALTER TABLE fanfare.targets ADD CONSTRAINT targets_platform CHECK (platform IN ('apns', 'fcm', 'webpush'));
             ALTER TABLE fanfare.rule_versions DROP COLUMN native_target_id CASCADE;
-            DROP VIEW fanfare.queue;
+            DROP VIEW fanfare.queue, fanfare.campaign_runs;
             ALTER TABLE fanfare.batches DROP COLUMN is_retry, DROP COLUMN gate_id, DROP COLUMN due_at;
             ALTER TABLE fanfare.rule_versions DROP COLUMN gate_id;
             ALTER TABLE fanfare.plans DROP COLUMN gate_id, ADD COLUMN advanced_at timestamptz NOT NULL DEFAULT now();

@@ -74,6 +74,7 @@ struct StatementCatalog {
             SELECT fanfare.take_campaign(1, 1, NULL, now());
             UPDATE fanfare.campaigns SET next_at = '1970-01-01';
             INSERT INTO fanfare.occurrences (campaign_id, scheduled_at, event_id, state) VALUES (1, now(), \(event), 'running');
+            UPDATE fanfare.occurrences SET fired_at = now();
             SELECT fanfare.put_campaign(
                 '{"app": "shop", "name": "draft", "to": {"everyone": true}, "message": {"data": {"a": "b"}}}');
             INSERT INTO fanfare.batch_log (day, id, event_id, created_at, rule_version, target_id, lane, attempt, first_device,
@@ -98,6 +99,7 @@ struct StatementCatalog {
             SELECT fanfare.take_campaign(3, 1, NULL, now());
             INSERT INTO fanfare.occurrences (campaign_id, scheduled_at, event_id, state, gate_id, held_gate_id, canary_share, canary_wait, canary_max_failed)
             VALUES (1, now() - interval '1 h', \(event), 'running', fanfare.make_gate(1, 2), fanfare.make_gate(1, 2, NULL, 'held'), 0.5, '0 s', 0.5);
+            INSERT INTO fanfare.gate_stats SELECT id, 1, 5 FROM fanfare.gates;
             UPDATE fanfare.gates SET state = 'aborting' WHERE rule_id = (SELECT rule_id FROM fanfare.campaigns WHERE id = 3);
             """
         )
@@ -398,7 +400,9 @@ struct StatementCatalog {
             CampaignTimes([.init(cronFields: nil, wall: "2999-01-01T09:00", timeZone: "UTC")], count: 3),
             LastOccurrences(of: id, limit: 10),
             FindOccurrence(id: 1),
-            CountPairs(eventID: parts.event),
+            FindCampaignRun(occurrence: 1),
+            RunningCampaigns(),
+            CountAttempts(occurrence: 2),
             StartCampaign(RuleID(app: "shop", name: "by-hand"), payload: "{}"),
             ChangeCampaign(.pause, of: id),
         ]

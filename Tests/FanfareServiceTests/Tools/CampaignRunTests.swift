@@ -134,8 +134,7 @@ import Threading
         #expect(report.forecast.times.count == 3)
         #expect(text.contains("\n  ttl: 4h\n"))
         #expect(text.contains("\n2026-01-05 09:00 UTC  running  \(event)"))
-        #expect(text.contains("event \(event), running: 0 of 4 ended, 4 left, 0 accepted\n"))
-        #expect(text.hasSuffix("\n4         pending  not_attempted"))
+        #expect(text.hasSuffix("event \(event), running: 0 of 4 ended, 0 accepted"))
         #expect(report.json["newest"]?["left"] == 4)
         #expect(report.json["occurrences"]?.arrayValue?.count == 1)
         let unknown = await #expect(throws: ToolError.self) {
@@ -158,8 +157,12 @@ import Threading
                 return steps
             }
             // Two of four are sent, then the rest is.
-            let outcomes = step == 1 ? "01010000" : "01010101"
-            try sql("UPDATE fanfare.batches SET outcomes = decode($1, 'hex')", outcomes)
+            try sql(
+                """
+                INSERT INTO fanfare.stats_pending (at, rule_version, target_id, outcome, pairs, gate_id)
+                SELECT clock_timestamp() - interval '10 minutes', 1, 1, 1, 2, gate_id FROM fanfare.occurrences
+                """
+            )
             if step == 2 { try sql("UPDATE fanfare.occurrences SET state = 'done', ended_at = now()") }
         }
         var lines: [String] = []
@@ -171,39 +174,47 @@ import Threading
         }
         #expect(
             lines == [
-                "running: 0 of 4 ended, 4 left, 0 accepted", "running: 2 of 4 ended, 2 left, 2 accepted",
-                "done: 4 of 4 ended, 0 left, 4 accepted",
+                "running: 0 of 4 ended, 0 accepted", "running: 2 of 4 ended, 2 accepted",
+                "done: 4 of 4 ended, 4 accepted",
             ]
         )
         #expect(bars.map { bar in bar.count { $0 == "#" } } == [0, 15, 30])
         #expect(clock.slept == [.seconds(1), .seconds(1)])
     }
 
-    @Test func whereALookTakesLongTheNextComesLater() {
-        #expect(ToolDatabase.pause(afterLook: .milliseconds(5)) == .seconds(1))
-        #expect(ToolDatabase.pause(afterLook: .seconds(3)) == .seconds(9))
-    }
-
-    @Test func whatIsTriedAgainIsNotEnded() {
-        let occurrence = OccurrenceRow(
-            id: 1,
-            scheduledAt: Timestamp(microseconds: 0),
-            eventID: 7,
-            state: "running",
-            detail: nil
+    /// Ten pairs: one waits for its second answer; 30 ended in the last minute, ten seconds ago the first of them.
+    @Test func itSaysHowFastItGoesAndWhenItWillBeThrough() async throws {
+        let world = try World()
+        try world.devices(100)
+        try world.put(campaign: "slow", #""rate": "2/s""#)
+        try world.schedule()
+        _ = try await start("slow")
+        try world.plan()
+        try sql(
+            """
+            INSERT INTO fanfare.stats_pending (at, rule_version, target_id, outcome, pairs, gate_id)
+            SELECT now() - interval '10 s', 1, 1, o.outcome, o.pairs, gate_id
+            FROM fanfare.occurrences, (VALUES (1, 20), (35, 7), (64, 6), (96, 4)) AS o (outcome, pairs);
+            """
         )
-        // Ten pairs: of three that were tried again one is accepted now, and one waits for its second answer.
-        let progress = CampaignProgress(
-            occurrence,
-            event: 7,
-            counts: [
-                PairCount(outcome: "accepted", reason: "accepted", count: 6, firstAttempts: 5),
-                PairCount(outcome: "retrying", reason: "server_error", count: 3, firstAttempts: 3),
-                PairCount(outcome: "pending", reason: "not_attempted", count: 2, firstAttempts: 1),
-                PairCount(outcome: "gone", reason: "Unregistered", count: 1, firstAttempts: 1),
-            ]
+        try sql(
+            """
+            INSERT INTO fanfare.gate_stats SELECT gate_id, 1, 40 FROM fanfare.occurrences
+            """
         )
-        #expect(progress.planned == 10 && progress.ended == 7 && progress.left == 3)
+        let progress = try #require(try await toolDatabase().campaign(app: "shop", name: "slow").progress)
+        #expect(progress.planned == 100 && progress.ended == 70 && progress.left == 30)
+        #expect(progress.run.accepted == 60 && progress.run.failed == 4)
+        #expect(progress.run.perSecond == 2)
+        #expect(try (2.5...3).contains(#require(progress.run.pace)))
+        // Thirty at two a second, though it went faster in the last minute.
+        let end = try #require(progress.run.endsAt).microseconds - Clocks.wall
+        #expect((10 * Micros.second...16 * Micros.second).contains(end))
+        #expect(progress.attempts.map(\.count) == [60, 7, 6, 4])
+        _ = try world.connection.query("SELECT fanfare.pause_campaign('shop', 'slow')")
+        let paused = try #require(try await toolDatabase().campaign(app: "shop", name: "slow").progress)
+        #expect(paused.line.hasSuffix("paused: campaign slow is paused"))
+        #expect(paused.run.endsAt == nil)
     }
 }
 
