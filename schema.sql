@@ -3183,6 +3183,8 @@ DECLARE
     event bigint;
     occurrence bigint;
     canary jsonb := c.definition::jsonb -> 'canary';
+    -- One for all of it, so that claims look for it nowhere else.
+    lane smallint := coalesce(array_position('{transactional,normal,bulk}', c.definition ->> 'lane') - 1, 2);
 BEGIN
     PERFORM FROM fanfare.occurrences AS o WHERE o.campaign_id = c.id AND o.scheduled_at = at;
     IF FOUND THEN
@@ -3205,11 +3207,11 @@ BEGIN
     RETURNING id INTO event;
     INSERT INTO fanfare.occurrences (campaign_id, scheduled_at, wall, event_id, state, fired_at)
     VALUES (c.id, at, fire.wall, event, 'running', clock_timestamp()) RETURNING id INTO occurrence;
-    UPDATE fanfare.occurrences AS o SET gate_id = fanfare.make_gate(c.rule_id, occurrence, is_canary => canary IS NOT NULL)
+    UPDATE fanfare.occurrences AS o SET gate_id = fanfare.make_gate(c.rule_id, occurrence, lane, is_canary => canary IS NOT NULL)
     WHERE o.id = occurrence;
     IF canary IS NOT NULL THEN
         UPDATE fanfare.occurrences AS o
-        SET held_gate_id = fanfare.make_gate(c.rule_id, occurrence, state => 'held'), canary_share = fanfare.share(canary ->> 'share'),
+        SET held_gate_id = fanfare.make_gate(c.rule_id, occurrence, lane, 'held'), canary_share = fanfare.share(canary ->> 'share'),
             canary_devices = (canary ->> 'devices')::int, canary_wait = fanfare.span_seconds(coalesce(canary ->> 'wait', '10m')) * interval '1 second',
             canary_max_failed = fanfare.share(coalesce(canary ->> 'max_failed', '2%'))
         WHERE o.id = occurrence;

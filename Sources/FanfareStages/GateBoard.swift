@@ -20,7 +20,7 @@ package final class GateBoard: Sendable {
     /// Grows whenever a gate came, went, opened or closed.
     package var version: Int { state.withLock { $0.version } }
 
-    /// Those that batches may be claimed behind.
+    /// Those that batches may be claimed behind, but for those that nothing waits behind.
     package var open: [Gate] { state.withLock { $0.open } }
 
     /// Those behind which everything ends.
@@ -49,7 +49,7 @@ package final class GateBoard: Sendable {
             let fresh = Dictionary(gates.map { ($0.id, $0) }) { first, _ in first }
             guard fresh != state.gates else { return false }
             state.gates = fresh
-            state.open = gates.filter(\.isOpen)
+            state.open = gates.filter { $0.isOpen && !$0.isIdle }
             state.aborting = gates.filter { $0.state == .aborting }
             state.arePaced = state.open.contains(where: \.isPaced)
             state.version += 1

@@ -19,6 +19,8 @@ package struct Gate: Hashable, Sendable {
     package let isPaused: Bool
     /// Whether what waits behind it is claimed at a rate.
     package let isPaced: Bool
+    /// Whether it is a rule's, of which there are many, and nothing waits behind it: then nobody wishes for anything there.
+    package let isIdle: Bool
 
     package init(
         id: Int32,
@@ -26,7 +28,8 @@ package struct Gate: Hashable, Sendable {
         lane: Lane?,
         state: State = .open,
         isPaused: Bool = false,
-        isPaced: Bool = false
+        isPaced: Bool = false,
+        isIdle: Bool = false
     ) {
         self.id = id
         self.app = app
@@ -34,6 +37,7 @@ package struct Gate: Hashable, Sendable {
         self.state = state
         self.isPaused = isPaused
         self.isPaced = isPaced
+        self.isIdle = isIdle
     }
 
     /// Whether what waits behind it may be claimed and sent.
@@ -47,7 +51,9 @@ package struct Gate: Hashable, Sendable {
 package struct LiveGates: PostgresStatement {
     package static let name = "live_gates"
     package static let sql = """
-        SELECT g.id, a.name, g.lane, g.state, g.is_paused, g.rate_id IS NOT NULL
+        SELECT g.id, a.name, g.lane, g.state, g.is_paused, g.rate_id IS NOT NULL,
+            g.occurrence_id IS NULL
+                AND NOT EXISTS (SELECT FROM fanfare.batches AS b WHERE b.lease_token IS NULL AND b.gate_id = g.id)
         FROM (SELECT * FROM fanfare.gates WHERE state <> 'done' OFFSET 0) AS g
         JOIN fanfare.rules AS r ON r.id = g.rule_id
         JOIN fanfare.apps AS a ON a.id = r.app_id
@@ -65,7 +71,8 @@ package struct LiveGates: PostgresStatement {
             // What only a newer daemon knows is not ours to open.
             state: Gate.State(rawValue: try row.string(3)) ?? .held,
             isPaused: try row.bool(4),
-            isPaced: try row.bool(5)
+            isPaced: try row.bool(5),
+            isIdle: try row.bool(6)
         )
     }
 }

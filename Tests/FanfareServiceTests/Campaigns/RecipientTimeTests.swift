@@ -39,6 +39,31 @@ struct RecipientTimeTests {
         #expect(try world.connection.number("SELECT count(*) FROM fanfare.batches WHERE not_before < due_at") == 0)
     }
 
+    /// An outage of some hours between firing and planning takes nothing from zones that are not due yet.
+    @Test func whatIsPlannedLateReachesTheZonesToCome() throws {
+        let world = try World()
+        try world.devices(at: "Pacific/Niue")
+        try world.put(campaign: "late", schedule: #"{"cron": "0 0 1 1 *", "time_zone": "recipient"}"#, #""ttl": "2h""#)
+        try world.schedule()
+        _ = try world.connection.query(
+            """
+            SELECT fanfare.fire(c, now() - interval '20 hours', wall => (now() AT TIME ZONE 'Pacific/Niue') + interval '1 hour')
+            FROM fanfare.campaigns AS c
+            """
+        )
+        try world.connection.execute(
+            """
+            ALTER TABLE fanfare.outbox DISABLE TRIGGER USER;
+            UPDATE fanfare.outbox SET created_at = now() - interval '20 hours';
+            UPDATE fanfare.rule_versions SET rule_created_at = now() - interval '1 day'
+            """
+        )
+        try world.plan()
+        let waiting =
+            "SELECT sum(cardinality(device_ids)) FROM fanfare.batches WHERE not_before > now() + interval '55 minutes'"
+        #expect(try world.connection.number(waiting) == 1)
+    }
+
     @Test func aTopicIsWalkedWithItsZonesToo() throws {
         let world = try World()
         let madrid = try world.devices(at: "Europe/Madrid")

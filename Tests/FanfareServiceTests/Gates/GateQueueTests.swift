@@ -68,6 +68,20 @@ struct GateQueueTests {
         #expect(try waiting(where: "owner IS NULL AND gate_id = \(gate)") == 3)
     }
 
+    /// Each campaign has a gate for as long as it is there: a hundred of them would be looked behind all the time.
+    @Test func nobodyLooksBehindARulesGateThatNothingWaitsBehind() throws {
+        let gate = try world.gate("gated")
+        let occurrence = try world.gate("gated", occurrence: 1)
+        let board = GateBoard()
+        #expect(try board.replace(world.connection.run(LiveGates())))
+        #expect(board.open.map(\.id) == [occurrence])
+        #expect(!board.isClosed(gate), "what is being sent is not given back")
+        try world.connection.execute("UPDATE fanfare.rule_versions SET gate_id = \(gate) WHERE gate_id > 0")
+        _ = try emitBoth()
+        #expect(try board.replace(world.connection.run(LiveGates())))
+        #expect(board.open.map(\.id) == [gate, occurrence])
+    }
+
     /// A queue's room is one for all its gates: what was due first takes it.
     @Test func aQueueGivesNoMoreThanThereIsRoomFor() throws {
         let gate = try world.gate("gated")
