@@ -888,6 +888,21 @@ CREATE TABLE IF NOT EXISTS fanfare.plans (
 -- In whose order plans of a lane take turns; nothing in it changes, so that an advance writes to no index.
 SELECT fanfare.create_index('plans_turn', $$CREATE INDEX plans_turn ON fanfare.plans (lane, event_id, rule_version)$$);
 
+-- Events whose rule's users_sql is still to be asked whom they are for: one row per (event, rule version), gone in the transaction
+-- that queues the pairs.
+CREATE TABLE IF NOT EXISTS fanfare.audience_queries (
+    event_id bigint NOT NULL,
+    rule_version int NOT NULL,
+    created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    not_before timestamptz NOT NULL DEFAULT clock_timestamp(),
+    -- How often the query failed for this event.
+    tries smallint NOT NULL DEFAULT 0,
+    PRIMARY KEY (event_id, rule_version)
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
+-- Rules take turns, and so do the events of one: what has failed comes behind what has not been tried.
+SELECT fanfare.create_index('audience_queries_turn', $$
+    CREATE INDEX audience_queries_turn ON fanfare.audience_queries (rule_version, not_before, event_id)$$);
+
 -- A cancellation is a fact that planners and owners of batches read; it touches no queue row.
 CREATE TABLE IF NOT EXISTS fanfare.cancels (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -1242,6 +1257,13 @@ CREATE TABLE IF NOT EXISTS fanfare.badge_failures (
     since timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 
+-- Rule versions whose users_sql failed when it was last run; the row goes when it works again.
+CREATE TABLE IF NOT EXISTS fanfare.audience_failures (
+    rule_version int PRIMARY KEY,
+    error text NOT NULL,
+    since timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+
 -- What the leading daemon's audit found, by check: how many of what should not be, 0 where all is well.
 CREATE TABLE IF NOT EXISTS fanfare.audits (
     name text PRIMARY KEY,
@@ -1435,6 +1457,7 @@ BEGIN
     RETURN EXISTS (SELECT FROM fanfare.outbox WHERE id = cancel.event_id)
         OR EXISTS (SELECT FROM fanfare.outbox_slow WHERE id = cancel.event_id)
         OR EXISTS (SELECT FROM fanfare.plans AS p WHERE p.event_id = cancel.event_id)
+        OR EXISTS (SELECT FROM fanfare.audience_queries AS q WHERE q.event_id = cancel.event_id)
         OR EXISTS (SELECT FROM fanfare.batches AS b WHERE b.event_id = cancel.event_id OR cancel.event_id = ANY (b.event_ids));
 END
 $$;
@@ -1450,6 +1473,7 @@ DECLARE
             SELECT FROM fanfare.event_keys AS k
             WHERE k.type = cancel.type AND k.key = cancel.key AND (
                 EXISTS (SELECT FROM fanfare.plans AS p WHERE p.event_id = k.event_id)
+                OR EXISTS (SELECT FROM fanfare.audience_queries AS q WHERE q.event_id = k.event_id)
                 OR EXISTS (SELECT FROM fanfare.batches AS b WHERE b.event_id = k.event_id OR k.event_id = ANY (b.event_ids))));
 BEGIN
     INSERT INTO fanfare.cancels (type, key, stopped) VALUES (cancel.type, cancel.key, stopped);
@@ -1911,7 +1935,7 @@ COMMENT ON FUNCTION fanfare.path_fault IS 'Why a rule cannot have this jsonpath,
 CREATE OR REPLACE FUNCTION fanfare.audience_fault(audience jsonb, OUT place text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    whom CONSTANT text[] := '{users,tokens,topic,condition,everyone,fcm_topic,fcm_condition,channel}';
+    whom CONSTANT text[] := '{users,users_sql,tokens,topic,condition,everyone,fcm_topic,fcm_condition,channel}';
     keys CONSTANT text[] := whom || '{devices,platform,kind}'::text[];
     given text[];
     unknown text;
@@ -1974,6 +1998,8 @@ BEGIN
         WHERE p.reason IS NOT NULL
         UNION ALL
         SELECT 'badge_sql', b.reason, b.hint FROM fanfare.badge_sql_fault(rule ->> 'badge_sql') AS b WHERE b.reason IS NOT NULL
+        UNION ALL
+        SELECT 'to.users_sql', u.reason, u.hint FROM fanfare.users_sql_fault(rule #>> '{to,users_sql}') AS u WHERE u.reason IS NOT NULL
     ) AS f LIMIT 1;
 END
 $$;
@@ -2019,6 +2045,9 @@ BEGIN
         RAISE EXCEPTION '%: %', fault.place, fault.reason USING ERRCODE = '22023', HINT = fault.hint;
     END IF;
     -- An older daemon that checked it would refuse what it does not know.
+    IF rule -> 'to' ? 'users_sql' THEN
+        PERFORM fanfare.require_daemon(5);
+    END IF;
     PERFORM fanfare.require_daemon(p.oldest_daemon) FROM fanfare.platforms AS p
     WHERE p.name = rule #>> '{to,platform}' OR rule -> 'message' ? p.name
         OR EXISTS (SELECT FROM jsonb_path_query(rule, '$.locales.*') AS l (block) WHERE l.block ? p.name);
@@ -2644,7 +2673,99 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.badge_sql_fault IS 'Why a rule cannot have this badge_sql, and how to mend it; null where it can.';
 
+-- Runs a rule's users_sql for the payload in $1: the users that it names, each once. As fanfare.badges, with the rights of
+-- fanfare_sql, in a transaction that is read-only and timed.
+--
+-- (SELECT q.*) is one value, or an error: a table of which all is selected may have got another column since.
+CREATE OR REPLACE FUNCTION fanfare.users_by_sql(query text, payload jsonb) RETURNS text[]
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    answer refcursor;
+    ids text[];
+    bytes bigint;
+BEGIN
+    IF NOT current_setting('transaction_read_only')::boolean THEN
+        RAISE EXCEPTION 'users are read in read-only transactions only'
+            USING ERRCODE = '42501', HINT = 'BEGIN READ ONLY.';
+    END IF;
+    -- A cursor takes a single query.
+    OPEN answer FOR EXECUTE format(E'SELECT array_agg(u.id), sum(octet_length(u.id))
+        FROM (SELECT DISTINCT (SELECT q.*)::text AS id FROM (%s\n) AS q LIMIT 100001) AS u', rtrim(query, E'; \t\r\n'))
+    USING payload;
+    FETCH answer INTO ids, bytes;
+    CLOSE answer;
+    IF array_position(ids, NULL) IS NOT NULL THEN
+        RAISE EXCEPTION 'returns null for a user' USING ERRCODE = '22004', HINT = 'Leave such rows out: WHERE user_id IS NOT NULL.';
+    ELSIF cardinality(ids) > 100000 THEN
+        RAISE EXCEPTION 'returns more than 100000 users' USING ERRCODE = '54000', HINT = 'For so many subscribe devices to a topic.';
+    ELSIF bytes > 16777216 THEN
+        RAISE EXCEPTION 'returns more than 16 MiB of users'' ids' USING ERRCODE = '54000', HINT = 'For so many subscribe devices to a topic.';
+    END IF;
+    RETURN coalesce(ids, '{}');
+END
+$$;
+
+-- Has PostgreSQL read a users_sql and look up what it names, as badge_sql_fault: that there is no second column, that there is one,
+-- and of which type it is, by a join that never takes a row of it.
+CREATE OR REPLACE FUNCTION fanfare.users_sql_fault(query text, OUT reason text, OUT hint text)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET transaction_read_only = on AS $$
+DECLARE
+    body CONSTANT text := rtrim(query, E'; \t\r\n');
+    example CONSTANT text := $q$write SELECT m.user_id FROM public.members AS m WHERE m.team = $1->>'team'$q$;
+    probe refcursor;
+    column_type regtype;
+    lacking text;
+BEGIN
+    IF query IS NULL THEN
+        RETURN;
+    END IF;
+    BEGIN
+        reason := 'has more than one column';
+        OPEN probe FOR EXECUTE format(E'SELECT q.more FROM (%s\n) AS q (id, more)', body) USING '{}'::jsonb;
+        CLOSE probe;
+    EXCEPTION
+        WHEN invalid_column_reference THEN reason := NULL;
+        WHEN insufficient_privilege THEN
+            -- For columns that are too many there is a syntax error first.
+            GET STACKED DIAGNOSTICS lacking = MESSAGE_TEXT;
+            reason := NULL;
+    END;
+    IF reason IS NULL THEN
+        BEGIN
+            OPEN probe FOR EXECUTE format(E'SELECT (SELECT q.*)::text FROM (%s\n) AS q', body) USING '{}'::jsonb;
+            CLOSE probe;
+        EXCEPTION
+            WHEN insufficient_privilege THEN GET STACKED DIAGNOSTICS lacking = MESSAGE_TEXT;
+            WHEN syntax_error THEN reason := CASE WHEN lacking IS NULL THEN 'has no column' ELSE 'has more than one column' END;
+        END;
+    END IF;
+    IF reason IS NOT NULL THEN
+        hint := 'select one column, the user';
+        RETURN;
+    ELSIF lacking IS NOT NULL THEN
+        -- Rights may come later; until then the rule's events wait, and are refused, and say so.
+        RAISE WARNING 'to.users_sql: %', lacking USING HINT = 'GRANT what it reads to fanfare_sql.';
+        RETURN;
+    END IF;
+    EXECUTE format(E'SELECT pg_typeof(q.id) FROM (SELECT) AS one LEFT JOIN (%s\n) AS q (id) ON false', body)
+    INTO column_type USING '{}'::jsonb;
+    IF NOT EXISTS (SELECT FROM pg_type AS t WHERE t.oid = column_type AND (t.typcategory IN ('S', 'N', 'E') OR t.typname = 'uuid')) THEN
+        reason := format('returns %s, where a user is text or a number', column_type);
+        hint := CASE WHEN column_type IN ('json'::regtype, 'jsonb'::regtype) THEN 'write ->> in place of ->' ELSE 'select the user''s id' END;
+    END IF;
+EXCEPTION
+    WHEN data_exception OR syntax_error_or_access_rule_violation OR feature_not_supported OR program_limit_exceeded
+        OR invalid_transaction_state OR invalid_cursor_definition OR raise_exception THEN
+        GET STACKED DIAGNOSTICS reason = MESSAGE_TEXT, hint = PG_EXCEPTION_HINT;
+        reason := CASE WHEN query ~* '^\s*(insert|update|delete|merge)\y' THEN 'writes, where it shall only read' ELSE reason END;
+        hint := coalesce(nullif(hint, ''), example);
+END
+$$;
+COMMENT ON FUNCTION fanfare.users_sql_fault IS 'Why a rule cannot have this users_sql, and how to mend it; null where it can.';
+
 GRANT CREATE ON SCHEMA fanfare TO fanfare_sql;
+ALTER FUNCTION fanfare.users_by_sql OWNER TO fanfare_sql;
+ALTER FUNCTION fanfare.users_sql_fault OWNER TO fanfare_sql;
 ALTER FUNCTION fanfare.badges OWNER TO fanfare_sql;
 ALTER FUNCTION fanfare.badge_sql_fault OWNER TO fanfare_sql;
 REVOKE CREATE ON SCHEMA fanfare FROM fanfare_sql;
@@ -3026,7 +3147,8 @@ BEGIN
         UNION ALL
         SELECT y.place, y.reason, y.hint FROM fanfare.canary_fault(campaign -> 'canary') AS y WHERE y.reason IS NOT NULL
         UNION ALL
-        SELECT 'to.tokens', 'is not for campaigns', 'use users, topic, condition or everyone' WHERE campaign -> 'to' ? 'tokens'
+        SELECT 'to.' || k, 'is not for campaigns', 'use users, topic, condition or everyone'
+        FROM unnest('{users_sql,tokens}'::text[]) AS k WHERE campaign -> 'to' ? k
         UNION ALL
         SELECT 'schedule.time_zone', 'cannot be recipient for this audience', 'use topic, condition or everyone in to'
         WHERE campaign #>> '{schedule,time_zone}' = 'recipient' AND NOT campaign -> 'to' ?| '{topic,condition,everyone}'
@@ -3519,7 +3641,16 @@ COMMENT ON FUNCTION fanfare.may_hold IS 'Whether a batch with these marks may ho
 
 -- The pairs are counted when they are selected: leave them out where you read many events.
 SELECT fanfare.create_view('events', 'Every event, waiting or done, and what became of it.', $view$
-SELECT e.id, e.type, e.key, e.created_at, f.name AS fate, e.detail, e.payload,
+SELECT e.id, e.type, e.key, e.created_at, f.name AS fate,
+    -- Once for all that wait, if any do, by its first rule: looked up for each, the planner would take it for work that is worth worker processes.
+    CASE WHEN f.fate = e.fate THEN e.detail ELSE concat_ws('; ', e.detail, 'waits for users_sql of rule ' || ((
+        SELECT jsonb_object_agg(q.event_id, r.name || CASE WHEN q.tries > 0 THEN coalesce(', which failed: ' || f.error, '') ELSE '' END
+            ORDER BY q.rule_version DESC)
+        FROM fanfare.audience_queries AS q
+        JOIN fanfare.rule_versions AS v ON v.id = q.rule_version JOIN fanfare.rules AS r ON r.id = v.rule_id
+        LEFT JOIN fanfare.audience_failures AS f ON f.rule_version = q.rule_version
+    ) ->> e.id::text)) END AS detail,
+    e.payload,
     CASE WHEN e.fate <> 1 THEN 0 ELSE (
         SELECT coalesce(sum(CASE WHEN b.event_id IS NOT NULL THEN cardinality(b.device_ids)
             ELSE cardinality(array_positions(b.event_ids, e.id)) END), 0)
@@ -3551,7 +3682,8 @@ FROM (
     SELECT id, type, key, created_at, fate, detail, payload FROM fanfare.event_log
     WHERE day = ANY ('{0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31}')
 ) AS e
-JOIN fanfare.event_fates AS f ON f.fate = e.fate
+-- What is planned for one rule may wait for another's query.
+JOIN fanfare.event_fates AS f ON f.fate = CASE WHEN e.fate = 1 AND e.id IN (SELECT q.event_id FROM fanfare.audience_queries AS q) THEN 0 ELSE e.fate END
 $view$);
 
 -- By event and by user it goes through indexes (10 ms among 10,000,000 pairs), which takes some care:
@@ -3718,6 +3850,10 @@ FROM fanfare.outbox
 UNION ALL
 SELECT 'side_queue', count(*) = 0, count(*) || ' events are planned singly', min(created_at) FROM fanfare.outbox_slow
 UNION ALL
+SELECT 'audience_queries', coalesce(min(created_at) > now() - interval '1 minute', true),
+    coalesce(count(*) || ' events wait for the users_sql of their rule, the oldest ' || date_trunc('second', now() - min(created_at)), 'empty'), min(created_at)
+FROM fanfare.audience_queries
+UNION ALL
 SELECT 'rules', count(*) = 0, count(*) || ' newest rule versions are refused', min(v.checked_at)
 FROM fanfare.rules AS r
 CROSS JOIN LATERAL (SELECT * FROM fanfare.rule_versions WHERE rule_id = r.id ORDER BY version DESC LIMIT 1) AS v
@@ -3769,6 +3905,12 @@ FROM fanfare.badge_failures AS b
 JOIN fanfare.rule_versions AS v ON v.id = b.rule_version AND v.state = 'active' AND v.retired_at IS NULL
 JOIN fanfare.rules AS r ON r.id = v.rule_id AND r.dropped_at IS NULL
 JOIN fanfare.apps AS a ON a.id = r.app_id
+UNION ALL
+SELECT 'users_sql: ' || a.name || '/' || r.name, false, f.error, f.since
+FROM fanfare.audience_failures AS f
+JOIN fanfare.rule_versions AS v ON v.id = f.rule_version AND v.state = 'active' AND v.retired_at IS NULL
+JOIN fanfare.rules AS r ON r.id = v.rule_id AND r.dropped_at IS NULL
+JOIN fanfare.apps AS a ON a.id = r.app_id
 $view$);
 
 -- ---------------------------------------------------------------------------------------------------------------
@@ -3805,12 +3947,12 @@ GRANT EXECUTE ON FUNCTION fanfare.put_rule, fanfare.drop_rule, fanfare.rule_from
     fanfare.campaign_from_file, fanfare.start_campaign, fanfare.test_campaign, fanfare.pause_campaign, fanfare.resume_campaign,
     fanfare.abort_campaign TO fanfare_author;
 -- For `fanfare rules plan` and `fanfare campaigns plan`: what put_rule and put_campaign would say, and when it would be due.
--- They read with the caller's rights, but for badge_sql.
+-- They read with the caller's rights, but for badge_sql and users_sql.
 GRANT EXECUTE ON FUNCTION fanfare.campaign_fault, fanfare.schedule_fault, fanfare.rate_fault, fanfare.speed_fault, fanfare.per_second,
     fanfare.span_seconds, fanfare.canary_fault, fanfare.share, fanfare.campaign_rule, fanfare.wall_time,
     fanfare.is_time_zone, fanfare.next_due, fanfare.shown_at, fanfare.has_passed, fanfare.next_time, fanfare.next_showing,
     fanfare.next_wall, fanfare.instant TO fanfare_author;
-GRANT EXECUTE ON FUNCTION fanfare.rule_fault, fanfare.audience_fault, fanfare.path_fault, fanfare.badge_sql_fault,
+GRANT EXECUTE ON FUNCTION fanfare.rule_fault, fanfare.audience_fault, fanfare.path_fault, fanfare.badge_sql_fault, fanfare.users_sql_fault,
     fanfare.is_app_name, fanfare.is_rule_name, fanfare.is_event_type TO fanfare_author;
 -- To compare what is there with what a file says, and to see whether a daemon will check it.
 GRANT SELECT ON fanfare.apps, fanfare.rules, fanfare.rule_versions, fanfare.campaigns, fanfare.occurrences, fanfare.health

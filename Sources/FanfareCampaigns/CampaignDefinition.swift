@@ -46,9 +46,10 @@ package struct CampaignDefinition: Sendable {
         payload = try reader.object("payload")?.object ?? JSONObject()
         rate = try reader.object["rate"].map { json throws(RuleProblem) in try CampaignRate(json, path: "rate") }
         canary = try reader.object("canary").map { reader throws(RuleProblem) in try CampaignCanary(reader) }
-        if let to = try reader.object("to"), to.object["tokens"] != nil {
+        let to = try reader.object("to")?.object
+        for key in [AudienceKey.usersSQL, .tokens] where to?[key.rawValue] != nil {
             throw RuleProblem(
-                path: "to.tokens",
+                path: "to.\(key.rawValue)",
                 reason: "is not for campaigns",
                 hint: "use users, topic, condition or everyone"
             )

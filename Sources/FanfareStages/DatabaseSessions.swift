@@ -71,7 +71,10 @@ package struct DatabaseSessions: Sendable {
     package func slices(_ stage: String) -> PostgresOptions { options(stage, .slices, Self.patience) }
 
     /// For `badge_sql`, which is timed apart (``BadgeReader/patience``) and must not hold up pushes.
-    package func badges() -> PostgresOptions { options("badges", .slices, trivialPatience) }
+    package func badges() -> PostgresOptions { queries("badges") }
+
+    /// For queries that authors of rules wrote, each of which is timed.
+    package func queries(_ name: String) -> PostgresOptions { options(name, .slices, trivialPatience) }
 
     /// For foreign channels and the lease: statements that take no time, on sessions that hold locks.
     package func control(_ stage: String) -> PostgresOptions {

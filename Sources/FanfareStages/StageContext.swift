@@ -46,6 +46,12 @@ package struct StageContext: Sendable {
         inForce.withLock { $0.takeLive(from: fresh) }
     }
 
+    /// Says to both who ask rules' queries that events may wait for one.
+    package func ringForQueries() {
+        bells.queries.ring()
+        bells.slowQueries.ring()
+    }
+
     /// Lets others work for a moment, on a stage's own thread.
     package func linger(_ duration: Duration) {
         Bell().wait(timeout: duration)
@@ -62,4 +68,8 @@ package struct StageBells: Sendable {
     package let maintain = Bell()
     /// Events were moved to the side queue.
     package let aside = Bell()
+    /// Events wait for their rule's query.
+    package let queries = Bell()
+    /// The same, of rules whose query is slow.
+    package let slowQueries = Bell()
 }

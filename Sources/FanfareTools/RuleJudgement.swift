@@ -69,6 +69,8 @@ public struct AudienceCounts: Sendable, Equatable {
     let users: Int64
     /// Devices that would be among them, but are disabled.
     let disabled: Int64
+    /// How many users the rule's query named; nil where it has none.
+    var named: Int64?
     /// Platforms whose credentials the configuration lacks.
     var withoutCredentials: [String] = []
 
@@ -77,14 +79,19 @@ public struct AudienceCounts: Sendable, Equatable {
     var json: JSONValue {
         var byPlatform = JSONObject()
         for platform in platforms { byPlatform[platform.name] = JSONValue(platform.devices) }
-        return [
-            "devices": JSONValue(devices), "users": JSONValue(users), "disabled": JSONValue(disabled),
-            "platforms": .object(byPlatform), "without_credentials": .array(withoutCredentials.map(JSONValue.string)),
-        ]
+        var object = JSONObject()
+        object["devices"] = JSONValue(devices)
+        object["users"] = JSONValue(users)
+        object["named_users"] = named.map { JSONValue($0) }
+        object["disabled"] = JSONValue(disabled)
+        object["platforms"] = .object(byPlatform)
+        object["without_credentials"] = .array(withoutCredentials.map(JSONValue.string))
+        return .object(object)
     }
 
     var text: String {
-        let others = disabled == 0 ? "" : "; disabled: \(disabled)"
+        let query = named.map { "; users_sql names \(Self.count($0, "user"))" } ?? ""
+        let others = (disabled == 0 ? "" : "; disabled: \(disabled)") + query
         guard devices > 0 else { return "nobody would get it\(others)" }
         let parts = platforms.map { "\($0.name) \($0.devices)" }.joined(separator: ", ")
         let lacking =

@@ -41,6 +41,8 @@ extension ToolDatabase {
 private struct RuleJudge {
     /// What a statement ends with that took too long.
     private static let timedOut = "57014"
+    /// What a rule's query may take, in milliseconds, as when events are planned.
+    private static let patience = 2_000
 
     let connection: PostgresConnection
     let rule: CompiledRule
@@ -55,12 +57,21 @@ private struct RuleJudge {
         case .failure(let problem): return judgement(false, .problem("the rule would be refused: \(problem)"), nil)
         }
         let isMatched = try isMatched(columns.whenPath)
+        var users: UsersBySQL?
+        if isMatched, case .usersSQL(let sql) = rule.audience {
+            switch try ask(sql) {
+            case .success(let named): users = named
+            case .failure(let error):
+                return judgement(isMatched, .problem("to.users_sql: \(Self.words(error))"), nil)
+            }
+        }
         let query: AudienceQuery?
         do throws(RenderProblem) {
             query = try AudienceQuery(
                 rule.definition,
                 rule.audience,
                 path: columns.audiencePath,
+                users: users?.array,
                 rule.exampleContext(example, payload, now: Clocks.wallSeconds)
             )
         } catch {
@@ -72,7 +83,7 @@ private struct RuleJudge {
         }
         return judgement(
             isMatched,
-            isMatched ? try count(query, app) : nil,
+            isMatched ? try count(query, app, named: users?.count) : nil,
             try example.userID.map { id throws(PostgresError) in
                 JudgedUser(id: id, app: definition.app, devices: try devices(of: id, query))
             }
@@ -94,6 +105,23 @@ private struct RuleJudge {
         )
     }
 
+    /// Runs the rule's query, as planning would.
+    ///
+    /// - Returns: whom it names, or what it failed with.
+    /// - Throws: where the session is lost.
+    private func ask(_ sql: String) throws(PostgresError) -> Result<UsersBySQL, PostgresError> {
+        let answer = Result { () throws(PostgresError) in
+            try connection.usersBySQL(sql, payload: JSONValue.object(payload).text, within: Self.patience)
+        }
+        try connection.execute("ROLLBACK")
+        return answer
+    }
+
+    private static func words(_ error: PostgresError) -> String {
+        guard error.sqlState != timedOut else { return "takes longer than \(patience / 1000) s" }
+        return error.message + (error.hint.map { " (\($0))" } ?? "")
+    }
+
     private func isMatched(_ when: String?) throws(PostgresError) -> Bool {
         guard let when else { return true }
         return try connection.run(JudgeWhen(payload: JSONValue.object(payload).text, when: when)).first ?? false
@@ -101,7 +129,8 @@ private struct RuleJudge {
 
     private func count(
         _ query: AudienceQuery,
-        _ app: Configuration.App?
+        _ app: Configuration.App?,
+        named: Int64?
     ) throws(PostgresError) -> RuleJudgement.Audience {
         let rows: [[String?]]
         do {
@@ -118,7 +147,8 @@ private struct RuleJudge {
         var counts = AudienceCounts(
             platforms: platforms.filter { $0.devices > 0 },
             users: all.map { number($0, 2) } ?? 0,
-            disabled: all.map { number($0, 3) } ?? 0
+            disabled: all.map { number($0, 3) } ?? 0,
+            named: named
         )
         let able = Providers.serving(app)
         counts.withoutCredentials = counts.platforms.map(\.name).filter { !able.contains($0) }
@@ -141,6 +171,7 @@ private struct RuleJudge {
         guard row[9] != "t" else { return nil }
         switch audience.selection {
         case .users(let path): return "\(path) does not name this user"
+        case .usersSQL: return "users_sql does not name this user"
         case .tokens(let path): return "\(path) does not name its token"
         case .topic(let name): return "it is not subscribed to \(name); its topics: \(topics(row[10]))"
         case .condition(let text): return "its topics do not meet \(text): \(topics(row[10]))"

@@ -6,6 +6,8 @@ public struct AudienceDefinition: Equatable, Sendable {
     public enum Selection: Equatable, Sendable {
         /// A jsonpath on the payload that gives one user id or many.
         case users(String)
+        /// A query that gives users' ids, one column, for the payload in `$1` (`jsonb`).
+        case usersSQL(String)
         /// A jsonpath on the payload that gives one token or many.
         case tokens(String)
         /// A topic name, perhaps a template.
@@ -86,6 +88,7 @@ public struct AudienceDefinition: Equatable, Sendable {
         }
         switch key {
         case .users: return .users(try jsonpath(key, reader))
+        case .usersSQL: return .usersSQL(try query(key, reader))
         case .tokens: return .tokens(try jsonpath(key, reader))
         case .topic: return .topic(try text(key, reader))
         case .condition: return .condition(try text(key, reader))
@@ -110,13 +113,27 @@ public struct AudienceDefinition: Equatable, Sendable {
         return path
     }
 
+    /// A query, of which PostgreSQL tells more when the rule is put.
+    private static func query(_ key: AudienceKey, _ reader: RuleObject) throws(RuleProblem) -> String {
+        let query = try text(key, reader)
+        let isEmpty = query.utf8.allSatisfy { $0 <= 0x20 }
+        guard !isEmpty, query.utf8.count <= RuleDefinition.sqlLimit else {
+            throw RuleProblem(
+                path: reader.path(key.rawValue),
+                reason: isEmpty ? "is empty" : "is longer than \(RuleDefinition.sqlLimit) bytes",
+                hint: "write SELECT user_id FROM public.members WHERE team = $1->>'team'"
+            )
+        }
+        return query
+    }
+
     /// `to` as it would be written, without defaults.
     public var json: JSONValue {
         var object = JSONObject()
         let key = selection.key.rawValue
         switch selection {
-        case .users(let text), .tokens(let text), .topic(let text), .condition(let text), .fcmTopic(let text),
-            .fcmCondition(let text), .channel(let text):
+        case .users(let text), .usersSQL(let text), .tokens(let text), .topic(let text), .condition(let text),
+            .fcmTopic(let text), .fcmCondition(let text), .channel(let text):
             object[key] = .string(text)
         case .everyone: object[key] = true
         }
@@ -133,6 +150,8 @@ public struct AudienceDefinition: Equatable, Sendable {
 public enum AudienceKey: String, CaseIterable, Sendable {
     /// See ``AudienceDefinition/Selection/users(_:)``.
     case users
+    /// See ``AudienceDefinition/Selection/usersSQL(_:)``.
+    case usersSQL = "users_sql"
     /// See ``AudienceDefinition/Selection/tokens(_:)``.
     case tokens
     /// See ``AudienceDefinition/Selection/topic(_:)``.
@@ -154,6 +173,7 @@ extension AudienceDefinition.Selection {
     public var key: AudienceKey {
         switch self {
         case .users: .users
+        case .usersSQL: .usersSQL
         case .tokens: .tokens
         case .topic: .topic
         case .condition: .condition
@@ -170,7 +190,7 @@ extension AudienceDefinition.Selection {
     /// The provider that keeps the audience; nil if Fanfare does.
     public var provider: PushProvider? {
         switch self {
-        case .users, .tokens, .topic, .condition, .everyone: nil
+        case .users, .usersSQL, .tokens, .topic, .condition, .everyone: nil
         case .fcmTopic, .fcmCondition: PushProvider(rawValue: "fcm")
         case .channel: PushProvider(rawValue: "apns")
         }

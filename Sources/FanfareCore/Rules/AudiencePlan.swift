@@ -2,6 +2,8 @@
 public enum AudiencePlan: Sendable {
     /// The users a jsonpath finds in the payload.
     case users(path: String)
+    /// The users a query gives for the payload, which only PostgreSQL can tell.
+    case usersSQL(String)
     /// The tokens a jsonpath finds in the payload; unknown ones are registered for the platform.
     case tokens(path: String, platform: PushProvider)
     /// The subscribers of a topic; `TextTemplate.literal` is its name unless it is a template.
@@ -18,6 +20,7 @@ public enum AudiencePlan: Sendable {
         let rulePath = definition.selection.rulePath
         switch definition.selection {
         case .users(let path): self = .users(path: path)
+        case .usersSQL(let query): self = .usersSQL(query)
         case .tokens(let path):
             guard let platform = definition.platform else {
                 throw RuleProblem(path: "to.platform", reason: "is missing", hint: "tokens need a platform")
@@ -38,7 +41,7 @@ public enum AudiencePlan: Sendable {
     /// Whether `to` has a template, so that the audience is known only with an event.
     public var needsRendering: Bool {
         switch self {
-        case .users, .tokens, .everyone: false
+        case .users, .usersSQL, .tokens, .everyone: false
         case .topic(let name): name.literal == nil
         case .condition(let condition): !condition.isLiteral
         case .native(let audience): audience.needsRendering
@@ -58,7 +61,7 @@ public enum AudiencePlan: Sendable {
     /// The audience as an event renders it: for one rule, equal texts mean the same audience.
     ///
     /// - Parameter context: the event.
-    /// - Returns: the text, for ``CollapseKey``; nil for a jsonpath that only PostgreSQL can follow.
+    /// - Returns: the text, for ``CollapseKey``; nil for a jsonpath or a query that only PostgreSQL can follow.
     /// - Throws: `RenderProblem` if a value is missing or gives no topic name.
     package func renderedText(_ context: RenderContext) throws(RenderProblem) -> String? {
         switch self {
@@ -66,6 +69,7 @@ public enum AudiencePlan: Sendable {
             guard let path = MemberPath(path) else { return nil }
             let found = path.values(in: .object(context.payload)).map { String(decoding: $0.encoded, as: UTF8.self) }
             return found.sorted().joined(separator: ",")
+        case .usersSQL: return nil
         case .everyone: return "everyone"
         case .condition(let condition): return try condition.renderedText(context)
         case .topic(let name): return try TopicName.render(name, in: TemplateScope(context: context, device: nil))

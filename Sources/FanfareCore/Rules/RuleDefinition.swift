@@ -7,8 +7,8 @@ public struct RuleDefinition: Equatable, Sendable {
         "name", "app", "event", "when", "to", "message", "locales", "collapse", "ttl", "lane", "supersede", "backlog",
         "delivery", "enabled", "badge_sql",
     ]
-    /// The longest `badge_sql`, in bytes.
-    public static let badgeSQLLimit = 16 * 1024
+    /// The longest query of an author's, in bytes.
+    public static let sqlLimit = 16 * 1024
 
     /// Unique within the app.
     public let name: String
@@ -140,7 +140,7 @@ public struct RuleDefinition: Equatable, Sendable {
                 hint: "remove it"
             )
         }
-        guard badgeSQL.utf8.count <= Self.badgeSQLLimit, badgeSQL.contains("$1"), !badgeSQL.utf8.contains(0) else {
+        guard badgeSQL.utf8.count <= Self.sqlLimit, badgeSQL.contains("$1"), !badgeSQL.utf8.contains(0) else {
             throw RuleProblem(
                 path: "badge_sql",
                 reason: "is too long, or does not ask for $1",
@@ -168,6 +168,7 @@ extension AudienceDefinition.Selection {
     fileprivate var isTraceable: Bool {
         switch self {
         case .users(let path), .tokens(let path): MemberPath(path) != nil
+        case .usersSQL: false
         case .topic, .condition, .everyone, .fcmTopic, .fcmCondition, .channel: true
         }
     }

@@ -44,7 +44,7 @@ extension RuleDefinition {
             "The type of the events that it takes."
         ),
         RuleKey("when", "jsonpath predicate", "Which of these events, by their payload; all unless given."),
-        RuleKey("to", "object", isRequired: true, "Whom it reaches: exactly one of the first eight keys, and filters."),
+        RuleKey("to", "object", isRequired: true, "Whom it reaches: exactly one of the first nine keys, and filters."),
         RuleKey("message", "object", isRequired: true, "What is sent: an FCM v1 message, without whom it is for."),
         RuleKey("locales", "object", standard: "{}", "What differs by language: tags such as `es` or `zh-Hant`."),
         RuleKey(
@@ -90,7 +90,7 @@ extension RuleDefinition {
         RuleKey(
             "badge_sql",
             "SQL",
-            range: "a query of two columns that asks for $1, at most \(badgeSQLLimit) bytes",
+            range: "a query of two columns that asks for $1, at most \(sqlLimit) bytes",
             "What the badge of each user is. Not for audiences that a provider keeps."
         ),
     ]
@@ -100,6 +100,12 @@ extension AudienceDefinition {
     /// The keys of `to`: those that say who, then filters.
     static let described: [RuleKey] = [
         RuleKey("to.users", "jsonpath", "The ids of users in the payload, one or many."),
+        RuleKey(
+            "to.users_sql",
+            "SQL",
+            range: "a query of one column, at most \(RuleDefinition.sqlLimit) bytes",
+            "The ids of users, asked for each event with its payload in `$1` (`jsonb`)."
+        ),
         RuleKey(
             "to.tokens",
             "jsonpath",

@@ -20,9 +20,8 @@ final class BadgeReader {
     /// What fails at once is run again for the next batch: it may have been mended.
     static let pause = 30 * Micros.second
 
-    private let options: PostgresOptions
+    private let author: AuthorSession
     private let logger: Logger
-    private var connection: PostgresConnection?
     /// Until when a rule version's query is not run again (steady time).
     private var pausedUntil: [Int32: Microseconds] = [:]
     /// By rule version what its query last failed with, nil where it works; others were not run yet.
@@ -34,7 +33,7 @@ final class BadgeReader {
     ///   - options: how to connect; opened when a rule first needs it.
     ///   - logger: told of queries that fail.
     init(options: PostgresOptions, logger: Logger) {
-        self.options = options
+        author = AuthorSession(options)
         self.logger = logger
     }
 
@@ -50,11 +49,12 @@ final class BadgeReader {
         else { return [:] }
         pausedUntil[rule.id] = nil
         do throws(PostgresError) {
-            let counts = try opened().badgeCounts(sql, of: users.sorted(), within: Self.patience)
+            let counts = try author.run { connection throws(PostgresError) in
+                try connection.badgeCounts(sql, of: users.sorted(), within: Self.patience)
+            }
             note(nil, of: rule)
             return counts
         } catch {
-            if !isUsable() { close() }
             if error.isCancelled || error.isConnectionLost { pausedUntil[rule.id] = Clocks.steady + Self.pause }
             note(error, of: rule)
             return [:]
@@ -89,27 +89,6 @@ final class BadgeReader {
         logger.warning("badge_sql failed; pushes go out without its badge", metadata: metadata)
     }
 
-    /// Whether the session is as new after a query that failed.
-    private func isUsable() -> Bool {
-        guard let connection, !connection.isClosed else { return false }
-        do throws(PostgresError) {
-            try connection.startAnew()
-            return true
-        } catch {
-            return false
-        }
-    }
-
     /// Closes the session, if it is open.
-    func close() {
-        connection?.close()
-        connection = nil
-    }
-
-    private func opened() throws(PostgresError) -> PostgresConnection {
-        if let connection, !connection.isClosed { return connection }
-        let fresh = try PostgresConnection.open(options)
-        connection = fresh
-        return fresh
-    }
+    func close() { author.close() }
 }

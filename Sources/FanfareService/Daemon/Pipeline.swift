@@ -18,7 +18,7 @@ struct Pipeline {
     /// Walk large audiences.
     let slice: [any Stage]
     /// Hear of events, take them out of the outbox, find rules and small audiences; one of sets, one beside it of what fails in
-    /// a set, or may.
+    /// a set, or may; two that ask by query whom events are for.
     let plan: [any Stage]
     /// Rules, retention; nobody where a slicer does it on its session.
     let maintain: [any Stage]
@@ -38,7 +38,9 @@ struct Pipeline {
         let planner = Planner(context: context, wake: context.bells.plan) {
             LoneClaimer(context: context, pools: senders, recorder: results)
         }
-        plan = [SideQueuePlanner(context: context), planner]
+        let board = QueryBoard()
+        let queries = [false, true].map { QueryPlanner(context: context, board: board, isForSlow: $0) }
+        plan = queries + [SideQueuePlanner(context: context), planner]
         maintain = sessions.isMaintenanceApart ? [Maintainer(context: context)] : []
         listen = context.settings.listen.isEmpty ? [] : [Listener(context: context)]
     }

@@ -34,7 +34,7 @@ final class Maintainer: Stage {
 }
 
 /// What one daemon does for all: checks rules, fires campaigns and ends those that were aborted, keeps the logs within their ring,
-/// folds counters, and looks whether all is well and whether events were left in the side queue.
+/// folds counters, and looks whether all is well and whether events were left in the side queue, or wait for a query.
 ///
 /// Led by whoever holds the advisory lock. Works in turns that are short, since the session may have other work too.
 struct Maintenance {
@@ -80,6 +80,7 @@ struct Maintenance {
     /// - Returns: whether no rules are left to check, nothing that is due, and nothing that was aborted is left to end.
     private mutating func lead(on connection: PostgresConnection) throws(PostgresError) -> Bool {
         if try !connection.run(NextSideQueueEvent()).isEmpty { context.bells.aside.ring() }
+        if try connection.run(AreQuestionsDue()).first == true { context.ringForQueries() }
         // Before the rules: a campaign that is put into force brings one.
         let isFired = try Scheduler(logger: context.logger)
             .takeTurn(on: connection, at: Timestamp(microseconds: context.lease.databaseNow))

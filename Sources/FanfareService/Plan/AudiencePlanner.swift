@@ -10,6 +10,8 @@ internal import PostgresClient
 /// Plans what a round could not: audiences that are rendered, walked slice by slice, made of tokens, or kept by a
 /// provider, and the newest event of rules that supersede.
 ///
+/// Events for an audience by query are left to ``QueryDesk``.
+///
 /// Runs in the round's transaction.
 struct AudiencePlanner {
     /// Subscriptions of a topic that are planned with the round; larger topics go on in slices.
@@ -77,6 +79,13 @@ struct AudiencePlanner {
         }
         if !work.conditions.isEmpty { counts.plans += try openPlans(work.conditions, on: connection) }
         if !work.tokens.isEmpty { counts += try planTokens(work.tokens, on: connection) }
+        if !work.queries.isEmpty {
+            let statement = OpenQueries(
+                eventIDs: work.queries.map(\.eventID),
+                ruleVersions: work.queries.map(\.ruleVersion)
+            )
+            counts.queries += try connection.runReturningCount(statement)
+        }
         if !work.native.isEmpty {
             let statement = PlanNative(
                 eventIDs: work.native.map(\.eventID),
@@ -152,6 +161,7 @@ private struct AudienceWork {
     var conditions: [(match: DeferredMatch, clauses: [TopicClause])] = []
     var tokens: [DeferredMatch] = []
     var native: [DeferredMatch] = []
+    var queries: [DeferredMatch] = []
 
     mutating func add(_ match: DeferredMatch, rule: LoadedRule) throws(RenderProblem) {
         let event = match.renderContext
@@ -160,6 +170,7 @@ private struct AudienceWork {
         }
         switch rule.compiled.audience {
         case .users: break
+        case .usersSQL: queries.append(match)
         case .tokens: tokens.append(match)
         case .topic:
             guard let name = try rule.compiled.audience.topicName(event) else { break }
@@ -198,5 +209,6 @@ extension PlannedCounts {
     static func += (sum: inout PlannedCounts, other: PlannedCounts) {
         sum.batches += other.batches
         sum.plans += other.plans
+        sum.queries += other.queries
     }
 }

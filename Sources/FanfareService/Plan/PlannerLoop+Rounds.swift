@@ -94,6 +94,7 @@ extension PlannerLoop {
         if let lone, let claim { lone.end(claim, handing: planned.prepared) }
         if planned.isLeftToClaim { context.bells.claim.ring() }
         if planned.counts.plans > 0 { context.bells.slice.ring() }
+        if planned.counts.queries > 0 { context.ringForQueries() }
         context.counters.ended(planned.round.fates)
         return planned.round
     }

@@ -98,6 +98,7 @@ struct SideQueue {
         context.counters.ended(round.fates)
         if round.batches + counts.batches > 0 { context.bells.claim.ring() }
         if counts.plans > 0 { context.bells.slice.ring() }
+        if counts.queries > 0 { context.ringForQueries() }
     }
 
     private func refuse(

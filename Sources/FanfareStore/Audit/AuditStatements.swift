@@ -10,11 +10,20 @@ package struct WaitingEvent: Equatable, Sendable {
 package struct WaitingEvents: PostgresStatement {
     package static let name = "waiting_events"
     package static let sql = """
+        WITH RECURSIVE \(QueryChoice.waitingSQL)
         SELECT e.id, e.created_at
         FROM (
             (SELECT id, created_at FROM fanfare.outbox ORDER BY xid, id LIMIT 1000)
             UNION ALL
             (SELECT id, created_at FROM fanfare.outbox_slow ORDER BY xid, id LIMIT 1000)
+            UNION ALL
+            -- The first of each rule, from when on its query is due: until then it waits by right.
+            (SELECT t.event_id, t.not_before
+                FROM waiting AS w CROSS JOIN LATERAL (
+                    SELECT q.event_id, q.not_before FROM fanfare.audience_queries AS q
+                    WHERE q.rule_version = w.rule_version ORDER BY q.not_before, q.event_id LIMIT 1
+                ) AS t
+                LIMIT 1000)
         ) AS e
         WHERE e.created_at < clock_timestamp() - $1 * interval '1 microsecond'
         """

@@ -1,14 +1,15 @@
 package import PostgresClient
 
 extension PostgresConnection {
-    /// Runs a rule's `badge_sql` as `fanfare.badges` allows it: read-only, timed, with nothing left behind.
+    /// Runs a rule's `badge_sql` as `fanfare.badges` allows it: read-only and timed.
     ///
     /// - Parameters:
     ///   - sql: what the rule's author wrote.
     ///   - users: whose badges.
     ///   - milliseconds: what the query may take.
-    /// - Returns: by user; those are missing for whom it gave no row, NULL, or a count that no provider can show.
-    /// - Throws: what the query failed with; the session is then as it was left.
+    /// - Returns: by user, in a transaction that the caller is to roll back; those are missing for whom it gave no row, NULL, or a
+    ///   count that no provider can show.
+    /// - Throws: what the query failed with; the caller is to roll back too.
     package func badgeCounts(
         _ sql: String,
         of users: [String],
@@ -20,7 +21,6 @@ extension PostgresConnection {
             sql,
             Self.arrayLiteral(users)
         )
-        try startAnew()
         var counts: [String: Int64] = [:]
         for row in table.rows {
             guard let user = row[0], let count = row[1].flatMap({ Int64($0) }), count >= 0 else { continue }

@@ -29,6 +29,9 @@ package struct FinishGates: PostgresStatement {
                 AND NOT EXISTS (SELECT FROM fanfare.batches AS b WHERE b.owner IS NOT NULL AND b.gate_id = g.id)
                 AND NOT EXISTS (SELECT FROM fanfare.plans AS p WHERE p.gate_id = g.id)
                 AND NOT EXISTS (
+                    SELECT FROM fanfare.audience_queries AS q JOIN fanfare.rule_versions AS v ON v.id = q.rule_version
+                    WHERE v.rule_id = g.rule_id)
+                AND NOT EXISTS (
                     SELECT FROM unplanned AS u JOIN fanfare.rule_versions AS v ON v.event_type = u.type
                     WHERE v.rule_id = g.rule_id)
         )

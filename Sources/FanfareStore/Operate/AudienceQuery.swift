@@ -16,12 +16,14 @@ package struct AudienceQuery {
     ///   - definition: the rule.
     ///   - plan: its audience, compiled.
     ///   - path: where its users or tokens are in the payload, as planning has it; nil for other audiences.
+    ///   - users: what its query gave (``UsersBySQL/array``); nil for other audiences.
     ///   - context: the event.
     /// - Throws: `RenderProblem` where the event gives no topic.
     package init?(
         _ definition: RuleDefinition,
         _ plan: AudiencePlan,
         path: String?,
+        users: String?,
         _ context: RenderContext
     ) throws(RenderProblem) {
         let audience = definition.audience
@@ -32,6 +34,9 @@ package struct AudienceQuery {
         case .users:
             own = [path ?? ""]
             condition = "d.user_id IN (\(NamedUsers.query(path: "$6")))"
+        case .usersSQL:
+            own = [users ?? "{}"]
+            condition = "d.user_id = ANY ($6::text[])"
         case .tokens:
             own = [path ?? ""]
             kind = nil

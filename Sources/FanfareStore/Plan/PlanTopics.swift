@@ -77,10 +77,13 @@ package struct PlanTopics: PostgresStatement {
 package struct PlannedCounts {
     package var batches = 0
     package var plans = 0
+    /// Events whose rule's query is to be run.
+    package var queries = 0
 
-    package init(batches: Int = 0, plans: Int = 0) {
+    package init(batches: Int = 0, plans: Int = 0, queries: Int = 0) {
         self.batches = batches
         self.plans = plans
+        self.queries = queries
     }
 }
 

@@ -112,6 +112,7 @@ struct RetentionTests {
         INSERT INTO fanfare.plans (event_id, rule_version, app_id, lane, clauses, last_device)
         VALUES ($1, 1, 1, 1, '[{}]', 9)
         """,
+        "INSERT INTO fanfare.audience_queries (event_id, rule_version) VALUES ($1, 1)",
         "INSERT INTO fanfare.outbox (id, type, payload) VALUES ($1, 'e', '{}')",
         """
         INSERT INTO fanfare.outbox_slow (xid, id, created_at, type, payload)
@@ -119,7 +120,7 @@ struct RetentionTests {
         """,
     ]
 
-    @Test(arguments: references.prefix(3))
+    @Test(arguments: references.prefix(4))
     func whatAQueueStillRefersToIsLeftAmongNewerOnes(insert: String) throws {
         let world = try world()
         let event = try log(daysAgo: 32, in: world)
@@ -128,7 +129,9 @@ struct RetentionTests {
         try tidyUp(world)
         let days = "SELECT \(Self.today) - (id >> 32) FROM fanfare.event_log ORDER BY 1"
         #expect(try world.connection.column(days) == ["0", "32"])
-        try world.connection.execute("DELETE FROM fanfare.batches; DELETE FROM fanfare.plans")
+        try world.connection.execute(
+            "DELETE FROM fanfare.batches; DELETE FROM fanfare.plans; DELETE FROM fanfare.audience_queries"
+        )
         try tidyUp(world)
         #expect(try left(in: world) == [0])
     }
@@ -149,7 +152,7 @@ struct RetentionTests {
         try world.connection.execute(
             """
             DELETE FROM fanfare.batches; DELETE FROM fanfare.plans; DELETE FROM fanfare.outbox;
-            DELETE FROM fanfare.outbox_slow
+            DELETE FROM fanfare.outbox_slow; DELETE FROM fanfare.audience_queries
             """
         )
         try tidyUp(world)

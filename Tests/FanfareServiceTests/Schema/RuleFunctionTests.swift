@@ -130,6 +130,35 @@ struct RuleFunctionTests {
         (#""to": {"everyone": "yes"}"#, "to.everyone: is not true", "true"),
         (#""to": {"topic": ["t"]}"#, "to.topic: is no string", "string"),
         (#""to": {"user": "$.u"}"#, "to.user: unknown key", "users"),
+        (#""to": {"users": "$.u", "users_sql": "SELECT 1"}"#, "to: has users and users_sql", "exactly one"),
+        (#""to": {"users_sql": "SELECT 1", "topic": "t"}"#, "to: has users_sql and topic", "exactly one"),
+        (#""to": {"users_sql": 7}"#, "to.users_sql: is no string", "string"),
+        (#""to": {"users_sql": "SELECT id FORM unread"}"#, "to.users_sql: syntax error", "SELECT"),
+        (#""to": {"users_sql": "SELECT $2"}"#, "to.users_sql: there is no parameter $2", "SELECT"),
+        (
+            #""to": {"users_sql": "SELECT id FROM public.no"}"#, "to.users_sql: relation \"public.no\" does not exist",
+            "SELECT"
+        ),
+        (
+            #""to": {"users_sql": "SELECT id, n FROM public.unread"}"#, "to.users_sql: has more than one column",
+            "one column"
+        ),
+        (#""to": {"users_sql": "SELECT FROM public.unread"}"#, "to.users_sql: has no column", "one column"),
+        (#""to": {"users_sql": "SELECT $1->'u'"}"#, "to.users_sql: returns jsonb", "->>"),
+        (#""to": {"users_sql": "SELECT true"}"#, "to.users_sql: returns boolean", "id"),
+        (#""to": {"users_sql": "DELETE FROM public.unread RETURNING id"}"#, "to.users_sql: writes", "SELECT"),
+        (
+            #""to": {"users_sql": "WITH w AS (DELETE FROM public.unread RETURNING id) SELECT id FROM w"}"#,
+            "to.users_sql: WITH clause containing a data-modifying statement", "SELECT"
+        ),
+        (
+            #""to": {"users_sql": "SELECT id FROM public.unread FOR UPDATE"}"#,
+            "to.users_sql: cannot execute SELECT FOR UPDATE", "SELECT"
+        ),
+        (
+            #""to": {"users_sql": "SELECT '1') AS q; DELETE FROM public.unread; SELECT (1"}"#,
+            "to.users_sql: syntax error", "SELECT"
+        ),
         (#""badge_sql": "SELECT user_id FORM unread""#, "badge_sql: syntax error", "SELECT"),
         (
             #""badge_sql": "SELECT id, 1 FROM public.nowhere""#,
@@ -184,6 +213,21 @@ struct RuleFunctionTests {
         let rule = Self.rule.replacing(#""event""#, with: #""badge_sql": "\#(query)", "event""#)
         #expect(try connection.number("SELECT fanfare.put_rule($1::jsonb)", rule) == 1)
         #expect(warnings.contains("badge_sql: permission denied for table unread"))
+    }
+
+    @Test func rightsForUsersMayComeLater() throws {
+        let connection = try TestDatabase.current.connect()
+        try connection.execute("CREATE TABLE public.members (id text)")
+        var warnings: [String] = []
+        connection.noticeHandler = { warnings.append($0.message) }
+        let to = #"{"users_sql": "SELECT id FROM public.members"}"#
+        let rule = Self.rule.replacing(#"{"users": "$.u"}"#, with: to)
+        #expect(try connection.number("SELECT fanfare.put_rule($1::jsonb)", rule) == 1)
+        #expect(warnings.contains("to.users_sql: permission denied for table members"))
+        #expect(
+            try connection.number("SELECT oldest_daemon FROM fanfare.schema_version") == 5,
+            "older ones are kept out"
+        )
     }
 
     @Test func keysAreTheSameInSQLAsInTheDaemon() throws {

@@ -39,6 +39,7 @@ struct StatementCatalog {
         let batch: ClaimedBatch
         let plan: OpenedPlan
         let slow: OutboxPlace
+        let question: AudienceQuestion
         let backendPID: Int32
     }
 
@@ -69,6 +70,7 @@ struct StatementCatalog {
             INSERT INTO fanfare.outbox_slow (xid, id, created_at, type, payload)
             VALUES ('1', fanfare.new_event_id(), now(), 'order', '{"user": "u"}');
             INSERT INTO fanfare.collapse_latest (key, event_id) VALUES (5, 6);
+            INSERT INTO fanfare.audience_queries (event_id, rule_version) VALUES (\(keyed), \(version));
             SELECT fanfare.put_campaign(
                 '{"app": "shop", "name": "due", "to": {"everyone": true}, "message": {"data": {"a": "b"}}}');
             SELECT fanfare.take_campaign(1, 1, NULL, now());
@@ -118,6 +120,9 @@ struct StatementCatalog {
             batch: batches[0],
             plan: plan,
             slow: try world.connection.run(NextSideQueueEvent())[0],
+            question: try world.connection.run(
+                LockQuestion(QueryChoice(ruleVersions: [], areTaken: false), after: 0)
+            )[0],
             backendPID: world.connection.backendPID
         )
     }
@@ -126,6 +131,14 @@ struct StatementCatalog {
         [
             PlanRound(floor: OutboxFloor(), limit: 10, batchSize: 1000),
             NextSideQueueEvent(),
+            OpenQueries(eventIDs: [parts.event], ruleVersions: [parts.version]),
+            LockQuestion(QueryChoice(ruleVersions: [], areTaken: false), after: 0),
+            NextQuestion(QueryChoice(ruleVersions: [parts.version], areTaken: true)),
+            AreQuestionsDue(),
+            PlanUsers(parts.question, users: "{u}", batchSize: 1000),
+            AskLater(parts.question, pauseMicroseconds: 1, tries: 1),
+            EndQuestion(parts.question, fate: .refused, detail: "d"),
+            StoreAudienceFailure(ruleVersion: parts.version, error: "e"),
             PlanSideQueueEvent(event: parts.slow, batchSize: 1000),
             PlanChosen(
                 round: PlanRound(floor: OutboxFloor(), limit: 10, batchSize: 1000),

@@ -1,0 +1,272 @@
+package import FanfareCore
+package import PostgresClient
+
+/// Notes events whose rule's `users_sql` is to be asked whom they are for.
+package struct OpenQueries: PostgresStatement {
+    package static let name = "open_queries"
+    package static let sql = """
+        INSERT INTO fanfare.audience_queries (event_id, rule_version)
+        SELECT q.event_id, q.rule_version FROM unnest($1::bigint[], $2::int[]) AS q (event_id, rule_version)
+        """
+
+    package let eventIDs: [Int64]
+    package let ruleVersions: [Int32]
+
+    package init(eventIDs: [Int64], ruleVersions: [Int32]) {
+        self.eventIDs = eventIDs
+        self.ruleVersions = ruleVersions
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(eventIDs)
+        binds.append(ruleVersions)
+    }
+}
+
+/// Which of the rules with waiting events a session takes.
+package struct QueryChoice: Equatable, Sendable {
+    /// The versions that it takes, or those that it leaves.
+    package var ruleVersions: [Int32]
+    /// Whether it takes these only, or all others.
+    package var areTaken: Bool
+
+    package init(ruleVersions: [Int32], areTaken: Bool) {
+        (self.ruleVersions, self.areTaken) = (ruleVersions, areTaken)
+    }
+
+    /// The CTE `waiting` of the rule versions with waiting events: as many steps along the index, however many events each has.
+    static let waitingSQL = """
+        waiting AS (
+            (SELECT q.rule_version FROM fanfare.audience_queries AS q ORDER BY q.rule_version LIMIT 1)
+            UNION ALL
+            SELECT next.rule_version FROM waiting AS w CROSS JOIN LATERAL (
+                SELECT q.rule_version FROM fanfare.audience_queries AS q WHERE q.rule_version > w.rule_version
+                ORDER BY q.rule_version LIMIT 1
+            ) AS next
+        )
+        """
+
+    /// The CTE `chosen` of those among them that are taken, by ``bind(to:)`` as `$1` and `$2`.
+    fileprivate static let sql = """
+        RECURSIVE \(waitingSQL),
+        chosen AS (
+            SELECT w.rule_version FROM waiting AS w WHERE (w.rule_version = ANY ($1::int[])) = $2::boolean
+        )
+        """
+
+    fileprivate func bind(to binds: inout PostgresBinds) {
+        binds.append(ruleVersions)
+        binds.append(areTaken)
+    }
+}
+
+/// An event whose rule's query is to be run, which this session holds a lock on until its transaction ends.
+package struct AudienceQuestion: Equatable, Sendable {
+    package let eventID: Int64
+    package let ruleVersion: Int32
+    /// How often the query has failed for this event.
+    package let tries: Int16
+    package let payload: String
+    package let isCancelled: Bool
+    /// Whether its deadline is still to come.
+    package let isLive: Bool
+}
+
+/// Locks the event whose turn it is: of the rule that comes next after the last one, and then from the start.
+///
+/// A rule has a turn for each of its events, so that one with many, or whose query is slow, keeps no other rule's events waiting
+/// for longer than one query takes.
+package struct LockQuestion: PostgresStatement {
+    package static let name = "lock_question"
+    package static let sql = """
+        WITH \(QueryChoice.sql)
+        SELECT q.event_id, q.rule_version, q.tries, coalesce(e.payload::text, '{}'),
+            EXISTS (
+                SELECT FROM fanfare.cancels AS x
+                WHERE x.event_id = q.event_id OR (x.type = e.type AND x.key = e.key AND x.created_at >= e.created_at))
+            OR e.id IS NULL,
+            coalesce(e.created_at + least(greatest(coalesce(least(e.ttl, v.ttl), interval '24 hours'), interval '0'),
+                interval '10 years') > statement_timestamp(), false)
+        FROM (
+            SELECT t.* FROM (SELECT c.rule_version FROM chosen AS c ORDER BY c.rule_version <= $3, c.rule_version OFFSET 0) AS r
+            CROSS JOIN LATERAL (
+                SELECT x.event_id, x.rule_version, x.tries FROM fanfare.audience_queries AS x
+                WHERE x.rule_version = r.rule_version AND x.not_before <= statement_timestamp()
+                ORDER BY x.not_before, x.event_id LIMIT 1 FOR UPDATE SKIP LOCKED
+            ) AS t
+            LIMIT 1
+        ) AS q
+        JOIN fanfare.rule_versions AS v ON v.id = q.rule_version
+        LEFT JOIN fanfare.event_log AS e ON e.day = fanfare.ring_day(q.event_id) AND e.id = q.event_id
+        """
+
+    package let choice: QueryChoice
+    /// Whose turn was last.
+    package let last: Int32
+
+    package init(_ choice: QueryChoice, after last: Int32) {
+        (self.choice, self.last) = (choice, last)
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        choice.bind(to: &binds)
+        binds.append(last)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> AudienceQuestion {
+        AudienceQuestion(
+            eventID: try row.int64(0),
+            ruleVersion: try row.int32(1),
+            tries: try row.int16(2),
+            payload: try row.string(3),
+            isCancelled: try row.bool(4),
+            isLive: try row.bool(5)
+        )
+    }
+}
+
+/// In how many microseconds the first of the events is due, whoever has it now; none if none waits.
+package struct NextQuestion: PostgresStatement {
+    package static let name = "next_question"
+    package static let sql = """
+        WITH \(QueryChoice.sql)
+        SELECT (extract(epoch FROM min(t.not_before) - clock_timestamp()) * 1000000)::bigint
+        FROM chosen AS c CROSS JOIN LATERAL (
+            SELECT x.not_before FROM fanfare.audience_queries AS x WHERE x.rule_version = c.rule_version
+            ORDER BY x.not_before LIMIT 1
+        ) AS t
+        HAVING count(*) > 0
+        """
+
+    package let choice: QueryChoice
+
+    package init(_ choice: QueryChoice) {
+        self.choice = choice
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        choice.bind(to: &binds)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int64 {
+        try row.int64(0)
+    }
+}
+
+/// Whether an event waits for a rule's query, and is due.
+package struct AreQuestionsDue: PostgresStatement {
+    package static let name = "are_questions_due"
+    package static let sql = """
+        SELECT EXISTS (SELECT FROM fanfare.audience_queries WHERE not_before <= statement_timestamp() OFFSET 0)
+        """
+
+    package init() {}
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Bool {
+        try row.bool(0)
+    }
+}
+
+/// Plans an event for the users that its rule's query gave, and ends what ``OpenQueries`` opened.
+package struct PlanUsers: PostgresStatement {
+    package static let name = "plan_users"
+    package static let sql = """
+        WITH
+        answered AS (
+            DELETE FROM fanfare.audience_queries WHERE event_id = $1 AND rule_version = $2 RETURNING event_id, rule_version
+        ),
+        asked AS MATERIALIZED (
+            SELECT a.event_id, v.id AS rule_version, v.app_id, v.lane, v.kind, v.platform, v.devices_path,
+                \(gateSQL(of: "v", event: "a.event_id")) AS gate_id
+            FROM answered AS a JOIN fanfare.rule_versions AS v ON v.id = a.rule_version
+        ),
+        pairs AS MATERIALIZED (
+            SELECT a.rule_version, a.lane, a.event_id, d.target_id, d.id AS device_id, a.gate_id
+            FROM asked AS a
+            CROSS JOIN unnest(($3::text)::text[]) AS u (user_id)
+            CROSS JOIN LATERAL (
+                SELECT x.id, x.target_id, x.attributes, x.platform, x.kind, x.disabled_at FROM fanfare.devices AS x
+                WHERE x.app_id = a.app_id AND x.user_id = u.user_id
+                OFFSET 0
+            ) AS d
+            WHERE d.disabled_at IS NULL AND d.kind = a.kind AND (a.platform IS NULL OR d.platform = a.platform)
+                AND (a.devices_path IS NULL
+                    OR jsonb_path_match_tz(coalesce(d.attributes, '{}'), a.devices_path, '{}', true))
+        ),
+        \(queuePairsSQL(batchSize: "(SELECT \(QueueSQL.batchSize("$4::int", gate: "a.gate_id")) FROM asked AS a)"))
+        SELECT count(*)::int FROM queued
+        """
+
+    package let question: AudienceQuestion
+    /// The users, each once, as PostgreSQL writes an array: it comes from there and goes there.
+    package let users: String
+    package let batchSize: Int
+
+    package init(_ question: AudienceQuestion, users: String, batchSize: Int) {
+        (self.question, self.users, self.batchSize) = (question, users, batchSize)
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(question.eventID)
+        binds.append(question.ruleVersion)
+        binds.append(users)
+        binds.append(Int32(batchSize))
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> PlannedCounts {
+        PlannedCounts(batches: Int(try row.int32(0)))
+    }
+}
+
+/// Has an event wait until its rule's query is run again.
+package struct AskLater: PostgresStatement {
+    package static let name = "ask_later"
+    package static let sql = """
+        UPDATE fanfare.audience_queries SET not_before = clock_timestamp() + $3 * interval '1 microsecond', tries = $4
+        WHERE event_id = $1 AND rule_version = $2
+        """
+
+    package let question: AudienceQuestion
+    package let pauseMicroseconds: Int64
+    package let tries: Int16
+
+    package init(_ question: AudienceQuestion, pauseMicroseconds: Int64, tries: Int16) {
+        (self.question, self.pauseMicroseconds, self.tries) = (question, pauseMicroseconds, tries)
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(question.eventID)
+        binds.append(question.ruleVersion)
+        binds.append(pauseMicroseconds)
+        binds.append(tries)
+    }
+}
+
+/// Ends what ``OpenQueries`` opened without a batch, and says so with the event.
+///
+/// As ``NotePlanProblem``: the event was planned for other rules before. Of several fates it has the one that is worst.
+package struct EndQuestion: PostgresStatement {
+    package static let name = "end_question"
+    package static let sql = """
+        WITH ended AS (
+            DELETE FROM fanfare.audience_queries WHERE event_id = $1 AND rule_version = $2 RETURNING event_id
+        )
+        UPDATE fanfare.event_log SET fate = greatest(fate, $3::smallint), detail = concat_ws('; ', detail, $4::text)
+        WHERE day = fanfare.ring_day($1) AND id = $1 AND EXISTS (SELECT FROM ended)
+        """
+
+    package let question: AudienceQuestion
+    package let fate: EventFate
+    package let detail: String?
+
+    package init(_ question: AudienceQuestion, fate: EventFate, detail: String?) {
+        (self.question, self.fate, self.detail) = (question, fate, detail)
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(question.eventID)
+        binds.append(question.ruleVersion)
+        binds.append(Int16(fate.rawValue))
+        binds.append(detail)
+    }
+}
