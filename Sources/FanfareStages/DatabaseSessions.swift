@@ -62,6 +62,14 @@ package struct DatabaseSessions: Sendable {
         options(stage, Self.probed(Self.unflushed(.queue)), Self.patience)
     }
 
+    /// Like ``queue(_:)``, for who waits in a transaction for what another session is asked.
+    package func asking(_ stage: String) -> PostgresOptions {
+        let settings = SessionSettings.queue
+            .setting("statement_timeout", to: "10s")
+            .setting("idle_in_transaction_session_timeout", to: "30s")
+        return options(stage, settings, Self.promptPatience)
+    }
+
     /// Like ``promptQueue(_:)``, for claiming: commits wait for the disk as little as those of ``planning(_:)``.
     package func unflushedPromptQueue(_ stage: String) -> PostgresOptions {
         options(stage, Self.unflushed(Self.prompt(.queue)), Self.promptPatience)

@@ -80,7 +80,7 @@ struct DatabaseCheckup {
 
     /// One item for each limit that leaves too little room, or one for the narrowest.
     private func connectionItems() throws(PostgresError) -> [CheckItem] {
-        // Control, and foreign channels; `badge_sql` may take one more.
+        // Control, and foreign channels; `badge_sql` may take one more, and `users_sql` four.
         let onTop = configuration.listen.isEmpty ? 1 : 2
         let needed = Int64(configuration.database.connections + onTop)
         let rooms = try connection.run(SessionLimits()).compactMap { limit in
@@ -180,7 +180,8 @@ private struct SessionRoom {
     func item(needed: Int64) -> CheckItem {
         let place = holder.map { " for \($0)" } ?? ""
         let detail =
-            "\(free) of \(allowed) are free\(place); a daemon takes \(needed), and one more where a rule has badge_sql"
+            "\(free) of \(allowed) are free\(place); a daemon takes \(needed), and one more where a rule has badge_sql, "
+            + "two to four where one has users_sql"
         guard free < needed else { return CheckItem(.ok, "connections", detail) }
         let limit = holder.map { "the CONNECTION LIMIT of \($0)" } ?? "max_connections"
         let suffices = allowed >= needed

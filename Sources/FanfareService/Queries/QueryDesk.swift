@@ -63,16 +63,39 @@ final class QueryDesk {
             context.bells.queries.ring()
             return false
         }
-        let turn = try connection.transaction { connection throws(PostgresError) in
-            guard let question = try connection.run(LockQuestion(choice, after: last)).first else { return Turn?.none }
-            // Before anything can fail, so that what does stops no other rule.
-            last = question.ruleVersion
-            return try settle(question, on: connection)
+        var taken: AudienceQuestion?
+        do throws(PostgresError) {
+            let turn = try connection.transaction { connection throws(PostgresError) in
+                guard let question = try connection.run(LockQuestion(choice, after: last)).first else {
+                    return Turn?.none
+                }
+                taken = question
+                // Before anything can fail, so that what does stops no other rule.
+                last = question.ruleVersion
+                return try settle(question, on: connection)
+            }
+            guard let turn else { return false }
+            if turn.batches > 0 { context.bells.claim.ring() }
+            if let answer = turn.answer { tell(answer, of: turn) }
+        } catch {
+            guard let taken, error.isDataError || error.isCancelled else { throw error }
+            try refuse(taken, because: error, on: connection)
         }
-        guard let turn else { return false }
-        if turn.batches > 0 { context.bells.claim.ring() }
-        if let answer = turn.answer { tell(answer, of: turn) }
         return true
+    }
+
+    /// Refuses an event that cannot be planned for whom its query named: a filter on devices can be a bomb.
+    private func refuse(
+        _ question: AudienceQuestion,
+        because error: PostgresError,
+        on connection: PostgresConnection
+    ) throws(PostgresError) {
+        let detail = "cannot be planned: SQLSTATE \(error.sqlState ?? "?"), \(error.message)"
+        try end(question, as: .refused, detail, on: connection)
+        context.logger.error(
+            "an event was refused: planning it failed",
+            metadata: .init([.eventID: "\(question.eventID)", .error: "\(error)"])
+        )
     }
 
     /// What became of an event.
@@ -194,7 +217,7 @@ extension QueryDesk {
         metadata[.error] = "\(error)"
         metadata[.sqlState] = error.sqlState.map { "\($0)" }
         if isNews {
-            context.logger.warning("users_sql failed; events wait, and are refused after three tries", metadata: metadata)
+            context.logger.warning("users_sql failed; what it fails three times for is refused", metadata: metadata)
         }
         guard turn.refusal != nil else { return }
         let message: Logger.Message = "an event was refused: its rule's users_sql failed three times"

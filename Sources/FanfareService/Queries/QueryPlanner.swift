@@ -48,7 +48,7 @@ final class QueryPlanner: Stage {
     }
 
     func run() {
-        let session = Session(context.database.queue(name), of: context, stop: stopping)
+        let session = Session(context.database.asking(name), of: context, stop: stopping)
         let desk = QueryDesk(context: context, board: board, isForSlow: isForSlow)
         var workedAt = Clocks.steady
         /// Until the next look; nil while nothing is known to wait.

@@ -102,6 +102,13 @@ struct RuleDefinitionTests {
     @Test(
         arguments: [
             ([:], "to", "says nobody"), (["users": "$.a", "topic": "b"], "to", "has users and topic"),
+            (["users": "$.a", "users_sql": "SELECT 1"], "to", "has users and users_sql"),
+            (["users_sql": "SELECT 1", "tokens": "$.t"], "to", "has users_sql and tokens"),
+            (["users_sql": " \n"], "to.users_sql", "is empty"), (["users_sql": 1], "to.users_sql", "is a number"),
+            (
+                ["users_sql": .string(String(repeating: "x", count: 16_385))], "to.users_sql",
+                "is longer than 16384 bytes"
+            ),
             (["everyone": false], "to.everyone", "is not true"), (["everyone": 1], "to.everyone", "is a number"),
             (["tokens": "$.t"], "to.platform", "is missing"), (["users": "$.a", "user": 1], "to.user", "unknown key"),
             (
@@ -180,6 +187,9 @@ struct RuleDefinitionTests {
         #expect(problem(source.setting("backlog", to: "latest_per_collapse"))?.path == "backlog")
         let reason = problem(source.setting("supersede", to: true))?.reason
         #expect(reason == "needs a plain path in to, to tell whom events are for")
+        let query = rule(["to": ["users": nil, "users_sql": "SELECT 1"], "collapse": "x"])
+        #expect(throws: Never.self) { try CompiledRule(json: query) }
+        #expect(problem(query.setting("supersede", to: true))?.path == "supersede")
     }
 
     @Test(arguments: [

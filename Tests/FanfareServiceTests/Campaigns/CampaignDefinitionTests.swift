@@ -52,6 +52,7 @@ struct CampaignDefinitionTests {
         (#""schedule": {"crom": "* * * * *"}"#, "schedule.crom: unknown key; did you mean 'cron'?"),
         (#""rate": "0/s""#, "rate: 0/s is 0/s"), (#""rate": "30/m""#, "rate: 30/m is 0.5/s"),
         (#""rate": "2000000/s""#, "rate: 2000000/s is 2000000/s"), (#""rate": "fast""#, "rate: 'fast' is no rate"),
+        (#""to": {"users_sql": "SELECT 1"}"#, "to.users_sql: is not for campaigns"),
         (#""to": {"tokens": "$.token"}"#, "to.tokens: is not for campaigns"), (#""payload": 1"#, "payload: is "),
         (#""event": "x""#, "event: unknown key"), (#""message": {}"#, "message: is missing or empty"),
     ])

@@ -28,6 +28,7 @@ struct CampaignFunctionTests {
         (#""schedule": {"cron": "* * * * *", "catch_up": "some"}"#, "schedule.catch_up: 'some' is unknown"),
         (#""schedule": {"cron": "* * * * *", "every": "1h"}"#, "schedule.every: unknown key"),
         (#""payload": [1]"#, "payload: is no object"),
+        (#""to": {"users_sql": "SELECT 1"}"#, "to.users_sql: is not for campaigns"),
         (#""to": {"tokens": "$.token"}"#, "to.tokens: is not for campaigns"),
         (#""to": {"users": "$["}"#, "to.users: "),
         (#""when": "$.a == 1""#, "when: unknown key"),

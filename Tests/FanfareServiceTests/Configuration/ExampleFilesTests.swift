@@ -62,7 +62,7 @@ import Testing
             "chat-message", "orders-shipped", "orders-delivered", "digest", "score", "delivery-starts",
             "delivery-moves", "delivery-ends",
         ]
-        let ofOtherArticles = ["order-shipped", "spring-sale"]
+        let ofOtherArticles = ["order-shipped", "chat-message", "spring-sale"]
         let campaigns = ["weekly-news", "winter-sale", "shop-closes", "good-morning", "big-news"].map {
             "campaign/\($0)"
         }

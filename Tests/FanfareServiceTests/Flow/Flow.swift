@@ -121,6 +121,7 @@ struct Flow {
         try await until(
             """
             SELECT NOT EXISTS (SELECT FROM fanfare.outbox) AND NOT EXISTS (SELECT FROM fanfare.plans)
+                AND NOT EXISTS (SELECT FROM fanfare.audience_queries)
                 AND NOT EXISTS (SELECT FROM fanfare.batches WHERE owner IS NOT NULL OR not_before < now() + interval '20 s')
             """,
             seconds: seconds

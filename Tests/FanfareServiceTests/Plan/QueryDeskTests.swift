@@ -190,6 +190,26 @@ struct QueryDeskTests {
         #expect(try world.detail(event) == "rule r: to.users_sql takes longer than 2 s")
     }
 
+    @Test func anEventThatCannotBePlannedStopsNobody() throws {
+        try world.device("a0", user: "ann")
+        for name in ["r", "s"] { try world.rule(name, event: "e", to: Self.to("SELECT 'ann' -- \(name)")) }
+        let event = try world.emit("e")
+        try world.plan()
+        try world.connection.execute(
+            """
+            CREATE FUNCTION public.refuse() RETURNS trigger LANGUAGE plpgsql AS
+                'BEGIN RAISE EXCEPTION ''no'' USING ERRCODE = ''22000''; END';
+            CREATE TRIGGER refuse BEFORE INSERT ON fanfare.batches FOR EACH ROW WHEN (NEW.rule_version = 1)
+            EXECUTE FUNCTION public.refuse()
+            """
+        )
+        try ask()
+        #expect(try waiting() == 0)
+        #expect(try world.fate(event) == "refused")
+        #expect(try world.detail(event) == "cannot be planned: SQLSTATE 22000, no")
+        #expect(try world.recipients(event).count == 1)
+    }
+
     @Test func cancelledAndLateEventsAreForNobody() throws {
         try world.device("b0", user: "bob")
         try world.rule("chat", event: "message", to: Self.to(Self.others))

@@ -44,8 +44,12 @@ import Testing
           message: { notification: { title: T } }
         """
 
-    private func judge(_ payload: String, user: String? = nil) async throws -> [String: RuleJudgement] {
-        let set = try RuleSet(RulesFile(yaml: Self.yaml, named: "rules.yaml").rules)
+    private func judge(
+        _ payload: String,
+        of yaml: String = yaml,
+        user: String? = nil
+    ) async throws -> [String: RuleJudgement] {
+        let set = try RuleSet(RulesFile(yaml: yaml, named: "rules.yaml").rules)
         var example = ExampleEvent(payload: payload)
         example.userID = user
         let credentials = "{ fcm: { service_account_file: a.json } }"
@@ -102,6 +106,60 @@ import Testing
             Issue.record("FCM's topic is FCM's to count")
             return
         }
+    }
+
+    private static let asking = """
+        - name: asked
+          app: shop
+          event: order.shipped
+          to: { users_sql: "SELECT u FROM jsonb_array_elements_text($1->'customers') AS u", platform: apns }
+          message: { notification: { title: T } }
+        - name: failing
+          app: shop
+          event: order.shipped
+          to: { users_sql: "SELECT nullif(u, 'ann') FROM jsonb_array_elements_text($1->'customers') AS u" }
+          message: { notification: { title: T } }
+        - name: writing
+          app: shop
+          event: order.shipped
+          to: { users_sql: "SELECT public.add_friend()" }
+          message: { notification: { title: T } }
+        - name: everyone
+          app: shop
+          event: order.shipped
+          to: { everyone: true, kind: voip }
+          message: { apns: { payload: { aps: {} } } }
+        """
+
+    @Test func theQueryOfAnAudienceIsRunForTheExampleAndChangesNothing() async throws {
+        try register()
+        try sql("CREATE TABLE public.friends (id text)")
+        try sql("GRANT ALL ON public.friends TO fanfare_sql")
+        try sql(
+            """
+            CREATE FUNCTION public.add_friend() RETURNS text LANGUAGE sql
+            AS 'INSERT INTO public.friends VALUES (''eve'') RETURNING id'
+            """
+        )
+        let payload = #"{"customers": ["ann", "ann", "bob", "cid"]}"#
+        let found = try await judge(payload, of: Self.asking, user: "dan")
+        let asked = try #require(counts(found["asked"]))
+        #expect(asked.named == 3 && asked.users == 2 && asked.devices == 2)
+        #expect(asked.text.contains("2 devices of 2 users would get it: apns 2"))
+        #expect(asked.text.contains("; users_sql names 3 users"))
+        #expect(found["asked"]?.json["audience"]?["named_users"] == 3)
+        #expect(
+            found["failing"]?.text.contains(
+                "nobody: to.users_sql: returns null for a user (Leave such rows out: WHERE user_id IS NOT NULL.)"
+            ) == true
+        )
+        #expect(found["writing"]?.text.contains("to.users_sql: cannot execute INSERT in a read-only") == true)
+        #expect(counts(found["everyone"])?.devices == 1, "what fails costs no other rule its judgement")
+        #expect(try sql("SELECT id FROM public.friends").isEmpty)
+        let reason = try await judge(payload, of: Self.asking, user: "ann")["asked"]?.user?.devices.map(\.obstacle)
+        #expect(reason?.first == .some(nil))
+        let missing = try await judge(#"{"customers": ["bob"]}"#, of: Self.asking, user: "ann")["asked"]
+        #expect(missing?.user?.devices.first?.obstacle == "users_sql does not name this user")
     }
 
     @Test func whatDoesNotMatchIsSaid() async throws {
