@@ -29,8 +29,9 @@
 --  21  Functions: SQL that authors of rules wrote
 --  22  Functions: time
 --  23  Functions: campaigns
---  24  Views: queue and log as one
---  25  Rights
+--  24  Functions: policies
+--  25  Views: queue and log as one
+--  26  Rights
 --
 -- Parts 6 and up say what a new database has; what an older one lacks is made up for before, in part 5. So who changes
 -- something
@@ -1053,6 +1054,18 @@ CREATE TABLE IF NOT EXISTS fanfare.rates (
 ) WITH (fillfactor = 10, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 200);
 SELECT fanfare.create_index('rates_of_rule', $$
     CREATE UNIQUE INDEX rates_of_rule ON fanfare.rates (rule_id) WHERE rule_id IS NOT NULL$$);
+-- Looked at by all that plans and claims: where no app has one it is empty.
+SELECT fanfare.create_index('rates_of_app', $$
+    CREATE UNIQUE INDEX rates_of_app ON fanfare.rates (app_id, platform) NULLS NOT DISTINCT WHERE app_id IS NOT NULL$$);
+
+-- What holds for all of an app's pushes, as it was put. A table of its own: a column of apps would be locked out by who registers
+-- devices. No reference, as in rates, which has the rates of it.
+CREATE TABLE IF NOT EXISTS fanfare.policies (
+    app_id smallint PRIMARY KEY,
+    definition json NOT NULL,
+    -- Of devices that have none; NULL where it does not say.
+    time_zone text
+);
 
 CREATE TABLE IF NOT EXISTS fanfare.batch_log (
     day smallint NOT NULL,
@@ -1428,7 +1441,7 @@ COMMENT ON FUNCTION fanfare.wake IS 'Tells a sleeping daemon that the outbox has
 -- the processor's caches:
 -- * It runs with its caller's rights: SECURITY DEFINER needs a SET search_path, which cost 20 to 25 µs of the 200 that
 --   a committed event took (PostgreSQL 15 walks over every setting). So all it names is qualified, or resolved when
---   this file is run, and fanfare_emitter has the rights it needs (see part 25).
+--   this file is run, and fanfare_emitter has the rights it needs (see part 26).
 --   The price: a session that changes its search_path between two events has emit's statements planned anew, about
 --   75 µs, as its own prepared statements are.
 -- * The id comes by RETURNING: to insert one made before, callers would need the right to choose it.
@@ -2174,7 +2187,7 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.begin_ramp IS 'Has the rate of a rule grow from where it begins, if it has a ramp.';
 
--- Of its string form, as in 500/s; what campaigns write.
+-- Of its string form, as in 500/s; what campaigns and policies write.
 CREATE OR REPLACE FUNCTION fanfare.speed_fault(speed jsonb, at text, OUT place text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -3625,7 +3638,117 @@ $$;
 COMMENT ON FUNCTION fanfare.campaign_from_file IS 'Notes that a campaign comes from a file, so that `campaigns apply --prune` may drop it once it is gone there; true if that was not known.';
 
 -- ---------------------------------------------------------------------------------------------------------------
--- 24. Views: queue and log as one
+-- 24. Functions: policies
+-- ---------------------------------------------------------------------------------------------------------------
+-- What holds for all of an app's pushes, whichever rule sends them. All of it is checked here; daemons read what it becomes.
+
+-- Who adds a key adds it to the list, and a branch for what can be wrong with it.
+CREATE OR REPLACE FUNCTION fanfare.policy_fault(policy jsonb, OUT place text, OUT reason text, OUT hint text)
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    keys CONSTANT text[] := '{time_zone,rate,providers}';
+    provider_keys CONSTANT text[] := '{rate}';
+    providers CONSTANT jsonb := CASE WHEN jsonb_typeof(policy -> 'providers') = 'object' THEN policy -> 'providers' ELSE '{}' END;
+BEGIN
+    IF jsonb_typeof(policy) IS DISTINCT FROM 'object' THEN
+        place := 'policy';
+        reason := CASE WHEN policy IS NULL THEN 'is missing' ELSE 'is no object' END;
+        hint := 'write {"rate": "1000/s"}, or {} for none';
+        RETURN;
+    END IF;
+    SELECT f.* INTO place, reason, hint FROM (
+        SELECT k, 'unknown key', 'known are ' || array_to_string(keys, ', ') FROM jsonb_object_keys(policy) AS k WHERE k <> ALL (keys)
+        UNION ALL
+        SELECT 'time_zone', CASE WHEN jsonb_typeof(policy -> 'time_zone') <> 'string' THEN 'is no string'
+                ELSE format('%L is no time zone that this server knows', left(policy ->> 'time_zone', 80)) END,
+            'use a name such as Europe/Madrid; without one, it is UTC'
+        WHERE policy ? 'time_zone'
+            AND (jsonb_typeof(policy -> 'time_zone') <> 'string' OR fanfare.is_time_zone(policy ->> 'time_zone') IS NOT TRUE)
+        UNION ALL
+        SELECT s.place, s.reason, s.hint FROM fanfare.speed_fault(policy -> 'rate', 'rate') AS s
+        WHERE policy ? 'rate' AND s.reason IS NOT NULL
+        UNION ALL
+        SELECT 'providers', 'is no object', 'write {"fcm": {"rate": "500/s"}}' WHERE jsonb_typeof(policy -> 'providers') <> 'object'
+        UNION ALL
+        SELECT 'providers.' || k, 'unknown key', 'known are ' || (SELECT string_agg(p.name, ', ' ORDER BY p.name) FROM fanfare.platforms AS p)
+        FROM jsonb_object_keys(providers) AS k WHERE NOT EXISTS (SELECT FROM fanfare.platforms AS p WHERE p.name = k)
+        UNION ALL
+        SELECT 'providers.' || p.key, 'is no object', 'write {"rate": "500/s"}' FROM jsonb_each(providers) AS p
+        WHERE jsonb_typeof(p.value) <> 'object'
+        UNION ALL
+        SELECT 'providers.' || p.key || '.' || k, 'unknown key', 'known are ' || array_to_string(provider_keys, ', ')
+        FROM jsonb_each(providers) AS p
+        CROSS JOIN LATERAL jsonb_object_keys(CASE WHEN jsonb_typeof(p.value) = 'object' THEN p.value ELSE '{}' END) AS k
+        WHERE k <> ALL (provider_keys)
+        UNION ALL
+        SELECT s.place, s.reason, s.hint FROM jsonb_each(providers) AS p
+        CROSS JOIN LATERAL fanfare.speed_fault(p.value -> 'rate', 'providers.' || p.key || '.rate') AS s
+        WHERE jsonb_typeof(p.value) = 'object' AND s.reason IS NOT NULL
+    ) AS f (place, reason, hint) LIMIT 1;
+END
+$$;
+COMMENT ON FUNCTION fanfare.policy_fault IS 'What put_policy refuses a policy for, where it stands in it and how to mend it; null where there is nothing.';
+
+-- Rates that stay go on from what is used up of them, as in set_rate. Locked in the order in which claims lock them.
+CREATE OR REPLACE FUNCTION fanfare.set_app_rates(app_id smallint, policy jsonb) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+    PERFORM FROM fanfare.rates AS r WHERE r.app_id = set_app_rates.app_id ORDER BY r.id FOR UPDATE;
+    DELETE FROM fanfare.rates AS r
+    WHERE r.app_id = set_app_rates.app_id
+        AND CASE WHEN r.platform IS NULL THEN policy -> 'rate' ELSE policy #> ARRAY['providers', r.platform, 'rate'] END IS NULL;
+    INSERT INTO fanfare.rates AS r (app_id, platform, per_second)
+    SELECT set_app_rates.app_id, w.platform, fanfare.per_second(w.speed)
+    FROM (
+        SELECT NULL, policy ->> 'rate'
+        UNION ALL
+        SELECT p.key, p.value ->> 'rate' FROM jsonb_each(coalesce(policy -> 'providers', '{}')) AS p
+    ) AS w (platform, speed)
+    WHERE w.speed IS NOT NULL
+    ON CONFLICT (app_id, platform) WHERE app_id IS NOT NULL DO UPDATE
+    SET per_second = excluded.per_second,
+        next_free = r.next_free + greatest(r.next_free - clock_timestamp(), interval '0') * (r.per_second / excluded.per_second - 1)
+    WHERE r.per_second <> excluded.per_second;
+END
+$$;
+COMMENT ON FUNCTION fanfare.set_app_rates IS 'Has an app''s pushes be claimed at the rates of a policy, all of them and by provider; what put_policy does once it has looked.';
+
+CREATE OR REPLACE FUNCTION fanfare.put_policy(app text, policy jsonb) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+#variable_conflict use_column
+DECLARE
+    fault record;
+    the_app smallint;
+BEGIN
+    IF octet_length(put_policy.policy::text) > 65536 THEN
+        RAISE EXCEPTION 'the policy is % bytes long', octet_length(put_policy.policy::text)
+            USING ERRCODE = '22023', HINT = 'A policy has at most 64 KiB.';
+    END IF;
+    SELECT * INTO fault FROM fanfare.policy_fault(put_policy.policy);
+    IF fault.reason IS NOT NULL THEN
+        RAISE EXCEPTION '%: %', fault.place, fault.reason USING ERRCODE = '22023', HINT = fault.hint;
+    END IF;
+    the_app := fanfare.app_id_for(put_policy.app);
+    IF put_policy.policy = '{}' THEN
+        DELETE FROM fanfare.policies AS p WHERE p.app_id = the_app;
+    ELSE
+        -- Older ones obey none.
+        PERFORM fanfare.require_daemon(5);
+        INSERT INTO fanfare.policies AS p (app_id, definition, time_zone)
+        VALUES (the_app, put_policy.policy::json, put_policy.policy ->> 'time_zone')
+        ON CONFLICT (app_id) DO UPDATE SET definition = excluded.definition, time_zone = excluded.time_zone
+        WHERE p.definition::jsonb <> excluded.definition::jsonb;
+    END IF;
+    IF FOUND THEN
+        PERFORM fanfare.set_app_rates(the_app, put_policy.policy);
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION fanfare.put_policy IS 'Puts an app''s policy into force in place of the one before, or refuses it; {} for none.';
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- 25. Views: queue and log as one
 -- ---------------------------------------------------------------------------------------------------------------
 
 -- What a batch keeps of the devices of many events (see DeviceMarks): three bits for each, its id modulo three numbers that
@@ -3914,7 +4037,7 @@ JOIN fanfare.apps AS a ON a.id = r.app_id
 $view$);
 
 -- ---------------------------------------------------------------------------------------------------------------
--- 25. Rights
+-- 26. Rights
 -- ---------------------------------------------------------------------------------------------------------------
 -- PUBLIC has nothing.
 
@@ -3945,18 +4068,18 @@ GRANT EXECUTE ON FUNCTION fanfare.register_device, fanfare.unregister_device, fa
 
 GRANT EXECUTE ON FUNCTION fanfare.put_rule, fanfare.drop_rule, fanfare.rule_from_file, fanfare.put_campaign, fanfare.drop_campaign,
     fanfare.campaign_from_file, fanfare.start_campaign, fanfare.test_campaign, fanfare.pause_campaign, fanfare.resume_campaign,
-    fanfare.abort_campaign TO fanfare_author;
+    fanfare.abort_campaign, fanfare.put_policy TO fanfare_author;
 -- For `fanfare rules plan` and `fanfare campaigns plan`: what put_rule and put_campaign would say, and when it would be due.
 -- They read with the caller's rights, but for badge_sql and users_sql.
 GRANT EXECUTE ON FUNCTION fanfare.campaign_fault, fanfare.schedule_fault, fanfare.rate_fault, fanfare.speed_fault, fanfare.per_second,
-    fanfare.span_seconds, fanfare.canary_fault, fanfare.share, fanfare.campaign_rule, fanfare.wall_time,
+    fanfare.span_seconds, fanfare.canary_fault, fanfare.share, fanfare.policy_fault, fanfare.campaign_rule, fanfare.wall_time,
     fanfare.is_time_zone, fanfare.next_due, fanfare.shown_at, fanfare.has_passed, fanfare.next_time, fanfare.next_showing,
     fanfare.next_wall, fanfare.instant TO fanfare_author;
 GRANT EXECUTE ON FUNCTION fanfare.rule_fault, fanfare.audience_fault, fanfare.path_fault, fanfare.badge_sql_fault, fanfare.users_sql_fault,
     fanfare.is_app_name, fanfare.is_rule_name, fanfare.is_event_type TO fanfare_author;
 -- To compare what is there with what a file says, and to see whether a daemon will check it.
-GRANT SELECT ON fanfare.apps, fanfare.rules, fanfare.rule_versions, fanfare.campaigns, fanfare.occurrences, fanfare.health
-    TO fanfare_author;
+GRANT SELECT ON fanfare.apps, fanfare.rules, fanfare.rule_versions, fanfare.campaigns, fanfare.occurrences, fanfare.policies,
+    fanfare.platforms, fanfare.health TO fanfare_author;
 
 -- What the view calls is called with its reader's rights. The other is for `fanfare explain`.
 GRANT EXECUTE ON FUNCTION fanfare.watches_to_make_again TO fanfare_reader, fanfare_author;
@@ -3967,7 +4090,7 @@ GRANT SELECT ON fanfare.events, fanfare.deliveries, fanfare.queue, fanfare.campa
 GRANT EXECUTE ON FUNCTION fanfare.ring_day, fanfare.may_hold, fanfare.rate_at TO fanfare_reader;
 -- For `fanfare status` and `fanfare rules list`; none of it holds tokens.
 GRANT SELECT ON fanfare.instances, fanfare.installation, fanfare.schema_version, fanfare.platforms, fanfare.targets,
-    fanfare.apps, fanfare.rules, fanfare.rule_versions, fanfare.campaigns, fanfare.occurrences TO fanfare_reader;
+    fanfare.apps, fanfare.rules, fanfare.rule_versions, fanfare.campaigns, fanfare.occurrences, fanfare.policies TO fanfare_reader;
 -- For `fanfare campaigns show`: when it is due.
 GRANT EXECUTE ON FUNCTION fanfare.wall_time, fanfare.next_due, fanfare.shown_at, fanfare.has_passed, fanfare.next_time, fanfare.next_showing, fanfare.next_wall,
     fanfare.instant TO fanfare_reader;

@@ -15,6 +15,7 @@ package struct StageContext: Sendable {
     package let lease = LeaseKeeper()
     package let cancels = CancelIndex()
     package let gates = GateBoard()
+    package let rates = RateBoard()
     package let counters: PipelineCounters
     package let audit: AuditBoard
     package let fuses = PruneFuses()

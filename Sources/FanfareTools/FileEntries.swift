@@ -1,7 +1,7 @@
 internal import FanfareConfiguration
 internal import FanfareCore
 
-/// What stands in files of rules or campaigns, before anything is made of it.
+/// What stands in files of rules, campaigns or policies, before anything is made of it.
 struct FileEntries {
     private let sources: [RuleSource]
     private var problems: [String] = []
@@ -30,11 +30,13 @@ struct FileEntries {
     /// Makes something of each, and finds what is there twice.
     ///
     /// - Parameters:
+    ///   - place: what tells one from another.
     ///   - id: app and name of what was made.
     ///   - make: reads and checks one.
     /// - Returns: what was made, in the order of the files.
     /// - Throws: ``ToolError`` with all problems of all files, one per line: `rules.yaml:12: path: reason`.
     func read<Entry>(
+        by place: String = "name",
         id: (Entry) -> RuleID,
         _ make: (RuleSource) throws(RuleProblem) -> Entry
     ) throws(ToolError) -> [Entry] {
@@ -45,7 +47,7 @@ struct FileEntries {
             do throws(RuleProblem) {
                 let entry = try make(source)
                 if let first = seen.updateValue(source, forKey: id(entry)) {
-                    problems.append(source.message(at: "name", "is in \(first.file):\(first.line(of: "name")) already"))
+                    problems.append(source.message(at: place, "is in \(first.file):\(first.line(of: place)) already"))
                 }
                 entries.append(entry)
             } catch {

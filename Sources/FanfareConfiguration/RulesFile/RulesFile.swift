@@ -1,7 +1,7 @@
 internal import FanfareCore
 internal import Foundation
 
-/// A file of rules or campaigns in YAML: a list of them, single ones in documents of their own, or both.
+/// A file of rules, campaigns or policies in YAML: a list of them, single ones in documents of their own, or both.
 public struct RulesFile: Sendable {
     /// What a file has.
     public enum Kind: String, Sendable {
@@ -9,12 +9,14 @@ public struct RulesFile: Sendable {
         case rule
         /// Campaigns.
         case campaign
+        /// Policies of apps.
+        case policy
     }
 
     /// Largest file that is read, in bytes.
     public static let sizeLimit = 8 << 20
 
-    /// What it has, in the order of the file, not yet checked as rules or campaigns.
+    /// What it has, in the order of the file, not yet checked.
     public let rules: [RuleSource]
 
     /// Reads a file.

@@ -3,7 +3,7 @@ public enum RuleNames {
     /// The longest event type, in bytes.
     public static let eventTypeLimit = 255
     /// What an app may be called, for hints.
-    static let appHint = "use 1 to 64 letters, digits, \"_\" and \"-\", beginning with a letter or digit"
+    package static let appHint = "use 1 to 64 letters, digits, \"_\" and \"-\", beginning with a letter or digit"
     /// What a rule may be called, for hints.
     package static let ruleHint =
         "use 1 to 100 letters, digits, \"_\", \".\" and \"-\", beginning with a letter or digit"

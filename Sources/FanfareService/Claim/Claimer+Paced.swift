@@ -6,44 +6,66 @@ internal import PostgresClient
 internal import Threading
 
 extension Claimer {
-    /// Claims what is due behind gates that have a rate and whose turn it is.
+    /// Whether anything goes at a rate.
+    private var arePaced: Bool { context.gates.arePaced || !context.rates.current.isEmpty }
+
+    /// Claims what is due, goes at a rate, and has its turn.
     func claimPaced(
         of roster: SenderRoster,
         for owner: Int32,
         _ work: inout Work,
         on connection: PostgresConnection
     ) throws(PostgresError) -> [ClaimedBatch] {
-        guard context.gates.arePaced else { return [] }
+        guard arePaced else { return [] }
         let list = wishList(of: roster)
-        let unknown = work.turns.toAsk(of: list.paced, at: Clocks.steady)
-        if !unknown.isEmpty {
-            let next = try connection.run(NextPaced(places: unknown.flatMap(list.places(behind:))))
-            work.turns.asked(next, at: Clocks.steady)
-        }
+        try ask(list.paces, &work.turns, on: connection)
         var taken: [ClaimedBatch] = []
-        for gate in work.turns.due(of: list.paced, at: Clocks.steady) {
+        for pace in work.turns.due(at: Clocks.steady) {
             let wishes = list.wishes(
-                Lane.allCases,
-                behind: gate,
+                [pace.lane],
+                at: pace,
                 beside: work.left,
                 sparing: work.held,
                 above: work.floors,
                 now: context.lease.databaseNow
             )
             guard !wishes.isEmpty else {
-                work.turns.hadNoRoom(gate.id, at: Clocks.steady)
+                work.turns.hadNoRoom(pace, at: Clocks.steady)
                 continue
             }
             let claim = work.begin(for: owner)
             let rows = try connection.run(
-                ClaimPaced(gate: gate.id, wishes: wishes, owner: claim.owner, leaseToken: claim.leaseToken)
+                ClaimPaced(
+                    gate: pace.gate,
+                    rates: pace.rates,
+                    wishes: wishes,
+                    owner: claim.owner,
+                    leaseToken: claim.leaseToken
+                )
             )
             let claimed = rows.compactMap(\.batch)
             work.end(claim, claimed)
-            work.turns.looked(gate.id, gave: !claimed.isEmpty, wait: rows.first?.wait, at: Clocks.steady)
+            work.turns.looked(pace, gave: !claimed.isEmpty, wait: rows.first?.wait, at: Clocks.steady)
             taken += claimed
         }
         return taken
+    }
+
+    /// Asks for when something is due where nobody knows.
+    private func ask(
+        _ paces: [BatchPlace: Pace],
+        _ turns: inout PacedTurns,
+        on connection: PostgresConnection
+    ) throws(PostgresError) {
+        let unknown = Set(turns.toAsk(of: paces.values, at: Clocks.steady))
+        guard !unknown.isEmpty else { return }
+        let places = paces.filter { unknown.contains($0.value) }.map(\.key)
+        var waits: [Pace: Microseconds] = [:]
+        for row in try connection.run(NextPaced(places: places)) {
+            guard let pace = paces[row.place] else { continue }
+            waits[pace] = min(waits[pace] ?? row.wait, row.wait)
+        }
+        turns.asked(waits, at: Clocks.steady)
     }
 
     /// Gives back what was charged for pairs that need no request: they are decided, or were sent before the batch was rescued.
@@ -54,13 +76,20 @@ extension Claimer {
         _ work: inout Work,
         on connection: PostgresConnection
     ) throws(PostgresError) {
-        guard context.gates.arePaced else { return }
-        for gate in context.gates.open where gate.isPaced {
-            let batches = prepared.map(\.batch).filter { $0.claimed.gate == gate.id }
-            let count = batches.reduce(0) { $0 + $1.claimed.deviceIDs.count - $1.pairs.count }
-            guard count > 0 else { continue }
-            _ = try connection.runReturningCount(RefundRate(gate: gate.id, pairs: count))
-            work.turns.refunded(gate.id, at: Clocks.steady)
+        guard arePaced else { return }
+        let (targets, rates) = (context.directory.all, context.rates.current)
+        let paced = Set(context.gates.open.filter(\.isPaced).map(\.id))
+        var counts: [Pace: Int] = [:]
+        for batch in prepared.map(\.batch) {
+            let (claimed, count) = (batch.claimed, batch.claimed.deviceIDs.count - batch.pairs.count)
+            guard count > 0, let target = targets[claimed.target] else { continue }
+            let own = rates.of(target, in: claimed.queue.lane)
+            guard paced.contains(claimed.gate) || !own.isEmpty else { continue }
+            counts[Pace(gate: claimed.gate, lane: claimed.queue.lane, rates: own), default: 0] += count
+        }
+        for (pace, count) in counts.sorted(by: { $0.key < $1.key }) {
+            _ = try connection.runReturningCount(RefundRate(gate: pace.gate, rates: pace.rates, pairs: count))
+            work.turns.refunded(pace, at: Clocks.steady)
         }
     }
 }

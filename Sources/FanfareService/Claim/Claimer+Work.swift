@@ -16,8 +16,9 @@ extension Claimer {
         var doubts = DoubtfulClaims()
         var unserved = UnservedTargets()
         var leaseToken = Int64.random(in: 1..<Int64.max / 2)
-        /// The gates' version that all this goes by.
+        /// The versions of gates and rates that all this goes by.
         var gates = 0
+        var rates = 0
 
         /// The session has a new connection.
         mutating func began() {

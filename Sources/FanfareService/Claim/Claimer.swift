@@ -214,12 +214,12 @@ final class Claimer: Stage {
         }.contains(batch.claimed.id)
     }
 
-    /// Follows gates that changed: what is held behind one that closed is given back, and what waited behind one that opened lies
-    /// below where is looked from.
+    /// Follows gates and rates that changed: what is held behind a gate that closed is given back, and what waited behind one that
+    /// opened, or for a rate that is gone, lies below where is looked from.
     private func obeyGates(_ work: inout Work) {
-        let version = context.gates.version
-        guard version != work.gates else { return }
-        work.gates = version
+        let (gates, rates) = (context.gates.version, context.rates.version)
+        guard gates != work.gates || rates != work.rates else { return }
+        (work.gates, work.rates) = (gates, rates)
         work.floors.forget()
         work.turns.forget()
         for held in work.held.all where context.gates.isClosed(held.prepared.batch.claimed.gate) {
@@ -242,7 +242,8 @@ final class Claimer: Stage {
         WishList(
             roster: roster,
             targets: context.directory.all.values.filter(roster.serves),
-            gates: context.gates.open
+            gates: context.gates.open,
+            rates: context.rates.current
         )
     }
 

@@ -51,10 +51,13 @@ final class LoneClaimer {
     func begin() -> LoneClaim? {
         guard let owner = context.lease.owner else { return nil }
         roster = pools.roster
+        let rates = context.rates.current
         let places = context.directory.all.values.filter { $0.nativeKey == nil }.flatMap { target in
-            // Bulk is in no hurry, and its room is the claimer's to fill.
+            // Bulk is in no hurry, and its room is the claimer's to fill, as is what goes at a rate.
             [Lane.transactional, .normal]
-                .filter { roster.room(target, SendQueue(lane: $0, isRetry: false)) > 0 }
+                .filter {
+                    roster.room(target, SendQueue(lane: $0, isRetry: false)) > 0 && rates.of(target, in: $0).isEmpty
+                }
                 .map { LoneClaim.Place(target: target.id, lane: $0) }
         }
         guard !places.isEmpty else { return nil }

@@ -2,73 +2,91 @@ internal import FanfareCore
 internal import FanfareStages
 internal import FanfareStore
 
-/// When a claimer looks behind which of the gates that have a rate.
+/// When a claimer looks for what goes at a rate, and in which order.
 ///
-/// A look behind one locks its rate. So none is made where nothing waits: of gates that no next look is known of it is asked first,
-/// of all at once and not too often, since one-off pushes bring many looks a second.
+/// A look locks rates. So none is made where nothing waits: of paces that no next look is known of it is asked first, of all at once
+/// and not too often, since one-off pushes bring many looks a second.
+///
+/// What is urgent goes first, or a broadcast at an app's rate would hold up its one-offs; but the least urgent, which it may leave
+/// nothing of the rate, at least once in twenty times. Within a lane they go round.
 struct PacedTurns {
     /// How long what was asked is good for.
     private static let interval = Micros.second / 10
-    /// How long a gate waits for room at the senders.
+    /// How long one waits for room at the senders.
     private static let roomDelay = 50 * Micros.millisecond
-    /// How long a gate waits at most: its rate may be another by then.
+    /// How long one waits at most: its rate may be another by then.
     private static let longest = Micros.second
+    /// How often more urgent lanes may be given something before the last one has its turn.
+    private static let patience = 19
 
-    private var looks: [Int32: Microseconds] = [:]
-    /// The gate that gave something last.
-    private var last: Int32 = 0
+    private var looks: [Pace: Microseconds] = [:]
+    /// What gave something last, in each lane.
+    private var last: [Lane: Pace] = [:]
+    /// How often others have given something since the last lane did.
+    private var passedBy = 0
     private var askedAt: Microseconds?
     private var isAsked = false
-    /// When something is due behind a gate that no next look is known of.
+    /// When something is due for one that no next look is known of.
     private var soonest: Microseconds?
     private var areUnknown = false
 
     /// Begins a look.
     ///
     /// - Parameters:
-    ///   - gates: those that have a rate and are open.
+    ///   - paces: those that there are now.
     ///   - now: a steady time.
-    /// - Returns: the gates to ask what waits behind.
-    mutating func toAsk(of gates: [Gate], at now: Microseconds) -> [Gate] {
-        let unknown = gates.filter { looks[$0.id] == nil }
+    /// - Returns: those to ask what waits for.
+    mutating func toAsk(of paces: some Collection<Pace>, at now: Microseconds) -> [Pace] {
+        let there = Set(paces)
+        looks = looks.filter { there.contains($0.key) }
+        let unknown = there.filter { looks[$0] == nil }.sorted()
         areUnknown = !unknown.isEmpty
         isAsked = areUnknown && askedAt.map { now - $0 >= Self.interval } ?? true
         return isAsked ? unknown : []
     }
 
-    /// Takes over what was asked.
-    mutating func asked(_ rows: [NextPaced.Row], at now: Microseconds) {
+    /// Takes over what was asked: how long until something is due, of each that something waits for.
+    mutating func asked(_ waits: [Pace: Microseconds], at now: Microseconds) {
         askedAt = now
-        for row in rows where row.wait <= 0 { looks[row.gate] = now }
-        soonest = rows.map(\.wait).filter { $0 > 0 }.min().map { now + $0 }
+        for (pace, wait) in waits where wait <= 0 { looks[pace] = now }
+        soonest = waits.values.filter { $0 > 0 }.min().map { now + $0 }
     }
 
-    /// Those whose turn it is, beginning behind the one that gave something last, or the first would use up what all have in common.
-    func due(of gates: [Gate], at now: Microseconds) -> [Gate] {
-        let due = gates.filter { looks[$0.id].map { $0 <= now } ?? false }.sorted { $0.id < $1.id }
-        return due.filter { $0.id > last } + due.filter { $0.id <= last }
+    /// Those whose turn it is, each lane's beginning behind the one that gave something last, or the first would use up what all have
+    /// in common.
+    func due(at now: Microseconds) -> [Pace] {
+        let due = looks.filter { $0.value <= now }.keys.sorted()
+        let lanes = Lane.allCases.map { lane in
+            let here = due.filter { $0.lane == lane }
+            guard let last = last[lane] else { return here }
+            return here.filter { $0 > last } + here.filter { $0 <= last }
+        }
+        return (passedBy < Self.patience ? lanes : lanes.suffix(1) + lanes.dropLast()).flatMap(\.self)
     }
 
     /// Notes a look.
     ///
     /// - Parameters:
-    ///   - gate: behind which it was.
+    ///   - pace: what for.
     ///   - hasGiven: whether something was claimed.
     ///   - wait: how long until the next of what is due may go; nil if nothing is due.
     ///   - now: a steady time.
-    mutating func looked(_ gate: Int32, gave hasGiven: Bool, wait: Microseconds?, at now: Microseconds) {
-        if hasGiven { last = gate }
-        looks[gate] = wait.map { now + min($0, Self.longest) }
+    mutating func looked(_ pace: Pace, gave hasGiven: Bool, wait: Microseconds?, at now: Microseconds) {
+        if hasGiven {
+            last[pace.lane] = pace
+            passedBy = pace.lane == Lane.allCases.last ? 0 : passedBy + 1
+        }
+        looks[pace] = wait.map { now + min($0, Self.longest) }
     }
 
-    /// Notes that there was no room for what may wait behind a gate.
-    mutating func hadNoRoom(_ gate: Int32, at now: Microseconds) {
-        looks[gate] = now + Self.roomDelay
+    /// Notes that there was no room for what may wait.
+    mutating func hadNoRoom(_ pace: Pace, at now: Microseconds) {
+        looks[pace] = now + Self.roomDelay
     }
 
     /// Notes that less was used up than was charged.
-    mutating func refunded(_ gate: Int32, at now: Microseconds) {
-        looks[gate] = now
+    mutating func refunded(_ pace: Pace, at now: Microseconds) {
+        looks[pace] = now
     }
 
     /// How long until the next look has something to do; nil if that is not known.
@@ -77,12 +95,14 @@ struct PacedTurns {
         return (looks.values.min().map { min($0, ask ?? $0) } ?? ask).map { max($0 - now, 0) }
     }
 
-    /// Knows nothing of any gate: they changed.
+    /// Knows nothing of any: gates or rates changed.
     mutating func forget() {
-        self = PacedTurns(last: last)
+        self = PacedTurns(last: last, passedBy: passedBy)
     }
 
-    init(last: Int32 = 0) {
-        self.last = last
+    init() {}
+
+    private init(last: [Lane: Pace], passedBy: Int) {
+        (self.last, self.passedBy) = (last, passedBy)
     }
 }

@@ -5,19 +5,21 @@ internal import FanfareStore
 
 /// What a claimer can wish for: of its targets, what waits behind no gate and behind those that are open.
 ///
-/// Behind a gate that has a rate it wishes for what waits there, and for nothing else.
+/// What goes at a rate is wished for by itself, pace by pace.
 struct WishList {
     let roster: SenderRoster
     /// Those that the roster serves.
     let targets: [Target]
     /// Those that are open.
     let gates: [Gate]
+    /// Those of the targets.
+    let rates: AppRates
 
     /// Wishes for as much as there is room for at the senders.
     ///
     /// - Parameters:
     ///   - lanes: of which lanes.
-    ///   - paced: the gate, if what waits behind one that has a rate is wished for.
+    ///   - pace: which, if what goes at a rate is wished for.
     ///   - taken: what was claimed and not handed over yet; it has its room.
     ///   - held: what waits for room of another kind; no more of its queues is claimed.
     ///   - floors: from where to look.
@@ -25,7 +27,7 @@ struct WishList {
     /// - Returns: one for each queue with room, and each gate that something may wait behind in it.
     func wishes(
         _ lanes: [Lane],
-        behind paced: Gate? = nil,
+        at pace: Pace? = nil,
         beside taken: [ClaimedBatch] = [],
         sparing held: HeldBatches,
         above floors: ClaimFloors,
@@ -36,7 +38,7 @@ struct WishList {
                 let all = lanes.contains(queue.lane) ? roster.room(target, queue) : 0
                 let room = all - taken.count { $0.target == target.id && $0.queue == queue }
                 guard room > 0, !held.contains(target.id, queue) else { return [] }
-                return numbers(of: target, queue.lane, behind: paced).map { gate in
+                return numbers(of: target, queue.lane, at: pace).map { gate in
                     ClaimWish(
                         gate: gate,
                         target: target.id,
@@ -51,28 +53,49 @@ struct WishList {
     }
 
     /// Where something may wait that has no rate, whether there is room for it or not.
-    var places: [BatchPlace] { places(behind: nil) }
-
-    /// The gates that have a rate.
-    var paced: [Gate] { gates.filter(\.isPaced) }
-
-    /// Where something may wait behind a gate that has a rate; without one, where what has none may.
-    ///
-    /// - Parameter paced: the gate.
-    /// - Returns: the places, whether there is room or not.
-    func places(behind paced: Gate?) -> [BatchPlace] {
+    var places: [BatchPlace] {
         targets.flatMap { target in
             Lane.allCases.flatMap { lane in
-                numbers(of: target, lane, behind: paced).map { BatchPlace(gate: $0, target: target.id, lane: lane) }
+                numbers(of: target, lane).map { BatchPlace(gate: $0, target: target.id, lane: lane) }
             }
         }
     }
 
-    /// The gates that something for a target may wait behind in a lane: those without rate and 0, or the one with.
-    private func numbers(of target: Target, _ lane: Lane, behind paced: Gate?) -> [Int32] {
-        guard !gates.isEmpty else { return [0] }
-        let here = paced.map { [$0] } ?? gates.filter { !$0.isPaced }
-        return (paced == nil ? [0] : []) + here.filter { $0.app == target.app && $0.lanes.contains(lane) }.map(\.id)
+    /// Where something may wait that goes at a rate, whether there is room for it or not, by how it is claimed.
+    var paces: [BatchPlace: Pace] {
+        var paces: [BatchPlace: Pace] = [:]
+        for target in targets {
+            for lane in Lane.allCases {
+                let own = rates.of(target, in: lane)
+                let here = gates.filter { $0.isPaced || !own.isEmpty }.filter { $0.holds(target, in: lane) }.map(\.id)
+                for gate in own.isEmpty ? here : [0] + here {
+                    paces[BatchPlace(gate: gate, target: target.id, lane: lane)] = Pace(
+                        gate: gate,
+                        lane: lane,
+                        rates: own
+                    )
+                }
+            }
+        }
+        return paces
+    }
+
+    /// The gates that something for a target may wait behind in a lane: those without rate and 0, or that of a pace.
+    private func numbers(of target: Target, _ lane: Lane, at pace: Pace? = nil) -> [Int32] {
+        let own = rates.of(target, in: lane)
+        guard let pace else {
+            guard own.isEmpty else { return [] }
+            return [0] + gates.filter { !$0.isPaced && $0.holds(target, in: lane) }.map(\.id)
+        }
+        let isHere = pace.gate == 0 || gates.contains { $0.id == pace.gate && $0.holds(target, in: lane) }
+        return pace.lane == lane && pace.rates == own && isHere ? [pace.gate] : []
+    }
+}
+
+extension Gate {
+    /// Whether something for a target may wait behind it in a lane.
+    fileprivate func holds(_ target: Target, in lane: Lane) -> Bool {
+        app == target.app && lanes.contains(lane)
     }
 }
 

@@ -102,6 +102,7 @@ private struct Tenure {
         try fuses.synchronize(on: connection)
         // Before the lease begins: whatever is fetched under it sees what was cancelled until now.
         let cancels = try connection.run(NewCancels(since: nil))
+        _ = context.rates.replace(try connection.run(LiveRates()))
         let start = Clocks.steady
         let entered = try connection.run(
             EnterInstance(
@@ -201,7 +202,7 @@ private struct Tenure {
         }
     }
 
-    /// Reads what stops pushes: cancellations, and gates that closed.
+    /// Reads what stops pushes, or slows them down: cancellations, gates that closed, rates.
     private mutating func readOrders(on connection: PostgresConnection) throws(PostgresError) {
         let start = Clocks.steady
         let (rows, gates) = try connection.run(NewCancels(since: cancelsSince), LiveGates())
@@ -209,6 +210,7 @@ private struct Tenure {
         if context.gates.replace(gates) { ringForGates() }
         context.lease.cancelsRead(startedAt: start)
         if let seen = rows.first?.seen { cancelsSince = seen }
+        if context.rates.replace(try connection.run(LiveRates())) { context.bells.claim.ring() }
     }
 
     /// Has the others do at once what a gate that changed asks for.

@@ -1,3 +1,4 @@
+internal import FanfareCore
 package import PostgresClient
 
 /// An event that no planner has taken yet.
@@ -97,6 +98,8 @@ package struct StandingBatches: PostgresStatement {
             SELECT x.id, x.not_before FROM fanfare.batches AS x
             WHERE \(QueueSQL.waits("x", gate: "p.id", target: "t.id", lane: "l.lane", isRetry: "r.is_retry"))
                 AND x.not_before < clock_timestamp() - $1 * interval '1 microsecond'
+                AND (l.lane = \(Lane.transactional.rawValue)
+                    OR NOT EXISTS (SELECT FROM fanfare.rates AS r WHERE \(RateSQL.isOf("r", target: "t"))))
             ORDER BY x.not_before, x.id LIMIT 100
         ) AS b
         UNION ALL

@@ -1,23 +1,27 @@
 package import FanfareCore
 package import PostgresClient
 
-/// Takes batches that are due behind one gate that has a rate: no more than what all daemons together may claim by now.
+/// Takes batches that are due and have rates, their gate's or their targets': no more than what all daemons together may claim by now.
 ///
-/// Each claim locks the rate, reads the time, and charges what it takes; so no two take the same time, whoever they are. What has
+/// Each claim locks the rates, reads the time, and charges all of them what it takes, which is what the least of them lets through; so
+/// no two take the same time, whoever they are. What has
 /// come free and is not used counts for a fifth of a second, so that a claimer which looks a little late loses nothing. A batch
 /// that is larger than what there is goes all the same once a tenth of a second is free, and leaves a debt.
 ///
 /// Whether the gate is open, and whether it has a rate, is looked at here, as ``ClaimGated`` does.
 package struct ClaimPaced: PostgresStatement {
     package static let name = "claim_paced"
-    // Many rates can be locked: those of the app and of its provider would be the same CTE's.
     package static let sql = """
         WITH
         -- 1. Whoever charged them before us has committed.
         locked AS MATERIALIZED (
             SELECT r.* FROM fanfare.rates AS r
             WHERE r.id = ANY (ARRAY(
-                SELECT g.rate_id FROM fanfare.gates AS g WHERE g.id = $8 AND g.state = 'open' AND NOT g.is_paused))
+                SELECT g.rate_id FROM fanfare.gates AS g WHERE g.id = $8
+                UNION ALL
+                SELECT id FROM unnest($10::int[]) AS id))
+                AND \(QueueSQL.isOpen("$8"))
+            -- As all do who lock several, or two would wait for each other.
             ORDER BY r.id FOR NO KEY UPDATE
         ),
         -- 2. The time is read after the lock, hence LATERAL and a condition on the row: the statement's own may be older than another
@@ -79,6 +83,7 @@ package struct ClaimPaced: PostgresStatement {
 
     package let wishes: [ClaimWish]
     package let gate: Int32
+    package let rates: [Int32]
     package let owner: Int32
     package let leaseToken: Int64
     package let now: Timestamp?
@@ -86,13 +91,22 @@ package struct ClaimPaced: PostgresStatement {
     /// Asks for batches.
     ///
     /// - Parameters:
-    ///   - gate: the gate that all wishes are for.
+    ///   - gate: the gate that all wishes are for; 0 for none.
+    ///   - rates: those that all their targets have, besides the gate's.
     ///   - wishes: which, and how many of each queue.
     ///   - owner: whose they will be.
     ///   - leaseToken: what tells this claim from its owner's others.
-    ///   - now: what the time is once the rate is locked; nil for what the database's clock says then.
-    package init(gate: Int32, wishes: [ClaimWish], owner: Int32, leaseToken: Int64, now: Timestamp? = nil) {
+    ///   - now: what the time is once the rates are locked; nil for what the database's clock says then.
+    package init(
+        gate: Int32,
+        rates: [Int32] = [],
+        wishes: [ClaimWish],
+        owner: Int32,
+        leaseToken: Int64,
+        now: Timestamp? = nil
+    ) {
         self.gate = gate
+        self.rates = rates
         self.wishes = wishes
         self.owner = owner
         self.leaseToken = leaseToken
@@ -103,6 +117,7 @@ package struct ClaimPaced: PostgresStatement {
         ClaimSQL.bind(wishes, owner: owner, leaseToken: leaseToken, to: &binds)
         binds.append(gate)
         binds.append(now)
+        binds.append(rates)
     }
 
     /// A batch that was taken, and when to look again; at least one row.

@@ -1,13 +1,13 @@
 package import FanfareCore
 package import PostgresClient
 
-/// When the next batch is due behind each of some gates; no row for those that nothing waits behind.
+/// When the next batch is due of each of some places; no row for those where nothing waits.
 package struct NextPaced: PostgresStatement {
     package static let name = "next_paced"
     package static let sql = """
-        SELECT p.gate_id, (extract(epoch FROM min(d.not_before) - statement_timestamp()) * 1000000)::bigint
+        SELECT p.gate_id, p.target_id, p.lane, (extract(epoch FROM min(d.not_before) - statement_timestamp()) * 1000000)::bigint
         FROM \(QueueSQL.firstOfEachPlace)
-        GROUP BY p.gate_id
+        GROUP BY p.gate_id, p.target_id, p.lane
         """
 
     package let places: [BatchPlace]
@@ -20,19 +20,19 @@ package struct NextPaced: PostgresStatement {
         binds.append(places)
     }
 
-    /// What waits behind a gate.
+    /// What waits at a place.
     package struct Row {
-        package let gate: Int32
+        package let place: BatchPlace
         /// How long until the first of it is due; in the past if it is.
         package let wait: Microseconds
-
-        package init(gate: Int32, wait: Microseconds) {
-            self.gate = gate
-            self.wait = wait
-        }
     }
 
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Row {
-        Row(gate: try row.int32(0), wait: try row.int64(1))
+        let place = BatchPlace(
+            gate: try row.int32(0),
+            target: try row.int16(1),
+            lane: Lane(rawValue: try row.int16(2)) ?? .normal
+        )
+        return Row(place: place, wait: try row.int64(3))
     }
 }

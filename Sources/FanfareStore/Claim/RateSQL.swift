@@ -22,6 +22,19 @@ enum RateSQL {
     /// - Returns: a number.
     static func slowest(_ rate: String) -> String { "coalesce(\(rate).ramp_from, \(rate).per_second)" }
 
+    /// The rates of a target's app and provider, which hold for all that it gets but in the transactional lane.
+    ///
+    /// - Parameters:
+    ///   - rate: the alias of `rates`.
+    ///   - target: the alias of `targets`.
+    /// - Returns: a condition.
+    static func isOf(_ rate: String, target: String) -> String {
+        """
+        \(rate).app_id IS NOT NULL AND \(rate).app_id = \(target).app_id \
+        AND \(target).platform = coalesce(\(rate).platform, \(target).platform)
+        """
+    }
+
     /// How many pairs are claimed at once, where there are as many: what comes free in a tenth of a second.
     ///
     /// More at once would be bursts, less would be more looks than are worth it.

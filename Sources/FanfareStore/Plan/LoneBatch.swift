@@ -17,12 +17,15 @@ enum LoneBatchSQL {
     /// More pairs than a person's devices are the claimer's, who reads them bit by bit, and outside a transaction; and so is
     /// what waits behind a gate, open or not.
     ///
-    /// - Parameter batchSize: the SQL for the most pairs of one batch.
+    /// - Parameters:
+    ///   - batchSize: the SQL for the most pairs of one batch.
+    ///   - isPaced: whether rates of apps and providers are looked at.
     /// - Returns: both texts, without a comma behind them.
-    static func queued(batchSize: String) -> String {
+    static func queued(batchSize: String, isPaced: Bool) -> String {
         let isClaimed = "gate_id = 0 AND target_id * 4 + lane = ANY ((SELECT places FROM lone)::int[])"
         let queued = queuePairsSQL(
             batchSize: batchSize,
+            isPaced: isPaced,
             owner: "CASE WHEN \(isClaimed) THEN $8::int END",
             leaseToken: "CASE WHEN \(isClaimed) THEN $9::bigint END",
             returning: """

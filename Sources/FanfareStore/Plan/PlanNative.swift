@@ -11,7 +11,7 @@ package struct PlanNative: PostgresStatement {
             FROM unnest($1::bigint[], $2::int[]) AS w (event_id, rule_version)
             JOIN fanfare.rule_versions AS v ON v.id = w.rule_version
         ),
-        \(queuePairsSQL(batchSize: "$3::int"))
+        \(queuePairsSQL(batchSize: "$3::int", isPaced: false))
         SELECT count(*)::int FROM queued
         """
 

@@ -9,7 +9,8 @@ package struct PlanRound: PostgresStatement {
     package static let sql = planRoundSQL(
         taking: OutboxLook.takeSQL(where: "NOT EXISTS (SELECT FROM unjudged)"),
         batchSize: "$6::int",
-        isOfOutbox: true
+        isOfOutbox: true,
+        isPaced: false
     )
 
     package let floor: OutboxFloor
@@ -38,7 +39,33 @@ package struct PlanRound: PostgresStatement {
     }
 }
 
-/// Plans a set of chosen events; otherwise as ``PlanRound``.
+/// Plans a set of events where apps have rates, and cuts batches to them; otherwise as ``PlanRound``.
+///
+/// A statement of its own, since a lone event would pay a twentieth more for a look at rates that there are none of.
+package struct PlanPacedRound: PostgresStatement {
+    package static let name = "plan_paced_round"
+    package static let sql = planRoundSQL(
+        taking: OutboxLook.takeSQL(where: "NOT EXISTS (SELECT FROM unjudged)"),
+        batchSize: "$6::int",
+        isOfOutbox: true
+    )
+
+    package let round: PlanRound
+
+    package init(round: PlanRound) {
+        self.round = round
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        round.bind(to: &binds)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> PlanRoundPart {
+        try PlanRoundPart.decode(row)
+    }
+}
+
+/// Plans a set of chosen events; otherwise as ``PlanPacedRound``.
 package struct PlanChosen: PostgresStatement {
     package static let name = "plan_chosen"
     package static let sql = planRoundSQL(
@@ -71,8 +98,9 @@ package struct PlanChosen: PostgresStatement {
 ///   - taking: the CTE `taken`, and what it needs before it.
 ///   - batchSize: the parameter that holds the largest number of pairs in a batch.
 ///   - isOfOutbox: whether events come from the outbox: the batches of a lone one are claimed at once then, by `$7` to `$9`.
+///   - isPaced: whether rates of apps and providers are looked at.
 /// - Returns: the statement, whose rows are ``PlanRoundPart``s.
-func planRoundSQL(taking: String, batchSize: String, isOfOutbox: Bool = false) -> String {
+func planRoundSQL(taking: String, batchSize: String, isOfOutbox: Bool = false, isPaced: Bool = true) -> String {
     """
     WITH
     -- 1. Take a set of events out of the queue.
@@ -166,7 +194,7 @@ func planRoundSQL(taking: String, batchSize: String, isOfOutbox: Bool = false) -
                 OR jsonb_path_match_tz(coalesce(d.attributes, '{}'), m.devices_path, '{}', true))
     ),
     -- 6. Pairs travel together: so many of one rule version and one target at most.
-    \(isOfOutbox ? LoneBatchSQL.queued(batchSize: batchSize) : queuePairsSQL(batchSize: batchSize)),
+    \(isOfOutbox ? LoneBatchSQL.queued(batchSize: batchSize, isPaced: isPaced) : queuePairsSQL(batchSize: batchSize, isPaced: isPaced)),
     -- 7. Every event ends in the log, with its fate.
     logged AS (
         INSERT INTO fanfare.event_log (day, id, created_at, type, key, ttl, payload, detail, fate)

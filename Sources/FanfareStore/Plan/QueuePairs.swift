@@ -1,17 +1,22 @@
-/// The CTE `queued`: cuts the CTE `pairs` into batches of one rule version, one target, and one gate or none.
+internal import FanfareCore
+
+/// The CTE `queued`: cuts the CTE `pairs` into batches of one rule version, one target, and one gate or none; and before it the CTE
+/// `paced`, if that is asked for.
 ///
 /// All that waits behind a gate does so in the gate's lane, if that has one, whichever lane the version says: who claims looks
 /// nowhere else.
 ///
 /// - Parameters:
 ///   - batchSize: the SQL for the most pairs of one batch.
+///   - isPaced: whether rates of apps and providers are looked at; a lone event would pay for it where there are none.
 ///   - isTimed: whether pairs have a `due_at`, and wait for it: then pairs of one batch are due at one time.
 ///   - owner: the SQL for who owns a batch from the beginning; null if it is to be claimed.
 ///   - leaseToken: the SQL for the owner's lease token.
 ///   - answer: what the CTE returns of a batch.
-/// - Returns: the CTE's text, without a comma behind it.
+/// - Returns: the text of both, without a comma behind it.
 func queuePairsSQL(
     batchSize: String,
+    isPaced: Bool = true,
     isTimed: Bool = false,
     owner: String = "NULL::int",
     leaseToken: String = "NULL::bigint",
@@ -22,7 +27,7 @@ func queuePairsSQL(
     let times = isTimed ? ", due_at, not_before" : ""
     let values = isTimed ? ", due_at, greatest(due_at, statement_timestamp())" : ""
     return """
-        queued AS (
+        \(isPaced ? pacedSQL : "")queued AS (
             INSERT INTO fanfare.batches (rule_version, lane, target_id, event_id, event_ids, device_ids, gate_id, owner,
                 lease_token\(times))
             SELECT rule_version,
@@ -36,7 +41,7 @@ func queuePairsSQL(
                     array_agg(device_id ORDER BY device_id, event_id) AS device_ids
                 FROM (
                     SELECT *, (row_number() OVER (PARTITION BY rule_version, target_id, gate_id\(due) ORDER BY device_id, event_id) - 1)
-                        / \(batchSize) AS chunk
+                        / \(isPaced ? pacedSizeSQL(batchSize) : batchSize) AS chunk
                     FROM pairs
                 ) AS numbered
                 GROUP BY rule_version, lane, target_id, gate_id\(due), chunk
@@ -44,6 +49,25 @@ func queuePairsSQL(
             RETURNING \(answer)
         )
         """
+}
+
+/// How many pairs a batch has at most for each target whose app or provider has a rate: what goes in a tenth of a second.
+private let pacedSQL = """
+    paced AS MATERIALIZED (
+        SELECT t.id AS target_id, greatest(1, floor(\(RateSQL.portion("min(r.per_second)"))))::int AS batch_size
+        FROM fanfare.rates AS r JOIN fanfare.targets AS t ON \(RateSQL.isOf("r", target: "t"))
+        GROUP BY t.id
+    ),
+
+    """
+
+/// The most pairs of a batch of `pairs`; mostly there is no rate, and no pair is looked at for it.
+private func pacedSizeSQL(_ batchSize: String) -> String {
+    """
+    CASE WHEN EXISTS (SELECT FROM paced) AND lane > \(Lane.transactional.rawValue)
+        THEN least(\(batchSize), (SELECT p.batch_size FROM paced AS p WHERE p.target_id = pairs.target_id))
+        ELSE \(batchSize) END
+    """
 }
 
 /// SQL for the gate that an event's batches wait behind, 0 for none: its occurrence's; that of the rule where it has none, which is

@@ -222,7 +222,7 @@ struct GateQueueTests {
         )
         try world.connection.execute("VACUUM ANALYZE fanfare.batches")
         func plan<Statement: PostgresStatement>(_: Statement.Type) throws -> String {
-            let count = (1...9).last { Statement.sql.contains("$\($0)") } ?? 0
+            let count = (1...10).last { Statement.sql.contains("$\($0)") } ?? 0
             try world.connection.execute("PREPARE look AS \(Statement.sql)")
             let nulls = Array(repeating: "NULL", count: count).joined(separator: ", ")
             defer { try? world.connection.execute("DEALLOCATE look") }

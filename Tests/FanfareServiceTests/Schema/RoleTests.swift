@@ -26,6 +26,8 @@ struct RoleTests {
         ),
         ("SELECT fanfare.rule_fault('{}')", ["fanfare_author", "fanfare_daemon"]),
         ("SELECT fanfare.drop_rule('a', 'r')", ["fanfare_author", "fanfare_daemon"]),
+        (#"SELECT fanfare.put_policy('a', '{"rate": "5/s"}')"#, ["fanfare_author", "fanfare_daemon"]),
+        ("SELECT fanfare.policy_fault('{}')", ["fanfare_author", "fanfare_daemon"]),
         (
             "SELECT fanfare.next_due(NULL, fanfare.wall_time('2026-12-01T09:00'), 'UTC', now())",
             ["fanfare_author", "fanfare_reader", "fanfare_daemon"]

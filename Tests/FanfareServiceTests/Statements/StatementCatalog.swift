@@ -50,6 +50,8 @@ struct StatementCatalog {
         let token = String(repeating: "ab", count: 32)
         let device = try world.device(token, user: "u", #"attributes => '{"tier": "gold"}'"#)
         _ = try world.connection.query("SELECT fanfare.subscribe($1::bigint, 'news')", String(device))
+        // Of an app that has nothing else, so that nothing is claimed by it.
+        _ = try world.connection.query("SELECT fanfare.put_policy('slow', $1::jsonb)", #"{"rate": "5/s"}"#)
         let version = try world.rule("users", event: "order", to: #"{"users": "$.user"}"#)
         let tokens = try world.rule("tokens", event: "token", to: #"{"tokens": "$.token", "platform": "apns"}"#)
         let native = try world.rule("native", event: "native", to: #"{"fcm_topic": "all"}"#)
@@ -140,6 +142,7 @@ struct StatementCatalog {
             EndQuestion(parts.question, fate: .refused, detail: "d"),
             StoreAudienceFailure(ruleVersion: parts.version, error: "e"),
             PlanSideQueueEvent(event: parts.slow, batchSize: 1000),
+            PlanPacedRound(round: PlanRound(floor: OutboxFloor(), limit: 10, batchSize: 1000)),
             PlanChosen(
                 round: PlanRound(floor: OutboxFloor(), limit: 10, batchSize: 1000),
                 choice: OutboxChoice(only: ["order"], except: ["other"], suspects: ["all": 1])
@@ -222,6 +225,7 @@ struct StatementCatalog {
             RefundRate(gate: 5, pairs: 1),
             NextPaced(places: [BatchPlace(gate: 5, target: parts.target, lane: .bulk)]),
             LiveGates(),
+            LiveRates(),
             FetchDevices(deviceIDs: [parts.device]),
             FetchDeviceFields(deviceIDs: [parts.device]),
             FetchEvents(day: Int16(EventID(rawValue: parts.event).ringDay), eventIDs: [parts.event]),
@@ -407,6 +411,9 @@ struct StatementCatalog {
         return [
             StoredCampaigns(apps: ["shop"]),
             CampaignFaults(campaigns: [newer, "{}"]),
+            PolicyFaults(policies: [#"{"rate": "5"}"#, "{}"]),
+            PutPolicies(apps: ["shop"], policies: ["{}"]),
+            StoredPolicies(apps: nil),
             PutCampaigns(campaigns: [newer]),
             MarkCampaignsFromFile(ids: [id]),
             AreCampaignsUnchecked(apps: ["shop"]),

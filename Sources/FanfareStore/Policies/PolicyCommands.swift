@@ -1,0 +1,59 @@
+package import FanfareCore
+package import PostgresClient
+
+/// What `fanfare.put_policy` would refuse policies for, in their order; places are those in a file.
+package struct PolicyFaults: PostgresStatement {
+    package static let name = "policy_faults"
+    package static let sql = """
+        SELECT CASE WHEN f.place = 'policy' THEN f.place ELSE 'policy.' || f.place END, f.reason, f.hint
+        FROM unnest($1::text[]) WITH ORDINALITY AS r (policy, position)
+        CROSS JOIN LATERAL fanfare.policy_fault(r.policy::jsonb) AS f
+        ORDER BY r.position
+        """
+
+    package let policies: [String]
+
+    package init(policies: [String]) {
+        self.policies = policies
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(policies)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> RuleProblem? {
+        guard let reason = try row.string(orNil: 1) else { return nil }
+        return RuleProblem(path: try row.string(0), reason: reason, hint: try row.string(orNil: 2) ?? "")
+    }
+}
+
+/// Calls `fanfare.put_policy` for each, in the order of the apps' names: so two who put the same do not wait for each other.
+package struct PutPolicies: PostgresStatement {
+    package static let name = "put_policies"
+    package static let sql = """
+        SELECT count(*) FROM (
+            SELECT * FROM unnest($1::text[], $2::text[]) AS r (app, policy) ORDER BY r.app
+        ) AS r
+        CROSS JOIN LATERAL (SELECT fanfare.put_policy(r.app, r.policy::jsonb) OFFSET 0) AS p
+        """
+
+    package let apps: [String]
+    package let policies: [String]
+
+    /// Puts policies.
+    ///
+    /// - Parameters:
+    ///   - apps: the app of each.
+    ///   - policies: their JSON.
+    package init(apps: [String], policies: [String]) {
+        self.apps = apps
+        self.policies = policies
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(apps)
+        binds.append(policies)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) {}
+}

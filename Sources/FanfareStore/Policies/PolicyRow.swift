@@ -1,0 +1,37 @@
+public import FanfareCore
+package import PostgresClient
+
+/// An app's policy as it was put.
+public struct PolicyRow: Sendable {
+    /// Its app.
+    public let app: String
+    /// What `fanfare.put_policy` took.
+    public let definition: JSONValue
+}
+
+/// The policies there are, in the order of their apps.
+package struct StoredPolicies: PostgresStatement {
+    package static let name = "stored_policies"
+    package static let sql = """
+        SELECT a.name, p.definition::text
+        FROM fanfare.policies AS p JOIN fanfare.apps AS a ON a.id = p.app_id
+        WHERE $1::text[] IS NULL OR a.name = ANY ($1)
+        ORDER BY a.name
+        """
+
+    /// Of these apps; nil for all.
+    package let apps: [String]?
+
+    package init(apps: [String]?) {
+        self.apps = apps
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(apps)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> PolicyRow {
+        let definition = try row.string(1)
+        return PolicyRow(app: try row.string(0), definition: (try? JSONValue(parsing: definition)) ?? .null)
+    }
+}

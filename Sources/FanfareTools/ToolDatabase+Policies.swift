@@ -1,0 +1,62 @@
+internal import FanfareConfiguration
+internal import FanfareCore
+internal import FanfareProviders
+public import FanfareStore
+internal import PostgresClient
+
+extension ToolDatabase {
+    /// Compares policies with what is stored; changes nothing.
+    ///
+    /// - Parameter set: the policies.
+    /// - Returns: what applying would change.
+    /// - Throws: ``ToolError``, with a line per policy that is wrong.
+    public func planPolicies(_ set: PolicySet) async throws(ToolError) -> PoliciesPlan {
+        try await check(set)
+        return try await run { connection throws(PostgresError) in try makePlan(set, on: connection) }
+    }
+
+    /// Stores policies, all of them or none; they are in force with the transaction.
+    ///
+    /// - Parameter set: the policies.
+    /// - Returns: what was changed.
+    /// - Throws: ``ToolError``, with a line per policy that is wrong; nothing is changed then.
+    public func applyPolicies(_ set: PolicySet) async throws(ToolError) -> PoliciesPlan {
+        try await check(set)
+        return try await run { connection throws(PostgresError) in
+            try connection.transaction { connection throws(PostgresError) in
+                let plan = try makePlan(set, on: connection)
+                let changed = set.entries.filter { plan.changed.contains($0.app) }
+                try connection.run(PutPolicies(apps: changed.map(\.app), policies: changed.map(\.policy.text)))
+                return plan
+            }
+        }
+    }
+
+    /// Lists policies.
+    ///
+    /// - Parameter app: of this app; nil for all.
+    /// - Returns: those there are.
+    /// - Throws: ``ToolError``.
+    public func policies(app: String?) async throws(ToolError) -> [PolicyRow] {
+        try await run { connection throws(PostgresError) in
+            try connection.run(StoredPolicies(apps: app.map { [$0] }))
+        }
+    }
+
+    private func check(_ set: PolicySet) async throws(ToolError) {
+        let faults = try await run { connection throws(PostgresError) in
+            try connection.run(PolicyFaults(policies: set.entries.map(\.policy.text)))
+        }
+        let problems = zip(set.entries, faults).compactMap { entry, fault in fault.map { entry.source.message(for: $0) }
+        }
+        guard problems.isEmpty else { throw FileEntries.refused(problems) }
+    }
+
+    private func makePlan(_ set: PolicySet, on connection: PostgresConnection) throws(PostgresError) -> PoliciesPlan {
+        PoliciesPlan(
+            set.entries.map { ($0.app, $0.policy) },
+            stored: try connection.run(StoredPolicies(apps: set.entries.map(\.app))),
+            configuredApps: configuredApps
+        )
+    }
+}

@@ -1,0 +1,75 @@
+import FanfareCore
+import PostgresClient
+
+@testable import FanfareService
+@testable import FanfareStages
+@testable import FanfareStore
+
+extension World {
+    /// Puts an app's policy.
+    func put(policy: String, app: String = "shop") throws {
+        _ = try connection.query("SELECT fanfare.put_policy($1, $2::jsonb)", app, policy)
+    }
+
+    /// Registers devices of a user in bulk.
+    func devices(_ count: Int, of user: String, app: String = "shop", platform: String = "apns") throws {
+        _ = try connection.query(
+            """
+            SELECT count(fanfare.register_device($1, $2, encode(sha256((g || gen_random_uuid()::text)::bytea), 'hex'), $3))
+            FROM generate_series(1, $4::int) AS g
+            """,
+            app,
+            platform,
+            user,
+            String(count)
+        )
+    }
+
+    /// What there is to claim as a daemon sees it that may send for all targets.
+    func wishList(gates: [Gate] = []) throws -> WishList {
+        WishList(
+            roster: .empty,
+            targets: try connection.run(AllTargets()).sorted { $0.id < $1.id },
+            gates: gates,
+            rates: AppRates(try connection.run(LiveRates()))
+        )
+    }
+
+    /// Claims what is due of a pace.
+    ///
+    /// - Parameters:
+    ///   - pace: which.
+    ///   - list: what there is.
+    ///   - now: a time of 2026 in seconds.
+    ///   - owner: whose the batches will be.
+    /// - Returns: the batches, and when there is more.
+    func claim(
+        _ pace: Pace,
+        of list: WishList,
+        at now: Double,
+        owner: Int32 = 1
+    ) throws -> (batches: [ClaimedBatch], wait: Double?) {
+        let wishes = list.paces.filter { $0.value == pace }.keys.flatMap { place in
+            [false, true].map { isRetry in
+                ClaimWish(
+                    gate: place.gate,
+                    target: place.target,
+                    queue: SendQueue(lane: place.lane, isRetry: isRetry),
+                    count: 8,
+                    floor: .minusInfinity
+                )
+            }
+        }
+        let rows = try connection.run(
+            ClaimPaced(
+                gate: pace.gate,
+                rates: pace.rates,
+                wishes: wishes,
+                owner: owner,
+                leaseToken: 1,
+                now: Timestamp(microseconds: 1_767_225_600_000_000 + Int64(now * 1_000_000))
+            )
+        )
+        return (rows.compactMap(\.batch), rows.first?.wait.map { Double($0) / 1_000_000 })
+    }
+}
