@@ -725,7 +725,8 @@ CREATE TABLE IF NOT EXISTS fanfare.campaigns (
     -- Why the newest version is not in force.
     reason text,
     -- The schedule in force: the lists of a cron expression, or one wall time, in a time zone; none of them where it is only
-    -- started by hand. `recipient` is each device's own; the other zone is that of devices without one.
+    -- started by hand. `recipient` is each device's own; the other zone is that of devices without one, NULL for
+    -- the app's (policies).
     cron_fields jsonb,
     run_at timestamp,
     time_zone text,
@@ -3300,7 +3301,7 @@ BEGIN
     FROM (SELECT c.draft::jsonb -> 'rate' AS rate) AS r;
     UPDATE fanfare.campaigns AS x
     SET definition = x.draft, draft = NULL, rule_id = stored.rule_id, cron_fields = take_campaign.cron_fields, run_at = wall,
-        time_zone = zone, default_time_zone = CASE WHEN zone = 'recipient' THEN coalesce(schedule ->> 'default_time_zone', 'UTC') END,
+        time_zone = zone, default_time_zone = schedule ->> 'default_time_zone',
         catch_up = coalesce(schedule ->> 'catch_up', 'latest'), next_at = due,
         state = CASE WHEN x.state = 'paused' THEN 'paused' WHEN schedule IS NOT NULL AND due IS NULL THEN 'ended' ELSE 'active' END
     WHERE x.id = campaign_id;

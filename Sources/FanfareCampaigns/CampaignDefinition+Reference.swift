@@ -49,7 +49,7 @@ extension CampaignDefinition {
             "schedule.default_time_zone",
             "string",
             range: "a name that PostgreSQL knows",
-            standard: CampaignSchedule.utc,
+            standard: "the time_zone of the app's policy, or UTC",
             "Whose clocks for devices that have no time zone, where `time_zone` is `\(CampaignSchedule.recipient)`."
         ),
         RuleKey(

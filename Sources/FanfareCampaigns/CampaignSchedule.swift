@@ -32,8 +32,9 @@ package struct CampaignSchedule: Equatable, Sendable {
     package let times: Times
     /// An IANA name, unchecked, or ``recipient``.
     package let timeZone: String
-    /// An IANA name, unchecked: the zone of devices that have none, where each has its own time.
-    package let defaultTimeZone: String
+    /// An IANA name, unchecked: the zone of devices that have none, where each has its own time; nil for the
+    /// app's (`fanfare.put_policy`).
+    package let defaultTimeZone: String?
     /// What becomes of what was missed.
     package let catchUp: CatchUp
 
@@ -60,7 +61,7 @@ package struct CampaignSchedule: Equatable, Sendable {
                 hint: "it is the zone of devices that have none"
             )
         }
-        defaultTimeZone = zoneOfOthers ?? Self.utc
+        defaultTimeZone = zoneOfOthers
         catchUp = try reader.word("catch_up", CatchUp.self) ?? .latest
     }
 
@@ -78,7 +79,7 @@ package struct CampaignSchedule: Equatable, Sendable {
         case .cron(let text, _): object["cron"] = .string(text)
         }
         if timeZone != Self.utc { object["time_zone"] = .string(timeZone) }
-        if defaultTimeZone != Self.utc { object["default_time_zone"] = .string(defaultTimeZone) }
+        object["default_time_zone"] = defaultTimeZone.map { .string($0) }
         if catchUp != .latest { object["catch_up"] = .string(catchUp.rawValue) }
         return .object(object)
     }

@@ -22,11 +22,13 @@ package struct OpenPlan: PostgresStatement {
         INSERT INTO fanfare.plans (event_id, rule_version, app_id, lane, clauses, last_device, gate_id, wall, time_zone,
             held_gate_id, canary, canary_devices)
         SELECT $1, v.id, v.app_id, v.lane, $3::jsonb, (SELECT coalesce(max(id), 0) FROM fanfare.devices),
-            coalesce(o.gate_id, v.gate_id), o.wall, c.default_time_zone, coalesce(o.held_gate_id, 0),
+            coalesce(o.gate_id, v.gate_id), o.wall,
+            CASE WHEN o.wall IS NOT NULL THEN coalesce(c.default_time_zone, p.time_zone, 'UTC') END, coalesce(o.held_gate_id, 0),
             coalesce(ceil(o.canary_share * 4294967296), 0)::bigint, o.canary_devices
         FROM fanfare.rule_versions AS v
         LEFT JOIN (fanfare.occurrences AS o JOIN fanfare.campaigns AS c ON c.id = o.campaign_id)
             ON o.event_id = $1 AND c.rule_id = v.rule_id
+        LEFT JOIN fanfare.policies AS p ON p.app_id = c.app_id
         WHERE v.id = $2
         """
 

@@ -64,6 +64,17 @@ struct RecipientTimeTests {
         #expect(try world.connection.number(waiting) == 1)
     }
 
+    @Test func whereNothingIsSaidAnAppsPolicySaysWhereDevicesAre() throws {
+        let world = try World()
+        try world.devices(at: nil)
+        try world.connection.execute("SELECT fanfare.put_policy('shop', '{\"time_zone\": \"Asia/Tokyo\"}')")
+        try world.put(campaign: "daily", schedule: #"{"at": "2099-01-05T09:00", "time_zone": "recipient"}"#)
+        try world.schedule()
+        try world.schedule(at: "'2099-01-05 00:00+00'")
+        try world.plan()
+        #expect(try world.due() == ["2099-01-05 00:00 none 1"])
+    }
+
     @Test func aTopicIsWalkedWithItsZonesToo() throws {
         let world = try World()
         let madrid = try world.devices(at: "Europe/Madrid")
