@@ -2777,11 +2777,111 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.users_sql_fault IS 'Why a rule cannot have this users_sql, and how to mend it; null where it can.';
 
+-- Runs a campaign's audience_sql: a user, and perhaps a JSON object with what templates may say of that user. Each user comes
+-- once, in the order of bucket(seed, user), which is written out here since fanfare_sql may call nothing of Fanfare's; where a
+-- user was named twice, with the first of the objects. NULL for a user comes before all others. What comes is on the server's disk
+-- before the first row is given, so that the caller may take it bit by bit.
+--
+-- RETURN QUERY EXECUTE gives them, and no cursor: who fetches from one that a SECURITY DEFINER function opened runs its query with
+-- his own rights. From the one below nothing is fetched: it tells whether there is a second column.
+CREATE OR REPLACE FUNCTION fanfare.audience(query text, seed text) RETURNS TABLE (bucket bigint, user_id text, variables jsonb)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    probe refcursor;
+    columns text := 'id, variables';
+BEGIN
+    IF NOT current_setting('transaction_read_only')::boolean THEN
+        RAISE EXCEPTION 'audiences are read in read-only transactions only'
+            USING ERRCODE = '42501', HINT = 'BEGIN READ ONLY.';
+    END IF;
+    BEGIN
+        OPEN probe FOR EXECUTE format(E'SELECT FROM (%s\n) AS q (id, variables)', rtrim(query, E'; \t\r\n'));
+        CLOSE probe;
+    EXCEPTION WHEN invalid_column_reference THEN
+        columns := 'id';
+    END;
+    RETURN QUERY EXECUTE format(
+        E'SELECT DISTINCT ON (1, 2) (\'x\' || encode(substring(sha256(convert_to(%L || \':\' || q.id::text, \'UTF8\')), 1, 4), \'hex\'))::bit(32)::bigint,
+            q.id::text, %s FROM (%s\n) AS q (%s) ORDER BY 1 NULLS FIRST, 2, 3',
+        seed, CASE WHEN columns = 'id' THEN 'NULL::jsonb' ELSE 'q.variables::jsonb' END, rtrim(query, E'; \t\r\n'), columns);
+END
+$$;
+
+-- Runs a campaign's payload_sql: a JSON object for each event.
+CREATE OR REPLACE FUNCTION fanfare.payloads(query text) RETURNS SETOF jsonb
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF NOT current_setting('transaction_read_only')::boolean THEN
+        RAISE EXCEPTION 'payloads are read in read-only transactions only'
+            USING ERRCODE = '42501', HINT = 'BEGIN READ ONLY.';
+    END IF;
+    RETURN QUERY EXECUTE format(E'SELECT q.payload::jsonb FROM (%s\n) AS q (payload)', rtrim(query, E'; \t\r\n'));
+END
+$$;
+
+-- As badge_sql_fault: read and looked up with the rights that it will run with, and not run.
+CREATE OR REPLACE FUNCTION fanfare.campaign_sql_fault(query text, is_audience boolean, OUT reason text, OUT hint text)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET transaction_read_only = on AS $$
+DECLARE
+    example CONSTANT text := CASE WHEN is_audience
+        THEN 'write SELECT user_id, jsonb_build_object(''first_name'', first_name) FROM public.lapsed'
+        ELSE 'write SELECT jsonb_build_object(''user_id'', user_id) FROM public.lapsed' END;
+    most CONSTANT int := CASE WHEN is_audience THEN 2 ELSE 1 END;
+    -- Of a query that has one column too many there is a name for it.
+    width int := most + 1;
+    probe refcursor;
+    state text;
+BEGIN
+    IF query IS NULL THEN
+        RETURN;
+    END IF;
+    LOOP
+        BEGIN
+            OPEN probe FOR EXECUTE format(E'SELECT FROM (%s\n) AS q (%s)', rtrim(query, E'; \t\r\n'),
+                array_to_string(('{a,b,c}'::text[])[:width], ', '));
+            CLOSE probe;
+            EXIT;
+        EXCEPTION WHEN invalid_column_reference THEN
+            width := width - 1;
+            -- Not for want of columns, then: below it says so itself.
+            EXIT WHEN width = 1;
+        END;
+    END LOOP;
+    IF width > most THEN
+        reason := CASE WHEN is_audience THEN 'has more than two columns' ELSE 'has more than one column' END;
+        hint := CASE WHEN is_audience THEN 'select the user, and one JSON object with what the message says of that user' ELSE 'select one JSON object' END;
+        RETURN;
+    END IF;
+    OPEN probe FOR EXECUTE format(E'SELECT %s FROM (%s\n) AS q (%s)',
+        CASE WHEN NOT is_audience THEN 'q.a::jsonb' WHEN width = 1 THEN 'q.a::text' ELSE 'q.a::text, q.b::jsonb' END,
+        rtrim(query, E'; \t\r\n'), CASE WHEN width = 1 THEN 'a' ELSE 'a, b' END);
+    CLOSE probe;
+EXCEPTION
+    WHEN data_exception OR syntax_error_or_access_rule_violation OR feature_not_supported OR program_limit_exceeded
+        OR invalid_transaction_state OR invalid_cursor_definition OR raise_exception THEN
+        GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, reason = MESSAGE_TEXT, hint = PG_EXCEPTION_HINT;
+        -- Rights may come later; until then occurrences fail, and say so.
+        IF state = '42501' THEN
+            RAISE WARNING '%: %', CASE WHEN is_audience THEN 'audience_sql' ELSE 'payload_sql' END, reason
+                USING HINT = 'GRANT what it reads to fanfare_sql.';
+            reason := NULL;
+            hint := NULL;
+            RETURN;
+        END IF;
+        reason := CASE WHEN query ~* '^\s*(with\y.*\y)?(insert|update|delete|merge)\y' THEN 'writes, where it shall only read' ELSE reason END;
+        hint := coalesce(nullif(hint, ''), example);
+END
+$$;
+COMMENT ON FUNCTION fanfare.campaign_sql_fault IS 'Why a campaign cannot have this audience_sql or payload_sql, and how to mend it; null where it can.';
+
 GRANT CREATE ON SCHEMA fanfare TO fanfare_sql;
 ALTER FUNCTION fanfare.users_by_sql OWNER TO fanfare_sql;
 ALTER FUNCTION fanfare.users_sql_fault OWNER TO fanfare_sql;
 ALTER FUNCTION fanfare.badges OWNER TO fanfare_sql;
 ALTER FUNCTION fanfare.badge_sql_fault OWNER TO fanfare_sql;
+ALTER FUNCTION fanfare.audience OWNER TO fanfare_sql;
+ALTER FUNCTION fanfare.payloads OWNER TO fanfare_sql;
+ALTER FUNCTION fanfare.campaign_sql_fault OWNER TO fanfare_sql;
 REVOKE CREATE ON SCHEMA fanfare FROM fanfare_sql;
 
 -- ---------------------------------------------------------------------------------------------------------------
