@@ -115,7 +115,8 @@ let package = Package(
         .target(
             name: "FanfareCampaigns",
             dependencies: [
-                "FanfareCore", "FanfareLogging", "FanfareProviders", "FanfareStore", "PostgresClient", logging,
+                "FanfareCore", "FanfareLogging", "FanfareProviders", "FanfareStages", "FanfareStore", "PostgresClient",
+                "Threading", logging,
             ],
             swiftSettings: sources
         ),

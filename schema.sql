@@ -756,7 +756,7 @@ CREATE TABLE IF NOT EXISTS fanfare.occurrences (
     scheduled_at timestamptz NOT NULL,
     wall timestamp,
     event_id bigint,
-    -- The gate that all it sends waits behind, or the few that go first; NULL where it has no event. With a canary all others wait
+    -- The gate that all it sends waits behind, or the few that go first; NULL where it has no event, or many. With a canary all others wait
     -- behind the second one, which is held until the verdict.
     gate_id int,
     held_gate_id int,
@@ -769,19 +769,43 @@ CREATE TABLE IF NOT EXISTS fanfare.occurrences (
     verdict text CONSTRAINT occurrences_verdict CHECK (verdict IN ('passed', 'failed')),
     -- Pairs that plans of it made that are at their end.
     planned bigint NOT NULL DEFAULT 0,
-    -- skipped: it was missed, and the last of several that were.
-    state text NOT NULL CONSTRAINT occurrences_state CHECK (state IN ('skipped', 'running', 'aborting', 'done', 'aborted', 'failed')),
+    -- skipped: it was missed, and the last of several that were. reading: its campaign has a query, which a daemon reads, or will.
+    state text NOT NULL CONSTRAINT occurrences_state CHECK (state IN ('skipped', 'reading', 'running', 'aborting', 'done', 'aborted', 'failed')),
     detail text,
     fired_at timestamptz,
     ended_at timestamptz,
+    -- What it was started with, until there is an event that says it.
+    payload jsonb,
+    -- Which daemon reads, and when another try is due. Whoever is not among instances does not read any more.
+    owner int,
+    read_at timestamptz,
+    -- The transaction that emitted its events, where payload_sql made them.
+    emitted_xid xid8,
+    -- For whom it is tried, and nobody else. Its event has its id from the beginning.
+    test_users text[],
     UNIQUE (campaign_id, scheduled_at),
     CONSTRAINT occurrences_canary CHECK ((held_gate_id IS NULL) = (canary_share IS NULL AND canary_devices IS NULL)),
-    CONSTRAINT occurrences_fired CHECK ((state IN ('running', 'aborting', 'done', 'aborted')) = (event_id IS NOT NULL) OR state = 'failed')
+    CONSTRAINT occurrences_fired CHECK (CASE WHEN state IN ('running', 'aborting', 'done') THEN num_nonnulls(event_id, emitted_xid) = 1
+        ELSE state IN ('aborted', 'failed') OR event_id IS NULL OR test_users IS NOT NULL END)
 );
 SELECT fanfare.create_index('occurrences_event', $$
     CREATE INDEX occurrences_event ON fanfare.occurrences (event_id)$$);
 SELECT fanfare.create_index('occurrences_running', $$
     CREATE INDEX occurrences_running ON fanfare.occurrences (id) WHERE state IN ('running', 'aborting')$$);
+SELECT fanfare.create_index('occurrences_reading', $$
+    CREATE INDEX occurrences_reading ON fanfare.occurrences (fired_at) WHERE state = 'reading'$$);
+
+-- Whom a campaign's audience_sql gave for an event, and what it says of each. Planned in the order of the key; gone when the
+-- occurrence is over.
+CREATE TABLE IF NOT EXISTS fanfare.audiences (
+    event_id bigint NOT NULL,
+    -- bucket(audience_seed(event_id), user_id): in this order whoever is anybody comes at any time.
+    bucket bigint NOT NULL,
+    user_id text NOT NULL,
+    variables jsonb,
+    PRIMARY KEY (event_id, bucket, user_id)
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 50000, autovacuum_vacuum_insert_threshold = -1,
+        autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 1000000);
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- 12. Events: the queue and its log
@@ -1911,6 +1935,10 @@ BEGIN
     DELETE FROM fanfare.devices AS d
     WHERE d.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = forget_user.app) AND d.user_id = forget_user.user_id;
     GET DIAGNOSTICS forgotten = ROW_COUNT;
+    DELETE FROM fanfare.audiences AS u USING fanfare.occurrences AS o, fanfare.campaigns AS c, fanfare.apps AS a
+    WHERE a.name = forget_user.app AND c.app_id = a.id AND o.campaign_id = c.id AND (o.state IN ('running', 'aborting') OR o.test_users IS NOT NULL)
+        AND u.event_id = o.event_id AND u.bucket = fanfare.bucket(fanfare.audience_seed(o.event_id), forget_user.user_id)
+        AND u.user_id = forget_user.user_id;
     RETURN forgotten;
 END
 $$;
@@ -3082,11 +3110,19 @@ COMMENT ON FUNCTION fanfare.bucket IS 'From 0 below 2^32, the same for the same 
 -- The rule that a campaign becomes, and the one that tests it (test_campaign). No user's rule can have its name: theirs have no "/".
 CREATE OR REPLACE FUNCTION fanfare.campaign_rule(campaign jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
-    SELECT '{"lane": "bulk"}'::jsonb || (campaign - '{schedule,payload,rate,canary}'::text[]) || jsonb_build_object(
-        'name', 'campaign/' || (campaign ->> 'name'),
-        'event', 'campaign.' || (campaign ->> 'app') || '.' || (campaign ->> 'name'));
+    SELECT '{"lane": "bulk"}'::jsonb || (campaign - '{schedule,payload,rate,canary,audience_sql,payload_sql}'::text[])
+        || CASE WHEN campaign ? 'audience_sql' THEN jsonb_build_object('to', coalesce(campaign -> 'to', '{}') || '{"staged": true}') ELSE '{}' END
+        || jsonb_build_object(
+            'name', 'campaign/' || (campaign ->> 'name'),
+            'event', 'campaign.' || (campaign ->> 'app') || '.' || (campaign ->> 'name'));
 END;
 COMMENT ON FUNCTION fanfare.campaign_rule IS 'The rule by which a campaign''s events go.';
+
+CREATE OR REPLACE FUNCTION fanfare.audience_seed(event_id bigint) RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT event_id::text || ':audience';
+END;
+COMMENT ON FUNCTION fanfare.audience_seed IS 'By which seed users of an event''s audience have their buckets.';
 
 -- Its own statements, for `'31 of February'::timestamp` raises an error.
 CREATE OR REPLACE FUNCTION fanfare.wall_time(text text) RETURNS timestamp
@@ -3241,7 +3277,8 @@ COMMENT ON FUNCTION fanfare.canary_fault IS 'What is wrong with a campaign''s ca
 CREATE OR REPLACE FUNCTION fanfare.campaign_fault(campaign jsonb, OUT place text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    keys CONSTANT text[] := '{name,app,schedule,payload,rate,canary,to,message,locales,collapse,ttl,lane,delivery,badge_sql}';
+    keys CONSTANT text[] := '{name,app,schedule,payload,rate,canary,audience_sql,payload_sql,to,message,locales,collapse,ttl,lane,delivery,badge_sql}';
+    whom CONSTANT text[] := '{users,topic,condition,everyone,fcm_topic,fcm_condition,channel}';
 BEGIN
     SELECT f.* INTO place, reason, hint FROM (
         SELECT k, 'unknown key', 'known are ' || array_to_string(keys, ', ')
@@ -3264,14 +3301,37 @@ BEGIN
         SELECT 'to.' || k, 'is not for campaigns', 'use users, topic, condition or everyone'
         FROM unnest('{users_sql,tokens}'::text[]) AS k WHERE campaign -> 'to' ? k
         UNION ALL
-        SELECT 'schedule.time_zone', 'cannot be recipient for this audience', 'use topic, condition or everyone in to'
-        WHERE campaign #>> '{schedule,time_zone}' = 'recipient' AND NOT campaign -> 'to' ?| '{topic,condition,everyone}'
+        SELECT k, 'is no string', 'write a query' FROM unnest('{audience_sql,payload_sql}'::text[]) AS k WHERE jsonb_typeof(campaign -> k) <> 'string'
         UNION ALL
-        SELECT 'canary', 'cannot be for this audience', 'use topic, condition or everyone in to'
-        WHERE campaign ? 'canary' AND NOT campaign -> 'to' ?| '{topic,condition,everyone}'
+        SELECT 'payload_sql', 'is beside audience_sql', 'give one of the two' WHERE campaign ?& '{audience_sql,payload_sql}'
+        UNION ALL
+        SELECT 'to.' || k, 'is beside audience_sql, which says who', 'leave it out; devices, platform and kind may be there'
+        FROM unnest(whom) AS k WHERE campaign ? 'audience_sql' AND campaign -> 'to' ? k
+        UNION ALL
+        SELECT 'payload_sql', 'cannot be with to.' || k, 'each row is an event of its own: use audience_sql'
+        FROM unnest('{fcm_topic,fcm_condition,channel}'::text[]) AS k WHERE campaign ? 'payload_sql' AND campaign -> 'to' ? k
+        UNION ALL
+        SELECT 'schedule.time_zone', 'cannot be recipient with payload_sql', 'each row is an event of its own: use audience_sql'
+        WHERE campaign #>> '{schedule,time_zone}' = 'recipient' AND campaign ? 'payload_sql'
+        UNION ALL
+        SELECT 'schedule.time_zone', 'cannot be recipient for this audience', 'use topic, condition or everyone in to, or audience_sql'
+        WHERE campaign #>> '{schedule,time_zone}' = 'recipient' AND NOT campaign ? 'audience_sql' AND NOT campaign -> 'to' ?| '{topic,condition,everyone}'
+        UNION ALL
+        SELECT k, q.reason, q.hint FROM unnest('{audience_sql,payload_sql}'::text[]) AS k
+        CROSS JOIN LATERAL fanfare.campaign_sql_fault(campaign ->> k, k = 'audience_sql') AS q WHERE q.reason IS NOT NULL
+        UNION ALL
+        SELECT 'canary', CASE WHEN campaign ? 'payload_sql' THEN 'cannot be with payload_sql' ELSE 'cannot be for this audience' END,
+            CASE WHEN campaign ? 'payload_sql' THEN 'each row is an event of its own: use audience_sql'
+                ELSE 'use topic, condition or everyone in to, or audience_sql' END
+        WHERE campaign ? 'canary' AND (campaign ? 'payload_sql'
+            OR NOT campaign ? 'audience_sql' AND NOT coalesce(campaign -> 'to' ?| '{topic,condition,everyone}', false))
         UNION ALL
         SELECT r.place, r.reason, r.hint
-        FROM fanfare.rule_fault(fanfare.campaign_rule(campaign) || '{"name": "campaign"}') AS r WHERE r.reason IS NOT NULL
+        FROM fanfare.rule_fault(fanfare.campaign_rule(campaign) || '{"name": "campaign"}'
+            -- No rule that somebody wrote has it, and it is none that they may write.
+            || CASE WHEN campaign ? 'audience_sql' AND jsonb_typeof(coalesce(campaign -> 'to', '{}')) = 'object'
+                THEN jsonb_build_object('to', coalesce(campaign -> 'to', '{}') || '{"everyone": true}') ELSE '{}' END) AS r
+        WHERE r.reason IS NOT NULL
     ) AS f (place, reason, hint) LIMIT 1;
 END
 $$;
@@ -3421,6 +3481,7 @@ DECLARE
     canary jsonb := c.definition::jsonb -> 'canary';
     -- One for all of it, so that claims look for it nowhere else.
     lane smallint := coalesce(array_position('{transactional,normal,bulk}', c.definition ->> 'lane') - 1, 2);
+    has_query boolean := c.definition::jsonb ?| '{audience_sql,payload_sql}';
 BEGIN
     PERFORM FROM fanfare.occurrences AS o WHERE o.campaign_id = c.id AND o.scheduled_at = at;
     IF FOUND THEN
@@ -3436,15 +3497,22 @@ BEGIN
         VALUES (c.id, at, 'failed', 'its rule is refused: ' || refused, clock_timestamp(), clock_timestamp()) RETURNING id INTO occurrence;
         RETURN occurrence;
     END IF;
-    INSERT INTO fanfare.outbox (type, key, payload)
-    SELECT 'campaign.' || a.name || '.' || c.name, to_json(at) #>> '{}',
-        coalesce(c.definition::jsonb -> 'payload', '{}') || fire.payload || jsonb_build_object('campaign', c.name, 'scheduled_at', at)
-    FROM fanfare.apps AS a WHERE a.id = c.app_id
-    RETURNING id INTO event;
-    INSERT INTO fanfare.occurrences (campaign_id, scheduled_at, wall, event_id, state, fired_at)
-    VALUES (c.id, at, fire.wall, event, 'running', clock_timestamp()) RETURNING id INTO occurrence;
-    UPDATE fanfare.occurrences AS o SET gate_id = fanfare.make_gate(c.rule_id, occurrence, lane, is_canary => canary IS NOT NULL)
-    WHERE o.id = occurrence;
+    IF NOT has_query THEN
+        INSERT INTO fanfare.outbox (type, key, payload)
+        SELECT 'campaign.' || a.name || '.' || c.name, to_json(at) #>> '{}',
+            coalesce(c.definition::jsonb -> 'payload', '{}') || fire.payload || jsonb_build_object('campaign', c.name, 'scheduled_at', at)
+        FROM fanfare.apps AS a WHERE a.id = c.app_id
+        RETURNING id INTO event;
+    END IF;
+    INSERT INTO fanfare.occurrences (campaign_id, scheduled_at, wall, event_id, state, payload, fired_at)
+    VALUES (c.id, at, fire.wall, event, CASE WHEN has_query THEN 'reading' ELSE 'running' END, CASE WHEN has_query THEN fire.payload END,
+        clock_timestamp()) RETURNING id INTO occurrence;
+    -- Many events are told from none other of their type: they wait behind the rule's gate. Whatever has one event has its gate
+    -- before that, so that it can be paused while its query is read.
+    IF NOT c.definition::jsonb ? 'payload_sql' THEN
+        UPDATE fanfare.occurrences AS o SET gate_id = fanfare.make_gate(c.rule_id, occurrence, lane, is_canary => canary IS NOT NULL)
+        WHERE o.id = occurrence;
+    END IF;
     IF canary IS NOT NULL THEN
         UPDATE fanfare.occurrences AS o
         SET held_gate_id = fanfare.make_gate(c.rule_id, occurrence, lane, 'held'), canary_share = fanfare.share(canary ->> 'share'),
@@ -3458,6 +3526,43 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fanfare.fire IS 'Emits the event of one occurrence and returns the occurrence''s id; NULL where it fired already.';
+
+-- The last statement of the transaction that stored what an occurrence's query gave: all of that counts, or nothing of it. False
+-- where somebody has aborted it since, or another daemon reads it; then the caller rolls back.
+--
+-- With the event's id, whose users are in audiences by now; without one where each row was emitted already. What is only tried is
+-- no occurrence that runs: it is over with its event.
+CREATE OR REPLACE FUNCTION fanfare.end_reading(occurrence_id bigint, owner int, event_id bigint, sample jsonb DEFAULT NULL) RETURNS boolean
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' AS $$
+DECLARE
+    o fanfare.occurrences;
+BEGIN
+    UPDATE fanfare.occurrences AS x
+    SET state = CASE WHEN x.test_users IS NULL THEN 'running' ELSE 'done' END, owner = NULL, detail = NULL, event_id = end_reading.event_id,
+        emitted_xid = CASE WHEN end_reading.event_id IS NULL THEN pg_current_xact_id() END,
+        ended_at = CASE WHEN x.test_users IS NOT NULL THEN clock_timestamp() END
+    WHERE x.id = occurrence_id AND x.state = 'reading' AND x.owner = end_reading.owner
+    RETURNING * INTO o;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    IF o.event_id IS NOT NULL THEN
+        INSERT INTO fanfare.outbox (id, type, key, payload)
+        SELECT o.event_id, CASE WHEN o.test_users IS NULL THEN 'campaign.' ELSE 'campaign-test.' END || a.name || '.' || c.name,
+            CASE WHEN o.test_users IS NULL THEN to_json(o.scheduled_at) #>> '{}' END,
+            coalesce(c.definition::jsonb -> 'payload', '{}') || coalesce(o.payload, '{}') || coalesce(sample, '{}')
+                || jsonb_build_object('campaign', c.name, 'scheduled_at', o.scheduled_at)
+                || CASE WHEN o.test_users IS NULL THEN '{}' ELSE jsonb_build_object('users', o.test_users) END
+        FROM fanfare.campaigns AS c JOIN fanfare.apps AS a ON a.id = c.app_id WHERE c.id = o.campaign_id;
+    END IF;
+    IF o.test_users IS NULL THEN
+        PERFORM fanfare.begin_ramp(c.rule_id) FROM fanfare.campaigns AS c WHERE c.id = o.campaign_id;
+    END IF;
+    PERFORM fanfare.wake();
+    RETURN true;
+END
+$$;
+COMMENT ON FUNCTION fanfare.end_reading IS 'Emits the event of an occurrence whose query was read, or notes that its events were emitted; false where it is not the caller''s any more.';
 
 -- One campaign at each call, whoever calls: the others are passed by. What becomes of what was missed is said by catch_up:
 --
@@ -3615,7 +3720,7 @@ BEGIN
         RAISE EXCEPTION 'campaign % is paused', c.name USING ERRCODE = '55000', HINT = 'Call fanfare.resume_campaign first.';
     END IF;
     SELECT * INTO running FROM fanfare.occurrences AS o
-    WHERE o.campaign_id = c.id AND o.state IN ('running', 'aborting') ORDER BY o.id DESC LIMIT 1;
+    WHERE o.campaign_id = c.id AND o.state IN ('reading', 'running', 'aborting') AND o.test_users IS NULL ORDER BY o.id DESC LIMIT 1;
     IF FOUND THEN
         RAISE EXCEPTION 'campaign % is running since %', c.name, date_trunc('second', running.fired_at)
             USING ERRCODE = '55000', HINT = 'Wait until it is done, or call fanfare.abort_campaign.';
@@ -3661,13 +3766,32 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.resume_campaign IS 'Goes on with a paused campaign: behind what it has sent, and with the times to come. True if there was something to do.';
 
+-- Nothing of them is stored: who reads finds it out, and nothing is left to end.
+CREATE OR REPLACE FUNCTION fanfare.abort_readings(campaign_id int) RETURNS boolean
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    aborted bigint[];
+BEGIN
+    WITH ended AS (
+        UPDATE fanfare.occurrences AS o SET state = 'aborted', owner = NULL, ended_at = clock_timestamp()
+        WHERE o.campaign_id = abort_readings.campaign_id AND o.state = 'reading' RETURNING o.id
+    )
+    SELECT array_agg(e.id) INTO aborted FROM ended AS e;
+    UPDATE fanfare.gates AS g SET state = 'done', ended_at = clock_timestamp(), is_paused = false WHERE g.occurrence_id = ANY (aborted);
+    RETURN aborted IS NOT NULL;
+END
+$$;
+COMMENT ON FUNCTION fanfare.abort_readings IS 'Ends the occurrences of a campaign whose query is being read, and those that are tried; true if there were any.';
+
 CREATE OR REPLACE FUNCTION fanfare.abort_campaign(app text, name text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     c fanfare.campaigns := fanfare.campaign_named(app, name);
+    was_read boolean;
 BEGIN
+    was_read := fanfare.abort_readings(c.id);
     UPDATE fanfare.occurrences AS o SET state = 'aborting' WHERE o.campaign_id = c.id AND o.state = 'running';
-    IF NOT FOUND THEN
+    IF NOT FOUND AND NOT was_read THEN
         RETURN false;
     END IF;
     PERFORM fanfare.set_gates(c.rule_id, 'abort', 'campaign ' || c.name || ' is aborted');
@@ -3693,8 +3817,15 @@ BEGIN
         RAISE EXCEPTION 'user_ids: names nobody' USING ERRCODE = '22023', HINT = 'Name the users that shall get it, as in ARRAY[''ann''].';
     END IF;
     rule := rule || jsonb_build_object('name', 'campaign-test/' || c.name, 'event', 'campaign-test.' || test_campaign.app || '.' || c.name,
-        'lane', 'normal', 'to', '{"users": "$.users"}'::jsonb || (rule -> 'to') - '{users,topic,condition,everyone,fcm_topic,fcm_condition,channel}'::text[]);
+        'lane', 'normal', 'to', '{"users": "$.users"}'::jsonb || (rule -> 'to') - '{users,topic,condition,everyone,fcm_topic,fcm_condition,channel,staged}'::text[]);
     PERFORM fanfare.store_rule(rule);
+    -- A daemon runs the query: here it could do to the caller's session what it likes.
+    IF c.definition::jsonb ?| '{audience_sql,payload_sql}' THEN
+        INSERT INTO fanfare.occurrences (campaign_id, scheduled_at, event_id, state, fired_at, test_users)
+        VALUES (c.id, clock_timestamp(), fanfare.new_event_id(), 'reading', clock_timestamp(), user_ids)
+        RETURNING occurrences.event_id INTO event;
+        RETURN event;
+    END IF;
     INSERT INTO fanfare.outbox (type, payload) VALUES (rule ->> 'event', coalesce(c.definition::jsonb -> 'payload', '{}')
         || jsonb_build_object('campaign', c.name, 'scheduled_at', clock_timestamp(), 'users', to_jsonb(user_ids)))
     RETURNING id INTO event;
@@ -3702,7 +3833,7 @@ BEGIN
     RETURN event;
 END
 $$;
-COMMENT ON FUNCTION fanfare.test_campaign IS 'Sends what a campaign would send to named users only, at once; returns the event''s id.';
+COMMENT ON FUNCTION fanfare.test_campaign IS 'Sends what a campaign would send to named users only, at once, or as soon as its query is read; returns the event''s id.';
 
 CREATE OR REPLACE FUNCTION fanfare.drop_campaign(app text, name text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
@@ -3715,6 +3846,7 @@ BEGIN
     IF dropped.id IS NULL THEN
         RETURN false;
     END IF;
+    PERFORM fanfare.abort_readings(dropped.id);
     -- What is held would be for ever: who is dropped cannot be resumed.
     IF dropped.state = 'paused' THEN
         UPDATE fanfare.occurrences AS o SET state = 'aborting' WHERE o.campaign_id = dropped.id AND o.state = 'running';
@@ -4060,7 +4192,7 @@ CROSS JOIN LATERAL (
                 ORDER BY b.not_before DESC LIMIT 1) AS l
             WHERE x.occurrence_id = o.id AND x.state <> 'done' AND d.app_id = c.app_id) END AS last_at
 ) AS s
-WHERE o.fired_at IS NOT NULL
+WHERE o.fired_at IS NOT NULL AND o.test_users IS NULL
 $view$);
 
 SELECT fanfare.create_view('health', 'What an operator should look at; ok is false where something needs a hand.', $view$
@@ -4089,7 +4221,7 @@ SELECT 'campaigns', count(*) = 0,
 FROM (
     SELECT true AS is_refused, NULL::timestamptz AS at FROM fanfare.campaigns WHERE reason IS NOT NULL AND dropped_at IS NULL
     UNION ALL
-    SELECT false, fired_at FROM fanfare.occurrences WHERE state = 'failed' AND ended_at > now() - interval '1 day'
+    SELECT false, fired_at FROM fanfare.occurrences WHERE state = 'failed' AND test_users IS NULL AND ended_at > now() - interval '1 day'
 ) AS c
 UNION ALL
 SELECT 'breaker: ' || b.name, false, 'only probes are sent, by ' || count(*) || ' of the daemons', NULL
@@ -4171,8 +4303,8 @@ GRANT EXECUTE ON FUNCTION fanfare.put_rule, fanfare.drop_rule, fanfare.rule_from
     fanfare.campaign_from_file, fanfare.start_campaign, fanfare.test_campaign, fanfare.pause_campaign, fanfare.resume_campaign,
     fanfare.abort_campaign, fanfare.put_policy TO fanfare_author;
 -- For `fanfare rules plan` and `fanfare campaigns plan`: what put_rule and put_campaign would say, and when it would be due.
--- They read with the caller's rights, but for badge_sql and users_sql.
-GRANT EXECUTE ON FUNCTION fanfare.campaign_fault, fanfare.schedule_fault, fanfare.rate_fault, fanfare.speed_fault, fanfare.per_second,
+-- They read with the caller's rights, but for queries.
+GRANT EXECUTE ON FUNCTION fanfare.campaign_fault, fanfare.campaign_sql_fault, fanfare.schedule_fault, fanfare.rate_fault, fanfare.speed_fault, fanfare.per_second,
     fanfare.span_seconds, fanfare.canary_fault, fanfare.share, fanfare.policy_fault, fanfare.campaign_rule, fanfare.wall_time,
     fanfare.is_time_zone, fanfare.next_due, fanfare.shown_at, fanfare.has_passed, fanfare.next_time, fanfare.next_showing,
     fanfare.next_wall, fanfare.instant TO fanfare_author;

@@ -66,6 +66,19 @@ extension CampaignDefinition {
             "What its events carry for templates and jsonpaths, beside `campaign` and `scheduled_at`."
         ),
         RuleKey(
+            "audience_sql",
+            "SQL",
+            range: "a query of one or two columns, at most \(queryLimit) bytes",
+            "Whom it reaches, read when it fires: a user in each row, and a JSON object that the message may name as "
+                + "`{{recipient.…}}`. In place of those keys of `to` that say who."
+        ),
+        RuleKey(
+            "payload_sql",
+            "SQL",
+            range: "a query of one column, at most \(queryLimit) bytes",
+            "What its events carry besides, read when it fires: each row is a JSON object, and becomes an event."
+        ),
+        RuleKey(
             "rate",
             "string or object",
             range: "1/s to 1000000/s",

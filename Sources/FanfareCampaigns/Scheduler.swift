@@ -1,79 +1,103 @@
+internal import FanfareCore
 internal import FanfareLogging
+package import FanfareStages
 internal import FanfareStore
-package import Logging
-package import PostgresClient
+internal import Logging
+internal import PostgresClient
+internal import Threading
 
-/// Puts campaigns into force, fires what is due, judges canaries, and notes what is done.
+/// Fires campaigns that are due, on a session and a thread of its own in every daemon, so that nothing else delays it.
 ///
-/// Works in turns, on the session of whoever has one; two that work at once do each other no harm: each occurrence is fired
-/// by one transaction, which locks its campaign.
-package struct Scheduler {
-    /// How many are fired in one turn, so that others of the session come to work too.
+/// Two that work at once do each other no harm: each occurrence is fired by one transaction, which locks its campaign. Their
+/// queries are read by ``QueryReader``.
+package final class Scheduler: Stage {
+    package let name = "scheduler"
+    /// How many are fired before the readings are looked at.
     private static let limit = 200
+    /// The longest sleep; what is put into force meanwhile may be due at once.
+    private static let longestWait = Micros.second
+    /// The shortest, where what is due may not be fired yet.
+    private static let shortestWait = 100 * Micros.millisecond
 
-    private let logger: Logger
+    private let context: StageContext
+    private let desk: ReadingDesk
+    private let stopping = StopSignal()
+    private let bell = Bell()
 
-    /// - Parameter logger: told what was fired.
-    package init(logger: Logger) {
-        self.logger = logger
+    /// Makes a scheduler.
+    ///
+    /// - Parameters:
+    ///   - context: what all stages share.
+    ///   - desk: what this daemon's reader reads.
+    package init(context: StageContext, desk: ReadingDesk) {
+        (self.context, self.desk) = (context, desk)
     }
 
-    /// Does what there is to do now.
+    package func stop() {
+        stopping.stop()
+        bell.ring()
+    }
+
+    package func run() {
+        let session = Session(context.database.queue(name), of: context, stop: stopping)
+        while !stopping.isStopped {
+            context.pulses.beat(name)
+            // Whose clock is the database's only while it is asked.
+            guard let owner = context.lease.owner else {
+                bell.wait(timeout: .milliseconds(200))
+                continue
+            }
+            let wait = session.attempt { connection throws(PostgresError) in
+                let wait = try fire(on: connection, at: Timestamp(microseconds: context.lease.databaseNow))
+                try lookAfterReadings(of: owner, on: connection)
+                return wait
+            }
+            bell.wait(timeout: .microseconds(wait ?? 0))
+        }
+        session.close()
+    }
+
+    /// Fires what is due.
     ///
     /// - Parameters:
     ///   - connection: outside a transaction.
     ///   - now: the database's time.
-    /// - Returns: whether nothing that is due is left.
+    /// - Returns: how long nothing will be due, in microseconds, a second at most.
     /// - Throws: what the database says.
-    package func takeTurn(on connection: PostgresConnection, at now: Timestamp) throws(PostgresError) -> Bool {
-        try CampaignChecker(logger: logger).check(on: connection, at: now)
-        for verdict in try connection.run(JudgeCanaries(now: now)) { tell(verdict) }
-        for ended in try connection.run(FinishOccurrences()) { tell(ended) }
+    func fire(on connection: PostgresConnection, at now: Timestamp) throws(PostgresError) -> Microseconds {
         for _ in 0..<Self.limit {
-            guard let fired = try connection.run(FireDue(now: now)).first else { return true }
+            guard let fired = try connection.run(FireDue(now: now)).first else {
+                let next = try connection.run(NextCampaign()).first
+                let wait = next.map { $0.microseconds - now.microseconds } ?? Self.longestWait
+                return min(max(wait, Self.shortestWait), Self.longestWait)
+            }
             tell(fired)
         }
-        return false
+        return 0
+    }
+
+    /// Has this daemon read what nobody reads, and read no more of what is not its own any more.
+    private func lookAfterReadings(of owner: Int32, on connection: PostgresConnection) throws(PostgresError) {
+        let current = desk.occurrence
+        let readings = try connection.run(Readings(owner: owner))
+        if let current, !readings.contains(where: { $0.id == current && $0.owner == owner }) { desk.giveUp(current) }
+        if readings.contains(where: { $0.isFree && $0.id != current }) { context.bells.read.ring() }
     }
 
     private func tell(_ fired: FiredOccurrence) {
         var metadata = Logger.Metadata([.app: "\(fired.app)", .campaignName: "\(fired.campaign)"])
         if let skippedAt = fired.skippedAt {
-            logger.warning(
+            context.logger.warning(
                 "times of a campaign were missed, and are left out up to this one",
                 metadata: metadata.merging(.init([.detail: "\(skippedAt)"])) { $1 }
             )
         }
         if let eventID = fired.eventID {
             metadata[.eventID] = "\(eventID)"
-            logger.notice("campaign fired", metadata: metadata)
+            context.logger.notice("campaign fired", metadata: metadata)
         } else if let problem = fired.problem {
             metadata[.detail] = "\(problem)"
-            logger.error("campaign not fired", metadata: metadata)
-        }
-    }
-
-    private func tell(_ verdict: CanaryVerdict) {
-        let metadata = Logger.Metadata([
-            .app: "\(verdict.app)", .campaignName: "\(verdict.campaign)", .eventID: "\(verdict.eventID)",
-            .detail: "\(verdict.detail)",
-        ])
-        if verdict.hasPassed {
-            logger.notice("the campaign's canary passed: it goes to all others", metadata: metadata)
-        } else {
-            logger.error("the campaign's canary failed: it goes to nobody else", metadata: metadata)
-        }
-    }
-
-    private func tell(_ ended: EndedOccurrence) {
-        var metadata = Logger.Metadata([
-            .app: "\(ended.app)", .campaignName: "\(ended.campaign)", .eventID: "\(ended.eventID)",
-        ])
-        if let detail = ended.detail { metadata[.detail] = "\(detail)" }
-        switch ended.state {
-        case .done: logger.notice("campaign done", metadata: metadata)
-        case .aborted: logger.notice("campaign aborted", metadata: metadata)
-        case .failed: logger.error("campaign failed", metadata: metadata)
+            context.logger.error("campaign not fired", metadata: metadata)
         }
     }
 }

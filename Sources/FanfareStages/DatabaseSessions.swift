@@ -84,6 +84,22 @@ package struct DatabaseSessions: Sendable {
     /// For queries that authors of rules wrote, each of which is timed.
     package func queries(_ name: String) -> PostgresOptions { options(name, .slices, trivialPatience) }
 
+    /// For campaigns' queries, each of which is timed by its own: what a database sets for its users counts, but for time-outs.
+    ///
+    /// - Parameter patience: what a query may take, in microseconds.
+    /// - Returns: the options.
+    package func campaignQueries(within patience: Int64) -> PostgresOptions {
+        let settings = SessionSettings.plain
+            .setting("lock_timeout", to: "5s")
+            .setting("idle_in_transaction_session_timeout", to: "1min")
+        return options("campaign-query", settings, .microseconds(patience) + trivialPatience)
+    }
+
+    /// For what campaigns' queries give: a transaction that waits for them in between.
+    package func storing(_ stage: String) -> PostgresOptions {
+        options(stage, SessionSettings.slices.setting("idle_in_transaction_session_timeout", to: "1min"), Self.patience)
+    }
+
     /// For foreign channels and the lease: statements that take no time, on sessions that hold locks.
     package func control(_ stage: String) -> PostgresOptions {
         options(stage, Self.probed(.slices).setting("statement_timeout", to: "9s"), trivialPatience)

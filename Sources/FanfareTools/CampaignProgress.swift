@@ -12,7 +12,7 @@ public struct CampaignProgress: Sendable {
 
     /// The event that it became; nil where it is none.
     public var eventID: Int64? { run.eventID }
-    /// `running`, `aborting`, `done`, `aborted` or `failed`.
+    /// `reading`, `running`, `aborting`, `done`, `aborted` or `failed`.
     public var state: String { run.state }
     /// Pairs of event and device that are planned so far.
     public var planned: Int64 { run.planned }

@@ -80,8 +80,8 @@ struct DatabaseCheckup {
 
     /// One item for each limit that leaves too little room, or one for the narrowest.
     private func connectionItems() throws(PostgresError) -> [CheckItem] {
-        // Control, and foreign channels; `badge_sql` may take one more, and `users_sql` four.
-        let onTop = configuration.listen.isEmpty ? 1 : 2
+        // Control, the scheduler, and foreign channels; `badge_sql` may take one more, campaigns' queries two, and `users_sql` four.
+        let onTop = configuration.listen.isEmpty ? 2 : 3
         let needed = Int64(configuration.database.connections + onTop)
         let rooms = try connection.run(SessionLimits()).compactMap { limit in
             limit.allowed.map { SessionRoom(holder: limit.holder, allowed: $0, free: $0 - limit.used) }

@@ -8,6 +8,8 @@ public struct RuleJudgement: Sendable {
         case counted(AudienceCounts)
         /// A provider keeps it: one request for all.
         case kept(by: PushProvider)
+        /// A campaign's `audience_sql` says who, when it fires.
+        case asked
         /// The event makes no audience, or it could not be counted.
         case problem(String)
     }
@@ -33,6 +35,7 @@ public struct RuleJudgement: Sendable {
         switch audience {
         case .counted(let counts): object["audience"] = counts.json
         case .kept(let provider): object["audience"] = ["kept_by": .string(provider.rawValue)]
+        case .asked: object["audience"] = ["asked": "audience_sql"]
         case .problem(let problem): object["audience"] = ["problem": .string(problem)]
         case nil: break
         }
@@ -47,6 +50,7 @@ public struct RuleJudgement: Sendable {
         var lines = ["\(app)/\(rule)  \(verdict)" + (when.map { "  (when: \(TextTable.printable($0)))" } ?? "")]
         switch audience {
         case .counted(let counts): lines.append("  " + counts.text)
+        case .asked: lines.append("  audience_sql says who, when the campaign fires")
         case .kept(let provider): lines.append("  \(provider.rawValue) keeps the audience: one request for all of it")
         case .problem(let problem): lines.append("  nobody: \(TextTable.printable(problem))")
         case nil: break

@@ -12,7 +12,7 @@ public struct CampaignStarted: Sendable {
     public let occurrenceID: Int64
     /// The event that was emitted; nil where none was.
     public let eventID: Int64?
-    /// Why none was.
+    /// Why none was; nil where the campaign's query is read first.
     public let problem: String?
     /// How many devices it would have reached just before; nil where that was not counted.
     public let devices: Int64?
@@ -28,6 +28,7 @@ public struct CampaignStarted: Sendable {
     /// The same on one line, for people.
     public var text: String {
         guard let eventID else {
+            guard problem != nil else { return "occurrence \(occurrenceID), whose query is read now" }
             return "occurrence \(occurrenceID) failed: \(TextTable.printable(problem ?? "no event was emitted"))"
         }
         return "occurrence \(occurrenceID), event \(eventID)" + (devices.map { ", devices: \($0)" } ?? "")
@@ -95,6 +96,7 @@ extension ToolDatabase {
         var payload = definition.payload
         for member in own.members { payload[member.key] = member.value }
         payload["campaign"] = .string(name)
+        guard definition.payloadSQL == nil else { throw Self.unknown("payload_sql says how many events there are") }
         payload["scheduled_at"] = JSONValue(Timestamp(microseconds: Clocks.wallSeconds * 1_000_000))
         let set = RuleSet(entries: [.init(source: nil, compiled: definition.rule)])
         let judged = try await judge(set, ExampleEvent(payload: JSONValue.object(payload).text), configuration)
@@ -107,6 +109,7 @@ extension ToolDatabase {
                 hint: "Add --yes if that is meant."
             )
         case .kept(let provider): throw Self.unknown("\(provider.rawValue) keeps the audience")
+        case .asked: throw Self.unknown("audience_sql says whom")
         case .problem(let problem): throw Self.unknown(TextTable.printable(problem))
         case nil: return nil
         }

@@ -67,11 +67,21 @@ extension ToolDatabase {
     ///   - name: its name.
     ///   - users: who gets it; at least one.
     /// - Returns: the event's id.
-    /// - Throws: ``ToolError``, also if the campaign is not checked yet.
+    /// - Throws: ``ToolError``, also if the campaign is not checked yet, and if its query fails meanwhile.
     public func testCampaign(app: String, name: String, users: [String]) async throws(ToolError) -> Int64 {
         let statement = TestCampaign(RuleID(app: app, name: name), users: users)
         let eventID = try await run { connection throws(PostgresError) in try connection.run(statement).first }
         guard let eventID else { throw ToolError(.failed, "the database gave no event id") }
+        // Where it has a query, that is read first; who waits no longer finds what became of it in fanfare.occurrences.
+        _ = try await awaitVerdict { connection throws(PostgresError) in
+            try connection.run(FindTrial(eventID: eventID)).first?.state == "reading"
+        }
+        let trial = try await run { connection throws(PostgresError) in
+            try connection.run(FindTrial(eventID: eventID)).first
+        }
+        if let trial, trial.state == "failed" {
+            throw ToolError(.failed, "its query failed: \(TextTable.printable(trial.detail ?? "no reason"))")
+        }
         return eventID
     }
 

@@ -78,6 +78,9 @@ private struct RuleJudge {
             return judgement(isMatched, isMatched ? .problem(error.description) : nil, nil)
         }
         guard let query else {
+            if case .staged = definition.audience.selection {
+                return judgement(isMatched, isMatched ? .asked : nil, nil)
+            }
             let provider = definition.audience.selection.provider ?? rule.platforms[0]
             return judgement(isMatched, isMatched ? .kept(by: provider) : nil, nil)
         }

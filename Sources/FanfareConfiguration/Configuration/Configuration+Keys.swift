@@ -43,7 +43,7 @@ extension Configuration {
             change: .restart,
             "Connections for work: one each to record, claim and plan, and one that walks large audiences and does "
                 + "maintenance by turns. A fifth is maintenance's own, and each further one walks large audiences too. "
-                + "Control comes on top, and with `listen` one more."
+                + "Control and the scheduler come on top, and with `listen` one more."
         ),
         .init(
             "listen",

@@ -1,4 +1,4 @@
-/// What `database.connections` are spent on; control and foreign channels come on top.
+/// What `database.connections` are spent on; control, the scheduler and foreign channels come on top.
 ///
 /// The recorder, the claimer and the planner have one each, and the rest is the slicers'. The first slicer does the
 /// maintenance too, unless there is a session more for that.

@@ -22,6 +22,8 @@ public struct AudienceDefinition: Equatable, Sendable {
         case fcmCondition(String)
         /// The id of an APNs broadcast channel, perhaps a template.
         case channel(String)
+        /// The users whom a campaign's `audience_sql` gave when the event was made; of rules that campaigns become only.
+        case staged
     }
 
     /// Who.
@@ -34,8 +36,13 @@ public struct AudienceDefinition: Equatable, Sendable {
     public let kind: DeviceKind
 
     /// Reads `to`.
-    init(_ reader: RuleObject) throws(RuleProblem) {
-        try reader.checkKeys(Self.keys)
+    ///
+    /// - Parameters:
+    ///   - reader: what is written there.
+    ///   - isOfCampaign: whether the rule is one that a campaign became, which may say `staged`.
+    /// - Throws: `RuleProblem` with the first thing that is wrong.
+    init(_ reader: RuleObject, isOfCampaign: Bool = false) throws(RuleProblem) {
+        try reader.checkKeys(isOfCampaign ? Self.keys + [AudienceKey.staged.rawValue] : Self.keys)
         selection = try Self.selection(reader)
         devices = try reader.string("devices")
         platform = try reader.string("platform").map(PushProvider.init)
@@ -92,11 +99,12 @@ public struct AudienceDefinition: Equatable, Sendable {
         case .tokens: return .tokens(try jsonpath(key, reader))
         case .topic: return .topic(try text(key, reader))
         case .condition: return .condition(try text(key, reader))
-        case .everyone:
+        case .everyone, .staged:
             guard try reader.bool(key.rawValue) == true else {
-                throw RuleProblem(path: reader.path(key.rawValue), reason: "is not true", hint: "write everyone: true")
+                let hint = "write \(key.rawValue): true"
+                throw RuleProblem(path: reader.path(key.rawValue), reason: "is not true", hint: hint)
             }
-            return .everyone
+            return key == .everyone ? .everyone : .staged
         case .fcmTopic: return .fcmTopic(try text(key, reader))
         case .fcmCondition: return .fcmCondition(try text(key, reader))
         case .channel: return .channel(try text(key, reader))
@@ -135,7 +143,7 @@ public struct AudienceDefinition: Equatable, Sendable {
         case .users(let text), .usersSQL(let text), .tokens(let text), .topic(let text), .condition(let text),
             .fcmTopic(let text), .fcmCondition(let text), .channel(let text):
             object[key] = .string(text)
-        case .everyone: object[key] = true
+        case .everyone, .staged: object[key] = true
         }
         object["devices"] = devices.map(JSONValue.string)
         object["platform"] = platform.map { .string($0.rawValue) }
@@ -166,6 +174,13 @@ public enum AudienceKey: String, CaseIterable, Sendable {
     case fcmCondition = "fcm_condition"
     /// See ``AudienceDefinition/Selection/channel(_:)``.
     case channel
+    /// See ``AudienceDefinition/Selection/staged``.
+    case staged
+
+    /// Those that somebody may write.
+    public static let allCases: [AudienceKey] = [
+        .users, .usersSQL, .tokens, .topic, .condition, .everyone, .fcmTopic, .fcmCondition, .channel,
+    ]
 }
 
 extension AudienceDefinition.Selection {
@@ -181,6 +196,7 @@ extension AudienceDefinition.Selection {
         case .fcmTopic: .fcmTopic
         case .fcmCondition: .fcmCondition
         case .channel: .channel
+        case .staged: .staged
         }
     }
 
@@ -190,7 +206,7 @@ extension AudienceDefinition.Selection {
     /// The provider that keeps the audience; nil if Fanfare does.
     public var provider: PushProvider? {
         switch self {
-        case .users, .usersSQL, .tokens, .topic, .condition, .everyone: nil
+        case .users, .usersSQL, .tokens, .topic, .condition, .everyone, .staged: nil
         case .fcmTopic, .fcmCondition: PushProvider(rawValue: "fcm")
         case .channel: PushProvider(rawValue: "apns")
         }

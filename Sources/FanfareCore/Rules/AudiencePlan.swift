@@ -12,6 +12,8 @@ public enum AudiencePlan: Sendable {
     case condition(TopicCondition)
     /// Every device of the app.
     case everyone
+    /// The users of the event in `fanfare.audiences`.
+    case staged
     /// One the provider keeps: nobody is expanded, one request goes out for each event.
     case native(NativeAudience)
 
@@ -29,6 +31,7 @@ public enum AudiencePlan: Sendable {
         case .topic(let name): self = .topic(try Self.topic(name, path: rulePath))
         case .condition(let text): self = .condition(try Self.condition(text, path: rulePath))
         case .everyone: self = .everyone
+        case .staged: self = .staged
         case .fcmTopic, .fcmCondition, .channel:
             guard let native = try NativeAudience(definition.selection) else {
                 let hint = "name a topic, a condition or a channel"
@@ -41,7 +44,7 @@ public enum AudiencePlan: Sendable {
     /// Whether `to` has a template, so that the audience is known only with an event.
     public var needsRendering: Bool {
         switch self {
-        case .users, .usersSQL, .tokens, .everyone: false
+        case .users, .usersSQL, .tokens, .everyone, .staged: false
         case .topic(let name): name.literal == nil
         case .condition(let condition): !condition.isLiteral
         case .native(let audience): audience.needsRendering
@@ -71,6 +74,7 @@ public enum AudiencePlan: Sendable {
             return found.sorted().joined(separator: ",")
         case .usersSQL: return nil
         case .everyone: return "everyone"
+        case .staged: return "staged"
         case .condition(let condition): return try condition.renderedText(context)
         case .topic(let name): return try TopicName.render(name, in: TemplateScope(context: context, device: nil))
         case .native(let audience): return try audience.target(context).value

@@ -18,7 +18,7 @@ public enum NativeAudience: Sendable {
     init?(_ selection: AudienceDefinition.Selection) throws(RuleProblem) {
         let path = selection.rulePath
         switch selection {
-        case .users, .usersSQL, .tokens, .topic, .condition, .everyone: return nil
+        case .users, .usersSQL, .tokens, .topic, .condition, .everyone, .staged: return nil
         case .fcmTopic(let name): self = .fcmTopic(try AudiencePlan.topic(name, path: path))
         case .fcmCondition(let text):
             let condition = try AudiencePlan.condition(text, path: path)

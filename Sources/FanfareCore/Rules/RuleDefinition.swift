@@ -65,7 +65,7 @@ public struct RuleDefinition: Equatable, Sendable {
         guard let to = try reader.object("to") else {
             throw RuleProblem(path: "to", reason: "is missing", hint: "say whom the rule reaches")
         }
-        audience = try AudienceDefinition(to)
+        audience = try AudienceDefinition(to, isOfCampaign: RuleNames.isOfCampaign(name))
         guard let message = try reader.object("message"), !message.object.isEmpty else {
             throw RuleProblem(path: "message", reason: "is missing or empty", hint: "say what to send")
         }
@@ -169,7 +169,7 @@ extension AudienceDefinition.Selection {
         switch self {
         case .users(let path), .tokens(let path): MemberPath(path) != nil
         case .usersSQL: false
-        case .topic, .condition, .everyone, .fcmTopic, .fcmCondition, .channel: true
+        case .topic, .condition, .everyone, .fcmTopic, .fcmCondition, .channel, .staged: true
         }
     }
 }

@@ -64,6 +64,8 @@ public struct DeviceContext: Sendable {
     public var timeZone: String?
     /// Its attributes: `{{device.attributes.tier}}`.
     public var attributes: JSONObject
+    /// What a campaign's `audience_sql` gave beside the user: `{{recipient.first_name}}`, and `{{user.first_name}}`.
+    public var variables: JSONObject
 
     /// Describes a device.
     ///
@@ -73,18 +75,21 @@ public struct DeviceContext: Sendable {
     ///   - locale: its locale.
     ///   - timeZone: its time zone.
     ///   - attributes: its attributes.
+    ///   - variables: what a campaign says of its user.
     public init(
         deviceID: Int64,
         userID: String? = nil,
         locale: String? = nil,
         timeZone: String? = nil,
-        attributes: JSONObject = JSONObject()
+        attributes: JSONObject = JSONObject(),
+        variables: JSONObject = JSONObject()
     ) {
         self.deviceID = deviceID
         self.userID = userID
         self.locale = locale
         self.timeZone = timeZone
         self.attributes = attributes
+        self.variables = variables
     }
 
     var deviceObject: JSONValue {
@@ -96,10 +101,15 @@ public struct DeviceContext: Sendable {
         ]
     }
 
-    var userObject: JSONValue { ["id": userID.map(JSONValue.string) ?? .null] }
+    var userObject: JSONValue {
+        var user = variables
+        user["id"] = userID.map(JSONValue.string) ?? .null
+        return .object(user)
+    }
 }
 
-/// Where the names of a template are looked up: first in the payload's root, then among `event`, `device` and `user`.
+/// Where the names of a template are looked up: first in the payload's root, then among `event`, `device`, `user` and
+/// `recipient`.
 ///
 /// A payload that has a key of one of those names hides Fanfare's own.
 package struct TemplateScope {
@@ -131,6 +141,7 @@ package struct TemplateScope {
             ]
         case "device": return device?.deviceObject
         case "user": return device?.userObject
+        case "recipient": return device.flatMap { $0.variables.isEmpty ? nil : .object($0.variables) }
         default: return nil
         }
     }

@@ -17,6 +17,14 @@ struct TemplatePath: Hashable, Sendable {
     var namesDevice: Bool {
         !isRelative && (components.first == "device" || components.first == "user")
     }
+
+    /// Whether the name may belong to what a campaign says of one user.
+    ///
+    /// Rules of campaigns are then rendered for each device. In others `recipient` is a name of the payload as any other.
+    var namesVariable: Bool {
+        !isRelative
+            && (components.first == "recipient" || components.first == "user" && components.dropFirst() != ["id"])
+    }
 }
 
 /// A variable's name with what is to be done to its value.

@@ -24,6 +24,8 @@ public struct TextTemplate: Sendable {
     public let optionalNames: [String]
     /// Whether it names a field of `device` or `user`.
     public let usesDevice: Bool
+    /// Whether it may name what a campaign's `audience_sql` says of a user.
+    public let usesVariables: Bool
     package let program: Program
 
     /// Compiles a template.
@@ -40,6 +42,7 @@ public struct TextTemplate: Sendable {
         optionalNames = Self.unique(optional)
         requiredNames = Self.unique(required.filter { !optional.contains($0) })
         usesDevice = tags.contains { $0.expression?.path.namesDevice ?? false }
+        usesVariables = tags.contains { $0.expression?.path.namesVariable ?? false }
         if tags.isEmpty {
             program = .literal(source)
         } else if tags.allSatisfy({ $0.kind == .variable }) {

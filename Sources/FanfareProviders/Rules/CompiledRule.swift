@@ -9,6 +9,8 @@ public struct CompiledRule: Sendable {
     /// Whether the message names a device or user field: then it is rendered for each device, otherwise once per
     /// event, locale and kind.
     public let needsDevice: Bool
+    /// Whether the message names what a campaign's `audience_sql` says of users.
+    package let needsVariables: Bool
     /// The platforms it can reach: what its message was checked for.
     public let platforms: [PushProvider]
     private let collapse: TextTemplate?
@@ -66,8 +68,22 @@ public struct CompiledRule: Sendable {
         }
         self.variants = variants
         self.platforms = platforms.map(\.name)
-        needsDevice = variants.contains { $0.values.contains(where: \.content.usesDevice) }
+        needsVariables = RuleNames.isOfCampaign(definition.name) && Self.namesVariables(definition)
+        needsDevice = needsVariables || variants.contains { $0.values.contains(where: \.content.usesDevice) }
         try checkNative()
+    }
+
+    /// Whether a string of the message, which compiles, names what is said of a user.
+    private static func namesVariables(_ definition: RuleDefinition) -> Bool {
+        func names(_ value: JSONValue) -> Bool {
+            switch value {
+            case .string(let text): (try? TextTemplate(text))?.usesVariables ?? false
+            case .array(let elements): elements.contains(where: names)
+            case .object(let object): object.members.contains { names($0.value) }
+            case .null, .bool, .number: false
+            }
+        }
+        return names(.object(definition.message)) || names(.object(definition.locales))
     }
 
     /// One request for all of an audience that a provider keeps cannot differ by device.
@@ -177,7 +193,7 @@ public struct CompiledRule: Sendable {
     private static func collapse(_ definition: RuleDefinition) throws(RuleProblem) -> TextTemplate? {
         guard let source = definition.collapse else { return nil }
         let template = try TextTemplate(source, path: "collapse")
-        guard !template.usesDevice else {
+        guard !template.usesDevice, !(RuleNames.isOfCampaign(definition.name) && template.usesVariables) else {
             throw RuleProblem(path: "collapse", reason: "depends on a device", hint: "use names of the payload only")
         }
         let fault = template.literal.map { CollapseID.fault(in: $0) }

@@ -38,6 +38,8 @@ struct BatchDraft {
     private let fields: [Int64: DeviceContext]
     /// Users' badge counts.
     private let badges: [String: Int64]
+    /// What a campaign says of the user of a pair, by the pair's position.
+    private let variables: [Int: JSONObject]
     private let now: Microseconds
 
     private var rendered: [VariantKey: Rendered] = [:]
@@ -57,7 +59,8 @@ struct BatchDraft {
         events: [Int64: EventRow],
         newest: [Int64: Int64],
         fields: [Int64: DeviceContext],
-        badges: [String: Int64]
+        badges: [String: Int64],
+        variables: [Int: JSONObject] = [:]
     ) {
         self.context = context
         self.batch = batch
@@ -67,9 +70,8 @@ struct BatchDraft {
         provider = Providers.named(target.platform)
         identity = app[PushProvider(rawValue: target.platform)] ?? ProviderIdentity()
         self.events = events
-        self.newest = newest
-        self.fields = fields
-        self.badges = badges
+        (self.newest, self.fields) = (newest, fields)
+        (self.badges, self.variables) = (badges, variables)
         now = context.lease.databaseNow
     }
 
@@ -131,7 +133,7 @@ struct BatchDraft {
         guard let address = address(of: device, token: token) else {
             return PairResult(position: Int32(position), outcome: provider?.invalidRecipient ?? .refused)
         }
-        let rendered = render(event, for: device, id: batch.deviceIDs[position])
+        let rendered = render(event, for: device, at: position)
         return add(position, rendered, token: token, address: address, registeredAt: device.registeredAt.microseconds)
     }
 
@@ -240,17 +242,19 @@ struct BatchDraft {
         event.renderContext(ttl: timeToLive(of: event), from: begin(of: event), now: now, history: batch.history)
     }
 
-    private mutating func render(_ event: EventRow, for device: DeviceRow, id: Int64) -> Rendered {
-        let needsDevice = rule.compiled.needsDevice
+    private mutating func render(_ event: EventRow, for device: DeviceRow, at position: Int) -> Rendered {
+        let id = batch.deviceIDs[position]
         let key = VariantKey(
             eventID: event.id,
             locale: rule.compiled.matchedLocale(for: device.locale),
             kind: device.kind,
-            deviceID: needsDevice ? id : 0,
+            deviceID: rule.compiled.needsDevice ? id : 0,
             badge: fields[id]?.userID.flatMap { badges[$0] }
         )
         if let known = rendered[key] { return known }
-        let result = freshRender(event, for: device, as: key, device: needsDevice ? fields[id] : nil)
+        var own = rule.compiled.needsDevice ? fields[id] : nil
+        if let variables = variables[position] { own?.variables = variables }
+        let result = freshRender(event, for: device, as: key, device: own)
         rendered[key] = result
         return result
     }

@@ -71,6 +71,13 @@ struct BatchPreparer {
                     fields[row.deviceID] = row
                 }
             }
+            var variables: [Int: JSONObject] = [:]
+            if rule.compiled.needsVariables {
+                let events = batch.deviceIDs.indices.map { batch.eventID(at: $0) }
+                for row in try connection.run(FetchVariables(eventIDs: events, deviceIDs: batch.deviceIDs)) {
+                    variables[row.position] = row.variables
+                }
+            }
             let counts = badges?.counts(of: rule, for: Set(fields.values.compactMap(\.userID))) ?? [:]
             for news in badges?.takeNews() ?? [] { try connection.run(news) }
             let newest = try newestEvents(rule, events: events, on: connection)
@@ -84,7 +91,8 @@ struct BatchPreparer {
                 events: events,
                 newest: newest,
                 fields: fields,
-                badges: counts
+                badges: counts,
+                variables: variables
             )
             var one = drafting.finish(own)
             one.lines = lines(about: one, events: events, devices: own)

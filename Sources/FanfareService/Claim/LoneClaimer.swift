@@ -119,8 +119,8 @@ final class LoneClaimer {
     private func areSimple(_ batches: [LoneBatch], on connection: PostgresConnection) throws(PostgresError) -> Bool {
         let rules = try context.rules.load(Set(batches.map(\.claimed.ruleVersion)), from: connection)
         return batches.allSatisfy { batch in
-            guard let definition = rules[batch.claimed.ruleVersion]?.compiled.definition else { return false }
-            return definition.delivery != .atMostOnce && definition.badgeSQL == nil
+            guard let rule = rules[batch.claimed.ruleVersion]?.compiled else { return false }
+            return rule.definition.delivery != .atMostOnce && rule.definition.badgeSQL == nil && !rule.needsVariables
         }
     }
 }

@@ -30,8 +30,9 @@ package struct DescriptorNeed: Equatable {
         let apps = configuration.apps.values.reduce(0) { sum, app in
             sum + Providers.all.filter { $0.serves(app) }.reduce(0) { $0 + $1.descriptors(costs) }
         }
-        // Control, foreign channels, badge_sql and the four of users_sql come on top; each session has a signal beside its socket.
-        let sessions = 2 * (configuration.database.connections + 7)
+        // Control, the scheduler, foreign channels, badge_sql, the four of users_sql and the two of campaigns' queries come on top;
+        // each session has a signal beside its socket.
+        let sessions = 2 * (configuration.database.connections + 10)
         count = Self.base + sessions + apps
     }
 

@@ -1,3 +1,4 @@
+internal import FanfareCampaigns
 internal import FanfareConfiguration
 internal import FanfareStages
 internal import Threading
@@ -20,6 +21,8 @@ struct Pipeline {
     /// Hear of events, take them out of the outbox, find rules and small audiences; one of sets, one beside it of what fails in
     /// a set, or may; two that ask by query whom events are for.
     let plan: [any Stage]
+    /// Fire campaigns that are due, and read their queries.
+    let schedule: [any Stage]
     /// Rules, retention; nobody where a slicer does it on its session.
     let maintain: [any Stage]
     /// Hears foreign channels; nobody where none is configured.
@@ -41,12 +44,14 @@ struct Pipeline {
         let board = QueryBoard()
         let queries = [false, true].map { QueryPlanner(context: context, board: board, isForSlow: $0) }
         plan = queries + [SideQueuePlanner(context: context), planner]
+        let desk = ReadingDesk()
+        schedule = [QueryReader(context: context, desk: desk), Scheduler(context: context, desk: desk)]
         maintain = sessions.isMaintenanceApart ? [Maintainer(context: context)] : []
         listen = context.settings.listen.isEmpty ? [] : [Listener(context: context)]
     }
 
     /// In the order of dependency: shut down in reverse, intake stops first, and every finished send is recorded.
     var stages: [any Stage] {
-        [control, record, send, claim] + slice + plan + maintain + listen
+        [control, record, send, claim] + slice + plan + schedule + maintain + listen
     }
 }

@@ -25,7 +25,7 @@ struct Chores {
     func run(on connection: PostgresConnection) throws(PostgresError) {
         let chores: [(PostgresConnection) throws(PostgresError) -> Void] = [
             keepLogsWithinRetention, endBatches, foldStats, forgetAnswers, forgetKeys, forgetCancels,
-            forgetCollapseKeys, forgetGates, forgetOccurrences,
+            forgetCollapseKeys, forgetGates, forgetOccurrences, forgetAudiences,
         ]
         var failure: PostgresError?
         for chore in chores {
@@ -80,6 +80,10 @@ struct Chores {
 
     private func forgetGates(on connection: PostgresConnection) throws(PostgresError) {
         _ = try connection.runReturningCount(ForgetGates())
+    }
+
+    private func forgetAudiences(on connection: PostgresConnection) throws(PostgresError) {
+        try exhaust(ForgetAudiences(), on: connection)
     }
 
     private func forgetOccurrences(on connection: PostgresConnection) throws(PostgresError) {

@@ -33,7 +33,7 @@ final class Maintainer: Stage {
     }
 }
 
-/// What one daemon does for all: checks rules, fires campaigns and ends those that were aborted, keeps the logs within their ring,
+/// What one daemon does for all: checks rules and campaigns, and ends those that were aborted, keeps the logs within their ring,
 /// folds counters, and looks whether all is well and whether events were left in the side queue, or wait for a query.
 ///
 /// Led by whoever holds the advisory lock. Works in turns that are short, since the session may have other work too.
@@ -77,12 +77,12 @@ struct Maintenance {
         dueAt = Clocks.steady + (isDone ?? true ? Self.interval : 0)
     }
 
-    /// - Returns: whether no rules are left to check, nothing that is due, and nothing that was aborted is left to end.
+    /// - Returns: whether no rules are left to check, and nothing that was aborted is left to end.
     private mutating func lead(on connection: PostgresConnection) throws(PostgresError) -> Bool {
         if try !connection.run(NextSideQueueEvent()).isEmpty { context.bells.aside.ring() }
         if try connection.run(AreQuestionsDue()).first == true { context.ringForQueries() }
         // Before the rules: a campaign that is put into force brings one.
-        let isFired = try Scheduler(logger: context.logger)
+        try CampaignKeeper(logger: context.logger)
             .takeTurn(on: connection, at: Timestamp(microseconds: context.lease.databaseNow))
         let areRulesChecked = try RuleChecker(logger: context.logger)
             .check(on: connection, until: Clocks.steady + Self.share)
@@ -97,6 +97,6 @@ struct Maintenance {
             try auditor.run(on: connection, at: Clocks.steady)
             self.auditor = auditor
         }
-        return areRulesChecked && isFired && isSwept
+        return areRulesChecked && isSwept
     }
 }

@@ -78,6 +78,7 @@ struct AudiencePlanner {
             for planned in try connection.run(statement) { counts += planned }
         }
         if !work.conditions.isEmpty { counts.plans += try openPlans(work.conditions, on: connection) }
+        for match in work.staged { counts.plans += try openStaged(match, on: connection) }
         if !work.tokens.isEmpty { counts += try planTokens(work.tokens, on: connection) }
         if !work.queries.isEmpty {
             let statement = OpenQueries(
@@ -114,6 +115,16 @@ struct AudiencePlanner {
             opened += try connection.runReturningCount(
                 OpenPlan(eventID: match.eventID, ruleVersion: match.ruleVersion, clauses: known)
             )
+        }
+        return opened
+    }
+
+    /// Whom it reaches was stored with the event, by whoever read the campaign's query; for an event that came otherwise nobody did.
+    private func openStaged(_ match: DeferredMatch, on connection: PostgresConnection) throws(PostgresError) -> Int {
+        let plan = OpenPlan(eventID: match.eventID, ruleVersion: match.ruleVersion, clauses: [])
+        let opened = try connection.runReturningCount(plan)
+        if opened == 0 {
+            try note("the campaign has a query: start it by fanfare.start_campaign", of: match, on: connection)
         }
         return opened
     }
@@ -162,6 +173,7 @@ private struct AudienceWork {
     var tokens: [DeferredMatch] = []
     var native: [DeferredMatch] = []
     var queries: [DeferredMatch] = []
+    var staged: [DeferredMatch] = []
 
     mutating func add(_ match: DeferredMatch, rule: LoadedRule) throws(RenderProblem) {
         let event = match.renderContext
@@ -182,6 +194,7 @@ private struct AudienceWork {
             }
         case .condition(let condition): conditions.append((match, try condition.clauses(event)))
         case .everyone: conditions.append((match, [TopicClause(positive: [], negative: [])]))
+        case .staged: staged.append(match)
         case .native(let audience):
             // Rendered again when it is sent; here only so that an event without a target is refused where it shows.
             _ = try audience.target(event)

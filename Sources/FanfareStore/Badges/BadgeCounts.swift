@@ -34,12 +34,4 @@ extension PostgresConnection {
         try execute("ROLLBACK")
         try execute("DISCARD ALL")
     }
-
-    /// The text form of a `text[]`.
-    private static func arrayLiteral(_ elements: [String]) -> String {
-        let quoted = elements.map { element in
-            "\"" + element.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
-        }
-        return "{" + quoted.joined(separator: ",") + "}"
-    }
 }

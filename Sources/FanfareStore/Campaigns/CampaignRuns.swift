@@ -6,7 +6,7 @@ package struct CampaignRun: Sendable {
     package let campaign: String
     package let occurrenceID: Int64
     package let eventID: Int64?
-    /// `running`, `aborting`, `done`, `aborted` or `failed`.
+    /// `reading`, `running`, `aborting`, `done`, `aborted` or `failed`.
     package let state: String
     /// What holds it, for people; nil where nothing does.
     package let hold: String?
@@ -28,7 +28,7 @@ package struct CampaignRun: Sendable {
     package let endsAt: Timestamp?
 
     /// Whether something of it may still be sent.
-    package var isRunning: Bool { state == "running" || state == "aborting" }
+    package var isRunning: Bool { ["reading", "running", "aborting"].contains(state) }
 }
 
 /// How far one occurrence is.
@@ -55,7 +55,7 @@ package struct FindCampaignRun: PostgresStatement {
 package struct RunningCampaigns: PostgresStatement {
     package static let name = "running_campaigns"
     package static let sql = """
-        \(CampaignRun.select) WHERE r.state IN ('running', 'aborting') ORDER BY r.occurrence_id
+        \(CampaignRun.select) WHERE r.state IN ('reading', 'running', 'aborting') ORDER BY r.occurrence_id
         """
 
     package init() {}

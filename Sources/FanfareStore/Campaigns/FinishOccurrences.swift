@@ -15,7 +15,8 @@ package struct EndedOccurrence {
 
     package let app: String
     package let campaign: String
-    package let eventID: Int64
+    /// Nil where there were many.
+    package let eventID: Int64?
     package let state: State
     /// Why it was not planned; nil if it was.
     package let detail: String?
@@ -41,6 +42,19 @@ package struct FinishOccurrences: PostgresStatement {
                     SELECT FROM fanfare.gates AS g
                     WHERE g.occurrence_id = o.id AND (
                         EXISTS (SELECT FROM fanfare.batches AS b WHERE b.lease_token IS NULL AND b.gate_id = g.id)
+                        OR EXISTS (SELECT FROM fanfare.batches AS b WHERE b.owner IS NOT NULL AND b.gate_id = g.id)))
+            UNION ALL
+            -- Of many events none is told from those of another occurrence once they are planned: it ends when all are sent.
+            SELECT o.id, \(EventFate.planned.rawValue), NULL
+            FROM (SELECT * FROM fanfare.occurrences WHERE state IN ('running', 'aborting') AND emitted_xid IS NOT NULL OFFSET 0) AS o
+            JOIN fanfare.campaigns AS c ON c.id = o.campaign_id
+            WHERE NOT EXISTS (SELECT FROM fanfare.outbox AS x WHERE x.xid = o.emitted_xid)
+                AND NOT EXISTS (SELECT FROM fanfare.outbox_slow AS x WHERE x.xid = o.emitted_xid)
+                AND NOT EXISTS (
+                    SELECT FROM fanfare.gates AS g
+                    WHERE g.rule_id = c.rule_id AND g.occurrence_id IS NULL AND (
+                        EXISTS (SELECT FROM fanfare.plans AS p WHERE p.gate_id = g.id)
+                        OR EXISTS (SELECT FROM fanfare.batches AS b WHERE b.lease_token IS NULL AND b.gate_id = g.id)
                         OR EXISTS (SELECT FROM fanfare.batches AS b WHERE b.owner IS NOT NULL AND b.gate_id = g.id)))
         ),
         ended AS (
@@ -70,7 +84,7 @@ package struct FinishOccurrences: PostgresStatement {
         EndedOccurrence(
             app: try row.string(0),
             campaign: try row.string(1),
-            eventID: try row.int64(2),
+            eventID: try row.int64(orNil: 2),
             state: EndedOccurrence.State(rawValue: try row.string(3)) ?? .failed,
             detail: try row.string(orNil: 4)
         )

@@ -40,3 +40,19 @@ package struct FireDue: PostgresStatement {
         )
     }
 }
+
+/// When the next campaign is due, or was; no row where none will be.
+package struct NextCampaign: PostgresStatement {
+    package static let name = "next_campaign"
+    package static let sql = """
+        SELECT x.next_at FROM fanfare.campaigns AS x
+        WHERE x.state = 'active' AND x.dropped_at IS NULL AND x.next_at IS NOT NULL
+        ORDER BY x.next_at LIMIT 1
+        """
+
+    package init() {}
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Timestamp {
+        try row.timestamp(0)
+    }
+}

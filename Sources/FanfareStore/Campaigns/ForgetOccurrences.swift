@@ -1,5 +1,28 @@
 internal import PostgresClient
 
+/// Forgets users of audiences whose occurrences are over, some at a time.
+///
+/// What was only tried has no occurrence that runs: it may be sent for a day, and a little longer.
+package struct ForgetAudiences: PostgresStatement {
+    package static let name = "forget_audiences"
+    package static let sql = """
+        WITH RECURSIVE events AS (
+            SELECT (SELECT min(event_id) FROM fanfare.audiences) AS id
+            UNION ALL
+            SELECT (SELECT min(a.event_id) FROM fanfare.audiences AS a WHERE a.event_id > e.id) FROM events AS e WHERE e.id IS NOT NULL
+        )
+        DELETE FROM fanfare.audiences WHERE ctid = ANY (ARRAY(
+            SELECT a.ctid FROM events AS e JOIN fanfare.audiences AS a ON a.event_id = e.id
+            WHERE NOT EXISTS (
+                SELECT FROM fanfare.occurrences AS o
+                WHERE o.event_id = e.id AND (o.state IN ('running', 'aborting')
+                    OR o.test_users IS NOT NULL AND o.ended_at > statement_timestamp() - interval '25 hours'))
+            LIMIT \(Forgetting.limit)))
+        """
+
+    package init() {}
+}
+
 /// Forgets occurrences that ended long ago, some at a time; only the first are looked at, since they are the oldest.
 package struct ForgetOccurrences: PostgresStatement {
     package static let name = "forget_occurrences"

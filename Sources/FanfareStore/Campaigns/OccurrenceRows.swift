@@ -19,6 +19,7 @@ package struct LastOccurrences: PostgresStatement {
         WHERE o.campaign_id = (
             SELECT c.id FROM fanfare.campaigns AS c JOIN fanfare.apps AS a ON a.id = c.app_id
             WHERE a.name = $1 AND c.name = $2 AND c.dropped_at IS NULL)
+            AND o.test_users IS NULL
         ORDER BY o.scheduled_at DESC
         LIMIT $3::int
         """
@@ -57,6 +58,29 @@ package struct FindOccurrence: PostgresStatement {
 
     package func bind(to binds: inout PostgresBinds) {
         binds.append(id)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> OccurrenceRow {
+        try OccurrenceRow(row)
+    }
+}
+
+/// The trying of a campaign with a query; no row where it has none.
+package struct FindTrial: PostgresStatement {
+    package static let name = "find_trial"
+    package static let sql = """
+        SELECT o.id, o.scheduled_at, o.event_id, o.state, o.detail FROM fanfare.occurrences AS o
+        WHERE o.event_id = $1::bigint AND o.test_users IS NOT NULL
+        """
+
+    package let eventID: Int64
+
+    package init(eventID: Int64) {
+        self.eventID = eventID
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(eventID)
     }
 
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> OccurrenceRow {

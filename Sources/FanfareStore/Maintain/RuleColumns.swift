@@ -24,7 +24,7 @@ extension RuleColumns {
         var path: String?
         switch selection {
         case .users(let text), .tokens(let text): path = text
-        case .usersSQL, .topic, .condition, .everyone, .fcmTopic, .fcmCondition, .channel: break
+        case .usersSQL, .topic, .condition, .everyone, .fcmTopic, .fcmCondition, .channel, .staged: break
         }
         self.init(
             eventType: definition.event,

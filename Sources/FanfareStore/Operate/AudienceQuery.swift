@@ -10,7 +10,7 @@ package struct AudienceQuery {
     /// What the statements bind.
     package let binds: [String?]
 
-    /// Takes a rule and an event; nil for an audience that a provider keeps.
+    /// Takes a rule and an event; nil for an audience that a provider keeps, or that a query gives.
     ///
     /// - Parameters:
     ///   - definition: the rule.
@@ -53,7 +53,7 @@ package struct AudienceQuery {
         case .condition(let topics):
             (condition, own) = Self.clauses(try topics.clauses(context))
         case .everyone: condition = "true"
-        case .native: return nil
+        case .native, .staged: return nil
         }
         let payload = JSONValue.object(context.payload).text
         let filters = [audience.platform?.rawValue, audience.devices]

@@ -21,7 +21,8 @@ package struct OpenPlan: PostgresStatement {
     package static let sql = """
         INSERT INTO fanfare.plans (event_id, rule_version, app_id, lane, clauses, last_device, gate_id, wall, time_zone,
             held_gate_id, canary, canary_devices)
-        SELECT $1, v.id, v.app_id, v.lane, $3::jsonb, (SELECT coalesce(max(id), 0) FROM fanfare.devices),
+        SELECT $1, v.id, v.app_id, v.lane, $3::jsonb,
+            CASE WHEN v.audience = 'staged' THEN 4294967296 ELSE (SELECT coalesce(max(id), 0) FROM fanfare.devices) END,
             coalesce(o.gate_id, v.gate_id), o.wall,
             CASE WHEN o.wall IS NOT NULL THEN coalesce(c.default_time_zone, p.time_zone, 'UTC') END, coalesce(o.held_gate_id, 0),
             coalesce(ceil(o.canary_share * 4294967296), 0)::bigint, o.canary_devices
@@ -29,13 +30,17 @@ package struct OpenPlan: PostgresStatement {
         LEFT JOIN (fanfare.occurrences AS o JOIN fanfare.campaigns AS c ON c.id = o.campaign_id)
             ON o.event_id = $1 AND c.rule_id = v.rule_id
         LEFT JOIN fanfare.policies AS p ON p.app_id = c.app_id
-        WHERE v.id = $2
+        WHERE v.id = $2 AND (v.audience <> 'staged' OR o.id IS NOT NULL)
         """
 
     package let eventID: Int64
     package let ruleVersion: Int32
     package let clauses: [PlannedClause]
 
+    /// - Parameters:
+    ///   - eventID: the event.
+    ///   - ruleVersion: the rule that took it.
+    ///   - clauses: whom it reaches; none where that stands in `fanfare.audiences`, for which there must be an occurrence.
     package init(eventID: Int64, ruleVersion: Int32, clauses: [PlannedClause]) {
         self.eventID = eventID
         self.ruleVersion = ruleVersion
@@ -76,6 +81,7 @@ package struct OpenedPlan: Equatable {
     package let ruleVersion: Int32
     package let cursor: Int64
     package let lastDevice: Int64
+    /// None where it walks the users of the event in `fanfare.audiences`, by their buckets.
     package let clauses: [PlannedClause]
     package let isCancelled: Bool
     package let app: Int16
@@ -161,8 +167,8 @@ package struct LockPlan: PostgresStatement {
     }
 
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> OpenedPlan {
-        let alls = try row.strings(4)
-        let nones = try row.strings(5)
+        let alls = try row.strings(orNil: 4) ?? []
+        let nones = try row.strings(orNil: 5) ?? []
         let heldGate = try row.int32(12)
         let bound = try row.int64(orNil: 13)
         return OpenedPlan(

@@ -21,8 +21,15 @@ package struct SliceStatements {
 
     /// Where the slice ends: the least end of its clauses' scans, or the plan's end.
     ///
-    /// Binds: cursor, last device, the first topic of each clause that has one.
+    /// Binds: cursor, last device, the first topic of each clause that has one; of an audience that is stored, the event.
     package var boundSQL: String {
+        guard !plan.clauses.isEmpty else {
+            return """
+                SELECT least($2::bigint, (
+                    SELECT bucket + 1 FROM fanfare.audiences WHERE event_id = $3 AND bucket >= $1
+                    ORDER BY event_id, bucket, user_id OFFSET \(rows - 1) LIMIT 1))
+                """
+        }
         var parameter = 2
         let ends = plan.clauses.map { clause in
             if !clause.all.isEmpty { parameter += 1 }
@@ -37,7 +44,9 @@ package struct SliceStatements {
 
     /// The values of ``boundSQL``.
     package var boundBinds: [String] {
-        [plan.cursor, plan.lastDevice].map { String($0) } + plan.clauses.compactMap { $0.all.first.map(String.init) }
+        [plan.cursor, plan.lastDevice].map { String($0) }
+            + (plan.clauses.isEmpty
+                ? [String(plan.eventID)] : plan.clauses.compactMap { $0.all.first.map(String.init) })
     }
 
     /// Turns the slice into batches, or only counts it where the plan does not know yet who goes first.
@@ -55,7 +64,10 @@ package struct SliceStatements {
         let version = values.bind(Int64(plan.ruleVersion), as: "int")
         let after = values.bind(plan.cursor, as: "bigint")
         let upTo = values.bind(end, as: "bigint")
-        let found = plan.clauses.map { clauseSQL($0, after: after, upTo: upTo, &values) }
+        let found =
+            plan.clauses.isEmpty
+            ? [storedSQL(event: event, version: version, after: after, upTo: upTo)]
+            : plan.clauses.map { clauseSQL($0, after: after, upTo: upTo, &values) }
         let isCounted = plan.canary.map { $0.bound == nil } ?? false
         let gate = values.bind(Int64(plan.gate), as: "int")
         let head = """
@@ -113,6 +125,20 @@ package struct SliceStatements {
                 FROM reached AS r JOIN zones AS z USING (zone)
             ),
             """
+    }
+
+    /// The devices of users whose buckets are below the slice's end; whole buckets, so that nobody is cut off.
+    private func storedSQL(event: String, version: String, after: String, upTo: String) -> String {
+        """
+        SELECT d.id AS device_id FROM fanfare.audiences AS a
+        CROSS JOIN LATERAL (
+            SELECT x.id FROM fanfare.devices AS x
+            WHERE x.app_id = (SELECT w.app_id FROM fanfare.rule_versions AS w WHERE w.id = \(version))
+                AND x.user_id = a.user_id
+            OFFSET 0
+        ) AS d
+        WHERE a.event_id = \(event) AND a.bucket >= \(after) AND a.bucket < \(upTo)
+        """
     }
 
     private func clauseSQL(_ clause: PlannedClause, after: String, upTo: String, _ values: inout SliceValues) -> String

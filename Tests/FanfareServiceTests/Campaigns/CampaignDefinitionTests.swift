@@ -26,6 +26,32 @@ struct CampaignDefinitionTests {
         #expect(rule.lane == .normal)
     }
 
+    @Test(arguments: [
+        #""audience_sql": "SELECT 'u'", "to": {"platform": "apns"}"#, #""audience_sql": "SELECT 'u'""#,
+        #""payload_sql": "SELECT '{}'", "to": {"users": "$.u"}"#,
+    ])
+    func aQueryIsTheCampaignsAndNotItsRules(members: String) throws {
+        let json = #"{"app": "shop", "name": "c", "message": {"data": {"a": "b"}}, \#(members)}"#
+        let campaign = try CampaignDefinition(json: JSONValue(parsing: json))
+        #expect(campaign.json == (try JSONValue(parsing: json)))
+        let stored = try World().connection.text("SELECT fanfare.campaign_rule($1::jsonb)::text", json)
+        #expect(campaign.rule.definition == (try RuleDefinition(json: JSONValue(parsing: #require(stored)))))
+        #expect(campaign.rule.definition.json["audience_sql"] == nil)
+    }
+
+    @Test func whatIsSaidOfAUserIsRenderedForEachDevice() throws {
+        func campaign(_ title: String) throws -> CampaignDefinition {
+            let json =
+                #"{"app": "shop", "name": "c", "audience_sql": "SELECT 'u'", "message": {"notification": {"title": "\#(title)"}}}"#
+            return try CampaignDefinition(json: JSONValue(parsing: json))
+        }
+        for title in ["{{recipient.first_name}}", "{{user.first_name}}", "{{#recipient}}Hi{{/recipient}}"] {
+            #expect(try campaign(title).rule.needsVariables && campaign(title).rule.needsDevice, "\(title)")
+        }
+        #expect(try !campaign("{{user.id}}").rule.needsVariables)
+        #expect(try !campaign("{{recipients}}").rule.needsDevice)
+    }
+
     @Test func whatItSaysIsWrittenAgain() throws {
         let campaign = try CampaignDefinition(json: JSONValue(parsing: Self.whole))
         #expect(try CampaignDefinition(json: campaign.json).json == campaign.json)
@@ -54,6 +80,15 @@ struct CampaignDefinitionTests {
         (#""rate": "2000000/s""#, "rate: 2000000/s is 2000000/s"), (#""rate": "fast""#, "rate: 'fast' is no rate"),
         (#""to": {"users_sql": "SELECT 1"}"#, "to.users_sql: is not for campaigns"),
         (#""to": {"tokens": "$.token"}"#, "to.tokens: is not for campaigns"), (#""payload": 1"#, "payload: is "),
+        (#""audience_sql": "SELECT 1""#, "to.everyone: is beside audience_sql, which says who"),
+        (#""audience_sql": " ", "to": {}"#, "audience_sql: is empty"), (#""audience_sql": 1"#, "audience_sql: is "),
+        (#""payload_sql": "SELECT 1", "audience_sql": "SELECT 1""#, "payload_sql: is beside audience_sql"),
+        (#""payload_sql": "SELECT 1", "to": {"fcm_topic": "t"}"#, "payload_sql: cannot be with to.fcm_topic; each row"),
+        (
+            #""payload_sql": "SELECT 1", "schedule": {"cron": "* * * * *", "time_zone": "recipient"}"#,
+            "schedule.time_zone: cannot be recipient with payload_sql; each row"
+        ), (#""to": {"staged": true}"#, "to.staged: unknown key"),
+        (#""payload_sql": "SELECT 1", "canary": {"share": "1%"}"#, "canary: cannot be with payload_sql; each row"),
         (#""event": "x""#, "event: unknown key"), (#""message": {}"#, "message: is missing or empty"),
     ])
     func whatCannotBeIsRefusedWithItsPlace(member: String, problem: String) throws {

@@ -30,6 +30,29 @@ struct CampaignFunctionTests {
         (#""payload": [1]"#, "payload: is no object"),
         (#""to": {"users_sql": "SELECT 1"}"#, "to.users_sql: is not for campaigns"),
         (#""to": {"tokens": "$.token"}"#, "to.tokens: is not for campaigns"),
+        (#""audience_sql": "SELECT 1""#, "to.everyone: is beside audience_sql, which says who"),
+        (#""to": {}, "audience_sql": 1"#, "audience_sql: is no string"),
+        (#""payload_sql": "SELECT '{}'", "audience_sql": "SELECT 1""#, "payload_sql: is beside audience_sql"),
+        (#""payload_sql": "SELECT '{}'", "to": {"fcm_topic": "t"}"#, "payload_sql: cannot be with to.fcm_topic"),
+        (
+            #""payload_sql": "SELECT '{}'", "schedule": {"cron": "* * * * *", "time_zone": "recipient"}"#,
+            "schedule.time_zone: cannot be recipient with payload_sql"
+        ),
+        (#""to": {"staged": true}"#, "to.staged: unknown key"),
+        (#""payload_sql": "SELECT '{}'", "canary": {"share": "1%"}"#, "canary: cannot be with payload_sql"),
+        (#""to": {}, "audience_sql": "SELECT 1, '{}', 2""#, "audience_sql: has more than two columns"),
+        (#""to": {}, "audience_sql": "SELECT 1, 2""#, "audience_sql: cannot cast type integer to jsonb"),
+        (
+            #""to": {}, "audience_sql": "SELECT u FROM public.nowhere""#,
+            "audience_sql: relation \"public.nowhere\" does not exist"
+        ),
+        (
+            #""to": {}, "audience_sql": "DELETE FROM fanfare.apps RETURNING name""#,
+            "audience_sql: writes, where it shall only read"
+        ),
+        (#""to": {}, "audience_sql": "SELECT $1""#, "audience_sql: there is no parameter $1"),
+        (#""payload_sql": "SELECT '{}', 1""#, "payload_sql: has more than one column"),
+        (#""payload_sql": "SELECT 1""#, "payload_sql: cannot cast type integer to jsonb"),
         (#""to": {"users": "$["}"#, "to.users: "),
         (#""when": "$.a == 1""#, "when: unknown key"),
         (#""app": "no app""#, "app: cannot be a name"),
@@ -188,19 +211,5 @@ struct CampaignFunctionTests {
         #expect(try world.put(campaign: "hello") == 1)
         try world.schedule()
         #expect(try world.campaign("hello", "state") == "active")
-    }
-}
-
-extension World {
-    fileprivate func start(_ name: String) throws {
-        _ = try connection.query("SELECT fanfare.start_campaign('shop', $1)", name)
-    }
-
-    fileprivate func tell(_ name: String, _ what: String) throws -> Bool {
-        try connection.text("SELECT fanfare.\(what)_campaign('shop', $1)", name) == "t"
-    }
-
-    fileprivate func states(_ name: String) throws -> [String] {
-        try connection.column("SELECT state FROM fanfare.occurrences ORDER BY id")
     }
 }

@@ -1,5 +1,6 @@
 import FanfareCore
 import PostgresClient
+import Threading
 
 @testable import FanfareCampaigns
 @testable import FanfareProviders
@@ -20,11 +21,41 @@ extension World {
         return try connection.number("SELECT fanfare.put_campaign($1::jsonb)", json)
     }
 
-    /// Lets the leader's scheduler work until nothing is due, and has the rules checked that it brought.
+    /// Puts what was put into force, notes what is done and fires until nothing is due, and has the rules checked that came of it.
     func schedule(at now: String = "now()") throws {
         let time = try connection.timestamp(now)
-        while try !Scheduler(logger: context.logger).takeTurn(on: connection, at: time) {}
+        try CampaignKeeper(logger: context.logger).takeTurn(on: connection, at: time)
+        let scheduler = Scheduler(context: context, desk: ReadingDesk())
+        while try scheduler.fire(on: connection, at: time) == 0 {}
         try RuleChecker(logger: context.logger).check(on: connection)
+    }
+
+    /// Reads the queries of what was fired, as a daemon with a scheduler of its own does.
+    ///
+    /// - Parameters:
+    ///   - owner: the daemon's number.
+    ///   - patience: what a query may take, in microseconds.
+    ///   - body: what happens meanwhile; by default until each was read, or is left for another try.
+    func read(
+        owner: Int32 = 1,
+        patience: Microseconds = QueryReader.patience,
+        _ body: (World) throws -> Void = { world in
+            try world.connection.waitUntil(
+                "SELECT NOT EXISTS (SELECT FROM fanfare.occurrences WHERE state = 'reading' AND (owner IS NOT NULL OR read_at IS NULL))"
+            )
+        }
+    ) throws {
+        context.lease.begin(owner: owner, startedAt: Clocks.steady, databaseNow: Clocks.wall)
+        let desk = ReadingDesk()
+        let stages: [any Stage] = [
+            QueryReader(context: context, desk: desk, patience: patience), Scheduler(context: context, desk: desk),
+        ]
+        let threads = stages.map { stage in WorkerThread.start(name: stage.name) { stage.run() } }
+        defer {
+            for stage in stages { stage.stop() }
+            for thread in threads { thread.join() }
+        }
+        try body(self)
     }
 
     /// What became of a campaign's times: `2026-01-05 08:00 running`.
@@ -44,6 +75,24 @@ extension World {
             "UPDATE fanfare.campaigns SET next_at = next_at - $2::interval WHERE name = $1",
             name,
             time
+        )
+    }
+
+    /// Starts a campaign of app `shop`.
+    func start(_ name: String) throws {
+        _ = try connection.query("SELECT fanfare.start_campaign('shop', $1)", name)
+    }
+
+    /// Pauses, resumes or aborts one; whether there was something to do.
+    func tell(_ name: String, _ what: String) throws -> Bool {
+        try connection.text("SELECT fanfare.\(what)_campaign('shop', $1)", name) == "t"
+    }
+
+    /// How its occurrences stand, those that are only tried left out.
+    func states(_ name: String) throws -> [String] {
+        try connection.column(
+            "SELECT o.state FROM fanfare.occurrences AS o JOIN fanfare.campaigns AS c ON c.id = o.campaign_id WHERE c.name = $1 AND o.test_users IS NULL ORDER BY o.id",
+            name
         )
     }
 

@@ -63,9 +63,9 @@ import Testing
             "delivery-moves", "delivery-ends",
         ]
         let ofOtherArticles = ["order-shipped", "chat-message", "spring-sale"]
-        let campaigns = ["weekly-news", "winter-sale", "shop-closes", "good-morning", "big-news"].map {
-            "campaign/\($0)"
-        }
+        let campaigns = [
+            "weekly-news", "winter-sale", "shop-closes", "good-morning", "come-back", "invoices-due", "big-news",
+        ].map { "campaign/\($0)" }
         #expect(names == ["order-shipped"] + campaigns + ofTheCookbook + ofOtherArticles, "README's, then by article")
     }
 

@@ -8,7 +8,7 @@ import Testing
 @testable import FanfareService
 @testable import FanfareStages
 
-/// `database.connections` is what a daemon opens, control and foreign channels apart.
+/// `database.connections` is what a daemon opens, control, the scheduler and foreign channels apart.
 @Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(5)))
 struct SessionTests {
     @Test func connectionsAreSpentOnSlicersAndMaintenance() {
@@ -57,7 +57,7 @@ struct SessionTests {
             }
             #expect(accepted == 601)
             // The one beside the planner's is closed when nothing is left for it.
-            let opened = connections + (channels.isEmpty ? 1 : 2)
+            let opened = connections + (channels.isEmpty ? 2 : 3)
             try await flow.until("SELECT (\(sessions)) = \(opened)")
         }
     }

@@ -91,6 +91,11 @@ struct StatementCatalog {
             INSERT INTO fanfare.prune_counts (app_id, environment, platform, since, answers, weak, strong)
             VALUES (1, 'production', 'apns', now(), 9, 1, 1);
             INSERT INTO fanfare.stats_pending (rule_version, target_id, outcome, pairs) VALUES (1, 1, 1, 1);
+            INSERT INTO fanfare.audiences (event_id, bucket, user_id, variables)
+            VALUES (7, fanfare.bucket(fanfare.audience_seed(7), 'u'), 'u', '{"a": 1}');
+            INSERT INTO fanfare.occurrences (id, campaign_id, scheduled_at, event_id, state, owner, test_users, fired_at) OVERRIDING SYSTEM VALUE
+            VALUES (50, 1, '2001-01-01', NULL, 'reading', 7, NULL, now()), (51, 1, '2001-01-02', NULL, 'reading', 7, NULL, now()),
+                (52, 1, '2001-01-03', 52, 'reading', NULL, '{u}', now());
             SELECT fanfare.make_gate(1, 8, 2::smallint), fanfare.make_gate(1, NULL, NULL, 'aborting'), fanfare.make_gate(2, 8), fanfare.make_gate(2, 9);
             SELECT fanfare.set_rate(2, 500);
             INSERT INTO fanfare.batches (event_id, rule_version, target_id, lane, device_ids, gate_id)
@@ -331,6 +336,16 @@ struct StatementCatalog {
             RefuseCampaign(id: 1, version: 1, reason: "r"),
             FireDue(now: Timestamp(microseconds: 0)),
             JudgeCanaries(now: Timestamp(microseconds: 4_000_000_000_000_000)),
+            NextCampaign(),
+            Readings(owner: owner),
+            TakeReading(owner: owner),
+            StoreAudience(eventID: 8, buckets: [1], users: ["v"], variables: [nil]),
+            EmitPayloads(occurrence: 1, after: 0, payloads: ["{}"]),
+            EndReading(occurrence: 50, owner: owner, eventID: 9),
+            FailReading(occurrence: 51, owner: owner, detail: "d", retryMicroseconds: 1),
+            ForgetAudiences(),
+            FindTrial(eventID: 52),
+            FetchVariables(eventIDs: [7], deviceIDs: [parts.device]),
             FinishOccurrences(),
             TestCampaign(RuleID(app: "shop", name: "due"), users: ["u"]),
             ForgetOccurrences(),
