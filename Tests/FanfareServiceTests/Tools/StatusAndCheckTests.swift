@@ -93,7 +93,7 @@ import Testing
             try sql("ALTER ROLE \(role) CONNECTION LIMIT 4")
             let small = try await item("connections", in: items(user: role))
             #expect(small?.level == .fail)
-            #expect(small?.detail.contains("of 4 are free for role \(role); a daemon takes 5") == true)
+            #expect(small?.detail.contains("of 4 are free for role \(role); a daemon takes 6") == true)
             #expect(small?.advice.hasPrefix("Raise the CONNECTION LIMIT of role \(role)") == true)
 
             try sql("ALTER ROLE \(role) CONNECTION LIMIT -1")
