@@ -90,6 +90,7 @@ extension ToolError {
     /// Whoever typed the command sees the server's message in full, since it quotes what he typed; DETAIL, which quotes
     /// rows, stays out.
     init(_ error: PostgresError, at place: String) {
+        let hint = Self.commands(in: error.hint ?? "")
         switch error.sqlState {
         case "42P01", "3F000", "42883":
             self.init(
@@ -101,15 +102,22 @@ extension ToolError {
         case "42501":
             self.init(.configuration, error.message, at: place, hint: error.hint ?? Self.roles)
         case let state? where state.hasPrefix("22") || state.hasPrefix("23"):
-            self.init(.failed, error.message, hint: error.hint ?? "")
+            self.init(.failed, error.message, hint: hint)
         case let state? where !error.isTransient && !state.hasPrefix("28") && !state.hasPrefix("3D"):
-            self.init(.failed, error.message, at: place, hint: error.hint ?? "")
+            self.init(.failed, error.message, at: place, hint: hint)
         case nil where [.poolTimeout, .poolClosed].contains(error.code):
             self.init(.unavailable, error.message, at: place, hint: "Try again later: too much is asked of it at once.")
         case nil where [.cancelled, .transactionLeftOpen].contains(error.code):
             self.init(.failed, error.message, at: place, hint: error.hint ?? "")
         default:
             self.init(daemon: DaemonError(databaseError: error), at: place)
+        }
+    }
+
+    /// A hint of the database for who typed a command: the functions that it names are commands there.
+    private static func commands(in hint: String) -> String {
+        hint.replacing(/\b([Cc])all fanfare\.(start|pause|resume|abort)_campaign\b/) { match in
+            "\(match.1 == "C" ? "R" : "r")un `fanfare campaigns \(match.2)`"
         }
     }
 

@@ -45,6 +45,7 @@ import Threading
         )
         let again = try await #require(throws: ToolError.self) { try await start("hello") }
         #expect(again.kind == .failed && again.reason.hasPrefix("campaign hello is running since "))
+        #expect(again.hint == "Wait until it is done, or run `fanfare campaigns abort`.")
     }
 
     @Test func whatReachesManyIsStartedOnlyIfItIsMeant() async throws {
@@ -84,6 +85,7 @@ import Threading
         _ = try world.connection.query("SELECT fanfare.pause_campaign('shop', 'hello')")
         let paused = try await #require(throws: ToolError.self) { try await start("hello") }
         #expect(paused.reason == "campaign hello is paused")
+        #expect(paused.hint == "Run `fanfare campaigns resume` first.")
         let list = try await #require(throws: ToolError.self) { try await start("hello", payload: "[]") }
         #expect(list.kind == .usage)
     }
