@@ -43,8 +43,11 @@ public struct CampaignProgress: Sendable {
     }
 
     /// `running: 620 of 1000 ended, 618 accepted, 2 failed, 500/s, through at 2026-12-01 09:30 UTC`.
-    public var line: String {
-        var parts = ["\(state): \(ended) of \(planned)\(run.isPlanning ? " so far" : "") ended"]
+    public var line: String { "\(state): \(details)" }
+
+    /// The same without the state.
+    var details: String {
+        var parts = ["\(ended) of \(planned)\(run.isPlanning ? " so far" : "") ended"]
         parts.append("\(run.accepted) accepted")
         if run.failed > 0 { parts.append("\(run.failed) failed") }
         if let pace = run.pace, pace > 0 { parts.append("\(Int64(pace.rounded()))/s") }

@@ -1,8 +1,9 @@
 internal import FanfareCore
 internal import FanfareStore
 internal import PostgresClient
+internal import Threading
 
-/// Follows the logs of a database: which events were planned, and what became of each pair.
+/// Follows the logs of a database: which events were planned, what became of each pair, and how far campaigns are.
 ///
 /// Reads only what was appended since the last look, by its place in the partitions: an index on the time of closing
 /// would cost every batch something, for a command that is seldom run. Nothing is notified. A row is missed if its
@@ -21,12 +22,21 @@ public final class LogTail {
     private let database: String
     private let filter: Filter
     private let start: TailStart.Row
+    private let clock: @Sendable () -> Microseconds
     private var places: [String: Place] = [:]
+    private var campaigns: CampaignWatch
 
-    init(_ connection: PostgresConnection, database: String, filter: Filter) throws(PostgresError) {
+    init(
+        _ connection: PostgresConnection,
+        database: String,
+        filter: Filter,
+        clock: @escaping @Sendable () -> Microseconds
+    ) throws(PostgresError) {
         self.connection = connection
         self.database = database
         self.filter = filter
+        self.clock = clock
+        campaigns = CampaignWatch(filter)
         guard let start = try connection.run(TailStart(since: filter.since)).first else {
             throw PostgresError(.protocolMismatch, message: "the server does not say what time it is")
         }
@@ -35,10 +45,12 @@ public final class LogTail {
 
     /// What came since the last look, in the order of time.
     ///
-    /// - Returns: events and outcomes; a part of them if there are many, the rest with the next call.
+    /// - Returns: events and outcomes; a part of them if there are many, the rest with the next call. Every few seconds also
+    ///   a line for each campaign that has come on.
     /// - Throws: ``ToolError``.
     public func next() throws(ToolError) -> [TailLine] {
         do throws(PostgresError) {
+            let progress = try campaigns.lines(on: connection, at: clock())
             var lines: [TailLine] = []
             var isBehind = true
             // What was read may all be filtered out; that is no reason to pause.
@@ -50,7 +62,7 @@ public final class LogTail {
                     isBehind = isBehind || part.isBehind
                 }
             }
-            return lines.sorted { ($0.at, $0.eventID) < ($1.at, $1.eventID) }
+            return (lines + progress).sorted { ($0.at, $0.eventID ?? 0) < ($1.at, $1.eventID ?? 0) }
         } catch {
             throw ToolError(error, at: database)
         }
@@ -103,8 +115,13 @@ extension ToolDatabase {
     /// - Returns: reads on with each call of `next()`; its session lasts as long as it does.
     /// - Throws: ``ToolError``; of kind `usage` for a time that is none.
     public func tail(_ filter: LogTail.Filter) throws(ToolError) -> LogTail {
+        try tail(filter) { Clocks.steady }
+    }
+
+    /// The same by a clock that gives the steady time at which campaigns are looked at.
+    func tail(_ filter: LogTail.Filter, clock: @escaping @Sendable () -> Microseconds) throws(ToolError) -> LogTail {
         do throws(PostgresError) {
-            return try LogTail(PostgresConnection.open(options), database: place, filter: filter)
+            return try LogTail(PostgresConnection.open(options), database: place, filter: filter, clock: clock)
         } catch {
             throw filter.since?.mistake(in: error) ?? ToolError(error, at: place)
         }

@@ -1,4 +1,5 @@
 public import FanfareCore
+internal import FanfareProviders
 internal import FanfareStore
 
 extension LogTail {
@@ -33,6 +34,16 @@ extension LogTail {
 
         /// Whether lines of events are left out: they have no user, app or rule.
         var hidesEvents: Bool { user != nil || app != nil || rule != nil }
+
+        /// Whether lines of campaigns are left out: they tell of many pushes, not of one that a user gets or that ends in some way.
+        var hidesCampaigns: Bool { user != nil || outcomes != nil }
+
+        /// Whether a campaign is among what is followed.
+        func shows(_ run: CampaignRun) -> Bool {
+            (app ?? run.app) == run.app && (eventType ?? run.eventType) == run.eventType
+                && (rule == nil || rule == RuleNames.ofCampaign(run.campaign))
+                && (eventID == nil || eventID == run.eventID)
+        }
 
         /// What the statements of a reader bind after the place, the time and before the ids that were read.
         func binds(for reader: TailReader) -> [String?] {

@@ -5,7 +5,7 @@ internal import FanfareProviders
 internal import FanfareService
 internal import PostgresClient
 
-/// One line of `fanfare tail`: the fate of an event, or the outcome of one attempt for one pair.
+/// One line of `fanfare tail`: the fate of an event, the outcome of one attempt for one pair, or how far a campaign is.
 public struct TailLine: Sendable {
     /// What a pair's attempt came to.
     struct Push: Sendable {
@@ -27,10 +27,12 @@ public struct TailLine: Sendable {
     enum Subject: Sendable {
         case event(fate: String, key: String?, detail: String?)
         case push(Push)
+        case campaign(CampaignProgress)
     }
 
     let at: Timestamp
-    let eventID: Int64
+    /// Nil for a campaign that has become no event.
+    let eventID: Int64?
     let eventType: String
     /// When the event was emitted; nil if its log row is gone.
     let emittedAt: Timestamp?
@@ -44,7 +46,7 @@ public struct TailLine: Sendable {
     public var json: JSONValue {
         var object = JSONObject()
         object["at"] = JSONValue(at)
-        object[LogKey.eventID.rawValue] = JSONValue(eventID)
+        object[LogKey.eventID.rawValue] = eventID.map { JSONValue($0) }
         object[LogKey.eventType.rawValue] = .string(eventType)
         switch subject {
         case .event(let fate, let key, let detail):
@@ -63,10 +65,19 @@ public struct TailLine: Sendable {
             object[LogKey.reason.rawValue] = .string(push.reason)
             object["detail"] = push.detail.map(JSONValue.string)
             object[LogKey.batchID.rawValue] = JSONValue(push.batchID)
+        case .campaign(let progress):
+            let told = progress.json
+            object[LogKey.campaignName.rawValue] = told["campaign"]
+            for key in Self.campaignKeys { object[key] = told[key] }
         }
         object[LogKey.lagMilliseconds.rawValue] = lagMilliseconds.map { JSONValue($0) }
         return .object(object)
     }
+
+    private static let campaignKeys = [
+        "app", "occurrence_id", "state", "hold", "is_planning", "planned", "ended", "left", "accepted", "failed",
+        "per_second", "pace", "ends_at",
+    ]
 
     /// The line for people.
     ///
@@ -75,22 +86,26 @@ public struct TailLine: Sendable {
     public func text(colour: Bool) -> String {
         let time = String(at.rfc3339.dropFirst(11).prefix(12))
         let lag = lagMilliseconds.map { "\($0) ms" } ?? ""
+        let event = eventID.map { "\($0)" } ?? ""
         var cells: [String]
         let word: String
         switch subject {
         case .event(let fate, let key, let detail):
             word = fate
-            cells = ["event", eventType, "\(eventID)", key.map { "key \($0)" }, detail].compactMap { $0 }
+            cells = ["event", eventType, event, key.map { "key \($0)" }, detail].compactMap { $0 }
         case .push(let push):
             word = push.outcome
             let user = push.userID.map { " of \($0)" } ?? ""
             cells = [
-                "push", eventType, "\(eventID)", "\(push.app)/\(push.rule)",
+                "push", eventType, event, "\(push.app)/\(push.rule)",
                 "\(push.platform) device \(push.deviceID)\(user)",
             ]
             if push.reason != push.outcome { cells.append(push.reason) }
             if let detail = push.detail { cells.append(detail) }
             if push.attempt > 1 { cells.append("attempt \(push.attempt)") }
+        case .campaign(let progress):
+            word = progress.state
+            cells = ["campaign", eventType, event, progress.details]
         }
         cells = ([time] + cells + [lag]).filter { !$0.isEmpty }.map(TextTable.printable)
         cells.insert(colour ? Self.coloured(word) : word, at: 2)
@@ -101,9 +116,9 @@ public struct TailLine: Sendable {
     private static func coloured(_ word: String) -> String {
         let code =
             switch word {
-            case "accepted", "planned": "32"
-            case "retrying", "waiting", "attempted", "pending": "33"
-            case "gone", "rejected", "refused", "exhausted", "unknown": "31"
+            case "accepted", "planned", "running", "done": "32"
+            case "retrying", "waiting", "attempted", "pending", "aborting": "33"
+            case "gone", "rejected", "refused", "exhausted", "unknown", "failed", "aborted": "31"
             default: "2"
             }
         return "\u{1B}[\(code)m\(word)\u{1B}[0m"

@@ -26,9 +26,13 @@ package struct CampaignRun: Sendable {
     package let pace: Double?
     /// When it will be through, as it goes now; nil where that is not known.
     package let endsAt: Timestamp?
+    /// When it was so, by the database's clock.
+    package let at: Timestamp
 
     /// Whether something of it may still be sent.
     package var isRunning: Bool { ["reading", "running", "aborting"].contains(state) }
+    /// The type of its event.
+    package var eventType: String { "campaign.\(app).\(campaign)" }
 }
 
 /// How far one occurrence is.
@@ -68,7 +72,7 @@ package struct RunningCampaigns: PostgresStatement {
 extension CampaignRun {
     fileprivate static let select = """
         SELECT r.app, r.campaign, r.occurrence_id, r.event_id, r.state, r.hold, r.is_planning, r.planned, r.ended, r.accepted,
-            r.failed, r.per_second, r.pace, r.ends_at
+            r.failed, r.per_second, r.pace, r.ends_at, now()
         FROM fanfare.campaign_runs AS r
         """
 
@@ -87,6 +91,7 @@ extension CampaignRun {
         perSecond = try row.double(orNil: 11)
         pace = try row.double(orNil: 12)
         endsAt = try row.timestamp(orNil: 13)
+        at = try row.timestamp(14)
     }
 }
 

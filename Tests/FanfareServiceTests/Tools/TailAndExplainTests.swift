@@ -119,6 +119,7 @@ import Testing
             switch line.subject {
             case .event(let fate, _, _): fate
             case .push(let push): "\(push.outcome) \(push.deviceID)"
+            case .campaign(let progress): progress.state
             }
         }.sorted()
     }
