@@ -4324,9 +4324,9 @@ GRANT EXECUTE ON FUNCTION fanfare.ring_day, fanfare.may_hold, fanfare.rate_at TO
 -- For `fanfare status` and `fanfare rules list`; none of it holds tokens.
 GRANT SELECT ON fanfare.instances, fanfare.installation, fanfare.schema_version, fanfare.platforms, fanfare.targets,
     fanfare.apps, fanfare.rules, fanfare.rule_versions, fanfare.campaigns, fanfare.occurrences, fanfare.policies TO fanfare_reader;
--- For `fanfare campaigns show`: when it is due.
+-- For `fanfare campaigns show` and `explain`: when it is due, and where.
 GRANT EXECUTE ON FUNCTION fanfare.wall_time, fanfare.next_due, fanfare.shown_at, fanfare.has_passed, fanfare.next_time, fanfare.next_showing, fanfare.next_wall,
-    fanfare.instant TO fanfare_reader;
+    fanfare.instant, fanfare.zone, fanfare.is_time_zone TO fanfare_reader;
 -- For `fanfare devices list`: all of a device but what one could push to it with.
 GRANT SELECT (id, app_id, target_id, platform, kind, token_hash, user_id, locale, time_zone, attributes, registered_at,
     disabled_at, disabled_reason) ON fanfare.devices TO fanfare_reader;

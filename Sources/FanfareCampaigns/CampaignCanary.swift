@@ -12,12 +12,14 @@ package struct CampaignCanary: Equatable, Sendable {
     }
 
     static let keys = ["share", "devices", "wait", "max_failed"]
+    /// What ``wait`` is where it is not given.
+    package static let standardWait = "10m"
     private static let counts = 1...1_000_000
     private static let longestWait = TimeSpan(seconds: 7 * 86_400)
 
     /// Who goes first.
     package let size: Size
-    /// How long after their first answers these are looked at; nil for ten minutes.
+    /// How long after their first answers these are looked at; nil for ``standardWait``.
     package let wait: String?
     /// Which share of the answers may be failures; nil for 2 %.
     package let maxFailed: Percentage?

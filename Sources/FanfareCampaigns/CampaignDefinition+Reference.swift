@@ -130,7 +130,7 @@ extension CampaignDefinition {
             "canary.wait",
             "string",
             range: "a duration up to 7d",
-            standard: "10m",
+            standard: CampaignCanary.standardWait,
             "How long after the first answers these are looked at; longer, until there are 100 or all have answered."
         ),
         RuleKey(

@@ -17,8 +17,15 @@ public struct CampaignsPlan: Sendable {
     /// Whether applying would change nothing.
     public var isEmpty: Bool { changes.isEmpty }
 
-    /// The plan as JSON: each campaign of the files has its times to come as `next`.
-    public var json: JSONValue { changes.json { forecasts[$0.id]?.json } }
+    /// The plan as JSON: each campaign of the files has its times to come as `next`, and as `passed` where the first of them has.
+    public var json: JSONValue {
+        changes.json { item in
+            var object = JSONObject()
+            object["next"] = forecasts[item.id]?.json
+            object["passed"] = forecasts[item.id]?.late?.json
+            return object
+        }
+    }
 
     /// The plan for people: a line per campaign, its differences and times below it, and a sum.
     public var text: String { changes.text { forecasts[$0.id]?.lines ?? [] } }
@@ -29,7 +36,9 @@ struct CampaignForecast: Sendable {
     /// The time zone of its schedule; nil where it has none.
     let timeZone: String?
     /// The times to come, as many as were asked for or there are.
-    let times: [CampaignTime]
+    var times: [CampaignTime]
+    /// Where the first of the times has passed; nil where it has nowhere.
+    var late: LateStart?
 
     /// Each with the time and what clocks in its time zone show then.
     var json: JSONValue {
@@ -44,15 +53,48 @@ struct CampaignForecast: Sendable {
     var lines: [String] {
         guard let timeZone else { return ["started by hand"] }
         guard !times.isEmpty else { return ["due no more"] }
-        return times.map { "next \(Self.text(wall: $0.wall, timeZone, at: $0.at))" }
+        let next = times.enumerated().map { index, time in
+            "next \(Self.text(wall: time.wall, timeZone, at: time.at, isPast: index == 0 && late != nil))"
+        }
+        return next.prefix(1) + (late?.lines ?? []) + next.dropFirst()
     }
 
     /// `2026-11-30 09:00 Europe/Madrid (2026-11-30 08:00 UTC)`; by recipients' time when it is planned.
-    static func text(wall: String, _ timeZone: String, at time: Timestamp) -> String {
+    ///
+    /// - Parameters:
+    ///   - wall: what clocks show that the schedule goes by.
+    ///   - timeZone: the schedule's.
+    ///   - time: when it is due.
+    ///   - isPast: whether that has passed, so that it fires at once.
+    /// - Returns: the text.
+    static func text(wall: String, _ timeZone: String, at time: Timestamp, isPast: Bool = false) -> String {
         switch timeZone {
-        case CampaignSchedule.utc: "\(wall) UTC"
-        case CampaignSchedule.recipient: "\(wall) where each device is (planned \(time.minuteText))"
-        default: "\(wall) \(timeZone) (\(time.minuteText))"
+        case CampaignSchedule.utc: "\(wall) UTC" + (isPast ? ", at once" : "")
+        case CampaignSchedule.recipient:
+            "\(wall) where each device is (planned \(isPast ? "at once" : time.minuteText))"
+        default: "\(wall) \(timeZone) (\(isPast ? "at once" : time.minuteText))"
+        }
+    }
+}
+
+/// What becomes of a time where each device is that would have been planned already.
+enum LateStart: Sendable {
+    /// Where it has passed, counted.
+    case counted(PassedZones)
+    /// Why it is not known.
+    case unknown(String)
+
+    var json: JSONValue {
+        switch self {
+        case .counted(let zones): zones.json
+        case .unknown(let reason): ["problem": .string(reason)]
+        }
+    }
+
+    var lines: [String] {
+        switch self {
+        case .counted(let zones): zones.lines
+        case .unknown(let reason): ["where it has passed is not known: \(TextTable.printable(reason))"]
         }
     }
 }

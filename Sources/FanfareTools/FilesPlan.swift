@@ -103,16 +103,16 @@ public struct FilesPlan: Sendable {
     var dropped: [RuleID] { prunes ? items.filter { $0.change == .dropped }.map(\.id) : [] }
 
     /// The plan as JSON.
-    public var json: JSONValue { json { _ in nil } }
+    public var json: JSONValue { json { _ in JSONObject() } }
 
     /// The plan for people: a line for each that changes, one per difference below it, and a sum.
     public var text: String { text { _ in [] } }
 
     /// The plan as JSON.
     ///
-    /// - Parameter next: what there is to say of when an item is due; nil for nothing.
+    /// - Parameter more: members of an item beside its own.
     /// - Returns: the JSON.
-    func json(next: (Item) -> JSONValue?) -> JSONValue {
+    func json(more: (Item) -> JSONObject) -> JSONValue {
         [
             "prune": .bool(prunes), "warnings": .array(warnings.map(JSONValue.string)),
             "\(kind.rawValue)s": .array(
@@ -122,7 +122,7 @@ public struct FilesPlan: Sendable {
                     object["name"] = .string(item.name)
                     object["change"] = .string(item.change.rawValue)
                     object["differences"] = .array(item.differences.map(\.json))
-                    object["next"] = next(item)
+                    for member in more(item).members { object[member.key] = member.value }
                     return .object(object)
                 }
             ),

@@ -17,6 +17,8 @@ public struct ExampleEvent: Sendable {
     public var kind: DeviceKind?
     /// The device's user.
     public var userID: String?
+    /// What a campaign's query says of the user.
+    var variables = JSONObject()
 
     /// Makes an event.
     ///
@@ -131,7 +133,12 @@ extension RuleSet {
         return entries.flatMap { entry in
             let rule = entry.compiled
             let context = rule.exampleContext(example, payload, now: now)
-            let device = DeviceContext(deviceID: 1, userID: example.userID, locale: example.locale)
+            let device = DeviceContext(
+                deviceID: 1,
+                userID: example.userID,
+                locale: example.locale,
+                variables: example.variables
+            )
             let all = rule.platforms.map { platform in
                 let rendered = Result { () throws(RenderProblem) in
                     try rule.explain(

@@ -93,11 +93,8 @@ extension ToolDatabase {
         guard let definition = try? CampaignDefinition(json: inForce) else {
             throw Self.unknown("a newer version of Fanfare put the campaign into force")
         }
-        var payload = definition.payload
-        for member in own.members { payload[member.key] = member.value }
-        payload["campaign"] = .string(name)
         guard definition.payloadSQL == nil else { throw Self.unknown("payload_sql says how many events there are") }
-        payload["scheduled_at"] = JSONValue(Timestamp(microseconds: Clocks.wallSeconds * 1_000_000))
+        let payload = definition.payload(with: own, at: Timestamp(microseconds: Clocks.wallSeconds * 1_000_000))
         let set = RuleSet(entries: [.init(source: nil, compiled: definition.rule)])
         let judged = try await judge(set, ExampleEvent(payload: JSONValue.object(payload).text), configuration)
         switch judged.first?.audience {

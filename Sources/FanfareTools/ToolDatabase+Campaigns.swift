@@ -14,8 +14,13 @@ extension ToolDatabase {
     /// - Returns: what applying would change, and when each would be due.
     /// - Throws: ``ToolError``, with a line per campaign that PostgreSQL finds fault with.
     public func planCampaigns(_ set: CampaignSet, prune: Bool) async throws(ToolError) -> CampaignsPlan {
+        try await planCampaigns(set, prune: prune, at: nil)
+    }
+
+    /// The same at a time that is given, by which it is said what has passed; nil for the database's.
+    func planCampaigns(_ set: CampaignSet, prune: Bool, at now: Timestamp?) async throws(ToolError) -> CampaignsPlan {
         let (probe, plan) = try await run { connection throws(PostgresError) in
-            try (CampaignProbe(set, on: connection), makePlan(set, prune, on: connection))
+            try (CampaignProbe(set, at: now, on: connection), makePlan(set, prune, on: connection))
         }
         return CampaignsPlan(changes: plan, forecasts: try probe.forecasts.get())
     }
@@ -28,7 +33,8 @@ extension ToolDatabase {
     /// - Returns: what became of them.
     /// - Throws: ``ToolError``, with a line per campaign that PostgreSQL finds fault with; nothing is changed then.
     public func applyCampaigns(_ set: CampaignSet, prune: Bool) async throws(ToolError) -> CampaignsApplied {
-        let probe = try await run { connection throws(PostgresError) in try CampaignProbe(set, on: connection) }
+        let probe = try await run { connection throws(PostgresError) in try CampaignProbe(set, at: nil, on: connection)
+        }
         let forecasts = try probe.forecasts.get()
         let changes = try await run { connection throws(PostgresError) in
             try connection.transaction { connection throws(PostgresError) in
@@ -123,46 +129,5 @@ extension ToolDatabase {
         try connection.run(PutCampaigns(campaigns: campaigns.map(\.definition.json.text)))
         try connection.run(MarkCampaignsFromFile(ids: set.entries.map(\.id)))
         for id in plan.dropped { _ = try connection.run(ChangeCampaign(.drop, of: id)) }
-    }
-}
-
-/// What PostgreSQL says of campaigns before anything is stored: faults, or when each would be due.
-private struct CampaignProbe: Sendable {
-    let forecasts: Result<[RuleID: CampaignForecast], ToolError>
-
-    init(_ set: CampaignSet, on connection: PostgresConnection) throws(PostgresError) {
-        let entries = set.entries
-        let faults = try connection.run(CampaignFaults(campaigns: entries.map(\.definition.json.text)))
-        let problems = zip(entries, faults).compactMap { entry, fault in fault.map { entry.source.message(for: $0) } }
-        guard problems.isEmpty else {
-            forecasts = .failure(FileEntries.refused(problems))
-            return
-        }
-        let scheduled = entries.filter { $0.definition.schedule != nil }
-        let schedules = scheduled.compactMap { $0.definition.schedule?.stored }
-        let times = Dictionary(
-            grouping: try connection.run(CampaignTimes(schedules, count: CampaignsPlan.timesShown)),
-            by: \.position
-        )
-        var found = Dictionary(entries.map { ($0.id, CampaignForecast(timeZone: nil, times: [])) }) { $1 }
-        var never: [String] = []
-        for (index, entry) in scheduled.enumerated() {
-            let times = times[Int64(index + 1)] ?? []
-            if times.isEmpty, entry.definition.schedule?.expression != nil {
-                never.append(entry.source.message(at: "schedule.cron", "is not due within 8 years"))
-            }
-            found[entry.id] = CampaignForecast(timeZone: schedules[index].timeZone, times: times)
-        }
-        forecasts = never.isEmpty ? .success(found) : .failure(FileEntries.refused(never))
-    }
-}
-
-extension CampaignSchedule {
-    /// The form in which the database is asked when it is due.
-    var stored: CampaignTimes.Schedule {
-        let fields = expression.map { String(decoding: $0.json.encoded, as: UTF8.self) }
-        var wall: String?
-        if case .once(let text) = times { wall = text }
-        return CampaignTimes.Schedule(cronFields: fields, wall: wall, timeZone: timeZone)
     }
 }

@@ -7,10 +7,10 @@ import FanfareTools
 /// `fanfare campaigns`: campaigns from YAML files, and what becomes of them.
 struct Campaigns: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Plan, apply, list, start and stop campaigns.",
+        abstract: "Plan, apply, list, explain, start and stop campaigns.",
         subcommands: [
-            Plan.self, Apply.self, List.self, Show.self, Start.self, Test.self, Pause.self, Resume.self, Abort.self,
-            Drop.self,
+            Plan.self, Apply.self, List.self, Show.self, Explain.self, Start.self, Test.self, Pause.self, Resume.self,
+            Abort.self, Drop.self,
         ]
     )
 }

@@ -7,6 +7,10 @@ package struct CampaignTime: Sendable, Equatable {
     package let at: Timestamp
     /// What clocks that the schedule goes by show then.
     package let wall: String
+
+    package init(position: Int64, at: Timestamp, wall: String) {
+        (self.position, self.at, self.wall) = (position, at, wall)
+    }
 }
 
 /// When schedules are due, stored or not: some times each, in order.

@@ -9,6 +9,10 @@ package struct AudienceQuery {
     package let condition: String
     /// What the statements bind.
     package let binds: [String?]
+    /// What stands before statements that count: whom a campaign's query names, as `named`; empty for other audiences.
+    let prologue: String
+    /// Whether `named` is there.
+    var isOfQuery: Bool { !prologue.isEmpty }
 
     /// Takes a rule and an event; nil for an audience that a provider keeps, or that a query gives.
     ///
@@ -17,6 +21,7 @@ package struct AudienceQuery {
     ///   - plan: its audience, compiled.
     ///   - path: where its users or tokens are in the payload, as planning has it; nil for other audiences.
     ///   - users: what its query gave (``UsersBySQL/array``); nil for other audiences.
+    ///   - campaignSQL: the campaign's `audience_sql`, if it is to be asked by who has the right to.
     ///   - context: the event.
     /// - Throws: `RenderProblem` where the event gives no topic.
     package init?(
@@ -24,6 +29,7 @@ package struct AudienceQuery {
         _ plan: AudiencePlan,
         path: String?,
         users: String?,
+        campaignSQL: String? = nil,
         _ context: RenderContext
     ) throws(RenderProblem) {
         let audience = definition.audience
@@ -53,8 +59,15 @@ package struct AudienceQuery {
         case .condition(let topics):
             (condition, own) = Self.clauses(try topics.clauses(context))
         case .everyone: condition = "true"
-        case .native, .staged: return nil
+        case .staged:
+            guard let campaignSQL else { return nil }
+            own = [campaignSQL]
+            condition = "d.user_id IN (SELECT n.user_id FROM named AS n)"
+        case .native: return nil
         }
+        prologue =
+            campaignSQL == nil || own.isEmpty
+            ? "" : "WITH named AS MATERIALIZED (SELECT a.user_id, a.variables FROM fanfare.audience($6, '') AS a) "
         let payload = JSONValue.object(context.payload).text
         let filters = [audience.platform?.rawValue, audience.devices]
         binds = [definition.app, kind] + filters + [payload] + own

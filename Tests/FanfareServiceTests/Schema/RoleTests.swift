@@ -32,6 +32,7 @@ struct RoleTests {
             "SELECT fanfare.next_due(NULL, fanfare.wall_time('2026-12-01T09:00'), 'UTC', now())",
             ["fanfare_author", "fanfare_reader", "fanfare_daemon"]
         ),
+        ("SELECT fanfare.zone('Europe/Madrid', 'UTC')", ["fanfare_reader", "fanfare_daemon"]),
         ("SELECT * FROM fanfare.events", ["fanfare_reader", "fanfare_daemon"]),
         ("SELECT * FROM fanfare.deliveries", ["fanfare_reader", "fanfare_daemon"]),
         ("SELECT * FROM fanfare.queue", ["fanfare_reader", "fanfare_daemon"]),

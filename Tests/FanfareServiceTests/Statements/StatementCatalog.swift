@@ -433,6 +433,7 @@ struct StatementCatalog {
             MarkCampaignsFromFile(ids: [id]),
             AreCampaignsUnchecked(apps: ["shop"]),
             CampaignTimes([.init(cronFields: nil, wall: "2999-01-01T09:00", timeZone: "UTC")], count: 3),
+            NextOccurrence(nil, catchUp: "latest", .new),
             LastOccurrences(of: id, limit: 10),
             FindOccurrence(id: 1),
             FindCampaignRun(occurrence: 1),

@@ -1,0 +1,77 @@
+package import PostgresClient
+
+/// What a schedule is due for next, as `fanfare.fire_due` would find it: also what is due already and was not fired.
+///
+/// One row, with the time that it was asked at; without a time where it is due no more, or there is no schedule.
+package struct NextOccurrence: PostgresStatement {
+    package static let name = "next_occurrence"
+    package static let sql = """
+        WITH RECURSIVE asked AS (SELECT coalesce($7::timestamptz, statement_timestamp()) AS at),
+        due AS (
+            SELECT CASE WHEN $5::boolean THEN $6::timestamptz
+                WHEN $3::text IS NOT NULL THEN fanfare.next_due($1::text::jsonb, fanfare.wall_time($2::text), $3, a.at) END AS at, 1 AS step
+            FROM asked AS a
+            UNION ALL
+            SELECT fanfare.next_due($1::jsonb, NULL, $3, d.at), d.step + 1
+            FROM due AS d CROSS JOIN asked AS a
+            WHERE d.at <= a.at AND $1 IS NOT NULL AND $4::text <> 'all' AND d.step < 1000
+        )
+        SELECT a.at, n.at, fanfare.shown_at(n.at, $3)::text
+        FROM asked AS a
+        LEFT JOIN LATERAL (
+            SELECT d.at FROM due AS d
+            WHERE d.at > a.at OR $4 <> 'none'
+                OR d.at >= a.at - CASE WHEN $3 = 'recipient' THEN interval '1 hour' ELSE interval '1 minute' END
+            ORDER BY d.at > a.at, d.at DESC LIMIT 1
+        ) AS n ON true
+        """
+
+    /// What is known of the schedule.
+    package enum Standing: Sendable, Equatable {
+        /// It is in force, and due then; nil for no more.
+        case inForce(next: Timestamp?)
+        /// It comes into force now.
+        case new
+    }
+
+    /// When a schedule is due.
+    package struct Row: Sendable, Equatable {
+        /// When that was asked.
+        package let askedAt: Timestamp
+        /// In the past where it is to be fired at once; nil for never.
+        package let at: Timestamp?
+        /// What clocks that the schedule goes by show then, to the second.
+        package let wall: String?
+    }
+
+    package let schedule: CampaignTimes.Schedule?
+    package let catchUp: String
+    package let standing: Standing
+    package let now: Timestamp?
+
+    /// - Parameters:
+    ///   - schedule: nil where there is none; its time zone must be checked already.
+    ///   - catchUp: what becomes of what was missed: `all`, `latest` or `none`.
+    ///   - standing: whether it is in force.
+    ///   - now: the time to ask at; nil for the database's.
+    package init(_ schedule: CampaignTimes.Schedule?, catchUp: String, _ standing: Standing, at now: Timestamp? = nil) {
+        self.schedule = schedule
+        self.catchUp = catchUp
+        self.standing = standing
+        self.now = now
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(schedule?.cronFields)
+        binds.append(schedule?.wall)
+        binds.append(schedule?.timeZone)
+        binds.append(catchUp)
+        binds.append(standing != .new)
+        if case .inForce(let next) = standing { binds.append(next) } else { binds.append(Timestamp?.none) }
+        binds.append(now)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Row {
+        Row(askedAt: try row.timestamp(0), at: try row.timestamp(orNil: 1), wall: try row.string(orNil: 2))
+    }
+}

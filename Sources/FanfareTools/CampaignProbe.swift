@@ -1,0 +1,100 @@
+internal import FanfareCampaigns
+internal import FanfareConfiguration
+internal import FanfareCore
+internal import FanfareProviders
+internal import FanfareStore
+internal import PostgresClient
+
+/// What PostgreSQL says of campaigns before anything is stored: faults, or when each would be due.
+struct CampaignProbe: Sendable {
+    /// When each is due, or all faults that were found.
+    let forecasts: Result<[RuleID: CampaignForecast], ToolError>
+
+    /// Asks.
+    ///
+    /// - Parameters:
+    ///   - set: the campaigns.
+    ///   - now: by which it is said what has passed; nil for the database's time.
+    ///   - connection: where they would be stored.
+    /// - Throws: what the database says of anything but the campaigns.
+    init(_ set: CampaignSet, at now: Timestamp?, on connection: PostgresConnection) throws(PostgresError) {
+        let entries = set.entries
+        let faults = try connection.run(CampaignFaults(campaigns: entries.map(\.definition.json.text)))
+        let problems = zip(entries, faults).compactMap { entry, fault in fault.map { entry.source.message(for: $0) } }
+        guard problems.isEmpty else {
+            forecasts = .failure(FileEntries.refused(problems))
+            return
+        }
+        let scheduled = entries.filter { $0.definition.schedule != nil }
+        let schedules = scheduled.compactMap { $0.definition.schedule?.stored }
+        let times = Dictionary(
+            grouping: try connection.run(CampaignTimes(schedules, count: CampaignsPlan.timesShown)),
+            by: \.position
+        )
+        var found = Dictionary(entries.map { ($0.id, CampaignForecast(timeZone: nil, times: [])) }) { $1 }
+        var never: [String] = []
+        for (index, entry) in scheduled.enumerated() {
+            let times = times[Int64(index + 1)] ?? []
+            if times.isEmpty, entry.definition.schedule?.expression != nil {
+                never.append(entry.source.message(at: "schedule.cron", "is not due within 8 years"))
+            }
+            found[entry.id] = CampaignForecast(timeZone: schedules[index].timeZone, times: times)
+        }
+        if never.isEmpty { try Self.addLateStarts(to: &found, scheduled, set.apps, at: now, on: connection) }
+        forecasts = never.isEmpty ? .success(found) : .failure(FileEntries.refused(never))
+    }
+}
+
+extension CampaignProbe {
+    /// Adds what would have been planned already, since it goes by recipients' time.
+    private static func addLateStarts(
+        to forecasts: inout [RuleID: CampaignForecast],
+        _ entries: [CampaignSet.Entry],
+        _ apps: [String],
+        at now: Timestamp?,
+        on connection: PostgresConnection
+    ) throws(PostgresError) {
+        let timed = entries.filter(\.definition.isByRecipientTime)
+        guard !timed.isEmpty else { return }
+        let rows = try connection.run(StoredCampaigns(apps: apps))
+        let stored = Dictionary(rows.map { ($0.id, $0) }) { first, _ in first }
+        for entry in timed {
+            let chosen = ChosenCampaign(definition: entry.definition, source: nil, stored: stored[entry.id])
+            let next = try NextOccurrence.Row(chosen, at: now, on: connection)
+            guard let at = next.at, let wall = next.wall?.prefix(16), at <= next.askedAt else { continue }
+            forecasts[entry.id]?.times.removeAll { $0.at <= at }
+            forecasts[entry.id]?.times.insert(CampaignTime(position: 0, at: at, wall: String(wall)), at: 0)
+            forecasts[entry.id]?.late = try lateStart(of: entry.definition, next, on: connection)
+        }
+    }
+
+    private static func lateStart(
+        of campaign: CampaignDefinition,
+        _ occurrence: NextOccurrence.Row,
+        on connection: PostgresConnection
+    ) throws(PostgresError) -> LateStart {
+        let reader = AudienceReader(connection: connection, campaign: campaign, able: [])
+        do {
+            switch try reader.audience(of: occurrence, payload: JSONObject(), reader.policy()) {
+            case .counted(let counts):
+                return .counted(PassedZones(counts.zones, from: occurrence.firesAt, ttl: campaign.timeToLive))
+            case .kept(let provider): return .unknown("\(provider.rawValue) keeps the audience")
+            case .asked(let reason), .problem(let reason): return .unknown(reason)
+            }
+        } catch {
+            // Who may put campaigns need not be allowed to see devices.
+            guard error.sqlState == "42501" else { throw error }
+            return .unknown("\(error.message); the role fanfare_reader may count")
+        }
+    }
+}
+
+extension CampaignSchedule {
+    /// The form in which the database is asked when it is due.
+    var stored: CampaignTimes.Schedule {
+        let fields = expression.map { String(decoding: $0.json.encoded, as: UTF8.self) }
+        var wall: String?
+        if case .once(let text) = times { wall = text }
+        return CampaignTimes.Schedule(cronFields: fields, wall: wall, timeZone: timeZone)
+    }
+}

@@ -1,0 +1,220 @@
+internal import FanfareCampaigns
+public import FanfareConfiguration
+internal import FanfareCore
+internal import FanfareProviders
+internal import FanfareService
+internal import FanfareStore
+internal import PostgresClient
+
+extension ToolDatabase {
+    /// Tells what a campaign would send to whom and when, if it fired when it is due next; changes nothing.
+    ///
+    /// - Parameters:
+    ///   - app: the campaign's app.
+    ///   - name: its name.
+    ///   - set: campaigns of files that it is looked for in; nil for what is stored.
+    ///   - payload: a JSON object as text, over the campaign's own.
+    ///   - configuration: whose credentials are compared with the audience.
+    /// - Returns: all of it.
+    /// - Throws: ``ToolError``, also if there is no such campaign; of kind `usage` if the payload is no JSON object.
+    public func explainCampaign(
+        app: String,
+        name: String,
+        in set: CampaignSet?,
+        payload: String,
+        _ configuration: Configuration
+    ) async throws(ToolError) -> CampaignExplanation {
+        try await explainCampaign(app: app, name: name, in: set, payload: payload, configuration, at: nil)
+    }
+
+    /// The same at a time that is given; nil for the database's.
+    func explainCampaign(
+        app: String,
+        name: String,
+        in set: CampaignSet?,
+        payload: String,
+        _ configuration: Configuration,
+        at now: Timestamp?
+    ) async throws(ToolError) -> CampaignExplanation {
+        let own = try ToolJSON.object(payload, named: "--payload")
+        let chosen = try await choose(RuleID(app: app, name: name), in: set)
+        let able = Providers.serving(configuration.apps[app])
+        let (occurrence, audience, limits) = try await run { connection throws(PostgresError) in
+            // Its settings would be the next caller's.
+            defer { connection.close() }
+            try connection.set(
+                SessionSettings([("default_transaction_read_only", "on"), ("statement_timeout", "60s")])
+            )
+            let next = try NextOccurrence.Row(chosen, at: now, on: connection)
+            let reader = AudienceReader(connection: connection, campaign: chosen.definition, able: able)
+            let policy = try reader.policy()
+            let limits = SendingLimits(policy, lane: chosen.definition.rule.definition.lane)
+            return (next, try reader.audience(of: next, payload: own, policy), limits)
+        }
+        let messages = try chosen.definition.messages(own, occurrence, for: audience) { app in
+            configuration.apps[app]?.apns?.topic
+        }
+        return CampaignExplanation(chosen, occurrence, audience, limits, messages)
+    }
+
+    private func choose(_ id: RuleID, in set: CampaignSet?) async throws(ToolError) -> ChosenCampaign {
+        let row = try await run { connection throws(PostgresError) in
+            try connection.run(StoredCampaigns(apps: [id.app], name: id.name)).first
+        }
+        if let set {
+            guard let entry = set.entries.first(where: { $0.id == id }) else {
+                let known = set.entries.map { "\($0.id.app)/\($0.id.name)" }.joined(separator: ", ")
+                throw ToolError(.failed, "the file has no campaign \(id.app)/\(id.name)", hint: "It has: \(known).")
+            }
+            return ChosenCampaign(
+                definition: entry.definition,
+                source: "\(entry.source.file):\(entry.source.line)",
+                stored: row
+            )
+        }
+        guard let row else { throw Self.noCampaign(id.app, id.name) }
+        do throws(RuleProblem) {
+            let definition = try CampaignDefinition(json: row.inForce ?? row.newest)
+            return ChosenCampaign(definition: definition, source: nil, stored: row)
+        } catch {
+            throw ToolError(.failed, "the campaign makes no sense to this version of Fanfare: \(error.description)")
+        }
+    }
+}
+
+extension NextOccurrence.Row {
+    /// Asks when a campaign is due next: by what is in force where its schedule is.
+    ///
+    /// - Parameters:
+    ///   - chosen: the campaign.
+    ///   - now: the time to ask at; nil for the database's.
+    ///   - connection: where it is stored.
+    /// - Throws: what the database says.
+    init(_ chosen: ChosenCampaign, at now: Timestamp?, on connection: PostgresConnection) throws(PostgresError) {
+        let schedule = chosen.definition.schedule
+        var standing = NextOccurrence.Standing.new
+        if let stored = chosen.stored, let inForce = stored.schedule, inForce == schedule,
+            ["active", "ended"].contains(stored.state)
+        {
+            standing = .inForce(next: stored.nextAt)
+        }
+        let catchUp = (schedule?.catchUp ?? .latest).rawValue
+        let statement = NextOccurrence(schedule?.stored, catchUp: catchUp, standing, at: now)
+        guard let row = try connection.run(statement).first else {
+            throw PostgresError(.protocolMismatch, message: "the server does not say what time it is")
+        }
+        self = row
+    }
+}
+
+/// Counts whom a campaign would reach.
+struct AudienceReader {
+    /// What a statement ends with that took too long.
+    private static let timedOut = "57014"
+    /// And one that asks for what its role may not.
+    private static let forbidden = "42501"
+
+    let connection: PostgresConnection
+    let campaign: CampaignDefinition
+    /// The platforms that the configuration has credentials for.
+    let able: Set<String>
+
+    /// What holds for all of the app's pushes.
+    ///
+    /// - Returns: as it was put; nil where it has none.
+    /// - Throws: what the database says.
+    func policy() throws(PostgresError) -> JSONValue? {
+        try connection.run(StoredPolicies(apps: [campaign.app])).first?.definition
+    }
+
+    /// Counts.
+    ///
+    /// - Parameters:
+    ///   - occurrence: which it is of.
+    ///   - own: what is put over the campaign's payload.
+    ///   - policy: the app's.
+    /// - Returns: the audience by platform and time zone, or why it is not counted.
+    /// - Throws: what the database says, but that it took too long.
+    func audience(
+        of occurrence: NextOccurrence.Row,
+        payload own: JSONObject,
+        _ policy: JSONValue?
+    ) throws(PostgresError) -> CampaignAudience {
+        if campaign.payloadSQL != nil { return .asked("payload_sql says how many events there are, when it fires") }
+        let columns: RuleColumns
+        switch try RuleChecker.columns(of: campaign.rule, on: connection) {
+        case .success(let checked): columns = checked
+        case .failure(let problem): return .problem("it would be refused: \(problem)")
+        }
+        let begin = occurrence.firesAt
+        let payload = campaign.payload(with: own, at: occurrence.at ?? begin)
+        let example = ExampleEvent(payload: "")
+        let context = campaign.rule.exampleContext(example, payload, now: begin.microseconds / 1_000_000)
+        let query: AudienceQuery?
+        do throws(RenderProblem) {
+            query = try AudienceQuery(
+                campaign.rule.definition,
+                campaign.rule.audience,
+                path: columns.audiencePath,
+                // Whom a rule's query names campaigns do not ask.
+                users: nil,
+                campaignSQL: campaign.audienceSQL,
+                context
+            )
+        } catch {
+            return .problem(error.description)
+        }
+        guard let query else {
+            return .kept(by: campaign.rule.definition.audience.selection.provider ?? campaign.rule.platforms[0])
+        }
+        do {
+            let cells = try query.cells(
+                wall: campaign.wall(of: occurrence),
+                defaultZone: campaign.schedule?.defaultTimeZone ?? policy?["time_zone"]?.stringValue
+                    ?? CampaignSchedule.utc,
+                at: begin,
+                on: connection
+            )
+            return .counted(CampaignCounts(cells, from: begin, able: able))
+        } catch {
+            if error.sqlState == Self.timedOut { return .problem("it takes longer than a minute; it may be many") }
+            guard campaign.audienceSQL != nil, error.sqlState != nil, !error.isTransient else { throw error }
+            if error.sqlState == Self.forbidden, error.message.hasSuffix("function audience") {
+                return .asked("audience_sql says who, when it fires; the role fanfare_daemon may ask it before")
+            }
+            return .problem("audience_sql: \(error.message)\(error.hint.map { " (\($0))" } ?? "")")
+        }
+    }
+}
+
+extension CampaignDefinition {
+    /// Renders what it would send: for each locale of its own, through each provider that reaches somebody.
+    ///
+    /// - Parameters:
+    ///   - own: what is put over its payload.
+    ///   - occurrence: which it is of.
+    ///   - audience: whom it reaches.
+    ///   - topic: the APNs topic of an app; nil if it is not known.
+    /// - Returns: one explanation for each.
+    /// - Throws: ``ToolError``.
+    fileprivate func messages(
+        _ own: JSONObject,
+        _ occurrence: NextOccurrence.Row,
+        for audience: CampaignAudience,
+        topic: (String) -> String?
+    ) throws(ToolError) -> [RuleExplanation] {
+        let set = RuleSet(entries: [.init(source: nil, compiled: rule)])
+        let payload = payload(with: own, at: occurrence.at ?? occurrence.firesAt)
+        var example = ExampleEvent(payload: JSONValue.object(payload).text)
+        // Somebody's: nobody in particular.
+        example.userID = "…"
+        example.variables = audience.counts?.variables ?? JSONObject()
+        let reached = Set(audience.counts?.sum.platforms.map(\.name) ?? [])
+        var messages: [RuleExplanation] = []
+        for locale in [nil] + rule.definition.locales.keys.map(Optional.some) {
+            example.locale = locale
+            messages += try set.explain(example, topic: topic)
+        }
+        return messages.filter { reached.isEmpty || reached.contains($0.provider.rawValue) }
+    }
+}

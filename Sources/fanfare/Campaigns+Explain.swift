@@ -1,0 +1,54 @@
+import ArgumentParser
+import FanfareCore
+import FanfareService
+import FanfareTools
+
+extension Campaigns {
+    /// `fanfare campaigns explain`.
+    struct Explain: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Show whom a campaign would reach, with what and when; nothing is sent.",
+            discussion: """
+                Takes what is in force, or a file, as of the next time it is due: how many devices by platform and time zone, \
+                when the first push and the last would leave, how many would be too late, and the message for each provider \
+                and locale. The audience is counted as it is now.
+                """
+        )
+
+        @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
+        @OptionGroup var campaign: CampaignOptions
+
+        @Option(
+            name: .customLong("file"),
+            help: "A YAML file with the campaign; - reads standard input, and without it what is stored is taken.",
+            completion: .file(extensions: ["yaml", "yml"])
+        )
+        var campaigns: String?
+
+        @Option(help: "A JSON object over the campaign's payload; - reads standard input.")
+        var payload = "{}"
+
+        func validate() throws {
+            if campaigns == StandardInput.argument && payload == StandardInput.argument {
+                throw ValidationError("Standard input can be read once: give one - only.")
+            }
+        }
+
+        func run() async throws {
+            let payload = try StandardInput.text(for: payload)
+            let set = try campaigns.map { try CampaignSet(files: [$0]) }
+            let configuration = try options.load()
+            let explanation = try await options.withDatabase { database throws(ToolError) in
+                try await database.explainCampaign(
+                    app: campaign.app,
+                    name: campaign.name,
+                    in: set,
+                    payload: payload,
+                    configuration
+                )
+            }
+            try options.show(explanation.json, explanation.text)
+            if explanation.isRefused { throw ExitCode.failure }
+        }
+    }
+}
