@@ -1,4 +1,5 @@
 import ArgumentParser
+import FanfareConfiguration
 import FanfareCore
 import FanfareService
 import FanfareTools

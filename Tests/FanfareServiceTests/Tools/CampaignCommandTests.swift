@@ -36,11 +36,17 @@ import Testing
                 "shop  hello  active  started by hand  -     -     -",
             ]
         )
+        let explained = try await campaigns(["explain", "shop", "hello", "--payload", #"{"n": 1}"#])
+        #expect(explained.status == 0 && explained.output.first == "shop/hello  active, version 1")
+        #expect(explained.output.contains { $0.hasPrefix("  2 devices of 0 users would get it: apns 2") })
+        let file = try await campaigns(["explain", "shop", "other", "--file", "-"], input: Self.hello)
+        #expect(file.status == 1 && file.errors.last == "  to mend it: It has: shop/hello.")
         #expect(try await campaigns(["pause", "shop", "hello"]).output == ["paused"])
         let again = try await campaigns(["pause", "shop", "hello"])
         #expect(again.status == 0 && again.output == ["nothing to do"])
         let paused = try await campaigns(["start", "shop", "hello"])
         #expect(paused.status == 1 && paused.errors.first == "fanfare: campaign hello is paused")
+        #expect(paused.errors.last == "  to mend it: Run `fanfare campaigns resume` first.")
         #expect(try await campaigns(["resume", "shop", "hello", "--json"]).output == [#"{"resumed":true}"#])
         let started = try await campaigns(["start", "shop", "hello", "--payload", #"{"n": 1}"#])
         #expect(
