@@ -32,7 +32,7 @@ import Testing
     @Test func itsCommandsAreThereAndItsFileIsTaken() async throws {
         let commands = try blocks(of: "sh").flatMap { $0.components(separatedBy: "\n") }
             .filter { $0.hasPrefix("fanfare campaigns ") }
-        #expect(commands.count == 10)
+        #expect(commands.count == 12)
         for command in commands {
             let words = command.split(separator: " ").dropFirst().prefix(2).map(String.init)
             #expect(
