@@ -452,6 +452,10 @@ INSERT INTO fanfare.outcome_codes AS c (code, outcome, reason, provider, meaning
     (10, 'backlog_dropped', 'stale_after_outage', NULL, 'Waited out an outage, and the rule''s backlog option drops such events.'),
     (11, 'exhausted', 'attempts_used_up', NULL, 'All attempts, or the 24 hours without a ttl, were used up.'),
     (12, 'refused', 'destination_forbidden', NULL, 'The endpoint is, or resolves to, an address that must not be connected to.'),
+    (13, 'capped', 'frequency_cap', NULL, 'The user had had as many pushes as the rule''s caps allow.'),
+    (14, 'held_out', 'holdout', NULL, 'The user belongs to those who are left out, to see what the pushes do to the others.'),
+    (15, 'quiet', 'quiet_hours', NULL, 'It was night where the device is, by quiet hours that drop what comes in them.'),
+    (16, 'opted_out', 'user_snoozed', NULL, 'The user had snoozed its category, and nothing says to keep it until that is over.'),
     (32, 'retrying', 'device_throttled', NULL, 'The provider takes no more pushes for this device now; tried again.'),
     (33, 'retrying', 'topic_throttled', NULL, 'The provider takes no more pushes for this topic now; tried again.'),
     (34, 'retrying', 'sender_throttled', NULL, 'The provider asks this project, credential or host to slow down; tried again.'),
@@ -467,6 +471,8 @@ INSERT INTO fanfare.outcome_codes AS c (code, outcome, reason, provider, meaning
     (44, 'retrying', 'other_environment', NULL, 'The token is unknown in this APNs environment; tried in the other.'),
     (45, 'retrying', 'registered_later', NULL, 'Said to be gone, but registered again since; tried once more.'),
     (46, 'retrying', 'idle_timeout', NULL, 'The connection had been idle too long; tried again.'),
+    (47, 'retrying', 'quiet_hours', NULL, 'It was night where the device is; sent when the quiet hours are over.'),
+    (48, 'retrying', 'user_snoozed', NULL, 'The user had snoozed its category; sent when that is over.'),
     (64, 'gone', 'Unregistered', 'apns', 'The app was removed from the device, or the token is inactive; the device is disabled.'),
     (65, 'gone', 'ExpiredToken', 'apns', 'The token expired; the device is disabled.'),
     (66, 'gone', 'BadDeviceToken', 'apns', 'The token is unknown in both APNs environments; the device is disabled.'),
@@ -648,6 +654,18 @@ CREATE TABLE IF NOT EXISTS fanfare.subscriptions (
 );
 SELECT fanfare.create_index('subscriptions_device', $$
     CREATE INDEX subscriptions_device ON fanfare.subscriptions (device_id)$$);
+
+-- What users want nothing of: a category that rules name, or `*` for all categories. Only of users who said something. Claims read it
+-- and lock nothing, so that nobody's transaction is in their way.
+CREATE TABLE IF NOT EXISTS fanfare.preferences (
+    app_id smallint NOT NULL REFERENCES fanfare.apps,
+    user_id text NOT NULL CONSTRAINT preferences_user_length CHECK (octet_length(user_id) BETWEEN 1 AND 2048),
+    category text NOT NULL
+        CONSTRAINT preferences_category_shape CHECK (category = '*' OR category ~ '^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,63}$'),
+    opted_out boolean NOT NULL DEFAULT false,
+    snoozed_until timestamptz CONSTRAINT preferences_snoozed CHECK (isfinite(snoozed_until)),
+    PRIMARY KEY (app_id, user_id, category)
+);
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- 11. Rules
@@ -1537,6 +1555,12 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION fanfare.is_rule_name IS 'Whether a rule may be called so.';
 
+CREATE OR REPLACE FUNCTION fanfare.is_label(name text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT name ~ '^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,63}$';
+END;
+COMMENT ON FUNCTION fanfare.is_label IS 'Whether a category may be called so.';
+
 CREATE OR REPLACE FUNCTION fanfare.is_event_type(type text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
     SELECT octet_length(type) BETWEEN 1 AND 255 AND type !~ '[\x01-\x1f\x7f]';
@@ -1939,10 +1963,58 @@ BEGIN
     WHERE a.name = forget_user.app AND c.app_id = a.id AND o.campaign_id = c.id AND (o.state IN ('running', 'aborting') OR o.test_users IS NOT NULL)
         AND u.event_id = o.event_id AND u.bucket = fanfare.bucket(fanfare.audience_seed(o.event_id), forget_user.user_id)
         AND u.user_id = forget_user.user_id;
+    DELETE FROM fanfare.preferences AS p
+    WHERE p.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = forget_user.app) AND p.user_id = forget_user.user_id;
     RETURN forgotten;
 END
 $$;
-COMMENT ON FUNCTION fanfare.forget_user IS 'Deletes a user''s devices with their subscriptions; returns how many devices. Ids left in the logs then name nobody.';
+COMMENT ON FUNCTION fanfare.forget_user IS 'Deletes a user''s devices with their subscriptions, and what the user said of categories; returns how many devices. Ids left in the logs then name nobody.';
+
+CREATE OR REPLACE FUNCTION fanfare.check_preference(user_id text, category text) RETURNS void
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF coalesce(octet_length(user_id), 0) NOT BETWEEN 1 AND 2048 THEN
+        RAISE EXCEPTION 'user_id: %', CASE WHEN octet_length(user_id) > 2048 THEN 'is longer than 2048 bytes' ELSE 'names nobody' END
+            USING ERRCODE = '22023', HINT = 'Pass the id that the user''s devices are registered with.';
+    ELSIF (category = '*' OR fanfare.is_label(category)) IS NOT TRUE THEN
+        RAISE EXCEPTION 'category: there can be none called %', quote_nullable(left(category, 80)) USING ERRCODE = '22023',
+            HINT = 'Use 1 to 64 letters, digits, "_", "." and "-", beginning with a letter or digit, or * for all categories.';
+    END IF;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION fanfare.set_preference(app text, user_id text, category text, opted_out boolean) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+#variable_conflict use_column
+BEGIN
+    PERFORM fanfare.check_preference(set_preference.user_id, set_preference.category);
+    IF set_preference.opted_out IS NULL THEN
+        RAISE EXCEPTION 'opted_out: is null' USING ERRCODE = '22023', HINT = 'Pass true to stop the category''s pushes, false to let them come.';
+    END IF;
+    INSERT INTO fanfare.preferences AS p (app_id, user_id, category, opted_out)
+    VALUES (fanfare.app_id_for(set_preference.app), set_preference.user_id, set_preference.category, set_preference.opted_out)
+    ON CONFLICT (app_id, user_id, category) DO UPDATE SET opted_out = excluded.opted_out
+    WHERE p.opted_out <> excluded.opted_out;
+END
+$$;
+COMMENT ON FUNCTION fanfare.set_preference IS 'Says whether a user gets nothing of a category any more, on all devices: of rules that have it, or with * of all that have one.';
+
+CREATE OR REPLACE FUNCTION fanfare.snooze(app text, user_id text, until timestamptz, category text DEFAULT '*') RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+#variable_conflict use_column
+BEGIN
+    PERFORM fanfare.check_preference(snooze.user_id, snooze.category);
+    IF NOT isfinite(snooze.until) THEN
+        RAISE EXCEPTION 'until: never ends' USING ERRCODE = '22023',
+            HINT = 'Pass a time, or null to end a snooze; fanfare.set_preference stops a category for good.';
+    END IF;
+    INSERT INTO fanfare.preferences AS p (app_id, user_id, category, snoozed_until)
+    VALUES (fanfare.app_id_for(snooze.app), snooze.user_id, snooze.category, snooze.until)
+    ON CONFLICT (app_id, user_id, category) DO UPDATE SET snoozed_until = excluded.snoozed_until
+    WHERE p.snoozed_until IS DISTINCT FROM excluded.snoozed_until;
+END
+$$;
+COMMENT ON FUNCTION fanfare.snooze IS 'Has a user get nothing of a category until a time, or of all categories; null ends it.';
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- 19. Functions: rules
@@ -2010,12 +2082,32 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.audience_fault IS 'What is wrong with a rule''s "to" as far as its shape shows; null where nothing is.';
 
+-- Of the keys that say whom a rule does not disturb; in the order in which daemons look.
+CREATE OR REPLACE FUNCTION fanfare.calm_fault(rule jsonb, OUT place text, OUT reason text, OUT hint text)
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    provider CONSTANT text := CASE WHEN rule -> 'to' ?| '{fcm_topic,fcm_condition}' THEN 'fcm' WHEN rule -> 'to' ? 'channel' THEN 'apns' END;
+BEGIN
+    IF NOT rule ?| '{category}' THEN
+        RETURN;
+    END IF;
+    SELECT f.* INTO place, reason, hint FROM (
+        SELECT 'category', CASE WHEN jsonb_typeof(rule -> 'category') <> 'string' THEN 'is no string' ELSE 'cannot be a category' END,
+            'use 1 to 64 letters, digits, "_", "." and "-", beginning with a letter or digit'
+        WHERE rule ? 'category' AND (jsonb_typeof(rule -> 'category') <> 'string' OR NOT fanfare.is_label(rule ->> 'category'))
+        UNION ALL
+        SELECT k, 'differs by user, but ' || provider || ' gets one request for all', 'remove it'
+        FROM unnest('{category}'::text[]) AS k WHERE rule ? k AND provider IS NOT NULL
+    ) AS f (place, reason, hint) LIMIT 1;
+END
+$$;
+COMMENT ON FUNCTION fanfare.calm_fault IS 'What is wrong with whom a rule does not disturb; null where nothing is.';
+
 -- What SQL can see at once. The rest (message, templates, conditions, limits) a daemon judges, or `fanfare rules plan`.
 CREATE OR REPLACE FUNCTION fanfare.rule_fault(rule jsonb, OUT place text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    keys CONSTANT text[] := '{name,app,event,when,to,message,locales,collapse,ttl,lane,supersede,backlog,delivery,enabled,badge_sql}';
-    path record;
+    keys CONSTANT text[] := '{name,app,event,when,to,message,locales,collapse,ttl,lane,supersede,backlog,delivery,enabled,badge_sql,category}';
 BEGIN
     SELECT f.* INTO place, reason, hint FROM (
         SELECT k, 'unknown key', 'known are ' || array_to_string(keys, ', ') FROM jsonb_object_keys(rule) AS k WHERE k <> ALL (keys)
@@ -2042,6 +2134,8 @@ BEGIN
         SELECT 'badge_sql', b.reason, b.hint FROM fanfare.badge_sql_fault(rule ->> 'badge_sql') AS b WHERE b.reason IS NOT NULL
         UNION ALL
         SELECT 'to.users_sql', u.reason, u.hint FROM fanfare.users_sql_fault(rule #>> '{to,users_sql}') AS u WHERE u.reason IS NOT NULL
+        UNION ALL
+        SELECT c.place, c.reason, c.hint FROM fanfare.calm_fault(rule) AS c WHERE c.reason IS NOT NULL
     ) AS f LIMIT 1;
 END
 $$;
@@ -2087,7 +2181,7 @@ BEGIN
         RAISE EXCEPTION '%: %', fault.place, fault.reason USING ERRCODE = '22023', HINT = fault.hint;
     END IF;
     -- An older daemon that checked it would refuse what it does not know.
-    IF rule -> 'to' ? 'users_sql' THEN
+    IF rule -> 'to' ? 'users_sql' OR rule ?| '{category}' THEN
         PERFORM fanfare.require_daemon(5);
     END IF;
     PERFORM fanfare.require_daemon(p.oldest_daemon) FROM fanfare.platforms AS p
@@ -3277,7 +3371,7 @@ COMMENT ON FUNCTION fanfare.canary_fault IS 'What is wrong with a campaign''s ca
 CREATE OR REPLACE FUNCTION fanfare.campaign_fault(campaign jsonb, OUT place text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    keys CONSTANT text[] := '{name,app,schedule,payload,rate,canary,audience_sql,payload_sql,to,message,locales,collapse,ttl,lane,delivery,badge_sql}';
+    keys CONSTANT text[] := '{name,app,schedule,payload,rate,canary,audience_sql,payload_sql,to,message,locales,collapse,ttl,lane,delivery,badge_sql,category}';
     whom CONSTANT text[] := '{users,topic,condition,everyone,fcm_topic,fcm_condition,channel}';
 BEGIN
     SELECT f.* INTO place, reason, hint FROM (
@@ -4297,7 +4391,8 @@ GRANT EXECUTE ON FUNCTION fanfare.watch_trigger, fanfare.check_watchable, fanfar
 
 GRANT EXECUTE ON FUNCTION fanfare.register_device, fanfare.unregister_device, fanfare.device_id, fanfare.forget_user,
     fanfare.subscribe(bigint, text), fanfare.subscribe(bigint[], text),
-    fanfare.unsubscribe(bigint, text), fanfare.unsubscribe(bigint[], text) TO fanfare_registrar;
+    fanfare.unsubscribe(bigint, text), fanfare.unsubscribe(bigint[], text), fanfare.set_preference, fanfare.snooze
+    TO fanfare_registrar;
 
 GRANT EXECUTE ON FUNCTION fanfare.put_rule, fanfare.drop_rule, fanfare.rule_from_file, fanfare.put_campaign, fanfare.drop_campaign,
     fanfare.campaign_from_file, fanfare.start_campaign, fanfare.test_campaign, fanfare.pause_campaign, fanfare.resume_campaign,
@@ -4308,7 +4403,7 @@ GRANT EXECUTE ON FUNCTION fanfare.campaign_fault, fanfare.campaign_sql_fault, fa
     fanfare.span_seconds, fanfare.canary_fault, fanfare.share, fanfare.policy_fault, fanfare.campaign_rule, fanfare.wall_time,
     fanfare.is_time_zone, fanfare.next_due, fanfare.shown_at, fanfare.has_passed, fanfare.next_time, fanfare.next_showing,
     fanfare.next_wall, fanfare.instant TO fanfare_author;
-GRANT EXECUTE ON FUNCTION fanfare.rule_fault, fanfare.audience_fault, fanfare.path_fault, fanfare.badge_sql_fault, fanfare.users_sql_fault,
+GRANT EXECUTE ON FUNCTION fanfare.rule_fault, fanfare.calm_fault, fanfare.is_label, fanfare.audience_fault, fanfare.path_fault, fanfare.badge_sql_fault, fanfare.users_sql_fault,
     fanfare.is_app_name, fanfare.is_rule_name, fanfare.is_event_type TO fanfare_author;
 -- To compare what is there with what a file says, and to see whether a daemon will check it.
 GRANT SELECT ON fanfare.apps, fanfare.rules, fanfare.rule_versions, fanfare.campaigns, fanfare.occurrences, fanfare.policies,
@@ -4330,7 +4425,7 @@ GRANT EXECUTE ON FUNCTION fanfare.wall_time, fanfare.next_due, fanfare.shown_at,
 -- For `fanfare devices list`: all of a device but what one could push to it with.
 GRANT SELECT (id, app_id, target_id, platform, kind, token_hash, user_id, locale, time_zone, attributes, registered_at,
     disabled_at, disabled_reason) ON fanfare.devices TO fanfare_reader;
-GRANT SELECT ON fanfare.topics, fanfare.subscriptions TO fanfare_reader;
+GRANT SELECT ON fanfare.topics, fanfare.subscriptions, fanfare.preferences TO fanfare_reader;
 -- For `fanfare campaigns show`: how what it sent ended.
 GRANT SELECT ON fanfare.gates, fanfare.gate_stats, fanfare.stats_pending TO fanfare_reader;
 

@@ -13,10 +13,13 @@ extension Outcome {
         case .cancelled: .cancelled
         case .superseded: .superseded
         case .disabled: .disabled
-        case .optedOut: .optedOut
+        case .optedOut, .snoozed: .optedOut
         case .refused, .destinationForbidden: .refused
         case .backlogDropped: .backlogDropped
         case .exhausted: .exhausted
+        case .capped: .capped
+        case .heldOut: .heldOut
+        case .quiet: .quiet
         default:
             switch range {
             case .retrying: .retrying

@@ -5,8 +5,8 @@
 ///
 /// | codes | for |
 /// |---|---|
-/// | 13–31 | further finals of Fanfare's own |
-/// | 47–63 | further reasons to try again; they are shared by all providers |
+/// | 17–31 | further finals of Fanfare's own |
+/// | 49–63 | further reasons to try again; they are shared by all providers |
 /// | 64–95 | gone, 96–255: rejected; each provider has blocks of its own in both, which its folder names |
 public struct Outcome: RawRepresentable, Hashable, Sendable {
     /// The code.
@@ -46,6 +46,14 @@ public struct Outcome: RawRepresentable, Hashable, Sendable {
     public static var exhausted: Outcome { Outcome(rawValue: 11) }
     /// Its endpoint is, or resolves to, what must not be connected to.
     public static var destinationForbidden: Outcome { Outcome(rawValue: 12) }
+    /// The user had had as many as the rule's caps allow.
+    public static var capped: Outcome { Outcome(rawValue: 13) }
+    /// The user belongs to those who are left out, to see what the pushes do to the others.
+    public static var heldOut: Outcome { Outcome(rawValue: 14) }
+    /// Dropped in the quiet hours of the device.
+    public static var quiet: Outcome { Outcome(rawValue: 15) }
+    /// The user had snoozed its category, and it is not kept.
+    public static var snoozed: Outcome { Outcome(rawValue: 16) }
 
     /// Too many pushes for this device.
     public static var retryingDeviceThrottled: Outcome { Outcome(rawValue: 32) }
@@ -77,4 +85,8 @@ public struct Outcome: RawRepresentable, Hashable, Sendable {
     public static var retryingRegisteredLater: Outcome { Outcome(rawValue: 45) }
     /// The connection idled too long.
     public static var retryingIdleTimeout: Outcome { Outcome(rawValue: 46) }
+    /// Held until the quiet hours of the device are over.
+    public static var heldQuiet: Outcome { Outcome(rawValue: 47) }
+    /// Held until the user's snooze is over.
+    public static var heldSnoozed: Outcome { Outcome(rawValue: 48) }
 }

@@ -16,7 +16,7 @@ public enum OutcomeKind: String, CaseIterable, Sendable {
     case superseded
     /// The device was disabled between planning and sending.
     case disabled
-    /// The user opted out between planning and sending.
+    /// The user opted out, for good or for now.
     case optedOut = "opted_out"
     /// Its message could not be rendered.
     case refused
@@ -24,6 +24,12 @@ public enum OutcomeKind: String, CaseIterable, Sendable {
     case backlogDropped = "backlog_dropped"
     /// All attempts, or the time Fanfare allows itself, are used up.
     case exhausted
+    /// The user had had enough, by the rule's caps.
+    case capped
+    /// The user is one of those who are left out on purpose.
+    case heldOut = "held_out"
+    /// It was night where the device is.
+    case quiet
     /// Another attempt follows in a new batch.
     case retrying
     /// The provider proved the token dead; the device is disabled.

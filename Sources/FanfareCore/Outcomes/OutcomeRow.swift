@@ -61,6 +61,22 @@ extension OutcomeRow {
             "destination_forbidden",
             "The endpoint is, or resolves to, an address that must not be connected to."
         ),
+        OutcomeRow(.capped, "frequency_cap", "The user had had as many pushes as the rule's caps allow."),
+        OutcomeRow(
+            .heldOut,
+            "holdout",
+            "The user belongs to those who are left out, to see what the pushes do to the others."
+        ),
+        OutcomeRow(
+            .quiet,
+            "quiet_hours",
+            "It was night where the device is, by quiet hours that drop what comes in them."
+        ),
+        OutcomeRow(
+            .snoozed,
+            "user_snoozed",
+            "The user had snoozed its category, and nothing says to keep it until that is over."
+        ),
         OutcomeRow(
             .retryingDeviceThrottled,
             "device_throttled",
@@ -112,5 +128,7 @@ extension OutcomeRow {
             "Said to be gone, but registered again since; tried once more."
         ),
         OutcomeRow(.retryingIdleTimeout, "idle_timeout", "The connection had been idle too long; tried again."),
+        OutcomeRow(.heldQuiet, "quiet_hours", "It was night where the device is; sent when the quiet hours are over."),
+        OutcomeRow(.heldSnoozed, "user_snoozed", "The user had snoozed its category; sent when that is over."),
     ]
 }

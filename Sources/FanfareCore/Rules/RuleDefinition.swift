@@ -3,10 +3,11 @@
 /// That its templates, headers and payloads make sense is checked by ``CompiledRule``; that its jsonpaths do, by
 /// PostgreSQL.
 public struct RuleDefinition: Equatable, Sendable {
-    static let keys = [
+    private static let ownKeys = [
         "name", "app", "event", "when", "to", "message", "locales", "collapse", "ttl", "lane", "supersede", "backlog",
         "delivery", "enabled", "badge_sql",
     ]
+    static let keys = ownKeys + RuleCalm.keys
     /// The longest query of an author's, in bytes.
     public static let sqlLimit = 16 * 1024
 
@@ -40,6 +41,8 @@ public struct RuleDefinition: Equatable, Sendable {
     public let enabled: Bool
     /// A query that gives users' badge counts, if given: columns user id and count, for the user ids in `$1`.
     public let badgeSQL: String?
+    /// Whom it does not disturb.
+    public let calm: RuleCalm
 
     /// Reads a rule.
     ///
@@ -79,8 +82,10 @@ public struct RuleDefinition: Equatable, Sendable {
         delivery = try reader.word("delivery", DeliveryGuarantee.self) ?? .atLeastOnce
         enabled = try reader.bool("enabled") ?? true
         badgeSQL = try reader.string("badge_sql")
+        calm = try RuleCalm(reader)
         try checkCollapse()
         try checkBadge()
+        try calm.check(audience)
     }
 
     /// The rule as it would be written, without defaults: what is stored, and compared to see whether it changed.
@@ -101,6 +106,7 @@ public struct RuleDefinition: Equatable, Sendable {
         if delivery != .atLeastOnce { object["delivery"] = .string(delivery.rawValue) }
         if !enabled { object["enabled"] = false }
         object["badge_sql"] = badgeSQL.map(JSONValue.string)
+        for member in calm.json.members { object[member.key] = member.value }
         return .object(object)
     }
 

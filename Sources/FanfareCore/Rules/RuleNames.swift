@@ -1,4 +1,4 @@
-/// What may be called how: the same as in SQL, by `fanfare.is_app_name`, `is_rule_name` and `is_event_type`.
+/// What may be called how: the same as in SQL, by `fanfare.is_app_name`, `is_rule_name`, `is_label` and `is_event_type`.
 public enum RuleNames {
     /// The longest event type, in bytes.
     public static let eventTypeLimit = 255
@@ -7,6 +7,9 @@ public enum RuleNames {
     /// What a rule may be called, for hints.
     package static let ruleHint =
         "use 1 to 100 letters, digits, \"_\", \".\" and \"-\", beginning with a letter or digit"
+    /// What a category may be called, for hints.
+    package static let labelHint =
+        "use 1 to 64 letters, digits, \"_\", \".\" and \"-\", beginning with a letter or digit"
     /// What an event's type may be, for hints.
     static let eventTypeHint = "use 1 to \(eventTypeLimit) bytes on one line, such as order.shipped"
 
@@ -21,6 +24,12 @@ public enum RuleNames {
     /// - Parameter text: what was written.
     /// - Returns: whether it is 1 to 100 ASCII letters, digits, `_`, `.` and `-`, of which the first is a letter or digit.
     public static func isRule(_ text: String) -> Bool { isWord(text, limit: 100, besides: "_.-") }
+
+    /// Whether a category may be called so.
+    ///
+    /// - Parameter text: what was written.
+    /// - Returns: whether it is 1 to 64 ASCII letters, digits, `_`, `.` and `-`, of which the first is a letter or digit.
+    public static func isLabel(_ text: String) -> Bool { isWord(text, limit: 64, besides: "_.-") }
 
     /// What the rule of a campaign is called; no rule that somebody wrote can be, for "/" is in none of their names.
     ///

@@ -93,6 +93,12 @@ extension RuleDefinition {
             range: "a query of two columns that asks for $1, at most \(sqlLimit) bytes",
             "What the badge of each user is. Not for audiences that a provider keeps."
         ),
+        RuleKey(
+            "category",
+            "string",
+            range: "1 to 64 letters, digits, dots, dashes and underscores",
+            "What its pushes are about, such as `marketing`: users who opted out of that get none. Not for audiences that a provider keeps."
+        ),
     ]
 }
 

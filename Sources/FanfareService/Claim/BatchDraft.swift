@@ -40,6 +40,7 @@ struct BatchDraft {
     private let badges: [String: Int64]
     /// What a campaign says of the user of a pair, by the pair's position.
     private let variables: [Int: JSONObject]
+    private let calm: Calm
     private let now: Microseconds
 
     private var rendered: [VariantKey: Rendered] = [:]
@@ -60,7 +61,8 @@ struct BatchDraft {
         newest: [Int64: Int64],
         fields: [Int64: DeviceContext],
         badges: [String: Int64],
-        variables: [Int: JSONObject] = [:]
+        variables: [Int: JSONObject] = [:],
+        calm: Calm
     ) {
         self.context = context
         self.batch = batch
@@ -71,7 +73,7 @@ struct BatchDraft {
         identity = app[PushProvider(rawValue: target.platform)] ?? ProviderIdentity()
         self.events = events
         (self.newest, self.fields) = (newest, fields)
-        (self.badges, self.variables) = (badges, variables)
+        (self.badges, self.variables, self.calm) = (badges, variables, calm)
         now = context.lease.databaseNow
     }
 
@@ -126,6 +128,7 @@ struct BatchDraft {
         guard let token = device.token, device.isEnabled, let event = events[eventID] else {
             return PairResult(position: Int32(position), outcome: .disabled)
         }
+        if let result = calm.decision(at: position) { return result }
         if device.target != batch.target, let history = historyAtHome(device, event) {
             let again = FollowUp.again(at: now, history: history, target: device.target)
             return PairResult(position: Int32(position), outcome: .retryingOtherEnvironment, followUp: again)

@@ -92,7 +92,9 @@ struct BatchPreparer {
                 newest: newest,
                 fields: fields,
                 badges: counts,
-                variables: variables
+                variables: variables,
+                calm: rule.asksUsers
+                    ? try Calm(of: batch, by: rule, now: context.lease.databaseNow, on: connection) : .none
             )
             var one = drafting.finish(own)
             one.lines = lines(about: one, events: events, devices: own)

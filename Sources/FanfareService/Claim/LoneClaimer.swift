@@ -119,8 +119,10 @@ final class LoneClaimer {
     private func areSimple(_ batches: [LoneBatch], on connection: PostgresConnection) throws(PostgresError) -> Bool {
         let rules = try context.rules.load(Set(batches.map(\.claimed.ruleVersion)), from: connection)
         return batches.allSatisfy { batch in
-            guard let rule = rules[batch.claimed.ruleVersion]?.compiled else { return false }
-            return rule.definition.delivery != .atMostOnce && rule.definition.badgeSQL == nil && !rule.needsVariables
+            guard let rule = rules[batch.claimed.ruleVersion] else { return false }
+            let definition = rule.compiled.definition
+            return definition.delivery != .atMostOnce && definition.badgeSQL == nil && !rule.compiled.needsVariables
+                && !rule.asksUsers
         }
     }
 }

@@ -71,7 +71,7 @@ struct LoneClaimerTests {
 
     @Test(arguments: [
         #""delivery": "at_most_once""#, #""badge_sql": "SELECT user_id, 1 FROM unnest($1) AS u (user_id)""#,
-        #""lane": "bulk""#,
+        #""lane": "bulk""#, #""category": "marketing""#,
     ])
     func whatIsNotThatSimpleIsTheClaimers(rule: String) throws {
         #expect(try plan(rule).isEmpty)

@@ -23,10 +23,12 @@ struct NameTests {
         let connection = try TestDatabase.current.connect()
         for name in Self.corpus {
             let inSQL = try connection.query(
-                "SELECT fanfare.is_app_name($1), fanfare.is_rule_name($1), fanfare.is_event_type($1)",
+                "SELECT fanfare.is_app_name($1), fanfare.is_rule_name($1), fanfare.is_event_type($1), fanfare.is_label($1)",
                 name
             ).rows[0]
-            let inSwift = [RuleNames.isApp(name), RuleNames.isRule(name), RuleNames.isEventType(name)]
+            let inSwift = [
+                RuleNames.isApp(name), RuleNames.isRule(name), RuleNames.isEventType(name), RuleNames.isLabel(name),
+            ]
             #expect(inSQL == inSwift.map { $0 ? "t" : "f" }, "\(name.debugDescription)")
         }
     }

@@ -20,6 +20,9 @@ struct RoleTests {
         ("SELECT fanfare.subscribe('{}'::bigint[], 't')", ["fanfare_registrar", "fanfare_daemon"]),
         ("SELECT fanfare.unsubscribe(1, 't')", ["fanfare_registrar", "fanfare_daemon"]),
         ("SELECT fanfare.forget_user('a', 'u')", ["fanfare_registrar", "fanfare_daemon"]),
+        ("SELECT fanfare.set_preference('a', 'u', 'c', true)", ["fanfare_registrar", "fanfare_daemon"]),
+        ("SELECT fanfare.snooze('a', 'u', now())", ["fanfare_registrar", "fanfare_daemon"]),
+        ("SELECT * FROM fanfare.preferences", ["fanfare_reader", "fanfare_daemon"]),
         (
             #"SELECT fanfare.put_rule('{"app": "a", "name": "r", "event": "e", "to": {"everyone": true}}')"#,
             ["fanfare_author", "fanfare_daemon"]

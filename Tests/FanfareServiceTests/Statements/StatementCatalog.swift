@@ -50,6 +50,7 @@ struct StatementCatalog {
         let token = String(repeating: "ab", count: 32)
         let device = try world.device(token, user: "u", #"attributes => '{"tier": "gold"}'"#)
         _ = try world.connection.query("SELECT fanfare.subscribe($1::bigint, 'news')", String(device))
+        _ = try world.connection.query("SELECT fanfare.set_preference('shop', 'u', 'c', true)")
         // Of an app that has nothing else, so that nothing is claimed by it.
         _ = try world.connection.query("SELECT fanfare.put_policy('slow', $1::jsonb)", #"{"rate": "5/s"}"#)
         let version = try world.rule("users", event: "order", to: #"{"users": "$.user"}"#)
@@ -233,6 +234,7 @@ struct StatementCatalog {
             LiveRates(),
             FetchDevices(deviceIDs: [parts.device]),
             FetchDeviceFields(deviceIDs: [parts.device]),
+            FetchCalm(deviceIDs: [parts.device], category: "c", now: .infinity),
             FetchEvents(day: Int16(EventID(rawValue: parts.event).ringDay), eventIDs: [parts.event]),
             FetchRuleVersions(ids: [parts.version]),
         ]
@@ -429,6 +431,9 @@ struct StatementCatalog {
             PolicyFaults(policies: [#"{"rate": "5"}"#, "{}"]),
             PutPolicies(apps: ["shop"], policies: ["{}"]),
             StoredPolicies(apps: nil),
+            SetPreference(app: "shop", user: "u", category: "c", isOptedOut: true),
+            SnoozeUser(app: "shop", user: "u", until: nil, seconds: 5, category: "*"),
+            UserPreferences(app: "shop", user: "u"),
             PutCampaigns(campaigns: [newer]),
             MarkCampaignsFromFile(ids: [id]),
             AreCampaignsUnchecked(apps: ["shop"]),

@@ -109,7 +109,8 @@ extension VirtualDaemon {
             events: events,
             newest: [:],
             fields: [:],
-            badges: [:]
+            badges: [:],
+            calm: .none
         )
         return draft.finish(devices[...])
     }

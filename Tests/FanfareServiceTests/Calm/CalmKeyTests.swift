@@ -1,0 +1,71 @@
+import PostgresClient
+import TestKit
+import Testing
+
+@testable import FanfareCampaigns
+@testable import FanfareCore
+@testable import FanfareProviders
+
+/// The keys that say whom a rule does not disturb: the same in SQL as in the daemon.
+@Suite(.database)
+struct CalmKeyTests {
+    private static let faults: [(members: String, place: String, reason: String)] = [
+        (#""category": "a b""#, "category", "cannot be a category"),
+        (#""category": "*""#, "category", "cannot be a category"),
+        (#""category": """#, "category", "cannot be a category"),
+    ]
+
+    private static func json(_ kind: String, _ members: String) -> String {
+        let event = kind == "rule" ? #""event": "e", "# : ""
+        return #"{"app": "shop", "name": "n", \#(event)"to": {"everyone": true}, "message": {"data": {"a": "b"}}, "#
+            + "\(members)}"
+    }
+
+    @Test(arguments: faults, ["rule", "campaign"])
+    func whatIsWrongIsRefusedByBoth(fault: (members: String, place: String, reason: String), kind: String) throws {
+        let connection = try TestDatabase.current.connect()
+        let json = Self.json(kind, fault.members)
+        let inSQL = try connection.query("SELECT place, reason, hint FROM fanfare.\(kind)_fault($1::jsonb)", json).rows[
+            0
+        ]
+        let problem = try #require(try whatIsWrong(kind, json))
+        #expect(inSQL == [fault.place, fault.reason, problem.hint])
+        #expect([problem.path, problem.reason] == [fault.place, fault.reason])
+        let refusal = #expect(throws: PostgresError.self) {
+            try connection.query("SELECT fanfare.put_\(kind)($1::jsonb)", json)
+        }
+        #expect(refusal?.sqlState == "22023" && refusal?.hint == problem.hint)
+    }
+
+    @Test(arguments: [#""category": "marketing""#], ["rule", "campaign"])
+    func whatIsRightIsKept(members: String, kind: String) throws {
+        let connection = try TestDatabase.current.connect()
+        let json = try JSONValue(parsing: Self.json(kind, members))
+        let written = kind == "rule" ? try RuleDefinition(json: json).json : try CampaignDefinition(json: json).json
+        #expect(written == json)
+        #expect(try connection.text("SELECT reason IS NULL FROM fanfare.\(kind)_fault($1::jsonb)", json.text) == "t")
+    }
+
+    @Test(arguments: [#""category": "marketing""#])
+    func audiencesThatAProviderKeepsHaveNone(members: String) throws {
+        let connection = try TestDatabase.current.connect()
+        for (to, provider) in [("fcm_topic", "fcm"), ("channel", "apns")] {
+            let json = Self.json("rule", members).replacing(#""everyone": true"#, with: #""\#(to)": "x""#)
+            let problem = try #require(try whatIsWrong("rule", json))
+            let inSQL = try connection.query("SELECT place, reason, hint FROM fanfare.rule_fault($1::jsonb)", json)
+                .rows[0]
+            #expect(problem.reason == "differs by user, but \(provider) gets one request for all")
+            #expect(inSQL == [problem.path, problem.reason, problem.hint])
+        }
+    }
+
+    private func whatIsWrong(_ kind: String, _ json: String) throws -> RuleProblem? {
+        let json = try JSONValue(parsing: json)
+        do throws(RuleProblem) {
+            if kind == "rule" { _ = try RuleDefinition(json: json) } else { _ = try CampaignDefinition(json: json) }
+            return nil
+        } catch {
+            return error
+        }
+    }
+}
