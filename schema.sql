@@ -309,6 +309,9 @@ SELECT fanfare.add_column('fanfare.plans', 'counted', 'bigint NOT NULL DEFAULT 0
 SELECT fanfare.add_column('fanfare.batches', 'gate_id', 'int NOT NULL DEFAULT 0');
 SELECT fanfare.add_column('fanfare.batches', 'due_at', 'timestamptz');
 SELECT fanfare.add_column('fanfare.stats_pending', 'gate_id', 'int NOT NULL DEFAULT 0');
+SELECT fanfare.add_column('fanfare.policies', 'quiet_from', 'time');
+SELECT fanfare.add_column('fanfare.policies', 'quiet_until', 'time');
+SELECT fanfare.add_column('fanfare.policies', 'quiet_mode', 'text');
 
 -- With version 6 goes batches_due, by which daemons of version 4 claim.
 
@@ -1107,7 +1110,11 @@ CREATE TABLE IF NOT EXISTS fanfare.policies (
     app_id smallint PRIMARY KEY,
     definition json NOT NULL,
     -- Of devices that have none; NULL where it does not say.
-    time_zone text
+    time_zone text,
+    -- When devices are not disturbed, by their own clocks, and what becomes of what comes then: hold, drop. NULL for always.
+    quiet_from time,
+    quiet_until time,
+    quiet_mode text
 );
 
 CREATE TABLE IF NOT EXISTS fanfare.batch_log (
@@ -2082,13 +2089,46 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.audience_fault IS 'What is wrong with a rule''s "to" as far as its shape shows; null where nothing is.';
 
+-- A rule's, or an app's, who has no others that could be off.
+CREATE OR REPLACE FUNCTION fanfare.quiet_fault(quiet jsonb, may_be_off boolean, OUT place text, OUT reason text, OUT hint text)
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    keys CONSTANT text[] := '{from,until,mode}';
+BEGIN
+    IF quiet IS NULL OR (may_be_off AND quiet = '"off"') THEN
+        RETURN;
+    ELSIF jsonb_typeof(quiet) <> 'object' THEN
+        place := 'quiet_hours';
+        reason := CASE WHEN may_be_off AND jsonb_typeof(quiet) = 'string' THEN 'is neither off nor an object' ELSE 'is no object' END;
+        hint := 'write {"from": "22:00", "until": "08:00", "mode": "hold"}' || CASE WHEN may_be_off THEN ', or off for none' ELSE '' END;
+        RETURN;
+    END IF;
+    SELECT f.* INTO place, reason, hint FROM (
+        SELECT 'quiet_hours.' || k, 'unknown key', 'known are ' || array_to_string(keys, ', ')
+        FROM jsonb_object_keys(quiet) AS k WHERE k <> ALL (keys)
+        UNION ALL
+        SELECT 'quiet_hours.' || k, CASE WHEN quiet ? k THEN 'is no time of day' ELSE 'is missing' END,
+            'write what clocks show, from 00:00 to 23:59, as in "22:00"'
+        FROM unnest('{from,until}'::text[]) AS k
+        WHERE jsonb_typeof(quiet -> k) IS DISTINCT FROM 'string' OR quiet ->> k !~ '^([01][0-9]|2[0-3]):[0-5][0-9]$'
+        UNION ALL
+        SELECT 'quiet_hours.until', 'is the same as from', 'write another time; who wants none leaves quiet hours out'
+        WHERE quiet -> 'from' = quiet -> 'until'
+        UNION ALL
+        SELECT 'quiet_hours.mode', 'is neither hold nor drop', 'hold sends when they are over what comes in them, drop ends it'
+        WHERE quiet ? 'mode' AND quiet -> 'mode' NOT IN ('"hold"', '"drop"')
+    ) AS f (place, reason, hint) LIMIT 1;
+END
+$$;
+COMMENT ON FUNCTION fanfare.quiet_fault IS 'What is wrong with quiet hours; null where nothing is.';
+
 -- Of the keys that say whom a rule does not disturb; in the order in which daemons look.
 CREATE OR REPLACE FUNCTION fanfare.calm_fault(rule jsonb, OUT place text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     provider CONSTANT text := CASE WHEN rule -> 'to' ?| '{fcm_topic,fcm_condition}' THEN 'fcm' WHEN rule -> 'to' ? 'channel' THEN 'apns' END;
 BEGIN
-    IF NOT rule ?| '{category}' THEN
+    IF NOT rule ?| '{category,quiet_hours}' THEN
         RETURN;
     END IF;
     SELECT f.* INTO place, reason, hint FROM (
@@ -2096,8 +2136,10 @@ BEGIN
             'use 1 to 64 letters, digits, "_", "." and "-", beginning with a letter or digit'
         WHERE rule ? 'category' AND (jsonb_typeof(rule -> 'category') <> 'string' OR NOT fanfare.is_label(rule ->> 'category'))
         UNION ALL
+        SELECT q.place, q.reason, q.hint FROM fanfare.quiet_fault(rule -> 'quiet_hours', true) AS q WHERE q.reason IS NOT NULL
+        UNION ALL
         SELECT k, 'differs by user, but ' || provider || ' gets one request for all', 'remove it'
-        FROM unnest('{category}'::text[]) AS k WHERE rule ? k AND provider IS NOT NULL
+        FROM unnest('{category,quiet_hours}'::text[]) AS k WHERE rule ? k AND provider IS NOT NULL
     ) AS f (place, reason, hint) LIMIT 1;
 END
 $$;
@@ -2107,7 +2149,7 @@ COMMENT ON FUNCTION fanfare.calm_fault IS 'What is wrong with whom a rule does n
 CREATE OR REPLACE FUNCTION fanfare.rule_fault(rule jsonb, OUT place text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    keys CONSTANT text[] := '{name,app,event,when,to,message,locales,collapse,ttl,lane,supersede,backlog,delivery,enabled,badge_sql,category}';
+    keys CONSTANT text[] := '{name,app,event,when,to,message,locales,collapse,ttl,lane,supersede,backlog,delivery,enabled,badge_sql,category,quiet_hours}';
 BEGIN
     SELECT f.* INTO place, reason, hint FROM (
         SELECT k, 'unknown key', 'known are ' || array_to_string(keys, ', ') FROM jsonb_object_keys(rule) AS k WHERE k <> ALL (keys)
@@ -2181,7 +2223,7 @@ BEGIN
         RAISE EXCEPTION '%: %', fault.place, fault.reason USING ERRCODE = '22023', HINT = fault.hint;
     END IF;
     -- An older daemon that checked it would refuse what it does not know.
-    IF rule -> 'to' ? 'users_sql' OR rule ?| '{category}' THEN
+    IF rule -> 'to' ? 'users_sql' OR rule ?| '{category,quiet_hours}' THEN
         PERFORM fanfare.require_daemon(5);
     END IF;
     PERFORM fanfare.require_daemon(p.oldest_daemon) FROM fanfare.platforms AS p
@@ -3371,7 +3413,7 @@ COMMENT ON FUNCTION fanfare.canary_fault IS 'What is wrong with a campaign''s ca
 CREATE OR REPLACE FUNCTION fanfare.campaign_fault(campaign jsonb, OUT place text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    keys CONSTANT text[] := '{name,app,schedule,payload,rate,canary,audience_sql,payload_sql,to,message,locales,collapse,ttl,lane,delivery,badge_sql,category}';
+    keys CONSTANT text[] := '{name,app,schedule,payload,rate,canary,audience_sql,payload_sql,to,message,locales,collapse,ttl,lane,delivery,badge_sql,category,quiet_hours}';
     whom CONSTANT text[] := '{users,topic,condition,everyone,fcm_topic,fcm_condition,channel}';
 BEGIN
     SELECT f.* INTO place, reason, hint FROM (
@@ -3973,7 +4015,7 @@ COMMENT ON FUNCTION fanfare.campaign_from_file IS 'Notes that a campaign comes f
 CREATE OR REPLACE FUNCTION fanfare.policy_fault(policy jsonb, OUT place text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    keys CONSTANT text[] := '{time_zone,rate,providers}';
+    keys CONSTANT text[] := '{time_zone,quiet_hours,rate,providers}';
     provider_keys CONSTANT text[] := '{rate}';
     providers CONSTANT jsonb := CASE WHEN jsonb_typeof(policy -> 'providers') = 'object' THEN policy -> 'providers' ELSE '{}' END;
 BEGIN
@@ -3991,6 +4033,8 @@ BEGIN
             'use a name such as Europe/Madrid; without one, it is UTC'
         WHERE policy ? 'time_zone'
             AND (jsonb_typeof(policy -> 'time_zone') <> 'string' OR fanfare.is_time_zone(policy ->> 'time_zone') IS NOT TRUE)
+        UNION ALL
+        SELECT q.place, q.reason, q.hint FROM fanfare.quiet_fault(policy -> 'quiet_hours', false) AS q WHERE q.reason IS NOT NULL
         UNION ALL
         SELECT s.place, s.reason, s.hint FROM fanfare.speed_fault(policy -> 'rate', 'rate') AS s
         WHERE policy ? 'rate' AND s.reason IS NOT NULL
@@ -4062,9 +4106,13 @@ BEGIN
     ELSE
         -- Older ones obey none.
         PERFORM fanfare.require_daemon(5);
-        INSERT INTO fanfare.policies AS p (app_id, definition, time_zone)
-        VALUES (the_app, put_policy.policy::json, put_policy.policy ->> 'time_zone')
-        ON CONFLICT (app_id) DO UPDATE SET definition = excluded.definition, time_zone = excluded.time_zone
+        INSERT INTO fanfare.policies AS p (app_id, definition, time_zone, quiet_from, quiet_until, quiet_mode)
+        SELECT the_app, put_policy.policy::json, put_policy.policy ->> 'time_zone', (q.quiet ->> 'from')::time, (q.quiet ->> 'until')::time,
+            CASE WHEN q.quiet IS NOT NULL THEN coalesce(q.quiet ->> 'mode', 'hold') END
+        FROM (SELECT put_policy.policy -> 'quiet_hours' AS quiet) AS q
+        ON CONFLICT (app_id) DO UPDATE
+        SET definition = excluded.definition, time_zone = excluded.time_zone, quiet_from = excluded.quiet_from,
+            quiet_until = excluded.quiet_until, quiet_mode = excluded.quiet_mode
         WHERE p.definition::jsonb <> excluded.definition::jsonb;
     END IF;
     IF FOUND THEN
@@ -4403,7 +4451,7 @@ GRANT EXECUTE ON FUNCTION fanfare.campaign_fault, fanfare.campaign_sql_fault, fa
     fanfare.span_seconds, fanfare.canary_fault, fanfare.share, fanfare.policy_fault, fanfare.campaign_rule, fanfare.wall_time,
     fanfare.is_time_zone, fanfare.next_due, fanfare.shown_at, fanfare.has_passed, fanfare.next_time, fanfare.next_showing,
     fanfare.next_wall, fanfare.instant TO fanfare_author;
-GRANT EXECUTE ON FUNCTION fanfare.rule_fault, fanfare.calm_fault, fanfare.is_label, fanfare.audience_fault, fanfare.path_fault, fanfare.badge_sql_fault, fanfare.users_sql_fault,
+GRANT EXECUTE ON FUNCTION fanfare.rule_fault, fanfare.calm_fault, fanfare.quiet_fault, fanfare.is_label, fanfare.audience_fault, fanfare.path_fault, fanfare.badge_sql_fault, fanfare.users_sql_fault,
     fanfare.is_app_name, fanfare.is_rule_name, fanfare.is_event_type TO fanfare_author;
 -- To compare what is there with what a file says, and to see whether a daemon will check it.
 GRANT SELECT ON fanfare.apps, fanfare.rules, fanfare.rule_versions, fanfare.campaigns, fanfare.occurrences, fanfare.policies,

@@ -11,7 +11,7 @@ package struct CampaignDefinition: Sendable {
     static let queryLimit = 16 * 1024
     private static let keys =
         ["name", "app"] + ownKeys
-        + ["to", "message", "locales", "collapse", "ttl", "lane", "delivery", "badge_sql", "category"]
+        + ["to", "message", "locales", "collapse", "ttl", "lane", "delivery", "badge_sql", "category", "quiet_hours"]
 
     /// Unique within the app.
     package let name: String

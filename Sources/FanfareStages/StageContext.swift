@@ -16,6 +16,7 @@ package struct StageContext: Sendable {
     package let cancels = CancelIndex()
     package let gates = GateBoard()
     package let rates = RateBoard()
+    package let quiet = QuietBoard()
     package let counters: PipelineCounters
     package let audit: AuditBoard
     package let fuses = PruneFuses()

@@ -10,17 +10,23 @@ extension PolicyRow {
     /// - Parameter policies: the rows.
     /// - Returns: the text.
     public static func table(_ policies: [PolicyRow]) -> String {
-        var table = TextTable(["app", "time zone", "rate", "providers"])
+        var table = TextTable(["app", "time zone", "quiet hours", "rate", "providers"])
         for policy in policies {
             let providers = (policy.definition["providers"]?.objectValue?.members ?? []).map { provider in
                 "\(provider.key) \(provider.value["rate"]?.stringValue ?? "-")"
             }
             table.append([
                 policy.app, policy.definition["time_zone"]?.stringValue ?? "-",
+                policy.definition["quiet_hours"].map(Self.text(quiet:)) ?? "-",
                 policy.definition["rate"]?.stringValue ?? "-",
                 providers.isEmpty ? "-" : providers.joined(separator: ", "),
             ])
         }
         return table.text
+    }
+
+    private static func text(quiet: JSONValue) -> String {
+        let times = ["from", "until"].map { quiet[$0]?.stringValue ?? "?" }.joined(separator: "–")
+        return "\(times) \(quiet["mode"]?.stringValue ?? QuietHours.Mode.hold.rawValue)"
     }
 }

@@ -56,7 +56,10 @@ extension Preferences {
     struct Snooze: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Send a user nothing of a category for a while.",
-            discussion: "What comes meanwhile is dropped. Without --until a snooze ends now."
+            discussion: """
+                What comes meanwhile is dropped, or kept until then where quiet hours keep what comes in them. Without --until a \
+                snooze ends now.
+                """
         )
 
         @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions

@@ -29,6 +29,9 @@ extension Outcome {
         }
     }
 
+    /// Whether nothing was tried and the pair waits for its time: the next attempt repeats nothing.
+    public var isHeld: Bool { self == .heldQuiet || self == .heldSnoozed }
+
     /// The text in column `outcome` of `outcome_codes`.
     public var outcome: String { kind.rawValue }
 }

@@ -1,9 +1,22 @@
 /// Whom a rule does not disturb, as its author wrote it.
 public struct RuleCalm: Equatable, Sendable {
-    static let keys = ["category"]
+    /// When a rule does not disturb.
+    public enum Hours: Equatable, Sendable {
+        /// In the app's quiet hours, if it has any; what is in the transactional lane goes by none.
+        case ofApp
+        /// At any time.
+        case off
+        /// In hours of its own.
+        case own(QuietHours)
+    }
+
+    static let keys = ["category", "quiet_hours"]
+    private static let off = "off"
 
     /// What its pushes are about, such as `marketing`, for users who want none of that; nil for what nobody can opt out of.
     public let category: String?
+    /// When it does not disturb.
+    public let hours: Hours
 
     init(_ reader: RuleObject) throws(RuleProblem) {
         category = try reader.string("category")
@@ -14,6 +27,20 @@ public struct RuleCalm: Equatable, Sendable {
                 hint: RuleNames.labelHint
             )
         }
+        hours = try Self.hours(reader.object["quiet_hours"], path: reader.path("quiet_hours"))
+    }
+
+    private static func hours(_ json: JSONValue?, path: String) throws(RuleProblem) -> Hours {
+        guard let json else { return .ofApp }
+        if json.stringValue == off { return .off }
+        guard json.objectValue != nil else {
+            throw RuleProblem(
+                path: path,
+                reason: json.stringValue == nil ? "is no object" : "is neither off nor an object",
+                hint: #"write {"from": "22:00", "until": "08:00", "mode": "hold"}, or off for none"#
+            )
+        }
+        return .own(try QuietHours(RuleObject(json, path: path)))
     }
 
     /// Refuses what is decided for each user where there is one request for all.
@@ -30,6 +57,11 @@ public struct RuleCalm: Equatable, Sendable {
     var json: JSONObject {
         var object = JSONObject()
         object["category"] = category.map(JSONValue.string)
+        switch hours {
+        case .ofApp: break
+        case .off: object["quiet_hours"] = .string(Self.off)
+        case .own(let hours): object["quiet_hours"] = hours.json
+        }
         return object
     }
 }

@@ -99,6 +99,28 @@ extension RuleDefinition {
             range: "1 to 64 letters, digits, dots, dashes and underscores",
             "What its pushes are about, such as `marketing`: users who opted out of that get none. Not for audiences that a provider keeps."
         ),
+        RuleKey(
+            "quiet_hours",
+            "object or string",
+            range: "off, or the three keys below",
+            standard: "those of the app's policy, in the transactional lane off",
+            "When devices are not disturbed, by the clock where each is. Not for audiences that a provider keeps."
+        ),
+        RuleKey("quiet_hours.from", "string", range: "00:00 to 23:59", isRequired: true, "When they begin."),
+        RuleKey(
+            "quiet_hours.until",
+            "string",
+            range: "00:00 to 23:59",
+            isRequired: true,
+            "When they are over; they may pass midnight."
+        ),
+        RuleKey(
+            "quiet_hours.mode",
+            "string",
+            range: QuietHours.Mode.allCases.map(\.rawValue).joined(separator: " | "),
+            standard: QuietHours.Mode.hold.rawValue,
+            "What becomes of what comes in them: sent when they are over, or not at all."
+        ),
     ]
 }
 

@@ -128,7 +128,7 @@ struct BatchDraft {
         guard let token = device.token, device.isEnabled, let event = events[eventID] else {
             return PairResult(position: Int32(position), outcome: .disabled)
         }
-        if let result = calm.decision(at: position) { return result }
+        if let decision = calm[position] { return result(of: decision, position, event) }
         if device.target != batch.target, let history = historyAtHome(device, event) {
             let again = FollowUp.again(at: now, history: history, target: device.target)
             return PairResult(position: Int32(position), outcome: .retryingOtherEnvironment, followUp: again)
@@ -138,6 +138,19 @@ struct BatchDraft {
         }
         let rendered = render(event, for: device, at: position)
         return add(position, rendered, token: token, address: address, registeredAt: device.registeredAt.microseconds)
+    }
+
+    /// What becomes of a pair that is not to be disturbed: what cannot be sent in time when it may be is late already.
+    private func result(of decision: Calm.Decision, _ position: Int, _ event: EventRow) -> PairResult {
+        switch decision {
+        case .drop(let outcome): return PairResult(position: Int32(position), outcome: outcome)
+        case .hold(let until, let outcome):
+            guard until < deadline(of: event).at else {
+                return PairResult(position: Int32(position), outcome: .expired)
+            }
+            let again = FollowUp.again(at: until, history: batch.history, target: batch.target)
+            return PairResult(position: Int32(position), outcome: outcome, followUp: again)
+        }
     }
 
     /// With which history a device of the other target is sent to there; nil if it is this one's turn to be tried.

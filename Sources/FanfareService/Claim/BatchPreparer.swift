@@ -93,14 +93,25 @@ struct BatchPreparer {
                 fields: fields,
                 badges: counts,
                 variables: variables,
-                calm: rule.asksUsers
-                    ? try Calm(of: batch, by: rule, now: context.lease.databaseNow, on: connection) : .none
+                calm: try calm(of: batch, by: rule, for: target.app, on: connection)
             )
             var one = drafting.finish(own)
             one.lines = lines(about: one, events: events, devices: own)
             prepared.append(one)
         }
         return prepared
+    }
+
+    /// Who is not to be disturbed now; asks only for rules that have any such.
+    private func calm(
+        of batch: ClaimedBatch,
+        by rule: LoadedRule,
+        for app: String,
+        on connection: PostgresConnection
+    ) throws(PostgresError) -> Calm {
+        let calm = rule.compiled.definition.calm
+        guard calm.asks(in: batch.queue.lane, isAppQuiet: context.quiet.current.contains(app)) else { return .none }
+        return try Calm(of: batch, by: calm, now: context.lease.databaseNow, on: connection)
     }
 
     /// What the log says of the pairs that are decided; nothing unless it says everything.

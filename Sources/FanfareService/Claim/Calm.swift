@@ -4,12 +4,20 @@ internal import FanfareStages
 internal import FanfareStore
 internal import PostgresClient
 
-/// What is decided about pairs of one batch by what their users want.
+/// What is decided about pairs of one batch by what their users want, and by the time of day where they are.
 struct Calm {
+    /// What is decided about one pair.
+    enum Decision: Equatable {
+        /// It is not sent.
+        case drop(Outcome)
+        /// It is sent then (database clock).
+        case hold(until: Microseconds, Outcome)
+    }
+
     /// Nothing is: the rule asks nobody.
     static let none = Calm()
 
-    private var outcomes: [Int: Outcome] = [:]
+    private var decisions: [Int: Decision] = [:]
 
     private init() {}
 
@@ -17,31 +25,68 @@ struct Calm {
     ///
     /// - Parameters:
     ///   - batch: the batch.
-    ///   - rule: its rule, which has a category.
+    ///   - calm: whom its rule does not disturb.
     ///   - now: the time by the database, in microseconds since 1970.
     ///   - connection: to read from.
     /// - Throws: what the database says.
     init(
         of batch: ClaimedBatch,
-        by rule: LoadedRule,
+        by calm: RuleCalm,
         now: Microseconds,
         on connection: PostgresConnection
     ) throws(PostgresError) {
-        guard let category = rule.compiled.definition.calm.category else { return }
-        let look = FetchCalm(deviceIDs: batch.deviceIDs, category: category, now: Timestamp(microseconds: now))
-        for row in try connection.run(look) { outcomes[row.position] = row.isOptedOut ? .optedOut : .snoozed }
+        let look = FetchCalm(
+            deviceIDs: batch.deviceIDs,
+            target: batch.target,
+            category: calm.category,
+            now: Timestamp(microseconds: now),
+            goesByApp: calm.goesByApp(in: batch.queue.lane),
+            hours: calm.ownHours
+        )
+        for row in try connection.run(look) { decisions[row.position] = row.decision(beside: decisions[row.position]) }
     }
 
-    /// What is decided about a pair without a request; nil if it is sent.
+    /// What is decided about a pair; nil if nothing is.
     ///
     /// - Parameter position: the pair's in its batch.
-    /// - Returns: its result.
-    func decision(at position: Int) -> PairResult? {
-        outcomes[position].map { PairResult(position: Int32(position), outcome: $0) }
+    subscript(position: Int) -> Decision? { decisions[position] }
+}
+
+extension CalmRow {
+    /// What follows from it, and from what was said of the same pair before: what the user wants comes first, and of two times the
+    /// later counts.
+    fileprivate func decision(beside earlier: Calm.Decision?) -> Calm.Decision {
+        if isOptedOut { return .drop(.optedOut) }
+        let isSnoozed = snoozedUntil != nil
+        guard isHeld, let until = (snoozedUntil ?? quietUntil)?.microseconds else {
+            return earlier ?? .drop(isSnoozed ? .snoozed : .quiet)
+        }
+        if let earlier {
+            guard case .hold(let other, _) = earlier, other < until else { return earlier }
+        }
+        return .hold(until: until, isSnoozed ? .heldSnoozed : .heldQuiet)
     }
 }
 
-extension LoadedRule {
-    /// Whether whom its pushes reach depends on what users want.
-    var asksUsers: Bool { compiled.definition.calm.category != nil }
+extension RuleCalm {
+    /// Whether the app's quiet hours hold, if it has any.
+    ///
+    /// - Parameter lane: what its pushes are in.
+    /// - Returns: whether the rule says nothing else, and is not urgent.
+    func goesByApp(in lane: Lane) -> Bool { hours == .ofApp && lane != .transactional }
+
+    /// The rule's own quiet hours.
+    fileprivate var ownHours: QuietHours? {
+        if case .own(let hours) = hours { hours } else { nil }
+    }
+
+    /// Whether anything is looked at for its pushes.
+    ///
+    /// - Parameters:
+    ///   - lane: what they are in.
+    ///   - isAppQuiet: whether the app has quiet hours.
+    /// - Returns: whether it has a category, or quiet hours hold for it.
+    func asks(in lane: Lane, isAppQuiet: Bool) -> Bool {
+        category != nil || ownHours != nil || isAppQuiet && goesByApp(in: lane)
+    }
 }

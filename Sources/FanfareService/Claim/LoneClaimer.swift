@@ -51,12 +51,13 @@ final class LoneClaimer {
     func begin() -> LoneClaim? {
         guard let owner = context.lease.owner else { return nil }
         roster = pools.roster
-        let rates = context.rates.current
+        let (rates, quiet) = (context.rates.current, context.quiet.current)
         let places = context.directory.all.values.filter { $0.nativeKey == nil }.flatMap { target in
-            // Bulk is in no hurry, and its room is the claimer's to fill, as is what goes at a rate.
+            // Bulk is in no hurry, and its room is the claimer's to fill, as is what goes at a rate or not at night.
             [Lane.transactional, .normal]
                 .filter {
                     roster.room(target, SendQueue(lane: $0, isRetry: false)) > 0 && rates.of(target, in: $0).isEmpty
+                        && ($0 == .transactional || !quiet.contains(target.app))
                 }
                 .map { LoneClaim.Place(target: target.id, lane: $0) }
         }
@@ -122,7 +123,7 @@ final class LoneClaimer {
             guard let rule = rules[batch.claimed.ruleVersion] else { return false }
             let definition = rule.compiled.definition
             return definition.delivery != .atMostOnce && definition.badgeSQL == nil && !rule.compiled.needsVariables
-                && !rule.asksUsers
+                && !definition.calm.asks(in: batch.claimed.queue.lane, isAppQuiet: false)
         }
     }
 }

@@ -102,7 +102,7 @@ private struct Tenure {
         try fuses.synchronize(on: connection)
         // Before the lease begins: whatever is fetched under it sees what was cancelled until now.
         let cancels = try connection.run(NewCancels(since: nil))
-        _ = context.rates.replace(try connection.run(LiveRates()))
+        _ = try Self.readPolicies(into: context, on: connection)
         let start = Clocks.steady
         let entered = try connection.run(
             EnterInstance(
@@ -202,7 +202,7 @@ private struct Tenure {
         }
     }
 
-    /// Reads what stops pushes, or slows them down: cancellations, gates that closed, rates.
+    /// Reads what stops pushes, or slows them down: cancellations, gates that closed, policies.
     private mutating func readOrders(on connection: PostgresConnection) throws(PostgresError) {
         let start = Clocks.steady
         let (rows, gates) = try connection.run(NewCancels(since: cancelsSince), LiveGates())
@@ -210,7 +210,19 @@ private struct Tenure {
         if context.gates.replace(gates) { ringForGates() }
         context.lease.cancelsRead(startedAt: start)
         if let seen = rows.first?.seen { cancelsSince = seen }
-        if context.rates.replace(try connection.run(LiveRates())) { context.bells.claim.ring() }
+        if try Self.readPolicies(into: context, on: connection) { context.bells.claim.ring() }
+    }
+
+    /// Reads what apps' policies ask for.
+    ///
+    /// - Returns: whether what is claimed is claimed otherwise now.
+    private static func readPolicies(
+        into context: StageContext,
+        on connection: PostgresConnection
+    ) throws(PostgresError) -> Bool {
+        let (rates, quiet) = try connection.run(LiveRates(), LiveQuiet())
+        context.quiet.replace(quiet)
+        return context.rates.replace(rates)
     }
 
     /// Has the others do at once what a gate that changed asks for.

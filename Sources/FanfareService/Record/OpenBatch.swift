@@ -80,6 +80,8 @@ struct OpenBatch {
             // evidence against a token of what only one environment said.
             return .again(at: now, history: batch.claimed.history, target: batch.target.id)
         }
+        // Asked here again, it is told until when.
+        if outcome.isHeld { return .again(at: now, history: batch.claimed.history, target: batch.target.id) }
         let waitsLong = outcome == .retryingDeviceThrottled || outcome == .retryingRegisteredLater
         let floor = waitsLong ? Micros.minute : 0
         let isFree = outcome == .retryingNotProcessed || outcome == .retryingNotSent
@@ -203,6 +205,7 @@ struct OpenBatch {
         struct Group: Hashable {
             let target: Int16
             let history: RetryHistory
+            let isRetry: Bool
             let delay: Microseconds
         }
         var groups: [Group: [Int]] = [:]
@@ -210,7 +213,15 @@ struct OpenBatch {
             let followUp = followUps[Int32(position)] ?? recovered(Int32(position), now: now)
             guard case .again(let at, let history, let target)? = followUp else { continue }
             let delay = Self.bucket(max(0, at - now))
-            groups[Group(target: target, history: history, delay: delay), default: []].append(position)
+            // What was held repeats nothing: it waits where it waited, or a night's pushes would wake by the budget of retries.
+            let isHeld = Outcome(rawValue: outcomes[position]).isHeld
+            let group = Group(
+                target: target,
+                history: history,
+                isRetry: isHeld ? batch.claimed.queue.isRetry : !history.isMove,
+                delay: delay
+            )
+            groups[group, default: []].append(position)
         }
         // In the order of their first pairs: what is written depends on nothing but the outcomes.
         return groups.sorted { $0.value[0] < $1.value[0] }.map { group, positions in
@@ -218,6 +229,7 @@ struct OpenBatch {
                 parentID: id,
                 target: group.target,
                 history: group.history,
+                isRetry: group.isRetry,
                 delayMicroseconds: group.delay,
                 deviceIDs: positions.map { batch.claimed.deviceIDs[$0] },
                 eventIDs: batch.claimed.eventID == nil ? positions.map { batch.claimed.eventIDs[$0] } : nil

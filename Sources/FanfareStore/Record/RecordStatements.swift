@@ -68,6 +68,8 @@ package struct RetryBatch: Equatable {
     package let target: Int16
     /// What the next attempt is judged with.
     package let history: RetryHistory
+    /// Whether it waits among the retries, for their budget.
+    package let isRetry: Bool
     /// From now, by database time.
     package let delayMicroseconds: Int64
     package let deviceIDs: [Int64]
@@ -78,6 +80,7 @@ package struct RetryBatch: Equatable {
         parentID: Int64,
         target: Int16,
         history: RetryHistory,
+        isRetry: Bool = true,
         delayMicroseconds: Int64,
         deviceIDs: [Int64],
         eventIDs: [Int64]?
@@ -85,6 +88,7 @@ package struct RetryBatch: Equatable {
         self.parentID = parentID
         self.target = target
         self.history = history
+        self.isRetry = isRetry
         self.delayMicroseconds = delayMicroseconds
         self.deviceIDs = deviceIDs
         self.eventIDs = eventIDs
@@ -184,7 +188,7 @@ package struct CloseBatches: PostgresStatement {
         binds.append(retries.map(\.parentID))
         binds.append(retries.map(\.target))
         binds.append(retries.map(\.history.encoded))
-        binds.append(retries.map { !$0.history.isMove })
+        binds.append(retries.map(\.isRetry))
         binds.append(retries.map(\.delayMicroseconds))
         binds.append(retries.map { Self.literal($0.deviceIDs) })
         binds.append(retries.map { $0.eventIDs.map(Self.literal) } as [String?])

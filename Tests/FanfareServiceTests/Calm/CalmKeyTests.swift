@@ -13,6 +13,18 @@ struct CalmKeyTests {
         (#""category": "a b""#, "category", "cannot be a category"),
         (#""category": "*""#, "category", "cannot be a category"),
         (#""category": """#, "category", "cannot be a category"),
+        (#""quiet_hours": "on""#, "quiet_hours", "is neither off nor an object"),
+        (#""quiet_hours": false"#, "quiet_hours", "is no object"),
+        (#""quiet_hours": {"from": "22:00"}"#, "quiet_hours.until", "is missing"),
+        (#""quiet_hours": {"from": "22:00", "until": "8:00"}"#, "quiet_hours.until", "is no time of day"),
+        (#""quiet_hours": {"from": "24:00", "until": "08:00"}"#, "quiet_hours.from", "is no time of day"),
+        (#""quiet_hours": {"from": "22:60", "until": "08:00"}"#, "quiet_hours.from", "is no time of day"),
+        (#""quiet_hours": {"from": 22, "until": "08:00"}"#, "quiet_hours.from", "is no time of day"),
+        (#""quiet_hours": {"from": "08:00", "until": "08:00"}"#, "quiet_hours.until", "is the same as from"),
+        (
+            #""quiet_hours": {"from": "22:00", "until": "08:00", "mode": "collapse"}"#, "quiet_hours.mode",
+            "is neither hold nor drop"
+        ),
     ]
 
     private static func json(_ kind: String, _ members: String) -> String {
@@ -37,7 +49,14 @@ struct CalmKeyTests {
         #expect(refusal?.sqlState == "22023" && refusal?.hint == problem.hint)
     }
 
-    @Test(arguments: [#""category": "marketing""#], ["rule", "campaign"])
+    @Test(
+        arguments: [
+            #""category": "marketing""#, #""quiet_hours": "off""#,
+            #""quiet_hours": {"from": "00:00", "until": "23:59"}"#,
+            #""category": "a", "quiet_hours": {"from": "22:00", "until": "08:00", "mode": "drop"}"#,
+        ],
+        ["rule", "campaign"]
+    )
     func whatIsRightIsKept(members: String, kind: String) throws {
         let connection = try TestDatabase.current.connect()
         let json = try JSONValue(parsing: Self.json(kind, members))
@@ -46,7 +65,7 @@ struct CalmKeyTests {
         #expect(try connection.text("SELECT reason IS NULL FROM fanfare.\(kind)_fault($1::jsonb)", json.text) == "t")
     }
 
-    @Test(arguments: [#""category": "marketing""#])
+    @Test(arguments: [#""category": "marketing""#, #""quiet_hours": "off""#])
     func audiencesThatAProviderKeepsHaveNone(members: String) throws {
         let connection = try TestDatabase.current.connect()
         for (to, provider) in [("fcm_topic", "fcm"), ("channel", "apns")] {

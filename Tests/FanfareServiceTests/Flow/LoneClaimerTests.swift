@@ -69,9 +69,17 @@ struct LoneClaimerTests {
         #expect(try world.connection.run(close).batches == [batch.claimed.id], "it is ours, by this token")
     }
 
+    @Test func whatIsNotSentAtNightIsTheClaimers() throws {
+        world.context.quiet.replace(["shop"])
+        #expect(try plan().isEmpty)
+        #expect(try owners() == [nil])
+        #expect(try plan(#""lane": "transactional""#).count == 1)
+    }
+
     @Test(arguments: [
         #""delivery": "at_most_once""#, #""badge_sql": "SELECT user_id, 1 FROM unnest($1) AS u (user_id)""#,
         #""lane": "bulk""#, #""category": "marketing""#,
+        #""quiet_hours": {"from": "00:00", "until": "00:01"}"#,
     ])
     func whatIsNotThatSimpleIsTheClaimers(rule: String) throws {
         #expect(try plan(rule).isEmpty)

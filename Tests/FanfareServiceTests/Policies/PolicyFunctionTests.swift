@@ -43,11 +43,19 @@ struct PolicyFunctionTests {
     @Test(arguments: [
         ("7", "policy: is no object", "write {\"rate\": \"1000/s\"}, or {} for none"),
         ("null", "policy: is no object", "write {\"rate\": \"1000/s\"}, or {} for none"),
-        (#"{"colour": 1}"#, "colour: unknown key", "known are time_zone, rate, providers"),
+        (#"{"colour": 1}"#, "colour: unknown key", "known are time_zone, quiet_hours, rate, providers"),
         (#"{"time_zone": 1}"#, "time_zone: is no string", "use a name such as Europe/Madrid; without one, it is UTC"),
         (
             #"{"time_zone": "UTC+3"}"#, "time_zone: 'UTC+3' is no time zone that this server knows",
             "use a name such as Europe/Madrid; without one, it is UTC"
+        ),
+        (
+            #"{"quiet_hours": "off"}"#, "quiet_hours: is no object",
+            #"write {"from": "22:00", "until": "08:00", "mode": "hold"}"#
+        ),
+        (
+            #"{"quiet_hours": {"from": "22:00", "until": "24:00"}}"#, "quiet_hours.until: is no time of day",
+            #"write what clocks show, from 00:00 to 23:59, as in "22:00""#
         ),
         (#"{"rate": 5}"#, "rate: is no rate", "write how many pushes a second, as in 500/s"),
         (#"{"rate": "30/m"}"#, "rate: 30/m is 0.5/s", "at least 1/s; for less use a cap or smaller audiences"),

@@ -44,6 +44,7 @@ struct StatementCatalog {
     }
 
     private static let owner: Int32 = 7
+    private static let policy = #"{"rate": "5/s", "quiet_hours": {"from": "22:00", "until": "08:00"}}"#
 
     /// One row for each statement to find: planned, claimed, waiting, side-lined, half expanded, unchecked.
     private static func populate(_ world: World) throws -> Parts {
@@ -52,7 +53,7 @@ struct StatementCatalog {
         _ = try world.connection.query("SELECT fanfare.subscribe($1::bigint, 'news')", String(device))
         _ = try world.connection.query("SELECT fanfare.set_preference('shop', 'u', 'c', true)")
         // Of an app that has nothing else, so that nothing is claimed by it.
-        _ = try world.connection.query("SELECT fanfare.put_policy('slow', $1::jsonb)", #"{"rate": "5/s"}"#)
+        _ = try world.connection.query("SELECT fanfare.put_policy('slow', $1::jsonb)", Self.policy)
         let version = try world.rule("users", event: "order", to: #"{"users": "$.user"}"#)
         let tokens = try world.rule("tokens", event: "token", to: #"{"tokens": "$.token", "platform": "apns"}"#)
         let native = try world.rule("native", event: "native", to: #"{"fcm_topic": "all"}"#)
@@ -232,9 +233,17 @@ struct StatementCatalog {
             NextPaced(places: [BatchPlace(gate: 5, target: parts.target, lane: .bulk)]),
             LiveGates(),
             LiveRates(),
+            LiveQuiet(),
             FetchDevices(deviceIDs: [parts.device]),
             FetchDeviceFields(deviceIDs: [parts.device]),
-            FetchCalm(deviceIDs: [parts.device], category: "c", now: .infinity),
+            FetchCalm(
+                deviceIDs: [parts.device],
+                target: parts.target,
+                category: "c",
+                now: Timestamp(microseconds: 0),
+                goesByApp: false,
+                hours: nil
+            ),
             FetchEvents(day: Int16(EventID(rawValue: parts.event).ringDay), eventIDs: [parts.event]),
             FetchRuleVersions(ids: [parts.version]),
         ]

@@ -16,6 +16,7 @@ import Testing
         app: shop
         policy:
           time_zone: Europe/Madrid
+          quiet_hours: { from: "22:00", until: "08:00" }
           rate: 2000/s
           providers: { fcm: { rate: 500/s }, apns: { rate: 900/s } }
         """
@@ -36,9 +37,9 @@ import Testing
         let list = try await database.policies(app: nil)
         #expect(
             PolicyRow.table(list) == """
-                APP    TIME ZONE      RATE    PROVIDERS
-                other  -              5/s     -
-                shop   Europe/Madrid  2000/s  fcm 500/s, apns 900/s
+                APP    TIME ZONE      QUIET HOURS       RATE    PROVIDERS
+                other  -              -                 5/s     -
+                shop   Europe/Madrid  22:00–08:00 hold  2000/s  fcm 500/s, apns 900/s
                 """
         )
         #expect(try await database.policies(app: "other").map(\.json) == [["app": "other", "policy": ["rate": "5/s"]]])
@@ -74,8 +75,8 @@ import Testing
         }
         #expect(
             error.reason == """
-                policies.yaml:5: policy.providers.fcm.rate: '500/d' is no rate; write how many pushes a second, as in 500/s
-                policies.yaml:8: policy: is no object; write {"rate": "1000/s"}, or {} for none
+                policies.yaml:6: policy.providers.fcm.rate: '500/d' is no rate; write how many pushes a second, as in 500/s
+                policies.yaml:9: policy: is no object; write {"rate": "1000/s"}, or {} for none
                 """
         )
         #expect(try await toolDatabase().policies(app: nil).isEmpty)

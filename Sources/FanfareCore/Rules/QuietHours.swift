@@ -1,0 +1,74 @@
+/// A part of the day in which a device is not disturbed, by the clock where it is.
+public struct QuietHours: Equatable, Sendable {
+    /// What becomes of what comes in them.
+    public enum Mode: String, CaseIterable, Sendable {
+        /// It is sent when they are over.
+        case hold
+        /// It is not sent.
+        case drop
+    }
+
+    static let keys = ["from", "until", "mode"]
+
+    /// When they begin, as in `22:00`.
+    public let from: String
+    /// When they are over; before ``from`` where they pass midnight.
+    public let until: String
+    /// What becomes of what comes in them.
+    public let mode: Mode
+
+    init(_ reader: RuleObject) throws(RuleProblem) {
+        try reader.checkKeys(Self.keys)
+        from = try Self.time(reader, "from")
+        until = try Self.time(reader, "until")
+        guard from != until else {
+            throw RuleProblem(
+                path: reader.path("until"),
+                reason: "is the same as from",
+                hint: "write another time; who wants none leaves quiet hours out"
+            )
+        }
+        guard let mode = reader.object["mode"] else {
+            mode = .hold
+            return
+        }
+        guard let mode = mode.stringValue.flatMap(Mode.init) else {
+            throw RuleProblem(
+                path: reader.path("mode"),
+                reason: "is neither hold nor drop",
+                hint: "hold sends when they are over what comes in them, drop ends it"
+            )
+        }
+        self.mode = mode
+    }
+
+    /// As it would be written.
+    var json: JSONValue {
+        var object = JSONObject()
+        object["from"] = .string(from)
+        object["until"] = .string(until)
+        if mode != .hold { object["mode"] = .string(mode.rawValue) }
+        return .object(object)
+    }
+
+    /// Reads a time of day.
+    private static func time(_ reader: RuleObject, _ key: String) throws(RuleProblem) -> String {
+        let value = reader.object[key]
+        guard let text = value?.stringValue, isTime(text) else {
+            throw RuleProblem(
+                path: reader.path(key),
+                reason: value == nil ? "is missing" : "is no time of day",
+                hint: "write what clocks show, from 00:00 to 23:59, as in \"22:00\""
+            )
+        }
+        return text
+    }
+
+    private static func isTime(_ text: String) -> Bool {
+        let bytes = Array(text.utf8)
+        guard bytes.count == 5, bytes[2] == UInt8(ascii: ":"), [0, 1, 3, 4].allSatisfy({ bytes[$0].isDigit }) else {
+            return false
+        }
+        return text.prefix(2) < "24" && text.suffix(2) < "60"
+    }
+}
