@@ -1117,6 +1117,31 @@ CREATE TABLE IF NOT EXISTS fanfare.policies (
     quiet_mode text
 );
 
+-- How many events a user of an app gets at most in any window of a length, of rules that name the cap. Grants bear its bit, so a name
+-- keeps its bit for as long as there are others: what was granted before `since` was by another name. No reference, as in rates.
+CREATE TABLE IF NOT EXISTS fanfare.caps (
+    app_id smallint NOT NULL,
+    bit smallint NOT NULL CONSTRAINT caps_bit CHECK (bit BETWEEN 0 AND 15),
+    name text NOT NULL,
+    max_count int NOT NULL CONSTRAINT caps_max_count CHECK (max_count BETWEEN 1 AND 100),
+    period interval NOT NULL CONSTRAINT caps_period CHECK (period BETWEEN interval '1 minute' AND interval '31 days'),
+    since timestamptz NOT NULL DEFAULT clock_timestamp(),
+    -- Since when the policy has it no more; NULL while it does.
+    retired_at timestamptz,
+    PRIMARY KEY (app_id, bit),
+    UNIQUE (app_id, name)
+);
+
+-- What a user was granted: event, stamp, event, stamp …, oldest first; a stamp is the time in milliseconds since 1970, shifted left by 16,
+-- and the bits of the caps that it counts for. One row for all caps, so that several are judged under one lock. Rows of users who
+-- were granted something in the last month.
+CREATE TABLE IF NOT EXISTS fanfare.cap_grants (
+    app_id smallint NOT NULL,
+    user_id text NOT NULL,
+    grants bigint[] NOT NULL,
+    PRIMARY KEY (app_id, user_id)
+) WITH (fillfactor = 80);
+
 CREATE TABLE IF NOT EXISTS fanfare.batch_log (
     day smallint NOT NULL,
     lane smallint NOT NULL,
@@ -1972,10 +1997,12 @@ BEGIN
         AND u.user_id = forget_user.user_id;
     DELETE FROM fanfare.preferences AS p
     WHERE p.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = forget_user.app) AND p.user_id = forget_user.user_id;
+    DELETE FROM fanfare.cap_grants AS g
+    WHERE g.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = forget_user.app) AND g.user_id = forget_user.user_id;
     RETURN forgotten;
 END
 $$;
-COMMENT ON FUNCTION fanfare.forget_user IS 'Deletes a user''s devices with their subscriptions, and what the user said of categories; returns how many devices. Ids left in the logs then name nobody.';
+COMMENT ON FUNCTION fanfare.forget_user IS 'Deletes a user''s devices with their subscriptions, with what the user said of categories and what caps know; returns how many devices. Ids left in the logs then name nobody.';
 
 CREATE OR REPLACE FUNCTION fanfare.check_preference(user_id text, category text) RETURNS void
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -2122,13 +2149,42 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.quiet_fault IS 'What is wrong with quiet hours; null where nothing is.';
 
+-- That an app has them only the database knows.
+CREATE OR REPLACE FUNCTION fanfare.caps_fault(app text, caps jsonb, OUT place text, OUT reason text, OUT hint text)
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    there text[];
+    unknown text;
+BEGIN
+    IF caps IS NULL THEN
+        RETURN;
+    ELSIF jsonb_typeof(caps) <> 'array' OR jsonb_path_exists(caps, 'strict $[*] ? (@.type() != "string")') THEN
+        place := 'caps';
+        reason := 'is no list of names';
+        hint := 'name caps of the app''s policy, as in ["daily"]';
+        RETURN;
+    END IF;
+    there := ARRAY(
+        SELECT c.name FROM fanfare.caps AS c JOIN fanfare.apps AS a ON a.id = c.app_id
+        WHERE a.name = caps_fault.app AND c.retired_at IS NULL ORDER BY c.name);
+    SELECT c INTO unknown FROM jsonb_array_elements_text(caps) AS c WHERE c <> ALL (there) LIMIT 1;
+    IF unknown IS NOT NULL THEN
+        place := 'caps';
+        reason := format('the app has no cap called %L', left(unknown, 80));
+        hint := CASE WHEN there = '{}' THEN 'put a policy that has it, as in {"caps": {"daily": {"max": 3, "per": "1d"}}}'
+            ELSE 'it has ' || array_to_string(there, ', ') END;
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION fanfare.caps_fault IS 'What is wrong with the caps that a rule names; null where nothing is.';
+
 -- Of the keys that say whom a rule does not disturb; in the order in which daemons look.
 CREATE OR REPLACE FUNCTION fanfare.calm_fault(rule jsonb, OUT place text, OUT reason text, OUT hint text)
-LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     provider CONSTANT text := CASE WHEN rule -> 'to' ?| '{fcm_topic,fcm_condition}' THEN 'fcm' WHEN rule -> 'to' ? 'channel' THEN 'apns' END;
 BEGIN
-    IF NOT rule ?| '{category,quiet_hours}' THEN
+    IF NOT rule ?| '{category,quiet_hours,caps}' THEN
         RETURN;
     END IF;
     SELECT f.* INTO place, reason, hint FROM (
@@ -2138,8 +2194,10 @@ BEGIN
         UNION ALL
         SELECT q.place, q.reason, q.hint FROM fanfare.quiet_fault(rule -> 'quiet_hours', true) AS q WHERE q.reason IS NOT NULL
         UNION ALL
+        SELECT c.place, c.reason, c.hint FROM fanfare.caps_fault(rule ->> 'app', rule -> 'caps') AS c WHERE c.reason IS NOT NULL
+        UNION ALL
         SELECT k, 'differs by user, but ' || provider || ' gets one request for all', 'remove it'
-        FROM unnest('{category,quiet_hours}'::text[]) AS k WHERE rule ? k AND provider IS NOT NULL
+        FROM unnest('{category,quiet_hours,caps}'::text[]) AS k WHERE rule ? k AND provider IS NOT NULL
     ) AS f (place, reason, hint) LIMIT 1;
 END
 $$;
@@ -2149,7 +2207,7 @@ COMMENT ON FUNCTION fanfare.calm_fault IS 'What is wrong with whom a rule does n
 CREATE OR REPLACE FUNCTION fanfare.rule_fault(rule jsonb, OUT place text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    keys CONSTANT text[] := '{name,app,event,when,to,message,locales,collapse,ttl,lane,supersede,backlog,delivery,enabled,badge_sql,category,quiet_hours}';
+    keys CONSTANT text[] := '{name,app,event,when,to,message,locales,collapse,ttl,lane,supersede,backlog,delivery,enabled,badge_sql,category,quiet_hours,caps}';
 BEGIN
     SELECT f.* INTO place, reason, hint FROM (
         SELECT k, 'unknown key', 'known are ' || array_to_string(keys, ', ') FROM jsonb_object_keys(rule) AS k WHERE k <> ALL (keys)
@@ -2223,7 +2281,7 @@ BEGIN
         RAISE EXCEPTION '%: %', fault.place, fault.reason USING ERRCODE = '22023', HINT = fault.hint;
     END IF;
     -- An older daemon that checked it would refuse what it does not know.
-    IF rule -> 'to' ? 'users_sql' OR rule ?| '{category,quiet_hours}' THEN
+    IF rule -> 'to' ? 'users_sql' OR rule ?| '{category,quiet_hours,caps}' THEN
         PERFORM fanfare.require_daemon(5);
     END IF;
     PERFORM fanfare.require_daemon(p.oldest_daemon) FROM fanfare.platforms AS p
@@ -3413,7 +3471,7 @@ COMMENT ON FUNCTION fanfare.canary_fault IS 'What is wrong with a campaign''s ca
 CREATE OR REPLACE FUNCTION fanfare.campaign_fault(campaign jsonb, OUT place text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    keys CONSTANT text[] := '{name,app,schedule,payload,rate,canary,audience_sql,payload_sql,to,message,locales,collapse,ttl,lane,delivery,badge_sql,category,quiet_hours}';
+    keys CONSTANT text[] := '{name,app,schedule,payload,rate,canary,audience_sql,payload_sql,to,message,locales,collapse,ttl,lane,delivery,badge_sql,category,quiet_hours,caps}';
     whom CONSTANT text[] := '{users,topic,condition,everyone,fcm_topic,fcm_condition,channel}';
 BEGIN
     SELECT f.* INTO place, reason, hint FROM (
@@ -3952,7 +4010,8 @@ BEGIN
     ELSIF coalesce(cardinality(user_ids), 0) = 0 OR array_position(user_ids, NULL) IS NOT NULL THEN
         RAISE EXCEPTION 'user_ids: names nobody' USING ERRCODE = '22023', HINT = 'Name the users that shall get it, as in ARRAY[''ann''].';
     END IF;
-    rule := rule || jsonb_build_object('name', 'campaign-test/' || c.name, 'event', 'campaign-test.' || test_campaign.app || '.' || c.name,
+    -- Who tries it is awake and wants it, again and again.
+    rule := rule - '{category,caps}'::text[] || jsonb_build_object('quiet_hours', 'off', 'name', 'campaign-test/' || c.name, 'event', 'campaign-test.' || test_campaign.app || '.' || c.name,
         'lane', 'normal', 'to', '{"users": "$.users"}'::jsonb || (rule -> 'to') - '{users,topic,condition,everyone,fcm_topic,fcm_condition,channel,staged}'::text[]);
     PERFORM fanfare.store_rule(rule);
     -- A daemon runs the query: here it could do to the caller's session what it likes.
@@ -4015,8 +4074,10 @@ COMMENT ON FUNCTION fanfare.campaign_from_file IS 'Notes that a campaign comes f
 CREATE OR REPLACE FUNCTION fanfare.policy_fault(policy jsonb, OUT place text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    keys CONSTANT text[] := '{time_zone,quiet_hours,rate,providers}';
+    keys CONSTANT text[] := '{time_zone,quiet_hours,caps,rate,providers}';
     provider_keys CONSTANT text[] := '{rate}';
+    cap_keys CONSTANT text[] := '{max,per}';
+    caps CONSTANT jsonb := CASE WHEN jsonb_typeof(policy -> 'caps') = 'object' THEN policy -> 'caps' ELSE '{}' END;
     providers CONSTANT jsonb := CASE WHEN jsonb_typeof(policy -> 'providers') = 'object' THEN policy -> 'providers' ELSE '{}' END;
 BEGIN
     IF jsonb_typeof(policy) IS DISTINCT FROM 'object' THEN
@@ -4035,6 +4096,31 @@ BEGIN
             AND (jsonb_typeof(policy -> 'time_zone') <> 'string' OR fanfare.is_time_zone(policy ->> 'time_zone') IS NOT TRUE)
         UNION ALL
         SELECT q.place, q.reason, q.hint FROM fanfare.quiet_fault(policy -> 'quiet_hours', false) AS q WHERE q.reason IS NOT NULL
+        UNION ALL
+        SELECT 'caps', 'is no object', 'write {"daily": {"max": 3, "per": "1d"}}' WHERE jsonb_typeof(policy -> 'caps') <> 'object'
+        UNION ALL
+        SELECT 'caps', format('are %s', c.count), 'an app has 16 at most' FROM (SELECT count(*) FROM jsonb_object_keys(caps)) AS c WHERE c.count > 16
+        UNION ALL
+        SELECT 'caps.' || k, 'cannot be a name', 'use 1 to 64 letters, digits, "_", "." and "-", beginning with a letter or digit'
+        FROM jsonb_object_keys(caps) AS k WHERE NOT fanfare.is_label(k)
+        UNION ALL
+        SELECT 'caps.' || c.key, 'is no object', 'write {"max": 3, "per": "1d"}' FROM jsonb_each(caps) AS c WHERE jsonb_typeof(c.value) <> 'object'
+        UNION ALL
+        SELECT 'caps.' || c.key || '.' || k, 'unknown key', 'known are ' || array_to_string(cap_keys, ', ')
+        FROM jsonb_each(caps) AS c
+        CROSS JOIN LATERAL jsonb_object_keys(CASE WHEN jsonb_typeof(c.value) = 'object' THEN c.value ELSE '{}' END) AS k
+        WHERE k <> ALL (cap_keys)
+        UNION ALL
+        SELECT 'caps.' || c.key || '.max', CASE WHEN c.value ? 'max' THEN 'is no whole number from 1 to 100' ELSE 'is missing' END,
+            'write how many a user gets at most, such as 3; who shall get none opts out'
+        FROM jsonb_each(caps) AS c
+        WHERE jsonb_typeof(c.value -> 'max') IS DISTINCT FROM 'number' OR c.value ->> 'max' !~ '^([1-9][0-9]?|100)$'
+        UNION ALL
+        SELECT 'caps.' || c.key || '.per', CASE WHEN c.value ? 'per' THEN 'is no duration from 1m to 31d' ELSE 'is missing' END,
+            'write a whole number with s, m, h or d, such as 1d'
+        FROM jsonb_each(caps) AS c
+        WHERE jsonb_typeof(c.value -> 'per') IS DISTINCT FROM 'string'
+            OR coalesce(fanfare.span_seconds(c.value ->> 'per'), 0) NOT BETWEEN 60 AND 31 * 86400
         UNION ALL
         SELECT s.place, s.reason, s.hint FROM fanfare.speed_fault(policy -> 'rate', 'rate') AS s
         WHERE policy ? 'rate' AND s.reason IS NOT NULL
@@ -4085,6 +4171,93 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.set_app_rates IS 'Has an app''s pushes be claimed at the rates of a policy, all of them and by provider; what put_policy does once it has looked.';
 
+-- A bit goes on to another name only when all have been given out, the one first that was free for longest: some daemon may still count by the
+-- old name for a moment.
+CREATE OR REPLACE FUNCTION fanfare.set_caps(app_id smallint, policy jsonb) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    wanted record;
+BEGIN
+    UPDATE fanfare.caps AS c SET retired_at = clock_timestamp()
+    WHERE c.app_id = set_caps.app_id AND c.retired_at IS NULL AND (policy -> 'caps' ? c.name) IS NOT TRUE;
+    FOR wanted IN
+        SELECT w.key AS name, (w.value ->> 'max')::int AS max_count, make_interval(secs => fanfare.span_seconds(w.value ->> 'per')) AS period
+        FROM jsonb_each(coalesce(policy -> 'caps', '{}')) AS w
+    LOOP
+        UPDATE fanfare.caps AS c SET max_count = wanted.max_count, period = wanted.period, retired_at = NULL
+        WHERE c.app_id = set_caps.app_id AND c.name = wanted.name;
+        CONTINUE WHEN FOUND;
+        INSERT INTO fanfare.caps AS c (app_id, bit, name, max_count, period)
+        SELECT set_caps.app_id, b.bit, wanted.name, wanted.max_count, wanted.period
+        FROM generate_series(0, 15) AS b (bit) LEFT JOIN fanfare.caps AS t ON t.app_id = set_caps.app_id AND t.bit = b.bit
+        WHERE t.bit IS NULL OR t.retired_at IS NOT NULL ORDER BY t.retired_at NULLS FIRST, b.bit LIMIT 1
+        ON CONFLICT (app_id, bit) DO UPDATE
+        SET name = excluded.name, max_count = excluded.max_count, period = excluded.period, since = clock_timestamp(), retired_at = NULL;
+    END LOOP;
+    FOR wanted IN
+        SELECT r.name, cap.name AS cap
+        FROM fanfare.rules AS r JOIN fanfare.rule_versions AS v ON v.rule_id = r.id
+        CROSS JOIN LATERAL jsonb_array_elements_text(v.definition::jsonb -> 'caps') AS cap (name)
+        WHERE r.app_id = set_caps.app_id AND v.state = 'active' AND v.retired_at IS NULL AND jsonb_typeof(v.definition::jsonb -> 'caps') = 'array'
+            AND NOT EXISTS (
+                SELECT FROM fanfare.caps AS c WHERE c.app_id = set_caps.app_id AND c.name = cap.name AND c.retired_at IS NULL)
+    LOOP
+        RAISE NOTICE 'the rule "%" names the cap "%", which the app has no more', wanted.name, wanted.cap
+            USING HINT = 'Nothing holds it back by that now. Take it out of the rule, or put it into the policy again.';
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION fanfare.set_caps IS 'Makes the caps of a policy those of its app; what put_policy does once it has looked.';
+
+-- The arrays have a place for each bit from 0 on: how many there may be of what was granted since, in milliseconds since 1970. An event that
+-- stands there is granted again, whoever asks, for another device or once more; if for other caps, these count it too. Without a search_path
+-- of its own: only daemons may call it, twice for each recipient, and it would take as long again.
+CREATE OR REPLACE FUNCTION fanfare.take(grants bigint[], asked bigint[], max_counts int[], floors bigint[]) RETURNS bigint[]
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+DECLARE
+    bits int := asked[2] & 65535;
+    place CONSTANT int := array_position(grants, asked[1]);
+    kept bigint[] := '{}';
+    others int;
+BEGIN
+    IF place IS NOT NULL THEN
+        bits := bits & ~(grants[place + 1] & 65535)::int;
+        IF bits = 0 THEN
+            RETURN grants;
+        END IF;
+    END IF;
+    FOR bit IN 0 .. cardinality(floors) - 1 LOOP
+        CONTINUE WHEN bits & (1 << bit) = 0;
+        others := 0;
+        FOR n IN 2 .. cardinality(grants) BY 2 LOOP
+            IF grants[n] & (1 << bit) <> 0 AND grants[n] >> 16 >= floors[bit + 1] THEN
+                others := others + 1;
+            END IF;
+        END LOOP;
+        IF others >= max_counts[bit + 1] THEN
+            RETURN NULL;
+        END IF;
+    END LOOP;
+    IF place IS NOT NULL THEN
+        grants[place + 1] := grants[place + 1] | bits;
+    ELSE
+        grants := grants || asked;
+    END IF;
+    -- What no cap counts any more goes.
+    FOR n IN 2 .. cardinality(grants) BY 2 LOOP
+        FOR bit IN 0 .. cardinality(floors) - 1 LOOP
+            IF grants[n] & (1 << bit) <> 0 AND grants[n] >> 16 >= floors[bit + 1] THEN
+                kept := kept || grants[n - 1 : n];
+                EXIT;
+            END IF;
+        END LOOP;
+    END LOOP;
+    RETURN kept;
+END
+$$;
+COMMENT ON FUNCTION fanfare.take IS 'What a user was granted with one more, {event, stamp}; NULL if one of the caps it counts for has had as many as it may.';
+
 CREATE OR REPLACE FUNCTION fanfare.put_policy(app text, policy jsonb) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 #variable_conflict use_column
@@ -4117,6 +4290,7 @@ BEGIN
     END IF;
     IF FOUND THEN
         PERFORM fanfare.set_app_rates(the_app, put_policy.policy);
+        PERFORM fanfare.set_caps(the_app, put_policy.policy);
     END IF;
 END
 $$;
@@ -4451,11 +4625,11 @@ GRANT EXECUTE ON FUNCTION fanfare.campaign_fault, fanfare.campaign_sql_fault, fa
     fanfare.span_seconds, fanfare.canary_fault, fanfare.share, fanfare.policy_fault, fanfare.campaign_rule, fanfare.wall_time,
     fanfare.is_time_zone, fanfare.next_due, fanfare.shown_at, fanfare.has_passed, fanfare.next_time, fanfare.next_showing,
     fanfare.next_wall, fanfare.instant TO fanfare_author;
-GRANT EXECUTE ON FUNCTION fanfare.rule_fault, fanfare.calm_fault, fanfare.quiet_fault, fanfare.is_label, fanfare.audience_fault, fanfare.path_fault, fanfare.badge_sql_fault, fanfare.users_sql_fault,
+GRANT EXECUTE ON FUNCTION fanfare.rule_fault, fanfare.calm_fault, fanfare.quiet_fault, fanfare.caps_fault, fanfare.is_label, fanfare.audience_fault, fanfare.path_fault, fanfare.badge_sql_fault, fanfare.users_sql_fault,
     fanfare.is_app_name, fanfare.is_rule_name, fanfare.is_event_type TO fanfare_author;
 -- To compare what is there with what a file says, and to see whether a daemon will check it.
 GRANT SELECT ON fanfare.apps, fanfare.rules, fanfare.rule_versions, fanfare.campaigns, fanfare.occurrences, fanfare.policies,
-    fanfare.platforms, fanfare.health TO fanfare_author;
+    fanfare.caps, fanfare.platforms, fanfare.health TO fanfare_author;
 
 -- What the view calls is called with its reader's rights. The other is for `fanfare explain`.
 GRANT EXECUTE ON FUNCTION fanfare.watches_to_make_again TO fanfare_reader, fanfare_author;

@@ -11,7 +11,8 @@ package struct CampaignDefinition: Sendable {
     static let queryLimit = 16 * 1024
     private static let keys =
         ["name", "app"] + ownKeys
-        + ["to", "message", "locales", "collapse", "ttl", "lane", "delivery", "badge_sql", "category", "quiet_hours"]
+        + ["to", "message", "locales", "collapse", "ttl", "lane", "delivery", "badge_sql"]
+        + ["category", "quiet_hours", "caps"]
 
     /// Unique within the app.
     package let name: String

@@ -10,15 +10,18 @@ extension PolicyRow {
     /// - Parameter policies: the rows.
     /// - Returns: the text.
     public static func table(_ policies: [PolicyRow]) -> String {
-        var table = TextTable(["app", "time zone", "quiet hours", "rate", "providers"])
+        var table = TextTable(["app", "time zone", "quiet hours", "caps", "rate", "providers"])
         for policy in policies {
             let providers = (policy.definition["providers"]?.objectValue?.members ?? []).map { provider in
                 "\(provider.key) \(provider.value["rate"]?.stringValue ?? "-")"
             }
+            let caps = (policy.definition["caps"]?.objectValue?.members ?? []).map { cap in
+                "\(cap.key) \(cap.value["max"]?.text ?? "?")/\(cap.value["per"]?.stringValue ?? "?")"
+            }
             table.append([
                 policy.app, policy.definition["time_zone"]?.stringValue ?? "-",
                 policy.definition["quiet_hours"].map(Self.text(quiet:)) ?? "-",
-                policy.definition["rate"]?.stringValue ?? "-",
+                caps.isEmpty ? "-" : caps.joined(separator: ", "), policy.definition["rate"]?.stringValue ?? "-",
                 providers.isEmpty ? "-" : providers.joined(separator: ", "),
             ])
         }

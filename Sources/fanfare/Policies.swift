@@ -7,7 +7,7 @@ import FanfareTools
 /// `fanfare policies`: what holds for all of an app's pushes, from YAML files.
 struct Policies: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Plan, apply and list policies of apps: their rates, quiet hours and time zones.",
+        abstract: "Plan, apply and list policies of apps: their rates, quiet hours, caps and time zones.",
         subcommands: [Plan.self, Apply.self, List.self]
     )
 }

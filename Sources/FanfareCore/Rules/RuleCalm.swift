@@ -10,13 +10,15 @@ public struct RuleCalm: Equatable, Sendable {
         case own(QuietHours)
     }
 
-    static let keys = ["category", "quiet_hours"]
+    static let keys = ["category", "quiet_hours", "caps"]
     private static let off = "off"
 
     /// What its pushes are about, such as `marketing`, for users who want none of that; nil for what nobody can opt out of.
     public let category: String?
     /// When it does not disturb.
     public let hours: Hours
+    /// The caps of its app that its pushes count for, and are held back by.
+    public let caps: [String]
 
     init(_ reader: RuleObject) throws(RuleProblem) {
         category = try reader.string("category")
@@ -28,6 +30,20 @@ public struct RuleCalm: Equatable, Sendable {
             )
         }
         hours = try Self.hours(reader.object["quiet_hours"], path: reader.path("quiet_hours"))
+        caps = try Self.caps(reader.object["caps"], path: reader.path("caps"))
+    }
+
+    private static func caps(_ json: JSONValue?, path: String) throws(RuleProblem) -> [String] {
+        guard let json else { return [] }
+        let names = json.arrayValue?.map(\.stringValue)
+        guard let names, !names.contains(nil) else {
+            throw RuleProblem(
+                path: path,
+                reason: "is no list of names",
+                hint: #"name caps of the app's policy, as in ["daily"]"#
+            )
+        }
+        return names.compactMap(\.self)
     }
 
     private static func hours(_ json: JSONValue?, path: String) throws(RuleProblem) -> Hours {
@@ -62,6 +78,7 @@ public struct RuleCalm: Equatable, Sendable {
         case .off: object["quiet_hours"] = .string(Self.off)
         case .own(let hours): object["quiet_hours"] = hours.json
         }
+        if !caps.isEmpty { object["caps"] = .array(caps.map(JSONValue.string)) }
         return object
     }
 }

@@ -121,6 +121,12 @@ extension RuleDefinition {
             standard: QuietHours.Mode.hold.rawValue,
             "What becomes of what comes in them: sent when they are over, or not at all."
         ),
+        RuleKey(
+            "caps",
+            "list of strings",
+            range: "names of caps that the app's policy has",
+            "Its events count for these, and none is sent to a user for whom one is full. Not for audiences that a provider keeps."
+        ),
     ]
 }
 

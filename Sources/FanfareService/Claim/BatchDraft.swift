@@ -7,9 +7,6 @@ internal import PostgresClient
 
 /// One batch while it is prepared: which pairs are sent, which are decided without a request.
 struct BatchDraft {
-    /// An event that waited longer than this before it was planned waited out an outage.
-    private static let backlogAge = Micros.minute
-
     private struct VariantKey: Hashable {
         let eventID: Int64
         let locale: String?
@@ -34,17 +31,15 @@ struct BatchDraft {
     private let provider: (any Provider)?
     private let identity: ProviderIdentity
     private let events: [Int64: EventRow]
-    private let newest: [Int64: Int64]
     private let fields: [Int64: DeviceContext]
     /// Users' badge counts.
     private let badges: [String: Int64]
     /// What a campaign says of the user of a pair, by the pair's position.
     private let variables: [Int: JSONObject]
-    private let calm: Calm
-    private let now: Microseconds
+    private var calm: Calm
 
     private var rendered: [VariantKey: Rendered] = [:]
-    private var eventDecisions: [Int64: Outcome?] = [:]
+    private var verdicts: EventVerdicts
     private var variants: [PushVariant] = []
     private var pairs: [PreparedPair] = []
     private var decided: [PairResult] = []
@@ -72,9 +67,16 @@ struct BatchDraft {
         provider = Providers.named(target.platform)
         identity = app[PushProvider(rawValue: target.platform)] ?? ProviderIdentity()
         self.events = events
-        (self.newest, self.fields) = (newest, fields)
+        self.fields = fields
         (self.badges, self.variables, self.calm) = (badges, variables, calm)
-        now = context.lease.databaseNow
+        verdicts = EventVerdicts(
+            cancels: context.cancels,
+            rule: rule.compiled.definition,
+            batch: batch,
+            events: events,
+            newest: newest,
+            now: context.lease.databaseNow
+        )
     }
 
     /// Goes through the pairs.
@@ -103,6 +105,21 @@ struct BatchDraft {
         return BatchPreparer.Prepared(batch: prepared, decided: decided)
     }
 
+    /// The pairs of users that are sent unless a cap is full; `devices` are the batch's, in its order.
+    mutating func countable(_ devices: ArraySlice<DeviceRow>) -> [CapTaker.Pair] {
+        var pairs: [CapTaker.Pair] = []
+        for (position, device) in devices.enumerated() {
+            guard batch.outcomes.isEmpty || batch.outcomes[position] == Outcome.pending.rawValue,
+                let user = fields[batch.deviceIDs[position]]?.userID, decideUnasked(position, device) == nil
+            else { continue }
+            pairs.append(CapTaker.Pair(position: position, user: user, event: batch.eventID(at: position)))
+        }
+        return pairs
+    }
+
+    /// Decides pairs that would be sent otherwise.
+    mutating func leaveOut(_ positions: [Int], as outcome: Outcome) { calm.drop(positions, as: outcome) }
+
     /// Whether nothing was recorded for the pair by a daemon before us.
     ///
     /// What it may have sent for a rule that promises at most once stays unknown.
@@ -118,26 +135,35 @@ struct BatchDraft {
 
     /// Decides a pair, or adds it to those that are sent.
     private mutating func decide(_ position: Int, _ device: DeviceRow) -> PairResult? {
+        if let result = decideUnasked(position, device) { return result }
         let eventID = batch.eventID(at: position)
-        if let outcome = decision(aboutEvent: eventID) {
-            return PairResult(position: Int32(position), outcome: outcome)
-        }
         if case .native(let audience) = rule.compiled.audience {
             return decideNative(position, audience, eventID: eventID)
         }
-        guard let token = device.token, device.isEnabled, let event = events[eventID] else {
-            return PairResult(position: Int32(position), outcome: .disabled)
-        }
-        if let decision = calm[position] { return result(of: decision, position, event) }
-        if device.target != batch.target, let history = historyAtHome(device, event) {
-            let again = FollowUp.again(at: now, history: history, target: device.target)
-            return PairResult(position: Int32(position), outcome: .retryingOtherEnvironment, followUp: again)
-        }
-        guard let address = address(of: device, token: token) else {
+        guard let event = events[eventID], let token = device.token, let address = address(of: device, token: token)
+        else {
             return PairResult(position: Int32(position), outcome: provider?.invalidRecipient ?? .refused)
         }
         let rendered = render(event, for: device, at: position)
         return add(position, rendered, token: token, address: address, registeredAt: device.registeredAt.microseconds)
+    }
+
+    /// What is decided about a pair whatever is in it; nil if it is to be sent, and for audiences that the provider keeps.
+    private mutating func decideUnasked(_ position: Int, _ device: DeviceRow) -> PairResult? {
+        let eventID = batch.eventID(at: position)
+        if let outcome = verdicts.outcome(of: eventID) {
+            return PairResult(position: Int32(position), outcome: outcome)
+        }
+        if case .native = rule.compiled.audience { return nil }
+        guard device.token != nil, device.isEnabled, let event = events[eventID] else {
+            return PairResult(position: Int32(position), outcome: .disabled)
+        }
+        if let decision = calm[position] { return result(of: decision, position, event) }
+        if device.target != batch.target, let history = historyAtHome(device, event) {
+            let again = FollowUp.again(at: verdicts.now, history: history, target: device.target)
+            return PairResult(position: Int32(position), outcome: .retryingOtherEnvironment, followUp: again)
+        }
+        return nil
     }
 
     /// What becomes of a pair that is not to be disturbed: what cannot be sent in time when it may be is late already.
@@ -145,7 +171,7 @@ struct BatchDraft {
         switch decision {
         case .drop(let outcome): return PairResult(position: Int32(position), outcome: outcome)
         case .hold(let until, let outcome):
-            guard until < deadline(of: event).at else {
+            guard until < verdicts.deadline(of: event).at else {
                 return PairResult(position: Int32(position), outcome: .expired)
             }
             let again = FollowUp.again(at: until, history: batch.history, target: batch.target)
@@ -170,7 +196,7 @@ struct BatchDraft {
         guard let event = events[eventID] else {
             return PairResult(position: Int32(position), outcome: .expired)
         }
-        let context = renderContext(of: event)
+        let context = verdicts.renderContext(of: event)
         do throws(RenderProblem) {
             let native = try audience.target(context)
             let push = try rule.compiled.render(context, to: native)
@@ -220,44 +246,6 @@ struct BatchDraft {
         provider?.address(of: Recipient(token: token, p256dh: device.p256dh, auth: device.auth), as: identity)
     }
 
-    /// What is decided for all of an event's pairs; nil if they are to be sent.
-    private mutating func decision(aboutEvent id: Int64) -> Outcome? {
-        if let known = eventDecisions[id] { return known }
-        let outcome = freshDecision(aboutEvent: id)
-        eventDecisions[id] = outcome
-        return outcome
-    }
-
-    private func freshDecision(aboutEvent id: Int64) -> Outcome? {
-        // The log's partition was reused: the event is more than a month old.
-        guard let event = events[id] else { return .expired }
-        let deadline = deadline(of: event)
-        if deadline.at <= now { return deadline.outcome }
-        if event.isCancelled || context.cancels.contains(event) { return .cancelled }
-        let waited = event.plannedAt.microseconds - event.createdAt.microseconds > Self.backlogAge
-        let isOutdated = newest[id].map { $0 > id } ?? false
-        if isOutdated && (rule.compiled.definition.supersede || waited) { return .superseded }
-        if waited && rule.compiled.definition.backlog == .drop { return .backlogDropped }
-        return nil
-    }
-
-    private func timeToLive(of event: EventRow) -> Microseconds? {
-        let ofRule = rule.compiled.definition.ttl.map { $0.seconds * Micros.second }
-        guard let ofEvent = event.ttl else { return ofRule }
-        return min(ofEvent, ofRule ?? ofEvent)
-    }
-
-    private func deadline(of event: EventRow, messageEndsAt: Microseconds? = nil) -> Deadline {
-        Deadline(createdAt: begin(of: event).microseconds, ttl: timeToLive(of: event), messageEndsAt: messageEndsAt)
-    }
-
-    /// Whence an event's time to live runs for this batch.
-    private func begin(of event: EventRow) -> Timestamp { batch.dueAt ?? event.createdAt }
-
-    private func renderContext(of event: EventRow) -> RenderContext {
-        event.renderContext(ttl: timeToLive(of: event), from: begin(of: event), now: now, history: batch.history)
-    }
-
     private mutating func render(_ event: EventRow, for device: DeviceRow, at position: Int) -> Rendered {
         let id = batch.deviceIDs[position]
         let key = VariantKey(
@@ -283,7 +271,7 @@ struct BatchDraft {
     ) -> Rendered {
         do throws(RenderProblem) {
             let push = try rule.compiled.render(
-                renderContext(of: event),
+                verdicts.renderContext(of: event),
                 platform: PushProvider(rawValue: target.platform),
                 kind: DeviceKind(rawValue: device.kind) ?? .device,
                 locale: key.locale,
@@ -303,7 +291,7 @@ struct BatchDraft {
             PushVariant(
                 event: event,
                 content: PushContent(push),
-                deadline: deadline(of: event, messageEndsAt: push.endsAt).binding(batch.history)
+                deadline: verdicts.deadline(of: event, messageEndsAt: push.endsAt).binding(batch.history)
             )
         )
         return Int32(variants.count - 1)

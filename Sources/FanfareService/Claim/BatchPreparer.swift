@@ -66,7 +66,8 @@ struct BatchPreparer {
             guard let rule = rules[batch.ruleVersion], let target = targets[batch.target] else { continue }
             var fields: [Int64: DeviceContext] = [:]
             let asksForBadges = badges != nil && rule.compiled.definition.badgeSQL != nil
-            if rule.compiled.needsDevice || asksForBadges {
+            let caps = rule.compiled.definition.calm.caps
+            if rule.compiled.needsDevice || asksForBadges || !caps.isEmpty {
                 for row in try connection.run(FetchDeviceFields(deviceIDs: batch.deviceIDs)) {
                     fields[row.deviceID] = row
                 }
@@ -95,6 +96,10 @@ struct BatchPreparer {
                 variables: variables,
                 calm: try calm(of: batch, by: rule, for: target.app, on: connection)
             )
+            if !caps.isEmpty {
+                let taker = CapTaker(target: batch.target, caps: caps)
+                drafting.leaveOut(try taker.full(drafting.countable(own), on: connection), as: .capped)
+            }
             var one = drafting.finish(own)
             one.lines = lines(about: one, events: events, devices: own)
             prepared.append(one)

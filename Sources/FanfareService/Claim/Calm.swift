@@ -50,6 +50,11 @@ struct Calm {
     ///
     /// - Parameter position: the pair's in its batch.
     subscript(position: Int) -> Decision? { decisions[position] }
+
+    /// Decides pairs about which nothing is decided.
+    mutating func drop(_ positions: [Int], as outcome: Outcome) {
+        for position in positions { decisions[position] = .drop(outcome) }
+    }
 }
 
 extension CalmRow {

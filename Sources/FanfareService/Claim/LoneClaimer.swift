@@ -124,6 +124,7 @@ final class LoneClaimer {
             let definition = rule.compiled.definition
             return definition.delivery != .atMostOnce && definition.badgeSQL == nil && !rule.compiled.needsVariables
                 && !definition.calm.asks(in: batch.claimed.queue.lane, isAppQuiet: false)
+                && definition.calm.caps.isEmpty
         }
     }
 }

@@ -25,7 +25,7 @@ struct Chores {
     func run(on connection: PostgresConnection) throws(PostgresError) {
         let chores: [(PostgresConnection) throws(PostgresError) -> Void] = [
             keepLogsWithinRetention, endBatches, foldStats, forgetAnswers, forgetKeys, forgetCancels,
-            forgetCollapseKeys, forgetGates, forgetOccurrences, forgetAudiences,
+            forgetCollapseKeys, forgetGates, forgetOccurrences, forgetGrants, forgetAudiences,
         ]
         var failure: PostgresError?
         for chore in chores {
@@ -88,6 +88,10 @@ struct Chores {
 
     private func forgetOccurrences(on connection: PostgresConnection) throws(PostgresError) {
         try exhaust(ForgetOccurrences(), on: connection)
+    }
+
+    private func forgetGrants(on connection: PostgresConnection) throws(PostgresError) {
+        _ = try connection.runReturningCount(ForgetGrants())
     }
 
     /// Forgets until nothing is left to forget.

@@ -25,6 +25,8 @@ struct CalmKeyTests {
             #""quiet_hours": {"from": "22:00", "until": "08:00", "mode": "collapse"}"#, "quiet_hours.mode",
             "is neither hold nor drop"
         ),
+        (#""caps": "daily""#, "caps", "is no list of names"),
+        (#""caps": ["daily", 7]"#, "caps", "is no list of names"),
     ]
 
     private static func json(_ kind: String, _ members: String) -> String {
@@ -47,6 +49,32 @@ struct CalmKeyTests {
             try connection.query("SELECT fanfare.put_\(kind)($1::jsonb)", json)
         }
         #expect(refusal?.sqlState == "22023" && refusal?.hint == problem.hint)
+    }
+
+    /// Which ones an app has only the database knows.
+    @Test(arguments: ["rule", "campaign"])
+    func aCapThatTheAppDoesNotHaveIsRefused(kind: String) throws {
+        let connection = try TestDatabase.current.connect()
+        let json = Self.json(kind, #""caps": ["daily", "weekly"]"#)
+        func hint() throws -> String? {
+            let error = #expect(throws: PostgresError.self) {
+                try connection.query("SELECT fanfare.put_\(kind)($1::jsonb)", json)
+            }
+            #expect(
+                error?.message
+                    == "caps: the app has no cap called '\(error?.hint == "it has daily" ? "weekly" : "daily")'"
+            )
+            return error?.hint
+        }
+        #expect(try hint() == #"put a policy that has it, as in {"caps": {"daily": {"max": 3, "per": "1d"}}}"#)
+        let policies = [
+            #"{"caps": {"daily": {"max": 3, "per": "1d"}}}"#,
+            #"{"caps": {"daily": {"max": 3, "per": "1d"}, "weekly": {"max": 3, "per": "7d"}}}"#,
+        ]
+        _ = try connection.query("SELECT fanfare.put_policy('shop', $1::jsonb)", policies[0])
+        #expect(try hint() == "it has daily")
+        _ = try connection.query("SELECT fanfare.put_policy('shop', $1::jsonb)", policies[1])
+        _ = try connection.query("SELECT fanfare.put_\(kind)($1::jsonb)", json)
     }
 
     @Test(

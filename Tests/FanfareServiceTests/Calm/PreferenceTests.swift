@@ -61,6 +61,7 @@ struct PreferenceTests {
     @Test func whoIsForgottenHasSaidNothing() throws {
         let world = try World()
         try world.device("aa10", user: "ann")
+        try world.connection.execute("INSERT INTO fanfare.cap_grants SELECT id, 'ann', '{}' FROM fanfare.apps")
         try world.connection.execute(
             """
             SELECT fanfare.set_preference('shop', 'ann', 'a', true), fanfare.snooze('shop', 'ann', now()),
@@ -72,6 +73,7 @@ struct PreferenceTests {
             SELECT a.name || ' ' || p.user_id FROM fanfare.preferences AS p JOIN fanfare.apps AS a ON a.id = p.app_id ORDER BY 1
             """
         #expect(try world.connection.column(left) == ["other ann", "shop bob"])
+        #expect(try world.connection.number("SELECT count(*) FROM fanfare.cap_grants") == 0)
     }
 
     @Test(arguments: [

@@ -69,6 +69,12 @@ struct LoneClaimerTests {
         #expect(try world.connection.run(close).batches == [batch.claimed.id], "it is ours, by this token")
     }
 
+    @Test func whatIsCappedIsTheClaimers() throws {
+        try world.put(policy: #"{"caps": {"daily": {"max": 1, "per": "1d"}}}"#)
+        #expect(try plan(#""caps": ["daily"]"#).isEmpty)
+        #expect(try owners() == [nil])
+    }
+
     @Test func whatIsNotSentAtNightIsTheClaimers() throws {
         world.context.quiet.replace(["shop"])
         #expect(try plan().isEmpty)

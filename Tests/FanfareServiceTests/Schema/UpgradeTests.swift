@@ -37,7 +37,7 @@ struct UpgradeTests {
             ALTER TABLE fanfare.rule_versions DROP COLUMN gate_id;
             ALTER TABLE fanfare.plans DROP COLUMN gate_id, ADD COLUMN advanced_at timestamptz NOT NULL DEFAULT now();
             ALTER TABLE fanfare.stats_pending DROP COLUMN gate_id;
-            DROP TABLE fanfare.gates, fanfare.gate_stats, fanfare.rates, fanfare.policies, fanfare.preferences;
+            DROP TABLE fanfare.gates, fanfare.gate_stats, fanfare.rates, fanfare.policies, fanfare.preferences, fanfare.caps, fanfare.cap_grants;
             CREATE FUNCTION fanfare.check_token(text, text) RETURNS void LANGUAGE sql AS 'SELECT';
             ALTER TABLE fanfare.cancels DROP COLUMN stopped;
             CREATE INDEX batches_ready ON fanfare.batches (target_id, lane, not_before, id) WHERE owner IS NULL;

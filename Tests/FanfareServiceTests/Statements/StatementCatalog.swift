@@ -244,6 +244,7 @@ struct StatementCatalog {
                 goesByApp: false,
                 hours: nil
             ),
+            TakeCaps(target: parts.target, caps: [], users: ["u"], events: [1]),
             FetchEvents(day: Int16(EventID(rawValue: parts.event).ringDay), eventIDs: [parts.event]),
             FetchRuleVersions(ids: [parts.version]),
         ]
@@ -360,6 +361,7 @@ struct StatementCatalog {
             FinishOccurrences(),
             TestCampaign(RuleID(app: "shop", name: "due"), users: ["u"]),
             ForgetOccurrences(),
+            ForgetGrants(),
             UncheckedRules(),
             ActivateRules(rules: [ActivatedRule(id: parts.unchecked, columns: columns)]),
             RefuseRules(rules: [RefusedRule(id: parts.unchecked, reason: "r")]),

@@ -17,6 +17,7 @@ import Testing
         policy:
           time_zone: Europe/Madrid
           quiet_hours: { from: "22:00", until: "08:00" }
+          caps: { daily: { max: 3, per: 1d } }
           rate: 2000/s
           providers: { fcm: { rate: 500/s }, apns: { rate: 900/s } }
         """
@@ -37,9 +38,9 @@ import Testing
         let list = try await database.policies(app: nil)
         #expect(
             PolicyRow.table(list) == """
-                APP    TIME ZONE      QUIET HOURS       RATE    PROVIDERS
-                other  -              -                 5/s     -
-                shop   Europe/Madrid  22:00–08:00 hold  2000/s  fcm 500/s, apns 900/s
+                APP    TIME ZONE      QUIET HOURS       CAPS        RATE    PROVIDERS
+                other  -              -                 -           5/s     -
+                shop   Europe/Madrid  22:00–08:00 hold  daily 3/1d  2000/s  fcm 500/s, apns 900/s
                 """
         )
         #expect(try await database.policies(app: "other").map(\.json) == [["app": "other", "policy": ["rate": "5/s"]]])
@@ -75,8 +76,8 @@ import Testing
         }
         #expect(
             error.reason == """
-                policies.yaml:6: policy.providers.fcm.rate: '500/d' is no rate; write how many pushes a second, as in 500/s
-                policies.yaml:9: policy: is no object; write {"rate": "1000/s"}, or {} for none
+                policies.yaml:7: policy.providers.fcm.rate: '500/d' is no rate; write how many pushes a second, as in 500/s
+                policies.yaml:10: policy: is no object; write {"rate": "1000/s"}, or {} for none
                 """
         )
         #expect(try await toolDatabase().policies(app: nil).isEmpty)

@@ -1,0 +1,82 @@
+internal import FanfareCore
+internal import FanfareProviders
+internal import FanfareStages
+internal import FanfareStore
+internal import PostgresClient
+
+/// What is decided for all pairs that one batch has of an event.
+struct EventVerdicts {
+    /// An event that waited longer than this before it was planned waited out an outage.
+    private static let backlogAge = Micros.minute
+
+    let cancels: CancelIndex
+    let rule: RuleDefinition
+    let batch: ClaimedBatch
+    let events: [Int64: EventRow]
+    /// The newest event of each one's collapse key; empty unless the rule drops older ones.
+    let newest: [Int64: Int64]
+    /// By the database's clock.
+    let now: Microseconds
+    private var known: [Int64: Outcome?] = [:]
+
+    init(
+        cancels: CancelIndex,
+        rule: RuleDefinition,
+        batch: ClaimedBatch,
+        events: [Int64: EventRow],
+        newest: [Int64: Int64],
+        now: Microseconds
+    ) {
+        self.cancels = cancels
+        self.rule = rule
+        self.batch = batch
+        self.events = events
+        self.newest = newest
+        self.now = now
+    }
+
+    /// What became of an event; nil if its pairs are to be sent.
+    mutating func outcome(of id: Int64) -> Outcome? {
+        if let outcome = known[id] { return outcome }
+        let outcome = freshOutcome(of: id)
+        known[id] = outcome
+        return outcome
+    }
+
+    private func freshOutcome(of id: Int64) -> Outcome? {
+        // The log's partition was reused: the event is more than a month old.
+        guard let event = events[id] else { return .expired }
+        let deadline = deadline(of: event)
+        if deadline.at <= now { return deadline.outcome }
+        if event.isCancelled || cancels.contains(event) { return .cancelled }
+        let waited = event.plannedAt.microseconds - event.createdAt.microseconds > Self.backlogAge
+        let isOutdated = newest[id].map { $0 > id } ?? false
+        if isOutdated && (rule.supersede || waited) { return .superseded }
+        if waited && rule.backlog == .drop { return .backlogDropped }
+        return nil
+    }
+
+    /// When an event's pairs are too late.
+    ///
+    /// - Parameters:
+    ///   - event: the event.
+    ///   - messageEndsAt: when the message ends by what it says itself.
+    /// - Returns: the deadline.
+    func deadline(of event: EventRow, messageEndsAt: Microseconds? = nil) -> Deadline {
+        Deadline(createdAt: begin(of: event).microseconds, ttl: timeToLive(of: event), messageEndsAt: messageEndsAt)
+    }
+
+    /// What templates may name of an event.
+    func renderContext(of event: EventRow) -> RenderContext {
+        event.renderContext(ttl: timeToLive(of: event), from: begin(of: event), now: now, history: batch.history)
+    }
+
+    private func timeToLive(of event: EventRow) -> Microseconds? {
+        let ofRule = rule.ttl.map { $0.seconds * Micros.second }
+        guard let ofEvent = event.ttl else { return ofRule }
+        return min(ofEvent, ofRule ?? ofEvent)
+    }
+
+    /// Whence an event's time to live runs for this batch.
+    private func begin(of event: EventRow) -> Timestamp { batch.dueAt ?? event.createdAt }
+}

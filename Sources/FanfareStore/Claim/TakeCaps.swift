@@ -1,0 +1,77 @@
+internal import FanfareCore
+package import PostgresClient
+
+/// Counts events for users against caps; returns those users for whom no cap is full.
+///
+/// One row of a user is judged and written under its lock, in the users' order, so that claims never wait for each other in a ring. An event
+/// that was granted already is granted again, to whoever asks: another device, a retry, or who took over from a daemon that died. Names
+/// that the app has no cap of hold nobody back.
+package struct TakeCaps: PostgresStatement {
+    package static let name = "take_caps"
+    package static let sql = """
+        WITH limits AS MATERIALIZED (
+            -- 1. By bit: how many there may be, and since when they are counted, in milliseconds since 1970.
+            SELECT t.app_id, (extract(epoch FROM n.now) * 1000)::bigint AS now,
+                (SELECT coalesce(bit_or(1 << c.bit), 0) FROM fanfare.caps AS c
+                    WHERE c.app_id = t.app_id AND c.retired_at IS NULL AND c.name = ANY ($2::text[])) AS mask,
+                a.max_counts, a.floors
+            FROM fanfare.targets AS t
+            CROSS JOIN (SELECT coalesce($5::timestamptz, clock_timestamp()) AS now OFFSET 0) AS n
+            CROSS JOIN LATERAL (
+                SELECT array_agg(coalesce(c.max_count, 0) ORDER BY b.bit) AS max_counts,
+                    array_agg(CASE WHEN c.bit IS NULL THEN \(Int64.max)
+                        ELSE (extract(epoch FROM greatest(c.since, n.now - c.period)) * 1000)::bigint END ORDER BY b.bit) AS floors
+                FROM generate_series(0, 15) AS b (bit)
+                LEFT JOIN fanfare.caps AS c ON c.app_id = t.app_id AND c.bit = b.bit AND c.retired_at IS NULL
+            ) AS a
+            WHERE t.id = $1
+        ),
+        granted AS (
+            INSERT INTO fanfare.cap_grants AS g (app_id, user_id, grants)
+            SELECT l.app_id, u.user_id, ARRAY[u.event_id, l.now << 16 | l.mask]
+            FROM limits AS l CROSS JOIN unnest($3::text[], $4::bigint[]) AS u (user_id, event_id)
+            WHERE l.mask <> 0
+            ORDER BY u.user_id COLLATE "C"
+            ON CONFLICT (app_id, user_id) DO UPDATE
+            SET grants = fanfare.take(
+                g.grants, excluded.grants, (SELECT max_counts FROM limits), (SELECT floors FROM limits))
+            -- 2. It sees the row as it is now. Beside it a snapshot would not.
+            WHERE fanfare.take(
+                g.grants, excluded.grants, (SELECT max_counts FROM limits), (SELECT floors FROM limits)) IS NOT NULL
+            RETURNING g.user_id
+        )
+        SELECT user_id FROM granted
+        UNION ALL
+        SELECT u.user_id FROM limits AS l CROSS JOIN unnest($3::text[]) AS u (user_id) WHERE l.mask = 0
+        """
+
+    /// The batch's.
+    package let target: Int16
+    package let caps: [String]
+    /// Each once.
+    package let users: [String]
+    /// The event of each.
+    package let events: [Int64]
+    /// Nil for when it is.
+    package let now: Timestamp?
+
+    package init(target: Int16, caps: [String], users: [String], events: [Int64], now: Timestamp? = nil) {
+        self.target = target
+        self.caps = caps
+        self.users = users
+        self.events = events
+        self.now = now
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(target)
+        binds.append(caps)
+        binds.append(users)
+        binds.append(events)
+        binds.append(now)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> String {
+        try row.string(0)
+    }
+}

@@ -1,0 +1,229 @@
+import FanfareCore
+import PostgresClient
+import TestKit
+import Testing
+import Threading
+
+@testable import FanfareProviders
+@testable import FanfareService
+@testable import FanfareStages
+@testable import FanfareStore
+
+/// How many events reach a user in a time.
+@Suite(.database)
+struct CapTests {
+    private static let caps = #"{"caps": {"daily": {"max": 3, "per": "1d"}, "weekly": {"max": 4, "per": "7d"}}}"#
+    private static let daily = #""caps": ["daily"]"#
+    private static let users = #"{"users": "$.u"}"#
+
+    /// Claims and prepares all that is due.
+    ///
+    /// - Returns: the tokens that are sent to, and `capped` for each pair that is not.
+    private func prepare(_ world: World) throws -> [String] {
+        try world.plan()
+        let prepared = try world.prepare(try world.claim())
+        #expect(prepared.flatMap(\.decided).allSatisfy { $0.outcome == .capped })
+        let capped = prepared.flatMap(\.decided).map { _ in "capped" }
+        return prepared.flatMap(\.batch.pairs).map(\.token).sorted() + capped
+    }
+
+    @Test func aUserGetsSoManyEventsOnAllDevices() throws {
+        let world = try World()
+        try world.put(policy: Self.caps)
+        for (token, user) in [("aa10", "ann"), ("aa11", "ann"), ("aa12", "bob"), ("aa13", nil)] {
+            try world.device(token, user: user)
+        }
+        try world.rule("one", event: "one", to: #"{"everyone": true}"#, Self.daily)
+        try world.rule("two", event: "two", to: Self.users, Self.daily)
+        try world.rule("free", event: "free", to: Self.users)
+        // Two events of one user in one batch, on two devices each.
+        for _ in 0..<2 { try world.emit("two", #"{"u": "ann"}"#) }
+        #expect(try prepare(world) == ["aa10", "aa10", "aa11", "aa11"])
+        try world.emit("one")
+        #expect(try prepare(world) == ["aa10", "aa11", "aa12", "aa13"], "it is ann's third")
+        try world.emit("one")
+        #expect(try prepare(world) == ["aa12", "aa13", "capped", "capped"], "who is nobody is not counted")
+        try world.emit("free", #"{"u": "ann"}"#)
+        #expect(try prepare(world) == ["aa10", "aa11"])
+        // What was claimed comes again: it stands there already.
+        try world.connection.execute("UPDATE fanfare.batches SET owner = NULL, lease_token = NULL")
+        #expect(try prepare(world).filter { $0 == "capped" }.count == 2)
+        #expect(
+            try world.connection.number("SELECT cardinality(grants) / 2 FROM fanfare.cap_grants WHERE user_id = 'ann'")
+                == 3
+        )
+    }
+
+    @Test func whatIsHeldOrDecidedOtherwiseIsNotCounted() throws {
+        let world = try World()
+        try world.put(policy: Self.caps)
+        try world.device("aa10", user: "ann", "time_zone => 'UTC'")
+        let now = try world.connection.text("SELECT to_char(now() AT TIME ZONE 'UTC' - interval '1 h', 'HH24:MI')")
+        let soon = try world.connection.text("SELECT to_char(now() AT TIME ZONE 'UTC' + interval '1 h', 'HH24:MI')")
+        let quiet = #""quiet_hours": {"from": "\#(now ?? "")", "until": "\#(soon ?? "")"}, "category": "c", "#
+        try world.rule("quiet", event: "e", to: Self.users, quiet + Self.daily)
+        try world.emit("e", #"{"u": "ann"}"#)
+        try world.plan()
+        #expect(try world.prepare(try world.claim()).flatMap(\.decided).map(\.outcome) == [.heldQuiet])
+        try world.connection.execute("SELECT fanfare.set_preference('shop', 'ann', '*', true)")
+        try world.emit("e", #"{"u": "ann"}"#)
+        try world.plan()
+        #expect(try world.prepare(try world.claim()).flatMap(\.decided).map(\.outcome) == [.optedOut])
+        #expect(try world.connection.number("SELECT count(*) FROM fanfare.cap_grants") == 0)
+    }
+
+    /// The window rolls: the N-th last grant decides.
+    @Test func severalCapsAreJudgedTogetherAndInAnyWindow() throws {
+        let world = try World()
+        try world.put(policy: Self.caps)
+        let device = try world.device("aa10", user: "ann")
+        let target = Int16(
+            try world.connection.number("SELECT target_id FROM fanfare.devices WHERE id = $1", String(device))
+        )
+        try world.connection.execute("UPDATE fanfare.caps SET since = '2026-01-01'")
+        var events = 0
+        func take(_ caps: [String], onDay day: Double, event: Int64? = nil) throws -> Bool {
+            events += 1
+            let take = TakeCaps(
+                target: target,
+                caps: caps,
+                users: ["ann"],
+                events: [event ?? Int64(events)],
+                now: Timestamp(microseconds: 1_770_000_000_000_000 + Int64(day * 86_400_000_000))
+            )
+            return try world.connection.run(take) == ["ann"]
+        }
+        for day in [0, 0.5, 0.9] { #expect(try take(["daily"], onDay: day)) }
+        #expect(try !take(["daily"], onDay: 0.99))
+        #expect(try take(["daily"], onDay: 1.01), "the first is older than a day")
+        #expect(try !take(["daily"], onDay: 1.02))
+        #expect(try take(["daily"], onDay: 1.02, event: 3), "it was granted")
+        #expect(try take(["weekly"], onDay: 1.03, event: 3), "and counts for the other now")
+        for day in 2...4 { #expect(try take(["daily", "weekly"], onDay: Double(day))) }
+        #expect(try !take(["daily", "weekly"], onDay: 5.5), "the week is full")
+        #expect(try take(["daily"], onDay: 5.5), "so nothing was taken of the day")
+        #expect(try take(["unknown"], onDay: 5.5))
+        let kept = try world.connection.column(
+            "SELECT e FROM fanfare.cap_grants, unnest(grants) WITH ORDINALITY AS u (e, n) WHERE n % 2 = 1"
+        )
+        #expect(kept == ["3", "9", "10", "11", "13"], "what no cap counts any more is gone")
+    }
+
+    @Test func whatNoCapCountsAnyMoreIsForgotten() throws {
+        let world = try World()
+        try world.connection.execute(
+            """
+            INSERT INTO fanfare.cap_grants SELECT 1, 'u' || days, ARRAY[1, stamp - (1 << 20), 2, stamp]
+            FROM unnest('{30,32}'::int[]) AS days
+            CROSS JOIN LATERAL (SELECT (extract(epoch FROM now() - make_interval(days => days)) * 1000)::bigint << 16 AS stamp) AS s
+            """
+        )
+        try Chores(context: world.context).run(on: world.connection)
+        #expect(try world.connection.column("SELECT user_id FROM fanfare.cap_grants") == ["u30"])
+    }
+
+    @Test func aNameThatIsGivenAgainCountsAnew() throws {
+        let world = try World()
+        let device = try world.device("aa10", user: "ann")
+        let target = Int16(
+            try world.connection.number("SELECT target_id FROM fanfare.devices WHERE id = $1", String(device))
+        )
+        func names(_ range: ClosedRange<Int>) -> String {
+            #"{"caps": {"# + range.map { #""c\#($0)": {"max": 1, "per": "31d"}"# }.joined(separator: ", ") + "}}"
+        }
+        func take(_ cap: String, _ event: Int64) throws -> Bool {
+            try !world.connection.run(TakeCaps(target: target, caps: [cap], users: ["ann"], events: [event])).isEmpty
+        }
+        try world.put(policy: names(1...16))
+        #expect(try take("c1", 1))
+        #expect(try !take("c1", 2))
+        try world.put(policy: names(2...16))
+        #expect(try take("c1", 3), "there is no such cap")
+        try world.put(policy: names(1...16))
+        #expect(try !take("c1", 4), "it has its bit still")
+        try world.put(policy: names(2...17))
+        #expect(try world.connection.text("SELECT bit FROM fanfare.caps WHERE name = 'c17'") == "0")
+        #expect(try take("c17", 5))
+        #expect(try !take("c17", 6))
+    }
+
+    /// Thirty-two emitters and three who claim: nobody gets a fourth, and nobody is held back who had fewer.
+    @Test func threeDaemonsAndManyEmittersGrantExactlySoMany() async throws {
+        var settings = StageSettings()
+        // Small batches, so that the three meet at the same users.
+        settings.batchSize = 20
+        let world = try World(settings: settings)
+        try world.put(policy: Self.caps)
+        try world.connection.execute(
+            """
+            SELECT fanfare.register_device('shop', 'apns', lpad(to_hex(u * 16 + d), 8, '0'), 'u' || u)
+            FROM generate_series(1, 60) AS u, generate_series(1, 2) AS d
+            """
+        )
+        try world.rule("some", event: "some", to: Self.users, Self.daily)
+        try world.rule("all", event: "all", to: #"{"everyone": true}"#, #""caps": ["weekly", "daily"]"#)
+        let database = TestDatabase.current
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for emitter in 0..<32 {
+                group.addTask {
+                    let connection = try database.connect()
+                    // Users 1 to 50 are to get six or seven, in all orders; 51 to 60 only the one that all are to get.
+                    for n in 0..<10 {
+                        let user = (emitter * 10 + n) % 50 + 1
+                        _ = try connection.query(
+                            "SELECT fanfare.emit('some', jsonb_build_object('u', 'u' || $1))",
+                            "\(user)"
+                        )
+                    }
+                    if emitter == 7 { try connection.execute("SELECT fanfare.emit('all')") }
+                }
+            }
+            try await group.waitForAll()
+        }
+        try world.plan()
+        #expect(try world.connection.number("SELECT count(*) FROM fanfare.batches") > 30)
+        let sent = Locked<[String: [String: Set<Int64>]]>([:])
+        let capped = Locked(0)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for owner in 1...3 {
+                group.addTask {
+                    let own = try World(database)
+                    let targets = try own.connection.run(AllTargets())
+                    while true {
+                        let wishes = targets.flatMap { target in
+                            SendQueue.allCases.map {
+                                ClaimWish(target: target.id, queue: $0, count: 1, floor: .minusInfinity)
+                            }
+                        }
+                        let claimed = try own.connection.run(
+                            ClaimBatches(wishes: wishes, owner: Int32(owner), leaseToken: 1)
+                        )
+                        guard !claimed.isEmpty else { return }
+                        for one in try own.prepare(claimed, owner: Int32(owner)) {
+                            capped.withLock { $0 += one.decided.count { $0.outcome == .capped } }
+                            for pair in one.batch.pairs {
+                                let event = one.batch.claimed.eventID(at: Int(pair.position))
+                                sent.withLock {
+                                    _ = $0["\(pair.token.prefix(7))", default: [:]][pair.token, default: []].insert(
+                                        event
+                                    )
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        let all = sent.withLock { $0 }
+        #expect(all.count == 60)
+        for (user, devices) in all {
+            let counts = Set(devices.values.map(\.count))
+            let number = try #require(Int(user, radix: 16))
+            #expect(counts == [number > 50 ? 1 : 3], "user \(number)")
+            #expect(Set(devices.values.map { $0 }).count == 1, "all devices get the same")
+        }
+        // Of 320 events for one user each and one for all, three for each of 50, all on two devices.
+        #expect(capped.withLock { $0 } == (320 + 50 - 150) * 2)
+    }
+}
