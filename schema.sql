@@ -309,6 +309,7 @@ SELECT fanfare.add_column('fanfare.plans', 'counted', 'bigint NOT NULL DEFAULT 0
 SELECT fanfare.add_column('fanfare.batches', 'gate_id', 'int NOT NULL DEFAULT 0');
 SELECT fanfare.add_column('fanfare.batches', 'due_at', 'timestamptz');
 SELECT fanfare.add_column('fanfare.stats_pending', 'gate_id', 'int NOT NULL DEFAULT 0');
+SELECT fanfare.add_column('fanfare.preferences', 'xid', 'xid8 NOT NULL DEFAULT pg_current_xact_id()');
 SELECT fanfare.add_column('fanfare.policies', 'quiet_from', 'time');
 SELECT fanfare.add_column('fanfare.policies', 'quiet_until', 'time');
 SELECT fanfare.add_column('fanfare.policies', 'quiet_mode', 'text');
@@ -667,8 +668,11 @@ CREATE TABLE IF NOT EXISTS fanfare.preferences (
         CONSTRAINT preferences_category_shape CHECK (category = '*' OR category ~ '^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,63}$'),
     opted_out boolean NOT NULL DEFAULT false,
     snoozed_until timestamptz CONSTRAINT preferences_snoozed CHECK (isfinite(snoozed_until)),
+    -- Who said it: daemons look for what was said since their last look.
+    xid xid8 NOT NULL DEFAULT pg_current_xact_id(),
     PRIMARY KEY (app_id, user_id, category)
 );
+SELECT fanfare.create_index('preferences_xid', $$CREATE INDEX preferences_xid ON fanfare.preferences (xid)$$);
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- 11. Rules
@@ -2027,7 +2031,7 @@ BEGIN
     END IF;
     INSERT INTO fanfare.preferences AS p (app_id, user_id, category, opted_out)
     VALUES (fanfare.app_id_for(set_preference.app), set_preference.user_id, set_preference.category, set_preference.opted_out)
-    ON CONFLICT (app_id, user_id, category) DO UPDATE SET opted_out = excluded.opted_out
+    ON CONFLICT (app_id, user_id, category) DO UPDATE SET opted_out = excluded.opted_out, xid = excluded.xid
     WHERE p.opted_out <> excluded.opted_out;
 END
 $$;
@@ -2044,7 +2048,7 @@ BEGIN
     END IF;
     INSERT INTO fanfare.preferences AS p (app_id, user_id, category, snoozed_until)
     VALUES (fanfare.app_id_for(snooze.app), snooze.user_id, snooze.category, snooze.until)
-    ON CONFLICT (app_id, user_id, category) DO UPDATE SET snoozed_until = excluded.snoozed_until
+    ON CONFLICT (app_id, user_id, category) DO UPDATE SET snoozed_until = excluded.snoozed_until, xid = excluded.xid
     WHERE p.snoozed_until IS DISTINCT FROM excluded.snoozed_until;
 END
 $$;

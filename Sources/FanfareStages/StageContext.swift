@@ -17,6 +17,7 @@ package struct StageContext: Sendable {
     package let gates = GateBoard()
     package let rates = RateBoard()
     package let quiet = QuietBoard()
+    package let preferences = PreferenceBoard()
     package let counters: PipelineCounters
     package let audit: AuditBoard
     package let fuses = PruneFuses()

@@ -100,7 +100,8 @@ struct BatchDraft {
             otherTarget: context.directory.otherEnvironment(of: target),
             variants: variants,
             pairs: pairs,
-            refusals: refusals
+            refusals: refusals,
+            askedAt: calm.askedAt
         )
         return BatchPreparer.Prepared(batch: prepared, decided: decided)
     }

@@ -116,7 +116,8 @@ struct BatchPreparer {
     ) throws(PostgresError) -> Calm {
         let calm = rule.compiled.definition.calm
         guard calm.asks(in: batch.queue.lane, isAppQuiet: context.quiet.current.contains(app)) else { return .none }
-        return try Calm(of: batch, by: calm, now: context.lease.databaseNow, on: connection)
+        let said = context.preferences.version(of: app)
+        return try Calm(of: batch, by: calm, now: context.lease.databaseNow, said: said, on: connection)
     }
 
     /// What the log says of the pairs that are decided; nothing unless it says everything.

@@ -18,6 +18,8 @@ struct Calm {
     static let none = Calm()
 
     private var decisions: [Int: Decision] = [:]
+    /// How often users had said what they want when they were asked; nil where nobody was.
+    private(set) var askedAt: Int?
 
     private init() {}
 
@@ -27,14 +29,17 @@ struct Calm {
     ///   - batch: the batch.
     ///   - calm: whom its rule does not disturb.
     ///   - now: the time by the database, in microseconds since 1970.
+    ///   - said: how often users had said what they want.
     ///   - connection: to read from.
     /// - Throws: what the database says.
     init(
         of batch: ClaimedBatch,
         by calm: RuleCalm,
         now: Microseconds,
+        said: Int,
         on connection: PostgresConnection
     ) throws(PostgresError) {
+        askedAt = calm.category == nil ? nil : said
         let look = FetchCalm(
             deviceIDs: batch.deviceIDs,
             target: batch.target,

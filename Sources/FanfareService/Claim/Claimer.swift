@@ -79,6 +79,7 @@ final class Claimer: Stage {
             }
         }
         obeyGates(&work)
+        leaveHeld(&work) { $0.isOutdated(context.preferences) }
         try passOnHeld(&work, on: connection)
         // One roster from claim to sender: a batch that was rendered for pools since replaced comes back from them.
         let roster = pools.roster
@@ -222,7 +223,12 @@ final class Claimer: Stage {
         (work.gates, work.rates) = (gates, rates)
         work.floors.forget()
         work.turns.forget()
-        for held in work.held.all where context.gates.isClosed(held.prepared.batch.claimed.gate) {
+        leaveHeld(&work) { context.gates.isClosed($0.claimed.gate) }
+    }
+
+    /// Gives back some of what is held.
+    private func leaveHeld(_ work: inout Work, where isOver: (PreparedBatch) -> Bool) {
+        for held in work.held.all where isOver(held.prepared.batch) {
             giveBack([held])
             work.held.remove(held)
         }

@@ -33,6 +33,8 @@ final class PreparedBatch: Sendable {
     let pairs: [PreparedPair]
     /// Why pairs are refused that are decided already, by event: names and sizes, no data.
     let refusals: [Int64: String]
+    /// How often users of the app had said what they want when they were asked; nil for a rule without a category.
+    let askedAt: Int?
 
     init(
         claimed: ClaimedBatch,
@@ -43,7 +45,8 @@ final class PreparedBatch: Sendable {
         otherTarget: Int16?,
         variants: [PushVariant],
         pairs: [PreparedPair],
-        refusals: [Int64: String] = [:]
+        refusals: [Int64: String] = [:],
+        askedAt: Int? = nil
     ) {
         self.claimed = claimed
         self.owner = owner
@@ -54,6 +57,12 @@ final class PreparedBatch: Sendable {
         self.variants = variants
         self.pairs = pairs
         self.refusals = refusals
+        self.askedAt = askedAt
+    }
+
+    /// Whether a user of its app may want something else since it was prepared.
+    func isOutdated(_ preferences: PreferenceBoard) -> Bool {
+        askedAt.map { $0 != preferences.version(of: target.app) } ?? false
     }
 
     /// Whose part of W its pairs take.

@@ -91,6 +91,7 @@ private struct Tenure {
     private var renewedAt: Microseconds
     private var lookedAt: Microseconds = 0
     private var cancelsSince: String
+    private var preferencesSince: String
     private var watch = DeathWatch()
     private var links = LinkWatch()
     private var clock = ClockWatch()
@@ -102,6 +103,7 @@ private struct Tenure {
         try fuses.synchronize(on: connection)
         // Before the lease begins: whatever is fetched under it sees what was cancelled until now.
         let cancels = try connection.run(NewCancels(since: nil))
+        let preferences = try connection.run(NewPreferences(since: nil))
         _ = try Self.readPolicies(into: context, on: connection)
         let start = Clocks.steady
         let entered = try connection.run(
@@ -114,11 +116,14 @@ private struct Tenure {
                 schemaVersion: Schema.versions.upperBound
             )
         )
-        guard let instance = entered.first, instance.isLocked, let seen = cancels.first?.seen else {
+        guard let instance = entered.first, instance.isLocked, let seen = cancels.first?.seen,
+            let said = preferences.first?.seen
+        else {
             throw PostgresError(.protocolMismatch, message: "the lock of a new instance is taken")
         }
         owner = instance.id
         cancelsSince = seen
+        preferencesSince = said
         renewedAt = start
         context.lease.begin(owner: owner, startedAt: start, databaseNow: instance.databaseNow.microseconds)
         try renew(on: connection)
@@ -202,7 +207,7 @@ private struct Tenure {
         }
     }
 
-    /// Reads what stops pushes, or slows them down: cancellations, gates that closed, policies.
+    /// Reads what stops pushes, or slows them down: cancellations, gates that closed, policies, users.
     private mutating func readOrders(on connection: PostgresConnection) throws(PostgresError) {
         let start = Clocks.steady
         let (rows, gates) = try connection.run(NewCancels(since: cancelsSince), LiveGates())
@@ -210,6 +215,9 @@ private struct Tenure {
         if context.gates.replace(gates) { ringForGates() }
         context.lease.cancelsRead(startedAt: start)
         if let seen = rows.first?.seen { cancelsSince = seen }
+        let preferences = try connection.run(NewPreferences(since: preferencesSince))
+        context.preferences.said(in: preferences.compactMap(\.app))
+        if let seen = preferences.first?.seen { preferencesSince = seen }
         if try Self.readPolicies(into: context, on: connection) { context.bells.claim.ring() }
     }
 

@@ -12,10 +12,11 @@ extension SenderDesk {
         var owner: Int32?
         var cancels = 0
         var gates = 0
+        var preferences = 0
     }
 
-    /// Lets what waits for a connection wait on, or takes it back: it may not be ours any more, be cancelled or too late, or its
-    /// gate be closed.
+    /// Lets what waits for a connection wait on, or takes it back: it may not be ours any more, be cancelled or too late, its
+    /// gate be closed, or its user want something else.
     ///
     /// A request that is taken back gives up the connection that libcurl makes for it, so that one that takes longer than
     /// cancellations may go unseen would never be made.
@@ -24,9 +25,14 @@ extension SenderDesk {
         footing = Footing(
             owner: context.lease.owner ?? last.owner,
             cancels: context.cancels.version,
-            gates: context.gates.version
+            gates: context.gates.version,
+            preferences: context.preferences.version
         )
-        defer { if footing.gates != last.gates { leaveClosed() } }
+        defer {
+            if footing.gates != last.gates || footing.preferences != last.preferences {
+                leave { [context] in context.gates.isClosed($0.claimed.gate) || $0.isOutdated(context.preferences) }
+            }
+        }
         guard transport.inFlight > 0, let owner = footing.owner else { return }
         let isAnyLate = passDeadlines()
         if !isAnyLate && (footing == last || owner == last.owner && !isAnyStopped()) {
@@ -49,11 +55,14 @@ extension SenderDesk {
         return true
     }
 
-    /// Whether anything in flight is cancelled, or behind a gate that is closed.
+    /// Whether anything in flight is cancelled, behind a gate that is closed, or was prepared for what users wanted before.
     private func isAnyStopped() -> Bool {
         slots.contains { slot in
             guard let active = slot?.active else { return false }
-            guard !context.gates.isClosed(active.batch.claimed.gate) else { return true }
+            guard !context.gates.isClosed(active.batch.claimed.gate), !active.batch.isOutdated(context.preferences)
+            else {
+                return true
+            }
             active.refresh(context.cancels)
             return active.isAnyCancelled
         }
@@ -69,13 +78,13 @@ extension SenderDesk {
     /// What was read for a batch grows old: after so long it is given back, to be read anew.
     private static let longestWait = 10 * Micros.second
 
-    /// Gives back what is behind gates that are closed.
-    private mutating func leaveClosed() {
+    /// Gives back some of what waits.
+    private mutating func leave(where isOver: (PreparedBatch) -> Bool) {
         for (queue, waiting) in queues {
-            let closed = waiting.filter { context.gates.isClosed($0.batch.claimed.gate) }
-            guard !closed.isEmpty else { continue }
-            queues[queue] = waiting.filter { active in !closed.contains { $0 === active } }
-            for active in closed { leaveOver(active) }
+            let over = waiting.filter { isOver($0.batch) }
+            guard !over.isEmpty else { continue }
+            queues[queue] = waiting.filter { active in !over.contains { $0 === active } }
+            for active in over { leaveOver(active) }
         }
     }
 

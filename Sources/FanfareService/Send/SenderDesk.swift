@@ -84,7 +84,7 @@ struct SenderDesk {
     mutating func accept(_ batches: [PreparedBatch]) {
         for batch in batches {
             let active = ActiveBatch(batch)
-            if context.gates.isClosed(batch.claimed.gate) {
+            if context.gates.isClosed(batch.claimed.gate) || batch.isOutdated(context.preferences) {
                 leaveOver(active)
             } else {
                 queues[batch.claimed.queue, default: []].append(active)

@@ -234,6 +234,7 @@ struct StatementCatalog {
             LiveGates(),
             LiveRates(),
             LiveQuiet(),
+            NewPreferences(since: nil),
             FetchDevices(deviceIDs: [parts.device]),
             FetchDeviceFields(deviceIDs: [parts.device]),
             FetchCalm(
