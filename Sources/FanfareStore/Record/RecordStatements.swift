@@ -76,11 +76,21 @@ package struct RetryBatch: Equatable {
     /// Parallel to the devices; nil where the parent has one event for all.
     package let eventIDs: [Int64]?
 
+    /// Holds the next attempts of some pairs.
+    ///
+    /// - Parameters:
+    ///   - parentID: the batch that closes.
+    ///   - target: where they go.
+    ///   - history: what was tried.
+    ///   - isRetry: whether they wait among the retries; nil for what the history says.
+    ///   - delayMicroseconds: how long they wait.
+    ///   - deviceIDs: whom they reach.
+    ///   - eventIDs: of each device; nil where the parent has one event for all.
     package init(
         parentID: Int64,
         target: Int16,
         history: RetryHistory,
-        isRetry: Bool = true,
+        isRetry: Bool? = nil,
         delayMicroseconds: Int64,
         deviceIDs: [Int64],
         eventIDs: [Int64]?
@@ -88,7 +98,7 @@ package struct RetryBatch: Equatable {
         self.parentID = parentID
         self.target = target
         self.history = history
-        self.isRetry = isRetry
+        self.isRetry = isRetry ?? !history.isMove
         self.delayMicroseconds = delayMicroseconds
         self.deviceIDs = deviceIDs
         self.eventIDs = eventIDs
