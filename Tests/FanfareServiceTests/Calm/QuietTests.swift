@@ -12,7 +12,8 @@ import Threading
 /// Quiet hours, and what is kept until they, or a user's snooze, are over.
 @Suite(.database)
 struct QuietTests {
-    private static let all = #"{"everyone": true}"#
+    // Planned in one batch at any time of day.
+    private static let all = #"{"users": "$.u"}"#
     private static let night = #""quiet_hours": {"from": "22:00", "until": "08:00"}"#
     /// 23:30 in Madrid, 17:30 in New York, 07:30 in Tokyo, 22:30 by UTC.
     private static let evening = "2026-11-26 22:30:00+00"
@@ -31,7 +32,10 @@ struct QuietTests {
     }
 
     /// Emits and plans an event as if it were evening, also by the database's clock as this daemon knows it.
-    private func emit(_ event: String, _ payload: String = "{}") throws -> Int64 {
+    private func emit(
+        _ event: String,
+        _ payload: String = #"{"u": ["aa10", "aa11", "aa12", "aa13", "aa14"]}"#
+    ) throws -> Int64 {
         let now = try world.connection.number(
             "SELECT extract(epoch FROM timestamptz '\(Self.evening)')::bigint * 1000000"
         )
@@ -114,7 +118,7 @@ struct QuietTests {
     }
 
     @Test func whatIsHeldRepeatsNothing() throws {
-        try world.rule("r", event: "e", to: #"{"users": "$.u"}"#, Self.night)
+        try world.rule("r", event: "e", to: Self.all, Self.night)
         let event = try emit("e", #"{"u": ["aa10", "aa11", "aa12"]}"#)
         try world.connection.execute("UPDATE fanfare.batches SET due_at = '2026-11-26 22:00+00', history = 3")
         let one = try #require(try world.prepare(try world.claim()).first)
