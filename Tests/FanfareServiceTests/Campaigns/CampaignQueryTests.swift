@@ -209,24 +209,24 @@ struct CampaignQueryTests {
 
     @Test func whoeverIsNotTheOwnerAnyMoreStoresNothing() throws {
         let world = try self.world("SELECT public.slow()")
-        try world.connection.execute("UPDATE public.sleepy SET seconds = 1")
         try world.start("c")
+        // The first is the one that reads.
         try world.connection.execute(
             """
             INSERT INTO fanfare.instances (name, host, pid, version, lease_until, schema_version)
-            SELECT 'other', 'h', 1, 'v', now() + interval '1 h', version FROM fanfare.schema_version
+            SELECT 'daemon', 'h', n, 'v', now() + interval '1 h', version
+            FROM fanfare.schema_version CROSS JOIN generate_series(1, 2) AS n
             """
         )
+        let query = Self.sessions + " AND state = 'active'"
         try world.read { world in
-            try world.connection.waitUntil("SELECT owner IS NOT NULL FROM fanfare.occurrences")
+            try world.connection.waitUntil("SELECT count(*) = 1 \(query) AND query LIKE 'FETCH%'")
             // As if this daemon had been stopped so long that another one came.
-            try world.connection.execute(
-                "UPDATE fanfare.occurrences SET owner = (SELECT max(id) FROM fanfare.instances)"
-            )
-            let query = Self.sessions
+            try world.connection.execute("UPDATE fanfare.occurrences SET owner = 2 WHERE owner = 1")
             try world.connection.waitUntil("SELECT count(*) = 0 \(query)")
         }
         #expect(try world.states("c") == ["reading"])
+        #expect(try world.connection.number("SELECT owner FROM fanfare.occurrences") == 2)
         #expect(try leftovers(world) == ["0", "0", "0", "1"])
     }
 

@@ -27,7 +27,7 @@ struct PolicyFlowTests {
 
     /// One rate over a one-off rule and a broadcast's; the transactional lane beside them and another app pass by.
     @Test func anAppsRateHoldsForAllItsRulesAndNobodyElses() async throws {
-        try await Flow.idle().sql { try $0.put(policy: #"{"rate": "100/s"}"#) }
+        try await Flow.idle().sql { try $0.put(policy: #"{"rate": "5/s"}"#) }
         try await Flow.run { configuration in
             configuration.apps["other"] = configuration.apps["shop"]
         } _: { flow in
@@ -52,22 +52,18 @@ struct PolicyFlowTests {
                 try world.emit("else", #"{"u": "dd"}"#)
                 try world.emit("now", #"{"u": "dc"}"#)
             }
-            let pushes = try await flow.pushes(601, to: "d")
-            #expect(Set(pushes.map(\.token)).count == 601)
-            let paced = pushes.filter { $0.token.hasPrefix("da") || $0.token.hasPrefix("db") }.map(\.nanoseconds)
-                .sorted()
-            #expect(paced.count == 300)
+            // At its rate the app's would take a minute; however busy the machine is, the others are through before.
+            let others = try await [flow.pushes(300, to: "dd"), flow.pushes(1, to: "dc")]
+            #expect(others.map { Set($0.map(\.token)).count } == [300, 1])
+            let paced = try await (flow.received(by: "da") + flow.received(by: "db")).map(\.nanoseconds).sorted()
+            #expect(paced.count < 300, "they waited")
             for (number, time) in paced.enumerated() {
                 let elapsed = Double(time - start) / 1e9
-                #expect(Double(number + 1) <= 20 + elapsed * 100 + 0.001, "push \(number + 1) came after \(elapsed) s")
+                #expect(Double(number + 1) <= 1 + elapsed * 5 + 0.001, "push \(number + 1) came after \(elapsed) s")
             }
-            let last = try #require(paced.last)
-            for prefix in ["dc", "dd"] {
-                #expect(
-                    pushes.filter { $0.token.hasPrefix(prefix) }.allSatisfy { $0.nanoseconds < last },
-                    "\(prefix) waited"
-                )
-            }
+            try await flow.sql { try $0.put(policy: "{}") }
+            let all = try await flow.pushes(601, to: "d")
+            #expect(Set(all.map(\.token)).count == 601)
         }
     }
 
