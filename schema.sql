@@ -3820,6 +3820,11 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.fire_due IS 'Fires what is due of one campaign; no row where nothing is due.';
 
+-- A token that is gone is none: old tokens are normal.
+CREATE OR REPLACE FUNCTION fanfare.is_failure(outcome smallint) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN outcome IN (3, 9, 11, 12) OR outcome >= 96;
+COMMENT ON FUNCTION fanfare.is_failure IS 'Whether a pair with this outcome was tried and did not arrive.';
+
 -- What came of the few that went first: looked at once, so long after their first answers, and by 100 answers at least where there
 -- are so many. Failures are what was tried and did not arrive; a token that is gone is none: old tokens are normal.
 --
@@ -3840,7 +3845,7 @@ BEGIN
         WHERE x.state = 'running' AND x.held_gate_id IS NOT NULL AND x.verdict IS NULL
         ORDER BY x.id FOR NO KEY UPDATE OF c SKIP LOCKED
     LOOP
-        SELECT coalesce(sum(t.pairs) FILTER (WHERE t.outcome IN (3, 9, 11, 12) OR t.outcome >= 96), 0),
+        SELECT coalesce(sum(t.pairs) FILTER (WHERE fanfare.is_failure(t.outcome)), 0),
             coalesce(sum(t.pairs) FILTER (WHERE t.outcome NOT BETWEEN 32 AND 63 AND t.outcome NOT IN (5, 6, 7, 8, 10, 13, 14, 15, 16)), 0)
         INTO failed, answered
         FROM (
@@ -4475,7 +4480,7 @@ CROSS JOIN LATERAL (
     -- What is to be tried again has not ended.
     SELECT coalesce(sum(y.pairs) FILTER (WHERE y.is_end), 0) AS ended,
         coalesce(sum(y.pairs) FILTER (WHERE y.outcome = 1), 0) AS accepted,
-        coalesce(sum(y.pairs) FILTER (WHERE y.outcome IN (3, 9, 11, 12) OR y.outcome >= 96), 0) AS failed,
+        coalesce(sum(y.pairs) FILTER (WHERE fanfare.is_failure(y.outcome)), 0) AS failed,
         coalesce(sum(y.pairs) FILTER (WHERE y.is_end AND y.at > now() - interval '1 minute'), 0) AS recent,
         min(y.at) FILTER (WHERE y.at > now() - interval '1 minute') AS since
     FROM fanfare.gates AS x
@@ -4641,7 +4646,7 @@ GRANT EXECUTE ON FUNCTION fanfare.path_fault TO fanfare_reader;
 GRANT SELECT ON fanfare.events, fanfare.deliveries, fanfare.queue, fanfare.campaign_runs, fanfare.health, fanfare.stats,
     fanfare.outcome_codes TO fanfare_reader;
 -- Which `deliveries` and `campaign_runs` call, as whoever reads them.
-GRANT EXECUTE ON FUNCTION fanfare.ring_day, fanfare.may_hold, fanfare.rate_at TO fanfare_reader;
+GRANT EXECUTE ON FUNCTION fanfare.ring_day, fanfare.may_hold, fanfare.rate_at, fanfare.is_failure TO fanfare_reader;
 -- For `fanfare status` and `fanfare rules list`; none of it holds tokens.
 GRANT SELECT ON fanfare.instances, fanfare.installation, fanfare.schema_version, fanfare.platforms, fanfare.targets,
     fanfare.apps, fanfare.rules, fanfare.rule_versions, fanfare.campaigns, fanfare.occurrences, fanfare.policies TO fanfare_reader;

@@ -124,7 +124,7 @@ extension CampaignDefinition {
             "canary.devices",
             "number",
             range: "1 to 1000000",
-            "About so many devices; the audience is counted first, which takes half as long as planning it."
+            "About so many devices; the audience is counted first, in a walk of its own."
         ),
         RuleKey(
             "canary.wait",
