@@ -94,6 +94,23 @@ package struct OpenedPlan: Equatable {
     package var wall: String?
     /// The time zone of devices that have none; where there is a ``wall``.
     package var timeZone: String?
+    /// The quiet hours that its pushes are kept in; nil where there are none.
+    package var quiet: PlannedQuiet?
+}
+
+/// The quiet hours that a plan's pushes are kept in.
+///
+/// The claim asks again, and decides. But batches that mix zones of which some sleep would leave a child for each of these.
+package struct PlannedQuiet: Equatable {
+    /// When they begin, as in `22:00`.
+    package let from: String
+    package let until: String
+    /// The time zone of devices that have none.
+    package let timeZone: String
+    /// How long, in seconds, a pair can wait from when it is due.
+    package let patience: Double
+    /// When the event was emitted, as text; a pair that has no time of its own is due then.
+    package let emittedAt: String
 }
 
 /// Who of a plan's audience goes first, and behind which gate all others wait.
@@ -130,7 +147,8 @@ package struct LockPlan: PostgresStatement {
                 WHERE x.event_id = p.event_id OR (x.type = e.type AND x.key = e.key AND x.created_at >= e.created_at))
             OR e.id IS NULL,
             p.app_id, p.lane, p.gate_id, p.wall::text, p.time_zone, p.held_gate_id,
-            CASE WHEN p.canary_devices IS NULL THEN p.canary END
+            CASE WHEN p.canary_devices IS NULL THEN p.canary END,
+            q.quiet_from, q.quiet_until, q.time_zone, q.patience, e.created_at::text
         FROM (
             SELECT t.* FROM unnest($1::bigint[], $2::int[]) WITH ORDINALITY AS l (event_id, rule_version, number)
             CROSS JOIN LATERAL (
@@ -153,6 +171,19 @@ package struct LockPlan: PostgresStatement {
                 array_agg(ARRAY(SELECT jsonb_array_elements_text(clause -> 'none'))::text ORDER BY n) AS nones
             FROM jsonb_array_elements(p.clauses) WITH ORDINALITY AS x (clause, n)
         ) AS c
+        -- The rule's own quiet hours, or its app's, if they keep what comes in them.
+        LEFT JOIN LATERAL (
+            SELECT coalesce(r.own ->> 'from', o.quiet_from::text) AS quiet_from,
+                coalesce(r.own ->> 'until', o.quiet_until::text) AS quiet_until, coalesce(o.time_zone, 'UTC') AS time_zone,
+                least(coalesce(least(extract(epoch FROM e.ttl), r.ttl), 86400), \(TimeSpan.limit.seconds))::float8 AS patience
+            FROM (
+                SELECT v.app_id, v.lane, v.definition::jsonb -> 'quiet_hours' AS own,
+                    fanfare.span_seconds(v.definition::jsonb ->> 'ttl') AS ttl
+                FROM fanfare.rule_versions AS v WHERE v.id = p.rule_version
+            ) AS r LEFT JOIN fanfare.policies AS o ON o.app_id = r.app_id
+            WHERE CASE WHEN r.own IS NULL THEN r.lane > \(Lane.transactional.rawValue) AND o.quiet_mode = 'hold'
+                ELSE r.own ? 'from' AND coalesce(r.own ->> 'mode', 'hold') = 'hold' END
+        ) AS q ON e.id IS NOT NULL
         """
 
     package var turns = PlanTurns()
@@ -183,7 +214,19 @@ package struct LockPlan: PostgresStatement {
             gate: try row.int32(9),
             canary: heldGate == 0 ? nil : PlannedCanary(heldGate: heldGate, bound: bound),
             wall: try row.string(orNil: 10),
-            timeZone: try row.string(orNil: 11)
+            timeZone: try row.string(orNil: 11),
+            quiet: try quiet(row)
+        )
+    }
+
+    private static func quiet(_ row: borrowing PostgresRow) throws(PostgresError) -> PlannedQuiet? {
+        guard let from = try row.string(orNil: 14), let emittedAt = try row.string(orNil: 18) else { return nil }
+        return PlannedQuiet(
+            from: from,
+            until: try row.string(15),
+            timeZone: try row.string(16),
+            patience: try row.double(17),
+            emittedAt: emittedAt
         )
     }
 

@@ -9,7 +9,7 @@ internal import FanfareCore
 /// - Parameters:
 ///   - batchSize: the SQL for the most pairs of one batch.
 ///   - isPaced: whether rates of apps and providers are looked at; a lone event would pay for it where there are none.
-///   - isTimed: whether pairs have a `due_at`, and wait for it: then pairs of one batch are due at one time.
+///   - isTimed: whether pairs have a `due_at` and a `not_before`: then those of one batch have the same.
 ///   - owner: the SQL for who owns a batch from the beginning; null if it is to be claimed.
 ///   - leaseToken: the SQL for the owner's lease token.
 ///   - answer: what the CTE returns of a batch.
@@ -22,10 +22,8 @@ func queuePairsSQL(
     leaseToken: String = "NULL::bigint",
     returning answer: String = "1"
 ) -> String {
-    // What is due is said once for each batch, as a column of it.
-    let due = isTimed ? ", due_at" : ""
+    // They are said once for each batch, as columns of it.
     let times = isTimed ? ", due_at, not_before" : ""
-    let values = isTimed ? ", due_at, greatest(due_at, statement_timestamp())" : ""
     return """
         \(isPaced ? pacedSQL : "")queued AS (
             INSERT INTO fanfare.batches (rule_version, lane, target_id, event_id, event_ids, device_ids, gate_id, owner,
@@ -33,18 +31,18 @@ func queuePairsSQL(
             SELECT rule_version,
                 CASE WHEN gate_id = 0 THEN lane
                     ELSE coalesce((SELECT g.lane FROM fanfare.gates AS g WHERE g.id = gate_id), lane) END,
-                target_id, event_id, event_ids, device_ids, gate_id, \(owner), \(leaseToken)\(values)
+                target_id, event_id, event_ids, device_ids, gate_id, \(owner), \(leaseToken)\(times)
             FROM (
-                SELECT rule_version, lane, target_id, gate_id\(due),
+                SELECT rule_version, lane, target_id, gate_id\(times),
                     CASE WHEN min(event_id) = max(event_id) THEN min(event_id) END AS event_id,
                     CASE WHEN min(event_id) < max(event_id) THEN array_agg(event_id ORDER BY device_id, event_id) END AS event_ids,
                     array_agg(device_id ORDER BY device_id, event_id) AS device_ids
                 FROM (
-                    SELECT *, (row_number() OVER (PARTITION BY rule_version, target_id, gate_id\(due) ORDER BY device_id, event_id) - 1)
+                    SELECT *, (row_number() OVER (PARTITION BY rule_version, target_id, gate_id\(times) ORDER BY device_id, event_id) - 1)
                         / \(isPaced ? pacedSizeSQL(batchSize) : batchSize) AS chunk
                     FROM pairs
                 ) AS numbered
-                GROUP BY rule_version, lane, target_id, gate_id\(due), chunk
+                GROUP BY rule_version, lane, target_id, gate_id\(times), chunk
             ) AS cut
             RETURNING \(answer)
         )

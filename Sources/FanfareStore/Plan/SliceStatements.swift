@@ -13,7 +13,9 @@ package struct SliceStatements {
 
     package let plan: OpenedPlan
 
-    private var rows: Int { plan.wall == nil ? Self.rows : Self.timedRows }
+    private var rows: Int { isTimed ? Self.timedRows : Self.rows }
+    /// Whether pairs wait for a time, by the clock where their devices are.
+    private var isTimed: Bool { plan.wall != nil || plan.quiet != nil }
 
     package init(plan: OpenedPlan) {
         self.plan = plan
@@ -75,9 +77,9 @@ package struct SliceStatements {
             found AS MATERIALIZED (
                 \(found.joined(separator: "\n    UNION\n    "))
             ),
-            reached AS \(plan.wall == nil ? "" : "MATERIALIZED ")(
+            reached AS \(isTimed ? "MATERIALIZED " : "")(
                 SELECT v.id AS rule_version, v.lane, \(event) AS event_id, d.target_id, d.id AS device_id,
-                    \(gateSQL(gate, event: event, &values)) AS gate_id, \(plan.wall == nil ? "NULL" : "coalesce(d.time_zone, '')") AS zone
+                    \(gateSQL(gate, event: event, &values)) AS gate_id, \(isTimed ? "coalesce(d.time_zone, '')" : "NULL") AS zone
                 FROM fanfare.rule_versions AS v
                 CROSS JOIN found AS f
                 CROSS JOIN LATERAL (SELECT * FROM fanfare.devices AS x WHERE x.id = f.device_id OFFSET 0) AS d
@@ -94,7 +96,7 @@ package struct SliceStatements {
             \(timesSQL(&values))
             \(queuePairsSQL(
                 batchSize: "(SELECT \(size))",
-                isTimed: plan.wall != nil,
+                isTimed: isTimed,
                 returning: "cardinality(device_ids) AS pairs, not_before <= statement_timestamp() AS is_due"
             ))
             SELECT coalesce(sum(pairs), 0), coalesce(bool_or(is_due), false) FROM queued
@@ -111,19 +113,39 @@ package struct SliceStatements {
             """
     }
 
-    /// The CTE `pairs`, and when each of them is due: asked once for each zone, not for each device.
+    /// The CTE `pairs`, and when each of them is due and may be sent: asked once for each zone, not for each device.
     private func timesSQL(_ values: inout SliceValues) -> String {
-        guard let wall = plan.wall else { return "pairs AS (SELECT * FROM reached)," }
+        guard isTimed else { return "pairs AS (SELECT * FROM reached)," }
+        let due =
+            plan.wall.map { wall in
+                let zone = "fanfare.zone(z.zone, \(values.bind(plan.timeZone ?? "UTC", as: "text")))"
+                return "fanfare.instant(\(values.bind(wall, as: "timestamp")), \(zone))"
+            } ?? "NULL::timestamptz"
         return """
             zones AS MATERIALIZED (
-                SELECT z.zone, fanfare.instant(\(values.bind(wall, as: "timestamp")),
-                    fanfare.zone(z.zone, \(values.bind(plan.timeZone ?? "UTC", as: "text")))) AS due_at
-                FROM (SELECT DISTINCT zone FROM reached) AS z
+                SELECT i.zone, i.due_at, \(notBeforeSQL(&values)) AS not_before
+                FROM (SELECT z.zone, \(due) AS due_at FROM (SELECT DISTINCT zone FROM reached) AS z OFFSET 0) AS i
             ),
             pairs AS (
-                SELECT r.rule_version, r.lane, r.event_id, r.target_id, r.device_id, r.gate_id, z.due_at
+                SELECT r.rule_version, r.lane, r.event_id, r.target_id, r.device_id, r.gate_id, z.due_at, z.not_before
                 FROM reached AS r JOIN zones AS z USING (zone)
             ),
+            """
+    }
+
+    /// When a zone `i` may get its pushes: when it wakes, if it sleeps when they are due.
+    ///
+    /// What is too late then is claimed now, and said to be so.
+    private func notBeforeSQL(_ values: inout SliceValues) -> String {
+        let start = "greatest(i.due_at, statement_timestamp())"
+        guard let quiet = plan.quiet else { return start }
+        let zone = "fanfare.zone(i.zone, \(values.bind(quiet.timeZone, as: "text")))"
+        let (from, until) = (values.bind(quiet.from, as: "time"), values.bind(quiet.until, as: "time"))
+        let base = "coalesce(i.due_at, \(values.bind(quiet.emittedAt, as: "timestamptz")))"
+        let patience = values.bind(quiet.patience, as: "float8")
+        return """
+            coalesce((SELECT w.wakes FROM (SELECT fanfare.wakes_at(\(start), \(zone), \(from), \(until)) AS wakes OFFSET 0) AS w
+                WHERE w.wakes < \(base) + \(patience) * interval '1 second'), \(start))
             """
     }
 
