@@ -3846,7 +3846,8 @@ BEGIN
         ORDER BY x.id FOR NO KEY UPDATE OF c SKIP LOCKED
     LOOP
         SELECT coalesce(sum(t.pairs) FILTER (WHERE fanfare.is_failure(t.outcome)), 0),
-            coalesce(sum(t.pairs) FILTER (WHERE t.outcome NOT BETWEEN 32 AND 63 AND t.outcome NOT IN (5, 6, 7, 8, 10, 13, 14, 15, 16)), 0)
+            -- Zones whose time has passed are late at once: that is no answer, and nothing to wait by.
+            coalesce(sum(t.pairs) FILTER (WHERE t.outcome NOT BETWEEN 32 AND 63 AND t.outcome NOT IN (4, 5, 6, 7, 8, 10, 13, 14, 15, 16)), 0)
         INTO failed, answered
         FROM (
             SELECT s.outcome, s.pairs FROM fanfare.gate_stats AS s WHERE s.gate_id = o.gate_id

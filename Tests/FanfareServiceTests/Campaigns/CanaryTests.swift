@@ -146,6 +146,20 @@ struct CanaryTests {
         #expect(try world.state(held) == "held, paused")
     }
 
+    /// By recipients' time many are late at once: they are no answers, and the wait begins with the first of those.
+    @Test func whatIsLateAtOnceIsNoAnswer() throws {
+        let (canary, held) = try start(devices: 1000, canary: #"{"share": "50%", "wait": "1m"}"#)
+        for batch in try world.claim(gates: [canary], count: 4) {
+            try close(batch, Array(repeating: Outcome.expired.rawValue, count: batch.deviceIDs.count))
+        }
+        try world.schedule(at: "now()")
+        try answer(canary, failing: nil)
+        try world.schedule(at: "now() + interval '1 hour'")
+        #expect(try world.state(held) == "held")
+        try world.schedule(at: "now() + interval '62 minutes'")
+        #expect(try state("verdict") == "passed")
+    }
+
     /// The audience is walked twice: counted, then planned.
     @Test func aboutANumberOfDevicesGoesFirst() throws {
         let (canary, held) = try start(devices: 4000, canary: #"{"devices": 200}"#)
