@@ -2,7 +2,6 @@ import FanfareCore
 import PostgresClient
 import TestKit
 import Testing
-import Threading
 
 @testable import FanfareProviders
 @testable import FanfareService
@@ -31,21 +30,12 @@ struct QuietTests {
         try world.device("aa14", user: "aa14")
     }
 
-    /// Emits and plans an event as if it were evening, also by the database's clock as this daemon knows it.
+    /// Emits and plans an event as if it were evening.
     private func emit(
         _ event: String,
         _ payload: String = #"{"u": ["aa10", "aa11", "aa12", "aa13", "aa14"]}"#
     ) throws -> Int64 {
-        let now = try world.connection.number(
-            "SELECT extract(epoch FROM timestamptz '\(Self.evening)')::bigint * 1000000"
-        )
-        world.context.lease.begin(owner: 1, startedAt: Clocks.steady, databaseNow: now)
-        let id = try world.emit(event, payload)
-        try world.plan()
-        try world.connection.execute(
-            "UPDATE fanfare.event_log SET created_at = '\(Self.evening)', planned_at = '\(Self.evening)'"
-        )
-        return id
+        try world.emit(event, payload, at: Self.evening)
     }
 
     /// Has an event be sent in the evening.
@@ -55,9 +45,7 @@ struct QuietTests {
     private func prepare(_ event: String) throws -> (tokens: [String], outcomes: [Int: Outcome], hours: [Int: Double?])
     {
         _ = try emit(event)
-        let midnight = try world.connection.number(
-            "SELECT extract(epoch FROM timestamptz '2026-11-26 00:00+00')::bigint * 1000000"
-        )
+        let midnight = try world.microseconds("2026-11-26 00:00+00")
         let one = try #require(try world.prepare(try world.claim()).first)
         var outcomes: [Int: Outcome] = [:]
         var hours: [Int: Double?] = [:]

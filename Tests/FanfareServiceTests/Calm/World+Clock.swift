@@ -1,0 +1,32 @@
+import PostgresClient
+import Threading
+
+@testable import FanfareStages
+
+/// Other times than now.
+extension World {
+    /// A time in microseconds since 1970.
+    ///
+    /// - Parameter time: as PostgreSQL reads it, with its offset.
+    func microseconds(_ time: String) throws -> Int64 {
+        try connection.number("SELECT (extract(epoch FROM $1::timestamptz) * 1000000)::bigint", time)
+    }
+
+    /// Sets the database's clock, as this daemon knows it; what the database stamps itself goes by its own.
+    func setClock(_ time: String) throws {
+        context.lease.begin(owner: 1, startedAt: Clocks.steady, databaseNow: try microseconds(time))
+    }
+
+    /// Emits and plans an event as if it were a time, which the clock is set to.
+    func emit(_ event: String, _ payload: String, at time: String) throws -> Int64 {
+        try setClock(time)
+        let id = try emit(event, payload)
+        try plan()
+        _ = try connection.query(
+            "UPDATE fanfare.event_log SET created_at = $1::timestamptz, planned_at = $1::timestamptz WHERE id = $2::bigint",
+            time,
+            String(id)
+        )
+        return id
+    }
+}
