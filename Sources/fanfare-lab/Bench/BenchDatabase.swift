@@ -42,6 +42,7 @@ struct BenchDatabase: Sendable {
         try DatabaseSetup(parsed, environment: [:]).migrate()
         let connection = try connect()
         defer { connection.close() }
+        _ = try connection.query("SELECT fanfare.put_policy('bench', $1::jsonb)", Self.policy)
         for rule in Self.rules { _ = try connection.query("SELECT fanfare.put_rule($1::jsonb)", rule) }
         // The first one makes the target.
         _ = try connection.query(
@@ -86,7 +87,13 @@ struct BenchDatabase: Sendable {
         {"app": "bench", "name": "broadcast", "event": "bench.broadcast", "to": {"topic": "all"}, "lane": "bulk",
          "message": {"notification": {"title": "{{title}}", "body": "On its way, and with you tomorrow between nine and eleven"}}}
         """,
+        """
+        {"app": "bench", "name": "capped", "event": "bench.capped", "to": {"topic": "all"}, "lane": "bulk", "caps": ["often"],
+         "message": {"notification": {"title": "{{title}}", "body": "On its way, and with you tomorrow between nine and eleven"}}}
+        """,
     ]
+    /// A cap that nobody reaches.
+    private static let policy = #"{"caps": {"often": {"max": 100, "per": "1d"}}}"#
 }
 
 extension BenchPlace {

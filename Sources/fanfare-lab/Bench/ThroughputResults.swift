@@ -38,6 +38,8 @@ struct ThroughputBaseline: Sendable {
 /// The results of all runs.
 struct ThroughputResults: Sendable {
     private(set) var broadcasts: [ThroughputBench.Result] = []
+    /// Broadcasts of which each user may get so many.
+    private(set) var capped: [ThroughputBench.Result] = []
     private(set) var backlogs: [ThroughputBench.Result] = []
     private(set) var streams: [ThroughputBench.Result] = []
     /// Plain inserts a second by the writers of the stream beside it.
@@ -60,6 +62,8 @@ struct ThroughputResults: Sendable {
             streams.append(try bench.stream(events, writers: writers))
             note("run \(run) of \(runs): \(events) plain inserts by \(writers) writers")
             inserts.append(try bench.inserts(events, writers: writers))
+            note("run \(run) of \(runs): broadcast with a cap to \(bench.database.devices)")
+            capped.append(try bench.broadcast("bench.capped"))
         }
     }
 }
@@ -77,6 +81,9 @@ extension BenchReport {
         addCPU("broadcast", "push of a broadcast", broadcasts)
         addCPU("backlog", "event of a backlog", backlogs)
         addCPU("stream", "event emitted at once", streams)
+        addCPU("capped", "push of a broadcast with a cap", results.capped)
+        let overPlain = zip(results.capped, broadcasts).map { $0.usage.postgres / $1.usage.postgres }
+        add("capped.ratio", "    PostgreSQL's, over a broadcast without", "×", overPlain, bar: .atMost(3))
         let ratios = zip(broadcasts, results.bare).map { $0.usage.total / $0.pushes / $1 }
         if let baseline = results.baseline {
             add("bare.cpu", "\(baseline.title), CPU per request", "µs", results.bare)
