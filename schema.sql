@@ -2207,11 +2207,69 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.calm_fault IS 'What is wrong with whom a rule does not disturb; null where nothing is.';
 
+-- That each variant makes a message a daemon judges.
+CREATE OR REPLACE FUNCTION fanfare.variants_fault(rule jsonb, OUT place text, OUT reason text, OUT hint text)
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    keys CONSTANT text[] := '{name,weight,message,locales}';
+    provider CONSTANT text := CASE WHEN rule -> 'to' ?| '{fcm_topic,fcm_condition}' THEN 'fcm' WHEN rule -> 'to' ? 'channel' THEN 'apns' END;
+    variants CONSTANT jsonb := CASE WHEN jsonb_typeof(rule -> 'variants') = 'array' THEN rule -> 'variants' ELSE '[]' END;
+BEGIN
+    IF NOT rule ?| '{variants,holdout}' THEN
+        RETURN;
+    END IF;
+    SELECT f.* INTO place, reason, hint FROM (
+        SELECT 'variants', CASE WHEN jsonb_typeof(rule -> 'variants') = 'array' THEN 'has no variant' ELSE 'is no list' END,
+            'write [{"name": "short", "weight": 20, "message": {…}}, {"name": "plain", "weight": 80}]'
+        WHERE rule ? 'variants' AND variants = '[]'
+        UNION ALL
+        SELECT 'variants', 'has ' || jsonb_array_length(variants), 'a rule has 16 at most' WHERE jsonb_array_length(variants) > 16
+        UNION ALL
+        SELECT f.place, f.reason, f.hint
+        FROM jsonb_array_elements(variants) WITH ORDINALITY AS v (variant, position)
+        CROSS JOIN LATERAL (SELECT 'variants[' || v.position - 1 || ']' AS at) AS p
+        CROSS JOIN LATERAL (
+            SELECT p.at, 'is no object', 'write {"name": "short", "weight": 20, "message": {…}}'
+            WHERE jsonb_typeof(v.variant) <> 'object'
+            UNION ALL
+            SELECT p.at || '.' || k, 'unknown key', 'known are ' || array_to_string(keys, ', ')
+            FROM jsonb_object_keys(CASE WHEN jsonb_typeof(v.variant) = 'object' THEN v.variant ELSE '{}' END) AS k WHERE k <> ALL (keys)
+            UNION ALL
+            SELECT p.at || '.name', CASE WHEN v.variant ? 'name' THEN 'cannot be a name' ELSE 'is missing' END,
+                'use 1 to 64 letters, digits, "_", "." and "-", beginning with a letter or digit; holdout means who gets nothing'
+            WHERE jsonb_typeof(v.variant) = 'object' AND (jsonb_typeof(v.variant -> 'name') IS DISTINCT FROM 'string'
+                OR NOT fanfare.is_label(v.variant ->> 'name') OR v.variant ->> 'name' = 'holdout')
+            UNION ALL
+            SELECT p.at || '.name', 'is the name of another variant, too', 'give each a name of its own'
+            WHERE EXISTS (
+                SELECT FROM jsonb_array_elements(variants) WITH ORDINALITY AS o (variant, position)
+                WHERE o.position < v.position AND o.variant -> 'name' = v.variant -> 'name')
+            UNION ALL
+            SELECT p.at || '.weight', 'is no whole number from 0 to 1000000', 'write which share of all weights together it gets, such as 20'
+            WHERE v.variant ? 'weight' AND (jsonb_typeof(v.variant -> 'weight') <> 'number' OR v.variant ->> 'weight' !~ '^(0|[1-9][0-9]{0,5}|1000000)$')
+            UNION ALL
+            SELECT p.at || '.' || k, 'is no object', 'write what is different in it'
+            FROM unnest('{message,locales}'::text[]) AS k WHERE v.variant ? k AND jsonb_typeof(v.variant -> k) <> 'object'
+        ) AS f (place, reason, hint)
+        UNION ALL
+        SELECT 'variants', 'have weights that sum to 0', 'give at least one a weight'
+        WHERE jsonb_array_length(variants) > 0 AND NOT jsonb_path_exists(variants, '$[*] ? (!exists (@.weight) || @.weight != 0)')
+        UNION ALL
+        SELECT 'holdout', 'is no share from 0% to 50%', 'write a share such as 5% or 0.5%'
+        WHERE rule ? 'holdout' AND (jsonb_typeof(rule -> 'holdout') <> 'string' OR coalesce(fanfare.share(rule ->> 'holdout'), 1) > 0.5)
+        UNION ALL
+        SELECT k, 'differs by user, but ' || provider || ' gets one request for all', 'remove it'
+        FROM unnest('{variants,holdout}'::text[]) AS k WHERE rule ? k AND provider IS NOT NULL
+    ) AS f (place, reason, hint) LIMIT 1;
+END
+$$;
+COMMENT ON FUNCTION fanfare.variants_fault IS 'What is wrong with a rule''s variants and holdout; null where nothing is.';
+
 -- What SQL can see at once. The rest (message, templates, conditions, limits) a daemon judges, or `fanfare rules plan`.
 CREATE OR REPLACE FUNCTION fanfare.rule_fault(rule jsonb, OUT place text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    keys CONSTANT text[] := '{name,app,event,when,to,message,locales,collapse,ttl,lane,supersede,backlog,delivery,enabled,badge_sql,category,quiet_hours,caps}';
+    keys CONSTANT text[] := '{name,app,event,when,to,message,locales,collapse,ttl,lane,supersede,backlog,delivery,enabled,badge_sql,category,quiet_hours,caps,variants,holdout}';
 BEGIN
     SELECT f.* INTO place, reason, hint FROM (
         SELECT k, 'unknown key', 'known are ' || array_to_string(keys, ', ') FROM jsonb_object_keys(rule) AS k WHERE k <> ALL (keys)
@@ -2240,6 +2298,8 @@ BEGIN
         SELECT 'to.users_sql', u.reason, u.hint FROM fanfare.users_sql_fault(rule #>> '{to,users_sql}') AS u WHERE u.reason IS NOT NULL
         UNION ALL
         SELECT c.place, c.reason, c.hint FROM fanfare.calm_fault(rule) AS c WHERE c.reason IS NOT NULL
+        UNION ALL
+        SELECT g.place, g.reason, g.hint FROM fanfare.variants_fault(rule) AS g WHERE g.reason IS NOT NULL
     ) AS f LIMIT 1;
 END
 $$;
@@ -2285,7 +2345,7 @@ BEGIN
         RAISE EXCEPTION '%: %', fault.place, fault.reason USING ERRCODE = '22023', HINT = fault.hint;
     END IF;
     -- An older daemon that checked it would refuse what it does not know.
-    IF rule -> 'to' ? 'users_sql' OR rule ?| '{category,quiet_hours,caps}' THEN
+    IF rule -> 'to' ? 'users_sql' OR rule ?| '{category,quiet_hours,caps,variants,holdout}' THEN
         PERFORM fanfare.require_daemon(5);
     END IF;
     PERFORM fanfare.require_daemon(p.oldest_daemon) FROM fanfare.platforms AS p
@@ -3305,6 +3365,46 @@ CREATE OR REPLACE FUNCTION fanfare.bucket(seed text, who text) RETURNS bigint LA
 RETURN ('x' || encode(substring(sha256(convert_to(seed || ':' || who, 'UTF8')), 1, 4), 'hex'))::bit(32)::bigint;
 COMMENT ON FUNCTION fanfare.bucket IS 'From 0 below 2^32, the same for the same seed and person: the first 32 bits of SHA-256. A share of people are those below that share of 2^32.';
 
+-- Whom a rule leaves out, and who gets which variant of its message. By the rule's name, so that a campaign that is dropped and put again, and the
+-- one that tests it, mean the same people; each question by a seed of its own, so that those who go first, who get nothing and who get one variant
+-- have nothing to do with each other. Daemons compute the same (RuleGroups): a test compares. NULL where the rule has none.
+--
+--   seed     what both questions' seeds begin with
+--   holdout  below which bucket a person gets nothing, 2^32 being everyone
+--   names    of the variants
+--   upto     the sum of their weights, to each and with it
+CREATE OR REPLACE FUNCTION fanfare.rule_groups(definition jsonb, OUT seed text, OUT holdout bigint, OUT names text[], OUT upto bigint[])
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT (definition ->> 'app') || '/' || regexp_replace(definition ->> 'name', '^campaign-test/', 'campaign/'),
+        ceil(rtrim(definition ->> 'holdout', '%')::numeric * 10000 * 4294967296 / 1000000)::bigint, v.names, v.upto
+    FROM (
+        SELECT array_agg(w.name ORDER BY w.position) AS names, array_agg(w.upto ORDER BY w.position) AS upto
+        FROM (
+            SELECT u.position, u.variant ->> 'name' AS name,
+                sum(coalesce((u.variant -> 'weight')::bigint, 1)) OVER (ORDER BY u.position)::bigint AS upto
+            FROM jsonb_array_elements(definition -> 'variants') WITH ORDINALITY AS u (variant, position)
+        ) AS w
+    ) AS v;
+END;
+COMMENT ON FUNCTION fanfare.rule_groups IS 'How a rule divides people: by which seed, below which bucket they get nothing, and the variants of its message with the sums of their weights.';
+
+CREATE OR REPLACE FUNCTION fanfare.group_of(seed text, holdout bigint, names text[], upto bigint[], who text) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN CASE WHEN holdout > 0 AND fanfare.bucket(seed || ':holdout', who) < holdout THEN 'holdout'
+    WHEN names IS NOT NULL
+    THEN names[1 + width_bucket(fanfare.bucket(seed || ':variant', who) * upto[cardinality(upto)] >> 32, upto)] END;
+COMMENT ON FUNCTION fanfare.group_of IS 'The variant that somebody gets, by what rule_groups says of a rule; `holdout` for who gets nothing, NULL where there is neither.';
+
+-- Who is nobody's device is a person of its own.
+CREATE OR REPLACE FUNCTION fanfare.variant_of(definition jsonb, user_id text, device_id bigint) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT fanfare.group_of(g.seed, g.holdout, g.names, g.upto, coalesce(user_id, 'device:' || device_id))
+    FROM fanfare.rule_groups(definition) AS g;
+END;
+COMMENT ON FUNCTION fanfare.variant_of IS 'Which variant of a rule''s message a user gets, or a device without one; `holdout` for who gets nothing, NULL where the rule has neither variants nor holdout.';
+
 -- The rule that a campaign becomes, and the one that tests it (test_campaign). No user's rule can have its name: theirs have no "/".
 CREATE OR REPLACE FUNCTION fanfare.campaign_rule(campaign jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
@@ -3475,7 +3575,7 @@ COMMENT ON FUNCTION fanfare.canary_fault IS 'What is wrong with a campaign''s ca
 CREATE OR REPLACE FUNCTION fanfare.campaign_fault(campaign jsonb, OUT place text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    keys CONSTANT text[] := '{name,app,schedule,payload,rate,canary,audience_sql,payload_sql,to,message,locales,collapse,ttl,lane,delivery,badge_sql,category,quiet_hours,caps}';
+    keys CONSTANT text[] := '{name,app,schedule,payload,rate,canary,audience_sql,payload_sql,to,message,locales,collapse,ttl,lane,delivery,badge_sql,category,quiet_hours,caps,variants,holdout}';
     whom CONSTANT text[] := '{users,topic,condition,everyone,fcm_topic,fcm_condition,channel}';
 BEGIN
     SELECT f.* INTO place, reason, hint FROM (
@@ -4021,7 +4121,7 @@ BEGIN
         RAISE EXCEPTION 'user_ids: names nobody' USING ERRCODE = '22023', HINT = 'Name the users that shall get it, as in ARRAY[''ann''].';
     END IF;
     -- Who tries it is awake and wants it, again and again.
-    rule := rule - '{category,caps}'::text[] || jsonb_build_object('quiet_hours', 'off', 'name', 'campaign-test/' || c.name, 'event', 'campaign-test.' || test_campaign.app || '.' || c.name,
+    rule := rule - '{category,caps,holdout}'::text[] || jsonb_build_object('quiet_hours', 'off', 'name', 'campaign-test/' || c.name, 'event', 'campaign-test.' || test_campaign.app || '.' || c.name,
         'lane', 'normal', 'to', '{"users": "$.users"}'::jsonb || (rule -> 'to') - '{users,topic,condition,everyone,fcm_topic,fcm_condition,channel,staged}'::text[]);
     PERFORM fanfare.store_rule(rule);
     -- A daemon runs the query: here it could do to the caller's session what it likes.
@@ -4435,6 +4535,53 @@ JOIN fanfare.apps AS a ON a.id = t.app_id
 LEFT JOIN fanfare.outcome_codes AS c ON c.code = p.code
 $view$);
 
+-- A device is looked up only for rules that divide people; there is nothing in the logs that says in which group a recipient was. What was tried
+-- again stands in a later batch.
+CREATE OR REPLACE FUNCTION fanfare.variants(event_id bigint)
+RETURNS TABLE (rule text, variant text, outcome text, reason text, count bigint)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+WITH pairs AS (
+    SELECT b.rule_version, u.device_id,
+        CASE WHEN octet_length(b.outcomes) = 0 THEN 0 ELSE get_byte(b.outcomes, (u.position - 1)::int) END AS code
+    FROM fanfare.batches AS b CROSS JOIN LATERAL unnest(b.device_ids) WITH ORDINALITY AS u (device_id, position)
+    WHERE b.event_id = $1
+    UNION ALL
+    SELECT b.rule_version, u.device_id, CASE WHEN octet_length(b.outcomes) = 0 THEN 0 ELSE get_byte(b.outcomes, (u.position - 1)::int) END
+    FROM fanfare.batches AS b CROSS JOIN LATERAL unnest(b.event_ids, b.device_ids) WITH ORDINALITY AS u (event_id, device_id, position)
+    WHERE b.event_id IS NULL AND u.event_id = $1
+    UNION ALL
+    SELECT b.rule_version, u.device_id, get_byte(b.outcomes, (u.position - 1)::int)
+    FROM fanfare.batch_log AS b CROSS JOIN LATERAL unnest(b.device_ids) WITH ORDINALITY AS u (device_id, position)
+    WHERE b.event_id = $1 AND get_byte(b.outcomes, (u.position - 1)::int) NOT BETWEEN 32 AND 63
+    UNION ALL
+    SELECT b.rule_version, u.device_id, get_byte(b.outcomes, (u.position - 1)::int)
+    FROM fanfare.batch_log AS b CROSS JOIN LATERAL unnest(b.event_ids, b.device_ids) WITH ORDINALITY AS u (event_id, device_id, position)
+    WHERE b.event_id IS NULL AND int8range(b.first_event, b.last_event, '[]') @> $1 AND u.event_id = $1
+        AND get_byte(b.outcomes, (u.position - 1)::int) NOT BETWEEN 32 AND 63
+),
+divided AS MATERIALIZED (
+    SELECT v.id, g.seed, g.holdout, g.names, g.upto
+    FROM fanfare.rule_versions AS v CROSS JOIN LATERAL fanfare.rule_groups(v.definition::jsonb) AS g
+    WHERE v.event_type = (SELECT e.type FROM fanfare.event_log AS e WHERE e.day = fanfare.ring_day($1) AND e.id = $1)
+        AND (g.holdout > 0 OR g.names IS NOT NULL)
+),
+counted AS (
+    SELECT p.rule_version, p.code, CASE WHEN p.code = 14 THEN 'holdout' ELSE x.variant END AS variant, count(*) AS count
+    FROM pairs AS p
+    LEFT JOIN divided AS g ON g.id = p.rule_version
+    LEFT JOIN LATERAL (
+        SELECT fanfare.group_of(g.seed, g.holdout, g.names, g.upto, coalesce(d.user_id, 'device:' || d.id)) AS variant
+        FROM fanfare.devices AS d WHERE d.id = p.device_id OFFSET 0
+    ) AS x ON g.id IS NOT NULL
+    GROUP BY 1, 2, 3
+)
+SELECT r.name, c.variant, coalesce(o.outcome, 'unknown'), coalesce(o.reason, 'unknown'), sum(c.count)::bigint
+FROM counted AS c JOIN fanfare.rule_versions AS v ON v.id = c.rule_version JOIN fanfare.rules AS r ON r.id = v.rule_id
+LEFT JOIN fanfare.outcome_codes AS o ON o.code = c.code
+GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 5 DESC, 3, 4
+$$;
+COMMENT ON FUNCTION fanfare.variants IS 'What became of an event by rule and variant of its message, as far as it is known now: recipients, not attempts. `holdout` are those who get nothing; there is no variant where a rule has none, and for devices that were forgotten.';
+
 SELECT fanfare.create_view('queue', 'What is still to send, in pairs of event and device; waiting is what has its time in the future, or a gate that is not open.', $view$
 SELECT a.name AS app, t.platform, t.environment, (ARRAY['transactional', 'normal', 'bulk'])[b.lane + 1] AS lane,
     coalesce(sum(cardinality(b.device_ids)) FILTER (WHERE b.owner IS NULL AND b.not_before <= now()
@@ -4635,7 +4782,7 @@ GRANT EXECUTE ON FUNCTION fanfare.campaign_fault, fanfare.campaign_sql_fault, fa
     fanfare.span_seconds, fanfare.canary_fault, fanfare.share, fanfare.policy_fault, fanfare.campaign_rule, fanfare.wall_time,
     fanfare.is_time_zone, fanfare.next_due, fanfare.shown_at, fanfare.has_passed, fanfare.next_time, fanfare.next_showing,
     fanfare.next_wall, fanfare.instant TO fanfare_author;
-GRANT EXECUTE ON FUNCTION fanfare.rule_fault, fanfare.calm_fault, fanfare.quiet_fault, fanfare.caps_fault, fanfare.is_label, fanfare.audience_fault, fanfare.path_fault, fanfare.badge_sql_fault, fanfare.users_sql_fault,
+GRANT EXECUTE ON FUNCTION fanfare.rule_fault, fanfare.calm_fault, fanfare.quiet_fault, fanfare.caps_fault, fanfare.variants_fault, fanfare.share, fanfare.is_label, fanfare.audience_fault, fanfare.path_fault, fanfare.badge_sql_fault, fanfare.users_sql_fault,
     fanfare.is_app_name, fanfare.is_rule_name, fanfare.is_event_type TO fanfare_author;
 -- To compare what is there with what a file says, and to see whether a daemon will check it.
 GRANT SELECT ON fanfare.apps, fanfare.rules, fanfare.rule_versions, fanfare.campaigns, fanfare.occurrences, fanfare.policies,
@@ -4643,7 +4790,9 @@ GRANT SELECT ON fanfare.apps, fanfare.rules, fanfare.rule_versions, fanfare.camp
 
 -- What the view calls is called with its reader's rights. The other is for `fanfare explain`.
 GRANT EXECUTE ON FUNCTION fanfare.watches_to_make_again TO fanfare_reader, fanfare_author;
-GRANT EXECUTE ON FUNCTION fanfare.path_fault TO fanfare_reader;
+GRANT EXECUTE ON FUNCTION fanfare.path_fault, fanfare.variants TO fanfare_reader;
+-- To look up what somebody gets of a rule.
+GRANT EXECUTE ON FUNCTION fanfare.variant_of, fanfare.rule_groups, fanfare.group_of, fanfare.bucket TO fanfare_reader;
 GRANT SELECT ON fanfare.events, fanfare.deliveries, fanfare.queue, fanfare.campaign_runs, fanfare.health, fanfare.stats,
     fanfare.outcome_codes TO fanfare_reader;
 -- Which `deliveries` and `campaign_runs` call, as whoever reads them.
