@@ -1,4 +1,4 @@
-internal import FanfareCore
+package import FanfareCore
 internal import FanfareProviders
 
 /// The few that a campaign goes to first, before all others: a sample by hash, another one at each occurrence.
@@ -82,24 +82,5 @@ package struct CampaignCanary: Equatable, Sendable {
         object["wait"] = wait.map { .string($0) }
         object["max_failed"] = maxFailed.map { .string($0.text) }
         return .object(object)
-    }
-}
-
-/// A share as definitions write it: `1%`, `0.5%`.
-package struct Percentage: Equatable, Sendable {
-    /// As it was written.
-    package let text: String
-    /// From 0 to 1.
-    package let part: Double
-
-    /// Reads a share.
-    ///
-    /// - Parameter text: 0 to 100 with at most four decimals and `%`; nil for anything else.
-    package init?(_ text: String) {
-        guard let match = text.wholeMatch(of: /(0|[1-9][0-9]?|100)(\.[0-9]{1,4})?%/),
-            let percent = Double("\(match.1)\(match.2 ?? "")"), percent <= 100
-        else { return nil }
-        self.text = text
-        part = percent / 100
     }
 }

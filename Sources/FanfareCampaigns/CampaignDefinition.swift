@@ -12,7 +12,7 @@ package struct CampaignDefinition: Sendable {
     private static let keys =
         ["name", "app"] + ownKeys
         + ["to", "message", "locales", "collapse", "ttl", "lane", "delivery", "badge_sql"]
-        + ["category", "quiet_hours", "caps"]
+        + ["category", "quiet_hours", "caps", "variants", "holdout"]
 
     /// Unique within the app.
     package let name: String

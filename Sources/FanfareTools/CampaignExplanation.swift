@@ -17,7 +17,7 @@ public struct CampaignExplanation: Sendable {
     let occurrence: NextOccurrence.Row
     let audience: CampaignAudience
     let limits: SendingLimits
-    /// One for each provider and locale.
+    /// One for each provider, variant and locale.
     let messages: [RuleExplanation]
     /// Nil where nobody is counted.
     let forecast: SendingForecast?

@@ -36,6 +36,8 @@ public struct RuleExplanation: Sendable {
     public let rule: String
     /// Who would be asked to deliver it.
     public let provider: PushProvider
+    /// Which of the rule's variants it is; nil where it has none.
+    public let variant: String?
     /// The rule's tag that serves the locale; nil for the message without one.
     public let matchedLocale: String?
     /// The request's headers, but for `authorization` and those that differ by request or belong to the encryption.
@@ -54,7 +56,7 @@ public struct RuleExplanation: Sendable {
         for header in headers { headerObject[header.name] = .string(header.value) }
         return [
             "app": .string(app), "rule": .string(rule), "provider": .string(provider.rawValue),
-            "locale": JSONValue(orNull: matchedLocale),
+            "variant": JSONValue(orNull: variant), "locale": JSONValue(orNull: matchedLocale),
             "headers": .object(headerObject), "header_bytes": JSONValue(Int64(headerBytes)),
             "body": (try? JSONValue(parsing: body)) ?? .null, "body_bytes": JSONValue(Int64(body.utf8.count)),
             "problem": JSONValue(orNull: problem),
@@ -63,8 +65,9 @@ public struct RuleExplanation: Sendable {
 
     /// The request for people.
     public var text: String {
-        let variant = matchedLocale.map { "locale \($0)" } ?? "no locale's own text"
-        var lines = ["\(app)/\(rule)  \(provider.rawValue)  \(variant)"]
+        let edition = variant.map { "  variant \($0)" } ?? ""
+        let locale = matchedLocale.map { "locale \($0)" } ?? "no locale's own text"
+        var lines = ["\(app)/\(rule)  \(provider.rawValue)\(edition)  \(locale)"]
         if let problem { return (lines + ["  nothing is sent: \(problem)"]).joined(separator: "\n") }
         lines += headers.map { "  \($0.name): \(TextTable.printable($0.value))" }
         lines.append(
@@ -121,7 +124,7 @@ extension RuleSet {
     /// - Parameters:
     ///   - example: the event and the device.
     ///   - topic: the APNs topic of an app; nil if it is not known.
-    /// - Returns: one explanation for each rule and each provider that it has something for; for a rule that has
+    /// - Returns: one explanation for each variant of each rule and each provider that it has something for; for one that has
     ///   nothing for any, the reason.
     /// - Throws: ``ToolError`` of kind `usage` if the payload is no JSON object.
     public func explain(
@@ -139,26 +142,31 @@ extension RuleSet {
                 locale: example.locale,
                 variables: example.variables
             )
-            let all = rule.platforms.map { platform in
-                let rendered = Result { () throws(RenderProblem) in
-                    try rule.explain(
-                        context,
-                        platform: platform,
-                        example: example,
-                        topic: topic(entry.id.app) ?? "(topic of \(entry.id.app))",
-                        device: device
+            let names = rule.definition.groups.variants.map(\.name)
+            return (0..<max(1, names.count)).flatMap { variant in
+                let all = rule.platforms.map { platform in
+                    let rendered = Result { () throws(RenderProblem) in
+                        try rule.explain(
+                            context,
+                            platform: platform,
+                            example: example,
+                            topic: topic(entry.id.app) ?? "(topic of \(entry.id.app))",
+                            device: device,
+                            variant: variant
+                        )
+                    }
+                    return (platform, rendered)
+                }
+                let sent = all.filter { $0.1 != .failure(.noContent($0.0)) }
+                return (sent.isEmpty ? Array(all.prefix(1)) : sent).map { platform, rendered in
+                    RuleExplanation(
+                        entry,
+                        provider: platform,
+                        variant: names.isEmpty ? nil : names[variant],
+                        locale: rule.matchedLocale(for: example.locale),
+                        rendered
                     )
                 }
-                return (platform, rendered)
-            }
-            let sent = all.filter { $0.1 != .failure(.noContent($0.0)) }
-            return (sent.isEmpty ? Array(all.prefix(1)) : sent).map { platform, rendered in
-                RuleExplanation(
-                    entry,
-                    provider: platform,
-                    locale: rule.matchedLocale(for: example.locale),
-                    rendered
-                )
             }
         }
     }
@@ -190,7 +198,8 @@ extension CompiledRule {
         platform: PushProvider,
         example: ExampleEvent,
         topic: String,
-        device: DeviceContext
+        device: DeviceContext,
+        variant: Int
     ) throws(RenderProblem) -> ExplainedPush {
         let identity = ProviderIdentity(topic: topic)
         let provider = Providers.named(platform.rawValue)
@@ -207,7 +216,8 @@ extension CompiledRule {
                 kind: example.kind ?? definition.audience.kind,
                 locale: example.locale,
                 identity: identity,
-                device: device
+                device: device,
+                variant: variant
             )
             address = provider?.address(of: Recipient(token: "…", p256dh: nil, auth: nil), as: identity)
         }
@@ -224,6 +234,7 @@ extension RuleExplanation {
     fileprivate init(
         _ entry: RuleSet.Entry,
         provider: PushProvider,
+        variant: String?,
         locale: String?,
         _ rendered: Result<ExplainedPush, RenderProblem>
     ) {
@@ -234,6 +245,7 @@ extension RuleExplanation {
             app: entry.id.app,
             rule: entry.id.name,
             provider: provider,
+            variant: variant,
             matchedLocale: locale,
             headers: push?.headers.map { (name: $0[0], value: $0[1]) } ?? [],
             body: push.map { String(decoding: $0.body, as: UTF8.self) } ?? "",

@@ -188,7 +188,7 @@ struct AudienceReader {
 }
 
 extension CampaignDefinition {
-    /// Renders what it would send: for each locale of its own, through each provider that reaches somebody.
+    /// Renders what it would send: for each locale of its own and each variant, through each provider that reaches somebody.
     ///
     /// - Parameters:
     ///   - own: what is put over its payload.

@@ -7,7 +7,7 @@ public struct RuleDefinition: Equatable, Sendable {
         "name", "app", "event", "when", "to", "message", "locales", "collapse", "ttl", "lane", "supersede", "backlog",
         "delivery", "enabled", "badge_sql",
     ]
-    static let keys = ownKeys + RuleCalm.keys
+    static let keys = ownKeys + RuleCalm.keys + RuleGroups.keys
     /// The longest query of an author's, in bytes.
     public static let sqlLimit = 16 * 1024
 
@@ -43,6 +43,8 @@ public struct RuleDefinition: Equatable, Sendable {
     public let badgeSQL: String?
     /// Whom it does not disturb.
     public let calm: RuleCalm
+    /// Who gets which variant of its message, and who gets nothing.
+    public let groups: RuleGroups
 
     /// Reads a rule.
     ///
@@ -83,9 +85,11 @@ public struct RuleDefinition: Equatable, Sendable {
         enabled = try reader.bool("enabled") ?? true
         badgeSQL = try reader.string("badge_sql")
         calm = try RuleCalm(reader)
+        groups = try RuleGroups(reader)
         try checkCollapse()
         try checkBadge()
         try calm.check(audience)
+        try groups.check(audience)
     }
 
     /// The rule as it would be written, without defaults: what is stored, and compared to see whether it changed.
@@ -106,7 +110,7 @@ public struct RuleDefinition: Equatable, Sendable {
         if delivery != .atLeastOnce { object["delivery"] = .string(delivery.rawValue) }
         if !enabled { object["enabled"] = false }
         object["badge_sql"] = badgeSQL.map(JSONValue.string)
-        for member in calm.json.members { object[member.key] = member.value }
+        for member in calm.json.members + groups.json.members { object[member.key] = member.value }
         return .object(object)
     }
 

@@ -45,6 +45,14 @@ public enum RuleNames {
         [campaignPrefix, testPrefix].contains { text.hasPrefix($0) && isRule(String(text.dropFirst($0.count))) }
     }
 
+    /// By which name a rule divides people: its own, and for the one that tests a campaign the campaign's.
+    ///
+    /// - Parameter name: the rule's.
+    /// - Returns: the name.
+    package static func divided(_ name: String) -> String {
+        name.hasPrefix(testPrefix) ? ofCampaign(String(name.dropFirst(testPrefix.count))) : name
+    }
+
     private static let campaignPrefix = "campaign/"
     private static let testPrefix = "campaign-test/"
 

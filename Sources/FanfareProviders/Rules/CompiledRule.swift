@@ -15,11 +15,15 @@ public struct CompiledRule: Sendable {
     public let platforms: [PushProvider]
     private let collapse: TextTemplate?
     private let locales: LocaleLookup
-    /// Without locale first, then one for each tag.
-    private let variants: [Variant]
+    /// One for each of the rule's variants; a single one where it has none.
+    private let editions: [Edition]
+    /// Who gets which; nil where all get the same.
+    package let division: Division?
 
+    /// What one variant of the message is: without locale first, then one for each tag.
+    private typealias Edition = [Text]
     /// What one locale gets on each platform; those that get nothing are missing.
-    private typealias Variant = [PushProvider: Part]
+    private typealias Text = [PushProvider: Part]
 
     /// What one platform gets.
     private struct Part: Sendable {
@@ -28,17 +32,35 @@ public struct CompiledRule: Sendable {
         let kinds: Set<DeviceKind>
     }
 
-    private static func variant(
+    private static func text(
         _ parts: [MessagePart],
         _ rule: RuleDefinition,
         _ platforms: [any Provider]
-    ) throws(RuleProblem) -> Variant {
-        var variant: Variant = [:]
+    ) throws(RuleProblem) -> Text {
+        var text: Text = [:]
         for provider in platforms {
             guard let content = try provider.content(parts, rule: rule) else { continue }
-            variant[provider.name] = Part(content: content, kinds: provider.kinds)
+            text[provider.name] = Part(content: content, kinds: provider.kinds)
         }
-        return variant
+        return text
+    }
+
+    private static func edition(
+        _ message: MessageEdition,
+        _ rule: RuleDefinition,
+        _ platforms: [any Provider]
+    ) throws(RuleProblem) -> Edition {
+        var texts = [try text(message.parts, rule, platforms)]
+        for overlay in message.overlays { texts.append(try text(message.parts + overlay, rule, platforms)) }
+        guard texts.contains(where: { !$0.isEmpty }) else {
+            let names = platforms.map(\.name.rawValue).joined(separator: ", ")
+            throw RuleProblem(
+                path: message.path,
+                reason: "has nothing for \(names)",
+                hint: "add notification, data or the payload of a platform"
+            )
+        }
+        return texts
     }
 
     /// Checks and compiles a rule.
@@ -51,25 +73,21 @@ public struct CompiledRule: Sendable {
         audience = try AudiencePlan(definition.audience)
         collapse = try Self.collapse(definition)
         locales = try LocaleLookup(tags: definition.locales.keys, path: "locales")
-        let message = try MessagePart(RuleObject(.object(definition.message), path: "message"), isOverlay: false)
-        var variants = [try Self.variant([message], definition, platforms)]
-        for member in definition.locales.members {
-            let reader = try RuleObject(member.value, path: "locales.\(member.key)")
-            let overlay = try MessagePart(reader, isOverlay: true)
-            variants.append(try Self.variant([message, overlay], definition, platforms))
+        let message = try MessageEdition(definition)
+        var editions = [try Self.edition(message, definition, platforms)]
+        if !definition.groups.variants.isEmpty {
+            // What they have in common makes sense by itself, but nobody gets it.
+            editions = []
+            for (index, variant) in definition.groups.variants.enumerated() {
+                let own = try message.with(variant, path: "variants[\(index)]", tags: locales.tags)
+                editions.append(try Self.edition(own, definition, platforms))
+            }
         }
-        guard variants.contains(where: { !$0.isEmpty }) else {
-            let names = platforms.map(\.name.rawValue).joined(separator: ", ")
-            throw RuleProblem(
-                path: "message",
-                reason: "has nothing for \(names)",
-                hint: "add notification, data or the payload of a platform"
-            )
-        }
-        self.variants = variants
+        self.editions = editions
+        division = Division(definition)
         self.platforms = platforms.map(\.name)
         needsVariables = RuleNames.isOfCampaign(definition.name) && Self.namesVariables(definition)
-        needsDevice = needsVariables || variants.contains { $0.values.contains(where: \.content.usesDevice) }
+        needsDevice = needsVariables || editions.joined().contains { $0.values.contains(where: \.content.usesDevice) }
         try checkNative()
     }
 
@@ -83,7 +101,8 @@ public struct CompiledRule: Sendable {
             case .null, .bool, .number: false
             }
         }
-        return names(.object(definition.message)) || names(.object(definition.locales))
+        let parts = definition.groups.variants.flatMap { [$0.message, $0.locales] }
+        return ([definition.message, definition.locales] + parts).contains { names(.object($0)) }
     }
 
     /// One request for all of an audience that a provider keeps cannot differ by device.
@@ -131,6 +150,7 @@ public struct CompiledRule: Sendable {
     ///   - identity: what the app is called there.
     ///   - device: the device; required if ``needsDevice``, unused otherwise.
     ///   - badge: what the rule's `badge_sql` gave for the device's user; nil leaves the message as it is.
+    ///   - variant: the place of the rule's variant that the device's user gets; 0 where it has none.
     /// - Returns: headers and body.
     /// - Throws: `RenderProblem`; the pairs are then `refused`.
     package func render(
@@ -140,11 +160,12 @@ public struct CompiledRule: Sendable {
         locale: String?,
         identity: ProviderIdentity,
         device: DeviceContext? = nil,
-        badge: Int64? = nil
+        badge: Int64? = nil,
+        variant: Int = 0
     ) throws(RenderProblem) -> RenderedPush {
         guard device != nil || !needsDevice else { throw .deviceNeeded }
-        let variant = variants[locales.index(for: locale).map { $0 + 1 } ?? 0]
-        guard let part = variant[platform], part.kinds.contains(kind) else { throw .noContent(platform) }
+        let text = editions[variant][locales.index(for: locale).map { $0 + 1 } ?? 0]
+        guard let part = text[platform], part.kinds.contains(kind) else { throw .noContent(platform) }
         return try part.content.render(
             ContentRequest(
                 scope: TemplateScope(context: context, device: device, badge: badge),
@@ -165,7 +186,7 @@ public struct CompiledRule: Sendable {
     /// - Throws: `RenderProblem`; the pair is then `refused`.
     public func render(_ context: RenderContext, to target: NativeTarget) throws(RenderProblem) -> RenderedPush {
         let keeper = definition.audience.selection.provider ?? platforms[0]
-        guard let content = variants[0][keeper]?.content else { throw .noContent(keeper) }
+        guard let content = editions[0][0][keeper]?.content else { throw .noContent(keeper) }
         let request = ContentRequest(
             scope: TemplateScope(context: context, device: nil),
             kind: definition.audience.kind,

@@ -8,6 +8,7 @@ extension RuleDefinition {
             case "to": [key] + AudienceDefinition.described
             case "message": [key] + MessageSchema.described
             case "locales": [key, locale]
+            case "variants": [key] + variant
             default: [key]
             }
         }
@@ -19,6 +20,35 @@ extension RuleDefinition {
         "object",
         "What of `message` is different for devices of this language, merged over it (RFC 7396); null removes."
     )
+
+    private static let variant = [
+        RuleKey(
+            "variants[].name",
+            "string",
+            range: "1 to 64 letters, digits, dots, dashes and underscores, but for `holdout`",
+            isRequired: true,
+            "What the variant is called, unique within the rule."
+        ),
+        RuleKey(
+            "variants[].weight",
+            "number",
+            range: "whole, 0–1000000",
+            standard: "1",
+            "Its part of all weights together: so many people get it."
+        ),
+        RuleKey(
+            "variants[].message",
+            "object",
+            standard: "{}",
+            "What of `message` is different in it, merged over it (RFC 7396); null removes. Locales are merged over that."
+        ),
+        RuleKey(
+            "variants[].locales",
+            "object",
+            standard: "{}",
+            "What of `locales` is different in it, merged over these, by tags that are there."
+        ),
+    ]
 
     /// The keys of a rule itself, in the order in which they are read.
     static let described: [RuleKey] = [
@@ -126,6 +156,19 @@ extension RuleDefinition {
             "list of strings",
             range: "names of caps that the app's policy has",
             "Its events count for these, and none is sent to a user for whom one is full. Not for audiences that a provider keeps."
+        ),
+        RuleKey(
+            "variants",
+            "list of objects",
+            range: "1 to \(RuleGroups.variantLimit)",
+            "Variants of `message`, of which each user gets always the same one. Not for audiences that a provider keeps."
+        ),
+        RuleKey(
+            "holdout",
+            "string",
+            range: "0%–50%",
+            standard: "0%",
+            "The share of users who get nothing, always the same ones. Not for audiences that a provider keeps."
         ),
     ]
 }

@@ -15,6 +15,8 @@ struct BatchDraft {
         let deviceID: Int64
         /// Users with the same count share a variant.
         let badge: Int64?
+        /// Which of the rule's variants; 0 where it has none.
+        let edition: Int
     }
 
     private enum Rendered {
@@ -159,12 +161,22 @@ struct BatchDraft {
         guard device.token != nil, device.isEnabled, let event = events[eventID] else {
             return PairResult(position: Int32(position), outcome: .disabled)
         }
+        if isHeldOut(position) { return PairResult(position: Int32(position), outcome: .heldOut) }
         if let decision = calm[position] { return result(of: decision, position, event) }
         if device.target != batch.target, let history = historyAtHome(device, event) {
             let again = FollowUp.again(at: verdicts.now, history: history, target: device.target)
             return PairResult(position: Int32(position), outcome: .retryingOtherEnvironment, followUp: again)
         }
         return nil
+    }
+
+    /// Whether a pair's user gets nothing of the rule.
+    private func isHeldOut(_ position: Int) -> Bool { rule.compiled.division?.isHeldOut(who(position)) ?? false }
+
+    /// By whom people are told apart, for rules that divide them.
+    private func who(_ position: Int) -> String {
+        let id = batch.deviceIDs[position]
+        return Division.who(user: fields[id]?.userID, device: id)
     }
 
     /// What becomes of a pair that is not to be disturbed: what cannot be sent in time when it may be is late already.
@@ -254,7 +266,8 @@ struct BatchDraft {
             locale: rule.compiled.matchedLocale(for: device.locale),
             kind: device.kind,
             deviceID: rule.compiled.needsDevice ? id : 0,
-            badge: fields[id]?.userID.flatMap { badges[$0] }
+            badge: fields[id]?.userID.flatMap { badges[$0] },
+            edition: rule.compiled.division?.variant(of: who(position)) ?? 0
         )
         if let known = rendered[key] { return known }
         var own = rule.compiled.needsDevice ? fields[id] : nil
@@ -278,7 +291,8 @@ struct BatchDraft {
                 locale: key.locale,
                 identity: identity,
                 device: fields,
-                badge: key.badge
+                badge: key.badge,
+                variant: key.edition
             )
             return .variant(add(push, event))
         } catch {

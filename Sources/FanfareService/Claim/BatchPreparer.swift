@@ -67,7 +67,7 @@ struct BatchPreparer {
             var fields: [Int64: DeviceContext] = [:]
             let asksForBadges = badges != nil && rule.compiled.definition.badgeSQL != nil
             let caps = rule.compiled.definition.calm.caps
-            if rule.compiled.needsDevice || asksForBadges || !caps.isEmpty {
+            if rule.compiled.needsDevice || asksForBadges || !caps.isEmpty || rule.compiled.division != nil {
                 for row in try connection.run(FetchDeviceFields(deviceIDs: batch.deviceIDs)) {
                     fields[row.deviceID] = row
                 }

@@ -62,7 +62,7 @@ import Testing
             "chat-message", "orders-shipped", "orders-delivered", "digest", "score", "delivery-starts",
             "delivery-moves", "delivery-ends",
         ]
-        let ofOtherArticles = ["order-shipped", "winter-sale", "chat-message", "spring-sale"]
+        let ofOtherArticles = ["order-shipped", "winter-sale", "chat-message", "spring-sale", "winter-offer"]
         let campaigns = [
             "weekly-news", "winter-sale", "shop-closes", "good-morning", "come-back", "invoices-due", "big-news",
         ].map { "campaign/\($0)" }
