@@ -1520,7 +1520,7 @@ COMMENT ON FUNCTION fanfare.wake IS 'Tells a sleeping daemon that the outbox has
 -- the processor's caches:
 -- * It runs with its caller's rights: SECURITY DEFINER needs a SET search_path, which cost 20 to 25 µs of the 200 that
 --   a committed event took (PostgreSQL 15 walks over every setting). So all it names is qualified, or resolved when
---   this file is run, and fanfare_emitter has the rights it needs (see part 26).
+--   this file is run, and fanfare_emitter has the rights it needs (see part 27).
 --   The price: a session that changes its search_path between two events has emit's statements planned anew, about
 --   75 µs, as its own prepared statements are.
 -- * The id comes by RETURNING: to insert one made before, callers would need the right to choose it.
@@ -4743,7 +4743,534 @@ JOIN fanfare.apps AS a ON a.id = r.app_id
 $view$);
 
 -- ---------------------------------------------------------------------------------------------------------------
--- 26. Rights
+-- 26. Functions: why
+-- ---------------------------------------------------------------------------------------------------------------
+-- What became of one event for one person, from rows. It is asked seldom and by people: no index and no row is there for it.
+
+CREATE OR REPLACE FUNCTION fanfare.utc(at timestamptz) RETURNS text LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS') || ' UTC';
+END;
+COMMENT ON FUNCTION fanfare.utc IS 'A time for people.';
+
+-- The words of a path: strings and comments whole, what opens and closes, and the two signs that conditions are joined by.
+CREATE OR REPLACE FUNCTION fanfare.when_parts(path text) RETURNS text[]
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    mode text := coalesce(substring(path from '^\s*((?:strict|lax)\s)'), '');
+    body text := btrim(substr(path, length(substring(path from '^\s*(?:(?:strict|lax)\s)?')) + 1), E' \t\r\n');
+    parts text[];
+    has_or boolean;
+    is_wrapped boolean;
+    part text;
+BEGIN
+    LOOP
+        WITH tokens AS (
+            SELECT m[1] AS token, n,
+                sum(CASE WHEN m[1] IN ('(', '[', '{') THEN 1 WHEN m[1] IN (')', ']', '}') THEN -1 ELSE 0 END) OVER (ORDER BY n) AS depth,
+                n = max(n) OVER () AS is_last
+            FROM regexp_matches(body, '"(?:[^"\\]|\\.)*"|/\*(?:[^*]|\*+[^*/])*\*+/|&&|\|\||[][(){}]|[^]["(){}&|/]+|.', 'g') WITH ORDINALITY AS x (m, n)
+        ),
+        numbered AS (
+            SELECT t.*, token = '&&' AND depth = 0 AS is_cut, count(*) FILTER (WHERE token = '&&' AND depth = 0) OVER (ORDER BY n) AS place
+            FROM tokens AS t
+        )
+        SELECT array_agg(p.text ORDER BY p.place), bool_or(p.has_or), bool_and(p.is_wrapped)
+        INTO parts, has_or, is_wrapped
+        FROM (
+            SELECT place, btrim(string_agg(token, '' ORDER BY n) FILTER (WHERE NOT is_cut), E' \t\r\n') AS text,
+                bool_or(token = '||' AND depth = 0) AS has_or, min(depth) FILTER (WHERE NOT is_last) > 0 AS is_wrapped
+            FROM numbered GROUP BY place
+        ) AS p;
+        EXIT WHEN has_or OR cardinality(parts) > 1 OR is_wrapped IS NOT TRUE;
+        body := btrim(substr(body, 2, length(body) - 2), E' \t\r\n');
+    END LOOP;
+    IF has_or OR coalesce(cardinality(parts), 0) < 2 THEN
+        RETURN ARRAY[path];
+    END IF;
+    FOREACH part IN ARRAY parts LOOP
+        PERFORM (mode || part)::jsonpath;
+    END LOOP;
+    RETURN ARRAY(SELECT mode || p FROM unnest(parts) AS p);
+EXCEPTION WHEN data_exception OR syntax_error_or_access_rule_violation OR feature_not_supported THEN
+    RETURN ARRAY[path];
+END
+$$;
+COMMENT ON FUNCTION fanfare.when_parts IS 'The conditions of a rule''s "when" that all must hold, those between its outermost "&&"; the whole where it has none.';
+
+CREATE OR REPLACE FUNCTION fanfare.when_verdict(payload jsonb, path text) RETURNS text
+LANGUAGE plpgsql STABLE STRICT SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN (
+        SELECT string_agg(format('%s %s', p.part, CASE v.holds WHEN true THEN 'holds' WHEN false THEN 'is false'
+            ELSE 'cannot be told: a member is missing, or of another type' END), '; ' ORDER BY v.holds IS TRUE, p.place)
+        FROM unnest(fanfare.when_parts(path)) WITH ORDINALITY AS p (part, place)
+        CROSS JOIN LATERAL (SELECT jsonb_path_match_tz(payload, p.part::jsonpath, '{}', true) AS holds) AS v);
+END
+$$;
+COMMENT ON FUNCTION fanfare.when_verdict IS 'Which conditions of a rule''s "when" a payload meets, those that it does not meet first.';
+
+-- What the view deliveries shows of an event, for a few devices, and with what it does not show. Each kind of batch is looked for by
+-- the index that it is in: a broadcast of 10,000,000 has 10,000 batches, of which the span of a device's id is in a few; a batch
+-- of many events is found by its spans and its marks. Days are the partitions that there can be anything in. Batches of many
+-- events that are still to be sent are looked through: the only part that grows with what waits.
+CREATE OR REPLACE FUNCTION fanfare.pairs_of(event_id bigint, devices bigint[])
+RETURNS TABLE (rule_version int, target_id smallint, device_id bigint, attempt smallint, code int, at timestamptz, batch_id bigint,
+    not_before timestamptz, is_owned boolean, gate_id int, due_at timestamptz, lane smallint, details jsonb)
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+#variable_conflict use_column
+DECLARE
+    first_day CONSTANT bigint := pairs_of.event_id >> 32;
+    last_day CONSTANT bigint := (clock_timestamp() AT TIME ZONE 'UTC')::date - DATE '2020-01-01';
+    days CONSTANT smallint[] := ARRAY(
+        SELECT DISTINCT (d % 32)::smallint FROM generate_series(greatest(first_day, last_day - 31), greatest(first_day, last_day)) AS d);
+    device bigint;
+BEGIN
+    FOREACH device IN ARRAY pairs_of.devices LOOP
+        RETURN QUERY
+        SELECT b.rule_version, b.target_id, device, b.attempt, get_byte(b.outcomes, p.position - 1), b.closed_at, b.id,
+            NULL::timestamptz, false, 0, NULL::timestamptz, b.lane, b.details
+        FROM (
+            SELECT l.* FROM fanfare.batch_log AS l
+            WHERE l.event_id = pairs_of.event_id AND l.day = ANY (days) AND int8range(l.first_device, l.last_device, '[]') @> device
+            OFFSET 0
+        ) AS b
+        CROSS JOIN LATERAL (SELECT array_position(b.device_ids, device) AS position OFFSET 0) AS p
+        WHERE p.position IS NOT NULL
+        UNION ALL
+        SELECT b.rule_version, b.target_id, device, b.attempt, get_byte(b.outcomes, p.position - 1), b.closed_at, b.id,
+            NULL, false, 0, NULL, b.lane, b.details
+        FROM (
+            SELECT l.* FROM fanfare.batch_log AS l
+            WHERE l.event_id IS NULL AND l.day = ANY (days) AND int8range(l.first_event, l.last_event, '[]') @> pairs_of.event_id
+                AND int8range(l.first_device, l.last_device, '[]') @> device
+            OFFSET 0
+        ) AS b
+        CROSS JOIN LATERAL (
+            SELECT u.position::int AS position FROM unnest(b.event_ids, b.device_ids) WITH ORDINALITY AS u (e, d, position)
+            WHERE u.e = pairs_of.event_id AND u.d = device
+            OFFSET 0
+        ) AS p
+        WHERE fanfare.may_hold(b.device_marks, device)
+        UNION ALL
+        SELECT b.rule_version, b.target_id, device, b.attempt,
+            CASE WHEN octet_length(b.outcomes) = 0 THEN 0 ELSE get_byte(b.outcomes, p.position - 1) END, NULL, b.id,
+            b.not_before, b.owner IS NOT NULL, b.gate_id, b.due_at, b.lane, NULL
+        FROM fanfare.batches AS b
+        CROSS JOIN LATERAL (SELECT array_position(b.device_ids, device) AS position OFFSET 0) AS p
+        WHERE b.event_id = pairs_of.event_id AND int8range(b.device_ids[1], b.device_ids[cardinality(b.device_ids)], '[]') @> device
+            AND p.position IS NOT NULL;
+    END LOOP;
+    RETURN QUERY
+    SELECT b.rule_version, b.target_id, u.d, b.attempt,
+        CASE WHEN octet_length(b.outcomes) = 0 THEN 0 ELSE get_byte(b.outcomes, u.position::int - 1) END, NULL::timestamptz, b.id,
+        b.not_before, b.owner IS NOT NULL, b.gate_id, b.due_at, b.lane, NULL::jsonb
+    FROM fanfare.batches AS b
+    CROSS JOIN LATERAL unnest(b.event_ids, b.device_ids) WITH ORDINALITY AS u (e, d, position)
+    WHERE b.event_id IS NULL AND pairs_of.event_id = ANY (b.event_ids) AND u.e = pairs_of.event_id AND u.d = ANY (pairs_of.devices);
+END
+$$;
+COMMENT ON FUNCTION fanfare.pairs_of IS 'One row per attempt at pushing an event to one of these devices, in flight ones included.';
+
+-- What an outcome means for whoever waits for the push, and what to do. Only for those of which the reason alone does not say it.
+CREATE OR REPLACE FUNCTION fanfare.outcome_advice(outcome text, reason text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT CASE
+        WHEN reason = 'accepted' THEN 'If nothing showed, look on the device: notifications allowed for the app, focus or power saving, the app''s own handling'
+        WHEN outcome = 'gone' THEN 'The app must register its new token, as it should at each start; nothing is sent there until then'
+        WHEN outcome = 'rejected' THEN 'It is not tried again: mend what the provider names, then replay the event'
+        WHEN outcome = 'expired' THEN 'Give the event or its rule a longer ttl, or see above what it waited for'
+        WHEN outcome = 'cancelled' THEN 'Replay the event if it should be sent after all'
+        WHEN outcome = 'superseded' THEN 'Look at the newer event; take supersede off the rule if both should arrive'
+        WHEN outcome = 'disabled' THEN 'The app must register its token again, as it should at each start'
+        WHEN outcome = 'refused' THEN 'Mend the rule or the payload, then replay the event'
+        WHEN outcome = 'capped' THEN 'Wait, raise the cap in the app''s policy, or take it off the rule'
+        WHEN outcome = 'quiet' THEN 'Use mode hold in the quiet hours if it should come in the morning, or quiet_hours: off in the rule'
+        WHEN outcome = 'held_out' THEN 'That is what a holdout is for: take it off the rule, or make it smaller'
+        WHEN reason = 'user_opted_out' THEN 'Only the user should change that, in the app; a rule without category is not stopped by it'
+        WHEN reason = 'user_snoozed' AND outcome = 'opted_out' THEN 'It ends by itself; with quiet hours of mode hold it would have been kept until then'
+        WHEN outcome = 'backlog_dropped' THEN 'Use backlog: send in the rule if old events should still be sent'
+        WHEN outcome = 'exhausted' THEN 'See above what was answered; mend that, then replay the event'
+        WHEN outcome = 'unknown' THEN 'Use delivery: at_least_once in the rule if a push may rather come twice than not at all'
+    END;
+END;
+COMMENT ON FUNCTION fanfare.outcome_advice IS 'What to do where a push came to this; null where nothing is.';
+
+CREATE OR REPLACE FUNCTION fanfare.why_steps(event_id bigint, user_id text, app text)
+RETURNS TABLE (step smallint, at timestamptz, rule text, device_id bigint, platform text, attempt int, outcome text, reason text,
+    until timestamptz, detail text)
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET intervalstyle = 'postgres' SET jit = off AS $$
+#variable_conflict use_column
+DECLARE
+    e record;
+    now CONSTANT timestamptz := clock_timestamp();
+    whom CONSTANT text := coalesce(why_steps.user_id, 'nobody');
+    planned timestamptz;
+    first_event bigint;
+    cancelled_at timestamptz;
+    is_served CONSTANT boolean := EXISTS (SELECT FROM fanfare.instances AS i WHERE i.lease_until > now);
+    devices CONSTANT bigint[] := ARRAY(
+        SELECT d.id FROM fanfare.devices AS d
+        WHERE d.app_id = ANY (ARRAY(SELECT a.id FROM fanfare.apps AS a WHERE why_steps.app IS NULL OR a.name = why_steps.app))
+            AND d.user_id = why_steps.user_id
+        ORDER BY d.id);
+BEGIN
+    -- 1. The event.
+    SELECT x.id, x.type, x.key, x.created_at, x.planned_at, x.ttl, x.payload, f.name AS fate, x.detail INTO e
+    FROM (
+        SELECT l.id, l.type, l.key, l.created_at, l.planned_at, l.ttl, l.payload, l.fate, l.detail
+        FROM fanfare.event_log AS l WHERE l.day = fanfare.ring_day(why_steps.event_id) AND l.id = why_steps.event_id
+        UNION ALL
+        SELECT o.id, o.type, o.key, o.created_at, NULL, o.ttl, o.payload, 0, NULL FROM fanfare.outbox AS o WHERE o.id = why_steps.event_id
+        UNION ALL
+        SELECT o.id, o.type, o.key, o.created_at, NULL, o.ttl, o.payload, 0, 'it is planned alone, since it may take long or fail'
+        FROM fanfare.outbox_slow AS o WHERE o.id = why_steps.event_id
+    ) AS x JOIN fanfare.event_fates AS f ON f.fate = x.fate
+    LIMIT 1;
+    IF e.id IS NULL THEN
+        RETURN QUERY SELECT 0::smallint, now, NULL, NULL::bigint, NULL, NULL::int,
+            CASE WHEN o.id IS NULL THEN 'unknown' ELSE 'waiting' END, CASE WHEN o.id IS NULL THEN 'no_event' ELSE 'reading' END, NULL::timestamptz,
+            CASE WHEN o.id IS NOT NULL THEN 'The query of the event''s campaign is still being read: ' || o.state
+                WHEN why_steps.event_id >> 32 < (now AT TIME ZONE 'UTC')::date - DATE '2020-01-01' - 30
+                    THEN format('Event %s is of %s: the log keeps 30 days at most (retention.log). Nothing is known of it any more',
+                        why_steps.event_id, DATE '2020-01-01' + (why_steps.event_id >> 32)::int)
+                ELSE format('There is no event %s: its transaction has not committed, it was rolled back, it is older than retention.log, or the number is wrong. Look for it in fanfare.events',
+                    why_steps.event_id) END
+        FROM (SELECT) AS nothing LEFT JOIN fanfare.occurrences AS o ON o.event_id = why_steps.event_id;
+        RETURN;
+    END IF;
+    planned := coalesce(e.planned_at, now);
+    SELECT min(c.created_at) INTO cancelled_at FROM fanfare.cancels AS c
+    WHERE c.event_id = e.id OR c.type = e.type AND c.key = e.key AND c.created_at >= e.created_at;
+    IF e.fate = 'duplicate' THEN
+        SELECT k.event_id INTO first_event FROM fanfare.event_keys AS k WHERE k.type = e.type AND k.key = e.key;
+    END IF;
+    RETURN QUERY SELECT 0::smallint, e.created_at, NULL, NULL::bigint, NULL, NULL::int, e.fate, e.type, NULL::timestamptz,
+        CASE e.fate
+            WHEN 'waiting' THEN 'Emitted, and not planned yet' || CASE
+                WHEN NOT is_served THEN ': no daemon is running. Start `fanfare serve`, and see `fanfare status`'
+                ELSE coalesce(': ' || e.detail, ': a daemon does so within a second, unless a rule of its type is not checked yet; see the rules below, and `fanfare status`') END
+            WHEN 'planned' THEN 'Emitted, and planned ' || fanfare.utc(planned) || coalesce('; ' || e.detail, '')
+            WHEN 'duplicate' THEN format('Not sent again: event %s had the same type and key %L. Use another key, or replay that event', coalesce(first_event::text, 'an earlier one'), e.key)
+            WHEN 'unmatched' THEN coalesce('No rule took it; see below why, or `fanfare rules list`' || '; ' || e.detail, 'No rule took it; see below why, or `fanfare rules list`')
+            WHEN 'cancelled' THEN 'Cancelled before it was planned: fanfare.cancel was called' || coalesce(' ' || fanfare.utc(cancelled_at), '') || '. Replay the event if it should be sent after all'
+            WHEN 'expired' THEN format('Its ttl had passed when it was planned, %s after it was emitted. Give the event or its rule a longer ttl, and see `fanfare status` for what daemons do',
+                date_trunc('second', planned - e.created_at))
+            WHEN 'refused' THEN format('The event itself was refused: %s. Mend what emits it', e.detail)
+        END;
+    IF e.fate NOT IN ('waiting', 'planned', 'unmatched', 'expired') THEN
+        RETURN;
+    END IF;
+    RETURN QUERY
+    WITH rules AS MATERIALIZED (
+        -- 2. Of each rule of its type the version that was in force when it was planned, or the newest there was.
+        SELECT DISTINCT ON (r.id) r.id AS rule_id, a.name || '/' || r.name AS rule, a.name AS app, r.app_id, r.created_at, r.dropped_at,
+            v.id AS version_id, v.version, v.definition::jsonb AS definition, v.state, v.reason, v.when_path, v.audience, v.audience_path,
+            v.devices_path, v.kind, v.platform, v.ttl, v.enabled, f.is_in_force
+        FROM fanfare.rule_versions AS v
+        JOIN fanfare.rules AS r ON r.id = v.rule_id
+        JOIN fanfare.apps AS a ON a.id = r.app_id
+        CROSS JOIN LATERAL (
+            SELECT v.state = 'active' AND v.checked_at <= planned AND coalesce(v.retired_at > planned, true) AS is_in_force
+        ) AS f
+        WHERE v.event_type = e.type AND (why_steps.app IS NULL OR a.name = why_steps.app) AND v.created_at <= planned
+        ORDER BY r.id, f.is_in_force DESC, v.version DESC
+    ),
+    judged AS MATERIALIZED (
+        SELECT r.*, CASE
+                WHEN r.created_at > e.created_at THEN 'rule_younger'
+                WHEN NOT r.is_in_force AND r.dropped_at <= planned THEN 'rule_dropped'
+                WHEN NOT r.is_in_force AND r.state = 'refused' THEN 'rule_refused'
+                WHEN NOT r.is_in_force AND r.state = 'unchecked' THEN 'rule_unchecked'
+                WHEN NOT r.is_in_force THEN 'rule_not_in_force'
+                WHEN NOT r.enabled THEN 'rule_disabled'
+                WHEN r.when_path IS NOT NULL AND jsonb_path_match_tz(e.payload, r.when_path, '{}', true) IS NOT TRUE THEN 'when_false'
+                WHEN e.created_at + coalesce(least(e.ttl, r.ttl), interval '24 hours') <= planned AND NOT EXISTS (
+                    SELECT FROM fanfare.occurrences AS o WHERE o.event_id = e.id AND o.wall IS NOT NULL) THEN 'ttl_passed'
+            END AS obstacle
+        FROM rules AS r
+    ),
+    -- 3. What it was pushed to of what is the user's, or is everybody's: device 0.
+    pairs AS MATERIALIZED (
+        SELECT p.*, r.name AS rule_name, a.name || '/' || r.name AS rule, a.name AS app, a.id AS app_id, v.definition::jsonb AS definition,
+            t.platform, coalesce(c.outcome, (ARRAY['pending', 'accepted', 'attempted', 'unknown', 'retrying', 'gone', 'rejected'])
+                [1 + width_bucket(p.code, ARRAY[1, 2, 3, 32, 64, 96])]) AS outcome, coalesce(c.reason, 'unknown') AS reason, c.meaning,
+            r.id AS rule_id, lag(p.code) OVER w AS code_before, lead(coalesce(p.not_before, p.at)) OVER w AS tried_at
+        FROM fanfare.pairs_of(e.id, devices || 0::bigint) AS p
+        JOIN fanfare.rule_versions AS v ON v.id = p.rule_version
+        JOIN fanfare.rules AS r ON r.id = v.rule_id
+        JOIN fanfare.targets AS t ON t.id = p.target_id
+        JOIN fanfare.apps AS a ON a.id = t.app_id
+        LEFT JOIN fanfare.outcome_codes AS c ON c.code = p.code
+        WHERE why_steps.app IS NULL OR a.name = why_steps.app
+        WINDOW w AS (PARTITION BY p.rule_version, p.device_id ORDER BY p.attempt, p.batch_id)
+    ),
+    -- 4. Devices that a rule took the event for and that are not among the pairs, and the first thing that keeps each out.
+    missed AS MATERIALIZED (
+        SELECT j.rule, j.app, j.definition, j.version_id, d.id AS device_id, d.platform,
+            coalesce((SELECT string_agg(t.name, ', ' ORDER BY t.name) FROM fanfare.subscriptions AS s
+                JOIN fanfare.topics AS t ON t.id = s.topic_id WHERE s.device_id = d.id), 'none') AS topics,
+            d.registered_at, d.disabled_at, d.disabled_reason, d.kind, j.kind AS rule_kind, j.audience, CASE
+                WHEN d.disabled_at IS NOT NULL AND d.disabled_reason = 'reassigned' THEN 'reassigned'
+                WHEN d.disabled_at IS NOT NULL THEN 'disabled'
+                WHEN d.kind <> j.kind THEN 'other_kind'
+                WHEN d.platform <> j.platform THEN 'other_platform'
+                WHEN d.registered_at > planned THEN 'registered_later'
+                WHEN j.devices_path IS NOT NULL AND jsonb_path_match_tz(coalesce(d.attributes, '{}'), j.devices_path, '{}', true) IS NOT TRUE
+                    THEN 'other_attributes'
+                WHEN EXISTS (SELECT FROM fanfare.plans AS p WHERE p.event_id = e.id AND p.rule_version = j.version_id AND p.cursor < d.id)
+                    THEN 'planning'
+                WHEN EXISTS (SELECT FROM fanfare.audience_queries AS q WHERE q.event_id = e.id AND q.rule_version = j.version_id)
+                    THEN 'users_sql'
+                WHEN j.audience IN ('topic', 'condition') THEN 'not_subscribed'
+                ELSE 'not_in_audience'
+            END AS obstacle
+        FROM judged AS j
+        JOIN fanfare.devices AS d ON d.app_id = j.app_id AND d.id = ANY (devices)
+        WHERE j.obstacle IS NULL AND e.fate = 'planned' AND j.audience NOT IN ('fcm_topic', 'fcm_condition', 'channel', 'gather')
+            AND NOT EXISTS (SELECT FROM pairs AS p WHERE p.rule_id = j.rule_id AND p.device_id = d.id)
+    )
+    SELECT 1::smallint, planned, j.rule, NULL::bigint, NULL, NULL::int,
+        CASE WHEN j.obstacle IS NOT NULL THEN CASE WHEN j.obstacle = 'ttl_passed' THEN 'expired' WHEN j.obstacle = 'rule_unchecked' THEN 'waiting'
+            ELSE 'not_matched' END WHEN e.fate = 'waiting' THEN 'waiting' ELSE 'matched' END,
+        coalesce(j.obstacle, CASE WHEN e.fate = 'waiting' THEN 'not_planned' ELSE j.audience END), NULL::timestamptz,
+        CASE j.obstacle
+            WHEN 'rule_younger' THEN format('The rule was made %s, after the event, and takes no older ones. Replay the event if the rule should have it', fanfare.utc(j.created_at))
+            WHEN 'rule_dropped' THEN format('The rule was dropped %s. Put it again if it should be there', fanfare.utc(j.dropped_at))
+            WHEN 'rule_refused' THEN format('The rule was refused, so it takes nothing: %s. Mend the rule, then replay the event', j.reason)
+            WHEN 'rule_unchecked' THEN 'The rule waits to be checked by a daemon' || CASE WHEN is_served THEN ', which takes a second' ELSE ': none is running. Start `fanfare serve`' END
+            WHEN 'rule_not_in_force' THEN 'No version of the rule was in force then. See `fanfare rules list`'
+            WHEN 'rule_disabled' THEN 'The rule is switched off. Say enabled: true in it, then replay the event'
+            WHEN 'when_false' THEN format('Its when did not take this event: %s. Change the rule or what emits, then replay the event',
+                fanfare.when_verdict(e.payload, j.definition ->> 'when'))
+            WHEN 'ttl_passed' THEN format('Its ttl had passed when the event was planned, %s after it was emitted. Give the rule or the event a longer ttl', date_trunc('second', planned - e.created_at))
+            ELSE CASE
+                WHEN e.fate = 'waiting' THEN 'It would take the event'
+                WHEN j.audience = 'gather' THEN 'It gathers the event: what is sent is a digest, an event of its own, later'
+                WHEN j.audience IN ('fcm_topic', 'fcm_condition', 'channel') THEN format('Sent once, to %s: who has subscribed there only the provider knows',
+                    CASE j.audience WHEN 'channel' THEN 'an APNs channel' WHEN 'fcm_topic' THEN 'an FCM topic' ELSE 'an FCM condition' END)
+                ELSE format('Version %s took the event%s', j.version, coalesce('; its when: ' || fanfare.when_verdict(e.payload, j.definition ->> 'when'), ''))
+            END || coalesce((
+                SELECT format('. A newer version %s is refused: %s', v.version, v.reason) FROM fanfare.rule_versions AS v
+                WHERE v.rule_id = j.rule_id AND v.version > j.version AND v.state = 'refused' AND v.created_at <= planned
+                ORDER BY v.version DESC LIMIT 1), '')
+        END
+    FROM judged AS j
+    UNION ALL
+    SELECT 1::smallint, planned, NULL, NULL, NULL, NULL, 'not_matched', 'no_rule', NULL,
+        format('No rule is for events of type %s%s. Write one, or mend the type', e.type, ' in app ' || why_steps.app)
+    WHERE NOT EXISTS (SELECT FROM rules)
+    UNION ALL
+    -- No device at all.
+    SELECT 2::smallint, planned, j.rule, NULL, NULL, NULL, 'no_device', 'no_device', NULL,
+        format('%s has no device in app %s, so there is nothing to push to. The app must call fanfare.register_device with this user''s id, as it should at each start', whom, j.app)
+    FROM judged AS j
+    WHERE j.obstacle IS NULL AND e.fate = 'planned' AND j.audience NOT IN ('fcm_topic', 'fcm_condition', 'channel', 'gather')
+        AND NOT EXISTS (SELECT FROM fanfare.devices AS d WHERE d.app_id = j.app_id AND d.id = ANY (devices))
+    UNION ALL
+    SELECT 2::smallint, greatest(planned, CASE WHEN m.obstacle = 'disabled' THEN m.disabled_at WHEN m.obstacle = 'registered_later' THEN m.registered_at END),
+        m.rule, m.device_id, m.platform, NULL,
+        CASE WHEN m.obstacle IN ('planning', 'users_sql') THEN 'waiting' ELSE 'not_reached' END, m.obstacle, NULL, CASE m.obstacle
+            WHEN 'disabled' THEN format('The device is disabled since %s: %s. The app must register its token again, as it should at each start', fanfare.utc(m.disabled_at), m.disabled_reason)
+            WHEN 'reassigned' THEN format('The device is another user''s since %s. Nothing is to be done', fanfare.utc(m.disabled_at))
+            WHEN 'other_kind' THEN format('Its token is for %s, the rule for %s', m.kind, m.rule_kind)
+            WHEN 'other_platform' THEN format('The rule is for %s only', m.definition #>> '{to,platform}')
+            WHEN 'registered_later' THEN format('Registered %s, after the event was planned: it was not there yet, or disabled. Replay the event if it is still of use', fanfare.utc(m.registered_at))
+            WHEN 'other_attributes' THEN format('Its attributes do not meet to.devices: %s', fanfare.when_verdict(
+                coalesce((SELECT d.attributes FROM fanfare.devices AS d WHERE d.id = m.device_id), '{}'), m.definition #>> '{to,devices}'))
+            WHEN 'planning' THEN 'The audience is still being planned, and this device has not come yet'
+            WHEN 'users_sql' THEN 'The rule''s users_sql is still to be asked whom the event is for; see `fanfare status`'
+            WHEN 'not_subscribed' THEN format('Not subscribed to %s; its topics now: %s. The app must call fanfare.subscribe', coalesce(m.definition #>> '{to,topic}', m.definition #>> '{to,condition}'), m.topics)
+            ELSE CASE m.audience
+                WHEN 'users' THEN format('to.users (%s) does not name %s in this event. Mend the path or what emits', m.definition #>> '{to,users}', whom)
+                WHEN 'users_sql' THEN format('users_sql did not name %s for this event', whom)
+                WHEN 'tokens' THEN format('to.tokens (%s) does not name its token', m.definition #>> '{to,tokens}')
+                WHEN 'staged' THEN format('The campaign''s audience_sql did not give %s', whom)
+                ELSE 'It was not there when the event was planned' END
+        END
+    FROM missed AS m
+    UNION ALL
+    -- 5. Each attempt, and what still waits.
+    SELECT CASE WHEN p.at IS NULL THEN 4 ELSE 3 END::smallint, coalesce(p.at, now), p.rule, p.device_id, p.platform, p.attempt::int,
+        CASE WHEN h.hold = 'cancel_requested' THEN 'cancelled' WHEN p.at IS NULL THEN 'waiting' ELSE p.outcome END, coalesce(h.hold, p.reason),
+        CASE WHEN p.at IS NULL THEN CASE WHEN p.not_before > now THEN p.not_before END WHEN p.outcome = 'retrying' THEN p.tried_at END,
+        CASE WHEN p.at IS NULL THEN CASE h.hold
+            WHEN 'cancel_requested' THEN format('fanfare.cancel was called %s; what waits is not sent. Replay the event if it should be sent after all', fanfare.utc(cancelled_at))
+            WHEN 'in_flight' THEN 'A daemon has it: it is being sent, or its answer is awaited'
+            WHEN 'aborting' THEN 'Its campaign is aborted; it is about to be recorded as cancelled'
+            WHEN 'paused' THEN format('Paused: %s. Resume the campaign to have it sent', g.reason)
+            WHEN 'canary' THEN 'It waits for the verdict on those who went first (canary). See `fanfare campaigns show`'
+            WHEN 'quiet_hours' THEN 'It is night where the device is; held until the quiet hours are over'
+            WHEN 'user_snoozed' THEN format('%s has snoozed it; held until that is over', whom)
+            WHEN 'recipient_time' THEN 'It is due when clocks where the device is show the campaign''s time'
+            WHEN 'retry' THEN 'It is tried again then'
+            WHEN 'no_daemon' THEN 'It is ready to be sent, but no daemon is running. Start `fanfare serve`'
+            WHEN 'breaker' THEN format('The provider fails, so only probes are sent to it until it is well again (breaker). See `fanfare status`')
+            WHEN 'rate' THEN format('It waits for its turn: so many are sent a second (rate, %s) and no more', x.rate)
+            ELSE format('It waits for its turn in lane %s. See `fanfare status` for what is before it', (ARRAY['transactional', 'normal', 'bulk'])[p.lane + 1]) END
+        ELSE concat_ws(' ',
+            CASE WHEN p.outcome = 'refused' THEN coalesce(p.details ->> e.id::text, p.meaning) ELSE coalesce(nullif(p.meaning, ''), format('%s said %s', p.platform, p.reason)) END,
+            CASE
+                WHEN p.code IN (15, 47) THEN (
+                    SELECT format('Quiet hours %s to %s by %s, clock of the device: %s.',
+                        coalesce(p.definition #>> '{quiet_hours,from}', to_char(o.quiet_from, 'HH24:MI')), coalesce(p.definition #>> '{quiet_hours,until}', to_char(o.quiet_until, 'HH24:MI')),
+                        CASE WHEN p.definition ? 'quiet_hours' THEN 'the rule' ELSE 'the app''s policy' END,
+                        coalesce((SELECT d.time_zone FROM fanfare.devices AS d WHERE d.id = p.device_id), o.time_zone, 'UTC'))
+                    FROM (SELECT) AS nothing LEFT JOIN fanfare.policies AS o ON o.app_id = p.app_id)
+                WHEN p.code IN (8, 16, 48) THEN format('Category %s.', p.definition ->> 'category')
+                WHEN p.code = 13 THEN (
+                    SELECT format('Caps of the rule: %s.', string_agg(format('%s, %s in %s', c.name, c.max_count, justify_hours(c.period)), '; ' ORDER BY c.bit))
+                    FROM fanfare.caps AS c WHERE c.app_id = p.app_id AND p.definition -> 'caps' ? c.name)
+                WHEN p.code IN (4, 11) THEN format('Emitted %s%s.', fanfare.utc(e.created_at), coalesce(', ttl ' || least(e.ttl, (
+                    SELECT v.ttl FROM fanfare.rule_versions AS v WHERE v.id = p.rule_version)), ''))
+                WHEN p.code = 7 THEN (SELECT format('Since %s: %s.', fanfare.utc(d.disabled_at), d.disabled_reason) FROM fanfare.devices AS d
+                    WHERE d.id = p.device_id AND d.disabled_at IS NOT NULL)
+                WHEN p.code = 5 THEN coalesce(format('fanfare.cancel was called %s.', fanfare.utc(cancelled_at)), 'Its campaign was aborted.')
+            END,
+            fanfare.outcome_advice(p.outcome, p.reason) || '.') END
+    FROM pairs AS p
+    LEFT JOIN fanfare.gates AS g ON g.id = p.gate_id AND p.at IS NULL
+    LEFT JOIN LATERAL (
+        SELECT string_agg(format('%s/s of %s', y.per_second, CASE WHEN y.rule_id IS NOT NULL THEN 'the rule' WHEN y.platform IS NOT NULL THEN y.platform ELSE 'the app' END), ', ') AS rate
+        FROM fanfare.rates AS y
+        WHERE p.at IS NULL AND (y.id = g.rate_id OR p.lane > 0 AND y.app_id = p.app_id AND coalesce(y.platform = p.platform, true))
+    ) AS x ON true
+    CROSS JOIN LATERAL (
+        SELECT CASE
+            WHEN p.at IS NOT NULL THEN NULL
+            WHEN p.is_owned THEN 'in_flight'
+            WHEN cancelled_at IS NOT NULL THEN 'cancel_requested'
+            WHEN g.state = 'aborting' THEN 'aborting'
+            WHEN g.is_paused THEN 'paused'
+            WHEN g.state = 'held' THEN 'canary'
+            WHEN p.not_before > now THEN CASE WHEN p.code_before = 48 THEN 'user_snoozed' WHEN p.code_before IS NULL AND p.due_at = p.not_before THEN 'recipient_time'
+                WHEN p.code_before IS NULL OR p.code_before = 47 THEN 'quiet_hours' ELSE 'retry' END
+            WHEN NOT is_served THEN 'no_daemon'
+            WHEN EXISTS (
+                SELECT FROM fanfare.instances AS i CROSS JOIN LATERAL jsonb_each_text(i.report -> 'breakers') AS b (name, state)
+                WHERE i.lease_until > now AND b.state = 'open' AND b.name LIKE p.app || '/' || p.platform || '/%') THEN 'breaker'
+            WHEN x.rate IS NOT NULL THEN 'rate'
+            ELSE 'lane' END AS hold
+    ) AS h;
+END
+$$;
+COMMENT ON FUNCTION fanfare.why_steps IS 'What fanfare.why shows, not in order; step says what a row is about: the event, a rule, a device, an attempt, what waits.';
+
+-- What counts most of why_steps: that it arrived, else what it still waits for, else how the last attempt ended, else what kept it from
+-- being tried. Of each device and rule the last word counts.
+CREATE OR REPLACE FUNCTION fanfare.why_verdict(event_id bigint, user_id text, app text DEFAULT NULL)
+RETURNS TABLE (at timestamptz, event_type text, rule text, outcome text, reason text, until timestamptz, detail text)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    WITH steps AS MATERIALIZED (
+        SELECT * FROM fanfare.why_steps(why_verdict.event_id, why_verdict.user_id, why_verdict.app)
+    ),
+    ends AS (
+        SELECT s.*, CASE WHEN s.step = 3 AND s.outcome = 'accepted' THEN 0 WHEN s.step = 4 THEN 1 WHEN s.outcome = 'waiting' AND s.step > 0 THEN 2
+            WHEN s.step = 3 THEN 3 WHEN s.step = 2 THEN 4 WHEN s.step = 1 AND s.outcome <> 'matched' THEN 5 WHEN s.step = 0 THEN 6 ELSE 7 END AS weight
+        FROM (
+            SELECT DISTINCT ON (rule, device_id) * FROM steps
+            ORDER BY rule, device_id, step DESC, attempt DESC
+        ) AS s
+    )
+    SELECT e.at, CASE WHEN e.reason <> 'no_event' THEN e.reason END, v.rule, v.outcome, v.reason, v.until,
+        CASE WHEN v.weight = 0 THEN concat((
+                SELECT format('Accepted for %s of %s devices. ', count(*) FILTER (WHERE n.weight = 0), count(*)) FROM ends AS n
+                WHERE n.rule = v.rule AND n.device_id > 0 HAVING count(*) > 1), v.detail)
+            ELSE v.detail END
+    FROM (SELECT * FROM steps WHERE step = 0) AS e
+    CROSS JOIN LATERAL (SELECT * FROM ends ORDER BY weight, at DESC, rule, device_id LIMIT 1) AS v
+$$;
+COMMENT ON FUNCTION fanfare.why_verdict IS 'What an event came to for one user, in one row; why tells how.';
+
+-- Events that were planned for the user, by the devices; and of the last thousand events those whose payload names the user, since
+-- nothing else tells of an event that nobody was planned for. A day's partition at a time, the newest first: a batch is
+-- never of an earlier day than its events.
+CREATE OR REPLACE FUNCTION fanfare.recent_events(user_id text, app text DEFAULT NULL, count int DEFAULT 20) RETURNS SETOF bigint
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
+#variable_conflict use_column
+DECLARE
+    today CONSTANT bigint := (clock_timestamp() AT TIME ZONE 'UTC')::date - DATE '2020-01-01';
+    devices CONSTANT bigint[] := ARRAY(
+        SELECT d.id FROM fanfare.devices AS d
+        WHERE d.app_id = ANY (ARRAY(SELECT a.id FROM fanfare.apps AS a WHERE recent_events.app IS NULL OR a.name = recent_events.app))
+            AND d.user_id = recent_events.user_id);
+    mention CONSTANT text := to_json(recent_events.user_id)::text;
+    -- A user may be a number in a payload.
+    is_number CONSTANT boolean := recent_events.user_id ~ '^[0-9]+$';
+    found bigint[] := ARRAY(
+        SELECT DISTINCT coalesce(b.event_id, u.e)
+        FROM fanfare.batches AS b
+        CROSS JOIN LATERAL unnest(b.device_ids, b.event_ids) AS u (d, e)
+        WHERE b.device_ids && devices AND u.d = ANY (devices)
+        UNION
+        SELECT o.id FROM (SELECT x.id, x.payload FROM fanfare.outbox AS x LIMIT 1000) AS o WHERE position(mention IN o.payload::text) > 0);
+    left_to_read int := 1000;
+    was_read int;
+    named bigint[];
+    here bigint;
+BEGIN
+    FOR here IN SELECT d FROM generate_series(today, today - 31, -1) AS d LOOP
+        found := ARRAY(
+            SELECT unnest(found)
+            UNION
+            SELECT b.event_id FROM unnest(devices) AS d (id)
+            CROSS JOIN LATERAL (
+                SELECT l.event_id, l.device_ids FROM fanfare.batch_log AS l
+                WHERE l.day = (here % 32)::smallint AND l.event_id IS NOT NULL AND int8range(l.first_device, l.last_device, '[]') @> d.id
+                OFFSET 0
+            ) AS b
+            WHERE d.id = ANY (b.device_ids)
+            UNION
+            SELECT u.e FROM unnest(devices) AS d (id)
+            CROSS JOIN LATERAL (
+                SELECT l.event_ids, l.device_ids FROM fanfare.batch_log AS l
+                WHERE l.day = (here % 32)::smallint AND l.event_id IS NULL AND int8range(l.first_device, l.last_device, '[]') @> d.id
+                    AND fanfare.may_hold(l.device_marks, d.id)
+                OFFSET 0
+            ) AS b
+            CROSS JOIN LATERAL unnest(b.event_ids, b.device_ids) AS u (e, d)
+            WHERE u.d = d.id);
+        IF left_to_read > 0 THEN
+            SELECT count(*), array_agg(l.id) FILTER (WHERE position(mention IN l.payload::text) > 0
+                OR is_number AND l.payload::text ~ (':\s*' || recent_events.user_id || '\M'))
+            INTO was_read, named
+            FROM (
+                SELECT x.id, x.payload FROM fanfare.event_log AS x WHERE x.day = (here % 32)::smallint ORDER BY x.day DESC, x.id DESC LIMIT left_to_read
+            ) AS l;
+            left_to_read := left_to_read - was_read;
+            found := ARRAY(SELECT unnest(found) UNION SELECT unnest(named));
+        END IF;
+        EXIT WHEN (SELECT count(*) FROM unnest(found) AS f WHERE f >> 32 >= here) >= recent_events.count;
+    END LOOP;
+    RETURN QUERY SELECT f FROM unnest(found) AS f ORDER BY f DESC LIMIT recent_events.count;
+END
+$$;
+COMMENT ON FUNCTION fanfare.recent_events IS 'The last events that were planned for a user, or that name the user and are among the last thousand; the newest first.';
+
+-- The time of a row comes first; of those of one time the event is told before its rules, and these before devices.
+CREATE OR REPLACE FUNCTION fanfare.why(event_id bigint, user_id text, app text DEFAULT NULL)
+RETURNS TABLE (at timestamptz, rule text, device_id bigint, platform text, attempt int, outcome text, reason text, until timestamptz, detail text)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+    IF why.event_id IS NOT NULL THEN
+        RETURN QUERY
+        SELECT w.at, w.rule, w.device_id, w.platform, w.attempt, w.outcome, w.reason, w.until, w.detail
+        FROM fanfare.why_steps(why.event_id, why.user_id, why.app) AS w
+        ORDER BY w.at, w.step, w.rule, w.device_id, w.attempt;
+    ELSE
+        RETURN QUERY
+        SELECT v.at, v.rule, NULL::bigint, NULL, NULL::int, v.outcome, v.reason, v.until, format('Event %s, %s: %s', r.id, v.event_type, v.detail)
+        FROM fanfare.recent_events(why.user_id, why.app) AS r (id)
+        CROSS JOIN LATERAL fanfare.why_verdict(r.id, why.user_id, why.app) AS v
+        ORDER BY r.id DESC;
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION fanfare.why IS 'Everything that happened to an event for one user, in order of time: rules that took it and did not, devices, attempts, what holds what waits, and what to do. Without an event, what the user''s last twenty came to, the newest first.';
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- 27. Rights
 -- ---------------------------------------------------------------------------------------------------------------
 -- PUBLIC has nothing.
 
@@ -4793,6 +5320,7 @@ GRANT EXECUTE ON FUNCTION fanfare.watches_to_make_again TO fanfare_reader, fanfa
 GRANT EXECUTE ON FUNCTION fanfare.path_fault, fanfare.variants TO fanfare_reader;
 -- To look up what somebody gets of a rule.
 GRANT EXECUTE ON FUNCTION fanfare.variant_of, fanfare.rule_groups, fanfare.group_of, fanfare.bucket TO fanfare_reader;
+GRANT EXECUTE ON FUNCTION fanfare.why, fanfare.why_verdict, fanfare.recent_events TO fanfare_reader;
 GRANT SELECT ON fanfare.events, fanfare.deliveries, fanfare.queue, fanfare.campaign_runs, fanfare.health, fanfare.stats,
     fanfare.outcome_codes TO fanfare_reader;
 -- Which `deliveries` and `campaign_runs` call, as whoever reads them.

@@ -446,6 +446,8 @@ struct StatementCatalog {
             SetPreference(app: "shop", user: "u", category: "c", isOptedOut: true),
             SnoozeUser(app: "shop", user: "u", until: nil, seconds: 5, category: "*"),
             UserPreferences(app: "shop", user: "u"),
+            WhyRows(eventID: 1, user: "u", app: nil),
+            WhyVerdicts(eventID: nil, user: "u", app: "shop"),
             PutCampaigns(campaigns: [newer]),
             MarkCampaignsFromFile(ids: [id]),
             AreCampaignsUnchecked(apps: ["shop"]),

@@ -1,0 +1,89 @@
+public import FanfareCore
+public import FanfareStore
+internal import PostgresClient
+
+/// What happened to an event for one user.
+public struct WhyReport: Sendable {
+    /// The user's id.
+    public let user: String
+    /// What it came to.
+    public let verdict: WhyVerdict
+    /// Each step on the way, in order of time.
+    public let rows: [WhyRow]
+
+    /// All of it as JSON.
+    public var json: JSONValue {
+        [
+            "event_id": JSONValue(verdict.eventID), "event_type": JSONValue(orNull: verdict.eventType),
+            "user_id": .string(user), "verdict": verdict.json, "steps": .array(rows.map(\.json)),
+        ]
+    }
+
+    /// All of it for people: what it came to, then a line for each step.
+    public var text: String {
+        var table = TextTable(["at", "what", "outcome", "reason", "until", "detail"])
+        for row in rows {
+            table.append([
+                row.at.rfc3339, row.subject, row.outcome, row.reason ?? "-", row.until?.rfc3339 ?? "-",
+                row.detail ?? "",
+            ])
+        }
+        return [TextTable.printable("\(verdict.head) for \(user): \(verdict.words)"), table.text].joined(
+            separator: "\n\n"
+        )
+    }
+}
+
+extension WhyRow {
+    fileprivate var json: JSONValue {
+        [
+            "at": JSONValue(at), "rule": JSONValue(orNull: rule), "device_id": deviceID.map { JSONValue($0) } ?? .null,
+            "platform": JSONValue(orNull: platform), "attempt": attempt.map { JSONValue(Int64($0)) } ?? .null,
+            "outcome": .string(outcome), "reason": JSONValue(orNull: reason),
+            "until": until.map { JSONValue($0) } ?? .null, "detail": JSONValue(orNull: detail),
+        ]
+    }
+
+    /// What it is about.
+    fileprivate var subject: String {
+        let device = deviceID.map { id in id == 0 ? platform ?? "" : "\(platform ?? "") device \(id)" }
+        let parts = [rule, device, attempt.map { "attempt \($0)" }].compactMap(\.self)
+        return parts.isEmpty ? "event" : parts.joined(separator: ", ")
+    }
+}
+
+extension WhyVerdict {
+    /// All of it as JSON.
+    public var json: JSONValue {
+        [
+            "event_id": JSONValue(eventID), "event_type": JSONValue(orNull: eventType), "at": JSONValue(at),
+            "rule": JSONValue(orNull: rule), "outcome": .string(outcome), "reason": JSONValue(orNull: reason),
+            "until": until.map { JSONValue($0) } ?? .null, "detail": JSONValue(orNull: detail),
+        ]
+    }
+
+    /// Which event.
+    fileprivate var head: String { (["event \(eventID)"] + [eventType].compactMap(\.self)).joined(separator: " ") }
+
+    /// The outcome, the reason where it says more, and what it means.
+    fileprivate var words: String {
+        let reason = reason.flatMap { $0 == outcome || $0 == eventType ? nil : " (\($0))" } ?? ""
+        let until = until.map { " until \($0.rfc3339)" } ?? ""
+        return "\(outcome)\(reason)\(until)" + (rule.map { ", \($0)" } ?? "") + (detail.map { ": \($0)" } ?? "")
+    }
+
+    /// Events of a user for people, a line each.
+    ///
+    /// - Parameters:
+    ///   - verdicts: what they came to.
+    ///   - user: the user's id.
+    /// - Returns: the text; a sentence where there are none.
+    public static func text(_ verdicts: [WhyVerdict], of user: String) -> String {
+        guard !verdicts.isEmpty else {
+            return TextTable.printable(
+                "no event was planned for \(user) within the log, and none of the last thousand names this user; name one by --event"
+            )
+        }
+        return verdicts.map { TextTable.printable("\($0.at.rfc3339)  \($0.head)  \($0.words)") }.joined(separator: "\n")
+    }
+}
