@@ -39,8 +39,31 @@ struct Calm {
         said: Int,
         on connection: PostgresConnection
     ) throws(PostgresError) {
-        askedAt = calm.category == nil ? nil : said
-        let look = FetchCalm(
+        self.init(
+            try connection.run(Self.look(at: batch, by: calm, now: now)),
+            askedAt: calm.category == nil ? nil : said
+        )
+    }
+
+    /// Takes over what was found out about a batch's pairs.
+    ///
+    /// - Parameters:
+    ///   - rows: all that was found.
+    ///   - askedAt: how often users had said what they want; nil where nobody was asked.
+    init(_ rows: [CalmRow], askedAt: Int?) {
+        self.askedAt = askedAt
+        for row in rows { decisions[row.position] = row.decision(beside: decisions[row.position]) }
+    }
+
+    /// What is asked about a batch.
+    ///
+    /// - Parameters:
+    ///   - batch: the batch.
+    ///   - calm: whom its rule does not disturb.
+    ///   - now: the time by the database, in microseconds since 1970.
+    /// - Returns: the statement.
+    static func look(at batch: ClaimedBatch, by calm: RuleCalm, now: Microseconds) -> FetchCalm {
+        FetchCalm(
             deviceIDs: batch.deviceIDs,
             target: batch.target,
             category: calm.category,
@@ -48,7 +71,6 @@ struct Calm {
             goesByApp: calm.goesByApp(in: batch.queue.lane),
             hours: calm.ownHours
         )
-        for row in try connection.run(look) { decisions[row.position] = row.decision(beside: decisions[row.position]) }
     }
 
     /// What is decided about a pair; nil if nothing is.

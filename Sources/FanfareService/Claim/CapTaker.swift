@@ -23,20 +23,42 @@ struct CapTaker {
     /// - Returns: the positions of those for which a cap is full.
     /// - Throws: what the database says; what was counted by then stays so, and is granted again when it is asked for again.
     func full(_ pairs: [Pair], on connection: PostgresConnection) throws(PostgresError) -> [Int] {
-        var left = Dictionary(grouping: pairs, by: \.user).mapValues { pairs in
+        var rounds = CapRounds(pairs, target: target, caps: caps)
+        while let take = rounds.next() { rounds.answered(try connection.run(take)) }
+        return rounds.full
+    }
+}
+
+/// The questions that a batch's pairs need, one after the other: one event of each user at a time.
+struct CapRounds {
+    private let target: Int16
+    private let caps: [String]
+    private var left: [String: [(key: Int64, value: [CapTaker.Pair])]]
+    /// What was asked for last.
+    private var round: [(user: String, event: Int64, pairs: [CapTaker.Pair])] = []
+    /// The positions of pairs for which a cap is full, by the answers so far.
+    private(set) var full: [Int] = []
+
+    init(_ pairs: [CapTaker.Pair], target: Int16, caps: [String]) {
+        (self.target, self.caps) = (target, caps)
+        left = Dictionary(grouping: pairs, by: \.user).mapValues { pairs in
             Dictionary(grouping: pairs, by: \.event).sorted { $0.key < $1.key }
         }
-        var full: [Int] = []
-        // One event of each user at a time.
-        while !left.isEmpty {
-            let round = left.compactMap { user, events in
-                events.first.map { (user: user, event: $0.key, pairs: $0.value) }
-            }
-            let take = TakeCaps(target: target, caps: caps, users: round.map(\.user), events: round.map(\.event))
-            let granted = Set(try connection.run(take))
-            for one in round where !granted.contains(one.user) { full += one.pairs.map(\.position) }
-            left = left.mapValues { Array($0.dropFirst()) }.filter { !$0.value.isEmpty }
+    }
+
+    /// The next question, to be followed by its answer; nil if there is none.
+    mutating func next() -> TakeCaps? {
+        guard !left.isEmpty else { return nil }
+        round = left.compactMap { user, events in
+            events.first.map { (user: user, event: $0.key, pairs: $0.value) }
         }
-        return full
+        left = left.mapValues { Array($0.dropFirst()) }.filter { !$0.value.isEmpty }
+        return TakeCaps(target: target, caps: caps, users: round.map(\.user), events: round.map(\.event))
+    }
+
+    /// Takes over who was granted what was asked for last.
+    mutating func answered(_ users: [String]) {
+        let granted = Set(users)
+        for one in round where !granted.contains(one.user) { full += one.pairs.map(\.position) }
     }
 }

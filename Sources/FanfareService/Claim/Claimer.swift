@@ -246,7 +246,7 @@ final class Claimer: Stage {
     /// What can be wished for: of targets that this daemon has credentials for.
     func wishList(of roster: SenderRoster) -> WishList {
         WishList(
-            roster: roster,
+            room: roster.room,
             targets: context.directory.all.values.filter(roster.serves),
             gates: context.gates.open,
             rates: context.rates.current

@@ -7,8 +7,9 @@ internal import FanfareStore
 ///
 /// What goes at a rate is wished for by itself, pace by pace.
 struct WishList {
-    let roster: SenderRoster
-    /// Those that the roster serves.
+    /// How many more batches of a target's queue the senders take.
+    let room: (Target, SendQueue) -> Int
+    /// Those that this daemon has credentials for.
     let targets: [Target]
     /// Those that are open.
     let gates: [Gate]
@@ -35,7 +36,7 @@ struct WishList {
     ) -> [ClaimWish] {
         targets.flatMap { target in
             SendQueue.allCases.flatMap { queue -> [ClaimWish] in
-                let all = lanes.contains(queue.lane) ? roster.room(target, queue) : 0
+                let all = lanes.contains(queue.lane) ? self.room(target, queue) : 0
                 let room = all - taken.count { $0.target == target.id && $0.queue == queue }
                 guard room > 0, !held.contains(target.id, queue) else { return [] }
                 return numbers(of: target, queue.lane, at: pace).map { gate in

@@ -28,7 +28,7 @@ extension World {
     /// What there is to claim as a daemon sees it that may send for all targets.
     func wishList(gates: [Gate] = []) throws -> WishList {
         WishList(
-            roster: .empty,
+            room: SenderRoster.empty.room,
             targets: try connection.run(AllTargets()).sorted { $0.id < $1.id },
             gates: gates,
             rates: AppRates(try connection.run(LiveRates()))
