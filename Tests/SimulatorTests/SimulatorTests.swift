@@ -1,3 +1,4 @@
+import FanfareCore
 import TestKit
 import Testing
 
@@ -16,9 +17,27 @@ struct SimulatorTests {
         }
     }
 
-    @Test func aSeedReplaysExactly() {
+    /// Whoever is not to be disturbed is not, by whatever of it stands beside each other, and whatever else goes wrong.
+    @Test(arguments: 0..<Soak.choose(UInt64(6), soak: 200))
+    func nobodyIsDisturbed(part: UInt64) {
+        let seeds = SeedRange.of(part, share: Combination.count / 3)
+        var outcomes: Set<UInt8> = []
+        for seed in seeds {
+            let run = Run(seed: seed, combination: Combination(seed: seed))
+            for problem in run.finish().prefix(3) { Issue.record("\(problem)") }
+            for batch in run.server.rows.log.values { outcomes.formUnion(batch.outcomes) }
+        }
+        guard seeds.count > 1 else { return }
+        // Otherwise what is promised would hold for nobody.
+        let tried: [Outcome] = [.accepted, .cancelled, .capped, .expired, .heldQuiet, .quiet]
+        for outcome in tried { #expect(outcomes.contains(outcome.rawValue), "of \(seeds)") }
+    }
+
+    @Test(arguments: [false, true])
+    func aSeedReplaysExactly(withCombination: Bool) {
         for seed in UInt64(1)...20 {
-            let (first, second) = (Run(seed: seed), Run(seed: seed))
+            func run() -> Run { Run(seed: seed, combination: withCombination ? Combination(seed: seed) : nil) }
+            let (first, second) = (run(), run())
             #expect(first.finish() == second.finish())
             #expect(first.world.trace == second.world.trace, "seed \(seed)")
         }

@@ -9,11 +9,19 @@ extension Run {
     /// A request is put on the wire.
     func checkRequest(_ pair: Pair, from daemon: VirtualDaemon) {
         let rows = server.rows
+        let ours = rows.batches.values.first { batch in
+            batch.ruleVersion == pair.rule && batch.owner.map { daemon.owners.contains($0) } ?? false
+                && batch.deviceIDs.indices.contains {
+                    batch.deviceIDs[$0] == pair.device && batch.eventID(at: $0) == pair.event
+                }
+        }
+        checkCampaign(pair, of: ours)
         if let cancelled = cancelledAt[pair.event], world.now > cancelled + Micros.second {
             broke("\(pair) was sent \(world.now - cancelled) µs after its cancellation")
         }
-        if let event = rows.events[pair.event], let rule = SimulatedRule.all.first(where: { $0.id == pair.rule }) {
-            let deadline = Deadline(createdAt: event.waiting.createdAt, ttl: rule.timeToLive(event.waiting.ttl))
+        if let event = rows.events[pair.event], let rule = SimulatedRule.numbered(pair.rule) {
+            let due = ours?.dueAt ?? event.waiting.createdAt
+            let deadline = Deadline(createdAt: due, ttl: rule.timeToLive(event.waiting.ttl))
             // It is looked at when the request is handed over, which may wait for a connection.
             if server.now > deadline.at + Micros.second {
                 broke("\(pair) was sent \(server.now - deadline.at) µs after its deadline")
@@ -21,13 +29,7 @@ extension Run {
         }
         // Claims that a server without power forgot are noticed with the control session, and a second more is allowed.
         guard world.now > server.lostPowerAt + 3 * Micros.second else { return }
-        let isOurs = rows.batches.values.contains { batch in
-            batch.ruleVersion == pair.rule && batch.owner.map { daemon.owners.contains($0) } ?? false
-                && batch.deviceIDs.indices.contains {
-                    batch.deviceIDs[$0] == pair.device && batch.eventID(at: $0) == pair.event
-                }
-        }
-        if !isOurs { broke("\(pair) was sent by a daemon that does not own it") }
+        if ours == nil { broke("\(pair) was sent by a daemon that does not own it") }
     }
 
     /// What a daemon has on its way, or answered and not recorded, is never more than W.
@@ -85,7 +87,8 @@ extension Run {
             return
         }
         for event in committed where server.rows.events[event] == nil { broke("event \(event) was lost") }
-        for event in server.rows.events.keys where !committed.contains(event) {
+        for (event, row) in server.rows.events
+        where !committed.contains(event) && row.waiting.type != Rows.Gathering.digest {
             broke("event \(event) was never emitted")
         }
         checkKeys()
@@ -94,6 +97,7 @@ extension Run {
         checkOutcomes(attempts)
         checkRequests()
         checkGoneDevices()
+        if combination != nil { checkCalmEnd() }
     }
 
     private func checkKeys() {
@@ -159,10 +163,11 @@ extension Run {
                 broke("\(pair) has outcomes \(tries.map(\.outcome))")
                 continue
             }
-            let rule = SimulatedRule.all.first { $0.id == pair.rule }
+            let rule = SimulatedRule.numbered(pair.rule)
             switch outcome {
             case .accepted where !accepted.contains(pair): broke("\(pair) was not accepted")
-            case .cancelled where cancelledAt[pair.event] == nil: broke("\(pair) was not cancelled")
+            case .cancelled where cancelledAt[pair.event] == nil && campaigns[pair.event]?.abortedAt == nil:
+                broke("\(pair) was not cancelled")
             case .unknown where rule?.isAtMostOnce != true: broke("\(pair) is unknown")
             default: break
             }
@@ -175,7 +180,7 @@ extension Run {
         for (pair, requests) in Dictionary(grouping: provider.requests, by: \.pair) {
             let asked = requests.count { $0.ending == .again || $0.isAmbiguous }
             repeated += max(0, requests.count - 1 - asked)
-            guard SimulatedRule.all.first(where: { $0.id == pair.rule })?.isAtMostOnce == true else { continue }
+            guard SimulatedRule.numbered(pair.rule)?.isAtMostOnce == true else { continue }
             // What was not known to be refused must not be sent again.
             for request in requests.dropLast() {
                 let isSafe = request.isKnown && request.ending == .again && !request.isAmbiguous

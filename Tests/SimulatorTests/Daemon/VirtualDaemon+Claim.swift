@@ -15,21 +15,34 @@ extension VirtualDaemon {
 
     func claim() {
         guard let owner = context.lease.owner else { return after(200 * Micros.millisecond) { self.claim() } }
-        leaseToken += 1
-        let token = leaseToken
-        if claiming.id == nil { floors = ClaimFloors() }
-        giveBack(owner) { self.settle { self.passOnHeld { self.claim(owner, token) } } }
+        if claiming.id == nil { (floors, turns) = (ClaimFloors(), PacedTurns()) }
+        giveBack(owner) {
+            self.settle {
+                self.obeyGates()
+                self.passOnHeld { self.claimPaced(owner) { paced in self.claim(owner, beside: paced) } }
+            }
+        }
     }
 
     private func giveBack(_ owner: Int32, then next: @escaping () -> Void) {
         guard !left.isEmpty else { return next() }
-        let records = left.map { BatchRecord(id: $0.id, leaseToken: $0.leaseToken, outcomes: []) }
-        let statement = ReleaseBatches(owner: owner, batches: records, delay: Self.returnDelay)
+        release(left, of: owner, for: Self.returnDelay) {
+            self.left = []
+            next()
+        }
+    }
+
+    private func release(
+        _ batches: [ClaimedBatch],
+        of owner: Int32,
+        for delay: Microseconds = 0,
+        then next: @escaping () -> Void
+    ) {
+        let records = batches.map { BatchRecord(id: $0.id, leaseToken: $0.leaseToken, outcomes: []) }
         run(claiming) { rows in
-            rows.apply(statement)
+            rows.apply(ReleaseBatches(owner: owner, batches: records, delay: delay))
         } answered: { count in
             guard count != nil else { return self.claim() }
-            self.left = []
             next()
         }
     }
@@ -46,36 +59,74 @@ extension VirtualDaemon {
         }
     }
 
-    private func claim(_ owner: Int32, _ token: Int64) {
+    private func obeyGates() {
+        guard context.gates.version != gatesSeen else { return }
+        gatesSeen = context.gates.version
+        floors.forget()
+        turns.forget()
+        for waiting in held.all where context.gates.isClosed(waiting.prepared.batch.claimed.gate) {
+            let prepared = waiting.prepared
+            mailbox.put(.opened(prepared.batch, decided: prepared.decided, window: 0))
+            mailbox.put(.abandoned(prepared.batch.claimed.claim, unsent: prepared.batch.pairs.map(\.position)))
+            held.remove(waiting)
+            after(0) { self.record() }
+        }
+    }
+
+    /// What can be wished for.
+    var wishList: WishList {
+        WishList(
+            room: { target, queue in Self.depth - (self.desks[target.id]?.waiting(queue) ?? 0) },
+            targets: context.directory.all.values.sorted { $0.id < $1.id },
+            gates: context.gates.open,
+            rates: context.rates.current
+        )
+    }
+
+    /// A claim is about to be sent.
+    func begin(_ owner: Int32) -> DoubtfulClaim {
+        leaseToken += 1
+        let claim = DoubtfulClaim(owner: owner, leaseToken: leaseToken)
+        doubts.began(claim, at: Clocks.steady)
+        return claim
+    }
+
+    /// A claim was answered.
+    func end(_ claim: DoubtfulClaim, _ claimed: [ClaimedBatch]) {
+        doubts.answered(claim)
+        for batch in claimed { floors.saw(batch) }
+        left += claimed
+    }
+
+    private func claim(_ owner: Int32, beside paced: [ClaimedBatch]) {
         if floors.isSweepDue(at: Clocks.steady, every: Self.sweepInterval) { floors.sweep(at: Clocks.steady) }
         let now = context.lease.databaseNow
-        let wishes = desks.keys.sorted().flatMap { target in
-            SendQueue.allCases.compactMap { queue -> ClaimWish? in
-                let room = Self.depth - (desks[target]?.waiting(queue) ?? 0)
-                guard room > 0, !held.contains(target, queue) else { return nil }
-                return ClaimWish(
-                    target: target,
-                    queue: queue,
-                    count: Int32(room),
-                    floor: floors.floor(target: target, queue, now: now)
-                )
-            }
-        }
-        let claim = DoubtfulClaim(owner: owner, leaseToken: token)
-        doubts.began(claim, at: Clocks.steady)
+        let wishes = wishList.wishes(Lane.allCases, beside: paced, sparing: held, above: floors, now: now)
+        let claim = begin(owner)
         run(claiming) { rows in
-            rows.apply(ClaimBatches(wishes: wishes, owner: owner, leaseToken: token))
+            wishes.contains { $0.gate != 0 }
+                ? rows.apply(ClaimGated(wishes: wishes, owner: owner, leaseToken: claim.leaseToken))
+                : rows.apply(ClaimBatches(wishes: wishes, owner: owner, leaseToken: claim.leaseToken))
         } answered: { claimed in
             guard let claimed else { return self.claim() }
-            self.doubts.answered(claim)
-            guard !claimed.isEmpty else {
-                return self.after(self.world.chance.time(5 * Micros.millisecond...600 * Micros.millisecond)) {
-                    self.claim()
-                }
+            self.end(claim, claimed)
+            let all = paced + claimed
+            guard !all.isEmpty else {
+                var pause = self.world.chance.time(5 * Micros.millisecond...600 * Micros.millisecond)
+                if let wait = self.turns.wait(at: Clocks.steady) { pause = min(pause, max(wait, Micros.millisecond)) }
+                return self.after(pause) { self.claim() }
             }
-            for batch in claimed { self.floors.saw(batch) }
-            self.left = claimed
-            self.prepare(claimed, owner)
+            self.leaveClosed(all, owner)
+        }
+    }
+
+    /// A pause may have come since they were claimed.
+    private func leaveClosed(_ claimed: [ClaimedBatch], _ owner: Int32) {
+        let closed = claimed.filter { context.gates.isClosed($0.gate) }
+        guard !closed.isEmpty else { return prepare(claimed, owner) }
+        release(closed, of: owner) {
+            self.left.removeAll(where: closed.contains)
+            self.prepare(claimed.filter { !closed.contains($0) }, owner)
         }
     }
 
@@ -85,34 +136,8 @@ extension VirtualDaemon {
             (rows.fetch(events: events), claimed.map { rows.fetch($0.deviceIDs) })
         } answered: { fetched in
             guard let (events, devices) = fetched else { return self.claim() }
-            let drafts = zip(claimed, devices).compactMap { self.draft($0, owner, events, $1) }
-            self.passOn(drafts)
+            self.draft(zip(claimed, devices).map { ($0, $1) }[...], owner, events, []) { self.passOn($0) }
         }
-    }
-
-    private func draft(
-        _ batch: ClaimedBatch,
-        _ owner: Int32,
-        _ events: [Int64: EventRow],
-        _ devices: [DeviceRow]
-    ) -> BatchPreparer.Prepared? {
-        guard let rule = SimulatedRule.all.first(where: { $0.id == batch.ruleVersion }),
-            let target = context.directory.all[batch.target]
-        else { return nil }
-        var draft = BatchDraft(
-            context: context,
-            batch: batch,
-            owner: owner,
-            rule: rule.loaded,
-            target: target,
-            app: [.apns: ProviderIdentity(topic: "com.example.shop")],
-            events: events,
-            newest: [:],
-            fields: [:],
-            badges: [:],
-            calm: .none
-        )
-        return draft.finish(devices[...])
     }
 
     private func passOn(_ drafts: [BatchPreparer.Prepared]) {
@@ -124,7 +149,7 @@ extension VirtualDaemon {
                 hand(prepared)
             }
         }
-        passOnHeld { self.after(2 * Micros.millisecond) { self.claim() } }
+        refund(drafts) { self.passOnHeld { self.after(2 * Micros.millisecond) { self.claim() } } }
     }
 
     private func passOnHeld(then next: @escaping () -> Void) {

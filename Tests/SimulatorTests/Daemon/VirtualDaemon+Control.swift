@@ -34,9 +34,11 @@ extension VirtualDaemon {
             let seen = rows.apply(NewCancels(since: nil)).seen
             let owner = rows.apply(statement)
             if let session = control.id { _ = server.tryLock(owner, for: session) }
-            return (owner, rows.now, seen)
+            return (owner, rows.now, seen, rows.policy?.hours != nil)
         } answered: { answer in
-            guard let (owner, databaseNow, seen) = answer else { return self.lose() }
+            guard let (owner, databaseNow, seen, isQuiet) = answer else { return self.lose() }
+            // Before the lease begins: nothing is claimed for a daemon that does not know.
+            self.context.quiet.replace(isQuiet ? ["shop"] : [])
             self.owners.insert(owner)
             self.context.lease.begin(owner: owner, startedAt: start, databaseNow: databaseNow)
             self.tenure = VirtualTenure(owner: owner, renewedAt: start, cancelsSince: seen)
@@ -81,10 +83,12 @@ extension VirtualDaemon {
         guard let since = tenure?.cancelsSince else { return }
         let start = Clocks.steady
         run(control) { rows in
-            rows.apply(NewCancels(since: since))
-        } answered: { answer in
-            guard let answer else { return self.lose() }
+            (rows.apply(NewCancels(since: since)), rows.apply(LiveGates()), rows.policy?.hours != nil)
+        } answered: { orders in
+            guard let (answer, gates, isQuiet) = orders else { return self.lose() }
             self.context.cancels.add(answer.facts)
+            _ = self.context.gates.replace(gates)
+            self.context.quiet.replace(isQuiet ? ["shop"] : [])
             self.context.lease.cancelsRead(startedAt: start)
             self.tenure?.cancelsSince = answer.seen
             next()

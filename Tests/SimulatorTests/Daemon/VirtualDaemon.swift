@@ -44,6 +44,9 @@ final class VirtualDaemon {
     var left: [ClaimedBatch] = []
     var held = HeldBatches()
     var doubts = DoubtfulClaims()
+    var turns = PacedTurns()
+    /// The version of the gates that all this goes by.
+    var gatesSeen = 0
     var leaseToken: Int64
     // Send.
     var desks: [Int16: VirtualDesk] = [:]
@@ -52,6 +55,11 @@ final class VirtualDaemon {
     let mailbox = Mailbox<RecorderMessage>()
     var ledger = RecordLedger()
     var isRecording = false
+    // Maintain and schedule.
+    let sweeping: VirtualSession
+    let scheduling: VirtualSession
+    /// What watches whom it disturbs; nil where that is nobody's concern.
+    weak var calm: Run?
 
     init(world: Simulation, server: Server, scenario: Scenario, provider: Provider) {
         self.world = world
@@ -76,6 +84,8 @@ final class VirtualDaemon {
         slicing = VirtualSession(server, isFlushed: true, mayFail: true)
         claiming = VirtualSession(server, isFlushed: false, mayFail: true)
         recording = VirtualSession(server, isFlushed: true, mayFail: true)
+        sweeping = VirtualSession(server, isFlushed: true, mayFail: true)
+        scheduling = VirtualSession(server, isFlushed: true, mayFail: true)
         context.directory.replace([
             Target(id: 1, app: "shop", platform: "apns", environment: "production"),
             Target(id: 2, app: "shop", platform: "apns", environment: "sandbox"),
@@ -90,6 +100,13 @@ final class VirtualDaemon {
         after(0) { self.plan() }
         after(0) { self.slice() }
         after(0) { self.claim() }
+        guard calm != nil else { return }
+        after(0) { self.sweep() }
+        after(0) { self.flush() }
+    }
+
+    private var sessions: [VirtualSession] {
+        [control, planning, slicing, claiming, recording, sweeping, scheduling]
     }
 
     // MARK: Time
@@ -119,7 +136,7 @@ final class VirtualDaemon {
     /// SIGKILL, or a host without power.
     func kill() {
         isAlive = false
-        for session in [control, planning, slicing, claiming, recording] { session.close() }
+        for session in sessions { session.close() }
     }
 
     /// SIGSTOP, and SIGCONT later.
@@ -131,7 +148,7 @@ final class VirtualDaemon {
     /// The network between it and the database fails, and the server notices.
     func cutOff(for span: Microseconds) {
         cutOffUntil = world.now + span
-        for session in [control, planning, slicing, claiming, recording] { session.id.map { server.end($0) } }
+        for session in sessions { session.id.map { server.end($0) } }
     }
 
     // MARK: Database

@@ -23,7 +23,7 @@ final class History {
     /// The open transaction of the writer, if any.
     private var openXID: UInt64?
     /// The last claim's.
-    private(set) var token: Int64 = 0
+    var token: Int64 = 0
     /// Ids of the queue's batches in both, by their names.
     private(set) var ids: [String: (model: Int64, real: Int64)] = [:]
 
@@ -36,11 +36,13 @@ final class History {
                 user: "user-\(id % 4)",
                 token: "\(id + 10)aa",
                 target: id == 2 ? 2 : 1,
-                registeredAt: rows.now
+                registeredAt: rows.now,
+                zone: [nil, SimulatedZone.asleep, SimulatedZone.awake][Int(id % 3)]
             )
         }
         let devices = rows.devices.values.sorted { $0.id < $1.id }
         real = try RealRows(database, devices: devices, batchSize: Self.batchSize)
+        beginCalm()
     }
 
     /// Runs a history; both are compared after each step.
@@ -55,7 +57,7 @@ final class History {
 
     private func takeStep() throws -> String {
         try findBatches()
-        switch chance.number(0...15) {
+        switch chance.number(0...19) {
         case 0, 1: try emit()
         case 2: try commit()
         case 3: try cancel()
@@ -67,6 +69,10 @@ final class History {
         case 12: try release()
         case 13: try register()
         case 14: try releaseClaims()
+        case 15: try claimGated()
+        case 16: try changeGate()
+        case 17: try lookAtCalm()
+        case 18: try takeCaps()
         default: try control()
         }
         return lastName
@@ -90,7 +96,7 @@ final class History {
     private func emit() throws {
         lastName = "emit"
         guard openXID == nil else { return }
-        let type = ["one", "all", "once", "nobody"][chance.number(0...3)]
+        let type = ["one", "all", "once", "note", "nobody"][chance.number(0...4)]
         let users = (0..<chance.number(1...2)).map { _ in "user-\(chance.number(0...3))" }
         let key = chance.happens(0.3) ? "key-\(chance.number(1...2))" : nil
         let staysOpen = chance.happens(0.3)
@@ -147,13 +153,20 @@ final class History {
 
     // MARK: Claiming
 
+    /// Wishes for all that is due behind a gate, of one target or both.
+    func wishes(behind gate: Int32) -> [ClaimWish] {
+        let targets = chance.happens(0.5) ? [Int16(1), 2] : [Int16(chance.number(1...2))]
+        return targets.flatMap { target in
+            SendQueue.allCases.map {
+                ClaimWish(gate: gate, target: target, queue: $0, count: 1000, floor: .minusInfinity)
+            }
+        }
+    }
+
     private func claim() throws {
         lastName = "claim"
         token += 1
-        let targets = chance.happens(0.5) ? [Int16(1), 2] : [Int16(chance.number(1...2))]
-        let wishes = targets.flatMap { target in
-            SendQueue.allCases.map { ClaimWish(target: target, queue: $0, count: 1000, floor: .minusInfinity) }
-        }
+        let wishes = wishes(behind: 0)
         let statement = ClaimBatches(wishes: wishes, owner: Int32(chance.number(1...3)), leaseToken: token)
         let (mine, theirs) = (rows.apply(statement), try real.connection.run(statement))
         #expect(mine.map(\.deviceIDs).sorted(by: <) == theirs.map(\.deviceIDs).sorted(by: <))

@@ -28,21 +28,28 @@ final class RealRows {
         )
         connection = try .open(context.database.queue("test"))
         writer = try database.connect()
-        for device in devices {
-            _ = try connection.query(
-                "SELECT fanfare.register_device('shop', 'apns', $1, $2, environment => $3)",
-                device.token,
-                device.user,
-                device.target == 1 ? "production" : "sandbox"
-            )
-        }
+        for device in devices { try register(device) }
+        _ = try connection.query("SELECT fanfare.put_policy('shop', $1::jsonb)", Self.policy)
         for rule in SimulatedRule.all {
             _ = try connection.query("SELECT fanfare.put_rule($1::jsonb)", rule.json)
         }
         try RuleChecker(logger: context.logger).check(on: connection)
         // The model's clock goes by steps, the database's by the machine's speed: there nothing is to expire earlier.
         try connection.execute("UPDATE fanfare.rule_versions SET ttl = ttl * 1000")
+        _ = try connection.query(
+            """
+            WITH g AS (INSERT INTO fanfare.gates (rule_id) SELECT rule_id FROM fanfare.rule_versions WHERE id = $1 RETURNING id)
+            UPDATE fanfare.rule_versions SET gate_id = g.id FROM g WHERE rule_versions.id = $1
+            """,
+            "\(History.gatedRule)"
+        )
     }
+
+    /// As the model's from the beginning of a history.
+    private static let policy = """
+        {"time_zone": "UTC", "quiet_hours": {"from": "23:30", "until": "00:01"},
+        "caps": {"few": {"max": 2, "per": "1m"}, "rare": {"max": 3, "per": "5m"}}}
+        """
 
     // MARK: Applications
 
@@ -62,10 +69,11 @@ final class RealRows {
     func register(_ device: Rows.Device) throws {
         let environment = device.target == 1 ? "production" : "sandbox"
         _ = try connection.query(
-            "SELECT fanfare.register_device('shop', 'apns', $1, $2, environment => $3)",
+            "SELECT fanfare.register_device('shop', 'apns', $1, $2, environment => $3, time_zone => $4)",
             device.token,
             device.user,
-            environment
+            environment,
+            device.zone
         )
     }
 

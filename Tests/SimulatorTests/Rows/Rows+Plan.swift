@@ -16,6 +16,7 @@ extension Rows {
             let (fate, live) = judge(event)
             events[event.id] = Event(waiting: event, fate: fate, plannedAt: now)
             fates[fate, default: 0] += 1
+            gather(event)
             for rule in live {
                 if rule.isForEveryone { openPlan(event.id, rule) } else { pairs += self.pairs(event, rule) }
             }
@@ -54,6 +55,7 @@ extension Rows {
         if isCancelled(event.id) { return (.cancelled, []) }
         let matching = SimulatedRule.all.filter { $0.event == event.type }
         let live = matching.filter { event.createdAt + ($0.timeToLive(event.ttl) ?? 24 * Micros.hour) > now }
+        if event.type == Gathering.type { return (.planned, []) }
         return (live.isEmpty ? matching.isEmpty ? .unmatched : .expired : .planned, live)
     }
 
@@ -64,22 +66,37 @@ extension Rows {
         let event: Int64
         let target: Int16
         let device: Int64
+        var place = Place()
+    }
+
+    /// Behind which gate pairs wait, and until when.
+    struct Place: Hashable {
+        var gate: Int32 = 0
+        var dueAt: Microseconds?
+        var notBefore: Microseconds?
     }
 
     private func pairs(_ event: Waiting, _ rule: SimulatedRule) -> [Pair] {
         let users = Set(event.users)
+        let place = Place(gate: ruleGates[rule.id] ?? 0)
         return devices.values.filter { users.contains($0.user) && $0.disabledReason == nil }
-            .map { Pair(rule: rule, event: event.id, target: $0.target, device: $0.id) }
+            .map { Pair(rule: rule, event: event.id, target: $0.target, device: $0.id, place: place) }
     }
 
     private mutating func queue(_ pairs: [Pair], batchSize: Int) -> Int {
-        struct Place: Hashable {
+        struct Together: Hashable {
             let rule: Int32
             let target: Int16
+            let place: Place
+
+            var order: (Int32, Int16, Int32, Microseconds, Microseconds) {
+                (rule, target, place.gate, place.notBefore ?? 0, place.dueAt ?? 0)
+            }
         }
         var queued = 0
-        let places = Dictionary(grouping: pairs) { Place(rule: $0.rule.id, target: $0.target) }
-        for (place, pairs) in places.sorted(by: { ($0.key.rule, $0.key.target) < ($1.key.rule, $1.key.target) }) {
+        let places = Dictionary(grouping: pairs) { Together(rule: $0.rule.id, target: $0.target, place: $0.place) }
+        for (place, pairs) in places.sorted(by: { $0.key.order < $1.key.order }) {
+            let batchSize = self.batchSize(batchSize, gate: place.place.gate)
             let sorted = pairs.sorted { ($0.device, $0.event) < ($1.device, $1.event) }
             for start in stride(from: 0, to: sorted.count, by: batchSize) {
                 let chunk = sorted[start..<min(start + batchSize, sorted.count)]
@@ -90,10 +107,12 @@ extension Rows {
                     id: id,
                     eventID: isOne ? events.first : nil,
                     eventIDs: isOne ? nil : events,
-                    notBefore: now,
+                    notBefore: place.place.notBefore ?? now,
                     ruleVersion: place.rule,
                     target: place.target,
                     lane: chunk.first?.rule.lane.rawValue ?? 0,
+                    gate: place.place.gate,
+                    dueAt: place.place.dueAt,
                     deviceIDs: chunk.map(\.device)
                 )
                 queued += 1
@@ -125,7 +144,7 @@ extension Rows {
             (plans[left].lane, plans[left].advancedAt, left) < (plans[right].lane, plans[right].advancedAt, right)
         }
         guard let turn = turns.first,
-            let rule = SimulatedRule.all.first(where: { $0.id == plans[turn].ruleVersion })
+            let rule = SimulatedRule.numbered(plans[turn].ruleVersion)
         else { return false }
         let plan = plans[turn]
         var upper = plan.lastDevice
@@ -135,7 +154,10 @@ extension Rows {
             let found = devices.values.filter { device in
                 device.id > plan.cursor && device.id <= upper && device.disabledReason == nil
             }
-            let pairs = found.map { Pair(rule: rule, event: plan.eventID, target: $0.target, device: $0.id) }
+            let pairs = found.map { device in
+                let place = place(of: device, in: plan.eventID, rule)
+                return Pair(rule: rule, event: plan.eventID, target: device.target, device: device.id, place: place)
+            }
             _ = queue(pairs, batchSize: batchSize)
         }
         if upper >= plan.lastDevice {

@@ -9,19 +9,22 @@ import PostgresClient
 /// What the statements of claiming and recording do.
 extension Rows {
     mutating func apply(_ statement: ClaimBatches) -> [ClaimedBatch] {
-        var picked: [Int64] = []
-        for wish in statement.wishes {
-            let due = batches.values.filter { batch in
-                batch.owner == nil && batch.target == wish.target && batch.claimed.queue == wish.queue
-                    && batch.notBefore >= wish.floor.microseconds && batch.notBefore <= now
-                    && !picked.contains(batch.id)
-            }
-            picked += due.sorted { ($0.notBefore, $0.id) < ($1.notBefore, $1.id) }
-                .prefix(Int(wish.count)).map(\.id)
-        }
-        return picked.compactMap { id in
-            batches[id]?.owner = statement.owner
-            batches[id]?.leaseToken = statement.leaseToken
+        let due = due
+        return take(due.of(statement.wishes).map(\.id), statement.owner, statement.leaseToken)
+    }
+
+    /// The batches that nobody has and whose time has come, in the order in which they are claimed.
+    var due: [Batch] {
+        let now = now
+        return batches.values.filter { $0.owner == nil && $0.notBefore <= now }
+            .sorted { ($0.notBefore, $0.id) < ($1.notBefore, $1.id) }
+    }
+
+    /// Takes batches for an owner.
+    mutating func take(_ picked: [Int64], _ owner: Int32, _ leaseToken: Int64) -> [ClaimedBatch] {
+        picked.compactMap { id in
+            batches[id]?.owner = owner
+            batches[id]?.leaseToken = leaseToken
             return batches[id]?.claimed
         }
     }
@@ -73,6 +76,10 @@ extension Rows {
                 lane: parent.lane,
                 attempt: parent.attempt + 1,
                 history: retry.history.encoded,
+                isRetry: retry.isRetry,
+                gate: parent.gate,
+                dueAt: parent.dueAt,
+                waitsUntil: now + retry.delayMicroseconds,
                 deviceIDs: retry.deviceIDs
             )
         }
@@ -180,6 +187,19 @@ extension Rows {
     }
 }
 
+extension [Rows.Batch] {
+    /// What each wish finds among those that are due.
+    func of(_ wishes: [ClaimWish]) -> [Rows.Batch] {
+        guard !isEmpty else { return [] }
+        return wishes.flatMap { wish in
+            lazy.filter { batch in
+                batch.gate == wish.gate && batch.target == wish.target && batch.queue == wish.queue
+                    && batch.notBefore >= wish.floor.microseconds
+            }.prefix(Int(wish.count))
+        }
+    }
+}
+
 extension Rows.Batch {
     /// The row as a claim returns it.
     var claimed: ClaimedBatch {
@@ -188,7 +208,7 @@ extension Rows.Batch {
             leaseToken: leaseToken ?? 0,
             target: target,
             queue: queue,
-            gate: 0,
+            gate: gate,
             ruleVersion: ruleVersion,
             attempt: attempt,
             history: RetryHistory(encoded: history),
@@ -197,12 +217,12 @@ extension Rows.Batch {
             deviceIDs: deviceIDs,
             outcomes: outcomes,
             notBefore: Timestamp(microseconds: notBefore),
-            dueAt: nil
+            dueAt: dueAt.map { Timestamp(microseconds: $0) }
         )
     }
 
-    private var queue: SendQueue {
-        let isRetry = attempt > 1 && !RetryHistory(encoded: history).isMove
-        return SendQueue(lane: Lane(rawValue: lane) ?? .normal, isRetry: isRetry)
+    /// Where it waits.
+    var queue: SendQueue {
+        SendQueue(lane: Lane(rawValue: lane) ?? .normal, isRetry: isRetry)
     }
 }

@@ -19,6 +19,8 @@ struct Rows {
         let key: String?
         let ttl: Microseconds?
         let users: [String]
+        /// The events that a digest stands for.
+        var gathered: [Int64] = []
     }
 
     /// An event that was planned.
@@ -51,6 +53,14 @@ struct Rows {
         let lane: Int16
         var attempt: Int16 = 1
         var history: Int32 = 0
+        /// Whether it waits among the retries.
+        var isRetry = false
+        /// 0 for none.
+        var gate: Int32 = 0
+        /// Whence its pairs' time to live runs.
+        var dueAt: Microseconds?
+        /// Until when it waits since it was made; nil for what was planned.
+        var waitsUntil: Microseconds?
         let deviceIDs: [Int64]
         var outcomes: [UInt8] = []
         /// Who marked its pairs as attempted; nil if nobody did.
@@ -67,6 +77,7 @@ struct Rows {
         var target: Int16
         var registeredAt: Microseconds
         var disabledReason: String?
+        var zone: String?
     }
 
     struct Cancel: Equatable {
@@ -87,6 +98,18 @@ struct Rows {
     /// The lease's end of each daemon.
     var instances: [Int32: Microseconds] = [:]
     var cancels: [Cancel] = []
+    var policy: Policy?
+    /// What users were granted, oldest first.
+    var grants: [String: [Grant]] = [:]
+    var gates: [Int32: GateRow] = [:]
+    var lastGate: Int32 = 0
+    var rates: [Int32: Rate] = [:]
+    /// The gates of rules that have one of their own.
+    var ruleGates: [Int32: Int32] = [:]
+    /// The gates and times of events that are broadcasts of a campaign.
+    var occurrences: [Int64: Occurrence] = [:]
+    /// What is gathered for digests, by user.
+    var gatherings: [String: Gathering] = [:]
     /// Transactions that are open.
     var open: Set<UInt64> = []
     var nextXID: UInt64 = 100
@@ -110,7 +133,7 @@ struct Rows {
     }
 
     /// Whether nothing is left to do.
-    var isIdle: Bool { outbox.isEmpty && plans.isEmpty && batches.isEmpty && open.isEmpty }
+    var isIdle: Bool { outbox.isEmpty && plans.isEmpty && batches.isEmpty && open.isEmpty && gatherings.isEmpty }
 
     // MARK: Applications
 
@@ -128,10 +151,12 @@ struct Rows {
         users: [String],
         key: String? = nil,
         ttl: Microseconds? = nil,
+        gathered: [Int64] = [],
         in xid: UInt64
     ) -> Int64 {
         let id = newID()
-        let row = Waiting(xid: xid, id: id, createdAt: now, type: type, key: key, ttl: ttl, users: users)
+        var row = Waiting(xid: xid, id: id, createdAt: now, type: type, key: key, ttl: ttl, users: users)
+        row.gathered = gathered
         let place = outbox.firstIndex { ($0.xid, $0.id) > (xid, id) } ?? outbox.endIndex
         outbox.insert(row, at: place)
         return id

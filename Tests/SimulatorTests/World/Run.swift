@@ -17,12 +17,24 @@ final class Run {
     /// When each cancellation was committed (steady time).
     private(set) var cancelledAt: [Int64: Microseconds] = [:]
     /// Events whose transactions committed.
-    private(set) var committed: Set<Int64> = []
+    var committed: Set<Int64> = []
     private(set) var problems: [String] = []
     private var eventsLeft: Int
+    /// Those that are still to be fired.
+    var campaignsLeft = 0
+    /// Whom it does not disturb; nil where nobody asked for that.
+    let combination: Combination?
+    var campaigns: [Int64: Campaign] = [:]
+    /// Of campaigns that go at a rate.
+    var pairsPerSecond: Double?
+    var ledger = CalmLedger()
 
-    init(seed: UInt64) {
+    /// - Parameters:
+    ///   - seed: what everything random comes from.
+    ///   - combination: whom it does not disturb; nil where nobody asked for that.
+    init(seed: UInt64, combination: Combination? = nil) {
         self.seed = seed
+        self.combination = combination
         world = Simulation(seed: seed)
         scenario = Scenario(chance: &world.chance)
         server = Server(world: world)
@@ -35,11 +47,13 @@ final class Run {
             checkUnrecorded(pair, of: daemon)
         }
         addDevices()
+        if let combination { putPolicy(combination) }
     }
 
     /// Notes that a promise was broken.
     func broke(_ promise: String) {
-        problems.append("seed \(seed), \(scenario.kind), at \(Double(world.now) / 1e6) s: \(promise)")
+        let kind = combination.map { "\(scenario.kind), \($0)" } ?? "\(scenario.kind)"
+        problems.append("seed \(seed), \(kind), at \(Double(world.now) / 1e6) s: \(promise)")
     }
 
     /// Runs to the end of all work.
@@ -48,12 +62,23 @@ final class Run {
     func finish() -> [String] {
         for _ in 0..<scenario.daemons { startDaemon() }
         world.after(world.chance.time(0...Micros.second)) { self.emit() }
+        if let combination {
+            for _ in 0..<world.chance.number(1...3) {
+                campaignsLeft += 1
+                world.after(world.chance.time(0...8 * Micros.second)) {
+                    self.fire(combination)
+                }
+            }
+        }
         server.writeAhead()
         makeTrouble()
         // Chaos ends, and a while later everything is done; retries wait for minutes.
         world.run(until: scenario.chaosEnd, or: { false })
         endTrouble()
-        world.run(until: 40 * Micros.minute, or: { self.eventsLeft == 0 && self.server.rows.isIdle })
+        world.run(
+            until: 40 * Micros.minute,
+            or: { self.eventsLeft == 0 && self.campaignsLeft == 0 && self.server.rows.isIdle }
+        )
         checkEnd()
         for daemon in daemons { daemon.kill() }
         world.end()
@@ -91,7 +116,7 @@ final class Run {
     /// Emits one event, whose transaction stays open for a while.
     private func emit() {
         eventsLeft -= 1
-        let types = ["one", "all", "once", "one", "nobody"]
+        let types = combination?.types ?? ["one", "all", "once", "one", "nobody"]
         let type = types[world.chance.number(0...types.count - 1)]
         let users = (0..<world.chance.number(1...3)).map { _ in "user-\(world.chance.number(0...4))" }
         let ttl: Microseconds? = world.chance.happens(0.2) ? world.chance.time(Micros.second...20 * Micros.second) : nil
@@ -99,7 +124,7 @@ final class Run {
         if server.isUp {
             let xid = server.change(flushed: false) { $0.begin() }
             let id = server.change(flushed: false) { $0.emit(type, users: users, key: key, ttl: ttl, in: xid) }
-            provider.expect(id, createdAt: server.rows.now, type: type, devices: server.rows.devices.keys)
+            expect(id, type: type)
             world.after(world.chance.time(100...2 * Micros.second)) {
                 guard self.server.rows.open.contains(xid) else { return }
                 self.server.change { $0.commit(xid) }
@@ -108,6 +133,16 @@ final class Run {
             }
         }
         if eventsLeft > 0 { world.after(world.chance.time(0...4 * Micros.second)) { self.emit() } }
+    }
+
+    /// Lets the provider know of an event that is emitted now.
+    func expect(_ event: Int64, type: String, createdAt: Microseconds? = nil) {
+        provider.expect(
+            event,
+            createdAt: createdAt ?? server.rows.now,
+            type: type,
+            devices: (1...Int64(scenario.devices))
+        )
     }
 
     private func cancelLater(_ event: Int64) {
@@ -135,6 +170,7 @@ final class Run {
             guard world.now < scenario.chaosEnd, world.chance.happens(scenario.stepTrouble) else { return }
             if world.chance.happens(0.2) { crash(daemon) } else { pause(daemon) }
         }
+        daemon.calm = combination == nil ? nil : self
         daemon.start()
     }
 
@@ -172,7 +208,9 @@ final class Run {
         repeatedly(scenario.restartEvery) {
             guard self.server.isUp else { return }
             self.losses += self.daemons.count { $0.isAlive }
-            self.server.restart(losingPower: self.world.chance.happens(0.5))
+            let losesPower = self.world.chance.happens(0.5)
+            if losesPower { self.ledger.powerLosses.append(self.world.now) }
+            self.server.restart(losingPower: losesPower)
         }
         repeatedly(scenario.gone > 0 ? 2 * Micros.second : nil) { self.registerAgain() }
     }

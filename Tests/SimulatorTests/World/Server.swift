@@ -116,9 +116,13 @@ final class Server {
             rows = onDisk
             // Neither sequences nor transaction ids go back behind what was given out.
             (rows.lastID, rows.nextXID, rows.lastInstance) = (before.lastID, before.nextXID, before.lastInstance)
-            rows.pruned = before.pruned
+            (rows.pruned, rows.lastGate) = (before.pruned, before.lastGate)
         }
         let open = rows.open
+        for event in rows.outbox where open.contains(event.xid) {
+            for gate in rows.gates(of: event.id) { rows.gates[gate] = nil }
+            rows.occurrences[event.id] = nil
+        }
         rows.outbox.removeAll { open.contains($0.xid) }
         rows.cancels.removeAll { open.contains($0.xid) }
         rows.open = []

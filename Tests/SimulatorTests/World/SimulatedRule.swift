@@ -11,7 +11,8 @@ struct SimulatedRule {
     let isForEveryone: Bool
     let lane: Lane
     let ttl: Int64?
-    let isAtMostOnce: Bool
+    /// The rule as it would be stored.
+    let json: String
     let loaded: LoadedRule
 
     private init(
@@ -20,11 +21,15 @@ struct SimulatedRule {
         everyone: Bool = false,
         lane: Lane,
         ttl: Int64? = nil,
-        atMostOnce: Bool = false
+        more: String = ""
     ) {
-        (self.id, self.event, isForEveryone, self.lane) = (id, event, everyone, lane)
-        (self.ttl, isAtMostOnce) = (ttl, atMostOnce)
-        let json = Self.json(id, event: event, everyone: everyone, lane: lane, ttl: ttl, atMostOnce: atMostOnce)
+        (self.id, self.event, isForEveryone, self.lane, self.ttl) = (id, event, everyone, lane, ttl)
+        let to = everyone ? #"{"everyone": true}"# : #"{"users": "$.u"}"#
+        let ttl = ttl.map { #", "ttl": "\#($0)s""# } ?? ""
+        json = """
+            {"app": "shop", "name": "rule-\(id)", "event": "\(event)", "to": \(to), "lane": "\(lane.name)"\(ttl)\(more),
+            "message": {"notification": {"title": "T"}}}
+            """
         guard let value = try? JSONValue(parsing: json), let compiled = try? CompiledRule(json: value) else {
             preconditionFailure("rule \(id) does not compile")
         }
@@ -35,30 +40,23 @@ struct SimulatedRule {
         SimulatedRule(1, event: "one", lane: .transactional),
         SimulatedRule(2, event: "one", lane: .normal, ttl: 8),
         SimulatedRule(3, event: "all", everyone: true, lane: .bulk, ttl: 60),
-        SimulatedRule(4, event: "once", lane: .normal, atMostOnce: true),
+        SimulatedRule(4, event: "once", lane: .normal, more: #", "delivery": "at_most_once""#),
+        SimulatedRule(5, event: "note", lane: .normal),
+        SimulatedRule(6, event: "note", lane: .transactional, more: night),
+        SimulatedRule(7, event: "capped note", lane: .normal, more: capped),
+        SimulatedRule(8, event: "campaign", everyone: true, lane: .bulk),
+        SimulatedRule(9, event: "capped campaign", everyone: true, lane: .bulk, more: capped),
+        SimulatedRule(10, event: Rows.Gathering.digest, lane: .normal),
     ]
 
-    /// The rule as it would be stored.
-    var json: String {
-        Self.json(id, event: event, everyone: isForEveryone, lane: lane, ttl: ttl, atMostOnce: isAtMostOnce)
-    }
+    /// Quiet hours of a rule's own.
+    private static let night = #", "quiet_hours": {"from": "23:30", "until": "00:01"}"#
+    private static let capped = #", "caps": ["few", "rare"]"#
 
-    private static func json(
-        _ id: Int32,
-        event: String,
-        everyone: Bool,
-        lane: Lane,
-        ttl: Int64?,
-        atMostOnce: Bool
-    ) -> String {
-        let to = everyone ? #"{"everyone": true}"# : #"{"users": "$.u"}"#
-        let ttl = ttl.map { #", "ttl": "\#($0)s""# } ?? ""
-        let delivery = atMostOnce ? #", "delivery": "at_most_once""# : ""
-        return """
-            {"app": "shop", "name": "rule-\(id)", "event": "\(event)", "to": \(to), "lane": "\(lane.name)"\(ttl)\(delivery),
-            "message": {"notification": {"title": "T"}}}
-            """
-    }
+    /// The rule of a number.
+    static func numbered(_ id: Int32) -> SimulatedRule? { all.indices.contains(Int(id) - 1) ? all[Int(id) - 1] : nil }
+
+    var isAtMostOnce: Bool { loaded.compiled.definition.delivery == .atMostOnce }
 
     /// The shorter of the event's and the rule's.
     func timeToLive(_ ofEvent: Microseconds?) -> Microseconds? {

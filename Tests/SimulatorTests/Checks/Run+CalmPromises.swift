@@ -1,0 +1,216 @@
+import FanfareCore
+
+@testable import FanfareProviders
+@testable import FanfareService
+@testable import FanfareStages
+@testable import FanfareStore
+
+/// What is promised to those who are not to be disturbed, at the moment of each decision and each request.
+extension Run {
+    /// The quiet hours of a rule for a device; nil for none.
+    private func oracle(_ rule: SimulatedRule, _ device: Int64) -> (hours: Rows.Hours, oracle: QuietOracle)? {
+        let hours: Rows.Hours? =
+            switch rule.loaded.compiled.definition.calm.hours {
+            case .own(let own): Rows.Hours(from: own.from, until: own.until, isHeld: own.mode == .hold)
+            case .ofApp where rule.lane != .transactional: server.rows.policy?.hours
+            default: nil
+            }
+        return hours.map { ($0, QuietOracle($0, zone: server.rows.devices[device]?.zone)) }
+    }
+
+    /// A daemon asks who is not to be disturbed, by a clock that is the database's.
+    func checkClock(_ now: Microseconds) {
+        if abs(now - server.now) > Micros.second / 2 { broke("a claim goes by a clock \(now - server.now) µs ahead") }
+    }
+
+    /// What is to be counted for caps is not held, nor dropped.
+    func checkCounted(_ pairs: [CapTaker.Pair], of batch: ClaimedBatch, at now: Microseconds) {
+        guard let rule = SimulatedRule.numbered(batch.ruleVersion) else { return }
+        for pair in pairs where oracle(rule, batch.deviceIDs[pair.position])?.oracle.end(at: now) != nil {
+            broke("event \(pair.event) is counted for \(pair.user), who sleeps")
+        }
+    }
+
+    /// Users were granted events, or were not; called by the statement.
+    func noteGrants(_ take: TakeCaps, _ granted: [String]) {
+        for (user, event) in zip(take.users, take.events) where granted.contains(user) {
+            guard ledger.grants[user]?.contains(where: { $0.event == event }) != true else { continue }
+            ledger.grants[user, default: []].append(CalmLedger.Grant(event: event, at: world.now))
+        }
+    }
+
+    /// Something was claimed at a rate; called by the statement.
+    func notePaced(_ token: Int64) { ledger.paced[token] = world.now }
+
+    /// A daemon decided about the pairs of a batch.
+    ///
+    /// - Parameters:
+    ///   - prepared: what it decided.
+    ///   - now: the time that it asked by.
+    func checkDecisions(_ prepared: BatchPreparer.Prepared, at now: Microseconds) {
+        let batch = prepared.batch.claimed
+        guard let rule = SimulatedRule.numbered(batch.ruleVersion) else { return }
+        for position in prepared.batch.pairs.map({ Int($0.position) }) {
+            let pair = pair(position, of: batch)
+            if let quiet = oracle(rule, pair.device), quiet.oracle.end(at: now) != nil {
+                broke("\(pair) is to be sent in quiet hours")
+            }
+            if !rule.loaded.compiled.definition.calm.caps.isEmpty, !wasGranted(pair) {
+                broke("\(pair) is to be sent and was not counted")
+            }
+        }
+        for result in prepared.decided { check(result, of: batch, rule, at: now) }
+    }
+
+    private func pair(_ position: Int, of batch: ClaimedBatch) -> Pair {
+        Pair(event: batch.eventID(at: position), rule: batch.ruleVersion, device: batch.deviceIDs[position])
+    }
+
+    private func user(of pair: Pair) -> String { server.rows.devices[pair.device]?.user ?? "" }
+
+    private func wasGranted(_ pair: Pair) -> Bool {
+        ledger.grants[user(of: pair)]?.contains { $0.event == pair.event } ?? false
+    }
+
+    /// A pair was decided without a request: for the reason that is named.
+    private func check(_ result: PairResult, of batch: ClaimedBatch, _ rule: SimulatedRule, at now: Microseconds) {
+        let pair = pair(Int(result.position), of: batch)
+        let quiet = oracle(rule, pair.device)
+        let wakes = quiet?.oracle.end(at: now)
+        switch result.outcome {
+        case .quiet where wakes == nil || quiet?.hours.isHeld != false: broke("\(pair) was dropped in no quiet hours")
+        case .heldQuiet:
+            guard case .again(wakes, batch.history, batch.target)? = result.followUp, quiet?.hours.isHeld == true else {
+                return broke("\(pair) is held as \(result), it wakes at \(wakes ?? 0)")
+            }
+            let held = CalmLedger.Held(batch: batch.id, token: batch.leaseToken, position: Int(result.position))
+            ledger.held[held] = wakes
+        case .capped: checkCapped(pair)
+        default: break
+        }
+    }
+
+    /// Nobody is capped who had fewer events than a cap allows.
+    private func checkCapped(_ pair: Pair) {
+        let others = ledger.grants[user(of: pair), default: []].filter { $0.event != pair.event }
+        let isFull = server.rows.policy?.caps.contains { cap in
+            // A second more: between counting and being told of it time passes.
+            others.count { $0.at >= world.now - cap.period - Micros.second } >= cap.count
+        }
+        if isFull != true { broke("\(pair) was capped after \(others.count) others") }
+    }
+
+    /// A request of a campaign is put on the wire.
+    ///
+    /// - Parameters:
+    ///   - pair: whose.
+    ///   - batch: the batch that it comes from; nil where that was forgotten.
+    func checkCampaign(_ pair: Pair, of batch: Rows.Batch?) {
+        guard let campaign = campaigns[pair.event], let occurrence = campaign.occurrence else { return }
+        let device = server.rows.devices[pair.device]
+        if let due = occurrence.due[device?.zone ?? ""], server.now < due {
+            broke("\(pair) was sent \(due - server.now) µs before it was due")
+        }
+        if occurrence.held != nil, !occurrence.canary.contains(device?.user ?? ""),
+            campaign.openedAt.map({ world.now < $0 }) ?? true
+        {
+            broke("\(pair) was sent before its gate opened")
+        }
+        for (what, since) in [("aborted", campaign.abortedAt), ("paused", campaign.pausedAt)] {
+            guard let since, world.now > since + Micros.second else { continue }
+            broke("\(pair) was sent \(world.now - since) µs after it was \(what)")
+        }
+        guard let token = batch?.leaseToken, pairsPerSecond != nil else { return }
+        if ledger.paced[token] == nil { broke("\(pair) was sent, and not claimed at its rate") }
+        ledger.sent[token, default: []].insert(pair)
+    }
+}
+
+/// The same, as far as it can be judged at the end.
+extension Run {
+    func checkCalmEnd() {
+        checkHeld()
+        checkCaps()
+        checkRate()
+        checkDigests()
+    }
+
+    /// What was held waits where it waited, until its time, with its history.
+    private func checkHeld() {
+        let children = Dictionary(grouping: server.rows.log.values) { $0.parentID ?? 0 }
+        for batch in server.rows.log.values {
+            for position in batch.deviceIDs.indices where batch.outcomes[position] == Outcome.heldQuiet.rawValue {
+                let (device, event) = (batch.deviceIDs[position], batch.eventID(at: position))
+                let child = children[batch.id]?.first { child in
+                    child.deviceIDs.indices.contains {
+                        child.deviceIDs[$0] == device && child.eventID(at: $0) == event
+                    }
+                }
+                let held = CalmLedger.Held(batch: batch.id, token: batch.leaseToken ?? 0, position: position)
+                guard let child else { continue }
+                let isSame =
+                    (child.history, child.gate, child.target) == (batch.history, batch.gate, batch.target)
+                    && (child.isRetry, child.dueAt) == (batch.isRetry, batch.dueAt)
+                if !isSame { broke("\(batch) was held as \(child)") }
+                // The daemon's reading of the database's clock is a little ahead.
+                if let wakes = ledger.held[held], child.waitsUntil ?? 0 < wakes - Micros.second {
+                    broke("event \(event) is held for device \(device) until \(child.waitsUntil ?? 0), not \(wakes)")
+                }
+            }
+        }
+    }
+
+    /// Never more events for a user than a cap allows in its time, whenever that begins.
+    private func checkCaps() {
+        for (user, grants) in ledger.grants {
+            for cap in server.rows.policy?.caps ?? [] {
+                for (first, last) in zip(grants, grants.dropFirst(cap.count))
+                where last.at - first.at < cap.period - Micros.millisecond
+                    && !ledger.lostPower(from: first.at, to: last.at)
+                {
+                    broke("\(user) was granted \(cap.count + 1) events in \(last.at - first.at) µs")
+                }
+            }
+        }
+    }
+
+    /// No time has more pairs than the rate brings in it and what was left from before.
+    private func checkRate() {
+        guard let pairsPerSecond else { return }
+        let claims = ledger.sent.compactMap { token, pairs in ledger.paced[token].map { (at: $0, pairs: pairs.count) } }
+            .sorted { $0.at < $1.at }
+        for begin in claims.indices {
+            var sum = 0
+            for end in claims[begin...] where !ledger.lostPower(from: claims[begin].at, to: end.at) {
+                sum += end.pairs
+                let span = end.at - claims[begin].at + Rows.Rate.credit
+                // The last of them may leave a debt.
+                guard Double(sum) > Double(span) / 1e6 * pairsPerSecond + 1.001 else { continue }
+                return broke("\(sum) pairs were sent in \(span) µs at a rate of \(pairsPerSecond)")
+            }
+        }
+    }
+
+    /// Each event that is gathered is in one digest, and in no hurry.
+    private func checkDigests() {
+        let digests = server.rows.events.values.filter { $0.waiting.type == Rows.Gathering.digest }
+        for event in server.rows.events.values
+        where event.waiting.type == Rows.Gathering.type && event.fate == .planned {
+            let own = digests.filter { $0.waiting.gathered.contains(event.waiting.id) }
+            let isCancelled = cancelledAt[event.waiting.id] != nil
+            guard own.count == 1 || isCancelled && own.isEmpty else {
+                broke("event \(event.waiting.id) is in \(own.count) digests")
+                continue
+            }
+            for digest in own where digest.waiting.users.first != event.waiting.users.first {
+                broke("event \(event.waiting.id) is in a digest of \(digest.waiting.users)")
+            }
+        }
+        for digest in digests {
+            let times = digest.waiting.gathered.compactMap { server.rows.events[$0]?.plannedAt }
+            if let first = times.min(), digest.waiting.createdAt < first + Rows.Gathering.window {
+                broke("digest \(digest.waiting.id) left early")
+            }
+        }
+    }
+}

@@ -1,0 +1,32 @@
+import FanfareCore
+import PostgresClient
+
+@testable import FanfareProviders
+@testable import FanfareService
+@testable import FanfareStages
+@testable import FanfareStore
+
+/// What `Maintainer` and `Scheduler` do for whom is not to be disturbed.
+extension VirtualDaemon {
+    private static let interval = 200 * Micros.millisecond...Micros.second
+
+    /// Ends what waits behind gates that were aborted, and gates that nothing waits behind.
+    func sweep() {
+        let aborting = context.gates.aborting
+        run(sweeping) { rows in
+            for gate in aborting { rows.apply(SweepGate(gate: gate.id)) }
+            rows.finishOccurrences()
+        } answered: { (_: Void?) in
+            self.after(self.world.chance.time(Self.interval)) { self.sweep() }
+        }
+    }
+
+    /// Lets digests leave that are due.
+    func flush() {
+        run(scheduling) { [weak calm] rows in
+            for event in rows.flushGatherings() { calm?.expect(event.id, type: event.type, createdAt: event.createdAt) }
+        } answered: { (_: Void?) in
+            self.after(self.world.chance.time(Self.interval)) { self.flush() }
+        }
+    }
+}

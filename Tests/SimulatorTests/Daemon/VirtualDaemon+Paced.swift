@@ -1,0 +1,89 @@
+import FanfareCore
+import PostgresClient
+import Threading
+
+@testable import FanfareProviders
+@testable import FanfareService
+@testable import FanfareStages
+@testable import FanfareStore
+
+/// What `Claimer` does about what goes at a rate.
+extension VirtualDaemon {
+    func claimPaced(_ owner: Int32, then next: @escaping ([ClaimedBatch]) -> Void) {
+        guard context.gates.arePaced else { return next([]) }
+        let paces = wishList.paces
+        let unknown = Set(turns.toAsk(of: paces.values, at: Clocks.steady))
+        let look = { self.look(self.turns.due(at: Clocks.steady)[...], owner, [], then: next) }
+        guard !unknown.isEmpty else { return look() }
+        let places = paces.filter { unknown.contains($0.value) }.map(\.key)
+        run(claiming) { rows in
+            rows.apply(NextPaced(places: places))
+        } answered: { found in
+            guard let found else { return self.claim() }
+            var waits: [Pace: Microseconds] = [:]
+            for row in found {
+                guard let pace = paces[row.place] else { continue }
+                waits[pace] = min(waits[pace] ?? row.wait, row.wait)
+            }
+            self.turns.asked(waits, at: Clocks.steady)
+            look()
+        }
+    }
+
+    private func look(
+        _ rest: ArraySlice<Pace>,
+        _ owner: Int32,
+        _ taken: [ClaimedBatch],
+        then next: @escaping ([ClaimedBatch]) -> Void
+    ) {
+        guard let pace = rest.first else { return next(taken) }
+        let now = context.lease.databaseNow
+        let wishes = wishList.wishes([pace.lane], at: pace, beside: left, sparing: held, above: floors, now: now)
+        guard !wishes.isEmpty else {
+            turns.hadNoRoom(pace, at: Clocks.steady)
+            return look(rest.dropFirst(), owner, taken, then: next)
+        }
+        let claim = begin(owner)
+        let statement = ClaimPaced(
+            gate: pace.gate,
+            rates: pace.rates,
+            wishes: wishes,
+            owner: owner,
+            leaseToken: claim.leaseToken
+        )
+        run(claiming) { [weak calm] rows in
+            let answer = rows.apply(statement)
+            if answer.contains(where: { $0.batch != nil }) { calm?.notePaced(claim.leaseToken) }
+            return answer
+        } answered: { rows in
+            guard let rows else { return self.claim() }
+            let claimed = rows.compactMap(\.batch)
+            self.end(claim, claimed)
+            self.turns.looked(pace, gave: !claimed.isEmpty, wait: rows.first?.wait, at: Clocks.steady)
+            self.look(rest.dropFirst(), owner, taken + claimed, then: next)
+        }
+    }
+
+    /// Gives back what was charged for pairs that need no request.
+    func refund(_ prepared: [BatchPreparer.Prepared], then next: @escaping () -> Void) {
+        let paced = Set(context.gates.open.filter(\.isPaced).map(\.id))
+        var counts: [Pace: Int] = [:]
+        for batch in prepared.map(\.batch) where paced.contains(batch.claimed.gate) {
+            let count = batch.claimed.deviceIDs.count - batch.pairs.count
+            let pace = Pace(gate: batch.claimed.gate, lane: batch.claimed.queue.lane, rates: [])
+            if count > 0 { counts[pace, default: 0] += count }
+        }
+        refund(counts.sorted { $0.key < $1.key }[...], then: next)
+    }
+
+    private func refund(_ rest: ArraySlice<(key: Pace, value: Int)>, then next: @escaping () -> Void) {
+        guard let (pace, count) = rest.first else { return next() }
+        run(claiming) { rows in
+            rows.apply(RefundRate(gate: pace.gate, pairs: count))
+        } answered: { (done: Void?) in
+            guard done != nil else { return self.claim() }
+            self.turns.refunded(pace, at: Clocks.steady)
+            self.refund(rest.dropFirst(), then: next)
+        }
+    }
+}

@@ -1,0 +1,87 @@
+import FanfareCore
+import PostgresClient
+import Threading
+
+@testable import FanfareProviders
+@testable import FanfareService
+@testable import FanfareStages
+@testable import FanfareStore
+
+/// What `BatchPreparer` does.
+extension VirtualDaemon {
+    typealias Claimed = (batch: ClaimedBatch, devices: [DeviceRow])
+
+    /// Prepares batches, one after the other, which takes as many statements as their rules ask for.
+    func draft(
+        _ rest: ArraySlice<Claimed>,
+        _ owner: Int32,
+        _ events: [Int64: EventRow],
+        _ done: [BatchPreparer.Prepared],
+        then next: @escaping ([BatchPreparer.Prepared]) -> Void
+    ) {
+        guard let (batch, devices) = rest.first else { return next(done) }
+        guard let rule = SimulatedRule.numbered(batch.ruleVersion)?.loaded,
+            let target = context.directory.all[batch.target]
+        else { return draft(rest.dropFirst(), owner, events, done, then: next) }
+        lookAtCalm(batch, rule) { fields, calm, askedNow in
+            var draft = BatchDraft(
+                context: self.context,
+                batch: batch,
+                owner: owner,
+                rule: rule,
+                target: target,
+                app: [.apns: ProviderIdentity(topic: "com.example.shop")],
+                events: events,
+                newest: [:],
+                fields: fields,
+                badges: [:],
+                calm: calm
+            )
+            let caps = rule.compiled.definition.calm.caps
+            let pairs = caps.isEmpty ? [] : draft.countable(devices[...])
+            let rounds = CapRounds(pairs, target: batch.target, caps: caps)
+            self.calm?.checkCounted(pairs, of: batch, at: askedNow)
+            self.take(rounds) { full in
+                draft.leaveOut(full, as: .capped)
+                let prepared = draft.finish(devices[...])
+                self.calm?.checkDecisions(prepared, at: askedNow)
+                self.draft(rest.dropFirst(), owner, events, done + [prepared], then: next)
+            }
+        }
+    }
+
+    /// Asks who is not to be disturbed, where the rule has any such.
+    private func lookAtCalm(
+        _ batch: ClaimedBatch,
+        _ rule: LoadedRule,
+        then next: @escaping ([Int64: DeviceContext], Calm, Microseconds) -> Void
+    ) {
+        let calm = rule.compiled.definition.calm
+        let now = context.lease.databaseNow
+        let asks = calm.asks(in: batch.queue.lane, isAppQuiet: context.quiet.current.contains("shop"))
+        guard asks || !calm.caps.isEmpty else { return next([:], .none, now) }
+        self.calm?.checkClock(now)
+        let look = Calm.look(at: batch, by: calm, now: now)
+        run(claiming) { rows in
+            (rows.fields(of: batch.deviceIDs), asks ? rows.apply(look) : [])
+        } answered: { found in
+            guard let (fields, rows) = found else { return self.claim() }
+            next(fields, Calm(rows, askedAt: nil), now)
+        }
+    }
+
+    /// What `CapTaker` does.
+    private func take(_ rounds: CapRounds, then next: @escaping ([Int]) -> Void) {
+        var rounds = rounds
+        guard let take = rounds.next() else { return next(rounds.full) }
+        run(claiming) { [weak calm] rows in
+            let granted = rows.apply(take)
+            calm?.noteGrants(take, granted)
+            return granted
+        } answered: { granted in
+            guard let granted else { return self.claim() }
+            rounds.answered(granted)
+            self.take(rounds, then: next)
+        }
+    }
+}

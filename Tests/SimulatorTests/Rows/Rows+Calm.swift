@@ -1,0 +1,134 @@
+import FanfareCore
+import PostgresClient
+
+@testable import FanfareProviders
+@testable import FanfareService
+@testable import FanfareStages
+@testable import FanfareStore
+
+/// What the statements do that tell whom not to disturb.
+extension Rows {
+    /// What the app asks for all its rules.
+    struct Policy: Equatable {
+        /// Where devices without a time zone are.
+        var zone = "UTC"
+        var hours: Hours?
+        /// By bit.
+        var caps: [Cap] = []
+    }
+
+    /// Quiet hours.
+    struct Hours: Equatable {
+        /// As in `23:30`.
+        let from: String
+        let until: String
+        let isHeld: Bool
+    }
+
+    /// At most so many events for each user in a time.
+    struct Cap: Equatable {
+        let name: String
+        let count: Int
+        let period: Microseconds
+        let since: Microseconds
+    }
+
+    /// An event that a user was granted.
+    struct Grant: Equatable {
+        let event: Int64
+        let at: Microseconds
+        /// The caps it counts for.
+        var bits: Int
+    }
+
+    func apply(_ statement: FetchCalm) -> [CalmRow] {
+        let own = statement.hours.map { Hours(from: $0.from, until: $0.until, isHeld: $0.mode == .hold) }
+        guard let hours = statement.goesByApp ? policy?.hours : own else { return [] }
+        return statement.deviceIDs.enumerated().compactMap { position, id in
+            let zone = SimulatedZone.named(devices[id]?.zone ?? policy?.zone)
+            guard let wakes = zone.wakes(at: statement.now.microseconds, from: hours.from, until: hours.until) else {
+                return nil
+            }
+            return CalmRow(
+                position: position,
+                isOptedOut: false,
+                snoozedUntil: nil,
+                quietUntil: Timestamp(microseconds: wakes),
+                isHeld: hours.isHeld
+            )
+        }
+    }
+
+    mutating func apply(_ statement: TakeCaps) -> [String] {
+        let time = statement.now?.microseconds ?? now
+        let caps = policy?.caps ?? []
+        let mask = caps.indices.reduce(0) { statement.caps.contains(caps[$1].name) ? $0 | 1 << $1 : $0 }
+        guard mask != 0 else { return statement.users }
+        return zip(statement.users, statement.events).compactMap { user, event in
+            let asked = Grant(event: event, at: time / 1000 * 1000, bits: mask)
+            guard let taken = Self.take(grants[user] ?? [], asked, caps, now: time) else { return nil }
+            grants[user] = taken
+            return user
+        }
+    }
+
+    /// `fanfare.take`; nil where a cap is full.
+    private static func take(_ grants: [Grant], _ asked: Grant, _ caps: [Cap], now: Microseconds) -> [Grant]? {
+        var grants = grants
+        let place = grants.firstIndex { $0.event == asked.event }
+        let bits = asked.bits & ~(place.map { grants[$0].bits } ?? 0)
+        guard bits != 0 else { return grants }
+        func counts(_ grant: Grant, _ bit: Int) -> Bool {
+            grant.bits & 1 << bit != 0 && grant.at / 1000 >= max(caps[bit].since, now - caps[bit].period) / 1000
+        }
+        for bit in caps.indices where bits & 1 << bit != 0 {
+            guard grants.count(where: { counts($0, bit) }) < caps[bit].count else { return nil }
+        }
+        if let place { grants[place].bits |= bits } else { grants.append(asked) }
+        return grants.filter { grant in caps.indices.contains { counts(grant, $0) } }
+    }
+
+    /// Whose devices they are, as `FetchDeviceFields` says.
+    func fields(of devices: [Int64]) -> [Int64: DeviceContext] {
+        var fields: [Int64: DeviceContext] = [:]
+        for id in devices { fields[id] = DeviceContext(deviceID: id, userID: self.devices[id]?.user) }
+        return fields
+    }
+}
+
+/// A time zone whose clock never changes, as PostgreSQL knows it.
+struct SimulatedZone {
+    /// It is midnight there when a run begins.
+    static let asleep = "Etc/GMT+8"
+    /// It is afternoon there.
+    static let awake = "Etc/GMT-9"
+
+    private static let day = 24 * Micros.hour
+    /// East of Greenwich.
+    private let offset: Microseconds
+
+    static func named(_ name: String?) -> SimulatedZone {
+        switch name {
+        case asleep: SimulatedZone(offset: -8 * Micros.hour)
+        case awake: SimulatedZone(offset: 9 * Micros.hour)
+        default: SimulatedZone(offset: 0)
+        }
+    }
+
+    /// `fanfare.wakes_at`: when quiet hours are over that a time falls into.
+    func wakes(at time: Microseconds, from: String, until: String) -> Microseconds? {
+        let (from, until) = (Self.time(from), Self.time(until))
+        let wall = time + offset
+        let midnight = wall / Self.day * Self.day
+        let isQuiet =
+            from < until ? from..<until ~= wall - midnight : wall - midnight >= from || wall - midnight < until
+        guard isQuiet else { return nil }
+        let end = midnight + until
+        return (end > wall ? end : end + Self.day) - offset
+    }
+
+    private static func time(_ text: String) -> Microseconds {
+        let parts = text.split(separator: ":").compactMap { Microseconds($0) }
+        return parts[0] * Micros.hour + parts[1] * Micros.minute
+    }
+}
