@@ -1,4 +1,5 @@
 import ArgumentParser
+import FanfareCore
 import FanfareStore
 import FanfareTools
 
