@@ -982,6 +982,22 @@ CREATE TABLE IF NOT EXISTS fanfare.collapse_latest (
 SELECT fanfare.create_index('collapse_latest_created', $$
     CREATE INDEX collapse_latest_created ON fanfare.collapse_latest (created_at)$$);
 
+-- What rules with `digest` or `debounce` gathered: one row per (rule, rendered `by`), which leaves as one event when it is due. The rule is
+-- the one beside the written one, `gather/<name>`. No reference, as in rates.
+CREATE TABLE IF NOT EXISTS fanfare.gatherings (
+    rule_id int NOT NULL,
+    key text NOT NULL,
+    began_at timestamptz NOT NULL,
+    due_at timestamptz NOT NULL,
+    -- No event puts it off beyond this; NULL where none puts it off at all.
+    last_at timestamptz,
+    -- All of its events, of which the newest are named, newest first.
+    count bigint NOT NULL,
+    event_ids bigint[] NOT NULL CONSTRAINT gatherings_named CHECK (cardinality(event_ids) BETWEEN 1 AND 100),
+    PRIMARY KEY (rule_id, key)
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
+SELECT fanfare.create_index('gatherings_due', $$CREATE INDEX gatherings_due ON fanfare.gatherings (due_at)$$);
+
 -- ---------------------------------------------------------------------------------------------------------------
 -- 13. Batches: the queue and its log
 -- ---------------------------------------------------------------------------------------------------------------
@@ -1550,6 +1566,7 @@ BEGIN
         OR EXISTS (SELECT FROM fanfare.outbox_slow WHERE id = cancel.event_id)
         OR EXISTS (SELECT FROM fanfare.plans AS p WHERE p.event_id = cancel.event_id)
         OR EXISTS (SELECT FROM fanfare.audience_queries AS q WHERE q.event_id = cancel.event_id)
+        OR EXISTS (SELECT FROM fanfare.gatherings AS g WHERE cancel.event_id = ANY (g.event_ids))
         OR EXISTS (SELECT FROM fanfare.batches AS b WHERE b.event_id = cancel.event_id OR cancel.event_id = ANY (b.event_ids));
 END
 $$;
@@ -1566,6 +1583,7 @@ DECLARE
             WHERE k.type = cancel.type AND k.key = cancel.key AND (
                 EXISTS (SELECT FROM fanfare.plans AS p WHERE p.event_id = k.event_id)
                 OR EXISTS (SELECT FROM fanfare.audience_queries AS q WHERE q.event_id = k.event_id)
+                OR EXISTS (SELECT FROM fanfare.gatherings AS g WHERE k.event_id = ANY (g.event_ids))
                 OR EXISTS (SELECT FROM fanfare.batches AS b WHERE b.event_id = k.event_id OR k.event_id = ANY (b.event_ids))));
 BEGIN
     INSERT INTO fanfare.cancels (type, key, stopped) VALUES (cancel.type, cancel.key, stopped);
@@ -2265,11 +2283,58 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.variants_fault IS 'What is wrong with a rule''s variants and holdout; null where nothing is.';
 
+-- In the order in which daemons look. That `by` is a template, they see.
+CREATE OR REPLACE FUNCTION fanfare.gathering_fault(rule jsonb, OUT place text, OUT reason text, OUT hint text)
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    what CONSTANT text := CASE WHEN rule ? 'digest' THEN 'digest' ELSE 'debounce' END;
+    given CONSTANT jsonb := rule -> what;
+    spans CONSTANT text[] := CASE what WHEN 'digest' THEN '{every}' ELSE '{wait,longest}' END::text[];
+    keys CONSTANT text[] := CASE what WHEN 'digest' THEN '{every,by}' ELSE '{wait,by,longest}' END::text[];
+BEGIN
+    IF given IS NULL THEN
+        RETURN;
+    ELSIF rule ?& '{digest,debounce}' THEN
+        place := 'debounce';
+        reason := 'is beside digest';
+        hint := 'give one of the two';
+        RETURN;
+    ELSIF jsonb_typeof(given) <> 'object' THEN
+        place := what;
+        reason := 'is no object';
+        hint := 'write {' || CASE what WHEN 'digest' THEN '"every": "10m"' ELSE '"wait": "30s"' END || ', "by": "{{user_id}}"}';
+        RETURN;
+    END IF;
+    SELECT what || '.' || f.place, f.reason, f.hint INTO place, reason, hint FROM (
+        SELECT k, 'unknown key', 'known are ' || array_to_string(keys, ', ') FROM jsonb_object_keys(given) AS k WHERE k <> ALL (keys)
+        UNION ALL
+        SELECT k, CASE WHEN given ? k THEN 'is no duration from 1s to 24h' ELSE 'is missing' END,
+            'write a whole number with s, m or h, such as 30s, 10m or 24h'
+        FROM unnest(spans) AS k
+        WHERE (given ? k OR k <> 'longest') AND (jsonb_typeof(given -> k) IS DISTINCT FROM 'string'
+            OR coalesce(fanfare.span_seconds(given ->> k), 999999) > 86400)
+        UNION ALL
+        SELECT 'longest', 'is shorter than wait', 'it is counted from the first event, wait from the last'
+        WHERE fanfare.span_seconds(given ->> 'longest') < fanfare.span_seconds(given ->> 'wait')
+        UNION ALL
+        SELECT 'by', CASE WHEN NOT given ? 'by' THEN 'is missing' WHEN jsonb_typeof(given -> 'by') <> 'string' THEN 'is no string' ELSE 'is empty' END,
+            'say which events belong together, as in "{{user_id}}"'
+        WHERE coalesce(given -> 'by', '""') = '""' OR jsonb_typeof(given -> 'by') <> 'string'
+    ) AS f (place, reason, hint) LIMIT 1;
+    IF reason IS NULL AND rule ->> 'event' LIKE 'digest.%' THEN
+        place := 'event';
+        reason := 'is of events that were gathered';
+        hint := 'types that begin with digest. are not gathered again: leave ' || what || ' out';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION fanfare.gathering_fault IS 'What is wrong with how a rule gathers events; null where nothing is.';
+
 -- What SQL can see at once. The rest (message, templates, conditions, limits) a daemon judges, or `fanfare rules plan`.
 CREATE OR REPLACE FUNCTION fanfare.rule_fault(rule jsonb, OUT place text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    keys CONSTANT text[] := '{name,app,event,when,to,message,locales,collapse,ttl,lane,supersede,backlog,delivery,enabled,badge_sql,category,quiet_hours,caps,variants,holdout}';
+    keys CONSTANT text[] := '{name,app,event,when,to,message,locales,collapse,ttl,lane,supersede,backlog,delivery,enabled,badge_sql,category,quiet_hours,caps,variants,holdout,digest,debounce}';
 BEGIN
     SELECT f.* INTO place, reason, hint FROM (
         SELECT k, 'unknown key', 'known are ' || array_to_string(keys, ', ') FROM jsonb_object_keys(rule) AS k WHERE k <> ALL (keys)
@@ -2300,6 +2365,8 @@ BEGIN
         SELECT c.place, c.reason, c.hint FROM fanfare.calm_fault(rule) AS c WHERE c.reason IS NOT NULL
         UNION ALL
         SELECT g.place, g.reason, g.hint FROM fanfare.variants_fault(rule) AS g WHERE g.reason IS NOT NULL
+        UNION ALL
+        SELECT g.place, g.reason, g.hint FROM fanfare.gathering_fault(rule) AS g WHERE g.reason IS NOT NULL
     ) AS f LIMIT 1;
 END
 $$;
@@ -2345,7 +2412,7 @@ BEGIN
         RAISE EXCEPTION '%: %', fault.place, fault.reason USING ERRCODE = '22023', HINT = fault.hint;
     END IF;
     -- An older daemon that checked it would refuse what it does not know.
-    IF rule -> 'to' ? 'users_sql' OR rule ?| '{category,quiet_hours,caps,variants,holdout}' THEN
+    IF rule -> 'to' ? 'users_sql' OR rule ?| '{category,quiet_hours,caps,variants,holdout,digest,debounce}' THEN
         PERFORM fanfare.require_daemon(5);
     END IF;
     PERFORM fanfare.require_daemon(p.oldest_daemon) FROM fanfare.platforms AS p
@@ -2363,8 +2430,18 @@ DECLARE
 BEGIN
     UPDATE fanfare.rules AS r SET dropped_at = clock_timestamp()
     WHERE r.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = drop_rule.app) AND r.name = drop_rule.name AND r.dropped_at IS NULL
+        AND r.name NOT LIKE 'gather/%'
     RETURNING r.id INTO dropped;
     UPDATE fanfare.rule_versions AS v SET retired_at = clock_timestamp() WHERE v.rule_id = dropped AND v.retired_at IS NULL;
+    -- And what gathers its events, by now: who put a version into force meanwhile was waited for. What it gathered is left out when it is due.
+    WITH gatherer AS (
+        UPDATE fanfare.rules AS r SET dropped_at = clock_timestamp()
+        WHERE r.app_id = (SELECT x.app_id FROM fanfare.rules AS x WHERE x.id = dropped) AND r.name = 'gather/' || drop_rule.name
+            AND r.dropped_at IS NULL
+        RETURNING r.id
+    )
+    UPDATE fanfare.rule_versions AS v SET retired_at = clock_timestamp() FROM gatherer AS g
+    WHERE v.rule_id = g.id AND v.retired_at IS NULL;
     RETURN dropped IS NOT NULL;
 END
 $$;
@@ -3579,6 +3656,9 @@ DECLARE
     whom CONSTANT text[] := '{users,topic,condition,everyone,fcm_topic,fcm_condition,channel}';
 BEGIN
     SELECT f.* INTO place, reason, hint FROM (
+        SELECT k, 'is not for campaigns', 'a campaign makes its events itself: gather in a rule for events of others'
+        FROM unnest('{digest,debounce}'::text[]) AS k WHERE campaign ? k
+        UNION ALL
         SELECT k, 'unknown key', 'known are ' || array_to_string(keys, ', ')
         FROM jsonb_object_keys(campaign) AS k WHERE k <> ALL (keys)
         UNION ALL
@@ -4175,6 +4255,72 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.campaign_from_file IS 'Notes that a campaign comes from a file, so that `campaigns apply --prune` may drop it once it is gone there; true if that was not known.';
 
+-- Some of what was gathered and is due, oldest first: it leaves as events of type `digest.<app>.<rule>`, the newest payload with what was gathered
+-- beside it. Two that call it at once pass each other's by, and what a planner adds to. What is dropped with its rule leaves as nothing.
+CREATE OR REPLACE FUNCTION fanfare.emit_gathered(now timestamptz, OUT app text, OUT rule text, OUT emitted int, OUT left_out int, OUT events bigint)
+RETURNS SETOF record LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET timezone = 'UTC'
+-- In the order of an index, however many are due.
+SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off AS $$
+DECLARE
+    rules int[];
+    keys text[];
+BEGIN
+    -- Locked by a statement of its own: what was added while this one waited, only the next one's snapshot has with its events. So many
+    -- events at most, whose payloads may be large, but one gathering at least.
+    SELECT array_agg(x.rule_id), array_agg(x.key) INTO rules, keys FROM (
+        SELECT d.rule_id, d.key, sum(d.named) OVER (ORDER BY d.due_at, d.rule_id, d.key) - d.named AS before
+        FROM (
+            SELECT g.rule_id, g.key, g.due_at, cardinality(g.event_ids) AS named FROM fanfare.gatherings AS g
+            WHERE g.due_at <= emit_gathered.now ORDER BY g.due_at LIMIT 500 FOR UPDATE SKIP LOCKED
+        ) AS d
+    ) AS x
+    WHERE x.before < 2000;
+    IF rules IS NULL THEN
+        RETURN;
+    END IF;
+    RETURN QUERY
+    WITH due AS (
+        DELETE FROM fanfare.gatherings AS g USING unnest(rules, keys) AS u (rule_id, key)
+        WHERE g.rule_id = u.rule_id AND g.key = u.key
+        RETURNING g.rule_id, g.began_at, g.due_at, g.count, g.event_ids
+    ),
+    made AS MATERIALIZED (
+        SELECT a.name AS app, substr(r.name, length('gather/') + 1) AS rule, d.due_at, d.count,
+            p.newest || jsonb_build_object('events', p.list, 'count', d.count, 'since', d.began_at) AS payload
+        FROM due AS d
+        JOIN fanfare.rules AS r ON r.id = d.rule_id
+        JOIN fanfare.apps AS a ON a.id = r.app_id
+        LEFT JOIN LATERAL (
+            -- The newest that fit beside the newest of all, in an event of 64 KiB and 32 levels.
+            SELECT (array_agg(x.payload ORDER BY x.id DESC))[1] AS newest, coalesce(jsonb_agg(x.payload ORDER BY x.id)
+                FILTER (WHERE x.bytes + x.head <= 61440 AND NOT jsonb_path_exists(x.payload, '$.**{31}')), '[]') AS list
+            FROM (
+                SELECT l.id, l.payload, sum(l.bytes + 2) OVER w AS bytes, first_value(l.bytes) OVER w AS head
+                FROM unnest(d.event_ids) AS u (id)
+                CROSS JOIN LATERAL (
+                    SELECT e.id, e.payload, octet_length(e.payload::text) AS bytes, e.type, e.key, e.created_at
+                    FROM fanfare.event_log AS e WHERE e.day = fanfare.ring_day(u.id) AND e.id = u.id
+                    OFFSET 0
+                ) AS l
+                WHERE NOT EXISTS (SELECT FROM fanfare.cancels AS c WHERE c.event_id = l.id OFFSET 0)
+                    AND (l.key IS NULL OR NOT EXISTS (
+                        SELECT FROM fanfare.cancels AS c
+                        WHERE c.type = l.type AND c.key = l.key AND c.created_at >= l.created_at OFFSET 0))
+                WINDOW w AS (ORDER BY l.id DESC)
+            ) AS x
+        ) AS p ON r.dropped_at IS NULL
+    ),
+    sent AS (
+        -- As of when it was due: what nobody could emit for a day is as late as any event.
+        INSERT INTO fanfare.outbox (created_at, type, payload)
+        SELECT least(m.due_at, clock_timestamp()), concat('digest.', m.app, '.', m.rule), m.payload FROM made AS m WHERE m.payload IS NOT NULL
+    )
+    SELECT m.app, m.rule, count(m.payload)::int, (count(*) - count(m.payload))::int, sum(m.count)::bigint FROM made AS m GROUP BY m.app, m.rule;
+    PERFORM fanfare.wake();
+END
+$$;
+COMMENT ON FUNCTION fanfare.emit_gathered IS 'Emits one event for each of some keys under which events were gathered, and are due; no row where nothing is.';
+
 -- ---------------------------------------------------------------------------------------------------------------
 -- 24. Functions: policies
 -- ---------------------------------------------------------------------------------------------------------------
@@ -4309,7 +4455,7 @@ BEGIN
         SELECT r.name, cap.name AS cap
         FROM fanfare.rules AS r JOIN fanfare.rule_versions AS v ON v.rule_id = r.id
         CROSS JOIN LATERAL jsonb_array_elements_text(v.definition::jsonb -> 'caps') AS cap (name)
-        WHERE r.app_id = set_caps.app_id AND v.state = 'active' AND v.retired_at IS NULL AND jsonb_typeof(v.definition::jsonb -> 'caps') = 'array'
+        WHERE r.app_id = set_caps.app_id AND v.state = 'active' AND v.retired_at IS NULL AND v.audience <> 'gather' AND jsonb_typeof(v.definition::jsonb -> 'caps') = 'array'
             AND NOT EXISTS (
                 SELECT FROM fanfare.caps AS c WHERE c.app_id = set_caps.app_id AND c.name = cap.name AND c.retired_at IS NULL)
     LOOP
@@ -4683,6 +4829,10 @@ SELECT 'audience_queries', coalesce(min(created_at) > now() - interval '1 minute
     coalesce(count(*) || ' events wait for the users_sql of their rule, the oldest ' || date_trunc('second', now() - min(created_at)), 'empty'), min(created_at)
 FROM fanfare.audience_queries
 UNION ALL
+SELECT 'gatherings', coalesce(min(due_at) > now() - interval '1 minute', true),
+    coalesce('what rules gathered has been due for ' || date_trunc('second', now() - min(due_at)), 'none is due'), min(due_at)
+FROM fanfare.gatherings WHERE due_at < now() - interval '1 minute'
+UNION ALL
 SELECT 'rules', count(*) = 0, count(*) || ' newest rule versions are refused', min(v.checked_at)
 FROM fanfare.rules AS r
 CROSS JOIN LATERAL (SELECT * FROM fanfare.rule_versions WHERE rule_id = r.id ORDER BY version DESC LIMIT 1) AS v
@@ -4964,7 +5114,8 @@ BEGIN
     RETURN QUERY
     WITH rules AS MATERIALIZED (
         -- 2. Of each rule of its type the version that was in force when it was planned, or the newest there was.
-        SELECT DISTINCT ON (r.id) r.id AS rule_id, a.name || '/' || r.name AS rule, a.name AS app, r.app_id, r.created_at, r.dropped_at,
+        SELECT DISTINCT ON (r.id) r.id AS rule_id, a.name || '/' || CASE v.audience WHEN 'gather' THEN substr(r.name, length('gather/') + 1) ELSE r.name END AS rule,
+            a.name AS app, r.app_id, r.created_at, r.dropped_at,
             v.id AS version_id, v.version, v.definition::jsonb AS definition, v.state, v.reason, v.when_path, v.audience, v.audience_path,
             v.devices_path, v.kind, v.platform, v.ttl, v.enabled, f.is_in_force
         FROM fanfare.rule_versions AS v
@@ -5309,7 +5460,7 @@ GRANT EXECUTE ON FUNCTION fanfare.campaign_fault, fanfare.campaign_sql_fault, fa
     fanfare.span_seconds, fanfare.canary_fault, fanfare.share, fanfare.policy_fault, fanfare.campaign_rule, fanfare.wall_time,
     fanfare.is_time_zone, fanfare.next_due, fanfare.shown_at, fanfare.has_passed, fanfare.next_time, fanfare.next_showing,
     fanfare.next_wall, fanfare.instant TO fanfare_author;
-GRANT EXECUTE ON FUNCTION fanfare.rule_fault, fanfare.calm_fault, fanfare.quiet_fault, fanfare.caps_fault, fanfare.variants_fault, fanfare.share, fanfare.is_label, fanfare.audience_fault, fanfare.path_fault, fanfare.badge_sql_fault, fanfare.users_sql_fault,
+GRANT EXECUTE ON FUNCTION fanfare.rule_fault, fanfare.gathering_fault, fanfare.calm_fault, fanfare.quiet_fault, fanfare.caps_fault, fanfare.variants_fault, fanfare.share, fanfare.is_label, fanfare.audience_fault, fanfare.path_fault, fanfare.badge_sql_fault, fanfare.users_sql_fault,
     fanfare.is_app_name, fanfare.is_rule_name, fanfare.is_event_type TO fanfare_author;
 -- To compare what is there with what a file says, and to see whether a daemon will check it.
 GRANT SELECT ON fanfare.apps, fanfare.rules, fanfare.rule_versions, fanfare.campaigns, fanfare.occurrences, fanfare.policies,

@@ -6,20 +6,20 @@ internal import Logging
 internal import PostgresClient
 internal import Threading
 
-/// Fires campaigns that are due, on a session and a thread of its own in every daemon, so that nothing else delays it.
+/// Fires campaigns that are due, and emits what rules gathered until now, on a session and a thread of its own in every daemon, so that nothing else delays it.
 ///
-/// Two that work at once do each other no harm: each occurrence is fired by one transaction, which locks its campaign. Their
-/// queries are read by ``QueryReader``.
+/// Two that work at once do each other no harm: each occurrence is fired by one transaction, which locks its campaign, and what was
+/// gathered leaves by one, which takes it away. Their queries are read by ``QueryReader``.
 package final class Scheduler: Stage {
     package let name = "scheduler"
     /// How many are fired before the readings are looked at.
     private static let limit = 200
     /// The longest sleep; what is put into force meanwhile may be due at once.
-    private static let longestWait = Micros.second
+    static let longestWait = Micros.second
     /// The shortest, where what is due may not be fired yet.
-    private static let shortestWait = 100 * Micros.millisecond
+    static let shortestWait = 100 * Micros.millisecond
 
-    private let context: StageContext
+    let context: StageContext
     private let desk: ReadingDesk
     private let stopping = StopSignal()
     private let bell = Bell()
@@ -48,9 +48,10 @@ package final class Scheduler: Stage {
                 continue
             }
             let wait = session.attempt { connection throws(PostgresError) in
-                let wait = try fire(on: connection, at: Timestamp(microseconds: context.lease.databaseNow))
+                let now = Timestamp(microseconds: context.lease.databaseNow)
+                let wait = try fire(on: connection, at: now)
                 try lookAfterReadings(of: owner, on: connection)
-                return wait
+                return min(wait, try emitGathered(on: connection, at: now))
             }
             bell.wait(timeout: .microseconds(wait ?? 0))
         }

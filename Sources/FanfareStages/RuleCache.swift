@@ -13,10 +13,13 @@ package struct LoadedRule: Sendable {
     package let ruleID: Int32
     package let version: Int32
     package let compiled: CompiledRule
+    /// Whether it only gathers events, for the rule that was written.
+    package let isGatherer: Bool
 
     /// A version as it was read.
-    package init(id: Int32, ruleID: Int32, version: Int32, compiled: CompiledRule) {
+    package init(id: Int32, ruleID: Int32, version: Int32, compiled: CompiledRule, isGatherer: Bool = false) {
         (self.id, self.ruleID, self.version, self.compiled) = (id, ruleID, version, compiled)
+        self.isGatherer = isGatherer
     }
 
     /// The detail of a pair that it cannot make a push for.
@@ -80,7 +83,13 @@ package final class RuleCache: Sendable {
         let missing = ids.filter { found[$0] == nil }
         for row in try connection.run(FetchRuleVersions(ids: missing.sorted())) {
             guard let compiled = Self.compile(row.definition) else { continue }
-            found[row.id] = LoadedRule(id: row.id, ruleID: row.ruleID, version: row.version, compiled: compiled)
+            found[row.id] = LoadedRule(
+                id: row.id,
+                ruleID: row.ruleID,
+                version: row.version,
+                compiled: compiled,
+                isGatherer: row.isGatherer
+            )
         }
         rules.withLock { [found] rules in
             for id in missing { rules.keep(found[id], as: id) }

@@ -2,6 +2,7 @@ public import FanfareCore
 internal import FanfareProviders
 internal import FanfareService
 internal import FanfareStore
+internal import Foundation
 internal import PostgresClient
 internal import Threading
 
@@ -178,17 +179,43 @@ private struct ExplainedPush: Equatable {
     let body: [UInt8]
 }
 
+extension Gathering {
+    /// What an event that was gathered alone becomes: the same as `fanfare.emit_gathered` makes of it.
+    fileprivate static func payload(ofOne payload: JSONObject, at seconds: Int64) -> JSONObject {
+        var made = payload
+        made["events"] = [.object(payload)]
+        made["count"] = 1
+        made["since"] = .string(Date(timeIntervalSince1970: TimeInterval(seconds)).ISO8601Format())
+        return made
+    }
+}
+
 extension CompiledRule {
-    /// What templates may name of an event that was never emitted.
+    /// What templates may name of an event that was never emitted; of a rule that gathers, of what is made of it alone.
     func exampleContext(_ example: ExampleEvent, _ payload: JSONObject, now: Int64) -> RenderContext {
         RenderContext(
             eventID: EventID(rawValue: 1),
-            eventType: definition.event,
-            eventKey: example.key,
-            payload: payload,
+            eventType: definition.gathering == nil ? definition.event : Gathering.eventType(of: definition),
+            eventKey: definition.gathering == nil ? example.key : nil,
+            payload: definition.gathering == nil ? payload : Gathering.payload(ofOne: payload, at: now),
             expiration: definition.ttl.map { now + $0.seconds },
             now: now,
             time: now
+        )
+    }
+
+    /// What tells with which others an event that was never emitted would be gathered.
+    ///
+    /// - Returns: nil if the rule does not gather.
+    /// - Throws: `RenderProblem` where it would be refused.
+    func gatheringKey(_ example: ExampleEvent, _ payload: JSONObject) throws(RenderProblem) -> String? {
+        try gatheringKey(
+            RenderContext(
+                eventID: EventID(rawValue: 1),
+                eventType: definition.event,
+                eventKey: example.key,
+                payload: payload
+            )
         )
     }
 

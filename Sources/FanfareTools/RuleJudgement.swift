@@ -22,6 +22,8 @@ public struct RuleJudgement: Sendable {
     public let when: String?
     /// Whether the rule takes the event.
     public let isMatched: Bool
+    /// Under which key it would be gathered, and when what is gathered would leave; nil if it would be pushed by itself.
+    public let gathered: (key: String, leaves: String)?
     /// Who would get it; nil if the rule does not take it.
     public let audience: Audience?
     /// The user that was asked about, if any, with all devices.
@@ -32,6 +34,7 @@ public struct RuleJudgement: Sendable {
         var object = JSONObject()
         object["when"] = JSONValue(orNull: when)
         object["matched"] = .bool(isMatched)
+        object["gathered"] = gathered.map { ["by": .string($0.key), "leaves": .string($0.leaves)] }
         switch audience {
         case .counted(let counts): object["audience"] = counts.json
         case .kept(let provider): object["audience"] = ["kept_by": .string(provider.rawValue)]
@@ -48,6 +51,10 @@ public struct RuleJudgement: Sendable {
         let verdict =
             isMatched ? (when == nil ? "takes every event of its type" : "takes the event") : "does not take the event"
         var lines = ["\(app)/\(rule)  \(verdict)" + (when.map { "  (when: \(TextTable.printable($0)))" } ?? "")]
+        if let gathered {
+            let key = TextTable.printable(gathered.key)
+            lines.append("  gathered with all by '\(key)', and pushed as one \(gathered.leaves)")
+        }
         switch audience {
         case .counted(let counts): lines.append("  " + counts.text)
         case .asked: lines.append("  audience_sql says who, when the campaign fires")

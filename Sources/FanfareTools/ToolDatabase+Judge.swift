@@ -29,7 +29,7 @@ extension ToolDatabase {
             )
             var judgements: [RuleJudgement] = []
             for entry in set.entries {
-                let judge = RuleJudge(connection: connection, rule: entry.compiled, example: example, payload: payload)
+                var judge = RuleJudge(connection: connection, rule: entry.compiled, example: example, payload: payload)
                 judgements.append(try judge.judge(configuration.apps[entry.id.app]))
             }
             return judgements
@@ -48,8 +48,13 @@ private struct RuleJudge {
     let rule: CompiledRule
     let example: ExampleEvent
     let payload: JSONObject
+    private var gatheringKey: String?
 
-    func judge(_ app: Configuration.App?) throws(PostgresError) -> RuleJudgement {
+    init(connection: PostgresConnection, rule: CompiledRule, example: ExampleEvent, payload: JSONObject) {
+        (self.connection, self.rule, self.example, self.payload) = (connection, rule, example, payload)
+    }
+
+    mutating func judge(_ app: Configuration.App?) throws(PostgresError) -> RuleJudgement {
         let definition = rule.definition
         let columns: RuleColumns
         switch try RuleChecker.columns(of: rule, on: connection) {
@@ -67,6 +72,7 @@ private struct RuleJudge {
         }
         let query: AudienceQuery?
         do throws(RenderProblem) {
+            if isMatched { gatheringKey = try rule.gatheringKey(example, payload) }
             query = try AudienceQuery(
                 rule.definition,
                 rule.audience,
@@ -103,6 +109,7 @@ private struct RuleJudge {
             rule: rule.definition.name,
             when: rule.definition.when,
             isMatched: isMatched,
+            gathered: gatheringKey.flatMap { key in rule.definition.gathering.map { (key, $0.text) } },
             audience: audience,
             user: user
         )

@@ -7,7 +7,7 @@ public struct RuleDefinition: Equatable, Sendable {
         "name", "app", "event", "when", "to", "message", "locales", "collapse", "ttl", "lane", "supersede", "backlog",
         "delivery", "enabled", "badge_sql",
     ]
-    static let keys = ownKeys + RuleCalm.keys + RuleGroups.keys
+    static let keys = ownKeys + RuleCalm.keys + RuleGroups.keys + Gathering.keys
     /// The longest query of an author's, in bytes.
     public static let sqlLimit = 16 * 1024
 
@@ -45,6 +45,8 @@ public struct RuleDefinition: Equatable, Sendable {
     public let calm: RuleCalm
     /// Who gets which variant of its message, and who gets nothing.
     public let groups: RuleGroups
+    /// How it gathers events, if it does.
+    public let gathering: Gathering?
 
     /// Reads a rule.
     ///
@@ -86,6 +88,7 @@ public struct RuleDefinition: Equatable, Sendable {
         badgeSQL = try reader.string("badge_sql")
         calm = try RuleCalm(reader)
         groups = try RuleGroups(reader)
+        gathering = try Gathering.read(reader)
         try checkCollapse()
         try checkBadge()
         try calm.check(audience)
@@ -111,6 +114,7 @@ public struct RuleDefinition: Equatable, Sendable {
         if !enabled { object["enabled"] = false }
         object["badge_sql"] = badgeSQL.map(JSONValue.string)
         for member in calm.json.members + groups.json.members { object[member.key] = member.value }
+        for member in gathering?.json.members ?? [] { object[member.key] = member.value }
         return .object(object)
     }
 

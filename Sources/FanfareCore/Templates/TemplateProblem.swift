@@ -31,6 +31,8 @@ public enum RenderProblem: Error, Equatable, Sendable {
     case tooLarge(bytes: Int, limit: Int)
     /// The rule has nothing to send to this platform.
     case noContent(PushProvider)
+    /// What tells which events belong together gives an empty text, or one that is too long.
+    case gatheringKey(bytes: Int, limit: Int)
     /// The rule's message names a device or user field, and no device was given.
     case deviceNeeded
 }
@@ -47,6 +49,7 @@ extension RenderProblem: CustomStringConvertible {
         case .header(let name, let reason): "header \(name): \(reason)"
         case .tooLarge(let bytes, let limit): "payload of \(bytes) bytes, at most \(limit) are allowed"
         case .noContent(let platform): "the message has nothing for \(platform.rawValue)"
+        case .gatheringKey(let bytes, let limit): "by gives a text of \(bytes) bytes, 1 to \(limit) are allowed"
         case .deviceNeeded: "the message names a device or user field, and no device was given"
         }
     }

@@ -13,6 +13,8 @@ public struct CompiledRule: Sendable {
     package let needsVariables: Bool
     /// The platforms it can reach: what its message was checked for.
     public let platforms: [PushProvider]
+    /// What tells which of its events are gathered together; nil if they are not.
+    private let gatheredBy: TextTemplate?
     private let collapse: TextTemplate?
     private let locales: LocaleLookup
     /// One for each of the rule's variants; a single one where it has none.
@@ -72,6 +74,7 @@ public struct CompiledRule: Sendable {
         let platforms = try definition.audience.providers()
         audience = try AudiencePlan(definition.audience)
         collapse = try Self.collapse(definition)
+        gatheredBy = try Self.gatheredBy(definition.gathering)
         locales = try LocaleLookup(tags: definition.locales.keys, path: "locales")
         let message = try MessageEdition(definition)
         var editions = [try Self.edition(message, definition, platforms)]
@@ -209,6 +212,29 @@ public struct CompiledRule: Sendable {
     public func collapseKey(ruleID: Int64, _ context: RenderContext) throws(RenderProblem) -> CollapseKey? {
         guard definition.dropsOlder, let collapse, let audience = try audience.renderedText(context) else { return nil }
         return CollapseKey(ruleID: ruleID, audience: audience, collapse: try collapse.text(context))
+    }
+
+    /// The key under which an event is gathered with others.
+    ///
+    /// - Parameter context: the event.
+    /// - Returns: nil if the rule does not gather.
+    /// - Throws: `RenderProblem` if a value for `by` is missing, or makes no key.
+    public func gatheringKey(_ context: RenderContext) throws(RenderProblem) -> String? {
+        guard let key = try gatheredBy?.text(context) else { return nil }
+        guard (1...Gathering.keyLimit).contains(key.utf8.count) else {
+            throw .gatheringKey(bytes: key.utf8.count, limit: Gathering.keyLimit)
+        }
+        return key
+    }
+
+    private static func gatheredBy(_ gathering: Gathering?) throws(RuleProblem) -> TextTemplate? {
+        guard let gathering else { return nil }
+        let template = try TextTemplate(gathering.by, path: gathering.byPath)
+        guard !template.usesDevice else {
+            let hint = "use names of the payload only"
+            throw RuleProblem(path: gathering.byPath, reason: "depends on a device", hint: hint)
+        }
+        return template
     }
 
     private static func collapse(_ definition: RuleDefinition) throws(RuleProblem) -> TextTemplate? {

@@ -9,6 +9,8 @@ extension RuleDefinition {
             case "message": [key] + MessageSchema.described
             case "locales": [key, locale]
             case "variants": [key] + variant
+            case "digest": [key] + Gathering.digest
+            case "debounce": [key] + Gathering.debounce
             default: [key]
             }
         }
@@ -169,6 +171,56 @@ extension RuleDefinition {
             range: "0%–50%",
             standard: "0%",
             "The share of users who get nothing, always the same ones. Not for audiences that a provider keeps."
+        ),
+        RuleKey(
+            "digest",
+            "object",
+            range: "not beside `debounce`",
+            "Makes one push of many events: what came since the first of those that belong together. Its message may name `events`, `count` and `since`."
+        ),
+        RuleKey(
+            "debounce",
+            "object",
+            range: "not beside `digest`",
+            "Makes one push of events that follow each other closely, once they have paused. Its message may name what that of a `digest` may."
+        ),
+    ]
+}
+
+extension Gathering {
+    /// The keys of `digest`.
+    static let digest: [RuleKey] = [
+        RuleKey(
+            "digest.every",
+            "duration",
+            range: "1s–24h",
+            isRequired: true,
+            "How long after the first event the push leaves."
+        ),
+        RuleKey(
+            "digest.by",
+            "template",
+            isRequired: true,
+            "Which events belong together: those that give the same text, such as `{{user_id}}`."
+        ),
+    ]
+
+    /// The keys of `debounce`.
+    static let debounce: [RuleKey] = [
+        RuleKey(
+            "debounce.wait",
+            "duration",
+            range: "1s–24h",
+            isRequired: true,
+            "How long after the last event the push leaves."
+        ),
+        RuleKey("debounce.by", "template", isRequired: true, "Which events belong together, as in `digest.by`."),
+        RuleKey(
+            "debounce.longest",
+            "duration",
+            range: "`wait`–24h",
+            standard: "24h",
+            "How long after the first event it leaves at the latest."
         ),
     ]
 }

@@ -67,6 +67,10 @@ struct AudiencePlanner {
             let statement = NoteNewest(keys: work.newest.map(\.key), eventIDs: work.newest.map(\.eventID))
             _ = try connection.runReturningCount(statement)
         }
+        if !work.gathered.isEmpty {
+            let now = Timestamp(microseconds: context.lease.databaseNow)
+            _ = try connection.runReturningCount(GatherEvents(work.gathered, now: now))
+        }
         if !work.topics.isEmpty {
             let statement = PlanTopics(
                 eventIDs: work.topics.map(\.match.eventID),
@@ -168,6 +172,7 @@ extension AudiencePlanner {
 /// What is to be done for a round's deferred matches, by kind.
 private struct AudienceWork {
     var newest: [(key: Int64, eventID: Int64)] = []
+    var gathered: [GatheredEvent] = []
     var topics: [(match: DeferredMatch, topic: String)] = []
     var conditions: [(match: DeferredMatch, clauses: [TopicClause])] = []
     var tokens: [DeferredMatch] = []
@@ -177,6 +182,14 @@ private struct AudienceWork {
 
     mutating func add(_ match: DeferredMatch, rule: LoadedRule) throws(RenderProblem) {
         let event = match.renderContext
+        if rule.isGatherer {
+            // What else the rule says is for what is made of them.
+            guard let key = try rule.compiled.gatheringKey(event), let pace = rule.compiled.definition.gathering?.pace
+            else { return }
+            return gathered.append(
+                GatheredEvent(eventID: match.eventID, ruleID: rule.ruleID, key: key, pace: pace)
+            )
+        }
         if let key = try rule.compiled.collapseKey(ruleID: Int64(rule.ruleID), event) {
             newest.append((key.rawValue, match.eventID))
         }

@@ -170,13 +170,16 @@ package struct RuleVersionRow {
     package let ruleID: Int32
     package let version: Int32
     package let definition: String
+    /// Whether it is what gathers the events of the rule that it was made of.
+    package let isGatherer: Bool
 }
 
 /// Rule versions by id; they never change.
 package struct FetchRuleVersions: PostgresStatement {
     package static let name = "fetch_rule_versions"
     package static let sql = """
-        SELECT id, rule_id, version, definition::text FROM fanfare.rule_versions WHERE id = ANY ($1::int[])
+        SELECT id, rule_id, version, definition::text, audience IS NOT DISTINCT FROM 'gather'
+        FROM fanfare.rule_versions WHERE id = ANY ($1::int[])
         """
 
     package let ids: [Int32]
@@ -194,7 +197,8 @@ package struct FetchRuleVersions: PostgresStatement {
             id: try row.int32(0),
             ruleID: try row.int32(1),
             version: try row.int32(2),
-            definition: try row.string(3)
+            definition: try row.string(3),
+            isGatherer: try row.bool(4)
         )
     }
 }

@@ -100,6 +100,7 @@ package struct IsRingDayOver: PostgresStatement {
                 OR EXISTS (SELECT FROM fanfare.outbox_slow WHERE fanfare.ring_day(id) = $1)
                 OR EXISTS (SELECT FROM fanfare.plans WHERE fanfare.ring_day(event_id) = $1)
                 OR EXISTS (SELECT FROM fanfare.audience_queries WHERE fanfare.ring_day(event_id) = $1)
+                OR EXISTS (SELECT FROM fanfare.gatherings AS g, unnest(g.event_ids) AS e (id) WHERE fanfare.ring_day(e.id) = $1)
                 OR EXISTS (SELECT FROM fanfare.batches WHERE fanfare.ring_day(event_id) = $1
                     OR EXISTS (SELECT FROM unnest(event_ids) AS e (id) WHERE fanfare.ring_day(e.id) = $1)))
             ELSE false
@@ -141,6 +142,8 @@ package struct ForgetEvents: PostgresStatement {
             SELECT p.event_id FROM fanfare.plans AS p
             UNION ALL
             SELECT q.event_id FROM fanfare.audience_queries AS q
+            UNION ALL
+            SELECT e.id FROM fanfare.gatherings AS g CROSS JOIN LATERAL unnest(g.event_ids) AS e (id)
             UNION ALL
             SELECT b.event_id FROM fanfare.batches AS b WHERE b.event_id IS NOT NULL
             UNION ALL

@@ -15,6 +15,8 @@ package struct RuleColumns: Equatable {
     package var ttlSeconds: Int64?
     package var supersede: Bool
     package var enabled: Bool
+    /// Whether its events are gathered: then a version beside it takes them, and it takes what is made of them.
+    package var isGathering = false
 }
 
 extension RuleColumns {
@@ -38,7 +40,8 @@ extension RuleColumns {
             lane: definition.lane.rawValue,
             ttlSeconds: definition.ttl?.seconds,
             supersede: definition.dropsOlder,
-            enabled: definition.enabled
+            enabled: definition.enabled,
+            isGathering: definition.gathering != nil
         )
     }
 

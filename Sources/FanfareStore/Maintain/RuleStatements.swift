@@ -1,3 +1,4 @@
+internal import FanfareCore
 package import PostgresClient
 
 /// A rule version that nobody has checked.
@@ -56,18 +57,23 @@ package struct ActivatedRule {
 ///
 /// A version that was retired while this waited for it stays so: `rules` is then still seen as it was before. Of several
 /// versions of one rule the last is in force.
+///
+/// Of a rule that gathers, the version takes what is made of its events, and one of the same number and definition takes these: of
+/// a rule beside it, whose name nobody can give. That goes with the last version that gathers.
 package struct ActivateRules: PostgresStatement {
     package static let name = "activate_rules"
     package static let sql = """
         WITH good AS (
             SELECT * FROM unnest($1::int[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
-                $9::smallint[], $10::bigint[], $11::boolean[], $12::boolean[], $13::text[]) AS g (id, event_type, when_path,
-                audience, audience_path, devices_path, kind, platform, lane, ttl, supersede, enabled, native_platform)
+                $9::smallint[], $10::bigint[], $11::boolean[], $12::boolean[], $13::text[], $14::boolean[]) AS g (id, event_type,
+                when_path, audience, audience_path, devices_path, kind, platform, lane, ttl, supersede, enabled, native_platform,
+                is_gathering)
         ),
         activated AS (
             UPDATE fanfare.rule_versions AS v
             SET state = 'active', checked_at = clock_timestamp(), app_id = r.app_id, rule_created_at = r.created_at,
-                event_type = g.event_type, when_path = g.when_path::jsonpath, audience = g.audience,
+                event_type = CASE WHEN g.is_gathering THEN concat('digest.', a.name, '.', r.name) ELSE g.event_type END,
+                when_path = CASE WHEN NOT g.is_gathering THEN g.when_path::jsonpath END, audience = g.audience,
                 audience_path = g.audience_path::jsonpath, devices_path = g.devices_path::jsonpath, kind = g.kind,
                 platform = g.platform, lane = g.lane, ttl = make_interval(secs => g.ttl::float8), supersede = g.supersede,
                 enabled = g.enabled,
@@ -77,15 +83,38 @@ package struct ActivateRules: PostgresStatement {
                     SELECT FROM fanfare.rule_versions AS n
                     WHERE n.rule_id = v.rule_id AND n.version > v.version AND (n.state = 'active' OR n.id = ANY ($1)))
                     THEN clock_timestamp() END)
-            FROM good AS g, fanfare.rules AS r
-            WHERE v.id = g.id AND v.state = 'unchecked' AND r.id = v.rule_id
-            RETURNING v.rule_id, v.version
+            FROM good AS g, fanfare.rules AS r, fanfare.apps AS a
+            WHERE v.id = g.id AND v.state = 'unchecked' AND r.id = v.rule_id AND a.id = r.app_id
+            RETURNING v.rule_id, v.version, v.definition, v.retired_at, v.app_id, v.rule_created_at, v.kind, v.ttl, v.enabled,
+                g.event_type, g.when_path, g.is_gathering, 'gather/' || r.name AS gatherer
         ),
         newest AS (
-            SELECT a.rule_id, max(a.version) AS version FROM activated AS a GROUP BY a.rule_id
+            SELECT DISTINCT ON (a.rule_id) a.* FROM activated AS a ORDER BY a.rule_id, a.version DESC
+        ),
+        gatherers AS (
+            INSERT INTO fanfare.rules AS r (app_id, name, created_at)
+            SELECT n.app_id, n.gatherer, n.rule_created_at FROM newest AS n WHERE n.is_gathering AND n.retired_at IS NULL
+            -- To learn the id of one that there is.
+            ON CONFLICT (app_id, name) WHERE dropped_at IS NULL DO UPDATE SET name = excluded.name
+            RETURNING r.id, r.app_id, r.name
+        ),
+        gathering AS (
+            INSERT INTO fanfare.rule_versions (rule_id, version, definition, state, checked_at, app_id, event_type, rule_created_at,
+                when_path, audience, kind, lane, ttl, enabled)
+            SELECT g.id, n.version, n.definition, 'active', clock_timestamp(), n.app_id, n.event_type, n.rule_created_at,
+                n.when_path::jsonpath, 'gather', n.kind, \(Lane.normal.rawValue), n.ttl, n.enabled
+            FROM gatherers AS g JOIN newest AS n ON n.app_id = g.app_id AND n.gatherer = g.name
+        ),
+        -- Those that there were; most rules never had any.
+        standing AS (
+            SELECT r.id AS rule_id, n.version, n.is_gathering FROM newest AS n
+            JOIN fanfare.rules AS r ON r.app_id = n.app_id AND r.name = n.gatherer AND r.dropped_at IS NULL
+        ),
+        ended AS (
+            UPDATE fanfare.rules AS r SET dropped_at = clock_timestamp() FROM standing AS s WHERE r.id = s.rule_id AND NOT s.is_gathering
         )
         UPDATE fanfare.rule_versions AS old SET retired_at = clock_timestamp()
-        FROM newest AS n
+        FROM (SELECT rule_id, version FROM newest UNION ALL SELECT rule_id, version FROM standing) AS n
         WHERE old.rule_id = n.rule_id AND old.version < n.version AND old.retired_at IS NULL AND old.state = 'active'
         """
 
@@ -110,6 +139,7 @@ package struct ActivateRules: PostgresStatement {
         binds.append(columns.map(\.supersede))
         binds.append(columns.map(\.enabled))
         binds.append(columns.map(\.nativePlatform))
+        binds.append(columns.map(\.isGathering))
     }
 }
 

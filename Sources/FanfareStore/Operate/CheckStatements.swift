@@ -93,7 +93,8 @@ package struct AppUse: PostgresStatement {
                     WHERE d.app_id = a.id AND d.platform = t.platform AND d.disabled_reason IS DISTINCT FROM 'reassigned'
                         AND d.disabled_at IS NULL)
                 ORDER BY 1),
-            ARRAY(SELECT r.name FROM fanfare.rules AS r WHERE r.app_id = a.id AND r.dropped_at IS NULL ORDER BY r.name)
+            ARRAY(SELECT r.name FROM fanfare.rules AS r
+                WHERE r.app_id = a.id AND r.dropped_at IS NULL AND r.name NOT LIKE 'gather/%' ORDER BY r.name)
         FROM fanfare.apps AS a
         ORDER BY a.name
         """

@@ -31,7 +31,7 @@ public struct RuleRow: Sendable {
     }
 }
 
-/// The rules there are, each with its newest version.
+/// The rules there are, each with its newest version; what gathers events for one is no other.
 package struct StoredRules: PostgresStatement {
     package static let name = "stored_rules"
     package static let sql = """
@@ -42,7 +42,7 @@ package struct StoredRules: PostgresStatement {
         JOIN fanfare.apps AS a ON a.id = r.app_id
         CROSS JOIN LATERAL (
             SELECT * FROM fanfare.rule_versions AS n WHERE n.rule_id = r.id ORDER BY n.version DESC LIMIT 1) AS v
-        WHERE r.dropped_at IS NULL AND ($1::text[] IS NULL OR a.name = ANY ($1))
+        WHERE r.dropped_at IS NULL AND r.name NOT LIKE 'gather/%' AND ($1::text[] IS NULL OR a.name = ANY ($1))
         ORDER BY a.name, r.name
         """
 

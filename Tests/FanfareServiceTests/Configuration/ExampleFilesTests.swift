@@ -62,7 +62,10 @@ import Testing
             "chat-message", "orders-shipped", "orders-delivered", "digest", "score", "delivery-starts",
             "delivery-moves", "delivery-ends",
         ]
-        let ofOtherArticles = ["order-shipped", "winter-sale", "chat-message", "spring-sale", "winter-offer"]
+        let ofOtherArticles = [
+            "order-shipped", "winter-sale", "chat-message", "new-comments", "order-changed", "spring-sale",
+            "winter-offer",
+        ]
         let campaigns = [
             "weekly-news", "winter-sale", "shop-closes", "good-morning", "come-back", "invoices-due", "big-news",
         ].map { "campaign/\($0)" }

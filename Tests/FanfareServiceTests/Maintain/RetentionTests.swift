@@ -113,6 +113,7 @@ struct RetentionTests {
         VALUES ($1, 1, 1, 1, '[{}]', 9)
         """,
         "INSERT INTO fanfare.audience_queries (event_id, rule_version) VALUES ($1, 1)",
+        "INSERT INTO fanfare.gatherings (rule_id, key, began_at, due_at, count, event_ids) VALUES (1, 'k', now(), now(), 1, ARRAY[$1::bigint])",
         "INSERT INTO fanfare.outbox (id, type, payload) VALUES ($1, 'e', '{}')",
         """
         INSERT INTO fanfare.outbox_slow (xid, id, created_at, type, payload)
@@ -120,7 +121,7 @@ struct RetentionTests {
         """,
     ]
 
-    @Test(arguments: references.prefix(4))
+    @Test(arguments: references.prefix(5))
     func whatAQueueStillRefersToIsLeftAmongNewerOnes(insert: String) throws {
         let world = try world()
         let event = try log(daysAgo: 32, in: world)
@@ -130,7 +131,7 @@ struct RetentionTests {
         let days = "SELECT \(Self.today) - (id >> 32) FROM fanfare.event_log ORDER BY 1"
         #expect(try world.connection.column(days) == ["0", "32"])
         try world.connection.execute(
-            "DELETE FROM fanfare.batches; DELETE FROM fanfare.plans; DELETE FROM fanfare.audience_queries"
+            "DELETE FROM fanfare.batches; DELETE FROM fanfare.plans; DELETE FROM fanfare.audience_queries; DELETE FROM fanfare.gatherings"
         )
         try tidyUp(world)
         #expect(try left(in: world) == [0])
@@ -152,7 +153,7 @@ struct RetentionTests {
         try world.connection.execute(
             """
             DELETE FROM fanfare.batches; DELETE FROM fanfare.plans; DELETE FROM fanfare.outbox;
-            DELETE FROM fanfare.outbox_slow; DELETE FROM fanfare.audience_queries
+            DELETE FROM fanfare.outbox_slow; DELETE FROM fanfare.audience_queries; DELETE FROM fanfare.gatherings
             """
         )
         try tidyUp(world)

@@ -75,6 +75,8 @@ struct StatementCatalog {
             VALUES ('1', fanfare.new_event_id(), now(), 'order', '{"user": "u"}');
             INSERT INTO fanfare.collapse_latest (key, event_id) VALUES (5, 6);
             INSERT INTO fanfare.audience_queries (event_id, rule_version) VALUES (\(keyed), \(version));
+            INSERT INTO fanfare.gatherings (rule_id, key, began_at, due_at, count, event_ids)
+            VALUES (1, 'u', 'epoch', 'epoch', 1, ARRAY[\(event)]);
             SELECT fanfare.put_campaign(
                 '{"app": "shop", "name": "due", "to": {"everyone": true}, "message": {"data": {"a": "b"}}}');
             SELECT fanfare.take_campaign(1, 1, NULL, now());
@@ -350,6 +352,12 @@ struct StatementCatalog {
             FireDue(now: Timestamp(microseconds: 0)),
             JudgeCanaries(now: Timestamp(microseconds: 4_000_000_000_000_000)),
             NextCampaign(),
+            GatherEvents(
+                [GatheredEvent(eventID: 7, ruleID: 1, key: "k", pace: .digest(every: TimeSpan(seconds: 60)))],
+                now: Timestamp(microseconds: 0)
+            ),
+            NextGathering(),
+            EmitGathered(now: Timestamp(microseconds: 0)),
             Readings(owner: owner),
             TakeReading(owner: owner),
             StoreAudience(eventID: 8, buckets: [1], users: ["v"], variables: [nil]),

@@ -1,0 +1,50 @@
+internal import FanfareCore
+internal import FanfareLogging
+internal import FanfareStages
+internal import FanfareStore
+internal import Logging
+internal import PostgresClient
+internal import Threading
+
+extension Scheduler {
+    /// How often some of what is due is emitted before campaigns are looked at again.
+    private static let turns = 20
+
+    /// Emits what is due of what rules gathered.
+    ///
+    /// - Parameters:
+    ///   - connection: outside a transaction.
+    ///   - now: the database's time.
+    /// - Returns: how long nothing will be due, in microseconds, a second at most.
+    /// - Throws: what the database says.
+    func emitGathered(on connection: PostgresConnection, at now: Timestamp) throws(PostgresError) -> Microseconds {
+        for _ in 0..<Self.turns {
+            guard let next = try connection.run(NextGathering()).first else { return Self.longestWait }
+            guard next <= now else {
+                return min(max(next.microseconds - now.microseconds, Self.shortestWait), Self.longestWait)
+            }
+            context.pulses.beat(name)
+            let left = try connection.run(EmitGathered(now: now))
+            // Another daemon emits what is due, or a planner adds to it.
+            guard !left.isEmpty else { return Self.shortestWait }
+            for gatherings in left { tell(gatherings) }
+        }
+        return 0
+    }
+
+    private func tell(_ left: EmittedGatherings) {
+        let metadata = Logger.Metadata([.app: "\(left.app)", .ruleName: "\(left.rule)"])
+        if left.emitted > 0 {
+            context.logger.debug(
+                "gathered events were emitted as one each",
+                metadata: metadata.merging(.init([.count: "\(left.emitted)"])) { $1 }
+            )
+        }
+        if left.leftOut > 0 {
+            context.logger.notice(
+                "gathered events were left out: their rule is dropped, or all of them were cancelled",
+                metadata: metadata.merging(.init([.count: "\(left.leftOut)"])) { $1 }
+            )
+        }
+    }
+}

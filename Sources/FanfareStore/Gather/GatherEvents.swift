@@ -1,0 +1,74 @@
+package import FanfareCore
+package import PostgresClient
+
+/// An event that a rule gathers.
+package struct GatheredEvent {
+    package let eventID: Int64
+    /// The rule that gathers, beside the one that was written.
+    package let ruleID: Int32
+    /// What tells with which others.
+    package let key: String
+    package let pace: Gathering.Pace
+
+    package init(eventID: Int64, ruleID: Int32, key: String, pace: Gathering.Pace) {
+        (self.eventID, self.ruleID, self.key, self.pace) = (eventID, ruleID, key, pace)
+    }
+
+    /// How long after this event what it is gathered with leaves, if nothing else is said.
+    fileprivate var window: TimeSpan {
+        switch pace {
+        case .digest(let every): every
+        case .debounce(let wait, _): wait
+        }
+    }
+
+    /// How long after the first event it leaves at the latest; nil if no event puts it off.
+    fileprivate var longest: TimeSpan? {
+        switch pace {
+        case .digest: nil
+        case .debounce(_, let longest): longest
+        }
+    }
+}
+
+/// Adds events to what is gathered under their keys, in the transaction that plans them.
+///
+/// Of a key that all events have, one row is written: it names the newest, and counts all. In the order of rules and keys, so that two
+/// planners do not deadlock.
+package struct GatherEvents: PostgresStatement {
+    /// How many events a gathering names.
+    private static let named = 100
+
+    package static let name = "gather_events"
+    package static let sql = """
+        INSERT INTO fanfare.gatherings AS g (rule_id, key, began_at, due_at, last_at, count, event_ids)
+        SELECT e.rule_id, e.key, $1::timestamptz, $1 + max(e.span) * interval '1 second',
+            $1 + max(e.longest) * interval '1 second', count(*), (array_agg(e.event_id ORDER BY e.event_id DESC))[1:\(named)]
+        FROM unnest($2::int[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[]) AS e (rule_id, key, event_id, span, longest)
+        GROUP BY e.rule_id, e.key ORDER BY e.rule_id, e.key
+        ON CONFLICT (rule_id, key) DO UPDATE
+        SET count = g.count + excluded.count, event_ids = (excluded.event_ids || g.event_ids)[1:\(named)],
+            due_at = CASE WHEN g.last_at IS NULL THEN g.due_at ELSE least(greatest(g.due_at, excluded.due_at), g.last_at) END
+        """
+
+    private let events: [GatheredEvent]
+    private let now: Timestamp
+
+    /// Gathers events.
+    ///
+    /// - Parameters:
+    ///   - events: in any order.
+    ///   - now: the database's time.
+    package init(_ events: [GatheredEvent], now: Timestamp) {
+        (self.events, self.now) = (events, now)
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(now)
+        binds.append(events.map(\.ruleID))
+        binds.append(events.map(\.key))
+        binds.append(events.map(\.eventID))
+        binds.append(events.map(\.window.seconds))
+        binds.append(events.map { $0.longest?.seconds })
+    }
+}
