@@ -31,7 +31,8 @@
 --  23  Functions: campaigns
 --  24  Functions: policies
 --  25  Views: queue and log as one
---  26  Rights
+--  26  Functions: why
+--  27  Rights
 --
 -- Parts 6 and up say what a new database has; what an older one lacks is made up for before, in part 5. So who changes
 -- something
@@ -75,7 +76,7 @@ DECLARE
     role_name name;
 BEGIN
     FOREACH role_name IN ARRAY '{fanfare_owner,fanfare_daemon,fanfare_emitter,fanfare_registrar,
-        fanfare_author,fanfare_reader,fanfare_sql}'::name[]
+        fanfare_author,fanfare_operator,fanfare_reader,fanfare_sql}'::name[]
     LOOP
         IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = role_name) THEN
             BEGIN
@@ -310,6 +311,15 @@ SELECT fanfare.add_column('fanfare.batches', 'gate_id', 'int NOT NULL DEFAULT 0'
 SELECT fanfare.add_column('fanfare.batches', 'due_at', 'timestamptz');
 SELECT fanfare.add_column('fanfare.stats_pending', 'gate_id', 'int NOT NULL DEFAULT 0');
 SELECT fanfare.add_column('fanfare.preferences', 'xid', 'xid8 NOT NULL DEFAULT pg_current_xact_id()');
+SELECT fanfare.add_column('fanfare.outbox', 'replay_of', 'bigint');
+SELECT fanfare.add_column('fanfare.outbox', 'only_app', 'smallint');
+SELECT fanfare.add_column('fanfare.outbox', 'only_user', 'text');
+SELECT fanfare.add_column('fanfare.outbox_slow', 'replay_of', 'bigint');
+SELECT fanfare.add_column('fanfare.outbox_slow', 'only_app', 'smallint');
+SELECT fanfare.add_column('fanfare.outbox_slow', 'only_user', 'text');
+SELECT fanfare.add_column('fanfare.event_log', 'replay_of', 'bigint');
+SELECT fanfare.add_column('fanfare.event_log', 'only_app', 'smallint');
+SELECT fanfare.add_column('fanfare.event_log', 'only_user', 'text');
 SELECT fanfare.add_column('fanfare.policies', 'quiet_from', 'time');
 SELECT fanfare.add_column('fanfare.policies', 'quiet_until', 'time');
 SELECT fanfare.add_column('fanfare.policies', 'quiet_mode', 'text');
@@ -846,6 +856,10 @@ CREATE TABLE IF NOT EXISTS fanfare.outbox (
     key text,
     ttl interval,
     payload jsonb NOT NULL,
+    -- Which event it is once more, and for whom only: rules of one app, devices of one user. NULL for what was emitted, and for all.
+    replay_of bigint,
+    only_app smallint,
+    only_user text,
     PRIMARY KEY (xid, id)
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_insert_threshold = -1,
         autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 1000000,
@@ -880,6 +894,9 @@ CREATE TABLE IF NOT EXISTS fanfare.outbox_slow (
     key text,
     ttl interval,
     payload jsonb NOT NULL,
+    replay_of bigint,
+    only_app smallint,
+    only_user text,
     PRIMARY KEY (xid, id)
 );
 
@@ -904,6 +921,9 @@ CREATE TABLE IF NOT EXISTS fanfare.event_log (
     ttl interval,
     detail text,
     payload jsonb,
+    replay_of bigint,
+    only_app smallint,
+    only_user text,
     PRIMARY KEY (day, id),
     CONSTRAINT event_log_day CHECK (day = ((id >> 32) % 32))
 ) PARTITION BY LIST (day);
@@ -1591,6 +1611,65 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fanfare.cancel(text, text) IS 'Stops the events emitted so far under this type and key.';
+
+-- The same event once more, under an id of its own: same type, key, payload and ttl, but that its ttl runs anew. Its key keeps it from
+-- nothing: it was emitted on purpose, by somebody who knows that it was there before. By the rules that are in force now.
+CREATE OR REPLACE FUNCTION fanfare.replay(event_id bigint, user_id text DEFAULT NULL, app text DEFAULT NULL) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+#variable_conflict use_column
+DECLARE
+    e fanfare.event_log;
+    the_app smallint;
+    rule record;
+    new_id bigint;
+BEGIN
+    SELECT l.* INTO e FROM fanfare.event_log AS l WHERE l.day = fanfare.ring_day(replay.event_id) AND l.id = replay.event_id;
+    IF e.id IS NULL THEN
+        IF EXISTS (SELECT FROM fanfare.outbox AS o WHERE o.id = replay.event_id) OR EXISTS (SELECT FROM fanfare.outbox_slow AS o WHERE o.id = replay.event_id) THEN
+            RAISE EXCEPTION 'event % is not planned yet', replay.event_id
+                USING ERRCODE = '55000', HINT = 'It is sent without that; `fanfare status` shows what daemons do.';
+        END IF;
+        RAISE EXCEPTION 'there is no event % in the log%', replay.event_id,
+                CASE WHEN replay.event_id >= 1::bigint << 32 THEN format(': its number is of %s', DATE '2020-01-01' + (replay.event_id >> 32)::int) ELSE '' END
+            USING ERRCODE = '22023', HINT = 'The log keeps 30 days at most, or less where retention.log says so; emit what is older anew.';
+    ELSIF replay.user_id = '' THEN
+        RAISE EXCEPTION 'user_id: names nobody' USING ERRCODE = '22023', HINT = 'Pass the id that the user''s devices are registered with, or null for all whom the event is for.';
+    END IF;
+    IF replay.app IS NOT NULL THEN
+        SELECT a.id INTO the_app FROM fanfare.apps AS a WHERE a.name = replay.app;
+        IF the_app IS NULL THEN
+            RAISE EXCEPTION 'there is no app %', replay.app USING ERRCODE = '22023', HINT = 'fanfare.apps has those that there are.';
+        END IF;
+    END IF;
+    FOR rule IN
+        SELECT a.name AS app, r.name, c.name AS campaign, v.audience, c.definition::jsonb AS definition
+        FROM fanfare.rule_versions AS v
+        JOIN fanfare.rules AS r ON r.id = v.rule_id
+        JOIN fanfare.apps AS a ON a.id = r.app_id
+        LEFT JOIN fanfare.campaigns AS c ON c.rule_id = r.id
+        WHERE v.event_type = e.type AND v.state = 'active' AND v.retired_at IS NULL AND v.enabled AND coalesce(r.app_id = the_app, true)
+        ORDER BY a.name, r.name
+    LOOP
+        IF rule.campaign IS NOT NULL AND rule.audience NOT IN ('users', 'users_sql', 'tokens') AND replay.user_id IS NULL THEN
+            RAISE EXCEPTION 'event % is of campaign %, which goes to its whole audience', e.id, rule.campaign
+                USING ERRCODE = '55000', HINT = format('Call fanfare.start_campaign(%L, %L) to send it to all again, or name the one user who is to get it.', rule.app, rule.campaign);
+        ELSIF rule.audience = 'staged' THEN
+            RAISE EXCEPTION 'event % is of campaign %, whose audience_sql was asked when it fired', e.id, rule.campaign
+                USING ERRCODE = '55000', HINT = format('Call fanfare.test_campaign(%L, %L, ARRAY[%L]): it asks again, and sends to that user only.', rule.app, rule.campaign, replay.user_id);
+        ELSIF rule.audience IN ('fcm_topic', 'fcm_condition', 'channel') AND replay.user_id IS NOT NULL THEN
+            RAISE EXCEPTION 'rule %/% sends to an audience that the provider keeps (%), of which no single user can be picked', rule.app, rule.name, rule.audience
+                USING ERRCODE = '55000', HINT = 'Leave the user out to send it to all of them again, or use topic: or condition: in the rule.';
+        END IF;
+    END LOOP;
+    -- An older daemon would forget what it is, and for whom.
+    PERFORM fanfare.require_daemon(5);
+    INSERT INTO fanfare.outbox (type, key, ttl, payload, replay_of, only_app, only_user)
+    VALUES (e.type, e.key, e.ttl, e.payload, e.id, the_app, replay.user_id) RETURNING id INTO new_id;
+    PERFORM fanfare.wake();
+    RETURN new_id;
+END
+$$;
+COMMENT ON FUNCTION fanfare.replay IS 'Emits an event of the log once more, by the rules in force now: for all whom it is for, or only for one user of these, or by the rules of one app; returns the new event''s id.';
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- 17. Functions: names
@@ -4593,7 +4672,8 @@ SELECT e.id, e.type, e.key, e.created_at, f.name AS fate,
             WHERE b.event_id IS NULL AND int8range(b.first_event, b.last_event, '[]') @> e.id
         ) AS b
         WHERE b.attempt = 1
-    ) END::bigint AS pairs
+    ) END::bigint AS pairs,
+    e.replay_of
 FROM (
     SELECT o.id, o.type, o.key, o.created_at, 0::smallint AS fate, (
         SELECT 'waits until a daemon has checked rule ' || a.name || '/' || r.name
@@ -4601,13 +4681,13 @@ FROM (
         WHERE v.state = 'unchecked' AND v.retired_at IS NULL AND v.event_type = o.type AND v.rule_created_at <= o.created_at
             AND NOT EXISTS (SELECT FROM fanfare.rule_versions AS i WHERE i.rule_id = v.rule_id AND i.state = 'active' AND i.retired_at IS NULL)
         ORDER BY v.id LIMIT 1
-    ) AS detail, o.payload
+    ) AS detail, o.payload, o.replay_of
     FROM fanfare.outbox AS o
     UNION ALL
-    SELECT id, type, key, created_at, 0::smallint, 'is planned alone, since it may take long or fail', payload FROM fanfare.outbox_slow
+    SELECT id, type, key, created_at, 0::smallint, 'is planned alone, since it may take long or fail', payload, replay_of FROM fanfare.outbox_slow
     UNION ALL
     -- All days: with them the key, which begins with the day, finds an id.
-    SELECT id, type, key, created_at, fate, detail, payload FROM fanfare.event_log
+    SELECT id, type, key, created_at, fate, detail, payload, replay_of FROM fanfare.event_log
     WHERE day = ANY ('{0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31}')
 ) AS e
 -- What is planned for one rule may wait for another's query.
@@ -4967,7 +5047,7 @@ COMMENT ON FUNCTION fanfare.when_verdict IS 'Which conditions of a rule''s "when
 CREATE OR REPLACE FUNCTION fanfare.pairs_of(event_id bigint, devices bigint[])
 RETURNS TABLE (rule_version int, target_id smallint, device_id bigint, attempt smallint, code int, at timestamptz, batch_id bigint,
     not_before timestamptz, is_owned boolean, gate_id int, due_at timestamptz, lane smallint, details jsonb)
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
 #variable_conflict use_column
 DECLARE
     first_day CONSTANT bigint := pairs_of.event_id >> 32;
@@ -5046,6 +5126,13 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION fanfare.outcome_advice IS 'What to do where a push came to this; null where nothing is.';
 
+CREATE OR REPLACE FUNCTION fanfare.why_variant(definition jsonb, user_id text, device_id bigint) RETURNS text LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT CASE v.name WHEN 'holdout' THEN 'Belongs to the holdout.' ELSE 'Variant ' || v.name || '.' END
+    FROM fanfare.variant_of(definition, user_id, device_id) AS v (name);
+END;
+COMMENT ON FUNCTION fanfare.why_variant IS 'Which variant of a rule somebody gets, as it is reckoned for each push; null where there are none.';
+
 CREATE OR REPLACE FUNCTION fanfare.why_steps(event_id bigint, user_id text, app text)
 RETURNS TABLE (step smallint, at timestamptz, rule text, device_id bigint, platform text, attempt int, outcome text, reason text,
     until timestamptz, detail text)
@@ -5058,6 +5145,8 @@ DECLARE
     planned timestamptz;
     first_event bigint;
     cancelled_at timestamptz;
+    -- Of an event that is refused: whether only for a rule, beside which others may have been planned.
+    is_of_rule boolean;
     is_served CONSTANT boolean := EXISTS (SELECT FROM fanfare.instances AS i WHERE i.lease_until > now);
     devices CONSTANT bigint[] := ARRAY(
         SELECT d.id FROM fanfare.devices AS d
@@ -5066,14 +5155,14 @@ DECLARE
         ORDER BY d.id);
 BEGIN
     -- 1. The event.
-    SELECT x.id, x.type, x.key, x.created_at, x.planned_at, x.ttl, x.payload, f.name AS fate, x.detail INTO e
+    SELECT x.id, x.type, x.key, x.created_at, x.planned_at, x.ttl, x.payload, f.name AS fate, x.detail, x.replay_of, x.only_app, x.only_user INTO e
     FROM (
-        SELECT l.id, l.type, l.key, l.created_at, l.planned_at, l.ttl, l.payload, l.fate, l.detail
+        SELECT l.id, l.type, l.key, l.created_at, l.planned_at, l.ttl, l.payload, l.fate, l.detail, l.replay_of, l.only_app, l.only_user
         FROM fanfare.event_log AS l WHERE l.day = fanfare.ring_day(why_steps.event_id) AND l.id = why_steps.event_id
         UNION ALL
-        SELECT o.id, o.type, o.key, o.created_at, NULL, o.ttl, o.payload, 0, NULL FROM fanfare.outbox AS o WHERE o.id = why_steps.event_id
+        SELECT o.id, o.type, o.key, o.created_at, NULL, o.ttl, o.payload, 0, NULL, o.replay_of, o.only_app, o.only_user FROM fanfare.outbox AS o WHERE o.id = why_steps.event_id
         UNION ALL
-        SELECT o.id, o.type, o.key, o.created_at, NULL, o.ttl, o.payload, 0, 'it is planned alone, since it may take long or fail'
+        SELECT o.id, o.type, o.key, o.created_at, NULL, o.ttl, o.payload, 0, 'it is planned alone, since it may take long or fail', o.replay_of, o.only_app, o.only_user
         FROM fanfare.outbox_slow AS o WHERE o.id = why_steps.event_id
     ) AS x JOIN fanfare.event_fates AS f ON f.fate = x.fate
     LIMIT 1;
@@ -5090,13 +5179,14 @@ BEGIN
         RETURN;
     END IF;
     planned := coalesce(e.planned_at, now);
+    is_of_rule := e.fate = 'refused' AND coalesce(e.detail ~ '(^|; )rule ', false);
     SELECT min(c.created_at) INTO cancelled_at FROM fanfare.cancels AS c
     WHERE c.event_id = e.id OR c.type = e.type AND c.key = e.key AND c.created_at >= e.created_at;
     IF e.fate = 'duplicate' THEN
         SELECT k.event_id INTO first_event FROM fanfare.event_keys AS k WHERE k.type = e.type AND k.key = e.key;
     END IF;
     RETURN QUERY SELECT 0::smallint, e.created_at, NULL, NULL::bigint, NULL, NULL::int, e.fate, e.type, NULL::timestamptz,
-        CASE e.fate
+        CASE WHEN e.replay_of IS NULL THEN '' ELSE format('Replay of event %s%s. ', e.replay_of, ', only for ' || e.only_user) END || CASE e.fate
             WHEN 'waiting' THEN 'Emitted, and not planned yet' || CASE
                 WHEN NOT is_served THEN ': no daemon is running. Start `fanfare serve`, and see `fanfare status`'
                 ELSE coalesce(': ' || e.detail, ': a daemon does so within a second, unless a rule of its type is not checked yet; see the rules below, and `fanfare status`') END
@@ -5106,15 +5196,17 @@ BEGIN
             WHEN 'cancelled' THEN 'Cancelled before it was planned: fanfare.cancel was called' || coalesce(' ' || fanfare.utc(cancelled_at), '') || '. Replay the event if it should be sent after all'
             WHEN 'expired' THEN format('Its ttl had passed when it was planned, %s after it was emitted. Give the event or its rule a longer ttl, and see `fanfare status` for what daemons do',
                 date_trunc('second', planned - e.created_at))
-            WHEN 'refused' THEN format('The event itself was refused: %s. Mend what emits it', e.detail)
+            WHEN 'refused' THEN format(CASE WHEN is_of_rule THEN 'A rule could not be planned for it: %s. Mend the rule or the payload, then replay the event'
+                ELSE 'The event itself was refused: %s. Mend what emits it' END, e.detail)
         END;
-    IF e.fate NOT IN ('waiting', 'planned', 'unmatched', 'expired') THEN
+    IF e.fate IN ('duplicate', 'cancelled') OR e.fate = 'refused' AND NOT is_of_rule THEN
         RETURN;
     END IF;
     RETURN QUERY
     WITH rules AS MATERIALIZED (
         -- 2. Of each rule of its type the version that was in force when it was planned, or the newest there was.
-        SELECT DISTINCT ON (r.id) r.id AS rule_id, a.name || '/' || CASE v.audience WHEN 'gather' THEN substr(r.name, length('gather/') + 1) ELSE r.name END AS rule,
+        SELECT DISTINCT ON (r.id) r.id AS rule_id, r.name,
+            a.name || '/' || CASE v.audience WHEN 'gather' THEN substr(r.name, length('gather/') + 1) ELSE r.name END AS rule,
             a.name AS app, r.app_id, r.created_at, r.dropped_at,
             v.id AS version_id, v.version, v.definition::jsonb AS definition, v.state, v.reason, v.when_path, v.audience, v.audience_path,
             v.devices_path, v.kind, v.platform, v.ttl, v.enabled, f.is_in_force
@@ -5124,7 +5216,8 @@ BEGIN
         CROSS JOIN LATERAL (
             SELECT v.state = 'active' AND v.checked_at <= planned AND coalesce(v.retired_at > planned, true) AS is_in_force
         ) AS f
-        WHERE v.event_type = e.type AND (why_steps.app IS NULL OR a.name = why_steps.app) AND v.created_at <= planned
+        WHERE v.event_type = e.type AND (why_steps.app IS NULL OR a.name = why_steps.app) AND (e.only_app IS NULL OR r.app_id = e.only_app)
+            AND v.created_at <= planned
         ORDER BY r.id, f.is_in_force DESC, v.version DESC
     ),
     judged AS MATERIALIZED (
@@ -5135,6 +5228,7 @@ BEGIN
                 WHEN NOT r.is_in_force AND r.state = 'unchecked' THEN 'rule_unchecked'
                 WHEN NOT r.is_in_force THEN 'rule_not_in_force'
                 WHEN NOT r.enabled THEN 'rule_disabled'
+                WHEN is_of_rule AND position('rule ' || r.name || ':' IN e.detail) > 0 THEN 'not_plannable'
                 WHEN r.when_path IS NOT NULL AND jsonb_path_match_tz(e.payload, r.when_path, '{}', true) IS NOT TRUE THEN 'when_false'
                 WHEN e.created_at + coalesce(least(e.ttl, r.ttl), interval '24 hours') <= planned AND NOT EXISTS (
                     SELECT FROM fanfare.occurrences AS o WHERE o.event_id = e.id AND o.wall IS NOT NULL) THEN 'ttl_passed'
@@ -5169,6 +5263,7 @@ BEGIN
                 WHEN d.registered_at > planned THEN 'registered_later'
                 WHEN j.devices_path IS NOT NULL AND jsonb_path_match_tz(coalesce(d.attributes, '{}'), j.devices_path, '{}', true) IS NOT TRUE
                     THEN 'other_attributes'
+                WHEN e.only_user <> why_steps.user_id THEN 'replayed_for_other'
                 WHEN EXISTS (SELECT FROM fanfare.plans AS p WHERE p.event_id = e.id AND p.rule_version = j.version_id AND p.cursor < d.id)
                     THEN 'planning'
                 WHEN EXISTS (SELECT FROM fanfare.audience_queries AS q WHERE q.event_id = e.id AND q.rule_version = j.version_id)
@@ -5178,12 +5273,12 @@ BEGIN
             END AS obstacle
         FROM judged AS j
         JOIN fanfare.devices AS d ON d.app_id = j.app_id AND d.id = ANY (devices)
-        WHERE j.obstacle IS NULL AND e.fate = 'planned' AND j.audience NOT IN ('fcm_topic', 'fcm_condition', 'channel', 'gather')
+        WHERE j.obstacle IS NULL AND e.fate IN ('planned', 'refused') AND j.audience NOT IN ('fcm_topic', 'fcm_condition', 'channel', 'gather')
             AND NOT EXISTS (SELECT FROM pairs AS p WHERE p.rule_id = j.rule_id AND p.device_id = d.id)
     )
     SELECT 1::smallint, planned, j.rule, NULL::bigint, NULL, NULL::int,
         CASE WHEN j.obstacle IS NOT NULL THEN CASE WHEN j.obstacle = 'ttl_passed' THEN 'expired' WHEN j.obstacle = 'rule_unchecked' THEN 'waiting'
-            ELSE 'not_matched' END WHEN e.fate = 'waiting' THEN 'waiting' ELSE 'matched' END,
+            WHEN j.obstacle = 'not_plannable' THEN 'refused' ELSE 'not_matched' END WHEN e.fate = 'waiting' THEN 'waiting' ELSE 'matched' END,
         coalesce(j.obstacle, CASE WHEN e.fate = 'waiting' THEN 'not_planned' ELSE j.audience END), NULL::timestamptz,
         CASE j.obstacle
             WHEN 'rule_younger' THEN format('The rule was made %s, after the event, and takes no older ones. Replay the event if the rule should have it', fanfare.utc(j.created_at))
@@ -5192,6 +5287,7 @@ BEGIN
             WHEN 'rule_unchecked' THEN 'The rule waits to be checked by a daemon' || CASE WHEN is_served THEN ', which takes a second' ELSE ': none is running. Start `fanfare serve`' END
             WHEN 'rule_not_in_force' THEN 'No version of the rule was in force then. See `fanfare rules list`'
             WHEN 'rule_disabled' THEN 'The rule is switched off. Say enabled: true in it, then replay the event'
+            WHEN 'not_plannable' THEN format('It took the event and could not be planned for it: %s. Mend the rule or the payload, then replay the event', e.detail)
             WHEN 'when_false' THEN format('Its when did not take this event: %s. Change the rule or what emits, then replay the event',
                 fanfare.when_verdict(e.payload, j.definition ->> 'when'))
             WHEN 'ttl_passed' THEN format('Its ttl had passed when the event was planned, %s after it was emitted. Give the rule or the event a longer ttl', date_trunc('second', planned - e.created_at))
@@ -5209,14 +5305,19 @@ BEGIN
     FROM judged AS j
     UNION ALL
     SELECT 1::smallint, planned, NULL, NULL, NULL, NULL, 'not_matched', 'no_rule', NULL,
-        format('No rule is for events of type %s%s. Write one, or mend the type', e.type, ' in app ' || why_steps.app)
+        format('No rule %s for events of type %s%s. %s', CASE WHEN n.count > 0 THEN 'was' ELSE 'is' END, e.type, ' in app ' || why_steps.app,
+            CASE WHEN n.count > 0 THEN 'There is one now: replay the event' ELSE 'Write one, or mend the type' END)
+    FROM (
+        SELECT count(*) FROM fanfare.rule_versions AS v JOIN fanfare.rules AS r ON r.id = v.rule_id JOIN fanfare.apps AS a ON a.id = r.app_id
+        WHERE v.event_type = e.type AND v.state = 'active' AND v.retired_at IS NULL AND v.enabled AND (why_steps.app IS NULL OR a.name = why_steps.app)
+    ) AS n
     WHERE NOT EXISTS (SELECT FROM rules)
     UNION ALL
     -- No device at all.
     SELECT 2::smallint, planned, j.rule, NULL, NULL, NULL, 'no_device', 'no_device', NULL,
         format('%s has no device in app %s, so there is nothing to push to. The app must call fanfare.register_device with this user''s id, as it should at each start', whom, j.app)
     FROM judged AS j
-    WHERE j.obstacle IS NULL AND e.fate = 'planned' AND j.audience NOT IN ('fcm_topic', 'fcm_condition', 'channel', 'gather')
+    WHERE j.obstacle IS NULL AND e.fate IN ('planned', 'refused') AND j.audience NOT IN ('fcm_topic', 'fcm_condition', 'channel', 'gather')
         AND NOT EXISTS (SELECT FROM fanfare.devices AS d WHERE d.app_id = j.app_id AND d.id = ANY (devices))
     UNION ALL
     SELECT 2::smallint, greatest(planned, CASE WHEN m.obstacle = 'disabled' THEN m.disabled_at WHEN m.obstacle = 'registered_later' THEN m.registered_at END),
@@ -5229,6 +5330,7 @@ BEGIN
             WHEN 'registered_later' THEN format('Registered %s, after the event was planned: it was not there yet, or disabled. Replay the event if it is still of use', fanfare.utc(m.registered_at))
             WHEN 'other_attributes' THEN format('Its attributes do not meet to.devices: %s', fanfare.when_verdict(
                 coalesce((SELECT d.attributes FROM fanfare.devices AS d WHERE d.id = m.device_id), '{}'), m.definition #>> '{to,devices}'))
+            WHEN 'replayed_for_other' THEN format('It was replayed for %s only', e.only_user)
             WHEN 'planning' THEN 'The audience is still being planned, and this device has not come yet'
             WHEN 'users_sql' THEN 'The rule''s users_sql is still to be asked whom the event is for; see `fanfare status`'
             WHEN 'not_subscribed' THEN format('Not subscribed to %s; its topics now: %s. The app must call fanfare.subscribe', coalesce(m.definition #>> '{to,topic}', m.definition #>> '{to,condition}'), m.topics)
@@ -5278,6 +5380,8 @@ BEGIN
                     WHERE d.id = p.device_id AND d.disabled_at IS NOT NULL)
                 WHEN p.code = 5 THEN coalesce(format('fanfare.cancel was called %s.', fanfare.utc(cancelled_at)), 'Its campaign was aborted.')
             END,
+            CASE WHEN p.device_id > 0 THEN fanfare.why_variant(p.definition, why_steps.user_id, p.device_id)
+                ELSE format('It was one request for all who have subscribed there: whether %s has only the provider knows.', whom) END,
             fanfare.outcome_advice(p.outcome, p.reason) || '.') END
     FROM pairs AS p
     LEFT JOIN fanfare.gates AS g ON g.id = p.gate_id AND p.at IS NULL
@@ -5430,7 +5534,7 @@ REVOKE ALL ON ALL SEQUENCES IN SCHEMA fanfare FROM PUBLIC;
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA fanfare FROM PUBLIC;
 REVOKE ALL ON SCHEMA fanfare FROM PUBLIC;
 
-GRANT USAGE ON SCHEMA fanfare TO fanfare_daemon, fanfare_emitter, fanfare_registrar, fanfare_author, fanfare_reader;
+GRANT USAGE ON SCHEMA fanfare TO fanfare_daemon, fanfare_emitter, fanfare_registrar, fanfare_author, fanfare_operator, fanfare_reader;
 
 GRANT EXECUTE ON FUNCTION fanfare.emit, fanfare.cancel(bigint), fanfare.cancel(text, text) TO fanfare_emitter;
 
@@ -5465,6 +5569,8 @@ GRANT EXECUTE ON FUNCTION fanfare.rule_fault, fanfare.gathering_fault, fanfare.c
 -- To compare what is there with what a file says, and to see whether a daemon will check it.
 GRANT SELECT ON fanfare.apps, fanfare.rules, fanfare.rule_versions, fanfare.campaigns, fanfare.occurrences, fanfare.policies,
     fanfare.caps, fanfare.platforms, fanfare.health TO fanfare_author;
+
+GRANT EXECUTE ON FUNCTION fanfare.replay TO fanfare_operator;
 
 -- What the view calls is called with its reader's rights. The other is for `fanfare explain`.
 GRANT EXECUTE ON FUNCTION fanfare.watches_to_make_again TO fanfare_reader, fanfare_author;

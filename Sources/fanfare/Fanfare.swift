@@ -10,7 +10,7 @@ struct Fanfare: AsyncParsableCommand {
         subcommands: [
             Serve.self, Dev.self, Migrate.self, Adopt.self, Check.self, Status.self, Emit.self, Devices.self,
             Topics.self, Channels.self, Rules.self, Campaigns.self, Policies.self, Preferences.self, Tail.self,
-            Explain.self, Why.self,
+            Explain.self, Why.self, Replay.self,
             VAPIDKeys.self,
             Sandbox.self,
             Bench.self, Version.self, Manual.self,

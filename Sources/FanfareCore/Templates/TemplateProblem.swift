@@ -35,6 +35,8 @@ public enum RenderProblem: Error, Equatable, Sendable {
     case gatheringKey(bytes: Int, limit: Int)
     /// The rule's message names a device or user field, and no device was given.
     case deviceNeeded
+    /// The event is replayed for one user, and the provider keeps the rule's audience.
+    case notForOneUser
 }
 
 extension RenderProblem: CustomStringConvertible {
@@ -51,6 +53,7 @@ extension RenderProblem: CustomStringConvertible {
         case .noContent(let platform): "the message has nothing for \(platform.rawValue)"
         case .gatheringKey(let bytes, let limit): "by gives a text of \(bytes) bytes, 1 to \(limit) are allowed"
         case .deviceNeeded: "the message names a device or user field, and no device was given"
+        case .notForOneUser: "the provider keeps its audience, of which no single user can be picked for a replay"
         }
     }
 }

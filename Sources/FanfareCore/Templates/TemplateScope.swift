@@ -19,6 +19,8 @@ public struct RenderContext: Sendable {
     public var time: Int64?
     /// How many seconds of the time that the message itself gives are over; 0 for all attempts but those that had to wait.
     public var secondsSpent: Int64
+    /// The event that it is once more, if it was replayed: `{{event.replay_of}}`.
+    public var replayOf: Int64?
 
     /// Describes an event.
     ///
@@ -31,6 +33,7 @@ public struct RenderContext: Sendable {
     ///   - now: when it is rendered, in seconds since 1970.
     ///   - time: when it was emitted, in seconds since 1970.
     ///   - secondsSpent: what a retry takes off the time that the message itself gives.
+    ///   - replayOf: the event that it is once more.
     public init(
         eventID: EventID,
         eventType: String,
@@ -39,7 +42,8 @@ public struct RenderContext: Sendable {
         expiration: Int64? = nil,
         now: Int64? = nil,
         time: Int64? = nil,
-        secondsSpent: Int64 = 0
+        secondsSpent: Int64 = 0,
+        replayOf: Int64? = nil
     ) {
         self.eventID = eventID
         self.eventType = eventType
@@ -49,6 +53,7 @@ public struct RenderContext: Sendable {
         self.now = now
         self.time = time
         self.secondsSpent = secondsSpent
+        self.replayOf = replayOf
     }
 }
 
@@ -138,6 +143,7 @@ package struct TemplateScope {
                 "type": .string(context.eventType),
                 "key": context.eventKey.map(JSONValue.string) ?? .null,
                 "time": context.time.map { .number(JSONNumber($0)) } ?? .null,
+                "replay_of": context.replayOf.map { .number(JSONNumber($0)) } ?? .null,
             ]
         case "device": return device?.deviceObject
         case "user": return device?.userObject

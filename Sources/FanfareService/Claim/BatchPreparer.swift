@@ -200,7 +200,8 @@ extension EventRow {
             expiration: ttl.map { Deadline(createdAt: begin, ttl: $0).at / Micros.second },
             now: now / Micros.second,
             time: createdAt.microseconds / Micros.second,
-            secondsSpent: history.waits > 0 ? max(now - begin, 0) / Micros.second : 0
+            secondsSpent: history.waits > 0 ? max(now - begin, 0) / Micros.second : 0,
+            replayOf: replayOf
         )
     }
 }

@@ -81,9 +81,11 @@ struct AudiencePlanner {
             )
             for planned in try connection.run(statement) { counts += planned }
         }
-        if !work.conditions.isEmpty { counts.plans += try openPlans(work.conditions, on: connection) }
+        if !work.conditions.isEmpty { counts += try openPlans(work.conditions, on: connection) }
         for match in work.staged { counts.plans += try openStaged(match, on: connection) }
-        if !work.tokens.isEmpty { counts += try planTokens(work.tokens, on: connection) }
+        for (user, matches) in Dictionary(grouping: work.tokens, by: \.onlyUser) {
+            counts += try planTokens(matches, of: user, on: connection)
+        }
         if !work.queries.isEmpty {
             let statement = OpenQueries(
                 eventIDs: work.queries.map(\.eventID),
@@ -105,22 +107,33 @@ struct AudiencePlanner {
     private func openPlans(
         _ wanted: [(match: DeferredMatch, clauses: [TopicClause])],
         on connection: PostgresConnection
-    ) throws(PostgresError) -> Int {
+    ) throws(PostgresError) -> PlannedCounts {
         let names = Set(wanted.flatMap { $0.clauses.flatMap { $0.positive + $0.negative } })
         var ids: [String: Int32] = [:]
         for topic in try connection.run(TopicIDs(names: names.sorted())) { ids[topic.name] = topic.id }
-        var opened = 0
+        var counts = PlannedCounts()
         for (match, clauses) in wanted {
             // A topic that nobody ever subscribed to matches nobody where it is wanted, and excludes nobody elsewhere.
             let known = clauses.filter { $0.positive.allSatisfy { ids[$0] != nil } }.map { clause in
                 PlannedClause(all: clause.positive.compactMap { ids[$0] }, none: clause.negative.compactMap { ids[$0] })
             }
             guard !known.isEmpty else { continue }
-            opened += try connection.runReturningCount(
+            if let user = match.onlyUser {
+                let statement = PlanForUser(
+                    eventID: match.eventID,
+                    ruleVersion: match.ruleVersion,
+                    user: user,
+                    clauses: known,
+                    batchSize: context.settings.batchSize
+                )
+                for planned in try connection.run(statement) { counts += planned }
+                continue
+            }
+            counts.plans += try connection.runReturningCount(
                 OpenPlan(eventID: match.eventID, ruleVersion: match.ruleVersion, clauses: known)
             )
         }
-        return opened
+        return counts
     }
 
     /// Whom it reaches was stored with the event, by whoever read the campaign's query; for an event that came otherwise nobody did.
@@ -133,9 +146,11 @@ struct AudiencePlanner {
         return opened
     }
 
-    private func planTokens(_ matches: [DeferredMatch], on connection: PostgresConnection) throws(PostgresError)
-        -> PlannedCounts
-    {
+    private func planTokens(
+        _ matches: [DeferredMatch],
+        of user: String?,
+        on connection: PostgresConnection
+    ) throws(PostgresError) -> PlannedCounts {
         var events: [Int64] = []
         var versions: [Int32] = []
         var devices: [Int64] = []
@@ -151,6 +166,7 @@ struct AudiencePlanner {
             eventIDs: events,
             ruleVersions: versions,
             deviceIDs: devices,
+            onlyUser: user,
             batchSize: context.settings.batchSize
         )
         var counts = PlannedCounts()
@@ -199,8 +215,9 @@ private struct AudienceWork {
         case .tokens: tokens.append(match)
         case .topic:
             guard let name = try rule.compiled.audience.topicName(event) else { break }
-            // A campaign's is walked altogether: a first slice at once would know nothing of recipients' time.
-            if RuleNames.isOfCampaign(rule.compiled.definition.name) {
+            // A campaign's is walked altogether: a first slice at once would know nothing of recipients' time. And of one user's devices
+            // there is nothing to walk.
+            if RuleNames.isOfCampaign(rule.compiled.definition.name) || match.onlyUser != nil {
                 conditions.append((match, [TopicClause(positive: [name], negative: [])]))
             } else {
                 topics.append((match, name))
@@ -209,6 +226,7 @@ private struct AudienceWork {
         case .everyone: conditions.append((match, [TopicClause(positive: [], negative: [])]))
         case .staged: staged.append(match)
         case .native(let audience):
+            if match.onlyUser != nil { throw .notForOneUser }
             // Rendered again when it is sent; here only so that an event without a target is refused where it shows.
             _ = try audience.target(event)
             native.append(match)
@@ -217,6 +235,13 @@ private struct AudienceWork {
 }
 
 extension DeferredMatch {
+    /// Whom it is replayed for; nil for all whom the rule reaches.
+    fileprivate var onlyUser: String? {
+        // Hardly any has one, and none is read twice for that.
+        guard event.contains(#""only_user":"#) else { return nil }
+        return (try? JSONValue(parsing: event))?["only_user"]?.stringValue
+    }
+
     /// What templates may name.
     ///
     /// A payload that is no object was refused before any rule saw it.
@@ -226,7 +251,8 @@ extension DeferredMatch {
             eventID: EventID(rawValue: eventID),
             eventType: event["type"]?.stringValue ?? "",
             eventKey: event["key"]?.stringValue,
-            payload: event["payload"]?.objectValue ?? JSONObject()
+            payload: event["payload"]?.objectValue ?? JSONObject(),
+            replayOf: event["replay_of"]?.numberValue?.integer
         )
     }
 }

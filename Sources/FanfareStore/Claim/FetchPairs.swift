@@ -105,6 +105,8 @@ package struct EventRow {
     package let payload: String
     /// Whether a cancellation of it was committed before it was fetched.
     package let isCancelled: Bool
+    /// The event that it is once more; nil for one that was emitted.
+    package var replayOf: Int64? = nil
 
     /// The event's own time to live, from 0 to the longest that a rule can say; nil if it has none.
     ///
@@ -130,7 +132,8 @@ package struct FetchEvents: PostgresStatement {
                 EXISTS (SELECT FROM fanfare.cancels AS c WHERE c.event_id = l.id OFFSET 0)
                 OR l.key IS NOT NULL AND EXISTS (
                     SELECT FROM fanfare.cancels AS c
-                    WHERE c.type = l.type AND c.key = l.key AND c.created_at >= l.created_at OFFSET 0))
+                    WHERE c.type = l.type AND c.key = l.key AND c.created_at >= l.created_at OFFSET 0)),
+            l.replay_of
         FROM unnest($2::bigint[]) AS x (id)
         CROSS JOIN LATERAL (SELECT * FROM fanfare.event_log AS e WHERE e.day = $1 AND e.id = x.id OFFSET 0) AS l
         """
@@ -159,7 +162,8 @@ package struct FetchEvents: PostgresStatement {
             plannedAt: try row.timestamp(4),
             ttlSeconds: try row.double(orNil: 5),
             payload: try row.string(orNil: 6) ?? "{}",
-            isCancelled: try row.bool(7)
+            isCancelled: try row.bool(7),
+            replayOf: try row.int64(orNil: 8)
         )
     }
 }

@@ -30,7 +30,8 @@ package enum TailReader: String, CaseIterable {
     private static func eventsSQL(_ partition: String) -> String {
         """
         SELECT e.id, (e.ctid::text::point)[0]::bigint, (extract(epoch FROM e.planned_at) * 1e6)::bigint, e.id,
-            (extract(epoch FROM e.created_at) * 1e6)::bigint, e.type, f.name, e.key, e.detail
+            (extract(epoch FROM e.created_at) * 1e6)::bigint, e.type, f.name, e.key,
+            nullif(concat_ws('; ', 'replay of ' || e.replay_of || coalesce(' for ' || e.only_user, ''), e.detail), '')
         FROM (
             SELECT ctid, * FROM fanfare.\(partition)
             WHERE ctid >= $1::tid AND planned_at >= $2::timestamptz AND id <> ALL ($3::bigint[])

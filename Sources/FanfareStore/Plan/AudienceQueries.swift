@@ -183,7 +183,10 @@ package struct PlanUsers: PostgresStatement {
         pairs AS MATERIALIZED (
             SELECT a.rule_version, a.lane, a.event_id, d.target_id, d.id AS device_id, a.gate_id
             FROM asked AS a
-            CROSS JOIN unnest(($3::text)::text[]) AS u (user_id)
+            CROSS JOIN (
+                SELECT x.user_id FROM unnest(($3::text)::text[]) AS x (user_id)
+                WHERE coalesce(x.user_id = (SELECT e.only_user FROM fanfare.event_log AS e WHERE e.day = fanfare.ring_day($1) AND e.id = $1), true)
+            ) AS u
             CROSS JOIN LATERAL (
                 SELECT x.id, x.target_id, x.attributes, x.platform, x.kind, x.disabled_at FROM fanfare.devices AS x
                 WHERE x.app_id = a.app_id AND x.user_id = u.user_id

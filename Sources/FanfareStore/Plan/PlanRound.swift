@@ -107,7 +107,7 @@ func planRoundSQL(taking: String, batchSize: String, isOfOutbox: Bool = false, i
     \(taking),
     -- 2. What needs neither key nor rule to be decided.
     judged AS MATERIALIZED (
-        SELECT t.id, t.created_at, t.type, t.key, t.ttl, t.payload,
+        SELECT t.id, t.created_at, t.type, t.key, t.ttl, t.payload, t.replay_of, t.only_app, t.only_user,
             CASE
                 -- No rule has a longer one, and an entry of the index on keys holds no more.
                 WHEN octet_length(t.type) > 255 THEN 'the type has more than 255 bytes'
@@ -126,11 +126,11 @@ func planRoundSQL(taking: String, batchSize: String, isOfOutbox: Bool = false, i
         FROM taken AS t
     ),
     -- 3. Keys decide who is first. In key order, or two planners deadlock. A key that was cancelled in time is free again:
-    --    who comes under it and is not withdrawn itself was emitted afterwards.
+    --    who comes under it and is not withdrawn itself was emitted afterwards. A replay takes no key and needs none.
     firsts AS (
         INSERT INTO fanfare.event_keys AS k (type, key, event_id, created_at)
         SELECT DISTINCT ON (type, key) type, key, id, created_at FROM judged
-        WHERE key IS NOT NULL AND NOT is_withdrawn AND refusal IS NULL ORDER BY type, key, created_at, id
+        WHERE key IS NOT NULL AND replay_of IS NULL AND NOT is_withdrawn AND refusal IS NULL ORDER BY type, key, created_at, id
         ON CONFLICT (type, key) DO UPDATE SET event_id = excluded.event_id, created_at = excluded.created_at
         WHERE EXISTS (
             SELECT FROM fanfare.cancels AS c
@@ -154,7 +154,7 @@ func planRoundSQL(taking: String, batchSize: String, isOfOutbox: Bool = false, i
         FROM (
             -- NOT IN, because it is hashed where NOT EXISTS becomes a nested loop.
             SELECT e.*, e.is_stopped OR e.is_withdrawn AS is_cancelled,
-                e.key IS NOT NULL AND NOT e.is_withdrawn AND e.id NOT IN (SELECT event_id FROM firsts) AS is_duplicate
+                e.key IS NOT NULL AND e.replay_of IS NULL AND NOT e.is_withdrawn AND e.id NOT IN (SELECT event_id FROM firsts) AS is_duplicate
             FROM judged AS e
             OFFSET 0
         ) AS j
@@ -164,7 +164,7 @@ func planRoundSQL(taking: String, batchSize: String, isOfOutbox: Bool = false, i
                     v.lane, v.ttl AS rule_ttl, v.when_path, v.supersede, v.gate_id
                 FROM fanfare.rule_versions AS v
                 WHERE v.event_type = j.type AND v.state = 'active' AND v.retired_at IS NULL AND v.enabled
-                    AND v.rule_created_at <= j.created_at
+                    AND v.rule_created_at <= j.created_at AND (j.only_app IS NULL OR v.app_id = j.only_app)
                 OFFSET 0
             ) AS v
             WHERE CASE
@@ -180,7 +180,7 @@ func planRoundSQL(taking: String, batchSize: String, isOfOutbox: Bool = false, i
         FROM matches AS m
         CROSS JOIN LATERAL (
             SELECT item #>> '{}' AS user_id FROM jsonb_array_elements(m.recipients) AS item
-            WHERE jsonb_typeof(item) IN ('string', 'number', 'boolean')
+            WHERE jsonb_typeof(item) IN ('string', 'number', 'boolean') AND (m.only_user IS NULL OR m.only_user = item #>> '{}')
             OFFSET 0
         ) AS u
         CROSS JOIN LATERAL (
@@ -197,8 +197,8 @@ func planRoundSQL(taking: String, batchSize: String, isOfOutbox: Bool = false, i
     \(isOfOutbox ? LoneBatchSQL.queued(batchSize: batchSize, isPaced: isPaced) : queuePairsSQL(batchSize: batchSize, isPaced: isPaced)),
     -- 7. Every event ends in the log, with its fate.
     logged AS (
-        INSERT INTO fanfare.event_log (day, id, created_at, type, key, ttl, payload, detail, fate)
-        SELECT DISTINCT ON (m.id) fanfare.ring_day(m.id), m.id, m.created_at, m.type, m.key, m.ttl, m.payload,
+        INSERT INTO fanfare.event_log (day, id, created_at, type, key, ttl, payload, replay_of, only_app, only_user, detail, fate)
+        SELECT DISTINCT ON (m.id) fanfare.ring_day(m.id), m.id, m.created_at, m.type, m.key, m.ttl, m.payload, m.replay_of, m.only_app, m.only_user,
             coalesce(m.refusal, \(namesNobodySQL)) AS detail,
             CASE
                 WHEN m.refusal IS NOT NULL THEN 6
@@ -218,7 +218,8 @@ func planRoundSQL(taking: String, batchSize: String, isOfOutbox: Bool = false, i
     UNION ALL
     SELECT 2::smallint, count(*), fate::int, NULL FROM logged GROUP BY fate
     UNION ALL
-    SELECT 3::smallint, id, rule_version, jsonb_build_object('type', type, 'key', key, 'payload', payload)::text
+    SELECT 3::smallint, id, rule_version, (jsonb_build_object('type', type, 'key', key, 'payload', payload)
+        || CASE WHEN replay_of IS NULL THEN '{}' ELSE jsonb_build_object('replay_of', replay_of, 'only_user', only_user) END)::text
     FROM matches WHERE is_live AND (audience <> 'users' OR supersede)
     \(isOfOutbox ? "UNION ALL \(LoneBatchSQL.rows) UNION ALL \(OutboxLook.unjudgedRowSQL)" : "")
     """

@@ -5,7 +5,7 @@ package import PostgresClient
 package struct DeferredMatch: Equatable {
     package let eventID: Int64
     package let ruleVersion: Int32
-    /// The event as JSON text: `type`, `key`, `payload`.
+    /// The event as JSON text: `type`, `key`, `payload`; of a replay `replay_of` and `only_user`.
     package let event: String
 }
 

@@ -12,6 +12,17 @@ package struct PlannedClause: Equatable {
         self.all = all
         self.none = none
     }
+
+    /// Clauses as statements take them; each topic once.
+    static func json(_ clauses: [PlannedClause]) -> String {
+        let objects = clauses.map { clause in
+            let all = clause.all.enumerated().filter { !clause.all.prefix($0.offset).contains($0.element) }.map(
+                \.element
+            )
+            return #"{"all":\#(all),"none":\#(clause.none)}"#
+        }
+        return "[\(objects.joined(separator: ","))]"
+    }
 }
 
 /// Opens the plan of an audience that is walked slice by slice; of an occurrence of a campaign behind its gate, and by recipients'
@@ -50,8 +61,7 @@ package struct OpenPlan: PostgresStatement {
     package func bind(to binds: inout PostgresBinds) {
         binds.append(eventID)
         binds.append(ruleVersion)
-        let objects = clauses.map { #"{"all":\#($0.all),"none":\#($0.none)}"# }
-        binds.append("[\(objects.joined(separator: ","))]")
+        binds.append(PlannedClause.json(clauses))
     }
 }
 

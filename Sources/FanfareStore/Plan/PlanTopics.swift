@@ -98,7 +98,7 @@ package struct PlanDevices: PostgresStatement {
             FROM unnest($1::bigint[], $2::int[], $3::bigint[]) AS w (event_id, rule_version, device_id)
             JOIN fanfare.rule_versions AS v ON v.id = w.rule_version
             JOIN fanfare.devices AS d ON d.id = w.device_id
-            WHERE d.disabled_at IS NULL
+            WHERE d.disabled_at IS NULL AND ($5::text IS NULL OR d.user_id = $5)
                 AND (v.devices_path IS NULL
                     OR jsonb_path_match_tz(coalesce(d.attributes, '{}'), v.devices_path, '{}', true))
         ),
@@ -109,9 +109,18 @@ package struct PlanDevices: PostgresStatement {
     package let eventIDs: [Int64]
     package let ruleVersions: [Int32]
     package let deviceIDs: [Int64]
+    /// Whose devices only; nil for everybody's.
+    package let onlyUser: String?
     package let batchSize: Int
 
-    package init(eventIDs: [Int64], ruleVersions: [Int32], deviceIDs: [Int64], batchSize: Int) {
+    package init(
+        eventIDs: [Int64],
+        ruleVersions: [Int32],
+        deviceIDs: [Int64],
+        onlyUser: String? = nil,
+        batchSize: Int
+    ) {
+        self.onlyUser = onlyUser
         self.eventIDs = eventIDs
         self.ruleVersions = ruleVersions
         self.deviceIDs = deviceIDs
@@ -123,6 +132,7 @@ package struct PlanDevices: PostgresStatement {
         binds.append(ruleVersions)
         binds.append(deviceIDs)
         binds.append(Int32(batchSize))
+        binds.append(onlyUser)
     }
 
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> PlannedCounts {

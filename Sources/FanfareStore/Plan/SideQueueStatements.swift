@@ -76,8 +76,8 @@ package struct RefuseSideQueueEvent: PostgresStatement {
     package static let name = "refuse_slow_event"
     package static let sql = """
         WITH \(takeOneSQL)
-        INSERT INTO fanfare.event_log (day, id, created_at, type, key, ttl, payload, detail, fate)
-        SELECT fanfare.ring_day(id), id, created_at, type, key, ttl, payload, $3, 6 FROM taken
+        INSERT INTO fanfare.event_log (day, id, created_at, type, key, ttl, payload, replay_of, only_app, only_user, detail, fate)
+        SELECT fanfare.ring_day(id), id, created_at, type, key, ttl, payload, replay_of, only_app, only_user, $3, 6 FROM taken
         RETURNING id
         """
 
@@ -105,6 +105,6 @@ package struct RefuseSideQueueEvent: PostgresStatement {
 private let takeOneSQL = """
     taken AS (
         DELETE FROM fanfare.outbox_slow WHERE xid = $1::text::xid8 AND id = $2::bigint
-        RETURNING xid, id, created_at, type, key, ttl, payload
+        RETURNING xid, id, created_at, type, key, ttl, payload, replay_of, only_app, only_user
     )
     """

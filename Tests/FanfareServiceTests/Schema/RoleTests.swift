@@ -23,6 +23,9 @@ struct RoleTests {
         ("SELECT fanfare.set_preference('a', 'u', 'c', true)", ["fanfare_registrar", "fanfare_daemon"]),
         ("SELECT fanfare.snooze('a', 'u', now())", ["fanfare_registrar", "fanfare_daemon"]),
         ("SELECT * FROM fanfare.preferences", ["fanfare_reader", "fanfare_daemon"]),
+        ("SELECT * FROM fanfare.why(1, 'u'), fanfare.why_verdict(1, 'u')", ["fanfare_reader", "fanfare_daemon"]),
+        ("SELECT * FROM fanfare.why_steps(1, 'u', NULL)", ["fanfare_daemon"]),
+        ("SELECT fanfare.replay(1) WHERE false", ["fanfare_operator", "fanfare_daemon"]),
         (
             #"SELECT fanfare.put_rule('{"app": "a", "name": "r", "event": "e", "to": {"everyone": true}}')"#,
             ["fanfare_author", "fanfare_daemon"]
@@ -64,7 +67,8 @@ struct RoleTests {
         let nobody = "\(TestDatabase.current.name)_nobody"
         try connection.execute("CREATE ROLE \"\(nobody)\"")
         for role in [
-            "fanfare_emitter", "fanfare_registrar", "fanfare_author", "fanfare_reader", "fanfare_daemon", "fanfare_sql",
+            "fanfare_emitter", "fanfare_registrar", "fanfare_author", "fanfare_operator", "fanfare_reader",
+            "fanfare_daemon", "fanfare_sql",
             nobody,
         ] {
             for (sql, roles) in Self.actions {

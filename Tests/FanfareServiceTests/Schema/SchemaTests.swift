@@ -160,7 +160,7 @@ struct SchemaTests {
     }
 
     static let views = [
-        ("events", "id type key created_at fate detail payload pairs"),
+        ("events", "id type key created_at fate detail payload pairs replay_of"),
         (
             "deliveries",
             "event_id event_type rule rule_version app platform environment device_id user_id attempt outcome reason at batch_id "

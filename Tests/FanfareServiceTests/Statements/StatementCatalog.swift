@@ -182,6 +182,13 @@ struct StatementCatalog {
             RegisterTokens(ruleVersion: parts.tokensVersion, event: #"{"payload": {"token": "\#(parts.token)"}}"#),
             OpenPlan(eventID: parts.event, ruleVersion: parts.version, clauses: [PlannedClause(all: [], none: [])]),
             TopicIDs(names: ["news"]),
+            PlanForUser(
+                eventID: parts.event,
+                ruleVersion: parts.version,
+                user: "u",
+                clauses: [PlannedClause(all: [1], none: [2])],
+                batchSize: 1000
+            ),
             LockPlan(),
             AdvancePlan(plan: parts.plan, cursor: parts.plan.lastDevice, pairs: 0),
             AreManyWaiting(app: parts.plan.app, lane: parts.plan.lane, gates: [parts.plan.gate], limit: 100),
@@ -454,6 +461,7 @@ struct StatementCatalog {
             SetPreference(app: "shop", user: "u", category: "c", isOptedOut: true),
             SnoozeUser(app: "shop", user: "u", until: nil, seconds: 5, category: "*"),
             UserPreferences(app: "shop", user: "u"),
+            ReplayEvent(eventID: parts.event, user: "u", app: nil),
             WhyRows(eventID: 1, user: "u", app: nil),
             WhyVerdicts(eventID: nil, user: "u", app: "shop"),
             PutCampaigns(campaigns: [newer]),

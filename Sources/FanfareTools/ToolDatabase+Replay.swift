@@ -1,0 +1,22 @@
+internal import FanfareStore
+internal import PostgresClient
+
+extension ToolDatabase {
+    /// Emits an event of the log once more.
+    ///
+    /// - Parameters:
+    ///   - eventID: the event.
+    ///   - user: who of its audience is to get it; nil for all.
+    ///   - app: whose rules are to take it; nil for those of all apps.
+    /// - Returns: the new event's id.
+    /// - Throws: ``ToolError``, also where the event is not in the log any more, or cannot go to one user only.
+    public func replay(_ eventID: Int64, to user: String?, app: String?) async throws(ToolError) -> Int64 {
+        let statement = ReplayEvent(eventID: eventID, user: user, app: app)
+        return try await run { connection throws(PostgresError) in
+            guard let id = try connection.run(statement).first else {
+                throw PostgresError(.protocolMismatch, message: "fanfare.replay gave no id")
+            }
+            return id
+        }
+    }
+}

@@ -1,0 +1,34 @@
+import ArgumentParser
+import FanfareCore
+import FanfareTools
+
+/// `fanfare replay`: emits an event of the log once more.
+struct Replay: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Emit an event of the log once more, for all or for one user, and print its new id.",
+        discussion: """
+            Type, key, payload and ttl are those of the event, and the ttl runs anew. The rules in force now take it, also some \
+            that were made after the event. Its key keeps it from nothing. Preferences, quiet hours, caps and supersede count as \
+            for any event. The new event says which one it is once more: in events, tail and why, and to templates as \
+            event.replay_of. Needs the role fanfare_operator.
+            """
+    )
+
+    @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
+
+    @Argument(help: "The event's id.")
+    var event: Int64
+
+    @Option(help: "Only to this user, if the event is for this user among others.")
+    var to: String?
+
+    @Option(help: "Only by this app's rules.")
+    var app: String?
+
+    func run() async throws {
+        let id = try await options.withDatabase { database throws(ToolError) in
+            try await database.replay(event, to: to, app: app)
+        }
+        try options.show(["event_id": .number(JSONNumber(id)), "replay_of": .number(JSONNumber(event))], "\(id)")
+    }
+}
