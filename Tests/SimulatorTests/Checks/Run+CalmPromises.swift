@@ -1,4 +1,5 @@
 import FanfareCore
+import PostgresClient
 
 @testable import FanfareProviders
 @testable import FanfareService
@@ -86,7 +87,17 @@ extension Run {
             let held = CalmLedger.Held(batch: batch.id, token: batch.leaseToken, position: Int(result.position))
             ledger.held[held] = wakes
         case .capped: checkCapped(pair)
+        case .expired: checkExpired(pair, dueAt: batch.dueAt?.microseconds, rule, wakes: wakes)
         default: break
+        }
+    }
+
+    /// What ends as too late is, or will be when those wake whom it is for; its time runs from when it was due.
+    private func checkExpired(_ pair: Pair, dueAt: Microseconds?, _ rule: SimulatedRule, wakes: Microseconds?) {
+        guard let event = server.rows.events[pair.event]?.waiting else { return }
+        let deadline = Deadline(createdAt: dueAt ?? event.createdAt, ttl: rule.timeToLive(event.ttl)).at
+        if server.now + Micros.second < deadline, wakes.map({ $0 < deadline }) ?? true {
+            broke("\(pair) expired \(deadline - server.now) µs before its deadline")
         }
     }
 

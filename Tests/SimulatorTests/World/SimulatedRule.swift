@@ -44,7 +44,7 @@ struct SimulatedRule {
         SimulatedRule(5, event: "note", lane: .normal),
         SimulatedRule(6, event: "note", lane: .transactional, more: night),
         SimulatedRule(7, event: "capped note", lane: .normal, more: capped),
-        SimulatedRule(8, event: "campaign", everyone: true, lane: .bulk),
+        SimulatedRule(8, event: "campaign", everyone: true, lane: .bulk, ttl: 45),
         SimulatedRule(9, event: "capped campaign", everyone: true, lane: .bulk, more: capped),
         SimulatedRule(10, event: Rows.Gathering.digest, lane: .normal),
     ]
