@@ -72,9 +72,10 @@ struct CampaignCounts: Sendable {
     ///
     /// - Parameters:
     ///   - cells: all of the audience.
+    ///   - suppressed: those of it that would get nothing, or not at once.
     ///   - begin: when devices are due that have no time of their own.
     ///   - able: the platforms that the configuration has credentials for.
-    init(_ cells: AudienceCells, from begin: Timestamp, able: Set<String>) {
+    init(_ cells: AudienceCells, _ suppressed: SuppressedCounts, from begin: Timestamp, able: Set<String>) {
         (named, variables) = (cells.named, cells.variables)
         let reached = cells.cells.filter { $0.disabledReason == nil }
         let platforms = Dictionary(grouping: reached, by: \.platform).mapValues { $0.reduce(0) { $0 + $1.devices } }
@@ -94,6 +95,7 @@ struct CampaignCounts: Sendable {
             users: cells.users,
             disabled: disabled.reduce(0) { $0 + $1.devices }
         )
+        sum.suppressed = suppressed
         sum.withoutCredentials = sum.platforms.map(\.name).filter { !able.contains($0) }
         self.sum = sum
     }
@@ -119,7 +121,7 @@ struct CampaignCounts: Sendable {
     var lines: [String] {
         let reasons = disabled.map { "\($0.reason) \($0.devices)" }.joined(separator: ", ")
         return (named.map { ["audience_sql names \($0) user\($0 == 1 ? "" : "s")"] } ?? []) + [sum.text]
-            + (reasons.isEmpty ? [] : ["disabled for: \(reasons)"])
+            + sum.suppressed.lines + (reasons.isEmpty ? [] : ["disabled for: \(reasons)"])
     }
 }
 

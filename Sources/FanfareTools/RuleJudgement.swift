@@ -56,7 +56,7 @@ public struct RuleJudgement: Sendable {
             lines.append("  gathered with all by '\(key)', and pushed as one \(gathered.leaves)")
         }
         switch audience {
-        case .counted(let counts): lines.append("  " + counts.text)
+        case .counted(let counts): lines += ([counts.text] + counts.suppressed.lines).map { "  " + $0 }
         case .asked: lines.append("  audience_sql says who, when the campaign fires")
         case .kept(let provider): lines.append("  \(provider.rawValue) keeps the audience: one request for all of it")
         case .problem(let problem): lines.append("  nobody: \(TextTable.printable(problem))")
@@ -82,6 +82,8 @@ public struct AudienceCounts: Sendable, Equatable {
     let disabled: Int64
     /// How many users the rule's query named; nil where it has none.
     var named: Int64?
+    /// Those that would be kept from it now.
+    var suppressed = SuppressedCounts()
     /// Platforms whose credentials the configuration lacks.
     var withoutCredentials: [String] = []
 
@@ -96,6 +98,7 @@ public struct AudienceCounts: Sendable, Equatable {
         object["named_users"] = named.map { JSONValue($0) }
         object["disabled"] = JSONValue(disabled)
         object["platforms"] = .object(byPlatform)
+        (object["suppressed"], object["later"]) = suppressed.json
         object["without_credentials"] = .array(withoutCredentials.map(JSONValue.string))
         return .object(object)
     }

@@ -43,7 +43,7 @@ extension ToolDatabase {
             // Its settings would be the next caller's.
             defer { connection.close() }
             try connection.set(
-                SessionSettings([("default_transaction_read_only", "on"), ("statement_timeout", "60s")])
+                SessionSettings([("default_transaction_read_only", "on"), ("statement_timeout", "60s"), ("jit", "off")])
             )
             let next = try NextOccurrence.Row(chosen, at: now, on: connection)
             let reader = AudienceReader(connection: connection, campaign: chosen.definition, able: able)
@@ -127,6 +127,11 @@ struct AudienceReader {
         try connection.run(StoredPolicies(apps: [campaign.app])).first?.definition
     }
 
+    /// By which zone a wall time is read for devices that have none.
+    private func defaultZone(_ policy: JSONValue?) -> String {
+        campaign.schedule?.defaultTimeZone ?? policy?["time_zone"]?.stringValue ?? CampaignSchedule.utc
+    }
+
     /// Counts.
     ///
     /// - Parameters:
@@ -168,14 +173,17 @@ struct AudienceReader {
             return .kept(by: campaign.rule.definition.audience.selection.provider ?? campaign.rule.platforms[0])
         }
         do {
-            let cells = try query.cells(
-                wall: campaign.wall(of: occurrence),
-                defaultZone: campaign.schedule?.defaultTimeZone ?? policy?["time_zone"]?.stringValue
-                    ?? CampaignSchedule.utc,
-                at: begin,
+            let (wall, zone) = (campaign.wall(of: occurrence), defaultZone(policy))
+            let cells = try query.cells(wall: wall, defaultZone: zone, at: begin, on: connection)
+            let suppressed = try query.suppressions(
+                by: campaign.rule.definition,
+                AudienceTimes(from: begin, wall: wall, defaultZone: zone),
+                isScanned: campaign.rule.isScanned,
                 on: connection
             )
-            return .counted(CampaignCounts(cells, from: begin, able: able))
+            return .counted(
+                CampaignCounts(cells, SuppressedCounts(counts: suppressed), from: begin, able: able)
+            )
         } catch {
             if error.sqlState == Self.timedOut { return .problem("it takes longer than a minute; it may be many") }
             guard campaign.audienceSQL != nil, error.sqlState != nil, !error.isTransient else { throw error }

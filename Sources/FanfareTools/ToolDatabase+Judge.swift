@@ -25,7 +25,7 @@ extension ToolDatabase {
             // Its settings would be the next caller's.
             defer { connection.close() }
             try connection.set(
-                SessionSettings([("default_transaction_read_only", "on"), ("statement_timeout", "10s")])
+                SessionSettings([("default_transaction_read_only", "on"), ("statement_timeout", "10s"), ("jit", "off")])
             )
             var judgements: [RuleJudgement] = []
             for entry in set.entries {
@@ -143,8 +143,16 @@ private struct RuleJudge {
         named: Int64?
     ) throws(PostgresError) -> RuleJudgement.Audience {
         let rows: [[String?]]
+        let suppressed: [Suppression: Int64]
         do {
             rows = try connection.query(query.countSQL, binds: query.binds).rows
+            let isScanned = rule.isScanned
+            suppressed = try query.suppressions(
+                by: rule.definition,
+                AudienceTimes(),
+                isScanned: isScanned,
+                on: connection
+            )
         } catch {
             guard error.sqlState == Self.timedOut else { throw error }
             return .problem("not counted within 10 s; it may be many")
@@ -160,6 +168,7 @@ private struct RuleJudge {
             disabled: all.map { number($0, 3) } ?? 0,
             named: named
         )
+        counts.suppressed.counts = suppressed
         let able = Providers.serving(app)
         counts.withoutCredentials = counts.platforms.map(\.name).filter { !able.contains($0) }
         return .counted(counts)
@@ -178,7 +187,10 @@ private struct RuleJudge {
         if row[6] != "t" { return "its token is for \(row[3] ?? ""), the rule for \(audience.kind.rawValue)" }
         if row[7] != "t" { return "the rule is for \(audience.platform?.rawValue ?? "another platform")" }
         if row[8] != "t" { return "its attributes do not meet \(audience.devices ?? "")" }
-        guard row[9] != "t" else { return nil }
+        guard row[9] != "t" else {
+            guard let user = example.userID, rule.division?.isHeldOut(user) == true else { return nil }
+            return "the user is among those who are held out"
+        }
         switch audience.selection {
         case .users(let path): return "\(path) does not name this user"
         case .usersSQL: return "users_sql does not name this user"

@@ -69,6 +69,27 @@ public struct RuleCalm: Equatable, Sendable {
         )
     }
 
+    /// Whether the app's quiet hours hold, if it has any.
+    ///
+    /// - Parameter lane: what its pushes are in.
+    /// - Returns: whether the rule says nothing else, and is not urgent.
+    package func goesByApp(in lane: Lane) -> Bool { hours == .ofApp && lane != .transactional }
+
+    /// The rule's own quiet hours.
+    package var ownHours: QuietHours? {
+        if case .own(let hours) = hours { hours } else { nil }
+    }
+
+    /// Whether anything is looked at for its pushes.
+    ///
+    /// - Parameters:
+    ///   - lane: what they are in.
+    ///   - isAppQuiet: whether the app has quiet hours.
+    /// - Returns: whether it has a category, or quiet hours hold for it.
+    package func asks(in lane: Lane, isAppQuiet: Bool) -> Bool {
+        category != nil || ownHours != nil || isAppQuiet && goesByApp(in: lane)
+    }
+
     /// Its keys as they would be written.
     var json: JSONObject {
         var object = JSONObject()

@@ -11,12 +11,10 @@ struct BatchDraft {
         let eventID: Int64
         let locale: String?
         let kind: String
-        /// 0 unless the message is rendered for each device.
-        let deviceID: Int64
+        /// The device, where the message is rendered for each; else the place of the rule's variant, 0 where it has none.
+        let reader: Int64
         /// Users with the same count share a variant.
         let badge: Int64?
-        /// Which of the rule's variants; 0 where it has none.
-        let edition: Int
     }
 
     private enum Rendered {
@@ -261,18 +259,18 @@ struct BatchDraft {
 
     private mutating func render(_ event: EventRow, for device: DeviceRow, at position: Int) -> Rendered {
         let id = batch.deviceIDs[position]
+        let edition = rule.compiled.division?.variant(of: who(position)) ?? 0
         let key = VariantKey(
             eventID: event.id,
             locale: rule.compiled.matchedLocale(for: device.locale),
             kind: device.kind,
-            deviceID: rule.compiled.needsDevice ? id : 0,
-            badge: fields[id]?.userID.flatMap { badges[$0] },
-            edition: rule.compiled.division?.variant(of: who(position)) ?? 0
+            reader: rule.compiled.needsDevice ? id : Int64(edition),
+            badge: fields[id]?.userID.flatMap { badges[$0] }
         )
         if let known = rendered[key] { return known }
         var own = rule.compiled.needsDevice ? fields[id] : nil
         if let variables = variables[position] { own?.variables = variables }
-        let result = freshRender(event, for: device, as: key, device: own)
+        let result = freshRender(event, for: device, as: key, device: own, edition: edition)
         rendered[key] = result
         return result
     }
@@ -281,7 +279,8 @@ struct BatchDraft {
         _ event: EventRow,
         for device: DeviceRow,
         as key: VariantKey,
-        device fields: DeviceContext?
+        device fields: DeviceContext?,
+        edition: Int
     ) -> Rendered {
         do throws(RenderProblem) {
             let push = try rule.compiled.render(
@@ -292,7 +291,7 @@ struct BatchDraft {
                 identity: identity,
                 device: fields,
                 badge: key.badge,
-                variant: key.edition
+                variant: edition
             )
             return .variant(add(push, event))
         } catch {

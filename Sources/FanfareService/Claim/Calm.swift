@@ -99,26 +99,3 @@ extension CalmRow {
         return .hold(until: until, isSnoozed ? .heldSnoozed : .heldQuiet)
     }
 }
-
-extension RuleCalm {
-    /// Whether the app's quiet hours hold, if it has any.
-    ///
-    /// - Parameter lane: what its pushes are in.
-    /// - Returns: whether the rule says nothing else, and is not urgent.
-    func goesByApp(in lane: Lane) -> Bool { hours == .ofApp && lane != .transactional }
-
-    /// The rule's own quiet hours.
-    fileprivate var ownHours: QuietHours? {
-        if case .own(let hours) = hours { hours } else { nil }
-    }
-
-    /// Whether anything is looked at for its pushes.
-    ///
-    /// - Parameters:
-    ///   - lane: what they are in.
-    ///   - isAppQuiet: whether the app has quiet hours.
-    /// - Returns: whether it has a category, or quiet hours hold for it.
-    func asks(in lane: Lane, isAppQuiet: Bool) -> Bool {
-        category != nil || ownHours != nil || isAppQuiet && goesByApp(in: lane)
-    }
-}

@@ -39,6 +39,9 @@ struct RoleTests {
             ["fanfare_author", "fanfare_reader", "fanfare_daemon"]
         ),
         ("SELECT fanfare.zone('Europe/Madrid', 'UTC')", ["fanfare_reader", "fanfare_daemon"]),
+        ("SELECT * FROM fanfare.variants(1)", ["fanfare_reader", "fanfare_daemon"]),
+        ("SELECT fanfare.variant_of('{}', 'u', 1)", ["fanfare_reader", "fanfare_daemon"]),
+        ("SELECT * FROM fanfare.caps, fanfare.cap_grants", ["fanfare_reader", "fanfare_daemon"]),
         ("SELECT * FROM fanfare.events", ["fanfare_reader", "fanfare_daemon"]),
         ("SELECT * FROM fanfare.deliveries", ["fanfare_reader", "fanfare_daemon"]),
         ("SELECT * FROM fanfare.queue", ["fanfare_reader", "fanfare_daemon"]),
