@@ -37,6 +37,8 @@ public enum RenderProblem: Error, Equatable, Sendable {
     case deviceNeeded
     /// The event is replayed for one user, and the provider keeps the rule's audience.
     case notForOneUser
+    /// The event is replayed for one user, and the rule gathers it with others.
+    case gatheredForOneUser
 }
 
 extension RenderProblem: CustomStringConvertible {
@@ -54,6 +56,8 @@ extension RenderProblem: CustomStringConvertible {
         case .gatheringKey(let bytes, let limit): "by gives a text of \(bytes) bytes, 1 to \(limit) are allowed"
         case .deviceNeeded: "the message names a device or user field, and no device was given"
         case .notForOneUser: "the provider keeps its audience, of which no single user can be picked for a replay"
+        case .gatheredForOneUser:
+            "it is gathered with others, so no single user can be picked: replay the digest it was in"
         }
     }
 }

@@ -199,6 +199,8 @@ private struct AudienceWork {
     mutating func add(_ match: DeferredMatch, rule: LoadedRule) throws(RenderProblem) {
         let event = match.renderContext
         if rule.isGatherer {
+            // What it is gathered with is for others too.
+            if match.onlyUser != nil { throw .gatheredForOneUser }
             // What else the rule says is for what is made of them.
             guard let key = try rule.compiled.gatheringKey(event), let pace = rule.compiled.definition.gathering?.pace
             else { return }
