@@ -1435,6 +1435,7 @@ CREATE TABLE IF NOT EXISTS fanfare.prune_counts (
 --   3  the leader for foreign channels
 --   4  the leader for maintenance (retention, rule checks, statistics)
 --   5  the session that plans outbox_slow
+--   6  held by a transaction that puts checked rules into force
 -- Class 1178685255: the key is an instance id, held exclusively by that daemon as long as it lives.
 
 -- ---------------------------------------------------------------------------------------------------------------
@@ -1586,8 +1587,12 @@ BEGIN
         OR EXISTS (SELECT FROM fanfare.outbox_slow WHERE id = cancel.event_id)
         OR EXISTS (SELECT FROM fanfare.plans AS p WHERE p.event_id = cancel.event_id)
         OR EXISTS (SELECT FROM fanfare.audience_queries AS q WHERE q.event_id = cancel.event_id)
-        OR EXISTS (SELECT FROM fanfare.gatherings AS g WHERE cancel.event_id = ANY (g.event_ids))
-        OR EXISTS (SELECT FROM fanfare.batches AS b WHERE b.event_id = cancel.event_id OR cancel.event_id = ANY (b.event_ids));
+        OR EXISTS (SELECT FROM fanfare.batches AS b WHERE b.event_id = cancel.event_id OR cancel.event_id = ANY (b.event_ids))
+        -- All of it is looked through, so only for what some rule gathered.
+        OR EXISTS (
+            SELECT FROM fanfare.event_log AS l JOIN fanfare.rule_versions AS v ON v.event_type = l.type AND v.audience = 'gather'
+            WHERE l.day = fanfare.ring_day(cancel.event_id) AND l.id = cancel.event_id
+        ) AND EXISTS (SELECT FROM fanfare.gatherings AS g WHERE cancel.event_id = ANY (g.event_ids));
 END
 $$;
 COMMENT ON FUNCTION fanfare.cancel(bigint) IS 'Stops an event; true if it is known and not finished. Nothing of it starts later than 1 s after the commit.';
@@ -1603,8 +1608,9 @@ DECLARE
             WHERE k.type = cancel.type AND k.key = cancel.key AND (
                 EXISTS (SELECT FROM fanfare.plans AS p WHERE p.event_id = k.event_id)
                 OR EXISTS (SELECT FROM fanfare.audience_queries AS q WHERE q.event_id = k.event_id)
-                OR EXISTS (SELECT FROM fanfare.gatherings AS g WHERE k.event_id = ANY (g.event_ids))
-                OR EXISTS (SELECT FROM fanfare.batches AS b WHERE b.event_id = k.event_id OR k.event_id = ANY (b.event_ids))));
+                OR EXISTS (SELECT FROM fanfare.batches AS b WHERE b.event_id = k.event_id OR k.event_id = ANY (b.event_ids))
+                OR EXISTS (SELECT FROM fanfare.rule_versions AS v WHERE v.event_type = cancel.type AND v.audience = 'gather')
+                    AND EXISTS (SELECT FROM fanfare.gatherings AS g WHERE k.event_id = ANY (g.event_ids))));
 BEGIN
     INSERT INTO fanfare.cancels (type, key, stopped) VALUES (cancel.type, cancel.key, stopped);
     RETURN stopped;
@@ -1659,6 +1665,9 @@ BEGIN
         ELSIF rule.audience IN ('fcm_topic', 'fcm_condition', 'channel') AND replay.user_id IS NOT NULL THEN
             RAISE EXCEPTION 'rule %/% sends to an audience that the provider keeps (%), of which no single user can be picked', rule.app, rule.name, rule.audience
                 USING ERRCODE = '55000', HINT = 'Leave the user out to send it to all of them again, or use topic: or condition: in the rule.';
+        ELSIF rule.audience = 'gather' AND replay.user_id IS NOT NULL THEN
+            RAISE EXCEPTION 'rule %/% gathers event %, which others may be told of in the same push', rule.app, substr(rule.name, length('gather/') + 1), e.id
+                USING ERRCODE = '55000', HINT = format('Leave the user out, or replay the event of type %L that it was made part of.', 'digest.' || rule.app || '.' || substr(rule.name, length('gather/') + 1));
         END IF;
     END LOOP;
     -- An older daemon would forget what it is, and for whom.
@@ -4774,7 +4783,7 @@ WITH pairs AS (
     UNION ALL
     SELECT b.rule_version, u.device_id, CASE WHEN octet_length(b.outcomes) = 0 THEN 0 ELSE get_byte(b.outcomes, (u.position - 1)::int) END
     FROM fanfare.batches AS b CROSS JOIN LATERAL unnest(b.event_ids, b.device_ids) WITH ORDINALITY AS u (event_id, device_id, position)
-    WHERE b.event_id IS NULL AND u.event_id = $1
+    WHERE b.event_id IS NULL AND $1 = ANY (b.event_ids) AND u.event_id = $1
     UNION ALL
     SELECT b.rule_version, u.device_id, get_byte(b.outcomes, (u.position - 1)::int)
     FROM fanfare.batch_log AS b CROSS JOIN LATERAL unnest(b.device_ids) WITH ORDINALITY AS u (device_id, position)
@@ -5205,9 +5214,7 @@ BEGIN
     RETURN QUERY
     WITH rules AS MATERIALIZED (
         -- 2. Of each rule of its type the version that was in force when it was planned, or the newest there was.
-        SELECT DISTINCT ON (r.id) r.id AS rule_id, r.name,
-            a.name || '/' || CASE v.audience WHEN 'gather' THEN substr(r.name, length('gather/') + 1) ELSE r.name END AS rule,
-            a.name AS app, r.app_id, r.created_at, r.dropped_at,
+        SELECT DISTINCT ON (r.id) r.id AS rule_id, n.name, a.name || '/' || n.name AS rule, a.name AS app, r.app_id, r.created_at, r.dropped_at,
             v.id AS version_id, v.version, v.definition::jsonb AS definition, v.state, v.reason, v.when_path, v.audience, v.audience_path,
             v.devices_path, v.kind, v.platform, v.ttl, v.enabled, f.is_in_force
         FROM fanfare.rule_versions AS v
@@ -5216,7 +5223,14 @@ BEGIN
         CROSS JOIN LATERAL (
             SELECT v.state = 'active' AND v.checked_at <= planned AND coalesce(v.retired_at > planned, true) AS is_in_force
         ) AS f
-        WHERE v.event_type = e.type AND (why_steps.app IS NULL OR a.name = why_steps.app) AND (e.only_app IS NULL OR r.app_id = e.only_app)
+        CROSS JOIN LATERAL (SELECT CASE v.audience WHEN 'gather' THEN substr(r.name, length('gather/') + 1) ELSE r.name END AS name) AS n
+        WHERE v.event_type = e.type
+            -- Not a rule that was for another type by then, as one is that gathers.
+            AND (f.is_in_force OR NOT EXISTS (
+                SELECT FROM fanfare.rule_versions AS o
+                WHERE o.rule_id = v.rule_id AND o.event_type <> e.type AND o.state = 'active' AND o.checked_at <= planned
+                    AND coalesce(o.retired_at > planned, true)))
+            AND (why_steps.app IS NULL OR a.name = why_steps.app) AND (e.only_app IS NULL OR r.app_id = e.only_app)
             AND v.created_at <= planned
         ORDER BY r.id, f.is_in_force DESC, v.version DESC
     ),
@@ -5293,7 +5307,7 @@ BEGIN
             WHEN 'ttl_passed' THEN format('Its ttl had passed when the event was planned, %s after it was emitted. Give the rule or the event a longer ttl', date_trunc('second', planned - e.created_at))
             ELSE CASE
                 WHEN e.fate = 'waiting' THEN 'It would take the event'
-                WHEN j.audience = 'gather' THEN 'It gathers the event: what is sent is a digest, an event of its own, later'
+                WHEN j.audience = 'gather' THEN format('It gathers the event: what is sent later is an event of its own, of type digest.%s.%s', j.app, j.name)
                 WHEN j.audience IN ('fcm_topic', 'fcm_condition', 'channel') THEN format('Sent once, to %s: who has subscribed there only the provider knows',
                     CASE j.audience WHEN 'channel' THEN 'an APNs channel' WHEN 'fcm_topic' THEN 'an FCM topic' ELSE 'an FCM condition' END)
                 ELSE format('Version %s took the event%s', j.version, coalesce('; its when: ' || fanfare.when_verdict(e.payload, j.definition ->> 'when'), ''))
@@ -5421,7 +5435,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     ),
     ends AS (
         SELECT s.*, CASE WHEN s.step = 3 AND s.outcome = 'accepted' THEN 0 WHEN s.step = 4 THEN 1 WHEN s.outcome = 'waiting' AND s.step > 0 THEN 2
-            WHEN s.step = 3 THEN 3 WHEN s.step = 2 THEN 4 WHEN s.step = 1 AND s.outcome <> 'matched' THEN 5 WHEN s.step = 0 THEN 6 ELSE 7 END AS weight
+            WHEN s.step = 3 THEN 3 WHEN s.step = 2 THEN 4 WHEN s.step = 1 AND (s.outcome <> 'matched' OR s.reason = 'gather') THEN 5 WHEN s.step = 0 THEN 6 ELSE 7 END AS weight
         FROM (
             SELECT DISTINCT ON (rule, device_id) * FROM steps
             ORDER BY rule, device_id, step DESC, attempt DESC
@@ -5570,7 +5584,7 @@ GRANT EXECUTE ON FUNCTION fanfare.rule_fault, fanfare.gathering_fault, fanfare.c
 GRANT SELECT ON fanfare.apps, fanfare.rules, fanfare.rule_versions, fanfare.campaigns, fanfare.occurrences, fanfare.policies,
     fanfare.caps, fanfare.platforms, fanfare.health TO fanfare_author;
 
-GRANT EXECUTE ON FUNCTION fanfare.replay TO fanfare_operator;
+GRANT EXECUTE ON FUNCTION fanfare.replay, fanfare.pause_campaign, fanfare.resume_campaign, fanfare.abort_campaign TO fanfare_operator;
 
 -- What the view calls is called with its reader's rights. The other is for `fanfare explain`.
 GRANT EXECUTE ON FUNCTION fanfare.watches_to_make_again TO fanfare_reader, fanfare_author;

@@ -116,12 +116,12 @@ extension ToolError {
 
     /// A hint of the database for who typed a command: the functions that it names are commands there.
     private static func commands(in hint: String) -> String {
-        hint.replacing(/\b([Cc])all fanfare\.(start|pause|resume|abort)_campaign\b/) { match in
+        hint.replacing(/\b([Cc])all fanfare\.(start|test|pause|resume|abort)_campaign\b(\([^)]*\))?/) { match in
             "\(match.1 == "C" ? "R" : "r")un `fanfare campaigns \(match.2)`"
         }
     }
 
     private static let roles =
-        "GRANT the role that allows it: fanfare_emitter, fanfare_registrar, fanfare_author, fanfare_reader or "
-        + "fanfare_daemon (all of it)."
+        "GRANT the role that allows it: fanfare_emitter, fanfare_registrar, fanfare_author, fanfare_operator, "
+        + "fanfare_reader or fanfare_daemon (all of it)."
 }

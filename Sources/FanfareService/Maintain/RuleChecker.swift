@@ -61,10 +61,18 @@ package struct RuleChecker {
             case .failure(let problem): bad.append(RefusedRule(id: version.id, reason: problem.description))
             }
         }
-        if !good.isEmpty { _ = try connection.runReturningCount(ActivateRules(rules: good)) }
+        if !good.isEmpty { try activate(good, on: connection) }
         if !bad.isEmpty { _ = try connection.runReturningCount(RefuseRules(rules: bad)) }
         let reasons = Dictionary(bad.map { ($0.id, $0.reason) }) { first, _ in first }
         for (version, _) in judged { log(version, refusedFor: reasons[version.id]) }
+    }
+
+    private func activate(_ good: [ActivatedRule], on connection: PostgresConnection) throws(PostgresError) {
+        try connection.transaction { connection throws(PostgresError) in
+            // Beside another, each would see only its own version in force, and leave both so.
+            try connection.run(LockActivation())
+            _ = try connection.runReturningCount(ActivateRules(rules: good))
+        }
     }
 
     /// Checks a compiled rule's jsonpaths with the help of PostgreSQL.

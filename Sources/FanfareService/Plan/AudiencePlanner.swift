@@ -83,7 +83,9 @@ struct AudiencePlanner {
         }
         if !work.conditions.isEmpty { counts += try openPlans(work.conditions, on: connection) }
         for match in work.staged { counts.plans += try openStaged(match, on: connection) }
-        for (user, matches) in Dictionary(grouping: work.tokens, by: \.onlyUser) {
+        // In the same order in every daemon: two that register the same tokens wait for each other, and not in a ring.
+        let tokens = Dictionary(grouping: work.tokens, by: \.onlyUser).sorted { ($0.key ?? "") < ($1.key ?? "") }
+        for (user, matches) in tokens {
             counts += try planTokens(matches, of: user, on: connection)
         }
         if !work.queries.isEmpty {
@@ -208,7 +210,8 @@ private struct AudienceWork {
                 GatheredEvent(eventID: match.eventID, ruleID: rule.ruleID, key: key, pace: pace)
             )
         }
-        if let key = try rule.compiled.collapseKey(ruleID: Int64(rule.ruleID), event) {
+        // What is replayed for one user takes nobody else's place.
+        if match.onlyUser == nil, let key = try rule.compiled.collapseKey(ruleID: Int64(rule.ruleID), event) {
             newest.append((key.rawValue, match.eventID))
         }
         switch rule.compiled.audience {

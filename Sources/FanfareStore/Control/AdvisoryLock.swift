@@ -15,6 +15,8 @@ package enum AdvisoryLock {
     package static let foreignChannels: Int32 = 3
     package static let maintenance: Int32 = 4
     package static let sideQueue: Int32 = 5
+    /// Held by a transaction that puts checked rules into force.
+    package static let activation: Int32 = 6
 }
 
 /// Takes a session advisory lock if it is free.
@@ -61,6 +63,21 @@ package struct Unlock: PostgresStatement {
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Bool {
         try row.bool(0)
     }
+}
+
+/// Waits until nobody else puts rules into force, and keeps others from it until the transaction is over.
+package struct LockActivation: PostgresStatement {
+    package static let name = "lock_activation"
+    package static let sql = "SELECT pg_advisory_xact_lock($1, $2)"
+
+    package init() {}
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(AdvisoryLock.family)
+        binds.append(AdvisoryLock.activation)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) {}
 }
 
 /// Says that this daemon sleeps; waits for the lock, which emitters hold for microseconds.

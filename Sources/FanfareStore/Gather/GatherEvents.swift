@@ -48,7 +48,7 @@ package struct GatherEvents: PostgresStatement {
         GROUP BY e.rule_id, e.key ORDER BY e.rule_id, e.key
         ON CONFLICT (rule_id, key) DO UPDATE
         SET count = g.count + excluded.count, event_ids = (excluded.event_ids || g.event_ids)[1:\(named)],
-            due_at = CASE WHEN g.last_at IS NULL THEN g.due_at ELSE least(greatest(g.due_at, excluded.due_at), g.last_at) END
+            due_at = CASE WHEN g.last_at IS NULL OR excluded.last_at IS NULL THEN g.due_at ELSE least(greatest(g.due_at, excluded.due_at), g.last_at) END
         """
 
     private let events: [GatheredEvent]

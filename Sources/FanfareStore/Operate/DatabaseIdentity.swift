@@ -6,7 +6,7 @@ package struct MissingRoles: PostgresStatement {
     package static let name = "missing_roles"
     package static let sql = """
         SELECT ARRAY(SELECT wanted.name
-        FROM unnest('{fanfare_owner,fanfare_daemon,fanfare_emitter,fanfare_registrar,fanfare_author,fanfare_reader,fanfare_sql}'::text[])
+        FROM unnest('{fanfare_owner,fanfare_daemon,fanfare_emitter,fanfare_registrar,fanfare_author,fanfare_operator,fanfare_reader,fanfare_sql}'::text[])
             AS wanted (name)
         WHERE NOT EXISTS (SELECT FROM pg_roles AS r WHERE r.rolname = wanted.name))
         """

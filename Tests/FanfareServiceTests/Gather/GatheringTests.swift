@@ -3,6 +3,7 @@ import PostgresClient
 import PushTransport
 import TestKit
 import Testing
+import Threading
 
 @testable import FanfareCampaigns
 @testable import FanfareProviders
@@ -28,6 +29,45 @@ struct GatheringTests {
         )
     }
 
+    /// One looks while the other puts the first version into force; neither may leave two in force.
+    @Test func twoWhoPutVersionsIntoForceLeaveOne() throws {
+        let world = try World()
+        try world.rule("news", event: "e", to: Self.users)
+        let rule =
+            #"{"app": "shop", "name": "news", "event": "e", "to": \#(Self.users), \#(Self.digest), "message": {"data": {"n": "1"}}}"#
+        func put(_ number: Int) throws -> CompiledRule {
+            let text = rule.replacing(#""1""#, with: "\"\(number)\"")
+            _ = try world.connection.query("SELECT fanfare.put_rule($1::jsonb)", text)
+            return try CompiledRule(json: JSONValue(parsing: text))
+        }
+        let second = try put(2)
+        let id = Int32(try world.connection.number("SELECT max(id) FROM fanfare.rule_versions"))
+        let other = try World()
+        let columns = try RuleChecker.columns(of: second, on: other.connection).get()
+        try other.connection.execute("BEGIN")
+        try other.connection.run(LockActivation())
+        _ = try other.connection.runReturningCount(ActivateRules(rules: [ActivatedRule(id: id, columns: columns)]))
+        _ = try put(3)
+        let waiting = WorkerThread.start(name: "checker") { [database = TestDatabase.current] in
+            try? World(database).judge()
+        }
+        try world.connection.waitUntil(
+            "SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND objid = 6 AND NOT granted)"
+        )
+        try other.connection.execute("COMMIT")
+        waiting.join()
+        let inForce = """
+            SELECT r.name || ' ' || v.version FROM fanfare.rule_versions AS v JOIN fanfare.rules AS r ON r.id = v.rule_id
+            WHERE v.state = 'active' AND v.retired_at IS NULL ORDER BY 1
+            """
+        #expect(try world.connection.column(inForce) == ["gather/news 3", "news 3"])
+        // A version that was retired by then is not in its way.
+        let event = try world.emit("e", #"{"u": "ann"}"#)
+        try world.plan()
+        let reasons = "SELECT reason FROM fanfare.why($1::bigint, 'ann') WHERE rule IS NOT NULL"
+        #expect(try world.connection.column(reasons, String(event)) == ["gather"])
+    }
+
     @Test func whatIsGatheredLeavesAsOnePush() throws {
         let world = try World()
         try world.device("aa10", user: "ann")
@@ -46,6 +86,8 @@ struct GatheringTests {
         )
         let why = "SELECT rule || ' ' || reason FROM fanfare.why($1::bigint, 'ann') WHERE rule IS NOT NULL"
         #expect(try world.connection.column(why, String(first)) == ["shop/news gather"])
+        let verdict = "SELECT outcome || ' ' || detail FROM fanfare.why_verdict($1::bigint, 'ann')"
+        #expect(try world.connection.text(verdict, String(first))?.contains("of type digest.shop.news") == true)
         try world.emitGathered(at: "now() + interval '9 min'")
         #expect(try world.claim().isEmpty && world.connection.number("SELECT count(*) FROM fanfare.outbox") == 0)
         try world.emitGathered(at: "now() + interval '10 min'")

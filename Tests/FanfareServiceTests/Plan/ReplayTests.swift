@@ -88,6 +88,26 @@ struct ReplayTests {
         #expect(other == "It was replayed for ann only")
     }
 
+    /// What is replayed for all takes the place of what is waiting under its collapse key; what is for one user does not.
+    @Test func forOneUserItTakesNobodyElsesPlace() throws {
+        for (token, user) in [("aa01", "ann"), ("bb01", "bob")] {
+            let id = try world.device(token, user: user)
+            _ = try world.connection.query("SELECT fanfare.subscribe($1::bigint, 'news')", String(id))
+        }
+        try world.rule("r", event: "e", to: #"{"topic": "news"}"#, #""collapse": "x", "supersede": true"#)
+        let event = try world.emit("e")
+        try world.plan()
+        try replay(event, to: "ann")
+        try world.plan()
+        let prepared = try world.prepare(try world.claim())
+        #expect(prepared.flatMap(\.batch.pairs).count == 3 && prepared.allSatisfy(\.decided.isEmpty))
+        try world.connection.execute("UPDATE fanfare.batches SET owner = NULL, lease_token = NULL")
+        try replay(event)
+        try world.plan()
+        let outcomes = try world.prepare(try world.claim()).flatMap(\.decided).map(\.outcome)
+        #expect(outcomes == [.superseded, .superseded, .superseded])
+    }
+
     @Test func onlyTheRulesOfOneAppTakeIt() throws {
         let device = try world.device("aa01", user: "ann")
         try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
@@ -127,6 +147,16 @@ struct ReplayTests {
             )
         )
         _ = try replay(waiting)
+        try world.rule(
+            "gathers",
+            event: "many",
+            to: #"{"users": "$.u"}"#,
+            #""digest": {"every": "10m", "by": "{{u}}"}"#
+        )
+        let gathered = try world.emit("many", #"{"u": "ann"}"#)
+        try world.plan()
+        #expect(refusal(gathered, to: "ann").hasPrefix("55000 | rule shop/gathers gathers event \(gathered), which"))
+        _ = try replay(gathered)
 
         try world.connection.execute(
             "CREATE TABLE public.lapsed AS SELECT 'ann' AS user_id; GRANT SELECT ON public.lapsed TO fanfare_sql"

@@ -307,6 +307,7 @@ struct StatementCatalog {
             TryLock(key: 99),
             Unlock(key: 99),
             BeginSleep(),
+            LockActivation(),
             EndSleep(),
             FlushCommit(),
             EnterInstance(daemon: "d", host: "h", pid: 1, version: "v", leaseMicroseconds: 1, schemaVersion: 5),
