@@ -10,7 +10,10 @@ struct EventVerdicts {
     private static let backlogAge = Micros.minute
 
     let cancels: CancelIndex
-    let rule: RuleDefinition
+    // Of the rule only what is asked: to copy all of it costs a lone event more than the questions.
+    private let ttlOfRule: Microseconds?
+    private let isSuperseded: Bool
+    private let isBacklogDropped: Bool
     let batch: ClaimedBatch
     let events: [Int64: EventRow]
     /// The newest event of each one's collapse key; empty unless the rule drops older ones.
@@ -28,7 +31,8 @@ struct EventVerdicts {
         now: Microseconds
     ) {
         self.cancels = cancels
-        self.rule = rule
+        ttlOfRule = rule.ttl.map { $0.seconds * Micros.second }
+        (isSuperseded, isBacklogDropped) = (rule.supersede, rule.backlog == .drop)
         self.batch = batch
         self.events = events
         self.newest = newest
@@ -51,8 +55,8 @@ struct EventVerdicts {
         if event.isCancelled || cancels.contains(event) { return .cancelled }
         let waited = event.plannedAt.microseconds - event.createdAt.microseconds > Self.backlogAge
         let isOutdated = newest[id].map { $0 > id } ?? false
-        if isOutdated && (rule.supersede || waited) { return .superseded }
-        if waited && rule.backlog == .drop { return .backlogDropped }
+        if isOutdated && (isSuperseded || waited) { return .superseded }
+        if waited && isBacklogDropped { return .backlogDropped }
         return nil
     }
 
@@ -72,9 +76,8 @@ struct EventVerdicts {
     }
 
     private func timeToLive(of event: EventRow) -> Microseconds? {
-        let ofRule = rule.ttl.map { $0.seconds * Micros.second }
-        guard let ofEvent = event.ttl else { return ofRule }
-        return min(ofEvent, ofRule ?? ofEvent)
+        guard let ofEvent = event.ttl else { return ttlOfRule }
+        return min(ofEvent, ttlOfRule ?? ofEvent)
     }
 
     /// Whence an event's time to live runs for this batch.
