@@ -101,6 +101,25 @@ BEGIN
             NULL;
         END;
     END IF;
+    -- What is asked by HTTP a daemon does as the role that the request's token allows, so that no mistake there can do more
+    -- than that role may. And who operates something sees it.
+    FOREACH role_name IN ARRAY '{fanfare_emitter,fanfare_registrar,fanfare_author,fanfare_operator,fanfare_reader}'::name[]
+    LOOP
+        IF NOT pg_has_role('fanfare_daemon', role_name, 'MEMBER') THEN
+            BEGIN
+                EXECUTE format('GRANT %I TO fanfare_daemon', role_name);
+            EXCEPTION WHEN unique_violation THEN
+                NULL;
+            END;
+        END IF;
+    END LOOP;
+    IF NOT pg_has_role('fanfare_operator', 'fanfare_reader', 'MEMBER') THEN
+        BEGIN
+            GRANT fanfare_reader TO fanfare_operator;
+        EXCEPTION WHEN unique_violation THEN
+            NULL;
+        END;
+    END IF;
 END
 $$;
 
@@ -1428,6 +1447,61 @@ CREATE TABLE IF NOT EXISTS fanfare.prune_counts (
     PRIMARY KEY (app_id, environment, platform, since)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
 
+-- Who may ask by HTTP. Of a secret only its SHA-256 is kept: it is 32 random bytes, so that nothing slower is needed.
+CREATE TABLE IF NOT EXISTS fanfare.api_tokens (
+    id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    name text NOT NULL CONSTRAINT api_tokens_name CHECK (octet_length(name) BETWEEN 1 AND 200),
+    secret_hash bytea NOT NULL CONSTRAINT api_tokens_secret_hash CHECK (octet_length(secret_hash) = 32),
+    -- Roles without `fanfare_` in front.
+    scopes text[] NOT NULL CONSTRAINT api_tokens_scopes CHECK (cardinality(scopes) > 0),
+    -- The only app it may touch; NULL for all. By name, since an app is made when it is first used.
+    app text,
+    -- Requests a second; NULL for what the configuration says.
+    rate int CONSTRAINT api_tokens_rate CHECK (rate > 0),
+    created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    expires_at timestamptz,
+    revoked_at timestamptz,
+    -- Written once a minute at most.
+    used_at timestamptz
+);
+
+-- What cursors of lists are signed with, the same for all daemons.
+CREATE TABLE IF NOT EXISTS fanfare.api_secret (
+    one boolean PRIMARY KEY DEFAULT true CHECK (one),
+    secret bytea NOT NULL
+);
+INSERT INTO fanfare.api_secret (secret)
+VALUES (sha256(convert_to(gen_random_uuid()::text || gen_random_uuid()::text, 'UTF8'))) ON CONFLICT DO NOTHING;
+
+-- Requests that may come twice, with the events that the first one emitted; in its transaction, so that both exist or neither.
+-- As long as keys of events (retention.keys).
+CREATE TABLE IF NOT EXISTS fanfare.api_requests (
+    token_id int NOT NULL,
+    key text NOT NULL CONSTRAINT api_requests_key CHECK (octet_length(key) BETWEEN 1 AND 255),
+    -- Of route and body.
+    body_hash bytea NOT NULL,
+    event_ids bigint[] NOT NULL,
+    created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    PRIMARY KEY (token_id, key)
+);
+SELECT fanfare.create_index('api_requests_created', 'CREATE INDEX api_requests_created ON fanfare.api_requests (created_at)');
+
+-- Who changed what by HTTP, in the transaction of the change. As long as the log (retention.log).
+CREATE TABLE IF NOT EXISTS fanfare.actions (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    -- A token's name, and its id.
+    actor text NOT NULL,
+    token_id int,
+    -- As `device.register`, and what it was done to.
+    action text NOT NULL,
+    target text,
+    -- How many, where it was done to several.
+    count bigint,
+    request_id text
+);
+SELECT fanfare.create_index('actions_at', 'CREATE INDEX actions_at ON fanfare.actions USING brin (at)');
+
 -- Advisory lock keys, class 1178685254 ("FANF"):
 --   0  loading this file
 --   1  held exclusively by a daemon that drains the outbox ("K")
@@ -1437,6 +1511,7 @@ CREATE TABLE IF NOT EXISTS fanfare.prune_counts (
 --   5  the session that plans outbox_slow
 --   6  held by a transaction that puts checked rules into force
 -- Class 1178685255: the key is an instance id, held exclusively by that daemon as long as it lives.
+-- One number, a hash of a token's id and an idempotency key: held while the first such request is done.
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- 15. Functions: installation and timelines
@@ -5572,6 +5647,10 @@ GRANT EXECUTE ON FUNCTION fanfare.register_device, fanfare.unregister_device, fa
 GRANT EXECUTE ON FUNCTION fanfare.put_rule, fanfare.drop_rule, fanfare.rule_from_file, fanfare.put_campaign, fanfare.drop_campaign,
     fanfare.campaign_from_file, fanfare.start_campaign, fanfare.test_campaign, fanfare.pause_campaign, fanfare.resume_campaign,
     fanfare.abort_campaign, fanfare.put_policy TO fanfare_author;
+-- An operator sees and runs what authors wrote, and undoes what pruning did.
+GRANT EXECUTE ON FUNCTION fanfare.start_campaign, fanfare.test_campaign, fanfare.pause_campaign, fanfare.resume_campaign,
+    fanfare.abort_campaign TO fanfare_operator;
+GRANT UPDATE (disabled_at, disabled_reason) ON fanfare.devices TO fanfare_operator;
 -- For `fanfare rules plan` and `fanfare campaigns plan`: what put_rule and put_campaign would say, and when it would be due.
 -- They read with the caller's rights, but for queries.
 GRANT EXECUTE ON FUNCTION fanfare.campaign_fault, fanfare.campaign_sql_fault, fanfare.schedule_fault, fanfare.rate_fault, fanfare.speed_fault, fanfare.per_second,
@@ -5608,6 +5687,7 @@ GRANT SELECT (id, app_id, target_id, platform, kind, token_hash, user_id, locale
 GRANT SELECT ON fanfare.topics, fanfare.subscriptions, fanfare.preferences, fanfare.caps, fanfare.cap_grants TO fanfare_reader;
 -- For `explain`: whom a push would be kept from.
 GRANT EXECUTE ON FUNCTION fanfare.wakes_at, fanfare.take TO fanfare_reader;
+GRANT SELECT ON fanfare.actions TO fanfare_reader;
 -- For `fanfare campaigns show`: how what it sent ended.
 GRANT SELECT ON fanfare.gates, fanfare.gate_stats, fanfare.stats_pending TO fanfare_reader;
 

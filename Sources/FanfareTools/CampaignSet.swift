@@ -1,6 +1,6 @@
 internal import FanfareCampaigns
 internal import FanfareConfiguration
-internal import FanfareCore
+public import FanfareCore
 internal import FanfareProviders
 internal import FanfareStore
 
@@ -25,6 +25,14 @@ public struct CampaignSet: Sendable {
     /// - Throws: ``ToolError`` with all problems of all files, one per line: `campaigns.yaml:12: path: reason`.
     public init(files: [String]) throws(ToolError) {
         try self.init(FileEntries(files: files, of: .campaign))
+    }
+
+    /// Takes campaigns that came as a list, and checks every one of them.
+    ///
+    /// - Parameter listed: as JSON.
+    /// - Throws: ``ToolError`` with all problems, one per line: `campaigns:3: path: reason`, with the place in the list.
+    public init(listed: [JSONValue]) throws(ToolError) {
+        try self.init(FileEntries(listed.enumerated().map { RuleSource($1, in: "campaigns", at: $0 + 1) }))
     }
 
     init(_ sources: [RuleSource]) throws(ToolError) {

@@ -1,5 +1,5 @@
 internal import FanfareConfiguration
-internal import FanfareCore
+public import FanfareCore
 internal import FanfareProviders
 
 /// Rules from files, each of them found to make sense as far as that can be seen without a database.
@@ -23,6 +23,14 @@ public struct RuleSet: Sendable {
     /// - Throws: ``ToolError`` with all problems of all files, one per line: `rules.yaml:12: path: reason`.
     public init(files: [String]) throws(ToolError) {
         try self.init(FileEntries(files: files, of: .rule))
+    }
+
+    /// Takes rules that came as a list, and checks every one of them.
+    ///
+    /// - Parameter listed: as JSON.
+    /// - Throws: ``ToolError`` with all problems, one per line: `rules:3: path: reason`, with the place in the list.
+    public init(listed: [JSONValue]) throws(ToolError) {
+        try self.init(FileEntries(listed.enumerated().map { RuleSource($1, in: "rules", at: $0 + 1) }))
     }
 
     init(entries: [Entry]) {

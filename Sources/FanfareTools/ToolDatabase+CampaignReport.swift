@@ -62,7 +62,8 @@ extension ToolDatabase {
         ToolError(
             .failed,
             "app \(TextTable.printable(app)) has no campaign \(TextTable.printable(name))",
-            hint: "`fanfare campaigns list` shows those that there are."
+            hint: "`fanfare campaigns list` shows those that there are.",
+            isAbsence: true
         )
     }
 

@@ -60,12 +60,12 @@ extension ToolDatabase {
         let own = try ToolJSON.object(payload, named: "--payload")
         let devices = isConfirmed ? nil : try await audience(app, name, own, configuration)
         let start = StartCampaign(RuleID(app: app, name: name), payload: JSONValue.object(own).text)
-        let occurrence = try await run { connection throws(PostgresError) -> OccurrenceRow? in
+        let occurrence = try await change { connection throws(PostgresError) -> OccurrenceRow? in
+            guard let id = try connection.run(start).first ?? nil else { return nil }
             // Its row is not seen by the statement that makes it.
-            try connection.transaction { connection throws(PostgresError) in
-                guard let id = try connection.run(start).first ?? nil else { return nil }
-                return try connection.run(FindOccurrence(id: id)).first
-            }
+            return try connection.run(FindOccurrence(id: id)).first
+        } action: {
+            $0.map { ToolAction("campaign.start", "\(app)/\(name): \($0.id)") }
         }
         guard let occurrence else {
             throw ToolError(.failed, "it was started at the very same moment", hint: "Try again.")

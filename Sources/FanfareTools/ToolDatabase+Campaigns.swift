@@ -36,12 +36,12 @@ extension ToolDatabase {
         let probe = try await run { connection throws(PostgresError) in try CampaignProbe(set, at: nil, on: connection)
         }
         let forecasts = try probe.forecasts.get()
-        let changes = try await run { connection throws(PostgresError) in
-            try connection.transaction { connection throws(PostgresError) in
-                let plan = try makePlan(set, prune, on: connection)
-                try carryOut(plan, set, on: connection)
-                return plan
-            }
+        let changes = try await change { connection throws(PostgresError) in
+            let plan = try makePlan(set, prune, on: connection)
+            try carryOut(plan, set, on: connection)
+            return plan
+        } action: {
+            ToolAction("campaigns.apply", set.apps.joined(separator: ", "), count: Int64($0.changed.count))
         }
         let apps = set.apps
         let hasDaemon = try await awaitVerdict { connection throws(PostgresError) in
@@ -76,7 +76,11 @@ extension ToolDatabase {
     /// - Throws: ``ToolError``, also if the campaign is not checked yet, and if its query fails meanwhile.
     public func testCampaign(app: String, name: String, users: [String]) async throws(ToolError) -> Int64 {
         let statement = TestCampaign(RuleID(app: app, name: name), users: users)
-        let eventID = try await run { connection throws(PostgresError) in try connection.run(statement).first }
+        let eventID = try await change { connection throws(PostgresError) in
+            try connection.run(statement).first
+        } action: { _ in
+            ToolAction("campaign.test", "\(app)/\(name)", count: Int64(users.count))
+        }
         guard let eventID else { throw ToolError(.failed, "the database gave no event id") }
         // Where it has a query, that is read first; who waits no longer finds what became of it in fanfare.occurrences.
         _ = try await awaitVerdict { connection throws(PostgresError) in
@@ -101,7 +105,11 @@ extension ToolDatabase {
     /// - Throws: ``ToolError``, also if there is no such campaign, but for `drop`.
     public func change(_ change: CampaignChange, app: String, campaign name: String) async throws(ToolError) -> Bool {
         let statement = ChangeCampaign(change, of: RuleID(app: app, name: name))
-        return try await run { connection throws(PostgresError) in try connection.run(statement).first ?? false }
+        return try await self.change { connection throws(PostgresError) in
+            try connection.run(statement).first ?? false
+        } action: {
+            $0 ? ToolAction("campaign.\(change)", "\(app)/\(name)") : nil
+        }
     }
 
     private func makePlan(

@@ -15,7 +15,11 @@ extension ToolDatabase {
             _ = try ToolJSON.object(attributes, named: "--attributes")
         }
         let statement = RegisterDevice(registration: registration)
-        return try await run { connection throws(PostgresError) in try connection.run(statement).first ?? 0 }
+        return try await change { connection throws(PostgresError) in
+            try connection.run(statement).first ?? 0
+        } action: {
+            ToolAction("device.register", "\(registration.app)/\($0)")
+        }
     }
 
     /// Disables the device that holds a token.
@@ -29,7 +33,11 @@ extension ToolDatabase {
     public func unregister(app: String, platform: String, token: String) async throws(ToolError) -> Bool {
         try Self.check(platform: platform)
         let statement = UnregisterDevice(app: app, platform: platform, token: token)
-        return try await run { connection throws(PostgresError) in try connection.run(statement).first ?? false }
+        return try await change { connection throws(PostgresError) in
+            try connection.run(statement).first ?? false
+        } action: {
+            ToolAction("device.unregister", app, count: $0 ? 1 : 0)
+        }
     }
 
     /// Lists devices, the newest first.
@@ -50,7 +58,12 @@ extension ToolDatabase {
     public func device(_ id: Int64) async throws(ToolError) -> RegisteredDevice {
         let found = try await run { connection throws(PostgresError) in try connection.run(ShowDevice(id: id)).first }
         guard let found else {
-            throw ToolError(.failed, "there is no device \(id)", hint: "`fanfare devices list` shows their ids.")
+            throw ToolError(
+                .failed,
+                "there is no device \(id)",
+                hint: "`fanfare devices list` shows their ids.",
+                isAbsence: true
+            )
         }
         return found
     }
@@ -64,10 +77,12 @@ extension ToolDatabase {
     /// - Returns: how many that changed.
     /// - Throws: ``ToolError``.
     public func setSubscribed(_ ids: [Int64], to topic: String, _ isSubscribed: Bool) async throws(ToolError) -> Int64 {
-        try await run { connection throws(PostgresError) in
+        try await change { connection throws(PostgresError) in
             isSubscribed
                 ? try connection.run(SubscribeDevices(ids: ids, topic: topic)).first ?? 0
                 : try connection.run(UnsubscribeDevices(ids: ids, topic: topic)).first ?? 0
+        } action: {
+            ToolAction(isSubscribed ? "topic.subscribe" : "topic.unsubscribe", topic, count: $0)
         }
     }
 }

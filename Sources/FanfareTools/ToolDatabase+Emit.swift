@@ -27,6 +27,10 @@ extension ToolDatabase {
             key: key,
             ttlSeconds: ttl?.seconds
         )
-        return try await run { connection throws(PostgresError) in try connection.run(event).first ?? 0 }
+        return try await change { connection throws(PostgresError) in
+            try connection.run(event).first ?? 0
+        } action: {
+            ToolAction("event.emit", "\($0)")
+        }
     }
 }

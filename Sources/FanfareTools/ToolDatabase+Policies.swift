@@ -22,13 +22,13 @@ extension ToolDatabase {
     /// - Throws: ``ToolError``, with a line per policy that is wrong; nothing is changed then.
     public func applyPolicies(_ set: PolicySet) async throws(ToolError) -> PoliciesPlan {
         try await check(set)
-        return try await run { connection throws(PostgresError) in
-            try connection.transaction { connection throws(PostgresError) in
-                let plan = try makePlan(set, on: connection)
-                let changed = set.entries.filter { plan.changed.contains($0.app) }
-                try connection.run(PutPolicies(apps: changed.map(\.app), policies: changed.map(\.policy.text)))
-                return plan
-            }
+        return try await change { connection throws(PostgresError) in
+            let plan = try makePlan(set, on: connection)
+            let changed = set.entries.filter { plan.changed.contains($0.app) }
+            try connection.run(PutPolicies(apps: changed.map(\.app), policies: changed.map(\.policy.text)))
+            return plan
+        } action: {
+            ToolAction("policies.apply", set.entries.map(\.app).joined(separator: ", "), count: Int64($0.changed.count))
         }
     }
 

@@ -18,7 +18,11 @@ extension ToolDatabase {
         isOptedOut: Bool
     ) async throws(ToolError) {
         let statement = SetPreference(app: app, user: user, category: category, isOptedOut: isOptedOut)
-        _ = try await run { connection throws(PostgresError) in try connection.run(statement).count }
+        _ = try await change { connection throws(PostgresError) in
+            try connection.run(statement).count
+        } action: { _ in
+            ToolAction("preference.set", "\(app)/\(category)")
+        }
     }
 
     /// Has a user get nothing of a category for a while.
@@ -38,7 +42,11 @@ extension ToolDatabase {
             seconds: span?.seconds,
             category: category
         )
-        _ = try await run { connection throws(PostgresError) in try connection.run(statement).count }
+        _ = try await change { connection throws(PostgresError) in
+            try connection.run(statement).count
+        } action: { _ in
+            ToolAction("preference.snooze", "\(app)/\(category)")
+        }
     }
 
     /// What a user said.

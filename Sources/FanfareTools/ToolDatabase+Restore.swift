@@ -35,8 +35,11 @@ extension ToolDatabase {
         var restored: [String: Int64] = [:]
         while true {
             // The session is given back after each, so that nobody waits for all of them.
-            let slice = try await run(since: request.since) { connection throws(PostgresError) in
+            let slice = try await change(since: request.since) { connection throws(PostgresError) in
                 try connection.run(RestoreDevices(request: request))
+            } action: { slice in
+                slice.isEmpty
+                    ? nil : ToolAction("device.restore", request.app, count: slice.reduce(0) { $0 + $1.devices })
             }
             for row in slice { restored[row.reason, default: 0] += row.devices }
             guard !slice.isEmpty else { break }

@@ -61,12 +61,12 @@ extension ToolDatabase {
     public func applyRules(_ set: RuleSet, prune: Bool) async throws(ToolError) -> RulesApplied {
         let problems = try await run { connection throws(PostgresError) in try probe(set, on: connection) }
         guard problems.isEmpty else { throw FileEntries.refused(problems) }
-        let plan = try await run { connection throws(PostgresError) in
-            try connection.transaction { connection throws(PostgresError) in
-                let plan = try makePlan(set, prune, on: connection)
-                try carryOut(plan, set, on: connection)
-                return plan
-            }
+        let plan = try await change { connection throws(PostgresError) in
+            let plan = try makePlan(set, prune, on: connection)
+            try carryOut(plan, set, on: connection)
+            return plan
+        } action: {
+            ToolAction("rules.apply", set.apps.joined(separator: ", "), count: Int64($0.changed.count))
         }
         return try await awaitVerdict(on: plan, set)
     }

@@ -2,7 +2,8 @@ public import FanfareConfiguration
 internal import FanfareCore
 internal import FanfareProviders
 internal import FanfareService
-internal import PostgresClient
+internal import FanfareStore
+package import PostgresClient
 
 /// The database as the commands use it: one session, opened when it is first needed and kept for what comes after.
 ///
@@ -15,6 +16,8 @@ public struct ToolDatabase: Sendable {
     /// The apps that the configuration has.
     let configuredApps: Set<String>
     private let pool: PostgresPool
+    /// On whose behalf it is used; nil for whoever runs the program.
+    private(set) var caller: ToolCaller?
 
     /// Takes the place from a configuration; nothing is connected yet.
     ///
@@ -28,8 +31,31 @@ public struct ToolDatabase: Sendable {
         environment: [String: String],
         notes: (@Sendable (String) -> Void)? = nil
     ) throws(ToolError) {
+        // One, and whoever typed the command waits for it as long as he likes.
+        let limits = PostgresPoolOptions(connections: 1, acquireTimeout: nil)
+        try self.init(configuration, environment: environment, limits: limits, settings: [], notes: notes)
+    }
+
+    /// Takes the place from a configuration, for many callers at once; nothing is connected yet.
+    ///
+    /// - Parameters:
+    ///   - configuration: checked values.
+    ///   - environment: variables of the process, for `CREDENTIALS_DIRECTORY`.
+    ///   - limits: how many sessions there are, and how long callers wait.
+    ///   - settings: what the sessions pin beside the usual, names and values.
+    ///   - notes: told what the server has to say of what it did; nil for nobody.
+    /// - Throws: ``ToolError`` for a password file that cannot be read.
+    package init(
+        _ configuration: Configuration,
+        environment: [String: String],
+        limits: PostgresPoolOptions,
+        settings: [(name: String, value: String)],
+        notes: (@Sendable (String) -> Void)? = nil
+    ) throws(ToolError) {
         do throws(DaemonError) {
-            options = try configuration.postgresOptions(environment: environment)
+            var options = try configuration.postgresOptions(environment: environment)
+            options.session = settings.reduce(options.session) { $0.setting($1.name, to: $1.value) }
+            self.options = options
         } catch {
             throw ToolError(error)
         }
@@ -41,8 +67,6 @@ public struct ToolDatabase: Sendable {
             sessionOptions.session = options.session.setting("client_min_messages", to: "notice")
             notices = { notice in notes([notice.message, notice.hint].compactMap(\.self).joined(separator: "; ")) }
         }
-        // One, and whoever typed the command waits for it as long as he likes.
-        let limits = PostgresPoolOptions(connections: 1, acquireTimeout: nil)
         pool = PostgresPool(sessionOptions, limits: limits, notices: notices)
     }
 
@@ -66,6 +90,19 @@ public struct ToolDatabase: Sendable {
         return try outcome.get()
     }
 
+    /// The same database, on somebody's behalf: what is done is done as the role of his scope, and each change is noted.
+    ///
+    /// - Parameter caller: on whose.
+    /// - Returns: a database with the same sessions.
+    public func acting(for caller: ToolCaller) -> ToolDatabase {
+        var copy = self
+        copy.caller = caller
+        return copy
+    }
+
+    /// Goes back to whoever runs the program.
+    mutating func forgetCaller() { caller = nil }
+
     /// Ends the session; later calls throw.
     public func close() async {
         await pool.close()
@@ -83,7 +120,40 @@ public struct ToolDatabase: Sendable {
         _ work: @escaping @Sendable (PostgresConnection) throws(PostgresError) -> Result
     ) async throws(ToolError) -> Result {
         do throws(PostgresError) {
-            return try await pool.run(work)
+            guard let role = caller?.scope.role else { return try await pool.run(work) }
+            return try await pool.run { connection throws(PostgresError) in try connection.run(as: role, work) }
+        } catch {
+            throw since?.mistake(in: error) ?? ToolError(error, at: place)
+        }
+    }
+
+    /// Changes something in one transaction, in which it is noted who did if it is done on somebody's behalf.
+    ///
+    /// - Parameters:
+    ///   - since: a time that somebody typed and the work binds, if any.
+    ///   - beforehand: comes first, with the rights of the program; what it returns, if not nil, is all there is to do.
+    ///   - work: what to do; must not begin or end a transaction itself.
+    ///   - afterwards: comes last, with the rights of the program.
+    ///   - action: what was done; nil for nothing.
+    /// - Returns: what `work` returned.
+    /// - Throws: ``ToolError`` for what the database says; nothing has changed then.
+    func change<Result: Sendable>(
+        since: Since? = nil,
+        beforehand: @escaping @Sendable (PostgresConnection) throws(PostgresError) -> Result? = { _ in nil },
+        _ work: @escaping @Sendable (PostgresConnection) throws(PostgresError) -> Result,
+        afterwards: @escaping @Sendable (PostgresConnection, Result) throws(PostgresError) -> Void = { _, _ in },
+        action: @escaping @Sendable (Result) -> ToolAction?
+    ) async throws(ToolError) -> Result {
+        let caller = caller
+        do throws(PostgresError) {
+            return try await pool.run { connection throws(PostgresError) in
+                try connection.transaction(as: caller?.scope.role, beforehand: beforehand, work) {
+                    (connection, result) throws(PostgresError) in
+                    try afterwards(connection, result)
+                    guard let note = caller.flatMap({ caller in action(result).map(caller.note) }) else { return }
+                    _ = try connection.runReturningCount(note)
+                }
+            }
         } catch {
             throw since?.mistake(in: error) ?? ToolError(error, at: place)
         }

@@ -2,7 +2,7 @@ internal import FanfareConfiguration
 public import FanfareProviders
 internal import FanfareService
 internal import Foundation
-internal import PostgresClient
+package import PostgresClient
 
 /// Why a command did not do what it was asked: what is wrong, where, and how to mend it.
 public struct ToolError: Error, Sendable, CustomStringConvertible {
@@ -26,6 +26,10 @@ public struct ToolError: Error, Sendable, CustomStringConvertible {
     public let place: String?
     /// How to mend it; empty if there is nothing to add.
     public let hint: String
+    /// Whether it is that what was asked for is not there.
+    public let isAbsence: Bool
+    /// What the database said, in its own words; nil if it was not that.
+    package private(set) var cause: PostgresError?
 
     /// Describes an error.
     ///
@@ -34,11 +38,13 @@ public struct ToolError: Error, Sendable, CustomStringConvertible {
     ///   - reason: what is wrong.
     ///   - place: where, if the reason does not say it.
     ///   - hint: how to mend it.
-    public init(_ kind: Kind, _ reason: String, at place: String? = nil, hint: String = "") {
+    ///   - isAbsence: whether it is that what was asked for is not there.
+    public init(_ kind: Kind, _ reason: String, at place: String? = nil, hint: String = "", isAbsence: Bool = false) {
         self.kind = kind
         self.reason = reason
         self.place = place
         self.hint = hint
+        self.isAbsence = isAbsence
     }
 
     /// Takes over any error that a command may meet.
@@ -90,6 +96,11 @@ extension ToolError {
     /// Whoever typed the command sees the server's message in full, since it quotes what he typed; DETAIL, which quotes
     /// rows, stays out.
     init(_ error: PostgresError, at place: String) {
+        self.init(worded: error, at: place)
+        cause = error
+    }
+
+    private init(worded error: PostgresError, at place: String) {
         let hint = Self.commands(in: error.hint ?? "")
         switch error.sqlState {
         case "42P01", "3F000", "42883":

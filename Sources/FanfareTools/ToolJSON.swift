@@ -1,11 +1,11 @@
-internal import FanfareCore
+package import FanfareCore
 internal import FanfareLogging
 internal import FanfareProviders
 internal import FanfareService
-internal import PostgresClient
+package import PostgresClient
 
 /// Reads JSON that somebody typed.
-enum ToolJSON {
+package enum ToolJSON {
     /// Reads an object.
     ///
     /// - Parameters:
@@ -13,7 +13,7 @@ enum ToolJSON {
     ///   - name: what messages call it.
     /// - Returns: the object.
     /// - Throws: ``ToolError`` of kind `usage`, without the text.
-    static func object(_ text: String, named name: String) throws(ToolError) -> JSONObject {
+    package static func object(_ text: String, named name: String) throws(ToolError) -> JSONObject {
         let value: JSONValue
         do {
             value = try JSONValue(parsing: text)
@@ -50,19 +50,19 @@ extension JSONValue {
     }
 
     /// A string, or null.
-    init(orNull text: String?) { self = text.map(JSONValue.string) ?? .null }
+    package init(orNull text: String?) { self = text.map(JSONValue.string) ?? .null }
 
     /// A number, or null.
-    init(orNull number: Int64?) { self = number.map { .number(JSONNumber($0)) } ?? .null }
+    package init(orNull number: Int64?) { self = number.map { .number(JSONNumber($0)) } ?? .null }
 
     /// A number.
-    init(_ number: Int64) { self = .number(JSONNumber(number)) }
+    package init(_ number: Int64) { self = .number(JSONNumber(number)) }
 
     /// A time as RFC 3339 text in UTC.
-    init(_ time: Timestamp) { self = .string(time.rfc3339) }
+    package init(_ time: Timestamp) { self = .string(time.rfc3339) }
 }
 
 extension Timestamp {
     /// The time as RFC 3339 text in UTC.
-    var rfc3339: String { LogTimestamp(microsecondsSince1970: microseconds).description }
+    package var rfc3339: String { LogTimestamp(microsecondsSince1970: microseconds).description }
 }

@@ -12,3 +12,5 @@ extension TimeSpan: ExpressibleByArgument {
     /// How help shows a default.
     public var defaultValueDescription: String { description }
 }
+
+extension TokenScope: ExpressibleByArgument {}

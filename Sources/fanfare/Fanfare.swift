@@ -9,7 +9,8 @@ struct Fanfare: AsyncParsableCommand {
         version: Program.version,
         subcommands: [
             Serve.self, Dev.self, Migrate.self, Adopt.self, Check.self, Status.self, Emit.self, Devices.self,
-            Topics.self, Channels.self, Rules.self, Campaigns.self, Policies.self, Preferences.self, Tail.self,
+            Topics.self, Channels.self, Rules.self, Campaigns.self, Policies.self, Preferences.self, Tokens.self,
+            Tail.self,
             Explain.self, Why.self, Replay.self,
             VAPIDKeys.self,
             Sandbox.self,

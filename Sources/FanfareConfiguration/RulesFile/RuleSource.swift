@@ -25,6 +25,18 @@ public struct RuleSource: Sendable {
         app = json["app"]?.stringValue ?? ""
     }
 
+    /// Takes one that stands in a list, and in no file.
+    ///
+    /// - Parameters:
+    ///   - json: what `put_rule` or `put_campaign` takes.
+    ///   - list: what messages call the list.
+    ///   - place: its place in the list, counted from 1; messages have it where they have a line otherwise.
+    public init(_ json: JSONValue, in list: String, at place: Int) {
+        (self.json, file, line, lines) = (json, list, place, [:])
+        name = json["name"]?.stringValue ?? ""
+        app = json["app"]?.stringValue ?? ""
+    }
+
     /// The line of a part of the rule.
     ///
     /// - Parameter path: keys and indices from the rule's root, such as `message.apns.headers` or `to.tokens[2]`.

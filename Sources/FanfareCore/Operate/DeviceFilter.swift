@@ -10,6 +10,8 @@ public struct DeviceFilter: Sendable {
     public var topic: String?
     /// Disabled ones only, or enabled ones only; nil for both.
     public var isDisabled: Bool?
+    /// Older than this one only.
+    public var before: Int64?
     /// The newest so many.
     public var limit: Int64 = 100
 

@@ -25,7 +25,7 @@ struct Chores {
     func run(on connection: PostgresConnection) throws(PostgresError) {
         let chores: [(PostgresConnection) throws(PostgresError) -> Void] = [
             keepLogsWithinRetention, endBatches, foldStats, forgetAnswers, forgetKeys, forgetCancels,
-            forgetCollapseKeys, forgetGates, forgetOccurrences, forgetGrants, forgetAudiences,
+            forgetCollapseKeys, forgetGates, forgetOccurrences, forgetGrants, forgetAudiences, forgetAsked,
         ]
         var failure: PostgresError?
         for chore in chores {
@@ -92,6 +92,13 @@ struct Chores {
 
     private func forgetGrants(on connection: PostgresConnection) throws(PostgresError) {
         _ = try connection.runReturningCount(ForgetGrants())
+    }
+
+    /// Of what was asked by HTTP.
+    private func forgetAsked(on connection: PostgresConnection) throws(PostgresError) {
+        try exhaust(ForgetRequests(retentionSeconds: context.settings.keyRetentionSeconds), on: connection)
+        let days = context.settings.logRetentionDays
+        try exhaust(ForgetActions(retentionDays: Int32(clamping: days)), on: connection)
     }
 
     /// Forgets until nothing is left to forget.

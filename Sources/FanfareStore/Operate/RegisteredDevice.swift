@@ -48,6 +48,7 @@ package struct ListDevices: PostgresStatement {
             AND ($5::text IS NULL OR EXISTS (
                 SELECT FROM fanfare.subscriptions AS s JOIN fanfare.topics AS o ON o.id = s.topic_id
                 WHERE s.device_id = d.id AND o.name = $5))
+            AND ($7::bigint IS NULL OR d.id < $7)
         ORDER BY d.id DESC
         LIMIT $6
         """
@@ -65,6 +66,7 @@ package struct ListDevices: PostgresStatement {
         binds.append(filter.isDisabled)
         binds.append(filter.topic)
         binds.append(filter.limit)
+        binds.append(filter.before)
     }
 
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> RegisteredDevice {

@@ -49,6 +49,13 @@ struct RoleTests {
         ("SELECT definition FROM fanfare.rule_versions", ["fanfare_author", "fanfare_reader", "fanfare_daemon"]),
         ("SELECT * FROM fanfare.stats, fanfare.outcome_codes", ["fanfare_reader", "fanfare_daemon"]),
         ("SELECT token FROM fanfare.devices", ["fanfare_daemon"]),
+        ("SELECT * FROM fanfare.actions", ["fanfare_reader", "fanfare_daemon"]),
+        ("INSERT INTO fanfare.actions (actor, action) VALUES ('a', 'b')", ["fanfare_daemon"]),
+        ("SELECT * FROM fanfare.api_tokens, fanfare.api_requests, fanfare.api_secret", ["fanfare_daemon"]),
+        (
+            "UPDATE fanfare.devices SET disabled_at = NULL, disabled_reason = NULL",
+            ["fanfare_operator", "fanfare_daemon"]
+        ),
         ("SELECT * FROM fanfare.outbox", ["fanfare_daemon"]),
         ("SELECT payload FROM fanfare.outbox", ["fanfare_daemon"]),
         ("SELECT id FROM fanfare.outbox", ["fanfare_emitter", "fanfare_daemon"]),
@@ -78,7 +85,10 @@ struct RoleTests {
                 try connection.execute("BEGIN; SET LOCAL ROLE \"\(role)\"")
                 let error = connection.refusal(sql)
                 try connection.execute("ROLLBACK")
-                let expected = roles.contains(role) ? nil : "42501"
+                // Who operates something sees it.
+                let isAllowed =
+                    roles.contains(role) || role == "fanfare_operator" && roles.contains("fanfare_reader")
+                let expected = isAllowed ? nil : "42501"
                 #expect(error?.sqlState == expected, "\(role): \(sql): \(error?.message ?? "allowed")")
             }
         }

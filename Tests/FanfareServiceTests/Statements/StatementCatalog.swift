@@ -20,6 +20,7 @@ struct StatementCatalog {
         all += Self.maintenance(parts)
         all += Self.audit(parts)
         all += Self.tools(parts)
+        all += Self.toolsForAPI(parts)
         all += Self.toolsForRules(parts)
         all += Self.toolsForCampaigns(parts)
         self.all = all
@@ -52,6 +53,12 @@ struct StatementCatalog {
         let device = try world.device(token, user: "u", #"attributes => '{"tier": "gold"}'"#)
         _ = try world.connection.query("SELECT fanfare.subscribe($1::bigint, 'news')", String(device))
         _ = try world.connection.query("SELECT fanfare.set_preference('shop', 'u', 'c', true)")
+        _ = try world.connection.query(
+            "INSERT INTO fanfare.api_tokens (name, secret_hash, scopes) VALUES ('t', sha256('x'), '{reader}')"
+        )
+        _ = try world.connection.query(
+            "INSERT INTO fanfare.api_requests (token_id, key, body_hash, event_ids) VALUES (1, 'once', sha256('x'), '{7}')"
+        )
         // Of an app that has nothing else, so that nothing is claimed by it.
         _ = try world.connection.query("SELECT fanfare.put_policy('slow', $1::jsonb)", Self.policy)
         let version = try world.rule("users", event: "order", to: #"{"users": "$.user"}"#)
@@ -433,6 +440,31 @@ struct StatementCatalog {
             SessionLimits(),
             AppUse(),
             JudgeWhen(payload: #"{"total": 11}"#, when: "$.total > 10"),
+        ]
+    }
+
+    private static func toolsForAPI(_ parts: Parts) -> [any PostgresStatement] {
+        let hash = [UInt8](repeating: 1, count: 32)
+        return [
+            CreateAPIToken(name: "new", secretHash: hash, scopes: ["reader"], app: nil, rate: 5, seconds: 60),
+            ListAPITokens(onlyValid: true),
+            RevokeAPIToken(id: 1),
+            NoteTokenUse(ids: [1]),
+            ReadCursorSecret(),
+            ClaimRequest(tokenID: 1, key: "once"),
+            FindRequest(tokenID: 1, key: "once"),
+            KeepRequest(tokenID: 1, key: "again", bodyHash: hash, eventIDs: [1, 2]),
+            ForgetRequests(retentionSeconds: 60),
+            NoteAction(actor: "new", tokenID: 1, action: "x", target: nil, count: 1, requestID: "r"),
+            ForgetActions(retentionDays: 30),
+            EmitEvents(types: ["a", "b"], payloads: ["{}", "{}"], keys: ["k", nil], ttlSeconds: [nil, 5]),
+            CancelEvent(id: parts.event),
+            CancelKey(type: "order", key: "none"),
+            ShowEvent(id: parts.event),
+            EventDeliveries(event: parts.event, after: nil, limit: 5),
+            UserDeliveries(app: "shop", user: "u", after: nil, limit: 5),
+            ForgetUser(app: "shop", user: "u"),
+            DevicesOfOthers(ids: [parts.device], app: "bank"),
         ]
     }
 

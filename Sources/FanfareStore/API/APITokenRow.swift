@@ -1,0 +1,62 @@
+package import PostgresClient
+
+/// A token of the HTTP API; of its secret only a hash.
+public struct APITokenRow: Sendable {
+    /// Its id, which stands in it.
+    public let id: Int32
+    /// What people call it.
+    public let name: String
+    /// SHA-256 of its secret.
+    package let secretHash: [UInt8]
+    /// Roles without `fanfare_` in front.
+    public let scopes: [String]
+    /// The only app it may touch; nil for all.
+    public let app: String?
+    /// Requests a second; nil for what the configuration says.
+    public let rate: Int32?
+    package let createdAt: Timestamp
+    package let expiresAt: Timestamp?
+    package let revokedAt: Timestamp?
+    package let usedAt: Timestamp?
+    /// Whether it can be used now: neither revoked nor over.
+    public let isValid: Bool
+}
+
+/// All tokens, the newest first.
+package struct ListAPITokens: PostgresStatement {
+    package static let name = "list_api_tokens"
+    package static let sql = """
+        SELECT id, name, secret_hash, scopes, app, rate, created_at, expires_at, revoked_at, used_at,
+            revoked_at IS NULL AND (expires_at IS NULL OR expires_at > clock_timestamp())
+        FROM fanfare.api_tokens
+        WHERE NOT $1 OR revoked_at IS NULL AND (expires_at IS NULL OR expires_at > clock_timestamp())
+        ORDER BY id DESC
+        """
+
+    /// Whether those that cannot be used any more are left out.
+    package let onlyValid: Bool
+
+    package init(onlyValid: Bool) {
+        self.onlyValid = onlyValid
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(onlyValid)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> APITokenRow {
+        APITokenRow(
+            id: try row.int32(0),
+            name: try row.string(1),
+            secretHash: try row.bytes(2),
+            scopes: try row.strings(3),
+            app: try row.string(orNil: 4),
+            rate: try row.int32(orNil: 5),
+            createdAt: try row.timestamp(6),
+            expiresAt: try row.timestamp(orNil: 7),
+            revokedAt: try row.timestamp(orNil: 8),
+            usedAt: try row.timestamp(orNil: 9),
+            isValid: try row.bool(10)
+        )
+    }
+}

@@ -1,0 +1,50 @@
+package import PostgresClient
+
+/// Notes who changed what.
+package struct NoteAction: PostgresStatement {
+    package static let name = "note_action"
+    package static let sql = """
+        INSERT INTO fanfare.actions (actor, token_id, action, target, count, request_id) VALUES ($1, $2, $3, $4, $5, $6)
+        """
+
+    package let actor: String
+    package let tokenID: Int32
+    package let action: String
+    package let target: String?
+    package let count: Int64?
+    package let requestID: String
+
+    package init(actor: String, tokenID: Int32, action: String, target: String?, count: Int64?, requestID: String) {
+        (self.actor, self.tokenID, self.action) = (actor, tokenID, action)
+        (self.target, self.count, self.requestID) = (target, count, requestID)
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(actor)
+        binds.append(tokenID)
+        binds.append(action)
+        binds.append(target)
+        binds.append(count)
+        binds.append(requestID)
+    }
+}
+
+/// Forgets what was changed before the log begins.
+package struct ForgetActions: PostgresStatement {
+    package static let name = "forget_actions"
+    package static let sql = """
+        DELETE FROM fanfare.actions WHERE ctid = ANY (ARRAY(
+            SELECT ctid FROM fanfare.actions WHERE at < statement_timestamp() - make_interval(days => $1::int)
+            LIMIT \(Forgetting.limit)))
+        """
+
+    package let retentionDays: Int32
+
+    package init(retentionDays: Int32) {
+        self.retentionDays = retentionDays
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(retentionDays)
+    }
+}

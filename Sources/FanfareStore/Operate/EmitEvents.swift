@@ -1,0 +1,76 @@
+package import PostgresClient
+
+/// Calls `fanfare.emit` for several events, in their order.
+package struct EmitEvents: PostgresStatement {
+    package static let name = "emit_events"
+    package static let sql = """
+        SELECT fanfare.emit(e.type, e.payload::jsonb, e.key, make_interval(secs => e.ttl::float8))
+        FROM (
+            SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) WITH ORDINALITY
+                AS u (type, payload, key, ttl, place)
+            ORDER BY u.place
+        ) AS e
+        """
+
+    package let types: [String]
+    package let payloads: [String]
+    package let keys: [String?]
+    package let ttlSeconds: [Int64?]
+
+    package init(types: [String], payloads: [String], keys: [String?], ttlSeconds: [Int64?]) {
+        (self.types, self.payloads, self.keys, self.ttlSeconds) = (types, payloads, keys, ttlSeconds)
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(types)
+        binds.append(payloads)
+        binds.append(keys)
+        binds.append(ttlSeconds)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int64 {
+        try row.int64(0)
+    }
+}
+
+/// Calls `fanfare.cancel` with an event's id.
+package struct CancelEvent: PostgresStatement {
+    package static let name = "cancel_event"
+    package static let sql = "SELECT fanfare.cancel($1::bigint)"
+
+    package let id: Int64
+
+    package init(id: Int64) {
+        self.id = id
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(id)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Bool {
+        try row.bool(0)
+    }
+}
+
+/// Calls `fanfare.cancel` with a type and a key.
+package struct CancelKey: PostgresStatement {
+    package static let name = "cancel_key"
+    package static let sql = "SELECT fanfare.cancel($1, $2)"
+
+    package let type: String
+    package let key: String
+
+    package init(type: String, key: String) {
+        (self.type, self.key) = (type, key)
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(type)
+        binds.append(key)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Bool {
+        try row.bool(0)
+    }
+}

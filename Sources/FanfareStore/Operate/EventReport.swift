@@ -1,0 +1,48 @@
+package import PostgresClient
+
+/// An event and what became of it.
+public struct EventReport: Sendable {
+    /// Its id.
+    public let id: Int64
+    /// Its type.
+    public let type: String
+    /// Its idempotency key, if any.
+    public let key: String?
+    package let createdAt: Timestamp
+    /// What became of it, such as `planned`.
+    public let fate: String
+    /// Why, in words, if there is something to say.
+    public let detail: String?
+    /// How many pairs of it and a device there are.
+    public let pairs: Int64
+}
+
+/// One event.
+package struct ShowEvent: PostgresStatement {
+    package static let name = "show_event"
+    package static let sql = """
+        SELECT id, type, key, created_at, fate, detail, pairs FROM fanfare.events WHERE id = $1
+        """
+
+    package let id: Int64
+
+    package init(id: Int64) {
+        self.id = id
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(id)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> EventReport {
+        EventReport(
+            id: try row.int64(0),
+            type: try row.string(1),
+            key: try row.string(orNil: 2),
+            createdAt: try row.timestamp(3),
+            fate: try row.string(4),
+            detail: try row.string(orNil: 5),
+            pairs: try row.int64(6)
+        )
+    }
+}

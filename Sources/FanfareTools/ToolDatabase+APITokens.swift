@@ -1,0 +1,136 @@
+public import FanfareCore
+public import FanfareStore
+internal import PostgresClient
+
+/// What a token of the HTTP API is to allow.
+public struct APITokenRequest: Sendable {
+    /// What people call it.
+    public var name: String
+    /// What it allows; at least one.
+    public var scopes: [TokenScope]
+    /// The only app it may touch; nil for all.
+    public var app: String?
+    /// Requests a second; nil for what the configuration says.
+    public var rate: Int32?
+    /// How long it can be used; nil for ever.
+    public var lifetime: TimeSpan?
+
+    /// Asks for a token.
+    ///
+    /// - Parameters:
+    ///   - name: what people call it.
+    ///   - scopes: what it allows.
+    public init(name: String, scopes: [TokenScope]) {
+        (self.name, self.scopes) = (name, scopes)
+    }
+}
+
+extension ToolDatabase {
+    /// Makes a token.
+    ///
+    /// - Parameter request: what it is to allow.
+    /// - Returns: the token, of which only a hash is kept.
+    /// - Throws: ``ToolError``; of kind `usage` for one that can allow nothing, or events to who may touch one app only.
+    public func createToken(_ request: APITokenRequest) async throws(ToolError) -> APIToken {
+        guard (1...200).contains(request.name.utf8.count), !request.name.contains(where: \.isNewline) else {
+            throw ToolError(.usage, "the name is empty, too long or has several lines", hint: "Use 1 to 200 bytes.")
+        }
+        guard !request.scopes.isEmpty else {
+            let all = TokenScope.allCases.map(\.rawValue).joined(separator: ", ")
+            throw ToolError(.usage, "it would allow nothing", hint: "Add --scope, one or more of \(all).")
+        }
+        if request.app != nil, request.scopes.contains(.emitter) {
+            throw ToolError(
+                .usage,
+                "events belong to no app, so that who emits them touches all",
+                hint: "Leave out --app, or the scope emitter."
+            )
+        }
+        let secret = try APIToken.newSecret()
+        let statement = CreateAPIToken(
+            name: request.name,
+            secretHash: APIToken.hash(of: secret),
+            scopes: TokenScope.allCases.filter(request.scopes.contains).map(\.rawValue),
+            app: request.app,
+            rate: request.rate,
+            seconds: request.lifetime?.seconds
+        )
+        let id = try await run { connection throws(PostgresError) in try connection.run(statement).first ?? 0 }
+        return APIToken(id: id, secret: secret)
+    }
+
+    /// Lists tokens, the newest first.
+    ///
+    /// - Parameter onlyValid: whether those that cannot be used any more are left out.
+    /// - Returns: the tokens, without secrets.
+    /// - Throws: ``ToolError``.
+    public func tokens(onlyValid: Bool) async throws(ToolError) -> [APITokenRow] {
+        try await run { connection throws(PostgresError) in try connection.run(ListAPITokens(onlyValid: onlyValid)) }
+    }
+
+    /// Ends a token; daemons refuse it within a second.
+    ///
+    /// - Parameter id: its id.
+    /// - Returns: whether it was not revoked before.
+    /// - Throws: ``ToolError``, also if there is none.
+    public func revokeToken(_ id: Int32) async throws(ToolError) -> Bool {
+        let revoked = try await run { connection throws(PostgresError) in
+            try connection.run(RevokeAPIToken(id: id)).first
+        }
+        guard let revoked else {
+            throw ToolError(
+                .failed,
+                "there is no token \(id)",
+                hint: "`fanfare tokens list` shows their ids.",
+                isAbsence: true
+            )
+        }
+        return revoked
+    }
+
+    /// Notes that tokens were used, once a minute at most.
+    ///
+    /// - Parameter ids: whose.
+    /// - Throws: ``ToolError``.
+    package func noteUse(of ids: [Int32]) async throws(ToolError) {
+        _ = try await run { connection throws(PostgresError) in
+            try connection.runReturningCount(NoteTokenUse(ids: ids))
+        }
+    }
+
+    /// What cursors of lists are signed with.
+    ///
+    /// - Throws: ``ToolError``.
+    package func cursorSecret() async throws(ToolError) -> [UInt8] {
+        try await run { connection throws(PostgresError) in try connection.run(ReadCursorSecret()).first ?? [] }
+    }
+}
+
+extension APITokenRow {
+    /// All of it as JSON; no secret, and no hash of one.
+    public var json: JSONValue {
+        [
+            "id": JSONValue(Int64(id)), "name": .string(name), "scopes": .array(scopes.map { .string($0) }),
+            "app": JSONValue(orNull: app), "rate": JSONValue(orNull: rate.map(Int64.init)),
+            "created_at": JSONValue(createdAt), "expires_at": expiresAt.map { JSONValue($0) } ?? .null,
+            "revoked_at": revokedAt.map { JSONValue($0) } ?? .null, "used_at": usedAt.map { JSONValue($0) } ?? .null,
+            "valid": .bool(isValid),
+        ]
+    }
+
+    /// Tokens as a table.
+    ///
+    /// - Parameter tokens: the rows.
+    /// - Returns: the text.
+    public static func table(_ tokens: [APITokenRow]) -> String {
+        var table = TextTable(["id", "name", "scopes", "app", "created", "last used", "state"])
+        for token in tokens {
+            let state = token.revokedAt != nil ? "revoked" : token.isValid ? "valid" : "expired"
+            table.append([
+                "\(token.id)", TextTable.printable(token.name), token.scopes.joined(separator: " "), token.app ?? "all",
+                token.createdAt.rfc3339, token.usedAt?.rfc3339 ?? "never", state,
+            ])
+        }
+        return table.text
+    }
+}

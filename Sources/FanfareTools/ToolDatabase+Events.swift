@@ -1,0 +1,200 @@
+public import FanfareCore
+public import FanfareStore
+internal import PostgresClient
+
+/// An event that is to be emitted.
+public struct NewEvent: Sendable {
+    /// Such as `order.shipped`.
+    public let type: String
+    /// What it carries.
+    public let payload: JSONObject
+    /// The key by which it is known as a duplicate, if any.
+    public let key: String?
+    /// How long it may be delivered, if less than the rules say.
+    public let ttl: TimeSpan?
+
+    /// Describes an event.
+    ///
+    /// - Parameters:
+    ///   - type: such as `order.shipped`.
+    ///   - payload: what it carries.
+    ///   - key: the idempotency key, if any.
+    ///   - ttl: how long it may be delivered.
+    public init(type: String, payload: JSONObject, key: String?, ttl: TimeSpan?) {
+        (self.type, self.payload, self.key, self.ttl) = (type, payload, key, ttl)
+    }
+}
+
+/// By what a request is known that may come twice.
+public struct RequestKey: Sendable {
+    /// What the client calls it; 1 to 255 bytes.
+    public let key: String
+    /// SHA-256 of what is asked.
+    public let bodyHash: [UInt8]
+
+    /// Names a request.
+    ///
+    /// - Parameters:
+    ///   - key: what the client calls it.
+    ///   - bodyHash: SHA-256 of what is asked.
+    public init(_ key: String, bodyHash: [UInt8]) {
+        (self.key, self.bodyHash) = (key, bodyHash)
+    }
+}
+
+/// What came of emitting.
+public enum Emission: Sendable {
+    /// The events' ids, in the order of the events.
+    case emitted([Int64])
+    /// The same request was done before, and emitted these.
+    case repeated([Int64])
+    /// The same request is being done now.
+    case running
+    /// Another request was done with this key.
+    case keyReused
+}
+
+extension ToolDatabase {
+    /// Emits events, all of them or none.
+    ///
+    /// - Parameters:
+    ///   - events: at least one.
+    ///   - once: by what the request is known again, for a token's; nil if it may come only once.
+    /// - Returns: what came of it.
+    /// - Throws: ``ToolError``; then nothing was emitted, unless the connection was lost in between.
+    public func emit(_ events: [NewEvent], once: RequestKey? = nil) async throws(ToolError) -> Emission {
+        let statement = EmitEvents(
+            types: events.map(\.type),
+            payloads: events.map { JSONValue.object($0.payload).text },
+            keys: events.map(\.key),
+            ttlSeconds: events.map { $0.ttl?.seconds }
+        )
+        let tokenID = caller?.tokenID ?? 0
+        return try await change { connection throws(PostgresError) -> Emission? in
+            guard let once else { return nil }
+            guard try connection.run(ClaimRequest(tokenID: tokenID, key: once.key)).first == true else {
+                return .running
+            }
+            guard let first = try connection.run(FindRequest(tokenID: tokenID, key: once.key)).first else { return nil }
+            return first.bodyHash == once.bodyHash ? .repeated(first.eventIDs) : .keyReused
+        } _: { connection throws(PostgresError) -> Emission in
+            .emitted(try connection.run(statement))
+        } afterwards: { connection, emission throws(PostgresError) in
+            guard let once, case .emitted(let ids) = emission else { return }
+            let kept = KeepRequest(tokenID: tokenID, key: once.key, bodyHash: once.bodyHash, eventIDs: ids)
+            _ = try connection.runReturningCount(kept)
+        } action: { emission in
+            guard case .emitted(let ids) = emission, let first = ids.first else { return nil }
+            return ToolAction("event.emit", "\(first)", count: Int64(ids.count))
+        }
+    }
+
+    /// Stops what is not sent of an event.
+    ///
+    /// - Parameter id: the event's id.
+    /// - Returns: whether the event is known and not finished.
+    /// - Throws: ``ToolError``.
+    public func cancel(_ id: Int64) async throws(ToolError) -> Bool {
+        try await change { connection throws(PostgresError) in
+            try connection.run(CancelEvent(id: id)).first ?? false
+        } action: { _ in
+            ToolAction("event.cancel", "\(id)")
+        }
+    }
+
+    /// Stops what is not sent of the event with a type and a key; later ones under the key are sent.
+    ///
+    /// - Parameters:
+    ///   - type: the event's type.
+    ///   - key: its key.
+    /// - Returns: whether such an event is known and not finished.
+    /// - Throws: ``ToolError``.
+    public func cancel(type: String, key: String) async throws(ToolError) -> Bool {
+        try await change { connection throws(PostgresError) in
+            try connection.run(CancelKey(type: type, key: key)).first ?? false
+        } action: { _ in
+            ToolAction("event.cancel", "\(type)/\(key)")
+        }
+    }
+
+    /// Looks up one event.
+    ///
+    /// - Parameter id: its id.
+    /// - Returns: the event with its fate.
+    /// - Throws: ``ToolError``, also if there is none.
+    public func event(_ id: Int64) async throws(ToolError) -> EventReport {
+        let found = try await run { connection throws(PostgresError) in try connection.run(ShowEvent(id: id)).first }
+        guard let found else {
+            throw ToolError(
+                .failed,
+                "there is no event \(id)",
+                hint: "It may be over: see retention.log.",
+                isAbsence: true
+            )
+        }
+        return found
+    }
+
+    /// Tells what became of an event, device by device.
+    ///
+    /// - Parameters:
+    ///   - event: its id.
+    ///   - after: behind which the list goes on; nil for its beginning.
+    ///   - limit: how many at most.
+    /// - Returns: by batch and device.
+    /// - Throws: ``ToolError``.
+    public func deliveries(
+        ofEvent event: Int64,
+        after: DeliveryRow.Place?,
+        limit: Int64
+    ) async throws(ToolError) -> [DeliveryRow] {
+        try await run { connection throws(PostgresError) in
+            try connection.run(EventDeliveries(event: event, after: after, limit: limit))
+        }
+    }
+
+    /// Tells what became of what was for a user.
+    ///
+    /// - Parameters:
+    ///   - user: the user's id.
+    ///   - app: the app.
+    ///   - after: behind which the list goes on; nil for its beginning.
+    ///   - limit: how many at most.
+    /// - Returns: the newest events first.
+    /// - Throws: ``ToolError``.
+    public func deliveries(
+        ofUser user: String,
+        app: String,
+        after: DeliveryRow.Place?,
+        limit: Int64
+    ) async throws(ToolError) -> [DeliveryRow] {
+        try await run { connection throws(PostgresError) in
+            try connection.run(UserDeliveries(app: app, user: user, after: after, limit: limit))
+        }
+    }
+}
+
+extension EventReport {
+    /// All of it as JSON; ids as text, since they are larger than JavaScript's numbers.
+    public var json: JSONValue {
+        [
+            "id": .string("\(id)"), "type": .string(type), "key": JSONValue(orNull: key),
+            "created_at": JSONValue(createdAt), "fate": .string(fate), "detail": JSONValue(orNull: detail),
+            "pairs": JSONValue(pairs),
+        ]
+    }
+}
+
+extension DeliveryRow {
+    /// All of it as JSON; ids as text.
+    public var json: JSONValue {
+        [
+            "event_id": .string("\(place.event)"), "event_type": .string(eventType), "app": .string(app),
+            "rule": .string(rule), "rule_version": JSONValue(Int64(ruleVersion)), "platform": .string(platform),
+            "environment": .string(environment), "device_id": .string("\(place.device)"),
+            "user_id": JSONValue(orNull: userID), "attempt": JSONValue(Int64(attempt)), "outcome": .string(outcome),
+            "reason": .string(reason), "at": at.map { JSONValue($0) } ?? .null, "detail": JSONValue(orNull: detail),
+            "batch_id": .string("\(place.batch)"),
+        ]
+    }
+}

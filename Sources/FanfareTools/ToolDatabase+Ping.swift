@@ -1,0 +1,11 @@
+internal import FanfareStore
+internal import PostgresClient
+
+extension ToolDatabase {
+    /// Asks the database for the time only.
+    ///
+    /// - Throws: ``ToolError`` if it does not answer.
+    public func ping() async throws(ToolError) {
+        _ = try await run { connection throws(PostgresError) in try connection.run(DatabaseNow()).first }
+    }
+}
