@@ -255,6 +255,10 @@ if withSandbox {
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
         .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
+        // Its own reading of configuration files is left out.
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
     ]
     let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
     let nio: [Target.Dependency] = [
@@ -268,7 +272,38 @@ if withSandbox {
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "CryptoExtras", package: "swift-crypto"),
     ]
+    let hummingbird: [Target.Dependency] = [
+        .product(name: "Hummingbird", package: "hummingbird"),
+        .product(name: "HummingbirdCore", package: "hummingbird"),
+        .product(name: "HummingbirdTLS", package: "hummingbird"),
+        .product(name: "HTTPTypes", package: "swift-http-types"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "NIOSSL", package: "swift-nio-ssl"),
+    ]
     package.targets += [
+        // What other services, phones and monitors ask, by HTTP.
+        .target(
+            name: "FanfareAPI",
+            dependencies: [
+                "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareMetrics", "FanfareProviders",
+                "FanfareService", "FanfareStore", "FanfareTools", "PostgresClient", "PushCrypto", "PushTransport",
+                "Threading", logging, metrics, serviceLifecycle,
+            ] + hummingbird,
+            resources: [.embedInCode("openapi.json")],
+            swiftSettings: sources
+        ),
+        .testTarget(
+            name: "FanfareAPITests",
+            dependencies: [
+                "FanfareAPI", "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareMetrics",
+                "FanfareProviders", "FanfareService", "FanfareStages", "FanfareStore", "FanfareTools",
+                "PostgresClient", "PushCrypto", "TestKit", "Threading", logging, metrics, serviceLifecycle,
+                .product(name: "NIOEmbedded", package: "swift-nio"),
+            ] + hummingbird,
+            swiftSettings: shared
+        ),
         // The simulated providers. Shares no code with the senders it checks.
         .target(
             name: "PushSandbox",
@@ -290,7 +325,7 @@ if withSandbox {
         .executableTarget(
             name: "fanfare",
             dependencies: [
-                "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareMetrics", "FanfareProviders",
+                "FanfareAPI", "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareMetrics", "FanfareProviders",
                 "FanfareService",
                 "FanfareStore",
                 "FanfareTools", "Threading",
@@ -304,7 +339,8 @@ if withSandbox {
         .executableTarget(
             name: "fanfare-lab",
             dependencies: [
-                "CurlBaseline", "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareProviders",
+                "CurlBaseline", "FanfareAPI", "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareMetrics",
+                "FanfareProviders",
                 "FanfareService",
                 "FanfareStore", "FanfareTools",
                 "HTTP2Client",

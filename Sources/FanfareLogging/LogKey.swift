@@ -66,6 +66,12 @@ public enum LogKey: String, CaseIterable, Sendable {
     case topic
     /// Host and port of a peer.
     case endpoint
+    /// Where the program answers by HTTP.
+    case listen
+    /// Id of a request by HTTP, as its answer's `X-Request-Id` tells it.
+    case requestID = "request.id"
+    /// Method of a request by HTTP.
+    case method
     /// Id of a daemon in the database.
     case instanceID = "instance.id"
     /// Name of the installation.

@@ -19,6 +19,28 @@ public struct MetricFamily: Equatable, Sendable {
     /// One for each set of labels, by their labels.
     public let series: [MetricSeries]
 
+    /// Puts values together.
+    init(name: String, label: String, kind: MetricKind, help: String, series: [MetricSeries]) {
+        (self.name, self.label, self.kind, self.help, self.series) = (name, label, kind, help, series)
+    }
+
+    /// Makes a metric of what was just looked up, and is counted nowhere.
+    ///
+    /// - Parameters:
+    ///   - name: what it is called outside; of a counter with `_total`.
+    ///   - kind: a gauge or a counter.
+    ///   - help: its meaning in words.
+    ///   - values: by labels.
+    public init(_ name: String, _ kind: MetricKind, help: String, values: [(labels: [MetricLabel], value: Double)]) {
+        self.init(
+            name: name,
+            label: name,
+            kind: kind,
+            help: help,
+            series: values.map { MetricSeries(labels: $0.labels.sorted(), value: .number($0.value)) }
+        )
+    }
+
     /// The sum of those counts that have a label, rounded down to a whole number.
     ///
     /// - Parameter label: which; nil takes all of them.

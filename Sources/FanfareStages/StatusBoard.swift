@@ -35,6 +35,11 @@ package final class StatusBoard: Sendable {
         state.withLock { $0.breakers[name] = word }
     }
 
+    /// The breakers that are not closed, by name.
+    package var openBreakers: [String] {
+        state.withLock { $0.breakers.filter { $0.value != "closed" }.keys.sorted() }
+    }
+
     /// Forgets the breaker of senders that are gone.
     package func forgetBreaker(_ name: String) {
         state.withLock { $0.breakers[name] = nil }

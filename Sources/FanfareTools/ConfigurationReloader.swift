@@ -29,6 +29,9 @@ final class ConfigurationReloader: Sendable {
         self.load = load
     }
 
+    /// What is in force; of keys that need a restart, what was at the start.
+    var configuration: Configuration { inForce.withLock { $0 } }
+
     /// Reloads.
     func reload() {
         let fresh: Configuration

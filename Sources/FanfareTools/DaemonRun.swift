@@ -19,6 +19,8 @@ public struct DaemonRun: Sendable {
     private let daemon: Daemon
     private let notifier: SystemdNotifier
     private let reloader: ConfigurationReloader
+    /// What answers by HTTP; nil where that is off.
+    private let listener: (any Service)?
 
     /// Reads the keys and puts the services together; nothing is connected yet.
     ///
@@ -29,8 +31,9 @@ public struct DaemonRun: Sendable {
     ///   - output: where log lines go; a reload changes its level and form.
     ///   - metrics: what counts what the daemon does.
     ///   - notifier: told when the daemon is ready, reloads or drains.
+    ///   - listener: answers by HTTP where the configuration asks for it; nil for a program that cannot.
     ///   - load: reads the configuration again, with the same flags and environment as at the start.
-    /// - Throws: ``ToolError`` for a key or password file that cannot be used.
+    /// - Throws: ``ToolError`` for a key or password file that cannot be used, and an address that is taken.
     public init(
         configuration: Configuration,
         environment: [String: String],
@@ -38,6 +41,7 @@ public struct DaemonRun: Sendable {
         output: LogOutput,
         metrics: any MetricsFactory,
         notifier: SystemdNotifier,
+        listener: (any DaemonListener)? = nil,
         load: @escaping @Sendable () throws(ConfigurationError) -> Configuration
     ) throws(ToolError) {
         let logger = output.logger()
@@ -64,10 +68,31 @@ public struct DaemonRun: Sendable {
             logger: logger,
             load: load
         )
+        let (daemon, reloader) = (daemon, reloader)
+        let listened = ListenedDaemon(
+            environment: environment,
+            version: version,
+            logger: logger,
+            metrics: metrics,
+            configuration: { reloader.configuration },
+            readiness: { daemon.readiness }
+        )
+        self.listener = try configuration.api.listen.map { address throws(ToolError) in
+            guard let listener else { throw Self.cannotListen(address) }
+            return try listener.open(at: address, for: listened)
+        }
         for warning in configuration.warnings {
             logger.warning("configuration warning", metadata: .init([.detail: "\(warning)"]))
         }
         DescriptorNeed(configuration).log(DescriptorLimit.raise(), to: logger)
+    }
+
+    private static func cannotListen(_ address: ListenAddress) -> ToolError {
+        ToolError(
+            .configuration,
+            "api.listen: this program was built without what answers by HTTP at \(address)",
+            hint: "Leave api.listen out, or build without FANFARE_WITHOUT_SANDBOX."
+        )
     }
 
     /// Waits until the database is there, and checks that it is ours to send from.
@@ -113,7 +138,11 @@ public struct DaemonRun: Sendable {
         abandon: @escaping @Sendable (UnixSignal?) -> Void
     ) async throws -> ServiceGroup.Ending {
         let group = ServiceGroup(
-            configuration: .init(services: daemon.services.map { .init(service: $0) }, logger: logger)
+            // Last, because they end in reverse: nothing more is asked while what is in flight is recorded.
+            configuration: .init(
+                services: (daemon.services + [listener].compactMap(\.self)).map { .init(service: $0) },
+                logger: logger
+            )
         )
         // The runtime traps where it gets no descriptors for its timers: it takes them while there are some.
         try await Task.sleep(for: .milliseconds(1))

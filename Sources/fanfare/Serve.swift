@@ -1,5 +1,6 @@
 import ArgumentParser
 import CoreMetrics
+import FanfareAPI
 import FanfareConfiguration
 import FanfareCore
 internal import FanfareLogging
@@ -74,6 +75,7 @@ struct Serve: AsyncParsableCommand {
                 processID: getpid(),
                 logger: output.logger()
             ),
+            listener: APIListener(),
             load: { () throws(ConfigurationError) in try options.load() }
         )
         // Its default would end a daemon that still waits for its database; TERM and INT may.

@@ -2,7 +2,7 @@ internal import PushTransport
 
 extension Configuration {
     /// The keys that are no provider's, without those in front of the apps' in the reference.
-    static let keysBehindApps: [ConfigurationKey] = sending + keeping + logging
+    static let keysBehindApps: [ConfigurationKey] = sending + keeping + answering + logging
 
     private static let name = ConfigurationValueKind<String>.text(
         "1 to 64 letters, digits, dots, dashes and underscores",
@@ -135,6 +135,53 @@ extension Configuration {
             .duration(.seconds(86_400)...(.seconds(30 * 86_400)), step: .seconds(86_400)),
             change: .reload,
             "How long events, batches and outcomes can be looked up."
+        ),
+    ]
+
+    private static let answering: [ConfigurationKey] = [
+        .init(
+            "api.listen",
+            \.api.listen,
+            ConfigurationValueKind<ListenAddress>.listenAddress.optional,
+            change: .restart,
+            "Where to answer by HTTP; not at all unless it is set. Without a host 127.0.0.1 is meant, so that nobody else "
+                + "can connect."
+        ),
+        .init(
+            "api.certificate_file",
+            \.api.certificateFile,
+            file.optional,
+            change: .restart,
+            "PEM file with the certificate to answer by TLS with, and those between it and its CA."
+        ),
+        .init(
+            "api.key_file",
+            \.api.keyFile,
+            file.optional,
+            change: .restart,
+            "PEM file with the private key of `api.certificate_file`."
+        ),
+        .init(
+            "api.connections",
+            \.api.connections,
+            .integer(1...100_000),
+            change: .restart,
+            "Connections from clients at once; further ones wait until one ends."
+        ),
+        .init(
+            "api.sessions",
+            \.api.sessions,
+            .integer(1...64),
+            change: .restart,
+            "Sessions of the database for what is asked by HTTP, beside those of `database.connections`; opened when they are "
+                + "needed."
+        ),
+        .init(
+            "api.rate",
+            \.api.rate,
+            .integer(1...1_000_000),
+            change: .restart,
+            "Requests a second, and as many at once, of a token that has no limit of its own; what is more is answered 429."
         ),
     ]
 

@@ -110,6 +110,10 @@ extension Configuration {
             default: continue
             }
         }
+        for (one, other) in [("certificate_file", "key_file"), ("key_file", "certificate_file")] {
+            guard let setting = reader.settings[["api", one]], reader.settings[["api", other]] == nil else { continue }
+            reader.report(setting.origin, "api.\(other)", "is required beside api.\(one)")
+        }
         if reader.settings[["database", "url"]] == nil {
             let place =
                 file ?? "a configuration file (none was named, and neither \(ConfigurationFile.places[0]) nor "

@@ -20,6 +20,8 @@ public struct Configuration: Equatable, Sendable {
     public var retry = Retry()
     /// How long history is kept.
     public var retention = Retention()
+    /// Where and how the program answers by HTTP.
+    public var api = API()
     /// What is logged and how.
     public var log = Log()
     /// The file that was read, as it was named; nil if there was none.
@@ -93,6 +95,25 @@ public struct Configuration: Equatable, Sendable {
         public init() {}
     }
 
+    /// Where and how the program answers by HTTP.
+    public struct API: Equatable, Sendable {
+        /// Where it listens; nil for not at all.
+        public var listen: ListenAddress?
+        /// Absolute path of its certificate and those above it, as PEM; nil for no TLS.
+        public var certificateFile: String?
+        /// Absolute path of the certificate's private key, as PEM.
+        public var keyFile: String?
+        /// Connections from clients at once; further ones wait.
+        public var connections = 1000
+        /// Sessions of the database for what is asked.
+        public var sessions = 4
+        /// Requests a second of one token that has no limit of its own.
+        public var rate = 100
+
+        /// All defaults: off.
+        public init() {}
+    }
+
     /// What is logged and how.
     public struct Log: Equatable, Sendable {
         /// The least severe level that is written.
@@ -140,6 +161,12 @@ extension Configuration {
             if database.passwordFile != nil {
                 warnings.append("database.password_file: is not used, because database.url holds a password")
             }
+        }
+        if let listen = api.listen, !listen.isLocal, api.certificateFile == nil {
+            warnings.append(
+                "api.listen: \(listen) can be reached from other hosts, and without TLS tokens pass there in clear; set "
+                    + "api.certificate_file and api.key_file, or listen on 127.0.0.1 behind a proxy that has TLS"
+            )
         }
         guard let proxy = send.proxy else { return warnings }
         for block in schema.blocks

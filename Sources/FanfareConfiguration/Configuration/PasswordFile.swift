@@ -31,7 +31,14 @@ package struct PasswordFile: Sendable {
         return text
     }
 
-    private func bytes(at path: String, for key: String) throws(ConfigurationError) -> [UInt8] {
+    /// Reads a file whose content is secret.
+    ///
+    /// - Parameters:
+    ///   - path: absolute.
+    ///   - key: the key of the configuration that names it, for the message.
+    /// - Returns: its bytes.
+    /// - Throws: when the file is missing, empty, no regular file, larger than 1 MiB, or everybody may read it.
+    package func bytes(at path: String, for key: String) throws(ConfigurationError) -> [UInt8] {
         let real = Self.resolved(path)
         do {
             let attributes = try FileManager.default.attributesOfItem(atPath: real)

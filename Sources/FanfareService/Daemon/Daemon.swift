@@ -90,6 +90,9 @@ public struct Daemon: Sendable {
         PipelineMetric.allCases.map { MetricDescription($0.rawValue, help: $0.help) }
     }
 
+    /// What the daemon knows of its own standing, without asking anybody.
+    public var readiness: DaemonReadiness { context.readiness }
+
     /// When each loop of a stage last came round.
     package var pulses: Pulses { context.pulses }
 

@@ -33,7 +33,9 @@ package struct DescriptorNeed: Equatable {
         // Control, the scheduler, foreign channels, badge_sql, the four of users_sql and the two of campaigns' queries come on top;
         // each session has a signal beside its socket.
         let sessions = 2 * (configuration.database.connections + 10)
-        count = Self.base + sessions + apps
+        let api = configuration.api
+        let asked = api.listen == nil ? 0 : api.connections + 2 * api.sessions + 16
+        count = Self.base + sessions + apps + asked
     }
 
     /// Connections that one thread has to all hosts of a provider together.

@@ -1,5 +1,8 @@
+import FanfareAPI
 import FanfareConfiguration
+import FanfareCore
 internal import FanfareLogging
+import FanfareMetrics
 internal import FanfareProviders
 import FanfareService
 import FanfareStore
@@ -31,7 +34,7 @@ struct DevDaemon: Sendable {
         console: DevConsole
     ) async throws -> DevDaemon {
         // Without the environment: nothing configured means that nothing outside can steer it.
-        let flags = ["log.format": "text", "log.deliveries": "all"]
+        let flags = ["log.format": "text", "log.deliveries": "all", "api.listen": "127.0.0.1:0"]
         let configuration = try Configuration.load(file: configurationFile, environment: [:], flags: flags)
         var began = ContinuousClock.now
         try await onThread { try DatabaseSetup(configuration, environment: [:]).migrate() }
@@ -41,15 +44,29 @@ struct DevDaemon: Sendable {
         let log = directory + "/fanfare.log"
         let output = try LogOutput(configuration.log, replacing: log)
         let logger = output.logger()
+        let metrics = MetricsRegistry(describing: Daemon.metrics)
         let daemon = try Daemon(
             configuration: configuration,
             environment: [:],
             version: Program.version,
-            logger: logger
+            logger: logger,
+            metrics: metrics
         )
         try await onThread { try daemon.checkDatabase() }
+        let place = Locked<ListenAddress?>(nil)
+        let api = try APIListener { address in place.withLock { $0 = address } }.open(
+            at: .tcp(host: "127.0.0.1", port: 0),
+            for: ListenedDaemon(
+                environment: [:],
+                version: Program.version,
+                logger: logger,
+                metrics: metrics,
+                configuration: { configuration },
+                readiness: { daemon.readiness }
+            )
+        )
         var settings = ServiceGroupConfiguration(
-            services: daemon.services.map { .init(service: $0) },
+            services: (daemon.services + [api]).map { .init(service: $0) },
             logger: logger
         )
         settings.maximumGracefulShutdownDuration = .seconds(10)
@@ -67,7 +84,27 @@ struct DevDaemon: Sendable {
             throw DevError(description: "The daemon did not come up within 10 s; \(log) says why.")
         }
         console.step("daemon", "logs to \(log)", since: began)
+        if let address = place.withLock({ $0 }) {
+            let token = try await makeToken(configuration, in: directory)
+            console.step("api", "http://\(address), token in \(token)", since: began)
+        }
         return started
+    }
+
+    /// Makes a token that allows everything, and keeps it where only its owner reads it.
+    private static func makeToken(_ configuration: Configuration, in directory: String) async throws -> String {
+        let request = APITokenRequest(name: "dev", scopes: TokenScope.allCases)
+        let database = try ToolDatabase(configuration, environment: [:])
+        let token = try await database.whileOpen { database throws(ToolError) in try await database.createToken(request)
+        }
+        let file = directory + "/api-token"
+        try? FileManager.default.removeItem(atPath: file)
+        FileManager.default.createFile(
+            atPath: file,
+            contents: Data((token.text + "\n").utf8),
+            attributes: [.posixPermissions: 0o600]
+        )
+        return file
     }
 
     /// Throws once the daemon is no longer there.

@@ -1,0 +1,66 @@
+internal import FanfareTools
+internal import Foundation
+internal import PostgresClient
+
+extension Problem {
+    /// Says to a client what an error means for it.
+    ///
+    /// - Parameter error: of any kind; what nobody expected is told without its words, which may hold anything.
+    init(_ error: any Error) {
+        switch error {
+        case let problem as Problem: self = problem
+        case let error as ToolError: self.init(tool: error)
+        case let error as PostgresError: self.init(database: error)
+        case is CancellationError: self = .away("the daemon is being stopped")
+        default: self.init(.failed, "what was asked could not be done", hint: "The daemon's log tells why.")
+        }
+    }
+
+    private init(tool error: ToolError) {
+        if let cause = error.cause {
+            self.init(database: cause)
+            return
+        }
+        switch error.kind {
+        case .unavailable: self = .away(error.reason)
+        case .configuration: self.init(.failed, error.reason, hint: error.hint)
+        case .usage, .failed: self.init(error.isAbsence ? .absent : .refused, error.reason, hint: error.hint)
+        }
+    }
+
+    /// Classes 22, 23, 42 and P0 are what the functions refuse, in words for whoever asked.
+    private init(database error: PostgresError) {
+        switch error.sqlState {
+        case "42P01", "3F000", "42883":
+            self.init(
+                .unavailable,
+                "the database has no Fanfare schema, or one of another version",
+                hint: "Run `fanfare migrate`."
+            )
+            retryAfter = 10
+        case "42501":
+            self.init(.forbidden, error.message, hint: error.hint ?? "")
+        case "57014":
+            self = .away("the database took too long")
+        case let state? where Self.refusing.contains(String(state.prefix(2))) && !error.isTransient:
+            self.init(.refused, error.message, hint: error.hint ?? "")
+        case nil where error.code == .protocolMismatch:
+            self.init(.failed, "the database answered with what was not asked for")
+        default:
+            self = .away("the database cannot be reached, or has no time")
+        }
+        sqlState = error.sqlState
+    }
+
+    private static let refusing: Set = ["22", "23", "42", "P0", "55", "54", "0A"]
+
+    /// The database is away, for a while.
+    ///
+    /// - Parameter detail: what is known of it.
+    /// - Returns: 503, to be tried again in a second.
+    static func away(_ detail: String) -> Problem {
+        var problem = Problem(.unavailable, detail, hint: "Nothing was changed, or it is not known; try again.")
+        problem.retryAfter = 1
+        return problem
+    }
+}

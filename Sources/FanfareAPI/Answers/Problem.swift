@@ -1,0 +1,106 @@
+internal import FanfareCore
+internal import HTTPTypes
+
+/// Why a request was not done: a problem document (RFC 9457).
+struct Problem: Error, Sendable {
+    /// What kind of problem it is: stands in its `type` and `code`, and keeps its meaning.
+    enum Code: String, CaseIterable, Sendable {
+        case malformed
+        case unauthorized
+        case forbidden
+        case absent
+        case methodNotAllowed = "method_not_allowed"
+        case inUse = "in_use"
+        case tooLarge = "too_large"
+        case unsupportedType = "unsupported_type"
+        case misdirected
+        case refused
+        case keyReused = "key_reused"
+        case tooMany = "too_many"
+        case failed
+        case unavailable
+
+        var status: HTTPResponse.Status {
+            switch self {
+            case .malformed: .badRequest
+            case .unauthorized: .unauthorized
+            case .forbidden: .forbidden
+            case .absent: .notFound
+            case .methodNotAllowed: .methodNotAllowed
+            case .inUse: .conflict
+            case .tooLarge: .contentTooLarge
+            case .unsupportedType: .unsupportedMediaType
+            case .misdirected: .misdirectedRequest
+            case .refused, .keyReused: .unprocessableContent
+            case .tooMany: .tooManyRequests
+            case .failed: .internalServerError
+            case .unavailable: .serviceUnavailable
+            }
+        }
+
+        var title: String {
+            switch self {
+            case .malformed: "The request cannot be read"
+            case .unauthorized: "No token that is known"
+            case .forbidden: "The token does not allow this"
+            case .absent: "There is no such thing"
+            case .methodNotAllowed: "There is no such method here"
+            case .inUse: "The same request is being done"
+            case .tooLarge: "The body is too large"
+            case .unsupportedType: "The body is no JSON"
+            case .misdirected: "The request was meant for another host"
+            case .refused: "The request was refused"
+            case .keyReused: "The idempotency key was used for another request"
+            case .tooMany: "Too many requests"
+            case .failed: "Something went wrong here"
+            case .unavailable: "The database cannot be asked now"
+            }
+        }
+    }
+
+    let code: Code
+    /// What is wrong with this request.
+    let detail: String
+    /// How to mend it; empty if there is nothing to add.
+    var hint = ""
+    /// The database's own code, where it is that which refused.
+    var sqlState: String?
+    /// Where in the body, as a JSON pointer.
+    var pointer: String?
+    /// When to try again, in seconds.
+    var retryAfter: Int?
+    /// What else the answer's head says.
+    var headers = HTTPFields()
+
+    /// Describes a problem.
+    ///
+    /// - Parameters:
+    ///   - code: its kind.
+    ///   - detail: what is wrong.
+    ///   - hint: how to mend it.
+    init(_ code: Code, _ detail: String, hint: String = "") {
+        (self.code, self.detail, self.hint) = (code, detail, hint)
+    }
+
+    /// The answer that tells it.
+    ///
+    /// - Parameter requestID: by which log lines are found.
+    /// - Returns: `application/problem+json`.
+    func answer(requestID: String) -> Answer {
+        var members: [(String, JSONValue)] = [
+            ("type", .string("urn:fanfare:problem:\(code.rawValue)")), ("title", .string(code.title)),
+            ("status", .number(JSONNumber(code.status.code))), ("detail", .string(detail)),
+            ("code", .string(code.rawValue)),
+        ]
+        if !hint.isEmpty { members.append(("hint", .string(hint))) }
+        if let sqlState { members.append(("sqlstate", .string(sqlState))) }
+        if let pointer { members.append(("pointer", .string(pointer))) }
+        members.append(("request_id", .string(requestID)))
+        var object = JSONObject()
+        for (key, value) in members { object[key] = value }
+        var answer = Answer(code.status, JSONValue.object(object).encoded, type: "application/problem+json")
+        answer.headers.append(contentsOf: headers)
+        if let retryAfter { answer.headers[.retryAfter] = String(retryAfter) }
+        return answer
+    }
+}

@@ -1,0 +1,49 @@
+internal import FanfareConfiguration
+internal import FanfareTools
+internal import PostgresClient
+internal import Threading
+
+/// What the routes share: the daemon beside which they answer, and the database.
+struct APIDesk: Sendable {
+    let daemon: ListenedDaemon
+    /// Sessions of its own: what is asked here never waits for what is sent, nor the reverse.
+    let database: ToolDatabase
+    let readiness: ReadinessCheck
+    let figures: DaemonFigures
+    let authority: Authority
+    let cursors: CursorKey
+
+    /// How long a statement may take.
+    static let statementTimeout = "5s"
+
+    /// Puts it together; nothing is connected yet.
+    ///
+    /// - Parameter daemon: beside whom.
+    /// - Throws: ``ToolError`` for a password file that cannot be read.
+    init(_ daemon: ListenedDaemon) throws(ToolError) {
+        let configuration = daemon.configuration()
+        self.daemon = daemon
+        database = try ToolDatabase(
+            configuration,
+            environment: daemon.environment,
+            limits: PostgresPoolOptions(
+                connections: configuration.api.sessions,
+                // Told soon, a client that tries again finds another daemon, or the database back.
+                acquireTimeout: .milliseconds(900)
+            ),
+            settings: [
+                ("statement_timeout", Self.statementTimeout), ("lock_timeout", "2s"),
+                ("idle_in_transaction_session_timeout", "10s"), ("application_name", "fanfare api"),
+            ]
+        )
+        readiness = ReadinessCheck(database)
+        figures = DaemonFigures(database)
+        authority = Authority(board: TokenBoard(database, rate: configuration.api.rate))
+        cursors = CursorKey(database)
+    }
+
+    /// Ends the sessions.
+    func close() async {
+        await database.close()
+    }
+}

@@ -1,0 +1,74 @@
+internal import FanfareCore
+internal import FanfareTools
+internal import HTTPTypes
+
+/// One request, as its route sees it.
+struct Call: Sendable {
+    let desk: APIDesk
+    /// The database, on behalf of the request's token; of a route that asks for none, as the daemon.
+    let database: ToolDatabase
+    /// By which log lines are found.
+    let requestID: String
+    /// What stands in the place of the path's names.
+    let names: [String: String]
+    /// The query, decoded; of a name that comes twice the last counts.
+    let query: [String: String]
+    let headers: HTTPFields
+    /// As it came; empty where there is none.
+    let body: [UInt8]
+    /// The path as it was sent.
+    let path: String
+
+    /// A part of the path.
+    ///
+    /// - Parameter name: as the route has it in braces.
+    /// - Returns: its text.
+    func name(_ name: String) -> String {
+        guard let text = names[name] else { preconditionFailure("the route has no {\(name)}") }
+        return text
+    }
+
+    /// A part of the path that is a number.
+    ///
+    /// - Parameter name: as the route has it in braces.
+    /// - Returns: the id.
+    /// - Throws: 404: nothing has another id.
+    func id(_ name: String) throws -> Int64 {
+        guard let id = Int64(self.name(name)), id > 0 else { throw Problem(.absent, "{\(name)} in the path is no id") }
+        return id
+    }
+
+    /// A truth value of the query.
+    ///
+    /// - Parameter name: which.
+    /// - Returns: nil if it is not there.
+    /// - Throws: a ``Problem`` if it is neither `true` nor `false`.
+    func flag(_ name: String) throws -> Bool? {
+        guard let text = query[name] else { return nil }
+        guard let flag = Bool(text) else { throw Problem(.malformed, "\(name) is neither true nor false") }
+        return flag
+    }
+
+    /// The members of the body.
+    ///
+    /// - Parameter orEmpty: whether a body that is not there is an empty object.
+    /// - Returns: what reads them.
+    /// - Throws: a ``Problem`` if it is no JSON object.
+    func fields(orEmpty: Bool = false) throws -> Fields {
+        if orEmpty, body.isEmpty { return try Fields(.object(JSONObject())) }
+        let type = (headers[.contentType] ?? "").prefix { $0 != ";" }.lowercased()
+        // A page of another origin can send no other type without being asked first.
+        guard type.hasSuffix("json"), type.hasPrefix("application/") else {
+            throw Problem(
+                .unsupportedType,
+                "the body is said to be no JSON",
+                hint: "Send Content-Type: application/json."
+            )
+        }
+        do {
+            return try Fields(try JSONValue(parsing: body))
+        } catch let error as JSONSyntaxError {
+            throw Problem(.malformed, "the body is no JSON: \(error)")
+        }
+    }
+}

@@ -1,0 +1,140 @@
+internal import FanfareConfiguration
+internal import FanfareCore
+internal import FanfareLogging
+internal import FanfareStore
+internal import FanfareTools
+internal import Foundation
+internal import HTTPTypes
+internal import Hummingbird
+internal import HummingbirdCore
+internal import Logging
+internal import NIOCore
+
+/// Takes every request: finds its route, reads the body within its limit, and tells what went wrong.
+struct FrontDoor: HTTPResponder {
+    typealias Context = BasicRequestContext
+
+    /// What a body may have.
+    static let bodyLimit = 1 << 20
+
+    let desk: APIDesk
+    let routes: RouteTable
+    /// Whether only this host can connect: then a request names this host.
+    let isLoopback: Bool
+
+    /// Puts it together.
+    init(_ desk: APIDesk, routes: RouteTable, isLoopback: Bool) {
+        (self.desk, self.routes, self.isLoopback) = (desk, routes, isLoopback)
+    }
+
+    func respond(to request: Request, context: Context) async -> Response {
+        let requestID = Self.newRequestID()
+        do {
+            var answer = try await answer(to: request, requestID)
+            answer.headers[.requestID] = requestID
+            return answer.response
+        } catch {
+            let problem = Problem(error)
+            if problem.code == .failed { log(error, problem, request, requestID) }
+            var answer = problem.answer(requestID: requestID)
+            answer.headers[.requestID] = requestID
+            return answer.response
+        }
+    }
+
+    private func answer(to request: Request, _ requestID: String) async throws -> Answer {
+        try checkHost(request)
+        switch routes.match(request.method, request.uri.path) {
+        case .unknown:
+            throw Problem(.absent, "there is nothing at this path", hint: "GET /v1/openapi.json lists what there is.")
+        case .otherMethods(let methods):
+            var problem = Problem(.methodNotAllowed, "this path has other methods")
+            problem.headers[.allow] = methods.map(\.rawValue).joined(separator: ", ")
+            throw problem
+        case .found(let route, let names):
+            // Whose it is comes before what it says: nobody unknown has his body read.
+            let database = try await database(for: route, names, request, requestID)
+            let call = Call(
+                desk: desk,
+                database: database,
+                requestID: requestID,
+                names: names,
+                query: Self.query(of: request),
+                headers: request.headers,
+                body: route.takesBody ? try await Self.body(of: request) : [],
+                path: request.uri.path
+            )
+            return try await route.handle(call)
+        }
+    }
+
+    /// A page whose name was made to lead to loopback (DNS rebinding) still says its own name.
+    private func checkHost(_ request: Request) throws {
+        guard isLoopback, let authority = request.head.authority else { return }
+        let hasPort = authority.contains(":") && !authority.hasSuffix("]")
+        guard ListenAddress(tcp: hasPort ? authority : "\(authority):80")?.isLocal == true else {
+            throw Problem(
+                .misdirected,
+                "the request names another host than this one, which can only be reached from itself",
+                hint: "Ask http://127.0.0.1 or http://localhost, or have a proxy in front set the Host header so."
+            )
+        }
+    }
+
+    private func database(
+        for route: Route,
+        _ names: [String: String],
+        _ request: Request,
+        _ requestID: String
+    ) async throws -> ToolDatabase {
+        guard let scope = route.scope else { return desk.database }
+        let token = try await desk.authority.token(for: scope, app: names["app"], request.headers)
+        return desk.database.acting(
+            for: ToolCaller(scope: scope, actor: token.row.name, tokenID: token.row.id, requestID: requestID)
+        )
+    }
+
+    private static func query(of request: Request) -> [String: String] {
+        var query: [String: String] = [:]
+        for pair in (request.uri.query ?? "").split(separator: "&") {
+            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+                .map { $0.replacing("+", with: " ").removingPercentEncoding ?? String($0) }
+            query[parts[0]] = parts.count > 1 ? parts[1] : ""
+        }
+        return query
+    }
+
+    private static func body(of request: Request) async throws -> [UInt8] {
+        let problem = Problem(.tooLarge, "a body has at most \(bodyLimit) bytes", hint: "Ask in several requests.")
+        // Before any of it is read.
+        if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > bodyLimit { throw problem }
+        do {
+            return Array(try await request.body.collect(upTo: bodyLimit).readableBytesView)
+        } catch is NIOTooManyBytesError {
+            throw problem
+        }
+    }
+
+    private func log(_ error: any Error, _ problem: Problem, _ request: Request, _ requestID: String) {
+        desk.daemon.logger.error(
+            "a request could not be answered",
+            metadata: .init([
+                .requestID: "\(requestID)", .method: "\(request.method.rawValue)",
+                .status: "\(problem.code.status.code)", .error: "\(error)",
+            ])
+        )
+    }
+
+    /// Not a secret, and not guessed by accident.
+    private static func newRequestID() -> String {
+        let digits = String(UInt64.random(in: 0 ... .max), radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
+    }
+}
+
+extension HTTPField.Name {
+    /// By which a request is found in the log.
+    static var requestID: Self { xRequestID }
+
+    private static let xRequestID = HTTPField.Name("x-request-id") ?? .server
+}

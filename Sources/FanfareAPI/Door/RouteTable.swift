@@ -1,0 +1,66 @@
+internal import Foundation
+internal import HTTPTypes
+
+/// Finds the route of a request.
+struct RouteTable: Sendable {
+    /// What a request's target leads to.
+    enum Match: Sendable {
+        case found(Route, names: [String: String])
+        /// The path is known, and these are its methods.
+        case otherMethods([HTTPRequest.Method])
+        case unknown
+    }
+
+    private struct Entry: Sendable {
+        let route: Route
+        let segments: [Substring]
+    }
+
+    let routes: [Route]
+    /// By the number of segments.
+    private let entries: [Int: [Entry]]
+
+    /// Takes routes; of two that fit a path the one that names more of it counts.
+    init(_ routes: [Route]) {
+        self.routes = routes
+        let all = routes.map { Entry(route: $0, segments: Self.segments(of: $0.path)) }
+        entries = Dictionary(grouping: all) { $0.segments.count }
+            .mapValues { $0.sorted { Self.openness($0) < Self.openness($1) } }
+    }
+
+    /// Finds a route.
+    ///
+    /// - Parameters:
+    ///   - method: the request's.
+    ///   - path: its target without the query, as it was sent; segments are decoded one by one, so that no `%2F` makes two of one.
+    /// - Returns: the route, and what stands in the place of its names.
+    func match(_ method: HTTPRequest.Method, _ path: String) -> Match {
+        let segments = Self.segments(of: path)
+        var others: [HTTPRequest.Method] = []
+        for entry in entries[segments.count] ?? [] {
+            guard let names = Self.names(entry.segments, segments) else { continue }
+            if entry.route.method == method { return .found(entry.route, names: names) }
+            others.append(entry.route.method)
+        }
+        return others.isEmpty ? .unknown : .otherMethods(others)
+    }
+
+    private static func segments(of path: String) -> [Substring] {
+        path.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map { $0 }
+    }
+
+    private static func openness(_ entry: Entry) -> Int { entry.segments.count { $0.hasPrefix("{") } }
+
+    private static func names(_ wanted: [Substring], _ found: [Substring]) -> [String: String]? {
+        var names: [String: String] = [:]
+        for (wanted, found) in zip(wanted, found) {
+            guard wanted.hasPrefix("{") else {
+                guard wanted == found else { return nil }
+                continue
+            }
+            guard !found.isEmpty, let text = found.removingPercentEncoding, !text.contains("\0") else { return nil }
+            names[String(wanted.dropFirst().dropLast())] = text
+        }
+        return names
+    }
+}

@@ -1,0 +1,37 @@
+public import FanfareConfiguration
+public import FanfareTools
+public import ServiceLifecycle
+
+/// Answers by HTTP for a daemon.
+public struct APIListener: DaemonListener {
+    private let onListening: @Sendable (ListenAddress) -> Void
+
+    /// Makes one.
+    ///
+    /// - Parameter onListening: told where it listens once it does: at which port, where any was to be taken.
+    public init(onListening: @escaping @Sendable (ListenAddress) -> Void = { _ in }) {
+        self.onListening = onListening
+    }
+
+    /// Looks whether the address can be had, reads certificate and key, and puts together what will answer there.
+    ///
+    /// - Parameters:
+    ///   - address: where.
+    ///   - daemon: beside whom.
+    /// - Returns: answers while it runs.
+    /// - Throws: ``ToolError``; of kind `unavailable` for an address that is taken, of kind `configuration` for one that cannot be
+    ///   used, and for a certificate, key or password file that cannot.
+    public func open(at address: ListenAddress, for daemon: ListenedDaemon) throws(ToolError) -> any Service {
+        let configuration = daemon.configuration()
+        let tls = try ServerIdentity.read(configuration.api, environment: daemon.environment)
+        try AddressProbe.check(address)
+        let desk = try APIDesk(daemon)
+        return APIService(
+            address: address,
+            settings: configuration.api,
+            tls: tls,
+            door: FrontDoor(desk, routes: RouteTable(Routes.all), isLoopback: address.isLoopback),
+            onListening: onListening
+        )
+    }
+}

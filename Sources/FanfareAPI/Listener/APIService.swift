@@ -1,0 +1,85 @@
+internal import FanfareConfiguration
+internal import FanfareLogging
+internal import FanfareTools
+internal import Foundation
+internal import Hummingbird
+internal import HummingbirdCore
+internal import HummingbirdTLS
+internal import Logging
+internal import NIOCore
+internal import NIOSSL
+internal import ServiceLifecycle
+
+/// The HTTP server as one of the daemon's services.
+struct APIService: Service, CustomStringConvertible {
+    let address: ListenAddress
+    let settings: Configuration.API
+    let tls: TLSConfiguration?
+    let door: FrontDoor
+    /// Told where it listens.
+    let onListening: @Sendable (ListenAddress) -> Void
+
+    var description: String { "api" }
+
+    func run() async throws {
+        defer {
+            if case .unix(let path) = address { try? FileManager.default.removeItem(atPath: path) }
+        }
+        let outcome: Result<Void, any Error>
+        do {
+            outcome = .success(try await application().run())
+        } catch {
+            outcome = .failure(error)
+        }
+        await door.desk.close()
+        do {
+            try outcome.get()
+        } catch {
+            throw error is IOError ? AddressProbe.error(error, at: address) : error
+        }
+    }
+
+    private func application() throws -> some ApplicationProtocol {
+        var quiet = door.desk.daemon.logger
+        // It writes what clients do wrong, and lines that belong to no contract.
+        quiet.logLevel = .critical
+        let http = HTTPServerBuilder.http1(
+            configuration: .init(
+                additionalChannelHandlers: [RequestDeadline()],
+                httpDecoderConfiguration: .init(
+                    maxHeaderFieldSize: 16 * 1024,
+                    maxHeaderListSize: 32 * 1024,
+                    maxHeaderFieldCount: 100
+                )
+            )
+        )
+        return try Application(
+            responder: door,
+            server: tls.map { try .tls(http, tlsConfiguration: $0) } ?? http,
+            configuration: ApplicationConfiguration(
+                address: bindAddress,
+                availableConnectionsDelegate: MaximumAvailableConnections(settings.connections, logger: quiet)
+            ),
+            onServerRunning: { announce($0) },
+            logger: quiet
+        )
+    }
+
+    private var bindAddress: BindAddress {
+        switch address {
+        case .tcp(let host, let port): .hostname(host, port: port)
+        case .unix(let path): .unixDomainSocket(path: path)
+        }
+    }
+
+    private func announce(_ channel: any Channel) {
+        if case .unix(let path) = address {
+            // Whoever is in the daemon's group; a token is needed all the same.
+            try? FileManager.default.setAttributes([.posixPermissions: 0o660], ofItemAtPath: path)
+        }
+        var place = address
+        if case .tcp(let host, 0) = address { place = .tcp(host: host, port: channel.localAddress?.port ?? 0) }
+        door.desk.daemon.logger.notice("answering by HTTP", metadata: .init([.listen: "\(place)"]))
+        onListening(place)
+    }
+}

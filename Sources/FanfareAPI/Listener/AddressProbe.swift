@@ -1,0 +1,69 @@
+internal import FanfareConfiguration
+internal import FanfareTools
+internal import Foundation
+internal import NIOCore
+internal import NIOPosix
+
+/// Looks whether an address can be listened at, before a daemon begins anything.
+///
+/// The server itself binds only when the services run; stages that had begun by then would be cut off by its failure. What somebody else
+/// takes in between still ends the daemon, later.
+enum AddressProbe {
+    /// Binds an address, and lets it go again.
+    ///
+    /// - Parameter address: where.
+    /// - Throws: ``ToolError``, by whose fault it is.
+    static func check(_ address: ListenAddress) throws(ToolError) {
+        do {
+            let server = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+                .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            switch address {
+            case .tcp(let host, let port): try server.bind(host: host, port: port).wait().close().wait()
+            case .unix(let path):
+                if isAnswered(path) { throw taken(address) }
+                try server.bind(unixDomainSocketPath: path, cleanupExistingSocketFile: true).wait().close().wait()
+                try? FileManager.default.removeItem(atPath: path)
+            }
+        } catch {
+            throw self.error(error, at: address)
+        }
+    }
+
+    /// Says what it means that nobody can listen there.
+    ///
+    /// - Parameters:
+    ///   - error: from binding.
+    ///   - address: where.
+    /// - Returns: what, and how to mend it.
+    static func error(_ error: any Error, at address: ListenAddress) -> ToolError {
+        if let error = error as? ToolError { return error }
+        guard let error = error as? IOError else { return refused(address, "\(error)") }
+        switch error.errnoCode {
+        case EADDRINUSE: return taken(address)
+        case EACCES, EPERM: return refused(address, "this user may not")
+        case EADDRNOTAVAIL: return refused(address, "this host has no such address")
+        case ENOENT, ENOTDIR: return refused(address, "there is no such folder")
+        default: return refused(address, "the system says no (errno \(error.errnoCode))")
+        }
+    }
+
+    /// Whether somebody listens at a socket; one that was left behind is nobody's.
+    private static func isAnswered(_ path: String) -> Bool {
+        let client = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+        guard let channel = try? client.connect(unixDomainSocketPath: path).wait() else { return false }
+        channel.close(promise: nil)
+        return true
+    }
+
+    private static func taken(_ address: ListenAddress) -> ToolError {
+        ToolError(
+            .unavailable,
+            "api.listen: \(address) is taken: another program listens there",
+            hint: "Is another daemon running on this host? Stop what listens there, or choose another address."
+        )
+    }
+
+    private static func refused(_ address: ListenAddress, _ reason: String) -> ToolError {
+        ToolError(.configuration, "api.listen: cannot listen at \(address): \(reason)", hint: "Choose another address.")
+    }
+}

@@ -1,0 +1,52 @@
+internal import FanfareCore
+internal import FanfareStore
+internal import FanfareTools
+internal import HTTPTypes
+
+extension Routes {
+    /// Campaigns of an app.
+    static let campaigns: [Route] =
+        [
+            Route(.get, "/v1/apps/{app}/campaigns", .reader) { call in
+                Answer(["data": .array(try await call.database.campaigns(app: call.name("app")).map(\.json))])
+            },
+            Route(.get, "/v1/apps/{app}/campaigns/{campaign}", .reader) { call in
+                let report = try await call.database.campaign(app: call.name("app"), name: call.name("campaign"))
+                return Answer(report.json)
+            },
+            Route(.post, "/v1/apps/{app}/campaigns/plan", .author) { call in
+                let (campaigns, prune) = try definitions("campaigns", call)
+                return Answer(try await call.database.planCampaigns(CampaignSet(listed: campaigns), prune: prune).json)
+            },
+            Route(.post, "/v1/apps/{app}/campaigns/apply", .author) { call in
+                let (campaigns, prune) = try definitions("campaigns", call)
+                return Answer(try await call.database.applyCampaigns(CampaignSet(listed: campaigns), prune: prune).json)
+            },
+            Route(.post, "/v1/apps/{app}/campaigns/{campaign}/start", .operator) { call in
+                var fields = try call.fields(orEmpty: true)
+                let payload = try fields.object(orNil: "payload") ?? JSONObject()
+                let isConfirmed = try fields.bool(orNil: "confirm") ?? false
+                try fields.end()
+                let started = try await call.database.startCampaign(
+                    app: call.name("app"),
+                    name: call.name("campaign"),
+                    payload: JSONValue.object(payload).text,
+                    isConfirmed: isConfirmed,
+                    call.desk.daemon.configuration()
+                )
+                return Answer(.accepted, started.json)
+            },
+            Route(.get, "/v1/apps/{app}/campaigns/{campaign}/progress", .reader) { call in
+                let report = try await call.database.campaign(app: call.name("app"), name: call.name("campaign"))
+                return Answer(["progress": report.json["newest"] ?? .null])
+            },
+        ]
+        + [CampaignChange.pause, .resume, .abort].map { change in
+            Route(.post, "/v1/apps/{app}/campaigns/{campaign}/\(change.rawValue)", .operator) { call in
+                try call.fields(orEmpty: true).end()
+                let app = call.name("app")
+                let isChanged = try await call.database.change(change, app: app, campaign: call.name("campaign"))
+                return Answer(["changed": .bool(isChanged)])
+            }
+        }
+}

@@ -1,0 +1,133 @@
+internal import FanfareCore
+internal import FanfareStore
+internal import FanfareTools
+internal import HTTPTypes
+
+extension Routes {
+    /// Devices of an app, and what they are subscribed to.
+    ///
+    /// Tokens come in bodies only, where no proxy logs them, and never go out.
+    static let devices: [Route] = [
+        Route(.put, "/v1/apps/{app}/devices", .registrar) { call in
+            let registration = try DeviceRegistration(call)
+            return Answer(["id": .string("\(try await call.database.register(registration))")])
+        },
+        Route(.post, "/v1/apps/{app}/devices/unregister", .registrar) { call in
+            var fields = try call.fields()
+            let (platform, token) = (try fields.text("platform"), try fields.text("token"))
+            try fields.end()
+            let isDisabled = try await call.database.unregister(app: call.name("app"), platform: platform, token: token)
+            return Answer(["disabled": .bool(isDisabled)])
+        },
+        Route(.post, "/v1/apps/{app}/devices/restore", .operator) { call in
+            let (request, isDryRun) = try RestoreRequest.read(call)
+            let restored = try await call.database.restore(request, isDryRun: isDryRun)
+            var reasons = JSONObject()
+            for row in restored { reasons[row.reason] = JSONValue(row.devices) }
+            return Answer([
+                "devices": JSONValue(restored.reduce(0) { $0 + $1.devices }), "reasons": .object(reasons),
+                "dry_run": .bool(isDryRun),
+            ])
+        },
+        Route(.get, "/v1/apps/{app}/devices", .reader) { call in
+            let filters = ["user_id", "platform", "topic", "disabled"]
+            let page = try await Page(call, numbers: 1, filters: filters)
+            var filter = DeviceFilter()
+            (filter.app, filter.user) = (call.name("app"), call.query["user_id"])
+            (filter.platform, filter.topic) = (call.query["platform"], call.query["topic"])
+            (filter.isDisabled, filter.before) = (try call.flag("disabled"), page.after?.first)
+            filter.limit = page.limit + 1
+            let rows = try await call.database.devices(filter)
+            return try await page.answer(rows, place: { [$0.id] }, json: \.shown)
+        },
+        Route(.get, "/v1/apps/{app}/devices/{id}", .reader) { call in
+            let device = try await call.database.device(call.id("id"))
+            guard device.app == call.name("app") else { throw Problem(.absent, "there is no such device of this app") }
+            return Answer(device.shown)
+        },
+        Route(.put, "/v1/apps/{app}/devices/{id}/topics/{topic}", .registrar) { call in
+            try await subscribe([call.id("id")], call.name("topic"), true, call)
+            return .nothing
+        },
+        Route(.delete, "/v1/apps/{app}/devices/{id}/topics/{topic}", .registrar) { call in
+            try await subscribe([call.id("id")], call.name("topic"), false, call)
+            return .nothing
+        },
+        Route(.post, "/v1/apps/{app}/topics/{topic}/subscribe", .registrar) { call in
+            Answer(["changed": JSONValue(try await subscribe(call, true))])
+        },
+        Route(.post, "/v1/apps/{app}/topics/{topic}/unsubscribe", .registrar) { call in
+            Answer(["changed": JSONValue(try await subscribe(call, false))])
+        },
+    ]
+
+    private static func subscribe(_ call: Call, _ isSubscribed: Bool) async throws -> Int64 {
+        var fields = try call.fields()
+        let ids = try fields.ids("device_ids")
+        try fields.end()
+        guard (1...10_000).contains(ids.count) else {
+            throw Fields.refusal("has \(ids.count) ids, not 1 to 10000", at: "/device_ids")
+        }
+        return try await subscribe(ids, call.name("topic"), isSubscribed, call)
+    }
+
+    @discardableResult
+    private static func subscribe(
+        _ ids: [Int64],
+        _ topic: String,
+        _ isSubscribed: Bool,
+        _ call: Call
+    ) async throws -> Int64 {
+        // Topics belong to no app, devices do; a token for one app must not touch another's.
+        let others = try await call.database.devices(ids, notOf: call.name("app"))
+        guard others.isEmpty else {
+            let shown = others.prefix(5).map(String.init).joined(separator: ", ")
+            throw Problem(.absent, "the app has no device \(shown)")
+        }
+        return try await call.database.setSubscribed(ids, to: topic, isSubscribed)
+    }
+}
+
+extension DeviceRegistration {
+    fileprivate init(_ call: Call) throws {
+        var fields = try call.fields()
+        self.init(app: call.name("app"), platform: try fields.text("platform"), token: try fields.text("token"))
+        userID = try fields.text(orNil: "user_id")
+        if let kind = try fields.text(orNil: "kind") { self.kind = kind }
+        if let environment = try fields.text(orNil: "environment") { self.environment = environment }
+        locale = try fields.text(orNil: "locale")
+        timeZone = try fields.text(orNil: "time_zone")
+        attributes = try fields.object(orNil: "attributes").map { JSONValue.object($0).text }
+        p256dh = try fields.text(orNil: "p256dh")
+        auth = try fields.text(orNil: "auth")
+        replaces = try fields.text(orNil: "replaces")
+        try fields.end()
+    }
+}
+
+extension RestoreRequest {
+    fileprivate static func read(_ call: Call) throws -> (RestoreRequest, isDryRun: Bool) {
+        var fields = try call.fields()
+        let request = RestoreRequest(
+            app: call.name("app"),
+            since: Since(try fields.text("since")),
+            reason: try fields.text(orNil: "reason"),
+            environment: try fields.text(orNil: "environment")
+        )
+        let isDryRun = try fields.bool(orNil: "dry_run") ?? false
+        try fields.end()
+        return (request, isDryRun)
+    }
+}
+
+extension RegisteredDevice {
+    /// As lists and answers show it: its id is text.
+    fileprivate var shown: JSONValue {
+        var object = JSONObject()
+        object["id"] = .string("\(id)")
+        for member in json.objectValue?.members ?? [] where member.key != "device_id" {
+            object[member.key] = member.value
+        }
+        return .object(object)
+    }
+}

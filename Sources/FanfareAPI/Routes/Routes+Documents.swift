@@ -1,0 +1,21 @@
+internal import FanfareCore
+internal import FanfareMetrics
+internal import FanfareTools
+internal import HTTPTypes
+
+extension Routes {
+    /// What programs read of this one.
+    static let documents: [Route] = [
+        Route(.get, "/v1/openapi.json", nil) { _ in
+            Answer(.ok, PackageResources.openapi_json, type: "application/json")
+        },
+        Route(.get, "/metrics", nil) { call in
+            let daemon = call.desk.daemon
+            let counted = (daemon.metrics as? MetricsRegistry)?.snapshot.families ?? []
+            let looked = await call.desk.figures.families(daemon) + ProcessFigures.families()
+            let isOpen = call.headers[.accept]?.contains("application/openmetrics-text") == true
+            let format = isOpen ? Exposition.openMetrics : .prometheus
+            return Answer(.ok, Array(format.text(counted + looked).utf8), type: format.contentType)
+        },
+    ]
+}

@@ -1,0 +1,28 @@
+internal import FanfareCore
+internal import FanfareService
+internal import FanfareTools
+internal import HTTPTypes
+
+extension Routes {
+    /// For who starts and stops daemons.
+    static let health: [Route] = [
+        // Looks at nothing outside: what is wrong there no restart mends.
+        Route(.get, "/livez", nil) { _ in Answer(["status": "ok"]) },
+        Route(.get, "/readyz", nil) { call in
+            let database = await call.desk.readiness.isDatabaseThere()
+            let daemon = call.desk.daemon.readiness()
+            // An open breaker is told but counts for nothing: events are taken all the same, and are sent later.
+            let isReady = database && daemon.holdsLease && daemon.isListening
+            var answer = Answer(
+                isReady ? .ok : .serviceUnavailable,
+                [
+                    "status": isReady ? "ok" : "unavailable", "database": .bool(database),
+                    "lease": .bool(daemon.holdsLease), "listen": .bool(daemon.isListening),
+                    "open_breakers": .array(daemon.openBreakers.map { .string($0) }),
+                ]
+            )
+            if !isReady { answer.headers[.retryAfter] = "1" }
+            return answer
+        },
+    ]
+}

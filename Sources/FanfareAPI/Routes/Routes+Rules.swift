@@ -1,0 +1,92 @@
+internal import FanfareConfiguration
+internal import FanfareCore
+internal import FanfareProviders
+internal import FanfareTools
+internal import HTTPTypes
+
+extension Routes {
+    /// Rules of an app.
+    static let rules: [Route] = [
+        Route(.get, "/v1/apps/{app}/rules", .reader) { call in
+            Answer(["data": .array(try await call.database.rules(app: call.name("app")).map(\.json))])
+        },
+        Route(.post, "/v1/apps/{app}/rules/plan", .author) { call in
+            let (rules, prune) = try definitions("rules", call)
+            return Answer(try await call.database.planRules(RuleSet(listed: rules), prune: prune).json)
+        },
+        Route(.post, "/v1/apps/{app}/rules/apply", .author) { call in
+            let (rules, prune) = try definitions("rules", call)
+            return Answer(try await call.database.applyRules(RuleSet(listed: rules), prune: prune).json)
+        },
+        Route(.post, "/v1/apps/{app}/explain", .reader) { call in
+            var fields = try call.fields()
+            let type = try fields.text("type")
+            var example = ExampleEvent(
+                payload: JSONValue.object(try fields.object(orNil: "payload") ?? JSONObject()).text
+            )
+            example.key = try fields.text(orNil: "key")
+            example.locale = try fields.text(orNil: "locale")
+            example.userID = try fields.text(orNil: "user_id")
+            let rule = try fields.text(orNil: "rule")
+            try fields.end()
+            return Answer(try await explain(example, type, rule, call))
+        },
+    ]
+
+    /// Reads rules or campaigns, each of the path's app.
+    ///
+    /// - Parameters:
+    ///   - name: the member that has them.
+    ///   - call: the request.
+    /// - Returns: the definitions, and whether those that are gone are dropped.
+    /// - Throws: a ``Problem``.
+    static func definitions(_ name: String, _ call: Call) throws -> ([JSONValue], prune: Bool) {
+        var fields = try call.fields()
+        let app = call.name("app")
+        let listed = try fields.list(name).enumerated().map { index, value in
+            guard var object = value.objectValue else {
+                throw Fields.refusal("is \(value.kindName), not an object", at: "/\(name)/\(index)")
+            }
+            if let other = object["app"], other.stringValue != app {
+                throw Fields.refusal("is not the app in the path", at: "/\(name)/\(index)/app")
+            }
+            object["app"] = .string(app)
+            return JSONValue.object(object)
+        }
+        let prune = try fields.bool(orNil: "prune") ?? false
+        try fields.end()
+        guard !listed.isEmpty else { throw Fields.refusal("is empty", at: "/\(name)") }
+        return (listed, prune)
+    }
+
+    private static func explain(
+        _ example: ExampleEvent,
+        _ type: String,
+        _ rule: String?,
+        _ call: Call
+    ) async throws -> JSONValue {
+        let configuration = call.desk.daemon.configuration()
+        let set: RuleSet
+        do throws(ToolError) {
+            set = try await call.database.ruleSet(app: call.name("app")).only(rule: rule, app: nil, type: type)
+        } catch {
+            guard error.cause == nil, error.kind != .unavailable else { throw error }
+            return ["data": []]
+        }
+        let judgements = try await call.database.judge(set, example, configuration)
+        let explanations = try set.matched(judgements).explain(example) { configuration.apps[$0]?.apns?.topic }
+        return [
+            "data": .array(
+                judgements.map { judgement in
+                    var object = JSONObject()
+                    object["rule"] = .string(judgement.rule)
+                    for member in judgement.json.objectValue?.members ?? [] { object[member.key] = member.value }
+                    object["sends"] = .array(
+                        explanations.filter { $0.app == judgement.app && $0.rule == judgement.rule }.map(\.json)
+                    )
+                    return .object(object)
+                }
+            )
+        ]
+    }
+}

@@ -1,0 +1,53 @@
+internal import FanfareCore
+internal import FanfareStore
+internal import FanfareTools
+internal import HTTPTypes
+
+extension Routes {
+    /// Users of an app: what they said, what they got, and that they are forgotten.
+    static let users: [Route] = [
+        Route(.delete, "/v1/apps/{app}/users/{user}", .registrar) { call in
+            let devices = try await call.database.forget(user: call.name("user"), app: call.name("app"))
+            return Answer(["devices": JSONValue(devices)])
+        },
+        Route(.get, "/v1/apps/{app}/users/{user}/preferences", .reader) { call in
+            let said = try await call.database.preferences(of: call.name("user"), app: call.name("app"))
+            return Answer(["data": .array(said.map(\.json))])
+        },
+        Route(.put, "/v1/apps/{app}/users/{user}/preferences/{category}", .registrar) { call in
+            var fields = try call.fields()
+            let isOptedOut = try fields.bool("opted_out")
+            try fields.end()
+            try await call.database.setPreference(
+                call.name("category"),
+                of: call.name("user"),
+                app: call.name("app"),
+                isOptedOut: isOptedOut
+            )
+            return .nothing
+        },
+        Route(.post, "/v1/apps/{app}/users/{user}/snooze", .registrar) { call in
+            var fields = try call.fields()
+            let category = try fields.text(orNil: "category") ?? "*"
+            let until = try fields.text(orNil: "until")
+            try fields.end()
+            try await call.database.snooze(category, of: call.name("user"), app: call.name("app"), until: until)
+            return .nothing
+        },
+        Route(.get, "/v1/apps/{app}/users/{user}/deliveries", .reader) { call in
+            let page = try await Page(call, numbers: 3)
+            let after = page.after.map { DeliveryRow.Place(batch: $0[1], event: $0[0], device: $0[2]) }
+            let rows = try await call.database.deliveries(
+                ofUser: call.name("user"),
+                app: call.name("app"),
+                after: after,
+                limit: page.limit + 1
+            )
+            return try await page.answer(
+                rows,
+                place: { [$0.place.event, $0.place.batch, $0.place.device] },
+                json: \.json
+            )
+        },
+    ]
+}

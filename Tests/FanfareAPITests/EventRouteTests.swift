@@ -1,0 +1,146 @@
+import FanfareCore
+import PostgresClient
+import TestKit
+import Testing
+import Threading
+
+@testable import FanfareAPI
+
+@Suite(.database) struct EventRouteTests {
+    @Test func eventsAreEmittedAllOrNone() async throws {
+        try await APIWorld.with { api in
+            let token = try await api.token(.emitter)
+            let one = try await api.ask(
+                "POST",
+                "/v1/events",
+                #"{"type": "order", "payload": {"id": 9007199254740993}, "key": "k", "ttl": "4h"}"#,
+                token: token
+            )
+            #expect(one.status == 202)
+            let stored = try await api.rows("SELECT id::text, payload ->> 'id', key, ttl::text FROM fanfare.outbox")
+            #expect(stored == [[try one.json["id"]?.stringValue, "9007199254740993", "k", "PT4H"]])
+            let many = (0..<1000).map { #"{"type": "t", "payload": {"n": \#($0)}}"# }
+            let body = #"{"events": [\#(many.joined(separator: ","))]}"#
+            let batch = try await api.ask("POST", "/v1/events/batch", body, token: token)
+            #expect(batch.status == 202)
+            let ids = try batch.json["ids"]?.arrayValue?.compactMap(\.stringValue) ?? []
+            let inOrder = try await api.rows(
+                "SELECT id::text FROM fanfare.outbox WHERE type = 't' ORDER BY (payload ->> 'n')::int"
+            )
+            #expect(ids.count == 1000 && inOrder.compactMap(\.first) == ids)
+        }
+    }
+
+    @Test(arguments: [
+        (#"{"events": [{"type": "a"}, {"type": ""}]}"#, "/events/1/type"), (#"{"events": []}"#, "/events"),
+        (#"{"events": [{"type": "a", "payload": []}]}"#, "/events/0/payload"),
+        (#"{"events": [{"type": "a", "ttl": "soon"}]}"#, "/events/0/ttl"),
+        (#"{"events": [{"type": "a", "payloads": {}}]}"#, "/events/0/payloads"), (#"{"events": [1]}"#, "/events/0"),
+        (#"{}"#, "/events"), ("[]", ""), (#"{"events": [{"type": "a\u0000"}]}"#, "/events/0/type"),
+    ])
+    func whatIsWrongIsToldWithItsPlaceAndChangesNothing(body: String, pointer: String) async throws {
+        try await APIWorld.with { api in
+            let reply = try await api.ask("POST", "/v1/events/batch", body, token: api.token(.emitter))
+            #expect(reply.status == 422 && reply.headers["content-type"] == "application/problem+json")
+            #expect(try reply.json["pointer"]?.stringValue == pointer)
+            #expect(try await api.rows("SELECT 1 FROM fanfare.outbox").isEmpty)
+        }
+    }
+
+    @Test func aBodyThatIsNoneIsRefused() async throws {
+        try await APIWorld.with { api in
+            let token = try await api.token(.emitter)
+            #expect(try await api.ask("POST", "/v1/events", "{", token: token).status == 400)
+            let form = try await api.ask("POST", "/v1/events", nil, token: token, ["Content-Length": "0"])
+            #expect(form.status == 415)
+            let large = #"{"type": "a", "payload": {"x": "\#(String(repeating: "x", count: 1 << 20))"}}"#
+            #expect(try await api.ask("POST", "/v1/events", large, token: token).status == 413)
+            // Of whom nobody knows nothing is read.
+            #expect(try await api.ask("POST", "/v1/events", large).status == 401)
+        }
+    }
+
+    @Test func aRequestThatComesTwiceIsDoneOnce() async throws {
+        try await APIWorld.with { api in
+            let (token, other) = (try await api.token(.emitter), try await api.token(.emitter))
+            let key = ["Idempotency-Key": "once"]
+            let first = try await api.ask("POST", "/v1/events", #"{"type": "a"}"#, token: token, key)
+            let second = try await api.ask("POST", "/v1/events", #"{"type": "a"}"#, token: token, key)
+            #expect(first.status == 202 && second.status == 202 && first.body == second.body)
+            #expect(first.headers["idempotency-replayed"] == nil && second.headers["idempotency-replayed"] == "true")
+            let changed = try await api.ask("POST", "/v1/events", #"{"type": "b"}"#, token: token, key)
+            #expect(changed.status == 422)
+            #expect(try changed.json["code"] == "key_reused")
+            // Keys are each token's own.
+            #expect(try await api.ask("POST", "/v1/events", #"{"type": "b"}"#, token: other, key).status == 202)
+            #expect(try await api.rows("SELECT type FROM fanfare.outbox ORDER BY id") == [["a"], ["b"]])
+            #expect(try await api.rows("SELECT count(*) FROM fanfare.actions") == [["2"]])
+        }
+    }
+
+    @Test func aRequestThatIsBeingDoneIsNotDoneBeside() async throws {
+        try await APIWorld.with { api in
+            let token = try await api.token(.emitter)
+            let database = TestDatabase.current
+            let held = try await onThread {
+                let connection = try database.connect()
+                try connection.execute("BEGIN")
+                _ = try connection.query("SELECT pg_advisory_xact_lock(hashtextextended('1:once', 0))")
+                return Locked(connection)
+            }
+            let key = ["Idempotency-Key": "once"]
+            let busy = try await api.ask("POST", "/v1/events", #"{"type": "a"}"#, token: token, key)
+            #expect(busy.status == 409 && busy.headers["retry-after"] == "1")
+            try await onThread { try held.withLock { try $0.execute("ROLLBACK") } }
+            let free = try await api.ask("POST", "/v1/events", #"{"type": "a"}"#, token: token, key)
+            #expect(free.status == 202)
+        }
+    }
+
+    @Test func manyAtOnceEmitOneEvent() async throws {
+        try await APIWorld.with { api in
+            let token = try await api.token(.emitter)
+            let key = ["Idempotency-Key": "k"]
+            let replies = try await withThrowingTaskGroup(of: Reply.self) { tasks in
+                for _ in 0..<16 {
+                    tasks.addTask {
+                        try await api.ask("POST", "/v1/events", #"{"type": "a"}"#, token: token, key)
+                    }
+                }
+                return try await tasks.reduce(into: []) { $0.append($1) }
+            }
+            #expect(replies.allSatisfy { [202, 409].contains($0.status) })
+            #expect(replies.contains { $0.status == 202 && $0.headers["idempotency-replayed"] == nil })
+            #expect(try await api.rows("SELECT count(*) FROM fanfare.outbox") == [["1"]])
+        }
+    }
+
+    @Test func eventsAreShownAndCancelled() async throws {
+        try await APIWorld.with { api in
+            let token = try await api.token(.emitter, .reader)
+            let id =
+                try await api.ask("POST", "/v1/events", #"{"type": "a", "key": "k"}"#, token: token)
+                .json["id"]?.stringValue ?? ""
+            let shown = try await api.ask("GET", "/v1/events/\(id)", token: token)
+            #expect(try shown.json["fate"] == "waiting" && shown.json["id"]?.stringValue == id)
+            let cancelled = try await api.ask("POST", "/v1/events/\(id)/cancel", token: token)
+            #expect(try cancelled.json["cancelled"] == true)
+            let byKey = try await api.ask("POST", "/v1/events/cancel", #"{"type": "a", "key": "none"}"#, token: token)
+            #expect(try byKey.json["cancelled"] == false)
+            for target in ["/v1/events/1", "/v1/events/x", "/v1/events/-1", "/v1/events/99999999999999999999"] {
+                #expect(try await api.ask("GET", target, token: token).status == 404, "\(target)")
+            }
+        }
+    }
+
+    @Test func aDatabaseThatGoesAwayIsToldAndComesBack() async throws {
+        try await APIWorld.with(APIWorld.configuration(url: "postgres://127.0.0.1:1/none")) { api in
+            let token = APITokens.unknown
+            let began = ContinuousClock.now
+            let reply = try await api.ask("POST", "/v1/events", #"{"type": "a"}"#, token: token)
+            #expect(reply.status == 503 && reply.headers["retry-after"] == "1")
+            // The bar is a second; on a busy machine it is enough that no time-out of the server's was waited for.
+            #expect(ContinuousClock.now - began < .seconds(20))
+        }
+    }
+}

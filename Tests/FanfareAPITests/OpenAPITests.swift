@@ -1,0 +1,64 @@
+import FanfareCore
+import HTTPTypes
+import TestKit
+import Testing
+
+@testable import FanfareAPI
+
+/// The document says what there is, and nothing else.
+@Suite struct OpenAPITests {
+    private let document: JSONValue
+
+    init() throws {
+        document = try JSONValue(parsing: PackageResources.openapi_json)
+    }
+
+    @Test func everyRouteIsInTheDocumentAndTheReverse() {
+        let members = document["paths"]?.objectValue?.members ?? []
+        let described = members.flatMap { path in
+            (path.value.objectValue?.members ?? []).map { "\($0.key.uppercased()) \(path.key)" }
+        }
+        let there = Routes.all.map { "\($0.method.rawValue) \($0.path)" }
+        #expect(described.sorted() == there.sorted())
+        #expect(Set(there).count == there.count)
+    }
+
+    @Test func scopesNamesAndBodiesAreToldAsTheyAre() throws {
+        for route in Routes.all {
+            let operation = try #require(document["paths"]?[route.path]?[route.method.rawValue.lowercased()])
+            #expect(operation["x-scope"]?.stringValue == route.scope?.rawValue, "\(route.path)")
+            let names = route.path.split(separator: "/").filter { $0.hasPrefix("{") }
+                .map { String($0.dropFirst().dropLast()) }
+            let told = (operation["parameters"]?.arrayValue ?? []).filter { $0["in"] == "path" }
+            #expect(told.compactMap { $0["name"]?.stringValue } == names)
+            #expect(operation["requestBody"] == nil || route.takesBody, "\(route.path)")
+            let statuses = (operation["responses"]?.objectValue?.members ?? []).map(\.key)
+            #expect(statuses.contains { $0.hasPrefix("2") } && (route.scope == nil || statuses.contains("401")))
+        }
+    }
+}
+
+@Suite(.database) struct DocumentTests {
+    @Test func documentsAreServedToEverybody() async throws {
+        try await APIWorld.with { api in
+            let served = try await api.ask("GET", "/v1/openapi.json")
+            #expect(served.status == 200 && served.headers["content-type"] == "application/json")
+            #expect(try served.json["openapi"] == "3.1.0")
+            let text = try await api.ask("GET", "/metrics")
+            #expect(text.headers["content-type"]?.hasPrefix("text/plain; version=0.0.4") == true)
+            for line in [
+                "# TYPE fanfare_oldest_pending_seconds gauge", "fanfare_database_up 1", "fanfare_lease_held 1",
+                "# TYPE process_cpu_seconds_total counter", #"fanfare_build_info{version="test"} 1"#,
+            ] {
+                #expect(text.body.contains("\(line)\n"), "\(line)")
+            }
+            let open = try await api.ask(
+                "GET",
+                "/metrics",
+                nil,
+                ["Accept": "application/openmetrics-text; version=1.0.0"]
+            )
+            #expect(open.body.hasSuffix("# EOF\n") && open.body.contains("# TYPE process_cpu_seconds counter\n"))
+        }
+    }
+}

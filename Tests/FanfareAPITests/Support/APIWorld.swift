@@ -1,0 +1,137 @@
+import CoreMetrics
+import FanfareCore
+import FanfareService
+import Foundation
+import Logging
+import PostgresClient
+import ServiceLifecycle
+import TestKit
+import Threading
+
+@testable import FanfareAPI
+@testable import FanfareConfiguration
+@testable import FanfareMetrics
+@testable import FanfareProviders
+@testable import FanfareTools
+
+/// A server on a port of its own beside a daemon that is only said to be there.
+final class APIWorld: Sendable {
+    let port: Int
+    let metrics: MetricsRegistry
+    private let standing: Locked<DaemonReadiness>
+    private let group: ServiceGroup
+
+    private init(port: Int, metrics: MetricsRegistry, standing: Locked<DaemonReadiness>, group: ServiceGroup) {
+        (self.port, self.metrics, self.standing, self.group) = (port, metrics, standing, group)
+    }
+
+    /// A configuration for the running test's database.
+    ///
+    /// - Parameter more: lines below `api:`.
+    static func configuration(_ more: String = "", url: String = TestDatabase.current.url) throws -> Configuration {
+        let yaml = "database: { url: \"\(url)\" }\napi:\n  listen: 127.0.0.1:0\n\(more)"
+        return try .parse(yaml, named: "fanfare.yaml", directory: "/tmp", environment: [:], flags: [:])
+    }
+
+    /// Runs a body with a server, and has that drain.
+    static func with(_ more: String = "", _ body: (APIWorld) async throws -> Void) async throws {
+        try await with(configuration(more), body)
+    }
+
+    /// Runs a body with a server, and has that drain.
+    static func with(_ configuration: Configuration, _ body: (APIWorld) async throws -> Void) async throws {
+        let standing = Locked(DaemonReadiness(holdsLease: true, isListening: true, openBreakers: []))
+        let metrics = MetricsRegistry(describing: Daemon.metrics)
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let daemon = ListenedDaemon(
+            environment: [:],
+            version: "test",
+            logger: logger,
+            metrics: metrics,
+            configuration: { configuration },
+            readiness: { standing.withLock { $0 } }
+        )
+        let (ports, heard) = AsyncStream.makeStream(of: Int.self)
+        let listener = APIListener { place in
+            if case .tcp(_, let port) = place { heard.yield(port) } else { heard.yield(0) }
+        }
+        guard let address = configuration.api.listen else { return }
+        let service = try listener.open(at: address, for: daemon)
+        let group = ServiceGroup(configuration: .init(services: [.init(service: service)], logger: logger))
+        // Awaited below.
+        let running = Task { try await group.run() }
+        var iterator = ports.makeAsyncIterator()
+        let port = await iterator.next() ?? 0
+        let outcome: Result<Void, any Error>
+        do {
+            outcome = .success(
+                try await body(APIWorld(port: port, metrics: metrics, standing: standing, group: group))
+            )
+        } catch {
+            outcome = .failure(error)
+        }
+        await group.triggerGracefulShutdown()
+        try await running.value
+        try outcome.get()
+    }
+
+    /// Says how the daemon stands from now on.
+    func stands(lease: Bool = true, listens: Bool = true, openBreakers: [String] = []) {
+        standing.withLock {
+            $0 = DaemonReadiness(holdsLease: lease, isListening: listens, openBreakers: openBreakers)
+        }
+    }
+
+    /// Has the server drain.
+    func shutDown() async {
+        await group.triggerGracefulShutdown()
+    }
+
+    /// Makes a token called `test`.
+    func token(_ scopes: TokenScope..., app: String? = nil, rate: Int32? = 1_000_000) async throws -> String {
+        var request = APITokenRequest(name: "test", scopes: scopes)
+        (request.app, request.rate) = (app, rate)
+        let database = try ToolDatabase(APIWorld.configuration(), environment: [:])
+        return try await database.whileOpen { [request] database throws(ToolError) in
+            try await database.createToken(request).text
+        }
+    }
+
+    /// Asks the test's database, as text.
+    func rows(_ sql: String) async throws -> [[String?]] {
+        try await onThread { [database = TestDatabase.current] in try database.connect().query(sql).rows }
+    }
+
+    /// Asks on a connection of its own.
+    ///
+    /// - Parameters:
+    ///   - method: as it is sent.
+    ///   - target: path and query.
+    ///   - body: JSON; nil for none.
+    ///   - token: for `Authorization`.
+    ///   - headers: further ones.
+    func ask(
+        _ method: String = "GET",
+        _ target: String,
+        _ body: String? = nil,
+        token: String? = nil,
+        _ headers: [String: String] = [:]
+    ) async throws -> Reply {
+        let port = port
+        return try await onThread("client") {
+            let wire = try Wire(port: port)
+            var head = "\(method) \(target) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nConnection: close\r\n"
+            if let token { head += "Authorization: Bearer \(token)\r\n" }
+            for (name, value) in headers { head += "\(name): \(value)\r\n" }
+            if let body { head += "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n" }
+            wire.send("\(head)\r\n\(body ?? "")")
+            return try wire.reply()
+        }
+    }
+}
+
+/// Tokens that nobody made.
+enum APITokens {
+    /// Of the right form.
+    static let unknown = APIToken(id: 1, secret: String(repeating: "ab", count: 32)).text
+}

@@ -1,0 +1,97 @@
+import FanfareCore
+import Foundation
+import Glibc
+import TestKit
+
+/// What a server answered.
+struct Reply: Sendable {
+    let status: Int
+    /// By name in small letters.
+    let headers: [String: String]
+    let body: String
+
+    /// The body as JSON.
+    var json: JSONValue {
+        get throws { try JSONValue(parsing: body) }
+    }
+}
+
+/// A connection on which a test says byte by byte what it wants.
+final class Wire: Sendable {
+    struct Ended: Error {}
+    struct WireError: Error { let reason: String }
+
+    private let socket: Int32
+
+    /// Connects to a port of this host.
+    init(port: Int) throws {
+        socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(port).bigEndian
+        address.sin_addr.s_addr = UInt32(INADDR_LOOPBACK).bigEndian
+        let size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let socket = socket
+        let result = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(socket, $0, size) }
+        }
+        guard result == 0 else { throw WireError(reason: "cannot connect to \(port): errno \(errno)") }
+    }
+
+    /// Connects to a Unix socket.
+    init(path: String) throws {
+        socket = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8)) }
+        let size = socklen_t(MemoryLayout<sockaddr_un>.size)
+        let socket = socket
+        let result = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(socket, $0, size) }
+        }
+        guard result == 0 else { throw WireError(reason: "cannot connect to \(path): errno \(errno)") }
+    }
+
+    deinit { close(socket) }
+
+    /// Sends a text; a peer that is gone is found out by reading.
+    func send(_ text: String) {
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+            let sent = rest.withUnsafeBytes { Glibc.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            guard sent > 0 else { return }
+            rest = rest.dropFirst(sent)
+        }
+    }
+
+    /// Waits for an answer; one without a length ends with the connection.
+    func reply() throws -> Reply {
+        var head: [UInt8] = []
+        while !head.suffix(4).elementsEqual("\r\n\r\n".utf8) { head += try read(1) }
+        var lines = String(decoding: head, as: UTF8.self).components(separatedBy: "\r\n").filter { !$0.isEmpty }
+        let status = Int(lines.removeFirst().split(separator: " ")[1]) ?? 0
+        var headers: [String: String] = [:]
+        for line in lines {
+            let parts = line.split(separator: ":", maxSplits: 1)
+            headers[parts[0].lowercased()] = parts.count > 1 ? parts[1].trimmingCharacters(in: .whitespaces) : ""
+        }
+        let body = try headers["content-length"].flatMap { Int($0) }.map { try read($0) } ?? []
+        return Reply(status: status, headers: headers, body: String(decoding: body, as: UTF8.self))
+    }
+
+    /// Waits until the peer ends the connection.
+    func awaitEnd() {
+        while (try? read(1)) != nil {}
+    }
+
+    private func read(_ count: Int) throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        while bytes.count < count {
+            var piece = [UInt8](repeating: 0, count: count - bytes.count)
+            let got = recv(socket, &piece, piece.count, 0)
+            guard got > 0 else { throw Ended() }
+            bytes += piece[..<got]
+        }
+        return bytes
+    }
+}
