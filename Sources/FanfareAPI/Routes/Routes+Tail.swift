@@ -1,0 +1,42 @@
+internal import FanfareCore
+internal import FanfareTools
+internal import HTTPTypes
+
+extension Routes {
+    /// What happens, as it happens.
+    static let tail: [Route] = [
+        Route(.get, "/v1/tail", .reader) { call in
+            var filter = LogTail.Filter()
+            let known = ["event_id", "type", "user_id", "app", "rule", "outcome"]
+            if let unknown = call.query.keys.filter({ !known.contains($0) }).min() {
+                throw Problem(.malformed, "there is no filter “\(unknown)”", hint: "There are \(known).")
+            }
+            filter.eventID = try call.query["event_id"].map { text in
+                guard let id = Int64(text) else { throw Problem(.malformed, "event_id is no id") }
+                return id
+            }
+            (filter.eventType, filter.user) = (call.query["type"], call.query["user_id"])
+            (filter.app, filter.rule) = (call.query["app"], call.query["rule"])
+            if let outcome = call.query["outcome"] {
+                guard LogTail.Filter.words.contains(outcome) else {
+                    throw Problem(.malformed, "there is no outcome “\(outcome)”", hint: "There are \(LogTail.Filter.words).")
+                }
+                filter.outcomes = [outcome]
+            }
+            let after = try call.headers[.lastEventID].map { text in
+                guard let place = Int64(text), place > 0 else { throw Problem(.malformed, "Last-Event-ID is none of ours") }
+                return place
+            }
+            return Answer(
+                streaming: TailStream(hub: call.desk.tail, database: call.desk.database, filter: filter, after: after)
+            )
+        }
+    ]
+}
+
+extension HTTPField.Name {
+    /// Behind which line a reader goes on.
+    static var lastEventID: Self { lastEvent }
+
+    private static let lastEvent = HTTPField.Name("Last-Event-ID") ?? .server
+}

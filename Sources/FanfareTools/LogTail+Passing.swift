@@ -1,0 +1,27 @@
+internal import PostgresClient
+
+extension LogTail.Filter {
+    /// Whether a line that was read with no filter is among what is followed.
+    ///
+    /// - Parameter line: any.
+    /// - Returns: the same as reading with this filter would.
+    package func passes(_ line: TailLine) -> Bool {
+        switch line.subject {
+        case .campaign(let progress): return !hidesCampaigns && shows(progress.run)
+        case .event(let fate, _, _):
+            return !hidesEvents && isAbout(line) && (outcomes?.contains(fate) ?? true)
+        case .push(let push):
+            return isAbout(line) && (outcomes?.contains(push.outcome) ?? true) && (user ?? push.userID) == push.userID
+                && (app ?? push.app) == push.app && (rule ?? push.rule) == push.rule
+        }
+    }
+
+    private func isAbout(_ line: TailLine) -> Bool {
+        (eventID ?? line.eventID) == line.eventID && (eventType ?? line.eventType) == line.eventType
+    }
+}
+
+extension TailLine {
+    /// When it was written, in microseconds since 1970 by the database's clock: a reader goes on behind it.
+    package var place: Int64 { at.microseconds }
+}

@@ -1,0 +1,89 @@
+import FanfareCore
+import TestKit
+import Testing
+
+@testable import FanfareAPI
+
+@Suite(.database) struct AuthorRouteTests {
+    private static let rule = #"""
+        {"name": "shipped", "event": "order.shipped", "when": "$.total > 10", "to": {"users": "$.customer"},
+         "message": {"notification": {"title": "On its way", "body": "{{id}}"}}}
+        """#
+
+    @Test func rulesArePlannedAppliedListedAndExplained() async throws {
+        try await APIWorld.with { api in
+            let token = try await api.token(.author, .reader, .registrar)
+            let body = #"{"rules": [\#(Self.rule)]}"#
+            let planned = try await api.ask("POST", "/v1/apps/shop/rules/plan", body, token: token)
+            #expect(planned.status == 200 && planned.body.contains("added"))
+            #expect(try await api.rows("SELECT * FROM fanfare.rules").isEmpty)
+            let applied = try await api.ask("POST", "/v1/apps/shop/rules/apply", body, token: token)
+            #expect(applied.status == 200 && applied.body.contains("shipped"))
+            let listed = try await api.ask("GET", "/v1/apps/shop/rules", token: token)
+            #expect(try listed.json["data"]?.arrayValue?.count == 1)
+            #expect(try await api.rows("SELECT action, target FROM fanfare.actions") == [["rules.apply", "shop"]])
+            let device = #"{"platform": "apns", "token": "\#(String(repeating: "ab", count: 32))", "user_id": "ann"}"#
+            _ = try await api.ask("PUT", "/v1/apps/shop/devices", device, token: token)
+            for (total, isMatched) in [(11, true), (9, false)] {
+                let event = #"{"type": "order.shipped", "payload": {"id": 7, "customer": "ann", "total": \#(total)}}"#
+                let explained = try await api.ask("POST", "/v1/apps/shop/explain", event, token: token)
+                let first = try explained.json["data"]?.arrayValue?.first
+                #expect(first?["matched"] == .bool(isMatched), "\(explained.body)")
+                #expect(first?["sends"]?.arrayValue?.isEmpty == !isMatched)
+            }
+            let other = try await api.ask("POST", "/v1/apps/shop/explain", #"{"type": "none"}"#, token: token)
+            #expect(try other.json["data"] == [])
+        }
+    }
+
+    @Test func whatIsWrongWithARuleIsTold() async throws {
+        try await APIWorld.with { api in
+            let token = try await api.token(.author)
+            let wrong = Self.rule.replacing("$.total > 10", with: "$.total >")
+            let refused = try await api.ask("POST", "/v1/apps/shop/rules/apply", #"{"rules": [\#(Self.rule), \#(wrong)]}"#, token: token)
+            #expect(refused.status == 422)
+            let stolen = Self.rule.replacing(#"{"name""#, with: #"{"app": "bank", "name""#)
+            let other = try await api.ask("POST", "/v1/apps/shop/rules/apply", #"{"rules": [\#(stolen)]}"#, token: token)
+            #expect(other.status == 422)
+            #expect(try other.json["pointer"] == "/rules/0/app")
+            #expect(try await api.rows("SELECT * FROM fanfare.rules").isEmpty)
+        }
+    }
+
+    @Test func campaignsArePutByAuthorsAndRunByOperators() async throws {
+        try await APIWorld.with { api in
+            let author = try await api.token(.author, .reader)
+            let body = #"{"campaigns": [{"name": "sale", "to": {"everyone": true}, "message": {"data": {"a": "b"}}}]}"#
+            let planned = try await api.ask("POST", "/v1/apps/shop/campaigns/plan", body, token: author)
+            #expect(planned.status == 200, "\(planned.body)")
+            let applied = try await api.ask("POST", "/v1/apps/shop/campaigns/apply", body, token: author)
+            #expect(applied.status == 200, "\(applied.body)")
+            let path = "/v1/apps/shop/campaigns/sale"
+            #expect(try await api.ask("GET", path, token: author).status == 200)
+            let progress = try await api.ask("GET", "\(path)/progress", token: author)
+            #expect(try progress.json["progress"] == .null)
+            #expect(try await api.ask("GET", "/v1/apps/shop/campaigns/none", token: author).status == 404)
+            #expect(try await api.ask("POST", "\(path)/start", token: author).status == 403)
+            let `operator` = try await api.token(.operator)
+            // No daemon has checked it.
+            let started = try await api.ask("POST", "\(path)/start", #"{"confirm": true}"#, token: `operator`)
+            #expect(started.status == 422 && started.body.contains("not checked yet"))
+            let paused = try await api.ask("POST", "\(path)/pause", token: `operator`)
+            #expect(try paused.json["changed"] == true)
+            let absent = try await api.ask("POST", "/v1/apps/shop/campaigns/none/pause", token: `operator`)
+            #expect(absent.status == 422 || absent.status == 404)
+            #expect(
+                try await api.rows("SELECT action FROM fanfare.actions ORDER BY id")
+                    == [["campaigns.apply"], ["campaign.pause"]]
+            )
+        }
+    }
+
+    @Test func theStatusIsTold() async throws {
+        try await APIWorld.with { api in
+            let status = try await api.ask("GET", "/v1/status", token: api.token(.reader))
+            #expect(status.status == 200)
+            #expect(try status.json["schema_version"] != nil && status.json["daemons"] == [])
+        }
+    }
+}

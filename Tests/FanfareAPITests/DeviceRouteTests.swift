@@ -1,0 +1,186 @@
+import FanfareCore
+import FanfareProviders
+import FanfareService
+import FanfareStages
+import FanfareStore
+import Logging
+import PostgresClient
+import TestKit
+import Testing
+
+@testable import FanfareAPI
+
+@Suite(.database) struct DeviceRouteTests {
+    private func device(_ token: String, _ more: String = "") -> String {
+        #"{"platform": "apns", "token": "\#(String(repeating: token, count: 32))"\#(more.isEmpty ? "" : ", " + more)}"#
+    }
+
+    @Test func aDeviceGoesThroughItsLife() async throws {
+        try await APIWorld.with { api in
+            let token = try await api.token(.registrar, .reader)
+            let path = "/v1/apps/shop/devices"
+            let more = #""user_id": "u/1", "locale": "es", "attributes": {"tier": "gold"}"#
+            let registered = try await api.ask("PUT", path, device("ab", more), token: token)
+            let id = try registered.json["id"]?.stringValue ?? ""
+            let shown = try await api.ask("GET", "\(path)/\(id)", token: token)
+            #expect(try shown.json["user_id"] == "u/1" && shown.json["attributes"]?["tier"] == "gold")
+            #expect(!shown.body.contains("abababab"))
+            #expect(try await api.ask("GET", "/v1/apps/bank/devices/\(id)", token: token).status == 404)
+
+            // Renewed, then rotated: the id stays. Moved: another one.
+            let again = try await api.ask("PUT", path, device("ab"), token: token)
+            let replaced = String(repeating: "ab", count: 32)
+            let rotated = try await api.ask("PUT", path, device("cd", #""replaces": "\#(replaced)""#), token: token)
+            #expect(try again.json["id"]?.stringValue == id && rotated.json["id"]?.stringValue == id)
+            let moved = try await api.ask("PUT", path, device("cd", #""user_id": "other""#), token: token)
+            let other = try moved.json["id"]?.stringValue ?? ""
+            #expect(other != id)
+
+            #expect(try await api.ask("PUT", "\(path)/\(other)/topics/news", "{}", token: token).status == 204)
+            let bulk = #"{"device_ids": ["\#(other)"]}"#
+            let twice = try await api.ask("POST", "/v1/apps/shop/topics/news/subscribe", bulk, token: token)
+            #expect(try twice.json["changed"] == 0)
+            #expect(try await api.ask("GET", "\(path)/\(other)", token: token).json["topics"] == ["news"])
+            #expect(try await api.ask("DELETE", "\(path)/\(other)/topics/news", token: token).status == 204)
+            let foreign = #"{"device_ids": ["\#(other)", 999999]}"#
+            let refused = try await api.ask("POST", "/v1/apps/shop/topics/news/subscribe", foreign, token: token)
+            #expect(refused.status == 404 && refused.body.contains("999999"))
+
+            let ended = try await api.ask("POST", "\(path)/unregister", device("cd"), token: token)
+            #expect(try ended.json["disabled"] == true)
+            #expect(
+                try await api.ask("GET", "\(path)/\(other)", token: token).json["disabled_reason"] == "unregistered"
+            )
+        }
+    }
+
+    @Test func listsGoOnBehindACursorThatNobodyCanMakeUp() async throws {
+        try await APIWorld.with { api in
+            let token = try await api.token(.reader)
+            try await onThread { [database = TestDatabase.current] in
+                let connection = try database.connect()
+                for name in ["aa", "bb", "cc", "dd", "ee"] {
+                    _ = try connection.query("SELECT fanfare.register_device('shop', 'apns', $1, 'u')", name)
+                }
+            }
+            var seen: [String] = []
+            var after = ""
+            repeat {
+                let target = "/v1/apps/shop/devices?user_id=u&limit=2\(after)"
+                let page = try await api.ask("GET", target, token: token).json
+                seen += page["data"]?.arrayValue?.compactMap { $0["token_hash"]?.stringValue } ?? []
+                after = page["next"]?.stringValue.map { "&after=\($0)" } ?? ""
+                guard let next = page["next"]?.stringValue else { break }
+                // Another list's, another filter's, another place.
+                let number = next.split(separator: ".")[0]
+                for wrong in [
+                    "/v1/apps/bank/devices?user_id=u&after=\(next)", "/v1/apps/shop/devices?user_id=v&after=\(next)",
+                    "/v1/apps/shop/devices?user_id=u&after=9\(next)", "/v1/apps/shop/devices?user_id=u&after=\(number).x",
+                    "/v1/apps/shop/devices?after=", "/v1/apps/shop/devices?limit=0", "/v1/apps/shop/devices?users=u",
+                ] {
+                    #expect(try await api.ask("GET", wrong, token: token).status == 400, "\(wrong)")
+                }
+            } while !after.isEmpty && seen.count < 10
+            #expect(seen.count == 5 && Set(seen).count == 5)
+        }
+    }
+
+    @Test func whatSQLRefusesIsToldWithItsHint() async throws {
+        try await APIWorld.with { api in
+            let token = try await api.token(.registrar)
+            let path = "/v1/apps/shop/devices"
+            let reply = try await api.ask("PUT", path, #"{"platform": "apns", "token": "xyz"}"#, token: token)
+            #expect(reply.status == 422)
+            #expect(try reply.json["sqlstate"] == "22023" && reply.json["hint"]?.stringValue?.isEmpty == false)
+            let unknown = try await api.ask("PUT", path, #"{"platform": "palm", "token": "xyz"}"#, token: token)
+            #expect(unknown.status == 422 && unknown.body.contains("webpush"))
+            let odd = try await api.ask("PUT", "/v1/apps/a%20b/devices", device("ab"), token: token)
+            #expect(odd.status == 422)
+        }
+    }
+
+    @Test func anOperatorRestoresWhatWasPruned() async throws {
+        try await APIWorld.with { api in
+            let token = try await api.token(.operator)
+            try await onThread { [database = TestDatabase.current] in
+                let connection = try database.connect()
+                _ = try connection.query("SELECT fanfare.register_device('shop', 'apns', 'aa')")
+                try connection.execute(
+                    "UPDATE fanfare.devices SET disabled_at = now(), disabled_reason = 'Unregistered'"
+                )
+            }
+            let path = "/v1/apps/shop/devices/restore"
+            let counted = try await api.ask("POST", path, #"{"since": "1h", "dry_run": true}"#, token: token)
+            #expect(try counted.json["devices"] == 1)
+            let restored = try await api.ask("POST", path, #"{"since": "1h"}"#, token: token)
+            #expect(try restored.json["reasons"]?["Unregistered"] == 1)
+            #expect(try await api.rows("SELECT disabled_at FROM fanfare.devices") == [[nil]])
+            let never = try await api.ask("POST", path, #"{"since": "a fortnight hence"}"#, token: token)
+            #expect(never.status == 422)
+        }
+    }
+}
+
+@Suite(.database) struct UserRouteTests {
+    @Test func whatAUserSaysIsKeptAndForgotten() async throws {
+        try await APIWorld.with { api in
+            let token = try await api.token(.registrar, .reader)
+            let path = "/v1/apps/shop/users/ann%2F1"
+            let out = try await api.ask("PUT", "\(path)/preferences/offers", #"{"opted_out": true}"#, token: token)
+            #expect(out.status == 204 && out.body.isEmpty)
+            #expect(try await api.ask("POST", "\(path)/snooze", #"{"until": "8h"}"#, token: token).status == 204)
+            let said = try await api.ask("GET", "\(path)/preferences", token: token)
+            #expect(try said.json["data"]?.arrayValue?.count == 2)
+            #expect(try await api.rows("SELECT DISTINCT user_id FROM fanfare.preferences") == [["ann/1"]])
+            let wrong = try await api.ask("POST", "\(path)/snooze", #"{"until": "infinity"}"#, token: token)
+            #expect(wrong.status == 422 && wrong.body.contains("never ends"))
+            let forgotten = try await api.ask("DELETE", path, token: token)
+            #expect(try forgotten.json["devices"] == 0)
+            #expect(try await api.rows("SELECT * FROM fanfare.preferences").isEmpty)
+        }
+    }
+
+    @Test func deliveriesOfAUserAndAnEventAreTold() async throws {
+        try await APIWorld.with { api in
+            let token = try await api.token(.reader)
+            let event = try await onThread { [database = TestDatabase.current] in
+                let connection = try database.connect()
+                for name in ["aa", "bb", "cc"] {
+                    _ = try connection.query("SELECT fanfare.register_device('shop', 'apns', $1, 'u')", name)
+                }
+                return try Self.send(on: connection)
+            }
+            for list in ["/v1/events/\(event)/deliveries", "/v1/apps/shop/users/u/deliveries"] {
+                let first = try await api.ask("GET", "\(list)?limit=2", token: token).json
+                let next = first["next"]?.stringValue ?? ""
+                let second = try await api.ask("GET", "\(list)?limit=2&after=\(next)", token: token).json
+                let rows = (first["data"]?.arrayValue ?? []) + (second["data"]?.arrayValue ?? [])
+                #expect(Set(rows.compactMap { $0["device_id"]?.stringValue }).count == 3, "\(list)")
+                #expect(rows.allSatisfy { $0["outcome"] == "accepted" && $0["event_id"]?.stringValue == event })
+                #expect(second["next"] == .null)
+            }
+        }
+    }
+
+    /// An event that reached all devices, as the log has it.
+    private static func send(on connection: PostgresConnection) throws -> String {
+        _ = try connection.query(
+            """
+            SELECT fanfare.put_rule('{"app": "shop", "name": "r", "event": "e", "to": {"everyone": true},
+                "message": {"notification": {"title": "T"}}}')
+            """
+        )
+        let id = "4294967297"
+        try connection.execute(
+            """
+            INSERT INTO fanfare.event_log (day, fate, id, created_at, type) VALUES (1, 1, \(id), now(), 'e');
+            INSERT INTO fanfare.batch_log (day, lane, target_id, attempt, id, created_at, first_device, last_device,
+                rule_version, event_id, device_ids, outcomes)
+            SELECT 1, 1, min(d.target_id), 1, \(id), now(), min(d.id), max(d.id), min(v.id), \(id),
+                array_agg(d.id ORDER BY d.id), decode(repeat('01', count(*)::int), 'hex')
+            FROM fanfare.devices AS d, fanfare.rule_versions AS v
+            """
+        )
+        return id
+    }
+}
