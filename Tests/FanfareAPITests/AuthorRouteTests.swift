@@ -40,10 +40,20 @@ import Testing
         try await APIWorld.with { api in
             let token = try await api.token(.author)
             let wrong = Self.rule.replacing("$.total > 10", with: "$.total >")
-            let refused = try await api.ask("POST", "/v1/apps/shop/rules/apply", #"{"rules": [\#(Self.rule), \#(wrong)]}"#, token: token)
+            let refused = try await api.ask(
+                "POST",
+                "/v1/apps/shop/rules/apply",
+                #"{"rules": [\#(Self.rule), \#(wrong)]}"#,
+                token: token
+            )
             #expect(refused.status == 422)
             let stolen = Self.rule.replacing(#"{"name""#, with: #"{"app": "bank", "name""#)
-            let other = try await api.ask("POST", "/v1/apps/shop/rules/apply", #"{"rules": [\#(stolen)]}"#, token: token)
+            let other = try await api.ask(
+                "POST",
+                "/v1/apps/shop/rules/apply",
+                #"{"rules": [\#(stolen)]}"#,
+                token: token
+            )
             #expect(other.status == 422)
             #expect(try other.json["pointer"] == "/rules/0/app")
             #expect(try await api.rows("SELECT * FROM fanfare.rules").isEmpty)
@@ -67,14 +77,17 @@ import Testing
             let `operator` = try await api.token(.operator)
             // No daemon has checked it.
             let started = try await api.ask("POST", "\(path)/start", #"{"confirm": true}"#, token: `operator`)
-            #expect(started.status == 422 && started.body.contains("not checked yet"))
+            #expect(started.status == 422 && started.body.contains("not checked yet"), "\(started.body)")
+            _ = try await api.rows("SELECT fanfare.take_campaign(id, version, NULL, now()) FROM fanfare.campaigns")
+            let many = try await api.ask("POST", "\(path)/start", #"{"confirm": true}"#, token: `operator`)
+            #expect(many.status == 202, "\(many.body)")
             let paused = try await api.ask("POST", "\(path)/pause", token: `operator`)
             #expect(try paused.json["changed"] == true)
             let absent = try await api.ask("POST", "/v1/apps/shop/campaigns/none/pause", token: `operator`)
             #expect(absent.status == 422 || absent.status == 404)
             #expect(
                 try await api.rows("SELECT action FROM fanfare.actions ORDER BY id")
-                    == [["campaigns.apply"], ["campaign.pause"]]
+                    == [["campaigns.apply"], ["campaign.start"], ["campaign.pause"]]
             )
         }
     }

@@ -75,7 +75,8 @@ import Testing
                 let number = next.split(separator: ".")[0]
                 for wrong in [
                     "/v1/apps/bank/devices?user_id=u&after=\(next)", "/v1/apps/shop/devices?user_id=v&after=\(next)",
-                    "/v1/apps/shop/devices?user_id=u&after=9\(next)", "/v1/apps/shop/devices?user_id=u&after=\(number).x",
+                    "/v1/apps/shop/devices?user_id=u&after=9\(next)",
+                    "/v1/apps/shop/devices?user_id=u&after=\(number).x",
                     "/v1/apps/shop/devices?after=", "/v1/apps/shop/devices?limit=0", "/v1/apps/shop/devices?users=u",
                 ] {
                     #expect(try await api.ask("GET", wrong, token: token).status == 400, "\(wrong)")

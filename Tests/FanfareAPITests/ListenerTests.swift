@@ -16,7 +16,9 @@ import Testing
         try await APIWorld.with { api in
             let live = try await api.ask("GET", "/livez")
             #expect(live.status == 200 && live.body == #"{"status":"ok"}"#)
-            let ready = try await api.ask("GET", "/readyz")
+            var ready = try await api.ask("GET", "/readyz")
+            // A busy machine may take its time to open the first session.
+            for _ in 0..<20 where ready.status == 503 { ready = try await api.ask("GET", "/readyz") }
             #expect(ready.status == 200)
             #expect(try ready.json["database"] == true)
             api.stands(openBreakers: ["shop/apns/production"])
@@ -199,6 +201,7 @@ import Testing
     @Test func theCloserRouteCounts() throws {
         guard case .found(let route, let names) = table.match(.get, "/a/b") else { throw Wire.Ended() }
         #expect(route.path == "/a/b" && names.isEmpty)
+        guard case .otherMethods([.get]) = table.match(.delete, "/a/b") else { throw Wire.Ended() }
     }
 
     @Test func partsAreDecodedOneByOne() throws {

@@ -9,6 +9,8 @@ struct Answer: Sendable {
     var status: HTTPResponse.Status
     var headers: HTTPFields
     let body: [UInt8]
+    /// What comes bit by bit instead; nil for ``body``.
+    private var stream: TailStream?
 
     /// Answers 200 with JSON.
     ///
@@ -37,6 +39,16 @@ struct Answer: Sendable {
         headers = [.contentType: type, .cacheControl: "no-store"]
     }
 
+    /// Answers with what comes as it happens.
+    ///
+    /// - Parameter stream: writes it.
+    init(streaming stream: TailStream) {
+        self.init(.ok, [], type: "text/event-stream")
+        self.stream = stream
+        // nginx would keep it until a page is full.
+        headers[.accelBuffering] = "no"
+    }
+
     /// 204.
     static var nothing: Answer {
         var answer = Answer(.noContent, [], type: "")
@@ -49,10 +61,24 @@ struct Answer: Sendable {
         var headers = headers
         // What a browser makes of it is not for it to guess.
         headers[.xContentTypeOptions] = "nosniff"
+        if let stream {
+            let body = ResponseBody { writer in
+                try await stream.write(to: &writer)
+                try await writer.finish(nil)
+            }
+            return Response(status: status, headers: headers, body: body)
+        }
         return Response(
             status: status,
             headers: headers,
             body: body.isEmpty ? .init() : .init(byteBuffer: ByteBuffer(bytes: body))
         )
     }
+}
+
+extension HTTPField.Name {
+    /// Whether a proxy may wait until it has much of an answer.
+    fileprivate static var accelBuffering: Self { accel }
+
+    private static let accel = HTTPField.Name("X-Accel-Buffering") ?? .server
 }

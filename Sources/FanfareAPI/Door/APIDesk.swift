@@ -10,6 +10,7 @@ struct APIDesk: Sendable {
     let database: ToolDatabase
     let readiness: ReadinessCheck
     let figures: DaemonFigures
+    let tail: TailHub
     let authority: Authority
     let cursors: CursorKey
 
@@ -38,12 +39,14 @@ struct APIDesk: Sendable {
         )
         readiness = ReadinessCheck(database)
         figures = DaemonFigures(database)
+        tail = TailHub(database)
         authority = Authority(board: TokenBoard(database, rate: configuration.api.rate))
         cursors = CursorKey(database)
     }
 
     /// Ends the sessions.
     func close() async {
+        await tail.close()
         await database.close()
     }
 }

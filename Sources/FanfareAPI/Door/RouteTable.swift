@@ -25,7 +25,7 @@ struct RouteTable: Sendable {
         self.routes = routes
         let all = routes.map { Entry(route: $0, segments: Self.segments(of: $0.path)) }
         entries = Dictionary(grouping: all) { $0.segments.count }
-            .mapValues { $0.sorted { Self.openness($0) < Self.openness($1) } }
+            .mapValues { $0.sorted { (Self.openness($0), $0.route.path) < (Self.openness($1), $1.route.path) } }
     }
 
     /// Finds a route.
@@ -37,9 +37,13 @@ struct RouteTable: Sendable {
     func match(_ method: HTTPRequest.Method, _ path: String) -> Match {
         let segments = Self.segments(of: path)
         var others: [HTTPRequest.Method] = []
+        var path: String?
         for entry in entries[segments.count] ?? [] {
-            guard let names = Self.names(entry.segments, segments) else { continue }
+            // Of a path that is named in full, what else would fit is none of its methods.
+            guard path == nil || path == entry.route.path, let names = Self.names(entry.segments, segments)
+            else { continue }
             if entry.route.method == method { return .found(entry.route, names: names) }
+            path = entry.route.path
             others.append(entry.route.method)
         }
         return others.isEmpty ? .unknown : .otherMethods(others)

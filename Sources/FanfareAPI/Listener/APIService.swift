@@ -27,7 +27,15 @@ struct APIService: Service, CustomStringConvertible {
         }
         let outcome: Result<Void, any Error>
         do {
-            outcome = .success(try await application().run())
+            let application = try application()
+            outcome = .success(
+                // A stream never ends by itself, and the server waits for what was begun.
+                try await withGracefulShutdownHandler {
+                    try await application.run()
+                } onGracefulShutdown: {
+                    door.desk.tail.stop()
+                }
+            )
         } catch {
             outcome = .failure(error)
         }

@@ -19,12 +19,18 @@ extension Routes {
             (filter.app, filter.rule) = (call.query["app"], call.query["rule"])
             if let outcome = call.query["outcome"] {
                 guard LogTail.Filter.words.contains(outcome) else {
-                    throw Problem(.malformed, "there is no outcome “\(outcome)”", hint: "There are \(LogTail.Filter.words).")
+                    throw Problem(
+                        .malformed,
+                        "there is no outcome “\(outcome)”",
+                        hint: "There are \(LogTail.Filter.words)."
+                    )
                 }
                 filter.outcomes = [outcome]
             }
             let after = try call.headers[.lastEventID].map { text in
-                guard let place = Int64(text), place > 0 else { throw Problem(.malformed, "Last-Event-ID is none of ours") }
+                guard let place = Int64(text), place > 0 else {
+                    throw Problem(.malformed, "Last-Event-ID is none of ours")
+                }
                 return place
             }
             return Answer(

@@ -1,5 +1,5 @@
 /// Everything that can be asked.
 enum Routes {
     /// In the order of the documentation.
-    static let all: [Route] = health + documents + events + devices + users + rules + campaigns + status
+    static let all: [Route] = health + documents + events + devices + users + rules + campaigns + status + tail
 }

@@ -2,6 +2,7 @@ internal import FanfareCore
 internal import FanfareTools
 internal import HummingbirdCore
 internal import NIOCore
+internal import PostgresClient
 internal import Threading
 
 /// What a viewer of the logs is sent: server-sent events.
@@ -21,7 +22,7 @@ struct TailStream: Sendable {
     ///
     /// - Parameter writer: where to.
     /// - Throws: what the connection says.
-    func write(to writer: inout any ResponseBodyWriter) async throws {
+    @concurrent func write(to writer: inout any ResponseBodyWriter) async throws {
         // Followed first, so that nothing falls between: what is there twice comes twice.
         let live = hub.follow(filter)
         let end = ContinuousClock.now + Self.lifetime
@@ -36,7 +37,9 @@ struct TailStream: Sendable {
             }
             if ContinuousClock.now > end { return }
         }
-        try await writer.write(ByteBuffer(string: "event: end\ndata: {\"reason\": \"too slow, or the daemon stops\"}\n\n"))
+        try await writer.write(
+            ByteBuffer(string: "event: end\ndata: {\"reason\": \"too slow, or the daemon stops\"}\n\n")
+        )
     }
 
     private static func event(_ line: TailLine) -> String {

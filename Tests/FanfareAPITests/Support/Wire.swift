@@ -79,6 +79,16 @@ final class Wire: Sendable {
         return Reply(status: status, headers: headers, body: String(decoding: body, as: UTF8.self))
     }
 
+    /// Reads on until a text has come.
+    ///
+    /// - Returns: all that came, the text included.
+    func read(until text: String) throws -> String {
+        var bytes: [UInt8] = []
+        let wanted = Array(text.utf8)
+        while !bytes.suffix(wanted.count).elementsEqual(wanted) { bytes += try read(1) }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
     /// Waits until the peer ends the connection.
     func awaitEnd() {
         while (try? read(1)) != nil {}
