@@ -43,6 +43,7 @@ public struct ToolDatabase: Sendable {
     ///   - environment: variables of the process, for `CREDENTIALS_DIRECTORY`.
     ///   - limits: how many sessions there are, and how long callers wait.
     ///   - settings: what the sessions pin beside the usual, names and values.
+    ///   - responseTimeout: after which time a session whose server says nothing is given up; nil for never.
     ///   - notes: told what the server has to say of what it did; nil for nobody.
     /// - Throws: ``ToolError`` for a password file that cannot be read.
     package init(
@@ -50,11 +51,13 @@ public struct ToolDatabase: Sendable {
         environment: [String: String],
         limits: PostgresPoolOptions,
         settings: [(name: String, value: String)],
+        responseTimeout: Duration? = nil,
         notes: (@Sendable (String) -> Void)? = nil
     ) throws(ToolError) {
         do throws(DaemonError) {
             var options = try configuration.postgresOptions(environment: environment)
             options.session = settings.reduce(options.session) { $0.setting($1.name, to: $1.value) }
+            options.responseTimeout = responseTimeout
             self.options = options
         } catch {
             throw ToolError(error)

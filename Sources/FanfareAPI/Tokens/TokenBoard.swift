@@ -37,14 +37,22 @@ actor TokenBoard {
     /// - Returns: nil if there is none, or its secret is another.
     /// - Throws: ``ToolError`` if the database cannot be asked.
     func find(_ given: APIToken) async throws -> KnownToken? {
-        if isOlder(than: Self.age) || known[given.id] == nil && isOlder(than: Self.ageForUnknown) { try await read() }
+        let asked = ContinuousClock.now
+        if readAt.map({ asked - $0 > Self.age }) ?? true { try await read() }
+        if known[given.id] == nil { try await readAgain(since: asked) }
         guard let token = known[given.id], given.matches(token.row.secretHash) else { return nil }
         used.insert(given.id)
         return token
     }
 
-    private func isOlder(than age: Duration) -> Bool {
-        readAt.map { ContinuousClock.now - $0 > age } ?? true
+    /// Reads what was made before a moment, but not more often than every ``ageForUnknown``.
+    private func readAgain(since moment: ContinuousClock.Instant) async throws {
+        // One that is under way may have begun before it.
+        for _ in 0..<2 {
+            guard let readAt, readAt < moment else { return }
+            try await Task.sleep(until: readAt + Self.ageForUnknown, clock: .continuous)
+            if self.readAt == readAt { try await read() }
+        }
     }
 
     /// One reads, and all who come meanwhile wait for that.
