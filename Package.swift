@@ -325,10 +325,8 @@ if withSandbox {
         .executableTarget(
             name: "fanfare",
             dependencies: [
-                "FanfareAPI", "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareMetrics", "FanfareProviders",
-                "FanfareService",
-                "FanfareStore",
-                "FanfareTools", "Threading",
+                "FanfareAPI", "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareMetrics",
+                "FanfareProviders", "FanfareService", "FanfareStore", "FanfareTools", "Threading",
                 argumentParser,
                 logging, metrics,
                 serviceLifecycle, unixSignals,
@@ -340,10 +338,7 @@ if withSandbox {
             name: "fanfare-lab",
             dependencies: [
                 "CurlBaseline", "FanfareAPI", "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareMetrics",
-                "FanfareProviders",
-                "FanfareService",
-                "FanfareStore", "FanfareTools",
-                "HTTP2Client",
+                "FanfareProviders", "FanfareService", "FanfareStore", "FanfareTools", "HTTP2Client",
                 "HTTP2Engine",
                 "PostgresClient",
                 "PrivateCluster", "PushCrypto", "PushSandbox", "PushTransport", "Threading", argumentParser, logging,
