@@ -99,11 +99,12 @@ struct DevDaemon: Sendable {
         }
         let file = directory + "/api-token"
         try? FileManager.default.removeItem(atPath: file)
-        FileManager.default.createFile(
+        let isWritten = FileManager.default.createFile(
             atPath: file,
             contents: Data((token.text + "\n").utf8),
             attributes: [.posixPermissions: 0o600]
         )
+        guard isWritten else { throw DevError(description: "\(file) cannot be written.") }
         return file
     }
 
