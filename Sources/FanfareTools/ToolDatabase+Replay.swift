@@ -12,11 +12,13 @@ extension ToolDatabase {
     /// - Throws: ``ToolError``, also where the event is not in the log any more, or cannot go to one user only.
     public func replay(_ eventID: Int64, to user: String?, app: String?) async throws(ToolError) -> Int64 {
         let statement = ReplayEvent(eventID: eventID, user: user, app: app)
-        return try await run { connection throws(PostgresError) in
+        return try await change { connection throws(PostgresError) in
             guard let id = try connection.run(statement).first else {
                 throw PostgresError(.protocolMismatch, message: "fanfare.replay gave no id")
             }
             return id
+        } action: {
+            ToolAction("event.replay", "\(eventID) as \($0)")
         }
     }
 }

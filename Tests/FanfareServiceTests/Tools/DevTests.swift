@@ -36,7 +36,7 @@ private func start(_ arguments: [String], in folder: String) async throws -> Pro
                 }
                 #expect(times.compactMap { Double($0.1) }.first.map { $0 > 0 } == true)
                 let files = try FileManager.default.contentsOfDirectory(atPath: folder + "/.fanfare")
-                #expect(Set(files).isSubset(of: ["fanfare.log", "postgres", "sandbox"]))
+                #expect(Set(files).isSubset(of: ["api-token", "fanfare.log", "postgres", "sandbox"]))
                 #expect(!FileManager.default.fileExists(atPath: folder + "/.fanfare/postgres/data/postmaster.pid"))
             }
         }

@@ -1,0 +1,39 @@
+internal import FanfareCore
+internal import FanfareTools
+internal import HTTPTypes
+
+extension Routes {
+    /// Why somebody got a push, or did not; and once more.
+    static let why: [Route] = [
+        Route(.get, "/v1/apps/{app}/users/{user}/why", .reader) { call in
+            let (app, user) = (call.name("app"), call.name("user"))
+            guard let text = call.query["event"] else {
+                let verdicts = try await call.database.why(user: user, app: app)
+                return Answer(["data": .array(verdicts.map { Self.withTextIDs($0.json) })])
+            }
+            guard let event = Int64(text), event > 0 else {
+                throw Problem(.malformed, "event is no id", hint: "Leave it out for the user's last events.")
+            }
+            return Answer(withTextIDs(try await call.database.why(eventID: event, user: user, app: app).json))
+        },
+        Route(.post, "/v1/events/{id}/replay", .operator) { call in
+            var fields = try call.fields(orEmpty: true)
+            let (user, app) = (try fields.text(orNil: "user_id"), try fields.text(orNil: "app"))
+            try fields.end()
+            let id = try await call.database.replay(call.id("id"), to: user, app: app)
+            return Answer(.accepted, ["id": .string("\(id)"), "replay_of": .string(call.name("id"))])
+        },
+    ]
+
+    /// The same with ids as text, which may be larger than JavaScript's numbers.
+    private static func withTextIDs(_ json: JSONValue) -> JSONValue {
+        if let elements = json.arrayValue { return .array(elements.map(withTextIDs)) }
+        guard let members = json.objectValue?.members else { return json }
+        var object = JSONObject()
+        for member in members {
+            let id = member.key.hasSuffix("_id") ? member.value.numberValue?.integer : nil
+            object[member.key] = id.map { .string("\($0)") } ?? withTextIDs(member.value)
+        }
+        return .object(object)
+    }
+}

@@ -1,0 +1,65 @@
+import FanfareCore
+import TestKit
+import Testing
+
+@testable import FanfareAPI
+
+/// Why somebody got a push, or did not; and once more.
+@Suite(.database) struct WhyRouteTests {
+    /// Emits an event, and has it be planned for nobody.
+    private func planned(_ api: APIWorld) async throws -> String {
+        let emitter = try await api.token(.emitter)
+        let body = #"{"type": "order", "payload": {"user": "ann"}, "key": "k"}"#
+        let id = try await api.ask("POST", "/v1/events", body, token: emitter).json["id"]?.stringValue
+        _ = try await api.rows(
+            """
+            WITH o AS (DELETE FROM fanfare.outbox RETURNING *)
+            INSERT INTO fanfare.event_log (day, fate, id, type, key, created_at, planned_at, payload)
+            SELECT fanfare.ring_day(id), 3, id, type, key, created_at, now(), payload FROM o
+            """
+        )
+        return try #require(id)
+    }
+
+    @Test func oneEventIsToldOfInStepsAndTheLastInOneLineEach() async throws {
+        try await APIWorld.with { api in
+            let event = try await planned(api)
+            let registrar = try await api.token(.registrar)
+            let device = #"{"platform": "apns", "token": "\#(String(repeating: "ab", count: 32))", "user_id": "ann"}"#
+            #expect(try await api.ask("PUT", "/v1/apps/shop/devices", device, token: registrar).status == 200)
+            let reader = try await api.token(.reader)
+            let one = try await api.ask("GET", "/v1/apps/shop/users/ann/why?event=\(event)", token: reader)
+            #expect(one.status == 200)
+            #expect(try one.json["event_id"]?.stringValue == event && one.json["user_id"] == "ann")
+            #expect(try one.json["verdict"]?["reason"] == "no_rule")
+            let steps = try one.json["steps"]?.arrayValue ?? []
+            #expect(steps.map { $0["outcome"]?.stringValue } == ["unmatched", "not_matched"])
+            let last = try await api.ask("GET", "/v1/apps/shop/users/ann/why", token: reader)
+            #expect(try last.json["data"]?.arrayValue?.map { $0["event_id"]?.stringValue } == [event])
+            for wrong in ["x", "0", "-1"] {
+                let reply = try await api.ask("GET", "/v1/apps/shop/users/ann/why?event=\(wrong)", token: reader)
+                #expect(reply.status == 400)
+            }
+            #expect(try await api.ask("GET", "/v1/apps/none/users/ann/why", token: reader).status == 422)
+            #expect(try await api.ask("GET", "/v1/apps/shop/users/ann/why", token: registrar).status == 403)
+        }
+    }
+
+    @Test func anEventGoesOutOnceMoreAndItIsNotedWho() async throws {
+        try await APIWorld.with { api in
+            let event = try await planned(api)
+            let token = try await api.token(.operator)
+            let reply = try await api.ask("POST", "/v1/events/\(event)/replay", #"{"user_id": "ann"}"#, token: token)
+            #expect(reply.status == 202)
+            let id = try #require(try reply.json["id"]?.stringValue)
+            #expect(try reply.json["replay_of"]?.stringValue == event)
+            let stored = try await api.rows("SELECT id::text, replay_of::text, only_user, key FROM fanfare.outbox")
+            #expect(stored == [[id, event, "ann", "k"]])
+            let noted = try await api.rows("SELECT action, target FROM fanfare.actions WHERE action = 'event.replay'")
+            #expect(noted == [["event.replay", "\(event) as \(id)"]])
+            let unknown = try await api.ask("POST", "/v1/events/7/replay", token: token)
+            #expect(unknown.status == 422 && unknown.body.contains("there is no event 7"))
+            #expect(try await api.ask("POST", "/v1/events/\(event)/replay", token: api.token(.emitter)).status == 403)
+        }
+    }
+}
