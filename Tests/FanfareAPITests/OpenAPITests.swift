@@ -61,4 +61,28 @@ import Testing
             #expect(open.body.hasSuffix("# EOF\n") && open.body.contains("# TYPE process_cpu_seconds counter\n"))
         }
     }
+
+    @Test func metricsTellHowMuchWaitsAndForHowLong() async throws {
+        try await APIWorld.with { api in
+            try await onThread { [database = TestDatabase.current] in
+                let connection = try database.connect()
+                _ = try connection.query("SELECT fanfare.register_device('shop', 'apns', 'aa01')")
+                try connection.execute(
+                    """
+                    INSERT INTO fanfare.batches (event_id, rule_version, target_id, lane, device_ids, created_at)
+                    SELECT 1, 1, id, 2, '{1,2,3}', clock_timestamp() - interval '1 hour'
+                    FROM fanfare.targets WHERE environment = 'production'
+                    """
+                )
+            }
+            let text = try await api.ask("GET", "/metrics").body
+            let labels = #"app="shop",environment="production",lane="bulk",provider="apns""#
+            #expect(text.contains("fanfare_pending_pushes{\(labels),state=\"ready\"} 3\n"))
+            #expect(text.contains("fanfare_pending_pushes{\(labels),state=\"waiting\"} 0\n"))
+            let oldest = try #require(text.firstMatch(of: /\nfanfare_oldest_pending_seconds\{lane="bulk"\} (\d+)\n/))
+            let seconds = try #require(Int(oldest.1))
+            #expect((3600..<7200).contains(seconds))
+            #expect(text.contains("\nfanfare_oldest_pending_seconds{lane=\"normal\"} 0\n"))
+        }
+    }
 }

@@ -78,10 +78,10 @@ final class DaemonFigures: Sendable {
                     MetricLabel($0.1, row[$0.0]?.stringValue ?? "")
                 }
             for state in ["ready", "in_flight", "waiting"] {
-                let count = row[state]?.numberValue.flatMap { Double("\($0)") } ?? 0
+                let count = row[state]?.numberValue.flatMap { Double($0.literal) } ?? 0
                 pending.append((labels + [MetricLabel("state", state)], count))
             }
-            let age = row["oldest_seconds"]?.numberValue.flatMap { Double("\($0)") } ?? 0
+            let age = row["oldest_seconds"]?.numberValue.flatMap { Double($0.literal) } ?? 0
             let lane = row["lane"]?.stringValue ?? ""
             oldest[lane] = max(oldest[lane] ?? 0, age)
         }
