@@ -7,6 +7,7 @@
 #                                     libfaketime
 #   install-dependencies.sh --schedules  also what deploy/schedules.sh tries: pg_cron and busybox
 #   install-dependencies.sh --bareroot  also what deploy/bareroot.sh makes a package and a root with
+#   install-dependencies.sh --metrics  also what deploy/metrics.sh checks with: Prometheus, which is not left running, and jq
 #
 # Exit codes: 0 nothing is missing (any more), 1 something is missing, 64 usage, 69 it cannot be installed here.
 set -euo pipefail
@@ -14,6 +15,7 @@ set -euo pipefail
 readonly minimum_postgres=15
 with_faults=false
 with_bareroot=false
+with_metrics=false
 with_schedules=false
 
 # Prints the packages that are missing. Looks for what is used, not for packages: other ways to install are fine.
@@ -37,6 +39,11 @@ missing_packages() {
     if "$with_bareroot"; then
         PATH="$PATH:/usr/sbin:/sbin" command -v debootstrap > /dev/null || echo debootstrap
         command -v dpkg-shlibdeps > /dev/null || echo dpkg-dev
+    fi
+    if "$with_metrics"; then
+        command -v promtool > /dev/null && command -v prometheus > /dev/null || echo prometheus
+        command -v jq > /dev/null || echo jq
+        command -v curl > /dev/null || echo curl
     fi
     "$with_faults" || return 0
     PATH="$PATH:/usr/sbin:/sbin" command -v pgbouncer > /dev/null || echo pgbouncer
@@ -102,9 +109,12 @@ install_packages() {
     as_root env DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet=2 --no-install-recommends "$@" \
         || fail "apt-get could not install: $*. See its message above."
     # Tests start their own.
-    if [[ " $* " == *" pgbouncer "* ]] && command -v systemctl > /dev/null; then
-        as_root systemctl disable --now --quiet pgbouncer 2> /dev/null || true
-    fi
+    local service
+    for service in pgbouncer prometheus; do
+        if [[ " $* " == *" $service "* ]] && command -v systemctl > /dev/null; then
+            as_root systemctl disable --now --quiet "$service" 2> /dev/null || true
+        fi
+    done
 }
 
 main() {
@@ -114,8 +124,9 @@ main() {
         --faults) with_faults=true ;;
         --bareroot) with_bareroot=true ;;
         --schedules) with_schedules=true ;;
+        --metrics) with_metrics=true ;;
         *)
-            echo "usage: install-dependencies.sh [--check | --faults | --schedules | --bareroot]" >&2
+            echo "usage: install-dependencies.sh [--check | --faults | --schedules | --bareroot | --metrics]" >&2
             exit 64
             ;;
     esac

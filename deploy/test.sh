@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Installs what is missing and runs all tests. Safe to run again; leaves nothing outside the checkout.
 #
-#   deploy/test.sh           format, documentation, tests with coverage, then tests under the address and the thread sanitizer,
+#   deploy/test.sh           format, documentation, metrics, tests with coverage, then tests under the address and the thread sanitizer,
 #                            then a little fuzzing
-#   deploy/test.sh --quick   format, documentation and tests, in the build folder of everyday work
+#   deploy/test.sh --quick   format, documentation, metrics and tests, in the build folder of everyday work
 #   deploy/test.sh --soak [PART …]
 #                            the long forms of some tests, half an hour each; a part that passed is not run again at
 #                            the same commit. Parts: crash planning conditions simulator fuzz; webhook, which has requests
@@ -116,6 +116,18 @@ build_docs() {
         passed=$((passed + 1))
     else
         complain "documentation: an article is wrong, or DocC could not be built"
+        failed=$((failed + 1))
+    fi
+}
+
+# check_metrics BUILD: has Prometheus' own tools check alerts, dashboard, and what a daemon of that build tells; counts as one test.
+check_metrics() {
+    announce "metrics"
+    # A program that was built for coverage would leave its profile here.
+    if deploy/install-dependencies.sh --metrics && LLVM_PROFILE_FILE=/dev/null deploy/metrics.sh "$1/debug/fanfare"; then
+        passed=$((passed + 1))
+    else
+        complain "metrics: promtool found something, or could not be tried"
         failed=$((failed + 1))
     fi
 }
@@ -271,6 +283,7 @@ main() {
     else
         run all "$build" "$(test_targets)" --skip-build "${coverage[@]}"
         build_docs
+        check_metrics "$build"
     fi
     if [[ "$build" == .build-coverage ]]; then
         print_coverage "$build/debug" || echo "coverage could not be told" >&2
