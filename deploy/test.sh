@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # Installs what is missing and runs all tests. Safe to run again; leaves nothing outside the checkout.
 #
-#   deploy/test.sh           format, documentation, metrics, tests with coverage, then tests under the address and the thread sanitizer,
+#   deploy/test.sh           format, documentation, tests with coverage, then tests under the address and the thread sanitizer,
 #                            then a little fuzzing
-#   deploy/test.sh --quick   format, documentation, metrics and tests, in the build folder of everyday work
+#   deploy/test.sh --quick   format, documentation and tests, in the build folder of everyday work
 #   deploy/test.sh --soak [PART …]
 #                            the long forms of some tests, half an hour each; a part that passed is not run again at
 #                            the same commit. Parts: crash planning conditions simulator fuzz; webhook, which has requests
-#                            checked by the standard's library from PyPI; schedules, which has cron and pg_cron emit; and
-#                            bareroot, which tries the package where there is no Swift. The last two as root
+#                            checked by the standard's library from PyPI; metrics, which has Prometheus look at alerts and at
+#                            a daemon; schedules, which has cron and pg_cron emit; and bareroot, which tries the package
+#                            where there is no Swift. The last two as root
 #
 # The last line counts all of it: "N passed, N failed". Exit codes: 0 all passed, 1 not, 64 usage.
 set -euo pipefail
@@ -90,9 +91,9 @@ soak_tests() {
         planning) echo FanfareServiceTests.ExactlyOnceTests ;;
         conditions) echo FanfareServiceTests.ConditionTests ;;
         simulator) echo SimulatorTests ;;
-        fuzz | webhook | schedules | bareroot) echo "" ;;
+        fuzz | webhook | metrics | schedules | bareroot) echo "" ;;
         *)
-            echo "test.sh: no long run is called '$1'; there are: crash planning conditions simulator fuzz webhook schedules bareroot" >&2
+            echo "test.sh: no long run is called '$1'; there are: crash planning conditions simulator fuzz webhook metrics schedules bareroot" >&2
             exit 64
             ;;
     esac
@@ -120,18 +121,6 @@ build_docs() {
     fi
 }
 
-# check_metrics BUILD: has Prometheus' own tools check alerts, dashboard, and what a daemon of that build tells; counts as one test.
-check_metrics() {
-    announce "metrics"
-    # A program that was built for coverage would leave its profile here.
-    if deploy/install-dependencies.sh --metrics && LLVM_PROFILE_FILE=/dev/null deploy/metrics.sh "$1/debug/fanfare"; then
-        passed=$((passed + 1))
-    else
-        complain "metrics: promtool found something, or could not be tried"
-        failed=$((failed + 1))
-    fi
-}
-
 # Has webhooks checked by the standard's own library; counts as one test.
 try_webhook() {
     announce "webhook"
@@ -139,6 +128,17 @@ try_webhook() {
         passed=$((passed + 1))
     else
         complain "webhook: the standard's library does not take what is sent, or could not be tried"
+        failed=$((failed + 1))
+    fi
+}
+
+# Has Prometheus' own tools check alerts and dashboard, and scrape a daemon; counts as one test.
+try_metrics() {
+    announce "metrics"
+    if deploy/install-dependencies.sh --metrics && deploy/metrics.sh .build/debug/fanfare; then
+        passed=$((passed + 1))
+    else
+        complain "metrics: promtool found something, or could not be tried"
         failed=$((failed + 1))
     fi
 }
@@ -182,6 +182,7 @@ run_soak() {
         case "$part" in
             fuzz) run_fuzzers 180 ;;
             webhook) try_webhook ;;
+            metrics) try_metrics ;;
             schedules) try_schedules ;;
             bareroot) try_bareroot ;;
             *) run "soak-$part" .build "$tests" --skip-build ;;
@@ -258,7 +259,7 @@ main() {
         --soak)
             shift
             parts=("$@")
-            if (($# == 0)); then parts=(crash planning conditions simulator fuzz webhook schedules bareroot); fi
+            if (($# == 0)); then parts=(crash planning conditions simulator fuzz webhook metrics schedules bareroot); fi
             ;;
         *)
             echo "usage: test.sh [--quick | --soak [PART …]]" >&2
@@ -283,7 +284,6 @@ main() {
     else
         run all "$build" "$(test_targets)" --skip-build "${coverage[@]}"
         build_docs
-        check_metrics "$build"
     fi
     if [[ "$build" == .build-coverage ]]; then
         print_coverage "$build/debug" || echo "coverage could not be told" >&2
