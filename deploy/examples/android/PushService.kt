@@ -1,0 +1,144 @@
+package com.example.shop
+
+import android.Manifest
+import android.app.NotificationChannel
+import android.app.NotificationManager
+import android.content.Context
+import android.content.pm.PackageManager
+import androidx.core.app.NotificationCompat
+import androidx.core.app.NotificationManagerCompat
+import androidx.core.content.ContextCompat
+import androidx.work.BackoffPolicy
+import androidx.work.Constraints
+import androidx.work.CoroutineWorker
+import androidx.work.ExistingWorkPolicy
+import androidx.work.NetworkType
+import androidx.work.OneTimeWorkRequestBuilder
+import androidx.work.WorkManager
+import androidx.work.WorkerParameters
+import androidx.work.workDataOf
+import com.google.firebase.messaging.FirebaseMessaging
+import com.google.firebase.messaging.FirebaseMessagingService
+import com.google.firebase.messaging.RemoteMessage
+import java.io.IOException
+import java.net.HttpURLConnection
+import java.net.URL
+import java.util.Locale
+import java.util.TimeZone
+import java.util.concurrent.TimeUnit
+import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.withContext
+import org.json.JSONObject
+
+/**
+ * Tells your backend the device's token (PUT /push/device, as in server.mjs), and shows what comes while the app is open.
+ *
+ * In the manifest:
+ *
+ *     <uses-permission android:name="android.permission.POST_NOTIFICATIONS" />
+ *     <service android:name=".PushService" android:exported="false">
+ *         <intent-filter><action android:name="com.google.firebase.MESSAGING_EVENT" /></intent-filter>
+ *     </service>
+ */
+class PushService : FirebaseMessagingService() {
+    /** At the first start, after a restore, when the app's data was cleared, and whenever FCM likes. */
+    override fun onNewToken(token: String) = RegisterDevice.enqueue(this, token)
+
+    /** While the app is in the background Android itself shows a message that has a notification. */
+    override fun onMessageReceived(message: RemoteMessage) {
+        val notification = message.notification ?: return
+        val isAllowed = ContextCompat.checkSelfPermission(this, Manifest.permission.POST_NOTIFICATIONS)
+        if (isAllowed != PackageManager.PERMISSION_GRANTED) return
+        val manager = NotificationManagerCompat.from(this)
+        manager.createNotificationChannel(NotificationChannel("orders", "Orders", NotificationManager.IMPORTANCE_HIGH))
+        val shown = NotificationCompat.Builder(this, "orders")
+            .setSmallIcon(applicationInfo.icon)
+            .setContentTitle(notification.title)
+            .setContentText(notification.body)
+            .setAutoCancel(true)
+            .build()
+        // A newer push about the same order takes the place of the older one.
+        manager.notify(message.data["order"] ?: message.collapseKey, 0, shown)
+    }
+}
+
+/** Registers when there is a network, and again until it works. */
+class RegisterDevice(context: Context, parameters: WorkerParameters) : CoroutineWorker(context, parameters) {
+    override suspend fun doWork(): Result = withContext(Dispatchers.IO) {
+        val token = inputData.getString("token") ?: return@withContext Result.failure()
+        // Nobody has signed in: it is enqueued again after that.
+        val session = Session.token(applicationContext) ?: return@withContext Result.failure()
+        val kept = applicationContext.getSharedPreferences("push", Context.MODE_PRIVATE)
+        val last = kept.getString("token", null)
+        val device = JSONObject()
+            .put("platform", "fcm")
+            .put("token", token)
+            .put("locale", Locale.getDefault().toLanguageTag())
+            .put("time_zone", TimeZone.getDefault().id)
+        // The device keeps its topics.
+        if (last != null && last != token) device.put("replaces", last)
+        try {
+            when (send("PUT", "/push/device", device, session)) {
+                in 200..299 -> {
+                    kept.edit().putString("token", token).apply()
+                    Result.success()
+                }
+                429, in 500..599 -> Result.retry()
+                else -> Result.failure()
+            }
+        } catch (error: IOException) {
+            Result.retry()
+        }
+    }
+
+    companion object {
+        /** At each start of the app, and after signing in. */
+        fun refresh(context: Context) {
+            FirebaseMessaging.getInstance().token.addOnSuccessListener { enqueue(context.applicationContext, it) }
+        }
+
+        fun enqueue(context: Context, token: String) {
+            val work = OneTimeWorkRequestBuilder<RegisterDevice>()
+                .setInputData(workDataOf("token" to token))
+                .setConstraints(Constraints.Builder().setRequiredNetworkType(NetworkType.CONNECTED).build())
+                .setBackoffCriteria(BackoffPolicy.EXPONENTIAL, 30, TimeUnit.SECONDS)
+                .build()
+            // Only the newest token counts.
+            WorkManager.getInstance(context).enqueueUniqueWork("push-token", ExistingWorkPolicy.REPLACE, work)
+        }
+
+        /** Before the session ends, off the main thread: the next who holds this phone is somebody else. */
+        @Throws(IOException::class)
+        fun signOut(context: Context, session: String) {
+            val kept = context.getSharedPreferences("push", Context.MODE_PRIVATE)
+            val token = kept.getString("token", null) ?: return
+            val status = send("POST", "/push/sign-out", JSONObject().put("platform", "fcm").put("token", token), session)
+            if (status in 200..299) kept.edit().remove("token").apply()
+        }
+
+        /** The status of the answer. */
+        @Throws(IOException::class)
+        private fun send(method: String, path: String, body: JSONObject, session: String): Int {
+            val connection = URL(Session.BACKEND + path).openConnection() as HttpURLConnection
+            try {
+                connection.requestMethod = method
+                connection.connectTimeout = 10_000
+                connection.readTimeout = 10_000
+                connection.doOutput = true
+                connection.setRequestProperty("Content-Type", "application/json")
+                connection.setRequestProperty("Authorization", "Bearer $session")
+                connection.outputStream.use { it.write(body.toString().toByteArray()) }
+                return connection.responseCode
+            } finally {
+                connection.disconnect()
+            }
+        }
+    }
+}
+
+/** Where your backend is, and who the user is; yours. */
+object Session {
+    const val BACKEND = "https://shop.example.com"
+
+    fun token(context: Context): String? = context.getSharedPreferences("session", Context.MODE_PRIVATE).getString("token", null)
+}

@@ -1,0 +1,78 @@
+// A page that subscribes its browser. Needs https, or localhost; on iPhones and iPads the page must be on the home screen.
+
+const state = document.querySelector('#state')
+const worker = await navigator.serviceWorker.register('/service-worker.js')
+
+/** Has the backend register what the browser's push service gave; Fanfare calls the endpoint a token. */
+async function register(subscription) {
+  const { endpoint, keys } = subscription.toJSON()
+  const last = localStorage.getItem('push-endpoint')
+  const answer = await fetch('/push/device', {
+    method: 'PUT',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({
+      platform: 'webpush',
+      token: endpoint,
+      p256dh: keys.p256dh,
+      auth: keys.auth,
+      locale: navigator.language,
+      time_zone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+      // The device keeps its topics when the browser moved it to another endpoint.
+      ...(last && last !== endpoint ? { replaces: last } : {}),
+    }),
+  })
+  if (!answer.ok) throw new Error(`the device was not registered: ${answer.status}`)
+  localStorage.setItem('push-endpoint', endpoint)
+}
+
+/** The subscription, made with the backend's present key: one that was made with another gets nothing any more. */
+async function subscription() {
+  const { key } = await (await fetch('/push/key')).json()
+  await navigator.serviceWorker.ready
+  const there = await worker.pushManager.getSubscription()
+  if (there && base64url(there.options.applicationServerKey) === key) return there
+  await there?.unsubscribe()
+  return worker.pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: key })
+}
+
+function base64url(bytes) {
+  const text = btoa(String.fromCharCode(...new Uint8Array(bytes ?? [])))
+  return text.replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')
+}
+
+async function show(work) {
+  try {
+    state.textContent = await work()
+  } catch (error) {
+    state.textContent = error.message
+  }
+}
+
+async function on() {
+  await register(await subscription())
+  return 'This browser is told.'
+}
+
+document.querySelector('#on').onclick = () =>
+  show(async () => {
+    // Only after a click: browsers ignore, and people refuse, what asks by itself.
+    if ((await Notification.requestPermission()) !== 'granted') return 'The browser was told not to.'
+    return on()
+  })
+
+document.querySelector('#off').onclick = () =>
+  show(async () => {
+    const there = await worker.pushManager.getSubscription()
+    if (!there) return 'This browser was not told.'
+    await fetch('/push/sign-out', {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ platform: 'webpush', token: there.endpoint }),
+    })
+    await there.unsubscribe()
+    localStorage.removeItem('push-endpoint')
+    return 'No more.'
+  })
+
+// Each visit renews the registration, so that what changed meanwhile (endpoint, language, time zone, user) is known.
+if (Notification.permission === 'granted' && (await worker.pushManager.getSubscription())) await show(on)

@@ -1,0 +1,37 @@
+// Shows what comes. Fanfare's body is JSON: notification (as the rule's message has it), data, and fcm_options.link.
+
+self.addEventListener('push', (event) => {
+  const { notification = {}, data = {}, fcm_options: options = {} } = event.data?.json() ?? {}
+  const { title = 'News', dir, ...rest } = notification
+  event.waitUntil(
+    // Something must be shown: browsers take the subscription from a page that shows nothing.
+    self.registration.showNotification(title, {
+      ...rest,
+      ...(dir ? { dir: dir.toLowerCase() } : {}),
+      data: { ...data, link: options.link },
+    }),
+  )
+})
+
+self.addEventListener('notificationclick', (event) => {
+  event.notification.close()
+  event.waitUntil(self.clients.openWindow(event.notification.data.link ?? '/'))
+})
+
+// The browser moved the subscription to another endpoint, or ended it, while no page was open.
+self.addEventListener('pushsubscriptionchange', (event) => {
+  event.waitUntil(
+    (async () => {
+      const old = event.oldSubscription
+      const renewed = event.newSubscription ?? (old && (await self.registration.pushManager.subscribe(old.options)))
+      // Where the browser tells neither, the page registers at its next visit.
+      if (!renewed) return
+      const { endpoint, keys } = renewed.toJSON()
+      await fetch('/push/device', {
+        method: 'PUT',
+        headers: { 'Content-Type': 'application/json' },
+        body: JSON.stringify({ platform: 'webpush', token: endpoint, ...keys, ...(old ? { replaces: old.endpoint } : {}) }),
+      })
+    })(),
+  )
+})

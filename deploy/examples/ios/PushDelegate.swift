@@ -1,0 +1,108 @@
+import UIKit
+import UserNotifications
+import os
+
+/// Asks for leave, and tells your backend the device's token: `PUT /push/device`, as in server.mjs.
+///
+/// In SwiftUI: `@UIApplicationDelegateAdaptor(PushDelegate.self) private var push`. The target needs the capability Push Notifications.
+@MainActor
+final class PushDelegate: NSObject, UIApplicationDelegate, @preconcurrency UNUserNotificationCenterDelegate {
+    /// Where your backend is.
+    static var backend = URL(string: "https://shop.example.com")
+    /// What says there who the user is; nil while nobody is signed in.
+    static var session: String?
+
+    private let log = Logger(subsystem: "com.example.shop", category: "push")
+    private let lastToken = "push.token"
+
+    func application(
+        _ application: UIApplication,
+        didFinishLaunchingWithOptions options: [UIApplication.LaunchOptionsKey: Any]? = nil
+    ) -> Bool {
+        UNUserNotificationCenter.current().delegate = self
+        // A token is asked for at each start: Apple changes it after a restore or an update, and may do so at any time.
+        Task { await ask(application) }
+        return true
+    }
+
+    /// Better when the user has just done what pushes are about than at the first start.
+    private func ask(_ application: UIApplication) async {
+        do {
+            let center = UNUserNotificationCenter.current()
+            guard try await center.requestAuthorization(options: [.alert, .sound, .badge]) else { return }
+            application.registerForRemoteNotifications()
+        } catch {
+            log.error("no leave: \(error)")
+        }
+    }
+
+    func application(_ application: UIApplication, didRegisterForRemoteNotificationsWithDeviceToken token: Data) {
+        let text = token.map { String(format: "%02x", $0) }.joined()
+        Task { await register(text) }
+    }
+
+    func application(_ application: UIApplication, didFailToRegisterForRemoteNotificationsWithError error: any Error) {
+        log.error("no token: \(error)")
+    }
+
+    /// Call it after signing in, too.
+    func register(_ token: String) async {
+        let last = UserDefaults.standard.string(forKey: lastToken)
+        var device = [
+            "platform": "apns", "token": token, "time_zone": TimeZone.current.identifier,
+            "locale": Locale.preferredLanguages.first ?? "en",
+        ]
+        #if DEBUG
+            // What Xcode installs has a token of the other environment. Where this is wrong, Fanfare finds the right one.
+            device["environment"] = "sandbox"
+        #endif
+        // The device keeps its topics.
+        if let last, last != token { device["replaces"] = last }
+        if await send("PUT", "/push/device", device) { UserDefaults.standard.set(token, forKey: lastToken) }
+    }
+
+    /// Before the session ends: the next who holds this phone is somebody else.
+    func signOut() async {
+        guard let token = UserDefaults.standard.string(forKey: lastToken) else { return }
+        if await send("POST", "/push/sign-out", ["platform": "apns", "token": token]) {
+            UserDefaults.standard.removeObject(forKey: lastToken)
+        }
+    }
+
+    /// Three tries; the next start of the app is the fourth.
+    private func send(_ method: String, _ path: String, _ body: [String: String]) async -> Bool {
+        guard let session = Self.session, let backend = Self.backend else { return false }
+        guard let data = try? JSONEncoder().encode(body) else { return false }
+        var request = URLRequest(url: backend.appending(path: path))
+        request.httpMethod = method
+        request.httpBody = data
+        request.setValue("application/json", forHTTPHeaderField: "Content-Type")
+        request.setValue("Bearer \(session)", forHTTPHeaderField: "Authorization")
+        for attempt in 1...3 {
+            var wait = Double(attempt * attempt)
+            let answer = try? await URLSession.shared.data(for: request)
+            if let response = answer?.1 as? HTTPURLResponse {
+                if (200..<300).contains(response.statusCode) { return true }
+                log.error("\(path): \(response.statusCode)")
+                guard response.statusCode == 429 || response.statusCode >= 500 else { return false }
+                wait = response.value(forHTTPHeaderField: "Retry-After").flatMap(Double.init) ?? wait
+            }
+            if attempt < 3 { try? await Task.sleep(for: .seconds(min(wait, 60))) }
+        }
+        return false
+    }
+
+    /// Shows it while the app is open, too.
+    func userNotificationCenter(
+        _ center: UNUserNotificationCenter,
+        willPresent notification: UNNotification
+    ) async -> UNNotificationPresentationOptions { [.banner, .sound] }
+
+    /// The user touched it.
+    ///
+    /// `data` of the rule's message stands beside `aps`.
+    func userNotificationCenter(_ center: UNUserNotificationCenter, didReceive response: UNNotificationResponse) async {
+        let order = response.notification.request.content.userInfo["order"] as? String
+        log.info("opened order \(order ?? "-")")
+    }
+}

@@ -1,0 +1,87 @@
+#!/usr/bin/env node
+// What phones and browser pages talk to: a backend that knows its users, and registers their devices with Fanfare.
+//
+//   FANFARE_URL=… FANFARE_TOKEN=ff_… VAPID_PUBLIC_KEY=… EXAMPLE_USER=ann node server.mjs
+//
+// The token needs the scope registrar, and stays here: whoever has it can register devices for any user. Serves the page of
+// browser/ too, at http://localhost:3000 (PORT). FANFARE_APP is the app, by default shop; `fanfare check` says the VAPID public key.
+import { readFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { fromEnvironment } from './backend.mjs'
+
+// Whoever waits on a phone is told soon, and comes again.
+const fanfare = fromEnvironment({ patience: 5000 })
+
+/** Who asks: your session or your app's own token. This example has one user, and therefore listens on loopback only. */
+function userOf(request) {
+  return process.env.EXAMPLE_USER
+}
+
+const files = { '/': 'index.html', '/page.js': 'page.js', '/service-worker.js': 'service-worker.js' }
+const types = { html: 'text/html; charset=utf-8', js: 'text/javascript; charset=utf-8' }
+// What a device may say of itself; above all not whose it is.
+const members = ['platform', 'token', 'environment', 'kind', 'locale', 'time_zone', 'p256dh', 'auth', 'replaces']
+
+async function bodyOf(request) {
+  // Only a page of this origin can send this type: others would need leave, and get none (no CORS headers).
+  if (!(request.headers['content-type'] ?? '').startsWith('application/json')) throw { status: 415 }
+  const chunks = []
+  let size = 0
+  for await (const chunk of request) {
+    size += chunk.length
+    if (size > 16_384) throw { status: 413 }
+    chunks.push(chunk)
+  }
+  try {
+    const body = JSON.parse(Buffer.concat(chunks).toString())
+    return Object.fromEntries(members.filter((name) => typeof body[name] === 'string').map((name) => [name, body[name]]))
+  } catch {
+    throw { status: 400 }
+  }
+}
+
+const routes = {
+  'GET /push/key': async () => ({ key: process.env.VAPID_PUBLIC_KEY }),
+
+  // At each start of the app or page, after signing in, and when the token changed (replaces has the old one).
+  'PUT /push/device': async (request, user) => {
+    await fanfare.register({ ...(await bodyOf(request)), user_id: user })
+  },
+
+  // On signing out: the next who holds this phone is somebody else.
+  'POST /push/sign-out': async (request) => {
+    const { platform, token } = await bodyOf(request)
+    await fanfare.unregister(platform, token)
+  },
+}
+
+async function answer(request, response) {
+  const path = new URL(request.url, 'http://localhost').pathname
+  if (request.method === 'GET' && Object.hasOwn(files, path)) {
+    const name = files[path]
+    response.setHeader('Content-Type', types[name.split('.').pop()])
+    response.end(await readFile(new URL(`browser/${name}`, import.meta.url)))
+    return
+  }
+  const route = `${request.method} ${path}`
+  if (!Object.hasOwn(routes, route)) throw { status: 404 }
+  const user = userOf(request)
+  if (!user) throw { status: 401 }
+  const json = await routes[route](request, user)
+  response.statusCode = json ? 200 : 204
+  if (json) response.setHeader('Content-Type', 'application/json')
+  response.end(json && JSON.stringify(json))
+}
+
+createServer((request, response) => {
+  answer(request, response).catch((error) => {
+    // What Fanfare refuses is the device's fault (422); that it is away is not (503: come again).
+    const status = error.requestID && error.status !== 422 ? 503 : (error.status || 503)
+    if (!error.status || error.requestID) console.error(error.message, error.requestID ?? '')
+    response.statusCode = status
+    if (status === 503) response.setHeader('Retry-After', '30')
+    response.end()
+  })
+}).listen(Number(process.env.PORT ?? 3000), '127.0.0.1', function () {
+  console.log(`http://localhost:${this.address().port}`)
+})
