@@ -1,0 +1,132 @@
+#!/usr/bin/env bash
+# Runs the clients of deploy/examples against a daemon of its own, with simulated providers: the backends in curl, Python and Node, each
+# through a proxy that refuses, loses and holds up requests, and the page with its service worker in a simulated browser.
+#
+#   deploy/clients.sh [PROGRAM]      the debug build, unless a program is named; fanfare-lab is beside it
+#
+# Needs PostgreSQL's server, curl, Python 3 and Node 20 or later; leaves nothing. Exit codes: 0 they work, 1 not, 69 it cannot be tried.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+program=$(readlink -f "${1:-.build/debug/fanfare}")
+made=$(mktemp --directory --tmpdir fanfare-clients.XXXXXX)
+readonly program made
+processes=()
+postgres=""
+
+fail() {
+    echo "clients: $1" >&2
+    [[ ! -s "$made/daemon.log" ]] || tail -n 20 "$made/daemon.log" >&2
+    exit "${2:-1}"
+}
+
+# No server runs as root.
+as_postgres() { if ((EUID == 0)); then runuser --user=postgres -- "$@"; else "$@"; fi; }
+
+clean_up() {
+    local process
+    for process in "${processes[@]}"; do kill "$process" 2> /dev/null || true; done
+    for process in "${processes[@]}"; do wait "$process" 2> /dev/null || true; done
+    [[ -z "$postgres" ]] || as_postgres "$postgres/pg_ctl" --pgdata="$made/database" --mode=immediate stop > /dev/null || true
+    rm -rf "$made"
+}
+trap clean_up EXIT
+
+# await FILE TEXT: waits until a file has a line that matches.
+await() {
+    local _
+    for _ in {1..300}; do
+        if grep --quiet --extended-regexp "$2" "$1" 2> /dev/null; then return; fi
+        sleep 0.2
+    done
+    cat "$1" >&2 || true
+    fail "$1 never had: $2"
+}
+
+for command in curl python3 node; do
+    command -v "$command" > /dev/null || fail "$command is missing" 69
+done
+node --eval 'process.exit(Number.parseInt(process.versions.node) < 20 ? 1 : 0)' || fail "Node $(node --version) is older than 20" 69
+for folder in /usr/lib/postgresql/*/bin; do
+    [[ ! -x "$folder/initdb" ]] || postgres=$folder
+done
+[[ -n "$postgres" ]] || fail "PostgreSQL's server is missing" 69
+
+chmod 755 "$made"
+mkdir "$made/database" "$made/socket"
+((EUID != 0)) || chown postgres: "$made/database" "$made/socket"
+as_postgres "$postgres/initdb" --pgdata="$made/database" --username=postgres --auth=trust --no-sync > "$made/initdb"
+as_postgres "$postgres/pg_ctl" --pgdata="$made/database" --wait --log="$made/socket/log" start \
+    --options="-c listen_addresses='' -c unix_socket_directories='$made/socket' -c fsync=off" > "$made/pg_ctl" \
+    || { cat "$made/socket/log" >&2 && fail "no server"; }
+as_postgres "$postgres/createdb" --host="$made/socket" --username=postgres app
+
+"$program" sandbox --dir "$made/sandbox" > "$made/sandbox.json" &
+processes+=($!)
+await "$made/sandbox.json" control_port
+control=http://127.0.0.1:$(sed -nE 's/.*"control_port":([0-9]+).*/\1/p' "$made/sandbox.json")
+
+# Beside the sandbox's keys, which its configuration names from there.
+cat "$made/sandbox/fanfare.yaml" - > "$made/sandbox/clients.yaml" << YAML
+installation: clients
+database: { url: "postgres:///app?host=$made/socket&user=postgres" }
+api: { listen: "127.0.0.1:0" }
+log: { format: text }
+YAML
+cat > "$made/rules.yaml" << 'YAML'
+- name: sale-started
+  app: demo
+  event: sale.started
+  to: { condition: "'news' in topics" }
+  message: { notification: { title: "{{name}}", body: "Starts now" } }
+- name: order-shipped
+  app: demo
+  event: order.shipped
+  to: { users: $.customer_id }
+  message:
+    notification: { title: "Order {{order_id}}", body: "On its way" }
+    data: { order: "{{order_id}}" }
+    webpush:
+      notification: { dir: LTR }
+      fcm_options: { link: https://shop.example.com/orders }
+YAML
+fanfare() { "$program" "$@" --config "$made/sandbox/clients.yaml"; }
+fanfare migrate > "$made/migrated"
+# Not by the function, whose shell would be ended in the daemon's place.
+"$program" serve --config "$made/sandbox/clients.yaml" > "$made/daemon.log" 2>&1 &
+processes+=($!)
+await "$made/daemon.log" 'answering by HTTP'
+await "$made/daemon.log" ' ready '
+fanfare rules apply "$made/rules.yaml" > "$made/rules" 2>&1
+# An event goes by the rules that are in force when it is emitted.
+await "$made/daemon.log" 'rule in force.*sale-started'
+await "$made/daemon.log" 'rule in force.*order-shipped'
+
+daemon=http://$(sed -nE 's/.*answering by HTTP.* listen=([^ ]+).*/\1/p' "$made/daemon.log")
+FANFARE_TOKEN=$(fanfare tokens create clients --scope registrar --scope emitter --scope reader --rate 1000)
+export FANFARE_TOKEN FANFARE_APP=demo
+node Tests/ClientExamples/gate.mjs "$daemon" > "$made/gate" &
+processes+=($!)
+await "$made/gate" '^[0-9]+$'
+FANFARE_URL=http://127.0.0.1:$(head -n 1 "$made/gate")
+export FANFARE_URL
+
+for tour in "bash deploy/examples/backend.sh" "python3 deploy/examples/backend.py" "node deploy/examples/backend.mjs"; do
+    $tour > "$made/tour" 2>&1 || { cat "$made/tour" >&2 && fail "$tour failed"; }
+    # The gate lost the answer of the first, so that its repetition found an event there.
+    for line in '^preferences .*"marketing"' '^emitted [0-9]+ replayed$' '^fate planned' 'accepted' '^problem 422 refused:'; do
+        grep --quiet --extended-regexp "$line" "$made/tour" || { cat "$made/tour" >&2 && fail "$tour does not say $line"; }
+    done
+    [[ "$(sed -n 's/^registered //p' "$made/tour")" == "$(sed -n 's/^rotated //p' "$made/tour")" ]] \
+        || fail "$tour: rotating made another device"
+    echo "clients: ${tour##*/} did all of it"
+done
+for trouble in 503 409 lost; do
+    (($(grep --count " $trouble$" "$made/gate") >= 3)) || fail "the proxy made too little trouble"
+done
+events=$(as_postgres psql --host="$made/socket" --username=postgres --dbname=app --no-align --tuples-only \
+    --command="SELECT count(*) FROM fanfare.events WHERE type = 'sale.started'")
+((events == 3)) || fail "there are $events events instead of one for each backend"
+
+FANFARE_URL=$daemon node Tests/ClientExamples/browser.mjs "$control" 2> "$made/browser" \
+    || { cat "$made/browser" >&2 && fail "the browser page failed"; }
