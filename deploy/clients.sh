@@ -4,7 +4,7 @@
 #
 #   deploy/clients.sh [PROGRAM]      the debug build, unless a program is named; fanfare-lab is beside it
 #
-# Needs PostgreSQL's server, curl, Python 3 and Node 20 or later; leaves nothing. Exit codes: 0 they work, 1 not, 69 it cannot be tried.
+# Needs PostgreSQL's server, curl, Python 3 and Node 18 or later; leaves nothing. Exit codes: 0 they work, 1 not, 69 it cannot be tried.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -46,7 +46,7 @@ await() {
 for command in curl python3 node; do
     command -v "$command" > /dev/null || fail "$command is missing" 69
 done
-node --eval 'process.exit(Number.parseInt(process.versions.node) < 20 ? 1 : 0)' || fail "Node $(node --version) is older than 20" 69
+node --eval 'process.exit(Number.parseInt(process.versions.node) < 18 ? 1 : 0)' || fail "Node $(node --version) is older than 18" 69
 for folder in /usr/lib/postgresql/*/bin; do
     [[ ! -x "$folder/initdb" ]] || postgres=$folder
 done

@@ -6,6 +6,7 @@
 #   install-dependencies.sh --faults  also what deploy/faults.sh plays with: PgBouncer, which is not left running, and
 #                                     libfaketime
 #   install-dependencies.sh --schedules  also what deploy/schedules.sh tries: pg_cron and busybox
+#   install-dependencies.sh --clients  also what deploy/clients.sh runs: curl, Python and Node
 #   install-dependencies.sh --bareroot  also what deploy/bareroot.sh makes a package and a root with
 #   install-dependencies.sh --metrics  also what deploy/metrics.sh checks with: Prometheus, which is not left running, and jq
 #
@@ -15,6 +16,7 @@ set -euo pipefail
 readonly minimum_postgres=15
 with_faults=false
 with_bareroot=false
+with_clients=false
 with_metrics=false
 with_schedules=false
 
@@ -35,6 +37,11 @@ missing_packages() {
     if "$with_schedules"; then
         command -v busybox > /dev/null || echo busybox-static
         compgen -G '/usr/share/postgresql/*/extension/pg_cron.control' > /dev/null || echo postgresql-15-cron
+    fi
+    if "$with_clients"; then
+        command -v curl > /dev/null || echo curl
+        command -v python3 > /dev/null || echo python3
+        command -v node > /dev/null || echo nodejs
     fi
     if "$with_bareroot"; then
         PATH="$PATH:/usr/sbin:/sbin" command -v debootstrap > /dev/null || echo debootstrap
@@ -124,9 +131,10 @@ main() {
         --faults) with_faults=true ;;
         --bareroot) with_bareroot=true ;;
         --schedules) with_schedules=true ;;
+        --clients) with_clients=true ;;
         --metrics) with_metrics=true ;;
         *)
-            echo "usage: install-dependencies.sh [--check | --faults | --schedules | --bareroot | --metrics]" >&2
+            echo "usage: install-dependencies.sh [--check | --faults | --schedules | --clients | --bareroot | --metrics]" >&2
             exit 64
             ;;
     esac

@@ -7,9 +7,9 @@
 #   deploy/test.sh --soak [PART …]
 #                            the long forms of some tests, half an hour each; a part that passed is not run again at
 #                            the same commit. Parts: crash planning conditions simulator fuzz; webhook, which has requests
-#                            checked by the standard's library from PyPI; metrics, which has Prometheus look at alerts and at
-#                            a daemon; schedules, which has cron and pg_cron emit; and bareroot, which tries the package
-#                            where there is no Swift. The last two as root
+#                            checked by the standard's library from PyPI; clients, which runs those of deploy/examples;
+#                            metrics, which has Prometheus look at alerts and at a daemon; schedules, which has cron and
+#                            pg_cron emit; and bareroot, which tries the package where there is no Swift. The last two as root
 #
 # The last line counts all of it: "N passed, N failed". Exit codes: 0 all passed, 1 not, 64 usage.
 set -euo pipefail
@@ -91,9 +91,9 @@ soak_tests() {
         planning) echo FanfareServiceTests.ExactlyOnceTests ;;
         conditions) echo FanfareServiceTests.ConditionTests ;;
         simulator) echo SimulatorTests ;;
-        fuzz | webhook | metrics | schedules | bareroot) echo "" ;;
+        fuzz | webhook | clients | metrics | schedules | bareroot) echo "" ;;
         *)
-            echo "test.sh: no long run is called '$1'; there are: crash planning conditions simulator fuzz webhook metrics schedules bareroot" >&2
+            echo "test.sh: no long run is called '$1'; there are: crash planning conditions simulator fuzz webhook clients metrics schedules bareroot" >&2
             exit 64
             ;;
     esac
@@ -128,6 +128,17 @@ try_webhook() {
         passed=$((passed + 1))
     else
         complain "webhook: the standard's library does not take what is sent, or could not be tried"
+        failed=$((failed + 1))
+    fi
+}
+
+# Runs the clients of deploy/examples; counts as one test.
+try_clients() {
+    announce "clients"
+    if deploy/install-dependencies.sh --clients && deploy/clients.sh; then
+        passed=$((passed + 1))
+    else
+        complain "clients: an example does not work, or could not be tried"
         failed=$((failed + 1))
     fi
 }
@@ -182,6 +193,7 @@ run_soak() {
         case "$part" in
             fuzz) run_fuzzers 180 ;;
             webhook) try_webhook ;;
+            clients) try_clients ;;
             metrics) try_metrics ;;
             schedules) try_schedules ;;
             bareroot) try_bareroot ;;
@@ -259,7 +271,7 @@ main() {
         --soak)
             shift
             parts=("$@")
-            if (($# == 0)); then parts=(crash planning conditions simulator fuzz webhook metrics schedules bareroot); fi
+            if (($# == 0)); then parts=(crash planning conditions simulator fuzz webhook clients metrics schedules bareroot); fi
             ;;
         *)
             echo "usage: test.sh [--quick | --soak [PART …]]" >&2

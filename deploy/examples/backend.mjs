@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Fanfare from a backend in Node (20 or later), with nothing but fetch.
+// Fanfare from a backend in Node (18 or later), with nothing but fetch.
 //
 //   FANFARE_URL=http://127.0.0.1:8080 FANFARE_TOKEN=ff_... node backend.mjs
 //
