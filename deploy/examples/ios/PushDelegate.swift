@@ -1,5 +1,5 @@
 import UIKit
-import UserNotifications
+@preconcurrency import UserNotifications
 import os
 
 /// Asks for leave, and tells your backend the device's token: `PUT /push/device`, as in server.mjs.
