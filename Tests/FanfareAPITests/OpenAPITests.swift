@@ -1,5 +1,6 @@
 import FanfareCore
 import HTTPTypes
+import PostgresClient
 import TestKit
 import Testing
 
