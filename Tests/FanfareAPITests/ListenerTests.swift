@@ -52,6 +52,9 @@ import Testing
             #expect(problem["request_id"]?.stringValue == absent.headers["x-request-id"])
             let method = try await api.ask("DELETE", "/livez")
             #expect(method.status == 405 && method.headers["allow"] == "GET")
+            let head = try await api.ask("HEAD", "/livez")
+            #expect(head.status == 200 && head.body.isEmpty)
+            #expect(try await api.ask("HEAD", "/v1/status").status == 405)
         }
     }
 

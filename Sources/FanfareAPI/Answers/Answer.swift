@@ -49,6 +49,13 @@ struct Answer: Sendable {
         headers[.accelBuffering] = "no"
     }
 
+    /// The same without its body.
+    var head: Answer {
+        var answer = Answer(status, [], type: "")
+        answer.headers = headers
+        return answer
+    }
+
     /// 204.
     static var nothing: Answer {
         var answer = Answer(.noContent, [], type: "")

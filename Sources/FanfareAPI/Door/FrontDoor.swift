@@ -44,13 +44,13 @@ struct FrontDoor: HTTPResponder {
 
     private func answer(to request: Request, _ requestID: String) async throws -> Answer {
         try checkHost(request)
-        switch routes.match(request.method, request.uri.path) {
+        // Of what needs no token, such as health, the head alone can be asked for, as monitors do.
+        let isHead = request.method == .head
+        switch routes.match(isHead ? .get : request.method, request.uri.path) {
         case .unknown:
             throw Problem(.absent, "there is nothing at this path", hint: "GET /v1/openapi.json lists what there is.")
-        case .otherMethods(let methods):
-            var problem = Problem(.methodNotAllowed, "this path has other methods")
-            problem.headers[.allow] = methods.map(\.rawValue).joined(separator: ", ")
-            throw problem
+        case .otherMethods(let methods): throw Self.otherMethods(methods)
+        case .found(let route, _) where isHead && route.scope != nil: throw Self.otherMethods([route.method])
         case .found(let route, let names):
             // Whose it is comes before what it says: nobody unknown has his body read.
             let database = try await database(for: route, names, request, requestID)
@@ -64,8 +64,16 @@ struct FrontDoor: HTTPResponder {
                 body: route.takesBody ? try await Self.body(of: request) : [],
                 path: request.uri.path
             )
-            return try await route.handle(call)
+            let answer = try await route.handle(call)
+            return isHead ? answer.head : answer
         }
+    }
+
+    private static func otherMethods(_ methods: [HTTPRequest.Method]) -> Problem {
+        let names = methods.map(\.rawValue).joined(separator: ", ")
+        var problem = Problem(.methodNotAllowed, "this path has other methods: \(names)")
+        problem.headers[.allow] = names
+        return problem
     }
 
     /// A page whose name was made to lead to loopback (DNS rebinding) still says its own name.

@@ -21,7 +21,7 @@ struct Authority: Sendable {
             var problem = Problem(
                 .tooMany,
                 "token \(token.row.id) makes too many requests",
-                hint: "Ask for more at once."
+                hint: "Wait as Retry-After says, emit with /v1/events/batch, or make a token with a higher --rate."
             )
             problem.retryAfter = 1
             throw problem

@@ -95,7 +95,12 @@ struct DevDaemon: Sendable {
     private static func makeToken(_ configuration: Configuration, in directory: String) async throws -> String {
         let request = APITokenRequest(name: "dev", scopes: TokenScope.allCases)
         let database = try ToolDatabase(configuration, environment: [:])
-        let token = try await database.whileOpen { database throws(ToolError) in try await database.createToken(request)
+        let token = try await database.whileOpen { database throws(ToolError) in
+            // That of the last time is in no file any more.
+            for row in try await database.tokens(onlyValid: true) where row.name == request.name {
+                _ = try await database.revokeToken(row.id)
+            }
+            return try await database.createToken(request)
         }
         let file = directory + "/api-token"
         try? FileManager.default.removeItem(atPath: file)
