@@ -5648,8 +5648,8 @@ GRANT EXECUTE ON FUNCTION fanfare.put_rule, fanfare.drop_rule, fanfare.rule_from
     fanfare.campaign_from_file, fanfare.start_campaign, fanfare.test_campaign, fanfare.pause_campaign, fanfare.resume_campaign,
     fanfare.abort_campaign, fanfare.put_policy TO fanfare_author;
 -- An operator sees and runs what authors wrote, and undoes what pruning did.
-GRANT EXECUTE ON FUNCTION fanfare.start_campaign, fanfare.test_campaign, fanfare.pause_campaign, fanfare.resume_campaign,
-    fanfare.abort_campaign TO fanfare_operator;
+GRANT EXECUTE ON FUNCTION fanfare.replay, fanfare.start_campaign, fanfare.test_campaign, fanfare.pause_campaign,
+    fanfare.resume_campaign, fanfare.abort_campaign TO fanfare_operator;
 GRANT UPDATE (disabled_at, disabled_reason) ON fanfare.devices TO fanfare_operator;
 -- For `fanfare rules plan` and `fanfare campaigns plan`: what put_rule and put_campaign would say, and when it would be due.
 -- They read with the caller's rights, but for queries.
@@ -5662,8 +5662,6 @@ GRANT EXECUTE ON FUNCTION fanfare.rule_fault, fanfare.gathering_fault, fanfare.c
 -- To compare what is there with what a file says, and to see whether a daemon will check it.
 GRANT SELECT ON fanfare.apps, fanfare.rules, fanfare.rule_versions, fanfare.campaigns, fanfare.occurrences, fanfare.policies,
     fanfare.caps, fanfare.platforms, fanfare.health TO fanfare_author;
-
-GRANT EXECUTE ON FUNCTION fanfare.replay, fanfare.pause_campaign, fanfare.resume_campaign, fanfare.abort_campaign TO fanfare_operator;
 
 -- What the view calls is called with its reader's rights. The other is for `fanfare explain`.
 GRANT EXECUTE ON FUNCTION fanfare.watches_to_make_again TO fanfare_reader, fanfare_author;
