@@ -2106,7 +2106,18 @@ BEGIN
     RETURN FOUND;
 END
 $$;
-COMMENT ON FUNCTION fanfare.unregister_device IS 'Disables the device that holds this token; true if one was enabled.';
+COMMENT ON FUNCTION fanfare.unregister_device(text, text, text) IS 'Disables the device that holds this token; true if one was enabled.';
+
+CREATE OR REPLACE FUNCTION fanfare.unregister_device(app text, device_id bigint) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+BEGIN
+    UPDATE fanfare.devices AS d SET disabled_at = clock_timestamp(), disabled_reason = 'unregistered'
+    WHERE d.id = unregister_device.device_id AND d.disabled_at IS NULL
+        AND d.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = unregister_device.app);
+    RETURN FOUND;
+END
+$$;
+COMMENT ON FUNCTION fanfare.unregister_device(text, bigint) IS 'Disables this device of the app; true if it was enabled.';
 
 CREATE OR REPLACE FUNCTION fanfare.subscribe(device_ids bigint[], topic text) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
@@ -5639,7 +5650,8 @@ GRANT EXECUTE ON FUNCTION fanfare.watch_trigger, fanfare.check_watchable, fanfar
     fanfare.make_watch_function, fanfare.drop_unused_watches, fanfare.watch_table, fanfare.unwatch_table
     TO fanfare_emitter;
 
-GRANT EXECUTE ON FUNCTION fanfare.register_device, fanfare.unregister_device, fanfare.device_id, fanfare.forget_user,
+GRANT EXECUTE ON FUNCTION fanfare.register_device, fanfare.unregister_device(text, text, text),
+    fanfare.unregister_device(text, bigint), fanfare.device_id, fanfare.forget_user,
     fanfare.subscribe(bigint, text), fanfare.subscribe(bigint[], text),
     fanfare.unsubscribe(bigint, text), fanfare.unsubscribe(bigint[], text), fanfare.set_preference, fanfare.snooze
     TO fanfare_registrar;

@@ -40,6 +40,29 @@ extension ToolDatabase {
         }
     }
 
+    /// Disables a device.
+    ///
+    /// - Parameters:
+    ///   - id: its id.
+    ///   - app: its app.
+    /// - Returns: whether it was enabled.
+    /// - Throws: ``ToolError``, also if the app has no such device.
+    public func unregister(device id: Int64, app: String) async throws(ToolError) -> Bool {
+        let statement = UnregisterDeviceByID(app: app, id: id)
+        let isDisabled = try await change { connection throws(PostgresError) in
+            try connection.run(statement).first ?? false
+        } action: {
+            ToolAction("device.unregister", "\(app)/\(id)", count: $0 ? 1 : 0)
+        }
+        if !isDisabled {
+            // Who registers devices may not look at them, but may learn that this one is not there.
+            var program = self
+            program.forgetCaller()
+            _ = try await program.device(id, of: app)
+        }
+        return isDisabled
+    }
+
     /// Lists devices, the newest first.
     ///
     /// - Parameter filter: which.
@@ -64,6 +87,21 @@ extension ToolDatabase {
                 hint: "`fanfare devices list` shows their ids.",
                 isAbsence: true
             )
+        }
+        return found
+    }
+
+    /// Looks up one device of an app with its topics.
+    ///
+    /// - Parameters:
+    ///   - id: its id.
+    ///   - app: the app.
+    /// - Returns: the device.
+    /// - Throws: ``ToolError``, also if the app has no such device.
+    public func device(_ id: Int64, of app: String) async throws(ToolError) -> RegisteredDevice {
+        let found = try await device(id)
+        guard found.app == app else {
+            throw ToolError(.failed, "there is no such device of this app", isAbsence: true)
         }
         return found
     }

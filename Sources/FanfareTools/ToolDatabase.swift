@@ -18,6 +18,8 @@ public struct ToolDatabase: Sendable {
     private let pool: PostgresPool
     /// On whose behalf it is used; nil for whoever runs the program.
     private(set) var caller: ToolCaller?
+    /// Told what the server has to say of what it did; nil for nobody.
+    private var notes: (@Sendable (String) -> Void)?
 
     /// Takes the place from a configuration; nothing is connected yet.
     ///
@@ -33,7 +35,9 @@ public struct ToolDatabase: Sendable {
     ) throws(ToolError) {
         // One, and whoever typed the command waits for it as long as he likes.
         let limits = PostgresPoolOptions(connections: 1, acquireTimeout: nil)
-        try self.init(configuration, environment: environment, limits: limits, settings: [], notes: notes)
+        let settings = notes == nil ? [] : [Self.talkative]
+        try self.init(configuration, environment: environment, limits: limits, settings: settings)
+        self.notes = notes
     }
 
     /// Takes the place from a configuration, for many callers at once; nothing is connected yet.
@@ -44,15 +48,13 @@ public struct ToolDatabase: Sendable {
     ///   - limits: how many sessions there are, and how long callers wait.
     ///   - settings: what the sessions pin beside the usual, names and values.
     ///   - responseTimeout: after which time a session whose server says nothing is given up; nil for never.
-    ///   - notes: told what the server has to say of what it did; nil for nobody.
     /// - Throws: ``ToolError`` for a password file that cannot be read.
     package init(
         _ configuration: Configuration,
         environment: [String: String],
         limits: PostgresPoolOptions,
         settings: [(name: String, value: String)],
-        responseTimeout: Duration? = nil,
-        notes: (@Sendable (String) -> Void)? = nil
+        responseTimeout: Duration? = nil
     ) throws(ToolError) {
         do throws(DaemonError) {
             var options = try configuration.postgresOptions(environment: environment)
@@ -64,14 +66,11 @@ public struct ToolDatabase: Sendable {
         }
         place = configuration.databasePlace
         configuredApps = Set(configuration.apps.keys)
-        var sessionOptions = options
-        var notices: (@Sendable (PostgresNotice) -> Void)?
-        if let notes {
-            sessionOptions.session = options.session.setting("client_min_messages", to: "notice")
-            notices = { notice in notes([notice.message, notice.hint].compactMap(\.self).joined(separator: "; ")) }
-        }
-        pool = PostgresPool(sessionOptions, limits: limits, notices: notices)
+        pool = PostgresPool(options, limits: limits)
     }
+
+    /// What sessions pin that tell what they have to say, and not only what is wrong.
+    package static let talkative = (name: "client_min_messages", value: "notice")
 
     /// Does something with the database, and has its session ended before it returns.
     ///
@@ -103,6 +102,17 @@ public struct ToolDatabase: Sendable {
         return copy
     }
 
+    /// The same database, whose server is listened to.
+    ///
+    /// - Parameter notes: told what the server has to say of what is done with it, a line each, from any thread; only what is wrong
+    ///   unless its sessions are ``talkative``.
+    /// - Returns: a database with the same sessions.
+    package func telling(_ notes: @escaping @Sendable (String) -> Void) -> ToolDatabase {
+        var copy = self
+        copy.notes = notes
+        return copy
+    }
+
     /// Goes back to whoever runs the program.
     mutating func forgetCaller() { caller = nil }
 
@@ -123,8 +133,12 @@ public struct ToolDatabase: Sendable {
         _ work: @escaping @Sendable (PostgresConnection) throws(PostgresError) -> Result
     ) async throws(ToolError) -> Result {
         do throws(PostgresError) {
-            guard let role = caller?.scope.role else { return try await pool.run(work) }
-            return try await pool.run { connection throws(PostgresError) in try connection.run(as: role, work) }
+            let (role, notes) = (caller?.scope.role, notes)
+            return try await pool.run { connection throws(PostgresError) in
+                connection.tell(notes)
+                guard let role else { return try work(connection) }
+                return try connection.run(as: role, work)
+            }
         } catch {
             throw since?.mistake(in: error) ?? ToolError(error, at: place)
         }
@@ -147,10 +161,11 @@ public struct ToolDatabase: Sendable {
         afterwards: @escaping @Sendable (PostgresConnection, Result) throws(PostgresError) -> Void = { _, _ in },
         action: @escaping @Sendable (Result) -> ToolAction?
     ) async throws(ToolError) -> Result {
-        let caller = caller
+        let (caller, notes) = (caller, notes)
         do throws(PostgresError) {
             return try await pool.run { connection throws(PostgresError) in
-                try connection.transaction(as: caller?.scope.role, beforehand: beforehand, work) {
+                connection.tell(notes)
+                return try connection.transaction(as: caller?.scope.role, beforehand: beforehand, work) {
                     (connection, result) throws(PostgresError) in
                     try afterwards(connection, result)
                     guard let note = caller.flatMap({ caller in action(result).map(caller.note) }) else { return }
@@ -160,5 +175,13 @@ public struct ToolDatabase: Sendable {
         } catch {
             throw since?.mistake(in: error) ?? ToolError(error, at: place)
         }
+    }
+}
+
+extension PostgresConnection {
+    /// Has somebody told what the server says, until the pool has the session back.
+    fileprivate func tell(_ notes: (@Sendable (String) -> Void)?) {
+        guard let notes else { return }
+        noticeHandler = { notes([$0.message, $0.hint].compactMap(\.self).joined(separator: "; ")) }
     }
 }

@@ -3,6 +3,8 @@ import FanfareProviders
 import FanfareService
 import FanfareStages
 import FanfareStore
+import FanfareTools
+import Foundation
 import Logging
 import PostgresClient
 import TestKit
@@ -51,6 +53,38 @@ import Testing
             #expect(
                 try await api.ask("GET", "\(path)/\(other)", token: token).json["disabled_reason"] == "unregistered"
             )
+
+            _ = try await api.ask("PUT", path, device("cd"), token: token)
+            #expect(try await api.ask("DELETE", "/v1/apps/bank/devices/\(other)", token: token).status == 404)
+            #expect(try await api.ask("DELETE", "\(path)/\(other)", token: token).json["disabled"] == true)
+            #expect(try await api.ask("DELETE", "\(path)/\(other)", token: token).json["disabled"] == false)
+        }
+    }
+
+    @Test func whatMayBeAmissIsToldInTheAnswer() async throws {
+        try await APIWorld.with { api in
+            let token = try await api.token(.registrar)
+            let more = #""locale": "spanish!", "time_zone": "Mars/Olympus""#
+            let first = try await api.ask("PUT", "/v1/apps/shopp/devices", device("ab", more), token: token)
+            let notes = try first.json["notes"]?.arrayValue?.compactMap(\.stringValue) ?? []
+            #expect(notes.count == 3, "\(notes)")
+            #expect(notes.contains { $0.hasPrefix(#"the app "shopp" is new; "#) })
+            #expect(notes.contains { $0.contains("'spanish!'") } && notes.contains { $0.contains("'Mars/Olympus'") })
+            let second = try await api.ask("PUT", "/v1/apps/shopp/devices", device("cd"), token: token)
+            #expect(try second.json["notes"] == nil && second.json["id"] != nil)
+        }
+    }
+
+    @Test func anAppIsTheConfigurations() async throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).pem").path
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        let key = try NewVAPIDKey(file: file).publicKey
+        let block = "apps:\n  shop:\n    webpush: { vapid_key_file: \(file), subject: 'mailto:a@example.com' }\n"
+        try await APIWorld.with(APIWorld.configuration(block)) { api in
+            let token = try await api.token(.reader)
+            let app = try await api.ask("GET", "/v1/apps/shop", token: token).json
+            #expect(app == ["name": "shop", "platforms": ["webpush"], "webpush_public_key": .string(key)])
+            #expect(try await api.ask("GET", "/v1/apps/bank", token: token).status == 404)
         }
     }
 
@@ -134,7 +168,7 @@ import Testing
             #expect(try said.json["data"]?.arrayValue?.count == 2)
             #expect(try await api.rows("SELECT DISTINCT user_id FROM fanfare.preferences") == [["ann/1"]])
             let wrong = try await api.ask("POST", "\(path)/snooze", #"{"until": "infinity"}"#, token: token)
-            #expect(wrong.status == 422 && wrong.body.contains("never ends"))
+            #expect(wrong.status == 422 && wrong.body.contains("/until: is neither a time nor a duration"))
             let forgotten = try await api.ask("DELETE", path, token: token)
             #expect(try forgotten.json["devices"] == 0)
             #expect(try await api.rows("SELECT * FROM fanfare.preferences").isEmpty)

@@ -127,6 +127,10 @@ import Threading
             #expect(try cancelled.json["cancelled"] == true)
             let byKey = try await api.ask("POST", "/v1/events/cancel", #"{"type": "a", "key": "none"}"#, token: token)
             #expect(try byKey.json["cancelled"] == false)
+            for absent in ["POST /v1/events/987654321/cancel", "GET /v1/events/987654321/deliveries"] {
+                let words = absent.split(separator: " ").map(String.init)
+                #expect(try await api.ask(words[0], words[1], token: token).status == 404, "\(absent)")
+            }
             for target in ["/v1/events/1", "/v1/events/x", "/v1/events/-1", "/v1/events/99999999999999999999"] {
                 #expect(try await api.ask("GET", target, token: token).status == 404, "\(target)")
             }

@@ -10,12 +10,13 @@ import Threading
 @Suite(.timeLimit(.minutes(5))) struct PoolFailureTests {
     @Test func aSessionThatEndedWhileIdleIsNobodysError() async throws {
         let notices = Locked<[String]>([])
-        let test = TestPool(try await sharedOptions()) { notice in notices.withLock { $0.append(notice.message) } }
+        let test = TestPool(try await sharedOptions())
         let first = try await test.backendPID()
         try await connect().execute("SELECT pg_catalog.pg_terminate_backend(\(first), 10000)")
         let runs = Locked(0)
         let second = try await test.pool.run { connection throws(PostgresError) in
             runs.withLock { $0 += 1 }
+            connection.noticeHandler = { notice in notices.withLock { $0.append(notice.message) } }
             _ = try connection.query("SELECT 1")
             return connection.backendPID
         }

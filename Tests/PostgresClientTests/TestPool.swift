@@ -14,8 +14,7 @@ final class TestPool: Sendable {
 
     init(
         _ options: PostgresOptions,
-        _ limits: PostgresPoolOptions = PostgresPoolOptions(connections: 1),
-        notices: (@Sendable (PostgresNotice) -> Void)? = nil
+        _ limits: PostgresPoolOptions = PostgresPoolOptions(connections: 1)
     ) {
         name = "pool " + UUID().uuidString.prefix(8)
         let (clock, changes) = (Locked(ContinuousClock.now), Mailbox<Void>())
@@ -25,7 +24,6 @@ final class TestPool: Sendable {
         pool = PostgresPool(
             options,
             limits: limits,
-            notices: notices,
             now: { clock.withLock { $0 } },
             onChange: { changes.put(()) }
         )

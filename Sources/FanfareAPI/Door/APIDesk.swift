@@ -35,6 +35,7 @@ struct APIDesk: Sendable {
             settings: [
                 ("statement_timeout", Self.statementTimeout), ("lock_timeout", "2s"),
                 ("idle_in_transaction_session_timeout", "10s"), ("application_name", "fanfare api"),
+                ToolDatabase.talkative,
             ],
             // A server that is frozen keeps its word about no time-out of its own. Longer than explaining may take.
             responseTimeout: .seconds(15)

@@ -1,6 +1,7 @@
 internal import FanfareCore
 internal import FanfareTools
 internal import HTTPTypes
+internal import Threading
 
 /// One request, as its route sees it.
 struct Call: Sendable {
@@ -47,6 +48,22 @@ struct Call: Sendable {
         guard let text = query[name] else { return nil }
         guard let flag = Bool(text) else { throw Problem(.malformed, "\(name) is neither true nor false") }
         return flag
+    }
+
+    /// Does something, and answers with what came of it, and as `notes` with what the server had to say where it had.
+    ///
+    /// An app that is new may be one that is misspelt; who reads its answer should learn that.
+    ///
+    /// - Parameter work: gets the database; what it returns is an object.
+    /// - Returns: the object with the notes.
+    /// - Throws: what `work` throws.
+    func noted(_ work: (ToolDatabase) async throws -> JSONValue) async throws -> JSONValue {
+        let notes = Locked<[String]>([])
+        let answer = try await work(database.telling { note in notes.withLock { $0.append(note) } })
+        let heard = notes.withLock { $0 }
+        guard !heard.isEmpty, var object = answer.objectValue else { return answer }
+        object["notes"] = .array(heard.map { .string($0) })
+        return .object(object)
     }
 
     /// The members of the body.

@@ -82,6 +82,27 @@ struct Fields {
         return span
     }
 
+    /// A time of RFC 3339, or a duration as `90s` or `4h`, that may be missing; PostgreSQL reads `tomorrow`, which nobody should send.
+    ///
+    /// Whether there is such a day is for the database to say.
+    mutating func time(orNil key: String) throws -> String? {
+        guard let text = try text(orNil: key) else { return nil }
+        let isTime = text.wholeMatch(of: /\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:[Zz]|[+-]\d\d:\d\d)/) != nil
+        guard isTime || TimeSpan(text) != nil else {
+            throw Self.refusal(
+                "is neither a time nor a duration",
+                at: place(key),
+                hint: "Write 2026-11-26T08:00:00Z, 2026-11-26T08:00:00+01:00, 90s, 15m, 4h or 7d."
+            )
+        }
+        return text
+    }
+
+    /// A time or a duration; see ``time(orNil:)``.
+    mutating func time(_ key: String) throws -> String {
+        try required(key, time(orNil: key))
+    }
+
     /// Refuses members that were not read.
     func end() throws {
         guard let key = rest.keys.min() else { return }

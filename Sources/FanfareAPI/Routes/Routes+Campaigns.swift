@@ -20,7 +20,9 @@ extension Routes {
             },
             Route(.post, "/v1/apps/{app}/campaigns/apply", .author) { call in
                 let (campaigns, prune) = try definitions("campaigns", call)
-                return Answer(try await call.database.applyCampaigns(CampaignSet(listed: campaigns), prune: prune).json)
+                return Answer(
+                    try await call.noted { try await $0.applyCampaigns(CampaignSet(listed: campaigns), prune: prune).json }
+                )
             },
             Route(.post, "/v1/apps/{app}/campaigns/{campaign}/start", .operator) { call in
                 var fields = try call.fields(orEmpty: true)

@@ -10,7 +10,7 @@ extension Routes {
     static let devices: [Route] = [
         Route(.put, "/v1/apps/{app}/devices", .registrar) { call in
             let registration = try DeviceRegistration(call)
-            return Answer(["id": .string("\(try await call.database.register(registration))")])
+            return Answer(try await call.noted { ["id": .string("\(try await $0.register(registration))")] })
         },
         Route(.post, "/v1/apps/{app}/devices/unregister", .registrar) { call in
             var fields = try call.fields()
@@ -41,9 +41,11 @@ extension Routes {
             return try await page.answer(rows, place: { [$0.id] }, json: \.shown)
         },
         Route(.get, "/v1/apps/{app}/devices/{id}", .reader) { call in
-            let device = try await call.database.device(call.id("id"))
-            guard device.app == call.name("app") else { throw Problem(.absent, "there is no such device of this app") }
-            return Answer(device.shown)
+            Answer(try await call.database.device(call.id("id"), of: call.name("app")).shown)
+        },
+        Route(.delete, "/v1/apps/{app}/devices/{id}", .registrar) { call in
+            let isDisabled = try await call.database.unregister(device: call.id("id"), app: call.name("app"))
+            return Answer(["disabled": .bool(isDisabled)])
         },
         Route(.put, "/v1/apps/{app}/devices/{id}/topics/{topic}", .registrar) { call in
             try await subscribe([call.id("id")], call.name("topic"), true, call)
@@ -110,7 +112,7 @@ extension RestoreRequest {
         var fields = try call.fields()
         let request = RestoreRequest(
             app: call.name("app"),
-            since: Since(try fields.text("since")),
+            since: Since(try fields.time("since")),
             reason: try fields.text(orNil: "reason"),
             environment: try fields.text(orNil: "environment")
         )

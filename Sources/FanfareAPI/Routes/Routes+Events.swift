@@ -30,7 +30,10 @@ extension Routes {
         },
         Route(.post, "/v1/events/{id}/cancel", .emitter) { call in
             try call.fields(orEmpty: true).end()
-            return Answer(["cancelled": .bool(try await call.database.cancel(call.id("id")))])
+            let isCancelled = try await call.database.cancel(call.id("id"))
+            // Who emits events may not look at them, but may learn that this one is not there.
+            if !isCancelled { _ = try await call.desk.database.event(call.id("id")) }
+            return Answer(["cancelled": .bool(isCancelled)])
         },
         Route(.post, "/v1/events/cancel", .emitter) { call in
             var fields = try call.fields()
@@ -42,6 +45,8 @@ extension Routes {
             let (event, page) = (try call.id("id"), try await Page(call, numbers: 2))
             let after = page.after.map { DeliveryRow.Place(batch: $0[0], event: event, device: $0[1]) }
             let rows = try await call.database.deliveries(ofEvent: event, after: after, limit: page.limit + 1)
+            // None of an event that is not there is no answer.
+            if rows.isEmpty, after == nil { _ = try await call.database.event(event) }
             return try await page.answer(rows, place: { [$0.place.batch, $0.place.device] }, json: \.json)
         },
     ]

@@ -16,7 +16,9 @@ extension Routes {
         },
         Route(.post, "/v1/apps/{app}/rules/apply", .author) { call in
             let (rules, prune) = try definitions("rules", call)
-            return Answer(try await call.database.applyRules(RuleSet(listed: rules), prune: prune).json)
+            return Answer(
+                try await call.noted { try await $0.applyRules(RuleSet(listed: rules), prune: prune).json }
+            )
         },
         Route(.post, "/v1/apps/{app}/explain", .reader) { call in
             var fields = try call.fields()

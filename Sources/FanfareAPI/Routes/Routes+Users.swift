@@ -29,7 +29,7 @@ extension Routes {
         Route(.post, "/v1/apps/{app}/users/{user}/snooze", .registrar) { call in
             var fields = try call.fields()
             let category = try fields.text(orNil: "category") ?? "*"
-            let until = try fields.text(orNil: "until")
+            let until = try fields.time(orNil: "until")
             try fields.end()
             try await call.database.snooze(category, of: call.name("user"), app: call.name("app"), until: until)
             return .nothing

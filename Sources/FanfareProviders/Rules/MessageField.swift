@@ -128,7 +128,7 @@ indirect enum MessageField: Sendable {
 
 /// The form of a string in a message.
 enum MessageForm: Sendable {
-    /// One of some words, in capitals or not.
+    /// One of some words; of those in capitals also without. What goes out is what was written.
     case word([String])
     /// Decimal seconds ending in `s`, at most so many.
     case duration(atMost: Int64)
@@ -141,7 +141,7 @@ enum MessageForm: Sendable {
 
     func matches(_ text: String) -> Bool {
         switch self {
-        case .word(let words): words.contains(text.uppercased())
+        case .word(let words): words.contains(text) || words.contains(text.uppercased())
         case .duration(let limit): Self.isDuration(text, atMost: limit)
         case .color: text.wholeMatch(of: /#[0-9a-fA-F]{6}/) != nil
         case .link: text.lowercased().hasPrefix("https://")

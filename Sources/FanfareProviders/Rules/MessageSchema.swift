@@ -71,7 +71,7 @@ enum MessageSchema {
     /// Browsers know more keys than these, and pass unknown ones to the page.
     private static let webNotification = MessageField.open([
         ("title", .text), ("body", .text), ("icon", .text), ("badge", .text), ("image", .text),
-        ("dir", .form(.word(["AUTO", "LTR", "RTL"]))), ("lang", .text), ("tag", .text),
+        ("dir", .form(.word(["auto", "ltr", "rtl"]))), ("lang", .text), ("tag", .text),
     ])
 
     private static let duration = MessageForm.duration(atMost: 999_999_999)

@@ -58,6 +58,28 @@ package struct UnregisterDevice: PostgresStatement {
     }
 }
 
+/// Calls `fanfare.unregister_device` for an id.
+package struct UnregisterDeviceByID: PostgresStatement {
+    package static let name = "unregister_device_by_id"
+    package static let sql = "SELECT fanfare.unregister_device($1, $2)"
+
+    package let app: String
+    package let id: Int64
+
+    package init(app: String, id: Int64) {
+        (self.app, self.id) = (app, id)
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(app)
+        binds.append(id)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Bool {
+        try row.bool(0)
+    }
+}
+
 /// Calls `fanfare.subscribe`.
 package struct SubscribeDevices: PostgresStatement {
     package static let name = "subscribe_devices"

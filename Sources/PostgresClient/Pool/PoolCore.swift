@@ -31,8 +31,6 @@ final class PoolCore: Sendable {
 
     let options: PostgresOptions
     let limits: PostgresPoolOptions
-    /// Gets what the server says beside its answers.
-    let notices: (@Sendable (PostgresNotice) -> Void)?
     private let now: @Sendable () -> PoolStateMachine.Instant
     private let onChange: @Sendable () -> Void
     private let state: Locked<State>
@@ -40,13 +38,11 @@ final class PoolCore: Sendable {
     init(
         _ options: PostgresOptions,
         _ limits: PostgresPoolOptions,
-        notices: (@Sendable (PostgresNotice) -> Void)?,
         now: @escaping @Sendable () -> PoolStateMachine.Instant,
         onChange: @escaping @Sendable () -> Void
     ) {
         self.options = options
         self.limits = limits
-        self.notices = notices
         self.now = now
         self.onChange = onChange
         state = Locked(State(machine: PoolStateMachine(limits)))

@@ -44,7 +44,6 @@ final class PoolSession: Sendable {
             core.foundStale(id, job)
             return
         }
-        connection.noticeHandler = core.notices
         job.perform(connection)
         let (isUsable, hadTransaction) = connection.tidyUp()
         // Given back first: a caller that goes on at once finds it free.

@@ -12,7 +12,7 @@ internal import Threading
 ///
 /// Sessions are shared. What work leaves behind in one (settings by SET, LISTEN, session locks, temporary tables, its
 /// search path) the next caller finds: use SET LOCAL in a transaction, or close the connection before returning, and the
-/// pool opens another one. A transaction that is left open is rolled back, and the caller told.
+/// pool opens another one. A transaction that is left open is rolled back, and the caller told; a handler of notices is forgotten.
 ///
 /// While the server is away, all that wait are told why as soon as an attempt has failed. Further attempts come at growing
 /// intervals of up to a second, for whoever asks then.
@@ -24,14 +24,8 @@ public final class PostgresPool: Sendable {
     /// - Parameters:
     ///   - options: where and how to connect.
     ///   - limits: how many sessions there are, and how long everybody waits.
-    ///   - notices: gets the messages of the server that are no errors, on the session's thread, in the middle of a caller's
-    ///     work; must not block.
-    public convenience init(
-        _ options: PostgresOptions,
-        limits: PostgresPoolOptions = PostgresPoolOptions(),
-        notices: (@Sendable (PostgresNotice) -> Void)? = nil
-    ) {
-        self.init(options, limits: limits, notices: notices, now: { .now }, onChange: {})
+    public convenience init(_ options: PostgresOptions, limits: PostgresPoolOptions = PostgresPoolOptions()) {
+        self.init(options, limits: limits, now: { .now }, onChange: {})
     }
 
     /// Makes a pool whose time is somebody else's: tests need not wait.
@@ -39,17 +33,15 @@ public final class PostgresPool: Sendable {
     /// - Parameters:
     ///   - options: where and how to connect.
     ///   - limits: how many sessions there are, and how long everybody waits.
-    ///   - notices: as above.
     ///   - now: the time; ``clockMoved()`` says that it jumped.
     ///   - onChange: called after each change of ``counts``, from many threads; must not block.
     init(
         _ options: PostgresOptions,
         limits: PostgresPoolOptions,
-        notices: (@Sendable (PostgresNotice) -> Void)? = nil,
         now: @escaping @Sendable () -> ContinuousClock.Instant,
         onChange: @escaping @Sendable () -> Void
     ) {
-        core = PoolCore(options, limits, notices: notices, now: now, onChange: onChange)
+        core = PoolCore(options, limits, now: now, onChange: onChange)
     }
 
     deinit {

@@ -17,6 +17,7 @@ struct RoleTests {
         ("SELECT fanfare.register_device('a', 'apns', 'ab')", ["fanfare_registrar", "fanfare_daemon"]),
         ("SELECT fanfare.device_id('a', 'apns', 'ab')", ["fanfare_registrar", "fanfare_daemon"]),
         ("SELECT fanfare.unregister_device('a', 'apns', 'ab')", ["fanfare_registrar", "fanfare_daemon"]),
+        ("SELECT fanfare.unregister_device('a', 1)", ["fanfare_registrar", "fanfare_daemon"]),
         ("SELECT fanfare.subscribe('{}'::bigint[], 't')", ["fanfare_registrar", "fanfare_daemon"]),
         ("SELECT fanfare.unsubscribe(1, 't')", ["fanfare_registrar", "fanfare_daemon"]),
         ("SELECT fanfare.forget_user('a', 'u')", ["fanfare_registrar", "fanfare_daemon"]),

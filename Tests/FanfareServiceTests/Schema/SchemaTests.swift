@@ -135,6 +135,7 @@ struct SchemaTests {
             + "attributes jsonb DEFAULT NULL::jsonb, p256dh text DEFAULT NULL::text, auth text DEFAULT NULL::text, "
             + "replaces text DEFAULT NULL::text) bigint",
         "unregister_device(app text, platform text, token text) boolean",
+        "unregister_device(app text, device_id bigint) boolean",
         "device_id(app text, platform text, token text) bigint",
         "subscribe(device_id bigint, topic text) bigint",
         "subscribe(device_ids bigint[], topic text) bigint",

@@ -416,6 +416,7 @@ struct StatementCatalog {
             ListTokens(filter: FCMDeviceFilter(app: "shop"), after: 0, limit: 10),
             RegisterDevice(registration: DeviceRegistration(app: "shop", platform: "apns", token: "abcd")),
             UnregisterDevice(app: "shop", platform: "apns", token: parts.token),
+            UnregisterDeviceByID(app: "shop", id: parts.device),
             SubscribeDevices(ids: [parts.device], topic: "sport"),
             UnsubscribeDevices(ids: [parts.device], topic: "news"),
             AppNames(), PruneReasons(),

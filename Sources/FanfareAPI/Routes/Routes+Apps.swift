@@ -1,0 +1,18 @@
+internal import FanfareCore
+internal import FanfareTools
+internal import HTTPTypes
+
+extension Routes {
+    /// Apps, as clients need to know them.
+    static let apps: [Route] = [
+        Route(.get, "/v1/apps/{app}", .reader) { call in
+            let daemon = call.desk.daemon
+            let app = try AppDescription(
+                call.name("app"),
+                in: daemon.configuration(),
+                environment: daemon.environment
+            )
+            return Answer(app.json)
+        }
+    ]
+}
