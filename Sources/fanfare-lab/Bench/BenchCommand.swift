@@ -9,7 +9,10 @@ struct BenchCommand: AsyncParsableCommand {
             Uses a private PostgreSQL cluster and providers on loopback; nothing that exists is touched. A missed bar is \
             printed, not an error. Figures compare on one machine only.
             """,
-        subcommands: [BenchDaemon.self, BenchEmit.self, BenchRounds.self, BenchTransport.self, BenchEncryption.self],
+        subcommands: [
+            BenchDaemon.self, BenchEmit.self, BenchHTTP.self, BenchRounds.self, BenchTransport.self,
+            BenchEncryption.self,
+        ],
         defaultSubcommand: BenchDaemon.self
     )
 }

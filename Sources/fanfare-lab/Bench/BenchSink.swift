@@ -29,6 +29,8 @@ struct BenchSink: Sendable {
     let topic: String
     /// What the daemon is to send over; nil for its default.
     var transport: String?
+    /// Where the daemon is to answer by HTTP; nil for nowhere.
+    var api: String?
 
     /// Writes a daemon's configuration.
     ///
@@ -50,6 +52,8 @@ struct BenchSink: Sendable {
         ]
         if let caFile { lines.append("      ca_file: \"\(caFile)\"") }
         if let transport { lines += ["send:", "  transport: \(transport)"] }
+        // More than the bench's readers; a token's limit is its own.
+        if let api { lines += ["api:", "  listen: \"\(api)\"", "  connections: 4000"] }
         lines += ["log:", "  level: warning"]
         let path = place.directory + "/\(name).yaml"
         try (lines.joined(separator: "\n") + "\n").write(toFile: path, atomically: true, encoding: .utf8)
@@ -65,7 +69,8 @@ struct BenchSink: Sendable {
             teamID: teamID,
             keyID: keyID,
             topic: topic,
-            transport: transport
+            transport: transport,
+            api: api
         )
     }
 }
