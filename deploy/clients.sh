@@ -9,57 +9,12 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 program=$(readlink -f "${1:-.build/debug/fanfare}")
-made=$(mktemp --directory --tmpdir fanfare-clients.XXXXXX)
-readonly program made
-processes=()
-postgres=""
+readonly program trial=clients
+. deploy/lib.sh
 
-fail() {
-    echo "clients: $1" >&2
-    [[ ! -s "$made/daemon.log" ]] || tail -n 20 "$made/daemon.log" >&2
-    exit "${2:-1}"
-}
-
-# No server runs as root.
-as_postgres() { if ((EUID == 0)); then runuser --user=postgres -- "$@"; else "$@"; fi; }
-
-clean_up() {
-    local process
-    for process in "${processes[@]}"; do kill "$process" 2> /dev/null || true; done
-    for process in "${processes[@]}"; do wait "$process" 2> /dev/null || true; done
-    [[ -z "$postgres" ]] || as_postgres "$postgres/pg_ctl" --pgdata="$made/database" --mode=immediate stop > /dev/null || true
-    rm -rf "$made"
-}
-trap clean_up EXIT
-
-# await FILE TEXT: waits until a file has a line that matches.
-await() {
-    local _
-    for _ in {1..300}; do
-        if grep --quiet --extended-regexp "$2" "$1" 2> /dev/null; then return; fi
-        sleep 0.2
-    done
-    cat "$1" >&2 || true
-    fail "$1 never had: $2"
-}
-
-for command in curl python3 node; do
-    command -v "$command" > /dev/null || fail "$command is missing" 69
-done
+need curl python3 node
 node --eval 'process.exit(Number.parseInt(process.versions.node) < 18 ? 1 : 0)' || fail "Node $(node --version) is older than 18" 69
-for folder in /usr/lib/postgresql/*/bin; do
-    [[ ! -x "$folder/initdb" ]] || postgres=$folder
-done
-[[ -n "$postgres" ]] || fail "PostgreSQL's server is missing" 69
-
-chmod 755 "$made"
-mkdir "$made/database" "$made/socket"
-((EUID != 0)) || chown postgres: "$made/database" "$made/socket"
-as_postgres "$postgres/initdb" --pgdata="$made/database" --username=postgres --auth=trust --no-sync > "$made/initdb"
-as_postgres "$postgres/pg_ctl" --pgdata="$made/database" --wait --log="$made/socket/log" start \
-    --options="-c listen_addresses='' -c unix_socket_directories='$made/socket' -c fsync=off" > "$made/pg_ctl" \
-    || { cat "$made/socket/log" >&2 && fail "no server"; }
-as_postgres "$postgres/createdb" --host="$made/socket" --username=postgres app
+start_postgres
 
 "$program" sandbox --dir "$made/sandbox" > "$made/sandbox.json" &
 processes+=($!)
@@ -69,7 +24,7 @@ control=http://127.0.0.1:$(sed -nE 's/.*"control_port":([0-9]+).*/\1/p' "$made/s
 # Beside the sandbox's keys, which its configuration names from there.
 cat "$made/sandbox/fanfare.yaml" - > "$made/sandbox/clients.yaml" << YAML
 installation: clients
-database: { url: "postgres:///app?host=$made/socket&user=postgres" }
+database: { url: "$url" }
 api: { listen: "127.0.0.1:0" }
 log: { format: text }
 YAML
@@ -87,7 +42,7 @@ cat > "$made/rules.yaml" << 'YAML'
     notification: { title: "Order {{order_id}}", body: "On its way" }
     data: { order: "{{order_id}}" }
     webpush:
-      notification: { dir: LTR }
+      notification: { dir: ltr }
       fcm_options: { link: https://shop.example.com/orders }
 YAML
 fanfare() { "$program" "$@" --config "$made/sandbox/clients.yaml"; }
@@ -124,8 +79,7 @@ done
 for trouble in 503 409 lost; do
     (($(grep --count " $trouble$" "$made/gate") >= 3)) || fail "the proxy made too little trouble"
 done
-events=$(as_postgres psql --host="$made/socket" --username=postgres --dbname=app --no-align --tuples-only \
-    --command="SELECT count(*) FROM fanfare.events WHERE type = 'sale.started'")
+events=$(sql "SELECT count(*) FROM fanfare.events WHERE type = 'sale.started'")
 ((events == 3)) || fail "there are $events events instead of one for each backend"
 
 FANFARE_URL=$daemon node Tests/ClientExamples/browser.mjs "$control" 2> "$made/browser" \

@@ -6,7 +6,7 @@
 #   install-dependencies.sh --faults  also what deploy/faults.sh plays with: PgBouncer, which is not left running, and
 #                                     libfaketime
 #   install-dependencies.sh --schedules  also what deploy/schedules.sh tries: pg_cron and busybox
-#   install-dependencies.sh --clients  also what deploy/clients.sh runs: curl, Python and Node
+#   install-dependencies.sh --clients  also what deploy/clients.sh and deploy/contract.sh run: curl, Python and Node
 #   install-dependencies.sh --bareroot  also what deploy/bareroot.sh makes a package and a root with
 #   install-dependencies.sh --metrics  also what deploy/metrics.sh checks with: Prometheus, which is not left running, and jq
 #
@@ -41,6 +41,7 @@ missing_packages() {
     if "$with_clients"; then
         command -v curl > /dev/null || echo curl
         command -v python3 > /dev/null || echo python3
+        python3 -c 'import ensurepip, venv' 2> /dev/null || echo python3-venv
         command -v node > /dev/null || echo nodejs
     fi
     if "$with_bareroot"; then

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # Installs what is missing and runs all tests. Safe to run again; leaves nothing outside the checkout.
 #
-#   deploy/test.sh           format, documentation, tests with coverage, then tests under the address and the thread sanitizer,
-#                            then a little fuzzing
-#   deploy/test.sh --quick   format, documentation and tests, in the build folder of everyday work
+#   deploy/test.sh           format, documentation, tests with coverage, a minute of made up requests to the HTTP API, then tests
+#                            under the address and the thread sanitizer, then a little fuzzing
+#   deploy/test.sh --quick   format, documentation, tests and made up requests, in the build folder of everyday work
 #   deploy/test.sh --soak [PART …]
 #                            the long forms of some tests, half an hour each; a part that passed is not run again at
 #                            the same commit. Parts: crash planning conditions simulator fuzz; webhook, which has requests
 #                            checked by the standard's library from PyPI; clients, which runs those of deploy/examples;
+#                            contract, which has requests made up from the HTTP API's description;
 #                            metrics, which has Prometheus look at alerts and at a daemon; schedules, which has cron and
 #                            pg_cron emit; and bareroot, which tries the package where there is no Swift. The last two as root
 #
@@ -91,9 +92,9 @@ soak_tests() {
         planning) echo FanfareServiceTests.ExactlyOnceTests ;;
         conditions) echo FanfareServiceTests.ConditionTests ;;
         simulator) echo SimulatorTests ;;
-        fuzz | webhook | clients | metrics | schedules | bareroot) echo "" ;;
+        fuzz | webhook | clients | contract | metrics | schedules | bareroot) echo "" ;;
         *)
-            echo "test.sh: no long run is called '$1'; there are: crash planning conditions simulator fuzz webhook clients metrics schedules bareroot" >&2
+            echo "test.sh: no long run is called '$1'; there are: crash planning conditions simulator fuzz webhook clients contract metrics schedules bareroot" >&2
             exit 64
             ;;
     esac
@@ -139,6 +140,17 @@ try_clients() {
         passed=$((passed + 1))
     else
         complain "clients: an example does not work, or could not be tried"
+        failed=$((failed + 1))
+    fi
+}
+
+# try_contract PROGRAM SECONDS: has requests made up from the HTTP API's description; counts as one test.
+try_contract() {
+    announce "contract: $2 s of made up requests"
+    if deploy/install-dependencies.sh --clients && deploy/contract.sh "$2" "$1"; then
+        passed=$((passed + 1))
+    else
+        complain "contract: the HTTP API does not answer as its description says, or could not be tried"
         failed=$((failed + 1))
     fi
 }
@@ -194,6 +206,7 @@ run_soak() {
             fuzz) run_fuzzers 180 ;;
             webhook) try_webhook ;;
             clients) try_clients ;;
+            contract) try_contract .build/debug/fanfare 600 ;;
             metrics) try_metrics ;;
             schedules) try_schedules ;;
             bareroot) try_bareroot ;;
@@ -271,7 +284,7 @@ main() {
         --soak)
             shift
             parts=("$@")
-            if (($# == 0)); then parts=(crash planning conditions simulator fuzz webhook clients metrics schedules bareroot); fi
+            if (($# == 0)); then parts=(crash planning conditions simulator fuzz webhook clients contract metrics schedules bareroot); fi
             ;;
         *)
             echo "usage: test.sh [--quick | --soak [PART …]]" >&2
@@ -296,6 +309,8 @@ main() {
     else
         run all "$build" "$(test_targets)" --skip-build "${coverage[@]}"
         build_docs
+        # Debug builds leave their profile where they were started.
+        LLVM_PROFILE_FILE=/dev/null try_contract "$build/debug/fanfare" 60
     fi
     if [[ "$build" == .build-coverage ]]; then
         print_coverage "$build/debug" || echo "coverage could not be told" >&2

@@ -9,34 +9,8 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 program=$(readlink -f "${1:-.build/debug/fanfare}")
-made=$(mktemp --directory --tmpdir fanfare-webhook.XXXXXX)
-readonly program made
-processes=()
-
-fail() {
-    echo "webhook: $1" >&2
-    [[ ! -s "$made/daemon.log" ]] || tail -n 20 "$made/daemon.log" >&2
-    exit "${2:-1}"
-}
-
-clean_up() {
-    local process
-    for process in "${processes[@]}"; do kill "$process" 2> /dev/null || true; done
-    for process in "${processes[@]}"; do wait "$process" 2> /dev/null || true; done
-    rm -rf "$made"
-}
-trap clean_up EXIT
-
-# await FILE TEXT: waits until a file has a line that matches.
-await() {
-    local _
-    for _ in {1..300}; do
-        if grep --quiet --extended-regexp "$2" "$1" 2> /dev/null; then return; fi
-        sleep 0.2
-    done
-    cat "$1" >&2 || true
-    fail "$1 never had: $2"
-}
+readonly program trial=webhook
+. deploy/lib.sh
 
 secret() { echo "whsec_$(openssl rand -base64 32)"; }
 

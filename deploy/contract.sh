@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# Has schemathesis, from PyPI, make up requests from the HTTP API's own description and send them to a daemon: an answer 5xx, or one
+# that the description does not have, is a fault.
+#
+#   deploy/contract.sh [SECONDS [PROGRAM]]      a minute and the debug build, unless others are named; fanfare-lab is beside it
+#
+# All that is described but /v1/tail, whose answer never ends. Needs PostgreSQL's server, Python with venv, and PyPI; leaves nothing.
+# Exit codes: 0 daemon and description agree, 1 not, 69 it cannot be tried.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+seconds=${1:-60}
+program=$(readlink -f "${2:-.build/debug/fanfare}")
+readonly seconds program trial=contract
+. deploy/lib.sh
+
+need curl python3
+python3 -m venv "$made/venv" > "$made/pip" 2>&1 && "$made/venv/bin/pip" install --quiet 'schemathesis>=4,<5' >> "$made/pip" 2>&1 \
+    || { cat "$made/pip" >&2 && fail "schemathesis cannot be installed" 69; }
+start_postgres
+
+"$program" sandbox --dir "$made/sandbox" > "$made/sandbox.json" &
+processes+=($!)
+await "$made/sandbox.json" control_port
+cat "$made/sandbox/fanfare.yaml" - > "$made/sandbox/contract.yaml" << YAML
+installation: contract
+database: { url: "$url" }
+api: { listen: "127.0.0.1:0" }
+log: { format: text }
+YAML
+fanfare() { "$program" "$@" --config "$made/sandbox/contract.yaml"; }
+fanfare migrate > "$made/migrated"
+"$program" serve --config "$made/sandbox/contract.yaml" > "$made/daemon.log" 2>&1 &
+processes+=($!)
+await "$made/daemon.log" 'answering by HTTP'
+await "$made/daemon.log" ' ready '
+daemon=http://$(sed -nE 's/.*answering by HTTP.* listen=([^ ]+).*/\1/p' "$made/daemon.log")
+token=$(fanfare tokens create contract --scope emitter --scope registrar --scope author --scope operator --scope reader --rate 100000)
+curl --silent --show-error --fail "$daemon/v1/openapi.json" > "$made/openapi.json"
+
+# The token in a file: what a program was called with is seen by everybody on the machine.
+cat > "$made/schemathesis.toml" << TOML
+headers = { Authorization = "Bearer $token" }
+TOML
+checks=not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance,response_schema_conformance
+checks+=,unsupported_method,allow_header_conformance,ignored_auth
+"$made/venv/bin/schemathesis" --config-file "$made/schemathesis.toml" run "$made/openapi.json" --url "$daemon" \
+    --exclude-path /v1/tail --checks "$checks" --max-time "$seconds" --request-timeout 30 --workers 2 --warnings off \
+    --suppress-health-check all --continue-on-failure > "$made/report" 2>&1 \
+    || { cat "$made/report" >&2 && fail "daemon and description do not agree"; }
+sed -n '/SUMMARY/,$p' "$made/report"
