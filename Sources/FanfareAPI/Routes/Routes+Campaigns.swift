@@ -21,7 +21,9 @@ extension Routes {
             Route(.post, "/v1/apps/{app}/campaigns/apply", .author) { call in
                 let (campaigns, prune) = try definitions("campaigns", call)
                 return Answer(
-                    try await call.noted { try await $0.applyCampaigns(CampaignSet(listed: campaigns), prune: prune).json }
+                    try await call.noted {
+                        try await $0.applyCampaigns(CampaignSet(listed: campaigns), prune: prune).json
+                    }
                 )
             },
             Route(.post, "/v1/apps/{app}/campaigns/{campaign}/start", .operator) { call in

@@ -1,5 +1,6 @@
 /// Everything that can be asked.
 enum Routes {
     /// In the order of the documentation.
-    static let all: [Route] = health + documents + apps + events + devices + users + why + rules + campaigns + status + tail
+    static let all: [Route] =
+        health + documents + apps + events + devices + users + why + rules + campaigns + status + tail
 }
