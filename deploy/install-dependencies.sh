@@ -8,6 +8,7 @@
 #   install-dependencies.sh --schedules  also what deploy/schedules.sh tries: pg_cron and busybox
 #   install-dependencies.sh --clients  also what deploy/clients.sh and deploy/contract.sh run: curl, Python and Node
 #   install-dependencies.sh --bareroot  also what deploy/bareroot.sh makes a package and a root with
+#   install-dependencies.sh --browser  also what tests of pages drive: Chromium and its driver
 #   install-dependencies.sh --metrics  also what deploy/metrics.sh checks with: Prometheus, which is not left running, and jq
 #
 # Exit codes: 0 nothing is missing (any more), 1 something is missing, 64 usage, 69 it cannot be installed here.
@@ -16,6 +17,7 @@ set -euo pipefail
 readonly minimum_postgres=15
 with_faults=false
 with_bareroot=false
+with_browser=false
 with_clients=false
 with_metrics=false
 with_schedules=false
@@ -43,6 +45,9 @@ missing_packages() {
         command -v python3 > /dev/null || echo python3
         python3 -c 'import ensurepip, venv' 2> /dev/null || echo python3-venv
         command -v node > /dev/null || echo nodejs
+    fi
+    if "$with_browser"; then
+        command -v chromedriver > /dev/null || echo chromium chromium-driver
     fi
     if "$with_bareroot"; then
         PATH="$PATH:/usr/sbin:/sbin" command -v debootstrap > /dev/null || echo debootstrap
@@ -133,9 +138,10 @@ main() {
         --bareroot) with_bareroot=true ;;
         --schedules) with_schedules=true ;;
         --clients) with_clients=true ;;
+        --browser) with_browser=true ;;
         --metrics) with_metrics=true ;;
         *)
-            echo "usage: install-dependencies.sh [--check | --faults | --schedules | --clients | --bareroot | --metrics]" >&2
+            echo "usage: install-dependencies.sh [--check | --faults | --schedules | --clients | --browser | --bareroot | --metrics]" >&2
             exit 64
             ;;
     esac

@@ -293,7 +293,10 @@ main() {
     esac
     PATH="$PATH:$HOME/.local/share/swiftly/bin:/usr/libexec/swift/bin"
     deploy/install-dependencies.sh
-    ((${#parts[@]} > 0)) || check_format
+    if ((${#parts[@]} == 0)); then
+        deploy/install-dependencies.sh --browser
+        check_format
+    fi
     mkdir -p "$build"
     results=$(mktemp --directory "$PWD/$build/results.XXXXXX")
     # The manifest without the sandbox resolves fewer packages, and would leave that behind.

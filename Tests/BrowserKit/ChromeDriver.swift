@@ -1,0 +1,62 @@
+import Foundation
+import TestKit
+
+/// A running chromedriver, on a port of its choice, with a folder for all that it and its browser write.
+struct ChromeDriver: Sendable {
+    /// Where it listens.
+    let port: Int
+    /// For profiles and other files, deleted by ``stop()``.
+    let folder: String
+    private let process: ProgramProcess
+
+    /// Starts one.
+    ///
+    /// - Throws: `BrowserError` if it is not installed or does not come up.
+    static func start() async throws -> ChromeDriver {
+        let folder = NSTemporaryDirectory() + "fanfare-browser-" + UUID().uuidString.prefix(13).lowercased()
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        // Chromium keeps fonts and crashes below HOME, and its socket in TMPDIR.
+        let environment = ["HOME": folder, "TMPDIR": folder, "XDG_CONFIG_HOME": folder, "XDG_CACHE_HOME": folder]
+        do {
+            let program = try path()
+            let process = try await onThread("chromedriver") {
+                try ProgramProcess(program, ["--port=0"], environment: environment)
+            }
+            for await line in process.output {
+                guard let port = line.firstMatch(of: /started successfully on port (\d+)/).flatMap({ Int($0.1) }) else {
+                    continue
+                }
+                return ChromeDriver(port: port, folder: folder, process: process)
+            }
+            var complaint: [String] = []
+            for await line in process.errors { complaint.append(line) }
+            throw BrowserError(
+                code: BrowserError.noAnswer,
+                message: "chromedriver ended: " + complaint.suffix(3).joined(separator: "; ")
+            )
+        } catch {
+            try? FileManager.default.removeItem(atPath: folder)
+            throw error
+        }
+    }
+
+    /// Ends it, with browsers that are still there, and deletes its files.
+    func stop() async {
+        await process.stop()
+        // A browser that has lost its driver ends a moment later, and writes to its profile until then.
+        await FolderUsers(folder: folder).end(within: .seconds(20))
+        try? FileManager.default.removeItem(atPath: folder)
+    }
+
+    private static func path() throws -> String {
+        let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)
+        for folder in folders + ["/usr/bin", "/usr/lib/chromium"] {
+            let path = folder + "/chromedriver"
+            if FileManager.default.isExecutableFile(atPath: path) { return path }
+        }
+        throw BrowserError(
+            code: BrowserError.noAnswer,
+            message: "there is no chromedriver: deploy/install-dependencies.sh --browser installs it"
+        )
+    }
+}
