@@ -39,7 +39,8 @@ public enum Exposition: Sendable {
             case .histogram(let histogram):
                 for bucket in histogram.buckets {
                     let bound = MetricLabel("le", Self.number(bucket.upperBound))
-                    sample("\(family.name)_bucket", series.labels + [bound], "\(bucket.count)", to: &text)
+                    let exemplar = self == .openMetrics ? bucket.exemplar.map(Self.text) ?? "" : ""
+                    sample("\(family.name)_bucket", series.labels + [bound], "\(bucket.count)\(exemplar)", to: &text)
                 }
                 sample("\(family.name)_sum", series.labels, Self.number(histogram.sum), to: &text)
                 sample("\(family.name)_count", series.labels, "\(histogram.count)", to: &text)
@@ -49,12 +50,17 @@ public enum Exposition: Sendable {
 
     private func sample(_ name: String, _ labels: [MetricLabel], _ value: String, to text: inout String) {
         text += name
-        if !labels.isEmpty {
-            text += "{"
-            text += labels.map { "\($0.name)=\"\(Self.escaped($0.value, quotes: true))\"" }.joined(separator: ",")
-            text += "}"
-        }
+        if !labels.isEmpty { text += Self.text(labels) }
         text += " \(value)\n"
+    }
+
+    private static func text(_ labels: [MetricLabel]) -> String {
+        "{" + labels.map { "\($0.name)=\"\(escaped($0.value, quotes: true))\"" }.joined(separator: ",") + "}"
+    }
+
+    /// Only OpenMetrics has them.
+    private static func text(_ exemplar: Exemplar) -> String {
+        " # \(text(exemplar.labels)) \(number(exemplar.value)) \(number(exemplar.at))"
     }
 
     /// Whole numbers without a fraction, as people read them.

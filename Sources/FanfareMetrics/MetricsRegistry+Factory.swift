@@ -64,6 +64,21 @@ extension MetricsRegistry: MetricsFactory {
         histogram(label, dimensions, suffix: "_seconds", bounds: HistogramSeries.durationBounds)
     }
 
+    /// Finds or makes a histogram of durations that takes exemplars, and values in sets, which swift-metrics' timers do not.
+    ///
+    /// - Parameters:
+    ///   - label: its name, with dots.
+    ///   - dimensions: its labels, in any order.
+    ///   - bounds: its buckets' where the metric is not described with others; nil for the registry's own.
+    /// - Returns: the one that a timer of this name is; takes seconds.
+    public func durations(
+        _ label: String,
+        _ dimensions: [(String, String)],
+        bounds: [Double]? = nil
+    ) -> HistogramSeries {
+        histogram(label, dimensions, suffix: "_seconds", bounds: bounds ?? HistogramSeries.durationBounds)
+    }
+
     /// Forgets a counter once all who made it have destroyed it; one made afterwards begins at zero.
     ///
     /// - Parameter handler: a counter of this registry; others are ignored.

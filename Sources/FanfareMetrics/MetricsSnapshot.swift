@@ -87,6 +87,8 @@ public struct HistogramValue: Equatable, Sendable {
         public let upperBound: Double
         /// Those of the smaller buckets are counted too.
         public let count: Int64
+        /// The last value of this bucket, and of no smaller one, that something is known of.
+        public internal(set) var exemplar: Exemplar? = nil
     }
 
     /// By their bounds; at least one.

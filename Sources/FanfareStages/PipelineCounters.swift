@@ -1,6 +1,6 @@
 package import CoreMetrics
 package import FanfareCore
-internal import FanfareMetrics
+package import FanfareMetrics
 package import FanfareStore
 internal import Threading
 
@@ -70,6 +70,13 @@ package final class PipelineCounters: Sendable {
 
     /// Counts batches that were moved into the log.
     package func closed(_ count: Int64) { batches.increment(by: count) }
+
+    /// How long accepted pushes took; shown by this process alone where its counts are sent elsewhere.
+    package func acceptances(of target: Target, _ lane: Lane) -> HistogramSeries {
+        let labels = [("app", target.app), ("provider", target.platform), ("lane", lane.name)]
+        let metric = PipelineMetric.emitToAccepted
+        return registry.durations(metric.rawValue, labels, bounds: metric.bounds)
+    }
 
     /// The counter of requests to a target; to be looked up once and kept.
     package func requests(to target: Target) -> Counter {

@@ -34,6 +34,33 @@ struct ExpositionTests {
         )
     }
 
+    @Test func openMetricsHasTheLastExemplarOfEachBucket() {
+        let series = registry.durations("wait", [])
+        var apart = HistogramTally(bounds: [0.5, 1])
+        for (event, seconds) in [(1, 0.5), (2, 0.75), (3, 0.875)] {
+            apart.observe(seconds, exemplar: Exemplar("event_id", Int64(event), value: seconds, at: 1.5e9))
+        }
+        series.add(apart)
+        let trace = String(repeating: "a1", count: 16)
+        series.observe(9, exemplar: Exemplar("event_id", 4, traceID: trace, value: 9, at: 1_700_000_000.25))
+        series.observe(10)
+        let text = Exposition.openMetrics.text(registry.snapshot.families)
+        #expect(
+            text.hasSuffix(
+                """
+                wait_seconds_bucket{le="0.5"} 2 # {event_id="1"} 0.5 1500000000
+                wait_seconds_bucket{le="1"} 4 # {event_id="3"} 0.875 1500000000
+                wait_seconds_bucket{le="+Inf"} 7 # {event_id="4",trace_id="\(trace)"} 9 1700000000.25
+                wait_seconds_sum 23.375
+                wait_seconds_count 7
+                # EOF
+
+                """
+            )
+        )
+        #expect(!Exposition.prometheus.text(registry.snapshot.families).contains(" # {"))
+    }
+
     @Test func openMetricsNamesCountersWithoutTheirSuffix() {
         let text = Exposition.openMetrics.text(registry.snapshot.families)
         #expect(text.contains("# TYPE requests counter\nrequests_total{"))

@@ -23,6 +23,8 @@ public struct RetryHistory: Equatable, Hashable, Sendable {
         public static let otherEnvironment = Marks(rawValue: 8)
         /// Tried again because its registration is newer than what called it gone, or than the attempt in its environment.
         public static let registeredLater = Marks(rawValue: 16)
+        /// Held for a night or a snooze: how long it took says nothing of how fast pushes go.
+        public static let held = Marks(rawValue: 32)
     }
 
     /// Attempts that count against `retry.attempts`, without the one in flight.
@@ -51,7 +53,14 @@ public struct RetryHistory: Equatable, Hashable, Sendable {
     /// Whether the attempt to come is the first in the other environment, and nothing but that.
     ///
     /// It goes to another service because the token is that one's: it repeats nothing that failed.
-    public var isMove: Bool { marks == .otherEnvironment && waits == 0 && freeRepeats == 0 }
+    public var isMove: Bool { marks.subtracting(.held) == .otherEnvironment && waits == 0 && freeRepeats == 0 }
+
+    /// The same, for pairs that are held on purpose.
+    public var held: RetryHistory {
+        var history = self
+        history.marks.insert(.held)
+        return history
+    }
 
     /// The history of a pair that was never sent: 0 when ``encoded``.
     public static let none = RetryHistory()

@@ -185,7 +185,7 @@ struct BatchDraft {
             guard until < verdicts.deadline(of: event).at else {
                 return PairResult(position: Int32(position), outcome: .expired)
             }
-            let again = FollowUp.again(at: until, history: batch.history, target: batch.target)
+            let again = FollowUp.again(at: until, history: batch.history.held, target: batch.target)
             return PairResult(position: Int32(position), outcome: outcome, followUp: again)
         }
     }

@@ -81,7 +81,7 @@ struct OpenBatch {
             return .again(at: now, history: batch.claimed.history, target: batch.target.id)
         }
         // Asked here again, it is told until when.
-        if outcome.isHeld { return .again(at: now, history: batch.claimed.history, target: batch.target.id) }
+        if outcome.isHeld { return .again(at: now, history: batch.claimed.history.held, target: batch.target.id) }
         let waitsLong = outcome == .retryingDeviceThrottled || outcome == .retryingRegisteredLater
         let floor = waitsLong ? Micros.minute : 0
         let isFree = outcome == .retryingNotProcessed || outcome == .retryingNotSent

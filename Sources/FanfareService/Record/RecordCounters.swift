@@ -18,7 +18,7 @@ struct RecordCounters {
         self.pipeline = pipeline
         let metrics = pipeline.metrics
         pushes = LabelledCounter(.pushes, by: ["app", "provider", "environment", "lane", "outcome"], metrics)
-        failures = LabelledCounter(.pushFailures, by: ["app", "provider", "reason"], metrics)
+        failures = LabelledCounter(.pushFailures, by: ["app", "provider", "outcome", "reason"], metrics)
         disabled = LabelledCounter(.devicesDisabled, by: ["app", "environment", "reason"], metrics)
     }
 
@@ -42,10 +42,10 @@ struct RecordCounters {
                 target.platform,
                 target.environment,
                 batch.lane.name,
-                outcome.outcome
+                outcome.metricLabel
             )
             guard outcome.isFailure else { continue }
-            failures.add(tally.pairs, target.app, target.platform, outcome.reason)
+            failures.add(tally.pairs, target.app, target.platform, outcome.outcome, outcome.reason)
         }
     }
 
@@ -81,8 +81,12 @@ extension Outcome {
     /// Whether a provider did not take it, or could not be reached.
     fileprivate var isFailure: Bool {
         switch kind {
-        case .retrying, .gone, .rejected: true
+        case .retrying: !isHeld
+        case .gone, .rejected: true
         default: false
         }
     }
+
+    /// What is held is no attempt that failed, though another one follows.
+    fileprivate var metricLabel: String { isHeld ? "held" : outcome }
 }

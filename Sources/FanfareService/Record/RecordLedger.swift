@@ -37,6 +37,8 @@ struct RecordLedger {
 
     private var open: [BatchClaim: OpenBatch] = [:]
     private(set) var policy = CheckpointPolicy()
+    /// How long the pushes took that were accepted.
+    var acceptances = AcceptanceTimes()
 
     /// Whether anything is known that is not written.
     var isDirty: Bool { open.values.contains(where: \.isDirty) }
@@ -55,9 +57,12 @@ struct RecordLedger {
                 open[claim]?.isDirty = true
                 policy.answered(decided.count, at: now)
             }
-        case .results(let claim, let results, let slots):
-            open[claim]?.add(results)
-            open[claim]?.slots += slots
+        case .results(let claim, let results, let slots, let answeredAt):
+            if let place = open.index(forKey: claim) {
+                open.values[place].add(results)
+                open.values[place].slots += slots
+                open.values[place].batch.time(results, at: answeredAt, in: &acceptances)
+            }
             policy.answered(results.count, at: now)
         case .refused(let claim, let eventID, let why):
             open[claim]?.explain(eventID, why)

@@ -13,8 +13,8 @@ enum RecorderMessage: Sendable {
     ///
     /// Its `window` are the slots it holds since its pairs are marked as attempted.
     case opened(PreparedBatch, decided: [PairResult], window: Int = 0)
-    /// Results of a batch, and how many slots of W they give back.
-    case results(BatchClaim, [PairResult], slots: Int)
+    /// Results of a batch, how many slots of W they give back, and when they were known, in database time.
+    case results(BatchClaim, [PairResult], slots: Int, at: Microseconds = 0)
     /// Why pairs of an event are refused whose results follow.
     case refused(BatchClaim, eventID: Int64, why: String)
     /// Pairs of a batch that are not sent under this claim: they are for whoever claims it next, not before a delay is over.
@@ -83,6 +83,7 @@ final class Recorder: Stage {
         _ counters: inout RecordCounters,
         _ session: Session
     ) {
+        ledger.acceptances.tell(context.counters)
         guard gate.judge(&ledger, over: session) else { return ledger.wrote(at: Clocks.steady) }
         let writes = ledger.begin(databaseNow: context.lease.databaseNow, heedFuse: context.heedFuse)
         for write in writes {

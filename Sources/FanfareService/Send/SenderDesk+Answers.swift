@@ -160,8 +160,10 @@ extension SenderDesk {
     }
 
     mutating func report() {
+        guard !touched.isEmpty else { return }
+        let now = context.lease.databaseNow
         for active in touched {
-            recorder.put(.results(active.batch.claimed.claim, active.results, slots: active.slots))
+            recorder.put(.results(active.batch.claimed.claim, active.results, slots: active.slots, at: now))
             active.results = []
             active.slots = 0
         }

@@ -53,7 +53,7 @@ struct QuietTests {
             outcomes[Int(result.position)] = result.outcome
             hours[Int(result.position)] = .some(nil)
             guard case .again(let at, let history, let target)? = result.followUp else { continue }
-            #expect(history == one.batch.claimed.history && target == one.batch.target.id)
+            #expect(history == one.batch.claimed.history.held && target == one.batch.target.id)
             hours[Int(result.position)] = Double(at - midnight) / Double(Micros.hour)
         }
         return (one.batch.pairs.map(\.token), outcomes, hours)
@@ -121,7 +121,7 @@ struct QuietTests {
             FROM fanfare.batches AS b CROSS JOIN fanfare.batch_log AS p ORDER BY b.not_before
             """
         )
-        #expect(children == ["2 3 f 2026-11-26 22:00:00 t 6", "2 3 f 2026-11-26 22:00:00 t 102"])
+        #expect(children == ["2 2097155 f 2026-11-26 22:00:00 t 6", "2 2097155 f 2026-11-26 22:00:00 t 102"])
         let held = ["retrying/quiet_hours", "pending/not_attempted"]
         #expect(try world.outcomes(event) == held + held + ["accepted/accepted"])
 
@@ -134,6 +134,6 @@ struct QuietTests {
         world.record(rescued.map { .opened($0.batch, decided: $0.decided) })
         let again =
             "SELECT concat_ws(' ', attempt, history, is_retry, not_before < now() + interval '1 minute') FROM fanfare.batches"
-        #expect(try world.connection.column(again) == ["3 3 t t", "3 3 t t"])
+        #expect(try world.connection.column(again) == ["3 2097155 t t", "3 2097155 t t"])
     }
 }

@@ -50,7 +50,7 @@ struct RecordCountersTests {
         )
         #expect(
             try counted("fanfare.push.failures") == [
-                "shop apns BadTopic 1", "shop apns Unregistered 1", "shop apns server_error 1",
+                "shop gone apns Unregistered 1", "shop rejected apns BadTopic 1", "shop retrying apns server_error 1",
             ]
         )
         #expect(try counted("fanfare.devices.disabled") == ["shop production Unregistered 1"])
@@ -62,10 +62,22 @@ struct RecordCountersTests {
         #expect(try counted("fanfare.pushes").first == "shop production normal accepted apns 2")
     }
 
+    @Test func whatIsHeldForANightIsNoFailure() throws {
+        for n in 0..<2 { try world.device("aa1\(n)", user: "u") }
+        try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
+        try world.emit("e", #"{"u": "u"}"#)
+        try world.plan()
+        let batch = try #require(try world.prepare(try world.claim()).first).batch
+        let morning = FollowUp.again(at: 0, history: RetryHistory.none.held, target: batch.target.id)
+        close(batch, [result(0, .heldQuiet, morning), result(1, .heldSnoozed, morning)])
+        #expect(try counted("fanfare.pushes") == ["shop production normal held apns 2"])
+        #expect(try counted("fanfare.push.failures") == [])
+    }
+
     /// A counter's series: values of their labels, in the order of the labels' names, and the count.
     private func counted(_ label: String) throws -> [String] {
         let registry = try #require(world.context.counters.metrics as? MetricsRegistry)
-        return try #require(registry.counter(label)).series.map { series in
+        return (registry.counter(label)?.series ?? []).map { series in
             guard case .whole(let count) = series.value else { return "no count" }
             return (series.labels.map(\.value) + ["\(count)"]).joined(separator: " ")
         }

@@ -60,7 +60,7 @@ struct SenderDeskTests {
         var (results, unsent): (Int, [Int32]) = (0, [])
         for message in recorder.take(timeout: .zero) ?? [] {
             switch message {
-            case .results(_, let more, _): results += more.count
+            case .results(_, let more, _, _): results += more.count
             case .abandoned(_, let more, _): unsent += more
             case .opened, .refused: break
             }

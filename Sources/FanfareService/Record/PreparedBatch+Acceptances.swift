@@ -1,0 +1,44 @@
+internal import FanfareCore
+internal import FanfareProviders
+internal import FanfareStages
+internal import FanfareStore
+internal import PostgresClient
+
+extension PreparedBatch {
+    /// Counts how long accepted pushes took since they could be sent: since the emit, or since their recipients' time came.
+    ///
+    /// What waited on purpose and no time says until when is left out: for a night or a snooze, or behind a gate.
+    ///
+    /// - Parameters:
+    ///   - results: of this batch.
+    ///   - now: when they were known, in database time.
+    ///   - times: where it is counted.
+    func time(_ results: [PairResult], at now: Microseconds, in times: inout AcceptanceTimes) {
+        guard claimed.gate == 0, !claimed.history.marks.contains(.held) else { return }
+        if claimed.eventID != nil {
+            guard let event = variants.first?.event else { return }
+            let begin = (claimed.dueAt ?? event.createdAt).microseconds
+            let accepted = results.count { $0.outcome == .accepted }
+            return times.count(accepted, of: event.id, since: begin, at: now, to: target, lane)
+        }
+        for result in results where result.outcome == .accepted {
+            guard let pair = pair(at: result.position) else { continue }
+            let event = variants[Int(pair.variant)].event
+            let begin = (claimed.dueAt ?? event.createdAt).microseconds
+            times.count(1, of: event.id, since: begin, at: now, to: target, lane)
+        }
+    }
+
+    /// The pair that is sent for a position; they are in its order.
+    private func pair(at position: Int32) -> PreparedPair? {
+        // Mostly all of them are sent.
+        let place = Int(position)
+        if place < pairs.count, pairs[place].position == position { return pairs[place] }
+        var (low, high) = (0, min(place, pairs.count))
+        while low < high {
+            let middle = (low + high) / 2
+            if pairs[middle].position < position { low = middle + 1 } else { high = middle }
+        }
+        return low < pairs.count && pairs[low].position == position ? pairs[low] : nil
+    }
+}
