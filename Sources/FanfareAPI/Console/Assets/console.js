@@ -1,0 +1,201 @@
+"use strict";
+// What the console adds where scripts run: updates without a reload, the reader's time zone, keys.
+// Every page can be read and used without it. Only HTML from this server's own stream becomes part of the page.
+(() => {
+  const $ = (id) => document.getElementById(id);
+  const html = window.trustedTypes
+    ? trustedTypes.createPolicy("fanfare", { createHTML: (text) => text })
+    : { createHTML: (text) => text };
+
+  // ---- Times in the reader's zone, UTC under the pointer
+  const clock = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" };
+  const day = { day: "numeric", month: "short" };
+  const forms = {
+    minute: clock,
+    second: { ...clock, second: "2-digit" },
+    day,
+    weekday: { ...day, weekday: "short" },
+    short: { ...day, ...clock },
+    full: { ...day, year: "numeric", ...clock, second: "2-digit" },
+  };
+  for (const name in forms) forms[name] = new Intl.DateTimeFormat(undefined, forms[name]);
+  const local = (root) => {
+    for (const time of root.querySelectorAll("time[datetime]")) {
+      const at = new Date(time.dateTime);
+      if (isNaN(at) || !forms[time.dataset.form]) continue;
+      time.textContent = forms[time.dataset.form].format(at);
+      time.title = at.toISOString().replace("T", " ").replace(".000Z", " UTC");
+    }
+    return root;
+  };
+  local(document);
+  if ($("zone")) $("zone").textContent = `Times in ${forms.full.resolvedOptions().timeZone}; UTC under the pointer.`;
+
+  // ---- A part of the page becomes like its new text, node by node: what did not change stays, with focus and scroll
+  const alike = (a, b) => a.nodeType === b.nodeType && a.nodeName === b.nodeName && (a.id || "") === (b.id || "");
+  const morph = (old, fresh) => {
+    if (old.nodeType !== Node.ELEMENT_NODE) {
+      if (old.data !== fresh.data) old.data = fresh.data;
+      return;
+    }
+    if (old.isEqualNode(fresh)) return;
+    for (const { name } of [...old.attributes]) {
+      // What the reader opened stays open.
+      if (!fresh.hasAttribute(name) && !(name === "open" && old.nodeName === "DETAILS")) old.removeAttribute(name);
+    }
+    for (const { name, value } of fresh.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+    let place = old.firstChild;
+    for (const next of [...fresh.childNodes]) {
+      let found = place;
+      if (next.id) {
+        // Rows that moved are moved, so that they keep what the reader did to them.
+        found = [...old.children].find((child) => child.id === next.id);
+        if (found && found !== place) old.insertBefore(found, place);
+      } else {
+        // Rows that are gone lie between.
+        while (found && found.id && !alike(found, next)) found = found.nextSibling;
+      }
+      if (found && alike(found, next)) {
+        while (place && place !== found && found.parentNode === old && !next.id) {
+          const gone = place;
+          place = place.nextSibling;
+          gone.remove();
+        }
+        morph(found, next);
+        place = found.nextSibling;
+      } else {
+        const added = document.importNode(next, true);
+        old.insertBefore(added, place);
+        if (added.nodeName === "TR") added.classList.add("fresh");
+      }
+    }
+    while (place) {
+      const gone = place;
+      place = place.nextSibling;
+      gone.remove();
+    }
+  };
+  const shown = new Map();
+  const show = ({ id, html: text }) => {
+    const old = $(id);
+    if (!old || shown.get(id) === text) return;
+    shown.set(id, text);
+    const part = document.createElement("template");
+    part.innerHTML = html.createHTML(text);
+    const fresh = part.content.firstElementChild;
+    if (fresh && fresh.id === id) morph(old, local(part.content).firstElementChild);
+  };
+
+  // ---- The stream: none while the page is hidden; while paused, updates wait
+  const path = document.body.dataset.stream;
+  const live = $("live");
+  let source = null;
+  let pausedAt = null;
+  let count = 0;
+  const waiting = new Map();
+  const words = (text, state) => {
+    if ($("live-words").textContent !== text) $("live-words").textContent = text;
+    live.className = `live ${state}`;
+  };
+  const tell = () => {
+    if (pausedAt) words(`Paused at ${pausedAt}, ${count} ${count === 1 ? "update waits" : "updates wait"}`, "paused");
+    else if (source && source.readyState === EventSource.OPEN) words("Live", "on");
+    else words("Not connected", "away");
+    $("live-button").textContent = pausedAt ? "Go on" : "Pause";
+    // A count that changes is not read out each second.
+    $("live-words").setAttribute("aria-live", pausedAt && count ? "off" : "polite");
+  };
+  const connect = () => {
+    if (source || document.hidden) return;
+    source = new EventSource(path);
+    source.onopen = source.onerror = tell;
+    source.addEventListener("part", (event) => {
+      const part = JSON.parse(event.data);
+      if (!pausedAt) return show(part);
+      waiting.set(part.id, part);
+      count += 1;
+      tell();
+    });
+    // The session ended, or the page is another by now.
+    source.addEventListener("reload", () => location.reload());
+  };
+  const disconnect = () => {
+    if (source) source.close();
+    source = null;
+  };
+  const pause = () => {
+    pausedAt = pausedAt ? null : forms.minute.format(new Date());
+    if (!pausedAt) {
+      waiting.forEach(show);
+      waiting.clear();
+      count = 0;
+    }
+    tell();
+  };
+  if (path && live && window.EventSource) {
+    live.hidden = false;
+    $("live-button").addEventListener("click", pause);
+    document.addEventListener("visibilitychange", () => {
+      document.hidden ? disconnect() : connect();
+      tell();
+    });
+    addEventListener("pagehide", disconnect);
+    addEventListener("pageshow", connect);
+    connect();
+    tell();
+  }
+
+  // ---- Keys, which the reader may switch off
+  const help = $("help");
+  const on = $("help-on");
+  const kept = (value) => {
+    try {
+      return value === undefined ? localStorage.getItem("keys") : localStorage.setItem("keys", value);
+    } catch {
+      return null;
+    }
+  };
+  if ($("help-button")) {
+    $("help-button").hidden = false;
+    $("help-button").addEventListener("click", () => help.showModal());
+    on.checked = kept() !== "off";
+    on.addEventListener("change", () => kept(on.checked ? "on" : "off"));
+  }
+  const step = (by) => {
+    const rows = [...document.querySelectorAll("a[data-row]")].filter((row) => row.offsetParent);
+    const at = rows.indexOf(document.activeElement);
+    const next = rows[at < 0 ? (by > 0 ? 0 : rows.length - 1) : Math.min(Math.max(at + by, 0), rows.length - 1)];
+    if (next) next.focus();
+  };
+  let going = 0;
+  document.addEventListener("keydown", (event) => {
+    const { target, key } = event;
+    if (event.ctrlKey || event.altKey || event.metaKey || event.isComposing || help.open) return;
+    if (target.closest("input, select, textarea, [contenteditable]")) {
+      if (key === "Escape") target.blur();
+      return;
+    }
+    if (!on || !on.checked) return;
+    const did = () => event.preventDefault();
+    if (Date.now() < going) {
+      going = 0;
+      const link = [...document.querySelectorAll("a[data-go]")].find((link) => link.dataset.go === key);
+      if (link) return did(), link.click();
+    }
+    if (key === "/" && $("find")) did(), $("find").focus(), $("find").select();
+    else if (key === "?") did(), help.showModal();
+    else if (key === "j") step(1);
+    else if (key === "k") step(-1);
+    else if (key === "p" && source) pause();
+    else if (key === "g") going = Date.now() + 1500;
+  });
+
+  // ---- A menu closes when the reader goes on elsewhere
+  const who = $("who");
+  if (who) {
+    document.addEventListener("click", (event) => who.contains(event.target) || who.removeAttribute("open"));
+    who.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") who.removeAttribute("open"), who.querySelector("summary").focus();
+    });
+  }
+})();

@@ -1,0 +1,24 @@
+/// Writes the `d` of an SVG path with coordinates of one decimal.
+struct SVGPath {
+    private(set) var text = ""
+
+    /// Begins a line.
+    mutating func move(_ x: Double, _ y: Double) { text += "M\(Self.number(x)) \(Self.number(y))" }
+
+    /// Goes on to a point.
+    mutating func line(_ x: Double, _ y: Double) { text += "L\(Self.number(x)) \(Self.number(y))" }
+
+    /// Adds a closed rectangle.
+    mutating func rectangle(_ x: Double, _ y: Double, _ width: Double, _ height: Double) {
+        text += "M\(Self.number(x)) \(Self.number(y))"
+        text += "h\(Self.number(width))v\(Self.number(height))h\(Self.number(-width))z"
+    }
+
+    /// A number as short as may be.
+    static func number(_ value: Double) -> String {
+        let tenths = Int64((value * 10).rounded())
+        let sign = tenths < 0 ? "-" : ""
+        let size = tenths.magnitude
+        return size.isMultiple(of: 10) ? "\(sign)\(size / 10)" : "\(sign)\(size / 10).\(size % 10)"
+    }
+}

@@ -1,0 +1,155 @@
+/// A line in the height of a word, beside the number that it explains.
+enum Sparkline {
+    /// Draws it, hidden from who cannot see it: the number beside it says what matters.
+    ///
+    /// - Parameters:
+    ///   - values: at equal distances; nil where nothing is known.
+    ///   - kind: its colour.
+    /// - Returns: nothing for fewer than two.
+    static func markup(_ values: [Double?], _ kind: ChartKind = .first) -> Markup {
+        let known = values.compactMap(\.self)
+        guard values.count > 1, let largest = known.max() else { return .none }
+        let step = 100 / Double(values.count - 1)
+        var line = SVGPath()
+        var area = SVGPath()
+        var begin: Double?
+        for (index, value) in values.enumerated() {
+            let x = Double(index) * step
+            guard let value, value.isFinite else {
+                if let start = begin { close(&area, from: start, to: x - step) }
+                begin = nil
+                continue
+            }
+            let y = 23 - 21 * (largest > 0 ? max(0, value) / largest : 0)
+            if begin == nil {
+                begin = x
+                line.move(x, y)
+                area.move(x, y)
+            } else {
+                line.line(x, y)
+                area.line(x, y)
+            }
+        }
+        if let start = begin { close(&area, from: start, to: 100) }
+        return Markup(
+            text: """
+                <svg class="spark \(kind.name)" viewBox="0 0 100 24" preserveAspectRatio="none" aria-hidden="true">\
+                <path class="under" d="\(area.text)"/>\
+                <path class="line" vector-effect="non-scaling-stroke" d="\(line.text)"/></svg>
+                """
+        )
+    }
+
+    private static func close(_ area: inout SVGPath, from start: Double, to end: Double) {
+        area.line(end, 24)
+        area.line(start, 24)
+    }
+}
+
+/// Parts of a whole, in the height of a word.
+enum ShareBar {
+    /// Draws the parts one after the other, hidden from who cannot see it.
+    ///
+    /// - Parameters:
+    ///   - parts: from the left.
+    ///   - whole: the bar's full length; nothing is drawn past it.
+    /// - Returns: an empty track for nothing.
+    static func markup(_ parts: [(kind: ChartKind, count: Int64)], of whole: Int64) -> Markup {
+        var x = 0.0
+        var text = ""
+        for part in parts where part.count > 0 && whole > 0 {
+            // What is there is seen, however small.
+            let width = min(max(Double(part.count) / Double(whole) * 1000, 8), 1000 - x)
+            guard width > 0 else { break }
+            text += "<rect class=\"\(part.kind.name)\" x=\"\(SVGPath.number(x))\" width=\"\(SVGPath.number(width))\" height=\"8\"/>"
+            x += width
+        }
+        return Markup(
+            text: """
+                <svg class="share" viewBox="0 0 1000 8" preserveAspectRatio="none" aria-hidden="true">\
+                <rect class="track" width="1000" height="8"/>\(text)</svg>
+                """
+        )
+    }
+}
+
+/// When a step of many began and ended, below the others.
+enum SpanBar {
+    /// Draws it, hidden from who cannot see it.
+    ///
+    /// - Parameters:
+    ///   - start: after the first step's begin.
+    ///   - length: how long it took, in the same unit; nothing is a mark.
+    ///   - whole: all steps together.
+    ///   - kind: its colour.
+    static func markup(start: Double, length: Double, of whole: Double, _ kind: ChartKind = .first) -> Markup {
+        let whole = whole > 0 && whole.isFinite ? whole : 1
+        let width = min(max(length / whole * 1000, 6), 1000)
+        let x = min(max(start / whole * 1000, 0), 1000 - width)
+        return Markup(
+            text: """
+                <svg class="span" viewBox="0 0 1000 10" preserveAspectRatio="none" aria-hidden="true">\
+                <rect class="track" y="4.5" width="1000" height="1"/>\
+                <rect class="\(kind.name)" x="\(SVGPath.number(x))" width="\(SVGPath.number(width))" height="10"/></svg>
+                """
+        )
+    }
+}
+
+/// How often each of several classes was met.
+struct Histogram {
+    /// Unique on the page.
+    let id: String
+    let title: String
+    /// What a bar counts: `answers`.
+    let counted: String
+    /// From the smallest on: the class's name and how often it was met.
+    let classes: [(name: String, count: Int64)]
+    var kind = ChartKind.first
+
+    /// The chart in its frame.
+    var figure: ChartFigure {
+        let scale = ChartScale(Double(classes.map(\.count).max() ?? 0))
+        let total = classes.reduce(0) { $0 + $1.count }
+        let most = classes.max { $0.count < $1.count }
+        let summary =
+            total == 0
+            ? "\(title): none."
+            : "\(title): \(FigureText.count(total)) \(counted), most often \(most?.name ?? "") with \(FigureText.share(most?.count ?? 0, of: total))."
+        return ChartFigure(
+            id: id,
+            title: title,
+            summary: summary,
+            plot: total == 0 ? .none : Markup(text: plot(scale, summary)),
+            upright: scale.values.map(FigureText.short),
+            along: classes.map { ChartTick(time: nil, label: $0.name) },
+            key: [],
+            heads: ["Class", counted.prefix(1).uppercased() + counted.dropFirst(), "Share"],
+            rows: classes.map {
+                ChartRow(
+                    time: nil,
+                    label: $0.name,
+                    cells: [FigureText.count($0.count), FigureText.share($0.count, of: total)]
+                )
+            },
+            nothing: total == 0 ? "None in this time." : nil
+        )
+    }
+
+    private func plot(_ scale: ChartScale, _ summary: String) -> String {
+        let step = 1000 / Double(classes.count)
+        var text = SVGText.opening(class: "plot", width: 1000, height: 200, id: id, title: title, summary)
+        var path = SVGPath()
+        var hints = ""
+        for (index, entry) in classes.enumerated() {
+            let height = 200 * scale.share(Double(entry.count))
+            let x = Double(index) * step
+            path.rectangle(x + step * 0.1, 200 - height, step * 0.8, height)
+            let title = HTMLText.escaped("\(entry.name): \(FigureText.count(entry.count)) \(counted)")
+            hints +=
+                "<rect class=\"hint\" x=\"\(SVGPath.number(x))\" width=\"\(SVGPath.number(step))\" height=\"200\"><title>\(title)</title></rect>"
+        }
+        text += "<path class=\"\(kind.name) bar\" d=\"\(path.text)\"/>"
+        return text + hints + "</svg>"
+    }
+}

@@ -1,0 +1,171 @@
+/// Draws figures over time: lines, or bars on top of each other.
+struct TimeChart {
+    /// How it is drawn.
+    enum Shape: Sendable {
+        case lines, bars
+    }
+
+    /// Unique on the page.
+    let id: String
+    let title: String
+    let shape: Shape
+    let unit: ChartUnit
+    /// When each step begins, in microseconds since 1970; at equal distances.
+    let times: [Int64]
+    /// The bottom layer first.
+    let series: [ChartSeries]
+    /// How times are written.
+    var form = Moment.Form.minute
+
+    private static let width = 1000.0
+    private static let height = 200.0
+
+    /// The chart in its frame.
+    var figure: ChartFigure {
+        let scale = ChartScale(largest, whole: unit.isWhole)
+        return ChartFigure(
+            id: id,
+            title: title,
+            summary: summary,
+            plot: isEmpty ? .none : Markup(text: plot(scale)),
+            upright: scale.values.map(unit.text),
+            along: ticks,
+            key: series.count < 2 ? [] : series.map { ChartKey(kind: $0.kind.name, name: $0.name, value: total(of: $0)) },
+            heads: ["Time"] + series.map(\.name),
+            rows: times.indices.reversed().map { index in
+                ChartRow(
+                    time: Moment(times[index], form == .minute ? .minute : .short),
+                    label: nil,
+                    cells: series.map { value($0, index).map(unit.text) ?? "–" }
+                )
+            },
+            nothing: isEmpty ? "Nothing in this time." : nil
+        )
+    }
+
+    private var isEmpty: Bool { times.isEmpty || series.allSatisfy { $0.values.allSatisfy { ($0 ?? 0) == 0 } } }
+
+    private func value(_ series: ChartSeries, _ index: Int) -> Double? {
+        index < series.values.count ? series.values[index] : nil
+    }
+
+    private var largest: Double {
+        switch shape {
+        case .lines: series.flatMap { $0.values.compactMap(\.self) }.max() ?? 0
+        case .bars: times.indices.map { index in series.reduce(0) { $0 + (value($1, index) ?? 0) } }.max() ?? 0
+        }
+    }
+
+    /// Rates and times cannot be added.
+    private func total(of series: ChartSeries) -> String {
+        let known = series.values.compactMap(\.self)
+        return switch shape {
+        case .bars where unit == .count: unit.text(known.reduce(0, +))
+        default: known.last.map(unit.text) ?? "–"
+        }
+    }
+
+    private var summary: String {
+        guard !isEmpty, let first = times.first, let last = times.last else { return "\(title): nothing in this time." }
+        let parts = series.map { series in
+            let known = series.values.compactMap(\.self)
+            let most = known.max().map(unit.text) ?? "nothing"
+            return "\(series.name) last \(known.last.map(unit.text) ?? "unknown"), at most \(most)"
+        }
+        let span = "\(Moment(first, .short).words) to \(Moment(last, .short).words)"
+        return "\(title), \(span): \(parts.joined(separator: "; "))."
+    }
+
+    private var ticks: [ChartTick] {
+        guard let first = times.first, let last = times.last, times.count > 1 else { return [] }
+        let step = (last - first) / Int64(times.count - 1)
+        // Bars end one step after the last one begins.
+        let end = shape == .bars ? last + step : last
+        return (0...4).map { ChartTick(time: Moment(first + (end - first) * $0 / 4, form), label: nil) }
+    }
+
+    private func plot(_ scale: ChartScale) -> String {
+        var text = SVGText.opening(class: "plot", width: Self.width, height: Self.height, id: id, title: title, summary)
+        var grid = SVGPath()
+        for part in 0..<scale.parts {
+            let y = Self.height * Double(part) / Double(scale.parts)
+            grid.move(0, y)
+            grid.line(Self.width, y)
+        }
+        text += "<path class=\"grid\" vector-effect=\"non-scaling-stroke\" d=\"\(grid.text)\"/>"
+        text += shape == .bars ? bars(scale) : lines(scale)
+        return text + hints + "</svg>"
+    }
+
+    private func bars(_ scale: ChartScale) -> String {
+        let step = Self.width / Double(times.count)
+        var below = [Double](repeating: 0, count: times.count)
+        var text = ""
+        for series in series {
+            var path = SVGPath()
+            for index in times.indices {
+                guard let value = value(series, index), value > 0 else { continue }
+                let bottom = scale.share(below[index])
+                below[index] += value
+                let top = scale.share(below[index])
+                path.rectangle(
+                    (Double(index) + 0.1) * step,
+                    Self.height * (1 - top),
+                    step * 0.8,
+                    Self.height * (top - bottom)
+                )
+            }
+            text += "<path class=\"\(series.kind.name) bar\" d=\"\(path.text)\"/>"
+        }
+        return text
+    }
+
+    private func lines(_ scale: ChartScale) -> String {
+        let step = times.count > 1 ? Self.width / Double(times.count - 1) : 0
+        return series.map { series in
+            var path = SVGPath()
+            var isDrawing = false
+            for index in times.indices {
+                // A gap stays one: nothing is known of it.
+                guard let value = value(series, index) else {
+                    isDrawing = false
+                    continue
+                }
+                let x = Double(index) * step
+                let y = Self.height * (1 - scale.share(value))
+                if isDrawing { path.line(x, y) } else { path.move(x, y) }
+                // A point alone is seen by its round end.
+                if !isDrawing { path.line(x, y) }
+                isDrawing = true
+            }
+            return "<path class=\"\(series.kind.name) line\" vector-effect=\"non-scaling-stroke\" d=\"\(path.text)\"/>"
+        }.joined()
+    }
+
+    /// What the pointer is told over each step.
+    private var hints: String {
+        let step = shape == .bars || times.count < 2 ? Self.width / Double(times.count) : Self.width / Double(times.count - 1)
+        return times.indices.map { index in
+            let parts = series.compactMap { series in
+                value(series, index).map { "\(series.name) \(unit.text($0))" }
+            }
+            let x = Double(index) * step - (shape == .bars ? 0 : step / 2)
+            let title = HTMLText.escaped("\(Moment(times[index], .short).words): \(parts.joined(separator: ", "))")
+            return
+                "<rect class=\"hint\" x=\"\(SVGPath.number(x))\" width=\"\(SVGPath.number(step))\" height=\"200\"><title>\(title)</title></rect>"
+        }.joined()
+    }
+}
+
+/// What all drawings share.
+enum SVGText {
+    /// The element and its name, for who cannot see it.
+    static func opening(class name: String, width: Double, height: Double, id: String, title: String, _ summary: String) -> String {
+        let id = HTMLText.escaped(id)
+        return """
+            <svg class="\(name)" viewBox="0 0 \(SVGPath.number(width)) \(SVGPath.number(height))" preserveAspectRatio="none" \
+            role="img" aria-labelledby="\(id)-title \(id)-desc"><title id="\(id)-title">\(HTMLText.escaped(title))</title>\
+            <desc id="\(id)-desc">\(HTMLText.escaped(summary))</desc>
+            """
+    }
+}

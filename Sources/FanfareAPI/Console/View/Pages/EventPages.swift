@@ -1,0 +1,101 @@
+/// `/events`: events, the newest first.
+struct EventListPage: ViewContext {
+    let frame: Frame
+    let filter: FilterForm
+    /// Of the time shown; nothing where it cannot be told cheaply.
+    let chart: ChartFigure?
+    let rows: [EventRow]
+    let pager: Pager
+    /// On all that the filter takes.
+    let actions: [ActionLink]
+    let empty: Empty?
+}
+
+/// One event in a list.
+struct EventRow: ViewContext {
+    let id: String
+    let href: String
+    let type: String
+    let key: String?
+    let origin: String
+    let at: Moment
+    let fate: Badge
+    /// Why, where the fate does not say.
+    let detail: String?
+    let pairs: String
+    let accepted: String
+    let bar: Markup
+}
+
+/// `/events/{id}`: one event.
+struct EventPage: ViewContext {
+    let frame: Frame
+    let id: String
+    let type: String
+    let fate: Badge
+    /// What became of it, in a sentence.
+    let verdict: String
+    let facts: [Fact]
+    let actions: [ActionLink]
+    let trace: EventTrace
+    let rules: [EventRuleRow]
+    let audience: [AudienceRow]
+    /// Who was left out, and why.
+    let suppressed: [OutcomeRow]
+    let outcomes: [OutcomeRow]
+    let payload: PayloadView
+    let deliveries: [DeliveryRow]
+    let pager: Pager
+}
+
+/// From emit to the last answer.
+struct EventTrace: ViewContext {
+    let steps: [TraceStep]
+    /// Of W3C's trace context, as the application gave it.
+    let traceID: String?
+    /// `412 ms from emit to the first answer`
+    let words: String
+}
+
+/// One step of it.
+struct TraceStep: ViewContext {
+    let name: String
+    let detail: String
+    let at: Moment
+    /// Since the first: `+12 ms`.
+    let after: String
+    /// How long it took; nothing for a moment.
+    let took: String?
+    let bar: Markup
+    let badge: Badge?
+}
+
+/// What one rule made of an event.
+struct EventRuleRow: ViewContext {
+    let name: String
+    let href: String
+    let version: String
+    let badge: Badge
+    /// The conditions that hold, and the one that does not.
+    let words: String
+    let devices: String
+}
+
+/// How many devices of one target.
+struct AudienceRow: ViewContext {
+    let app: String
+    let platform: String
+    let environment: String
+    let devices: String
+    let accepted: String
+    let failed: String
+    let bar: Markup
+}
+
+/// An event's payload, or why it is not shown.
+struct PayloadView: ViewContext {
+    /// Indented by the server from the text that PostgreSQL gives: numbers stay as they are.
+    let json: String?
+    let hidden: String?
+    let size: String
+}

@@ -1,0 +1,97 @@
+/// `/`: what needs hands, and how it goes.
+struct OverviewPage: ViewContext {
+    let frame: Frame
+    let health: HealthPanel
+    let filter: FilterForm
+    let figures: [KeyFigure]
+    let throughput: ChartFigure
+    let latency: ChartFigure
+    let backlog: ChartFigure
+    let lanes: [LaneRow]
+    /// How pairs of the time shown ended, the most frequent first.
+    let outcomes: [OutcomeRow]
+    let campaigns: [CampaignProgressCard]
+    let daemons: [DaemonRow]
+    let leaders: [LeaderRow]
+}
+
+/// What is ill, with what to do about it.
+struct HealthPanel: ViewContext {
+    let isWell: Bool
+    /// `2 things need hands`, `All 14 checks are well`.
+    let headline: String
+    let looked: Moment
+    /// What needs hands; the worst first.
+    let problems: [HealthProblem]
+    /// What is well.
+    let checks: [HealthCheck]
+}
+
+/// One thing that is ill.
+struct HealthProblem: ViewContext {
+    /// As `health` has it: `breaker: shop/fcm`.
+    let name: String
+    /// What is ill, in a sentence.
+    let words: String
+    let tone: String
+    let since: Moment?
+    /// `for 12 min`
+    let lasting: String?
+    /// In order.
+    let steps: [HealthStep]
+
+    init(_ name: String, _ words: String, _ tone: Tone, since: Moment?, lasting: String?, steps: [HealthStep]) {
+        self.name = name
+        self.words = words
+        self.tone = tone.rawValue
+        self.since = since
+        self.lasting = lasting
+        self.steps = steps
+    }
+}
+
+/// Something to do.
+struct HealthStep: ViewContext {
+    let words: String
+    var command: String? = nil
+    var link: PageLink? = nil
+}
+
+/// Something that is well.
+struct HealthCheck: ViewContext {
+    let name: String
+    let detail: String
+}
+
+/// What waits for one target in one lane.
+struct LaneRow: ViewContext {
+    let target: String
+    let lane: String
+    let ready: String
+    let waiting: String
+    let flying: String
+    let oldest: String
+    let tone: String
+}
+
+/// One running program.
+struct DaemonRow: ViewContext {
+    let name: String
+    let badge: Badge
+    let version: String
+    let started: Moment
+    /// `lease 11 s`
+    let lease: String
+    let perSecond: String
+    let spark: Markup
+    let leads: String
+}
+
+/// A role that one daemon at a time has.
+struct LeaderRow: ViewContext {
+    let role: String
+    /// What it does.
+    let words: String
+    let daemon: String?
+    let since: Moment?
+}

@@ -1,0 +1,23 @@
+/// `/login`: a token, once.
+struct LoginPage: ViewContext {
+    let frame: Frame
+    let action: String
+    /// Where one wanted to go: a path of the console, never another site.
+    let back: String
+    let problem: String?
+    /// How to make a token.
+    let command: String
+}
+
+/// What could not be shown, and what to do.
+struct ErrorPage: ViewContext {
+    let frame: Frame
+    /// `404`
+    let status: String
+    let heading: String
+    let words: String
+    let steps: [HealthStep]
+    /// By which the log knows it.
+    let requestID: String
+    let again: String?
+}

@@ -1,0 +1,32 @@
+/// `/providers`: what pushes go through.
+struct ProvidersPage: ViewContext {
+    let frame: Frame
+    let filter: FilterForm
+    let providers: [ProviderCard]
+    let answers: ChartFigure
+    let latency: ChartFigure
+    let reasons: [OutcomeRow]
+}
+
+/// One app's way to one provider.
+struct ProviderCard: ViewContext {
+    let app: String
+    let provider: String
+    let badge: Badge
+    /// What it is about, where it is not well.
+    let words: String?
+    let perSecond: String
+    let spark: Markup
+    let facts: [Fact]
+    let daemons: [ProviderDaemonRow]
+    let actions: [ActionLink]
+}
+
+/// What one daemon has of it.
+struct ProviderDaemonRow: ViewContext {
+    let daemon: String
+    let breaker: Badge
+    let connections: String
+    let flying: String
+    let next: String
+}

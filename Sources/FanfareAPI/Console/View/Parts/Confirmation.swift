@@ -1,0 +1,37 @@
+/// A page that says what an action would do, before it does it.
+struct ConfirmPage: ViewContext {
+    let frame: Frame
+    /// `Restore 1,204 devices?`
+    let question: String
+    /// What will happen, in a sentence.
+    let words: String
+    /// How much it is about: `1,204`, with its noun.
+    let count: String
+    let counted: String
+    /// What cannot be called back.
+    let warning: String?
+    let facts: [Fact]
+    /// Some of what it is about; the heads first.
+    let heads: [String]
+    let samples: [SampleRow]
+    /// Where it is sent.
+    let action: String
+    /// The filter again, and the count that was shown: another one then is asked about again.
+    let kept: [HiddenField]
+    /// Proof that this browser was shown this page.
+    let seal: String
+    /// Whether the reason may be left out.
+    let isReasonOptional: Bool
+    /// `Restore 1,204 devices`
+    let verb: String
+    let isDangerous: Bool
+    /// Nothing can be done: there is no button.
+    let isImpossible: Bool
+    /// Back to where one came from.
+    let cancel: String
+}
+
+/// A line of what an action is about.
+struct SampleRow: ViewContext {
+    let cells: [String]
+}

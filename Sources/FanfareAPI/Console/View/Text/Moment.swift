@@ -1,0 +1,103 @@
+/// A point in time on a page: in UTC as the server writes it, which the script turns into the reader's zone.
+struct Moment: ViewContext, Equatable {
+    /// How much of it is shown.
+    enum Form: String, Sendable {
+        /// `14:03`
+        case minute
+        /// `14:03:22`
+        case second
+        /// `26 Nov`
+        case day
+        /// `Thu 26 Nov`
+        case weekday
+        /// `26 Nov 14:03`
+        case short
+        /// `26 Nov 2026, 14:03:22`
+        case full
+    }
+
+    /// `2026-11-26T14:03:22Z`
+    let iso: String
+    /// The name of its ``Form``, for the script.
+    let form: String
+    /// In UTC.
+    let words: String
+
+    /// A time that stays as it is written, where what lies around it is in that zone too.
+    ///
+    /// - Parameters:
+    ///   - microseconds: since 1970.
+    ///   - words: in the page's zone.
+    init(_ microseconds: Int64, as words: String) {
+        iso = CivilDate(microseconds).iso
+        form = "fixed"
+        self.words = words
+    }
+
+    /// A time by the database's clock.
+    ///
+    /// - Parameters:
+    ///   - microseconds: since 1970.
+    ///   - form: how much is shown.
+    init(_ microseconds: Int64, _ form: Form = .full) {
+        let date = CivilDate(microseconds)
+        iso = date.iso
+        self.form = form.rawValue
+        words =
+            switch form {
+            case .minute: "\(date.clock.prefix(5)) UTC"
+            case .second: "\(date.clock) UTC"
+            case .day: "\(date.day) \(date.monthName)"
+            case .weekday: "\(date.weekdayName) \(date.day) \(date.monthName)"
+            case .short: "\(date.day) \(date.monthName) \(date.clock.prefix(5)) UTC"
+            case .full: "\(date.day) \(date.monthName) \(date.year), \(date.clock) UTC"
+            }
+    }
+}
+
+/// A time by the calendar, in UTC.
+struct CivilDate {
+    let year: Int64
+    let month: Int
+    let day: Int
+    /// 0 is Monday.
+    let weekday: Int
+    /// `14:03:22`
+    let clock: String
+
+    /// Splits a time; years before 1970 too.
+    ///
+    /// - Parameter microseconds: since 1970.
+    init(_ microseconds: Int64) {
+        let seconds = Self.floor(microseconds, 1_000_000)
+        let days = Self.floor(seconds, 86_400)
+        let rest = seconds - days * 86_400
+        clock = [rest / 3_600, rest % 3_600 / 60, rest % 60].map(Self.two).joined(separator: ":")
+        weekday = Int((days + 3) % 7 + 7) % 7
+        // Years that begin in March have their odd day last.
+        let shifted = days + 719_468
+        let era = Self.floor(shifted, 146_097)
+        let ofEra = shifted - era * 146_097
+        let yearOfEra = (ofEra - ofEra / 1_460 + ofEra / 36_524 - ofEra / 146_096) / 365
+        let ofYear = ofEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let march = (5 * ofYear + 2) / 153
+        day = Int(ofYear - (153 * march + 2) / 5 + 1)
+        month = Int(march < 10 ? march + 3 : march - 9)
+        year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+    }
+
+    /// `2026-11-26T14:03:22Z`
+    var iso: String { "\(year)-\(Self.two(Int64(month)))-\(Self.two(Int64(day)))T\(clock)Z" }
+    /// `Nov`
+    var monthName: String {
+        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"][month - 1]
+    }
+    /// `Thu`
+    var weekdayName: String { ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"][weekday] }
+
+    private static func two(_ number: Int64) -> String { number < 10 ? "0\(number)" : "\(number)" }
+
+    private static func floor(_ number: Int64, _ by: Int64) -> Int64 {
+        number >= 0 ? number / by : -((by - 1 - number) / by)
+    }
+}
