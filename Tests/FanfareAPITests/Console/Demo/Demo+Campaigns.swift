@@ -39,8 +39,6 @@ extension Demo {
         hold: "12 % of the canary failed, at most 2 % may: BadDeviceToken",
         bar: ShareBar.markup([(.accepted, 10_596), (.gone, 1_445)], of: 12_041),
         actions: [
-            ActionLink("Resume", "/campaigns/shop/winter-collection/resume", .warn),
-            ActionLink("Abort", "/campaigns/shop/winter-collection/abort", .bad),
         ]
     )
 
@@ -138,7 +136,6 @@ extension Demo {
             limit: "2 %",
             opens: nil,
             actions: [
-                ActionLink("Let the rest go", "/campaigns/shop/winter-collection/resume", .warn),
                 ActionLink("Look at the failed", "/events/812/deliveries?outcome=gone", .quiet),
             ]
         ),

@@ -186,15 +186,18 @@ extension Demo {
     )
 
     static let confirm = ConfirmPage(
-        frame: frame("Restore devices", "Devices", parent: PageLink(name: "Devices", href: "/devices?app=shop&reason=BadDeviceToken")),
-        question: "Restore 1,401 devices of shop?",
+        frame: frame("Restore 1,401 devices of shop?", "Devices", parent: PageLink(name: "Devices", href: "/devices?app=shop&reason=BadDeviceToken")),
         words: "They were disabled with BadDeviceToken since 26 November 12:00 UTC. The next push goes to them again; who is gone will be disabled again.",
         count: "1,401",
         counted: "devices",
         warning: nil,
         facts: [Fact(name: "App", words: "shop"), Fact(name: "Reason", words: "BadDeviceToken"), Fact(name: "Since", time: ago(7_402, .short))],
-        heads: ["Device", "User", "Disabled"],
-        samples: (0..<4).map { SampleRow(cells: ["\(9_120_044 + $0 * 7)", "customer-\(4_410 + $0)", "26 Nov 12:0\($0) UTC"]) },
+        samples: SampleTable(
+            heads: ["Device", "User", "Disabled"],
+            rows: (0..<4).map {
+                SampleRow(cells: ["\(9_120_044 + $0 * 7)", "customer-\(4_410 + $0)", "26 Nov 12:0\($0) UTC"])
+            }
+        ),
         action: "/devices/restore",
         kept: [HiddenField(name: "app", value: "shop"), HiddenField(name: "expected", value: "1401")],
         seal: "sealed",
@@ -206,15 +209,13 @@ extension Demo {
     )
 
     static let confirmAbort = ConfirmPage(
-        frame: frame("Abort black-friday-early", "Campaigns", parent: PageLink(name: "black-friday-early", href: "/campaigns/shop/black-friday-early")),
-        question: "Abort black-friday-early?",
+        frame: frame("Abort black-friday-early?", "Campaigns", parent: PageLink(name: "black-friday-early", href: "/campaigns/shop/black-friday-early")),
         words: "391,678 pushes are not sent yet, and will not be. 812,440 are out.",
         count: "391,678",
         counted: "pushes are never sent",
         warning: "An aborted occurrence cannot go on. Pause it if you only want time to think.",
         facts: [],
-        heads: ["Device", "User"],
-        samples: [],
+        samples: nil,
         action: "/campaigns/shop/black-friday-early/abort",
         kept: [],
         seal: "sealed",

@@ -9,8 +9,10 @@ struct ChartFigure: ViewContext {
     let plot: Markup
     /// From the top down to zero, at equal distances.
     let upright: [String]
-    /// From left to right, at equal distances.
+    /// From left to right, at equal distances: at the ends of as many parts, or below the middle of each.
     let along: [ChartTick]
+    /// Whether each stands below its part.
+    let isBanded: Bool
     /// One for each series; nothing where there is one only.
     let key: [ChartKey]
     /// The heads of the table; the first is that of the rows.

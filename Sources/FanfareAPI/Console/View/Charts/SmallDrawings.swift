@@ -123,6 +123,7 @@ struct Histogram {
             plot: total == 0 ? .none : Markup(text: plot(scale, summary)),
             upright: scale.values.map(FigureText.short),
             along: classes.map { ChartTick(time: nil, label: $0.name) },
+            isBanded: true,
             key: [],
             heads: ["Class", counted.prefix(1).uppercased() + counted.dropFirst(), "Share"],
             rows: classes.map {

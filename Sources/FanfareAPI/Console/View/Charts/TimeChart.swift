@@ -29,12 +29,13 @@ struct TimeChart {
             summary: summary,
             plot: isEmpty ? .none : Markup(text: plot(scale)),
             upright: scale.values.map(unit.text),
-            along: ticks,
+            along: isBanded ? bands : ticks,
+            isBanded: isBanded,
             key: series.count < 2 ? [] : series.map { ChartKey(kind: $0.kind.name, name: $0.name, value: total(of: $0)) },
             heads: ["Time"] + series.map(\.name),
             rows: times.indices.reversed().map { index in
                 ChartRow(
-                    time: Moment(times[index], form == .minute ? .minute : .short),
+                    time: moment(times[index]),
                     label: nil,
                     cells: series.map { value($0, index).map(unit.text) ?? "–" }
                 )
@@ -76,12 +77,29 @@ struct TimeChart {
         return "\(title), \(span): \(parts.joined(separator: "; "))."
     }
 
+    /// Days are the database's, whatever zone their reader is in.
+    private func moment(_ time: Int64) -> Moment {
+        form == .day || form == .weekday ? Moment(time, as: Moment(time, form).words) : Moment(time, form)
+    }
+
+    /// Bars that are few have their names below them.
+    private var isBanded: Bool { shape == .bars && times.count <= 31 }
+
+    private var bands: [ChartTick] {
+        let every = (times.count + 4) / 5
+        return times.indices.map { index in
+            // The last is named, and those before it at equal distances.
+            let isNamed = (times.count - 1 - index).isMultiple(of: every)
+            return ChartTick(time: isNamed ? moment(times[index]) : nil, label: nil)
+        }
+    }
+
     private var ticks: [ChartTick] {
         guard let first = times.first, let last = times.last, times.count > 1 else { return [] }
         let step = (last - first) / Int64(times.count - 1)
         // Bars end one step after the last one begins.
         let end = shape == .bars ? last + step : last
-        return (0...4).map { ChartTick(time: Moment(first + (end - first) * $0 / 4, form), label: nil) }
+        return (0...4).map { ChartTick(time: moment(first + (end - first) * $0 / 4), label: nil) }
     }
 
     private func plot(_ scale: ChartScale) -> String {

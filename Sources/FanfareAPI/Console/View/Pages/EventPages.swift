@@ -40,6 +40,7 @@ struct EventPage: ViewContext {
     let trace: EventTrace
     let rules: [EventRuleRow]
     let audience: [AudienceRow]
+    let hasOutcomes = true
     /// Who was left out, and why.
     let suppressed: [OutcomeRow]
     let outcomes: [OutcomeRow]

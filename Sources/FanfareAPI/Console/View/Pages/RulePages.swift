@@ -74,6 +74,8 @@ struct ExplainPanel: ViewContext {
     let verdict: Notice?
     let conditions: [WhyCondition]
     let audience: [AudienceRow]
+    /// Nothing is sent.
+    let hasOutcomes = false
     let previews: NotificationPreviews?
 }
 

@@ -1,8 +1,7 @@
 /// A page that says what an action would do, before it does it.
 struct ConfirmPage: ViewContext {
+    /// Its title is the question: `Restore 1,204 devices?`
     let frame: Frame
-    /// `Restore 1,204 devices?`
-    let question: String
     /// What will happen, in a sentence.
     let words: String
     /// How much it is about: `1,204`, with its noun.
@@ -11,9 +10,8 @@ struct ConfirmPage: ViewContext {
     /// What cannot be called back.
     let warning: String?
     let facts: [Fact]
-    /// Some of what it is about; the heads first.
-    let heads: [String]
-    let samples: [SampleRow]
+    /// Some of what it is about.
+    let samples: SampleTable?
     /// Where it is sent.
     let action: String
     /// The filter again, and the count that was shown: another one then is asked about again.
@@ -31,7 +29,13 @@ struct ConfirmPage: ViewContext {
     let cancel: String
 }
 
-/// A line of what an action is about.
+/// Some of what an action is about.
+struct SampleTable: ViewContext {
+    let heads: [String]
+    let rows: [SampleRow]
+}
+
+/// A line of it.
 struct SampleRow: ViewContext {
     let cells: [String]
 }
