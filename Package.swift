@@ -290,8 +290,9 @@ if withSandbox {
                 "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareMetrics", "FanfareProviders",
                 "FanfareService", "FanfareStore", "FanfareTools", "PostgresClient", "PushCrypto", "PushTransport",
                 "Threading", logging, metrics, serviceLifecycle,
+                .product(name: "Mustache", package: "swift-mustache"),
             ] + hummingbird,
-            resources: [.embedInCode("openapi.json")],
+            resources: [.embedInCode("openapi.json"), .embedInCode("Console/Assets")],
             swiftSettings: sources
         ),
         .testTarget(

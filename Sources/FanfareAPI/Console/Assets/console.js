@@ -44,23 +44,23 @@
       if (!fresh.hasAttribute(name) && !(name === "open" && old.nodeName === "DETAILS")) old.removeAttribute(name);
     }
     for (const { name, value } of fresh.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+    const stays = new Set([...fresh.children].map((child) => child.id));
+    for (const child of [...old.children]) if (child.id && !stays.has(child.id)) child.remove();
     let place = old.firstChild;
+    const drop = () => {
+      const gone = place;
+      place = place.nextSibling;
+      gone.remove();
+    };
     for (const next of [...fresh.childNodes]) {
       let found = place;
       if (next.id) {
-        // Rows that moved are moved, so that they keep what the reader did to them.
+        // What has an id is the same wherever it stands: it keeps what the reader did to it.
         found = [...old.children].find((child) => child.id === next.id);
+        while (found && place && place !== found && !place.id) drop();
         if (found && found !== place) old.insertBefore(found, place);
-      } else {
-        // Rows that are gone lie between.
-        while (found && found.id && !alike(found, next)) found = found.nextSibling;
       }
       if (found && alike(found, next)) {
-        while (place && place !== found && found.parentNode === old && !next.id) {
-          const gone = place;
-          place = place.nextSibling;
-          gone.remove();
-        }
         morph(found, next);
         place = found.nextSibling;
       } else {
@@ -69,11 +69,7 @@
         if (added.nodeName === "TR") added.classList.add("fresh");
       }
     }
-    while (place) {
-      const gone = place;
-      place = place.nextSibling;
-      gone.remove();
-    }
+    while (place) drop();
   };
   const shown = new Map();
   const show = ({ id, html: text }) => {
@@ -83,7 +79,12 @@
     const part = document.createElement("template");
     part.innerHTML = html.createHTML(text);
     const fresh = part.content.firstElementChild;
-    if (fresh && fresh.id === id) morph(old, local(part.content).firstElementChild);
+    if (!fresh || fresh.id !== id) return;
+    const active = document.activeElement;
+    local(part.content);
+    morph(old, fresh);
+    // A row that was moved lost it.
+    if (active.isConnected && active !== document.activeElement) active.focus({ preventScroll: true });
   };
 
   // ---- The stream: none while the page is hidden; while paused, updates wait

@@ -22,6 +22,7 @@ extension Demo {
             ActionLink("Abort", "/campaigns/shop/black-friday-early/abort", .bad),
         ]
     )
+
     static let held = CampaignProgressCard(
         name: "winter-collection",
         app: "shop",
@@ -38,8 +39,7 @@ extension Demo {
         failed: "10,596 accepted, 1,445 failed",
         hold: "12 % of the canary failed, at most 2 % may: BadDeviceToken",
         bar: ShareBar.markup([(.accepted, 10_596), (.gone, 1_445)], of: 12_041),
-        actions: [
-        ]
+        actions: []
     )
 
     static var calendar: [CalendarDay] {
@@ -64,7 +64,9 @@ extension Demo {
             if index >= 3 {
                 if index.isMultiple(of: 2) { add(6.5, "abandoned-carts", "by query") }
                 if index == 3 { add(14, "black-friday-early", "1.2 M devices", .busy) }
-                if index == 4 { add(8, "black-friday", "≈ 2.3 M devices"); add(18, "black-friday-last-hours", "≈ 1.9 M devices") }
+                if index == 4 {
+                    add(8, "black-friday", "≈ 2.3 M devices"); add(18, "black-friday-last-hours", "≈ 1.9 M devices")
+                }
                 if [0, 7, 14].contains(index - 4) { add(9, "weekly-digest", "≈ 410 k devices") }
                 if index == 7 { add(7, "cyber-monday", "≈ 2.3 M devices", .warn) }
             }
@@ -80,7 +82,17 @@ extension Demo {
         }
     }
 
-    static func campaign(_ name: String, _ app: String, _ badge: Badge, _ schedule: String, next: Double?, last: Double?, _ outcome: Badge?, _ audience: String, reason: String? = nil) -> CampaignRow {
+    static func campaign(
+        _ name: String,
+        _ app: String,
+        _ badge: Badge,
+        _ schedule: String,
+        next: Double?,
+        last: Double?,
+        _ outcome: Badge?,
+        _ audience: String,
+        reason: String? = nil
+    ) -> CampaignRow {
         CampaignRow(
             name: name,
             app: app,
@@ -112,118 +124,68 @@ extension Demo {
         calendar: calendar,
         zone: "UTC",
         rows: [
-            campaign("black-friday-early", "shop", Badge(.busy, "running"), "once, 26 Nov 14:00 Europe/Madrid", next: nil, last: 202, Badge(.busy, "67.5 %"), "1,204,118"),
-            campaign("winter-collection", "shop", Badge(.warn, "held"), "once, 26 Nov 12:00 UTC", next: nil, last: 7_402, Badge(.warn, "canary"), "1,204,118"),
-            campaign("abandoned-carts", "shop", Badge(.good, "active"), "every 2 days at 07:30 local time", next: 60_000, last: 112_000, Badge(.good, "done"), "by query"),
-            campaign("weekly-digest", "shop", Badge(.good, "active"), "Fri 09:00 local time", next: 68_198, last: 536_000, Badge(.good, "done"), "≈ 410 k"),
-            campaign("cyber-monday", "shop", Badge(.bad, "refused"), "Mon 30 Nov 07:00 UTC", next: nil, last: nil, nil, "≈ 2.3 M", reason: "message.apns.payload: 4,301 bytes, at most 4,096"),
-            campaign("courier-rota", "courier", Badge(.quiet, "paused"), "every day at 05:00 Europe/Berlin", next: nil, last: 980_000, Badge(.good, "done"), "1,890"),
+            campaign(
+                "black-friday-early",
+                "shop",
+                Badge(.busy, "running"),
+                "once, 26 Nov 14:00 Europe/Madrid",
+                next: nil,
+                last: 202,
+                Badge(.busy, "67.5 %"),
+                "1,204,118"
+            ),
+            campaign(
+                "winter-collection",
+                "shop",
+                Badge(.warn, "held"),
+                "once, 26 Nov 12:00 UTC",
+                next: nil,
+                last: 7_402,
+                Badge(.warn, "canary"),
+                "1,204,118"
+            ),
+            campaign(
+                "abandoned-carts",
+                "shop",
+                Badge(.good, "active"),
+                "every 2 days at 07:30 local time",
+                next: 60_000,
+                last: 112_000,
+                Badge(.good, "done"),
+                "by query"
+            ),
+            campaign(
+                "weekly-digest",
+                "shop",
+                Badge(.good, "active"),
+                "Fri 09:00 local time",
+                next: 68_198,
+                last: 536_000,
+                Badge(.good, "done"),
+                "≈ 410 k"
+            ),
+            campaign(
+                "cyber-monday",
+                "shop",
+                Badge(.bad, "refused"),
+                "Mon 30 Nov 07:00 UTC",
+                next: nil,
+                last: nil,
+                nil,
+                "≈ 2.3 M",
+                reason: "message.apns.payload: 4,301 bytes, at most 4,096"
+            ),
+            campaign(
+                "courier-rota",
+                "courier",
+                Badge(.quiet, "paused"),
+                "every day at 05:00 Europe/Berlin",
+                next: nil,
+                last: 980_000,
+                Badge(.good, "done"),
+                "1,890"
+            ),
         ],
         empty: nil
-    )
-
-    static let campaign = CampaignPage(
-        frame: frame("winter-collection", "Campaigns", parent: PageLink(name: "Campaigns", href: "/campaigns"), stream: "/console/stream?page=campaign&app=shop&name=winter-collection"),
-        badge: Badge(.warn, "held by canary"),
-        words: "The canary failed too often: what is not sent waits for you.",
-        progress: held,
-        canary: CanaryGate(
-            badge: Badge(.warn, "shut"),
-            words: "1,445 of 12,041 failed, most with BadDeviceToken: were these devices registered by a development build?",
-            share: "1 % of 1,204,118",
-            sent: "12,041",
-            failed: "12 %",
-            limit: "2 %",
-            opens: nil,
-            actions: [
-                ActionLink("Look at the failed", "/events/812/deliveries?outcome=gone", .quiet),
-            ]
-        ),
-        actions: [
-            ActionLink("Start now", "/campaigns/shop/winter-collection/start", .quiet, refused: "it runs"),
-            ActionLink("Resume", "/campaigns/shop/winter-collection/resume", .warn),
-            ActionLink("Abort", "/campaigns/shop/winter-collection/abort", .bad),
-        ],
-        facts: [
-            Fact(name: "Version", words: "4 of 24 Nov"), Fact(name: "Audience", words: "topic winter, not muted"),
-            Fact(name: "Pace", words: "at most 2,500/s"), Fact(name: "Event", link: PageLink(name: "48211902", href: "/events/48211902")),
-            Fact(name: "Approved by", words: "ana"), Fact(name: "Late zones", words: "skipped after 1 h"),
-        ],
-        pace: TimeChart(id: "pace", title: "Pushes a second", shape: .lines, unit: .perSecond, times: minutes(15), series: [series("sent", .accepted, wander(15, around: 60, by: 0.2).enumerated().map { $0 > 9 ? 0 : $1 })]).figure,
-        outcomes: [
-            outcome(.good, "accepted", nil, .accepted, 10_596, of: 12_041),
-            outcome(.quiet, "gone", "BadDeviceToken", .gone, 1_401, of: 12_041, "In both environments."),
-            outcome(.quiet, "rejected", "TopicDisallowed", .rejected, 44, of: 12_041),
-        ],
-        waves: [
-            WaveRow(at: ago(7_402, .short), zones: "Europe/Madrid, Europe/Paris and 14 more", devices: "802,110 devices", badge: Badge(.warn, "held")),
-            WaveRow(at: ago(3_802, .short), zones: "Europe/London, Europe/Lisbon", devices: "391,000 devices", badge: Badge(.quiet, "waits")),
-            WaveRow(at: ago(-14_198, .short), zones: "America/New_York", devices: "11,008 devices", badge: Badge(.quiet, "waits")),
-        ],
-        next: [],
-        occurrences: [
-            OccurrenceRow(at: ago(7_402, .short), event: PageLink(name: "48211902", href: "/events/48211902"), badge: Badge(.warn, "held"), planned: "12,041", accepted: "10,596", failed: "1,445", took: "–", bar: held.bar),
-            OccurrenceRow(at: ago(604_800, .short), event: PageLink(name: "44120001", href: "/events/44120001"), badge: Badge(.good, "done"), planned: "1,180,440", accepted: "1,171,002", failed: "9,438", took: "8 min 2 s", bar: ShareBar.markup([(.accepted, 1_171_002), (.gone, 9_438)], of: 1_180_440)),
-        ],
-        pager: noPager,
-        definition: "name: winter-collection\napp: shop\nschedule: { at: \"2026-11-26 12:00\", zone: local }\nto: { topic: winter }\nrate: 2500/s\ncanary: { share: 1 %, max_failures: 2 %, hold_for: 10m }\nmessage:\n  notification: { title: \"Winter is here\", body: \"{{first_name}}, 20 % until Sunday\" }\n",
-        test: TestForm(
-            action: "/campaigns/shop/winter-collection/test",
-            user: TextField(name: "user", label: "User", value: "ana", hint: nil),
-            seal: "sealed",
-            hint: "Goes past caps and quiet hours, and is not counted."
-        ),
-        previews: previews
-    )
-
-    static let previews = NotificationPreviews(
-        apple: PreviewCard(
-            app: "Shop",
-            initial: "S",
-            title: "Winter is here",
-            subtitle: nil,
-            body: "Ana, 20 % off coats, boots and everything with a hood until Sunday night. Your list has two that are nearly gone.",
-            origin: nil,
-            image: nil,
-            buttons: [],
-            badge: "3",
-            silent: nil,
-            size: "412 of 4,096 bytes",
-            isTooLarge: false,
-            facts: [Fact(name: "Sound", words: "default"), Fact(name: "Priority", words: "10"), Fact(name: "Collapse", code: "winter")],
-            json: "{}"
-        ),
-        android: PreviewCard(
-            app: "Shop",
-            initial: "S",
-            title: "Winter is here",
-            subtitle: nil,
-            body: "Ana, 20 % off coats, boots and everything with a hood until Sunday night. Your list has two that are nearly gone.",
-            origin: nil,
-            image: "winter.jpg",
-            buttons: [],
-            badge: nil,
-            silent: nil,
-            size: "380 of 4,096 bytes",
-            isTooLarge: false,
-            facts: [Fact(name: "Channel", code: "offers"), Fact(name: "Priority", words: "NORMAL")],
-            json: "{}"
-        ),
-        browser: PreviewCard(
-            app: "Shop",
-            initial: "S",
-            title: "Winter is here",
-            subtitle: nil,
-            body: "Ana, 20 % off coats, boots and everything with a hood until Sunday night.",
-            origin: "shop.example.com",
-            image: nil,
-            buttons: ["Look", "Later"],
-            badge: nil,
-            silent: nil,
-            size: "251 of 3,993 bytes",
-            isTooLarge: false,
-            facts: [Fact(name: "Urgency", words: "normal"), Fact(name: "TTL", words: "4 h")],
-            json: "{}"
-        )
     )
 }

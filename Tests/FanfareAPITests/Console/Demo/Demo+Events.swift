@@ -6,7 +6,12 @@ extension Demo {
         fields: [
             FilterField(text: TextField(name: "type", label: "Type", value: "order.shipped", kind: "search")),
             FilterField(text: TextField(name: "key", label: "Key", value: "", kind: "search")),
-            choice("fate", "Fate", ["all", "waiting", "planned", "unmatched", "duplicate", "cancelled", "expired", "refused"], chosen: "all"),
+            choice(
+                "fate",
+                "Fate",
+                ["all", "waiting", "planned", "unmatched", "duplicate", "cancelled", "expired", "refused"],
+                chosen: "all"
+            ),
             choice("app", "App", ["all", "shop", "courier"], chosen: "all"),
             FilterField(text: TextField(name: "until", label: "Before (UTC)", value: "", kind: "datetime-local")),
         ],
@@ -17,8 +22,10 @@ extension Demo {
 
     static func eventRow(_ index: Int) -> EventRow {
         let fates: [(Badge, String?)] = [
-            (Badge(.good, "done"), nil), (Badge(.good, "done"), nil), (Badge(.busy, "sending"), nil), (Badge(.good, "done"), nil),
-            (Badge(.quiet, "unmatched"), "no rule took it: $.total > 10 is false"), (Badge(.quiet, "duplicate"), "of 48211877"),
+            (Badge(.good, "done"), nil), (Badge(.good, "done"), nil), (Badge(.busy, "sending"), nil),
+            (Badge(.good, "done"), nil),
+            (Badge(.quiet, "unmatched"), "no rule took it: $.total > 10 is false"),
+            (Badge(.quiet, "duplicate"), "of 48211877"),
             (Badge(.bad, "refused"), "rule order-shipped: customer_id is missing"),
         ]
         let fate = fates[index * 5 % 7]
@@ -44,8 +51,17 @@ extension Demo {
         filter: eventFilter,
         chart: nil,
         rows: (0..<25).map(eventRow),
-        pager: Pager(shown: "25 of 1,000+ events", first: nil, next: "/events?type=order.shipped&after=abc", searchedTo: ago(7_200, .short), further: "/events?type=order.shipped&before=def"),
-        actions: [ActionLink("Cancel these", "/events/cancel?type=order.shipped", .bad), ActionLink("Emit one", "/events/emit", .quiet)],
+        pager: Pager(
+            shown: "25 of 1,000+ events",
+            first: nil,
+            next: "/events?type=order.shipped&after=abc",
+            searchedTo: ago(7_200, .short),
+            further: "/events?type=order.shipped&before=def"
+        ),
+        actions: [
+            ActionLink("Cancel these", "/events/cancel?type=order.shipped", .bad),
+            ActionLink("Emit one", "/events/emit", .quiet),
+        ],
         empty: nil
     )
 
@@ -56,10 +72,21 @@ extension Demo {
         rows: [],
         pager: Pager(shown: "None", first: nil, next: nil, searchedTo: ago(86_400, .short), further: "/events?further"),
         actions: [],
-        empty: Empty(title: "No such event in the last day", words: "Events are kept 30 days; search on, or emit one.", command: "fanfare emit order.shipped '{\"order_id\": 1}'")
+        empty: Empty(
+            title: "No such event in the last day",
+            words: "Events are kept 30 days; search on, or emit one.",
+            command: "fanfare emit order.shipped '{\"order_id\": 1}'"
+        )
     )
 
-    static func step(_ name: String, _ detail: String, _ after: Double, _ took: Double, _ badge: Badge? = nil, _ kind: ChartKind = .first) -> TraceStep {
+    static func step(
+        _ name: String,
+        _ detail: String,
+        _ after: Double,
+        _ took: Double,
+        _ badge: Badge? = nil,
+        _ kind: ChartKind = .first
+    ) -> TraceStep {
         TraceStep(
             name: name,
             detail: detail,
@@ -92,16 +119,26 @@ extension Demo {
     }
 
     static let event = EventPage(
-        frame: frame("order.shipped", "Events", parent: PageLink(name: "Events", href: "/events?type=order.shipped"), stream: "/console/stream?page=event&id=48211901"),
+        frame: frame(
+            "order.shipped",
+            "Events",
+            parent: PageLink(name: "Events", href: "/events?type=order.shipped"),
+            stream: "/console/stream?page=event&id=48211901"
+        ),
         id: "48211901",
         type: "order.shipped",
         fate: Badge(.busy, "sending"),
         verdict: "2 rules took it; 17,910 of 18,220 pushes are accepted, 204 wait for another attempt.",
         facts: [
-            Fact(name: "Id", code: "48211901"), Fact(name: "Key", code: "order-90210"), Fact(name: "Emitted", time: ago(30, .full)),
-            Fact(name: "From", words: "trigger on public.orders"), Fact(name: "Ends", time: ago(-14_370, .minute)), Fact(name: "Lane", words: "normal"),
+            Fact(name: "Id", code: "48211901"), Fact(name: "Key", code: "order-90210"),
+            Fact(name: "Emitted", time: ago(30, .full)),
+            Fact(name: "From", words: "trigger on public.orders"), Fact(name: "Ends", time: ago(-14_370, .minute)),
+            Fact(name: "Lane", words: "normal"),
         ],
-        actions: [ActionLink("Cancel", "/events/48211901/cancel", .bad), ActionLink("Replay to one user", "/events/48211901/replay", .quiet)],
+        actions: [
+            ActionLink("Cancel", "/events/48211901/cancel", .bad),
+            ActionLink("Replay to one user", "/events/48211901/replay", .quiet),
+        ],
         trace: EventTrace(
             steps: [
                 step("Emitted", "committed with the transaction", 0, 0),
@@ -111,20 +148,72 @@ extension Demo {
                 step("Sent", "apns 11,204 · fcm 6,802 · webpush 214", 0.082, 0.93, nil, .accepted),
                 step("First answer", "apns, accepted", 0.112, 0, Badge(.good, "accepted"), .accepted),
                 step("Recorded", "17,910 accepted, 106 gone", 1.06, 0.02),
-                step("Another attempt", "204 pairs, fcm: throttled, after 4 s", 1.1, 0.5, Badge(.busy, "retrying"), .retrying),
+                step(
+                    "Another attempt",
+                    "204 pairs, fcm: throttled, after 4 s",
+                    1.1,
+                    0.5,
+                    Badge(.busy, "retrying"),
+                    .retrying
+                ),
             ],
             traceID: "4bf92f3577b34da6a3ce929d0e0e4736",
             words: "112 ms from emit to the first answer"
         ),
         rules: [
-            EventRuleRow(name: "order-shipped", href: "/rules/shop/order-shipped", version: "12", badge: Badge(.good, "matched"), words: "$.total > 10 holds; $.country == \"ES\" holds", devices: "18,216 devices"),
-            EventRuleRow(name: "order-shipped-staff", href: "/rules/shop/order-shipped-staff", version: "2", badge: Badge(.good, "matched"), words: "no condition", devices: "4 devices"),
-            EventRuleRow(name: "big-orders", href: "/rules/shop/big-orders", version: "3", badge: Badge(.quiet, "not this one"), words: "$.total > 1000 is false", devices: "–"),
+            EventRuleRow(
+                name: "order-shipped",
+                href: "/rules/shop/order-shipped",
+                version: "12",
+                badge: Badge(.good, "matched"),
+                words: "$.total > 10 holds; $.country == \"ES\" holds",
+                devices: "18,216 devices"
+            ),
+            EventRuleRow(
+                name: "order-shipped-staff",
+                href: "/rules/shop/order-shipped-staff",
+                version: "2",
+                badge: Badge(.good, "matched"),
+                words: "no condition",
+                devices: "4 devices"
+            ),
+            EventRuleRow(
+                name: "big-orders",
+                href: "/rules/shop/big-orders",
+                version: "3",
+                badge: Badge(.quiet, "not this one"),
+                words: "$.total > 1000 is false",
+                devices: "–"
+            ),
         ],
         audience: [
-            AudienceRow(app: "shop", platform: "apns", environment: "production", devices: "11,204", accepted: "11,120", failed: "84", bar: ShareBar.markup([(.accepted, 11_120), (.gone, 84)], of: 11_204)),
-            AudienceRow(app: "shop", platform: "fcm", environment: "production", devices: "6,802", accepted: "6,576", failed: "22", bar: ShareBar.markup([(.accepted, 6_576), (.retrying, 204), (.gone, 22)], of: 6_802)),
-            AudienceRow(app: "shop", platform: "webpush", environment: "production", devices: "214", accepted: "214", failed: "0", bar: ShareBar.markup([(.accepted, 214)], of: 214)),
+            AudienceRow(
+                app: "shop",
+                platform: "apns",
+                environment: "production",
+                devices: "11,204",
+                accepted: "11,120",
+                failed: "84",
+                bar: ShareBar.markup([(.accepted, 11_120), (.gone, 84)], of: 11_204)
+            ),
+            AudienceRow(
+                app: "shop",
+                platform: "fcm",
+                environment: "production",
+                devices: "6,802",
+                accepted: "6,576",
+                failed: "22",
+                bar: ShareBar.markup([(.accepted, 6_576), (.retrying, 204), (.gone, 22)], of: 6_802)
+            ),
+            AudienceRow(
+                app: "shop",
+                platform: "webpush",
+                environment: "production",
+                devices: "214",
+                accepted: "214",
+                failed: "0",
+                bar: ShareBar.markup([(.accepted, 214)], of: 214)
+            ),
         ],
         suppressed: [
             outcome(.quiet, "opted out", "category orders", .own, 1_204, of: 18_220),
@@ -136,11 +225,18 @@ extension Demo {
             outcome(.quiet, "gone", "Unregistered", .gone, 106, of: 18_220),
         ],
         payload: PayloadView(
-            json: "{\n  \"order_id\": 90210,\n  \"customer_id\": \"customer-4410\",\n  \"total\": 49.90,\n  \"country\": \"ES\",\n  \"carrier\": { \"name\": \"Correos\", \"tracking\": 9007199254740993 }\n}",
+            json:
+                "{\n  \"order_id\": 90210,\n  \"customer_id\": \"customer-4410\",\n  \"total\": 49.90,\n  \"country\": \"ES\",\n  \"carrier\": { \"name\": \"Correos\", \"tracking\": 9007199254740993 }\n}",
             hidden: nil,
             size: "148 bytes"
         ),
         deliveries: (0..<12).map(delivery),
-        pager: Pager(shown: "12 of 1,000+ pushes", first: nil, next: "/events/48211901?after=xyz", searchedTo: nil, further: nil)
+        pager: Pager(
+            shown: "12 of 1,000+ pushes",
+            first: nil,
+            next: "/events/48211901?after=xyz",
+            searchedTo: nil,
+            further: nil
+        )
     )
 }

@@ -1,105 +1,8 @@
 @testable import FanfareAPI
 
 extension Demo {
-    static let illHealth = HealthPanel(
-        isWell: false,
-        headline: "2 things need hands",
-        looked: ago(1),
-        problems: [
-            HealthProblem(
-                "breaker: shop/fcm",
-                "FCM refuses what shop sends: only probes go out, 18,204 pushes wait",
-                .bad,
-                since: ago(734, .second),
-                lasting: "12 min",
-                steps: [
-                    HealthStep(
-                        words: "Read what FCM said last: SENDER_ID_MISMATCH, 403.",
-                        link: PageLink(name: "Its answers", href: "/providers?app=shop")
-                    ),
-                    HealthStep(
-                        words: "Put the service account of the project that the app was built with, then let it be read again:",
-                        command: "systemctl reload fanfare"
-                    ),
-                    HealthStep(words: "Nothing is lost meanwhile: what waits goes out until its ttl ends."),
-                ]
-            ),
-            HealthProblem(
-                "rules",
-                "1 newest rule version is refused: the version before stays in force",
-                .warn,
-                since: ago(5_400, .short),
-                lasting: "1 h 30 min",
-                steps: [
-                    HealthStep(
-                        words: "order-shipped: line 7, $.total is compared with text.",
-                        link: PageLink(name: "The rule", href: "/rules/shop/order-shipped")
-                    )
-                ]
-            ),
-        ],
-        checks: [
-            HealthCheck(name: "daemons", detail: "3 alive"), HealthCheck(name: "outbox", detail: "empty"),
-            HealthCheck(name: "side queue", detail: "0 events are planned singly"),
-            HealthCheck(name: "campaigns", detail: "0 refused, 0 failed today"),
-            HealthCheck(name: "audit: pairs", detail: "looked 21 s ago"),
-            HealthCheck(name: "credentials", detail: "the next ends in 41 days"),
-        ]
-    )
-
-    static let wellHealth = HealthPanel(
-        isWell: true,
-        headline: "All 14 checks are well",
-        looked: ago(1),
-        problems: [],
-        checks: illHealth.checks
-    )
-
-    static func series(_ name: String, _ kind: ChartKind, _ values: [Double]) -> ChartSeries {
-        ChartSeries(name: name, kind: kind, values: values)
-    }
-
-    static let throughput = TimeChart(
-        id: "throughput",
-        title: "Pushes a minute",
-        shape: .bars,
-        unit: .count,
-        times: minutes(60),
-        series: [
-            series("accepted", .accepted, wander(60, around: 61_000, by: 0.12).map { $0.rounded() }),
-            series("retrying", .retrying, wander(60, around: 900, by: 0.6, seed: 3).enumerated().map { $0 > 46 ? $1 * 9 : $1 }.map { $0.rounded() }),
-            series("rejected", .rejected, wander(60, around: 420, by: 0.5, seed: 5).map { $0.rounded() }),
-            series("gone", .gone, wander(60, around: 260, by: 0.4, seed: 9).map { $0.rounded() }),
-        ]
-    ).figure
-
-    static let latency = TimeChart(
-        id: "latency",
-        title: "From emit to answer",
-        shape: .lines,
-        unit: .seconds,
-        times: minutes(60),
-        series: [
-            series("p50", .first, wander(60, around: 0.18, by: 0.1)),
-            series("p95", .second, wander(60, around: 0.62, by: 0.2, seed: 4)),
-            series("p99", .third, wander(60, around: 1.4, by: 0.35, seed: 11)),
-        ]
-    ).figure
-
-    static let backlog = TimeChart(
-        id: "backlog",
-        title: "Waiting by lane",
-        shape: .lines,
-        unit: .count,
-        times: minutes(60),
-        series: [
-            series("transactional", .first, wander(60, around: 40, by: 0.8, seed: 2)),
-            series("normal", .second, wander(60, around: 1_400, by: 0.4, seed: 6).enumerated().map { $0 > 46 ? $1 + Double($0 - 46) * 1_200 : $1 }),
-            series("bulk", .third, (0..<60).map { $0 < 20 ? 0 : max(0, 64_000 - Double($0 - 20) * 1_150) }),
-        ]
-    ).figure
-
     static let overview = overview(illHealth)
+
     static let overviewWell = overview(wellHealth)
 
     static func overview(_ health: HealthPanel) -> OverviewPage {
@@ -117,39 +20,177 @@ extension Demo {
                 isActive: false
             ),
             figures: [
-                KeyFigure("Accepted", "1.04 k", unit: "/s", note: "62.4 k last minute", spark: Sparkline.markup(wander(60, around: 61_000, by: 0.12), .accepted)),
-                KeyFigure("Emit to answer", "180", unit: "ms", note: "p95 620 ms · p99 1.4 s", spark: Sparkline.markup(wander(60, around: 0.18, by: 0.1))),
-                KeyFigure("Oldest transactional", "0.2", unit: "s", note: "normal 12 min · bulk 34 min", spark: Sparkline.markup(wander(60, around: 3, by: 0.8, seed: 2))),
-                KeyFigure("Waiting", "38.4 k", note: "18.2 k held by FCM", tone: .bad, spark: Sparkline.markup(wander(60, around: 20, by: 0.1).enumerated().map { $0 > 46 ? $1 * 2.3 : $1 })),
-                KeyFigure("Failed", "1.1", unit: "%", note: "0.4 % gone · 0.7 % rejected", spark: Sparkline.markup(wander(60, around: 420, by: 0.5, seed: 5), .rejected)),
-                KeyFigure("Devices", "2.41 M", note: "1,204 disabled today", spark: Sparkline.markup((0..<60).map { 2.3 + Double($0) * 0.002 })),
+                KeyFigure(
+                    "Accepted",
+                    "1.04 k",
+                    unit: "/s",
+                    note: "62.4 k last minute",
+                    spark: Sparkline.markup(wander(60, around: 61_000, by: 0.12), .accepted)
+                ),
+                KeyFigure(
+                    "Emit to answer",
+                    "180",
+                    unit: "ms",
+                    note: "p95 620 ms · p99 1.4 s",
+                    spark: Sparkline.markup(wander(60, around: 0.18, by: 0.1))
+                ),
+                KeyFigure(
+                    "Oldest transactional",
+                    "0.2",
+                    unit: "s",
+                    note: "normal 12 min · bulk 34 min",
+                    spark: Sparkline.markup(wander(60, around: 3, by: 0.8, seed: 2))
+                ),
+                KeyFigure(
+                    "Waiting",
+                    "38.4 k",
+                    note: "18.2 k held by FCM",
+                    tone: .bad,
+                    spark: Sparkline.markup(
+                        wander(60, around: 20, by: 0.1).enumerated().map { $0 > 46 ? $1 * 2.3 : $1 }
+                    )
+                ),
+                KeyFigure(
+                    "Failed",
+                    "1.1",
+                    unit: "%",
+                    note: "0.4 % gone · 0.7 % rejected",
+                    spark: Sparkline.markup(wander(60, around: 420, by: 0.5, seed: 5), .rejected)
+                ),
+                KeyFigure(
+                    "Devices",
+                    "2.41 M",
+                    note: "1,204 disabled today",
+                    spark: Sparkline.markup((0..<60).map { 2.3 + Double($0) * 0.002 })
+                ),
             ],
             throughput: throughput,
             latency: latency,
             backlog: backlog,
             lanes: [
-                LaneRow(target: "shop fcm", lane: "normal", ready: "18,204", waiting: "0", flying: "0", oldest: "12 min 14 s", tone: "bad"),
-                LaneRow(target: "shop apns", lane: "transactional", ready: "12", waiting: "0", flying: "88", oldest: "0.2 s", tone: "quiet"),
-                LaneRow(target: "shop apns", lane: "bulk", ready: "19,400", waiting: "0", flying: "1,000", oldest: "34 min", tone: "quiet"),
-                LaneRow(target: "courier apns", lane: "transactional", ready: "0", waiting: "14", flying: "9", oldest: "0.1 s", tone: "quiet"),
-                LaneRow(target: "shop webpush", lane: "normal", ready: "310", waiting: "72", flying: "100", oldest: "1.8 s", tone: "quiet"),
+                LaneRow(
+                    target: "shop fcm",
+                    lane: "normal",
+                    ready: "18,204",
+                    waiting: "0",
+                    flying: "0",
+                    oldest: "12 min 14 s",
+                    tone: "bad"
+                ),
+                LaneRow(
+                    target: "shop apns",
+                    lane: "transactional",
+                    ready: "12",
+                    waiting: "0",
+                    flying: "88",
+                    oldest: "0.2 s",
+                    tone: "quiet"
+                ),
+                LaneRow(
+                    target: "shop apns",
+                    lane: "bulk",
+                    ready: "19,400",
+                    waiting: "0",
+                    flying: "1,000",
+                    oldest: "34 min",
+                    tone: "quiet"
+                ),
+                LaneRow(
+                    target: "courier apns",
+                    lane: "transactional",
+                    ready: "0",
+                    waiting: "14",
+                    flying: "9",
+                    oldest: "0.1 s",
+                    tone: "quiet"
+                ),
+                LaneRow(
+                    target: "shop webpush",
+                    lane: "normal",
+                    ready: "310",
+                    waiting: "72",
+                    flying: "100",
+                    oldest: "1.8 s",
+                    tone: "quiet"
+                ),
             ],
             outcomes: [
                 outcome(.good, "accepted", nil, .accepted, 3_704_112, of: 3_746_401),
-                outcome(.busy, "retrying", "throttled", .retrying, 21_310, of: 3_746_401, "FCM asks for less; it goes again by itself."),
-                outcome(.quiet, "gone", "unregistered", .gone, 15_008, of: 3_746_401, "The app was removed: devices are disabled."),
-                outcome(.quiet, "rejected", "SENDER_ID_MISMATCH", .rejected, 4_870, of: 3_746_401, "The credential is another project's."),
+                outcome(
+                    .busy,
+                    "retrying",
+                    "throttled",
+                    .retrying,
+                    21_310,
+                    of: 3_746_401,
+                    "FCM asks for less; it goes again by itself."
+                ),
+                outcome(
+                    .quiet,
+                    "gone",
+                    "unregistered",
+                    .gone,
+                    15_008,
+                    of: 3_746_401,
+                    "The app was removed: devices are disabled."
+                ),
+                outcome(
+                    .quiet,
+                    "rejected",
+                    "SENDER_ID_MISMATCH",
+                    .rejected,
+                    4_870,
+                    of: 3_746_401,
+                    "The credential is another project's."
+                ),
                 outcome(.quiet, "expired", nil, .own, 1_101, of: 3_746_401, "Later than the rule's ttl."),
             ],
             campaigns: [blackFriday],
             daemons: [
-                DaemonRow(name: "push-1.example.com", badge: Badge(.good, "sends"), version: "0.9.0", started: ago(903_000, .short), lease: "12 s", perSecond: "412/s", spark: Sparkline.markup(wander(30, around: 400, by: 0.2)), leads: "plans, audits"),
-                DaemonRow(name: "push-2.example.com", badge: Badge(.good, "sends"), version: "0.9.0", started: ago(903_100, .short), lease: "11 s", perSecond: "398/s", spark: Sparkline.markup(wander(30, around: 400, by: 0.2, seed: 4)), leads: "schedules"),
-                DaemonRow(name: "push-3.example.com", badge: Badge(.busy, "drains"), version: "0.8.4", started: ago(2_400_000, .short), lease: "13 s", perSecond: "231/s", spark: Sparkline.markup(wander(30, around: 230, by: 0.3, seed: 8)), leads: "–"),
+                DaemonRow(
+                    name: "push-1.example.com",
+                    badge: Badge(.good, "sends"),
+                    version: "0.9.0",
+                    started: ago(903_000, .short),
+                    lease: "12 s",
+                    perSecond: "412/s",
+                    spark: Sparkline.markup(wander(30, around: 400, by: 0.2)),
+                    leads: "plans, audits"
+                ),
+                DaemonRow(
+                    name: "push-2.example.com",
+                    badge: Badge(.good, "sends"),
+                    version: "0.9.0",
+                    started: ago(903_100, .short),
+                    lease: "11 s",
+                    perSecond: "398/s",
+                    spark: Sparkline.markup(wander(30, around: 400, by: 0.2, seed: 4)),
+                    leads: "schedules"
+                ),
+                DaemonRow(
+                    name: "push-3.example.com",
+                    badge: Badge(.busy, "drains"),
+                    version: "0.8.4",
+                    started: ago(2_400_000, .short),
+                    lease: "13 s",
+                    perSecond: "231/s",
+                    spark: Sparkline.markup(wander(30, around: 230, by: 0.3, seed: 8)),
+                    leads: "–"
+                ),
             ],
             leaders: [
-                LeaderRow(role: "scheduler", words: "fires campaigns", daemon: "push-2.example.com", since: ago(90_300, .short)),
-                LeaderRow(role: "auditor", words: "counts what was promised", daemon: "push-1.example.com", since: ago(903_000, .short)),
+                LeaderRow(
+                    role: "scheduler",
+                    words: "fires campaigns",
+                    daemon: "push-2.example.com",
+                    since: ago(90_300, .short)
+                ),
+                LeaderRow(
+                    role: "auditor",
+                    words: "counts what was promised",
+                    daemon: "push-1.example.com",
+                    since: ago(903_000, .short)
+                ),
                 LeaderRow(role: "listener", words: "hears foreign channels", daemon: nil, since: nil),
             ]
         )

@@ -3,7 +3,8 @@
 extension Demo {
     static func device(_ index: Int) -> DeviceRow {
         let states: [(Badge, String?)] = [
-            (Badge(.good, "enabled"), nil), (Badge(.good, "enabled"), nil), (Badge(.quiet, "disabled"), "gone: Unregistered"),
+            (Badge(.good, "enabled"), nil), (Badge(.good, "enabled"), nil),
+            (Badge(.quiet, "disabled"), "gone: Unregistered"),
             (Badge(.quiet, "disabled"), "BadDeviceToken"),
         ]
         let state = states[index % 4]
@@ -35,40 +36,116 @@ extension Demo {
     )
 
     static let person = PersonPage(
-        frame: frame("customer-4410", "People", parent: PageLink(name: "People", href: "/people"), stream: "/console/stream?page=person&user=customer-4410"),
+        frame: frame(
+            "customer-4410",
+            "People",
+            parent: PageLink(name: "People", href: "/people"),
+            stream: "/console/stream?page=person&user=customer-4410"
+        ),
         filter: personFilter,
         person: Person(
             user: "customer-4410",
-            verdict: Notice(.good, "Reached 12 minutes ago, on 2 of 3 devices; the third removed the app on 19 November."),
-            facts: [Fact(name: "First seen", time: ago(41_000_000, .full)), Fact(name: "Pushes in 7 days", words: "23, 22 accepted"), Fact(name: "Time there", words: "08:03, America/Mexico_City")],
-            actions: [ActionLink("Send a test", "/people/test?user=customer-4410", .quiet), ActionLink("Export", "/people/export?user=customer-4410", .quiet), ActionLink("Forget", "/people/forget?user=customer-4410", .bad)],
+            verdict: Notice(
+                .good,
+                "Reached 12 minutes ago, on 2 of 3 devices; the third removed the app on 19 November."
+            ),
+            facts: [
+                Fact(name: "First seen", time: ago(41_000_000, .full)),
+                Fact(name: "Pushes in 7 days", words: "23, 22 accepted"),
+                Fact(name: "Time there", words: "08:03, America/Mexico_City"),
+            ],
+            actions: [
+                ActionLink("Send a test", "/people/test?user=customer-4410", .quiet),
+                ActionLink("Export", "/people/export?user=customer-4410", .quiet),
+                ActionLink("Forget", "/people/forget?user=customer-4410", .bad),
+            ],
             devices: (0..<3).map(device),
             preferences: [
                 PreferenceRow(category: "orders", app: "shop", badge: Badge(.good, "on"), words: "", changed: nil),
-                PreferenceRow(category: "offers", app: "shop", badge: Badge(.quiet, "off"), words: "by the user", changed: ago(3_000_000, .short)),
-                PreferenceRow(category: "quiet hours", app: "shop", badge: Badge(.busy, "on"), words: "22:00 to 08:00, held until they end", changed: ago(9_000_000, .short)),
+                PreferenceRow(
+                    category: "offers",
+                    app: "shop",
+                    badge: Badge(.quiet, "off"),
+                    words: "by the user",
+                    changed: ago(3_000_000, .short)
+                ),
+                PreferenceRow(
+                    category: "quiet hours",
+                    app: "shop",
+                    badge: Badge(.busy, "on"),
+                    words: "22:00 to 08:00, held until they end",
+                    changed: ago(9_000_000, .short)
+                ),
             ],
             topics: ["store-12", "winter", "team-barça"],
             moreTopics: "and 14 more",
             pushes: (0..<8).map(delivery),
-            pager: Pager(shown: "8 of 23 pushes", first: nil, next: "/people?user=customer-4410&after=x", searchedTo: nil, further: nil),
+            pager: Pager(
+                shown: "8 of 23 pushes",
+                first: nil,
+                next: "/people?user=customer-4410&after=x",
+                searchedTo: nil,
+                further: nil
+            ),
             why: WhyPanel(
                 form: FilterForm(
                     action: "/people",
-                    fields: [FilterField(text: TextField(name: "event", label: "Event id, or type and key", value: "48211901", kind: "search"))],
+                    fields: [
+                        FilterField(
+                            text: TextField(
+                                name: "event",
+                                label: "Event id, or type and key",
+                                value: "48211901",
+                                kind: "search"
+                            )
+                        )
+                    ],
                     active: [],
                     clear: "/people",
                     isActive: false,
                     kept: [HiddenField(name: "user", value: "customer-4410")]
                 ),
-                verdict: Notice(.warn, "Event 48211901 was held: quiet hours until 08:00 local time, then sent to 2 devices."),
+                verdict: Notice(
+                    .warn,
+                    "Event 48211901 was held: quiet hours until 08:00 local time, then sent to 2 devices."
+                ),
                 steps: [
-                    WhyStep(at: ago(30_000, .second), subject: "event order.shipped", badge: Badge(.quiet, "emitted"), words: "key order-90210"),
-                    WhyStep(at: ago(29_999, .second), subject: "rule order-shipped", badge: Badge(.good, "matched"), words: "$.total > 10 holds"),
-                    WhyStep(at: ago(29_999, .second), subject: "all devices", badge: Badge(.warn, "held"), words: "quiet hours 22:00 to 08:00"),
-                    WhyStep(at: ago(722, .second), subject: "apns device 9120044, attempt 1", badge: Badge(.good, "accepted"), words: nil),
-                    WhyStep(at: ago(722, .second), subject: "webpush device 9120051, attempt 1", badge: Badge(.good, "accepted"), words: nil),
-                    WhyStep(at: ago(722, .second), subject: "fcm device 9120058", badge: Badge(.quiet, "left out"), words: "disabled since 19 November: Unregistered"),
+                    WhyStep(
+                        at: ago(30_000, .second),
+                        subject: "event order.shipped",
+                        badge: Badge(.quiet, "emitted"),
+                        words: "key order-90210"
+                    ),
+                    WhyStep(
+                        at: ago(29_999, .second),
+                        subject: "rule order-shipped",
+                        badge: Badge(.good, "matched"),
+                        words: "$.total > 10 holds"
+                    ),
+                    WhyStep(
+                        at: ago(29_999, .second),
+                        subject: "all devices",
+                        badge: Badge(.warn, "held"),
+                        words: "quiet hours 22:00 to 08:00"
+                    ),
+                    WhyStep(
+                        at: ago(722, .second),
+                        subject: "apns device 9120044, attempt 1",
+                        badge: Badge(.good, "accepted"),
+                        words: nil
+                    ),
+                    WhyStep(
+                        at: ago(722, .second),
+                        subject: "webpush device 9120051, attempt 1",
+                        badge: Badge(.good, "accepted"),
+                        words: nil
+                    ),
+                    WhyStep(
+                        at: ago(722, .second),
+                        subject: "fcm device 9120058",
+                        badge: Badge(.quiet, "left out"),
+                        words: "disabled since 19 November: Unregistered"
+                    ),
                 ],
                 recent: []
             )
@@ -80,6 +157,11 @@ extension Demo {
         frame: frame("People", "People"),
         filter: personFilter,
         person: nil,
-        empty: Empty(title: "Whom?", words: "Type a user's id as your application knows it: devices, preferences, last pushes, and why one did not come.", command: nil)
+        empty: Empty(
+            title: "Whom?",
+            words:
+                "Type a user's id as your application knows it: devices, preferences, last pushes, and why one did not come.",
+            command: nil
+        )
     )
 }

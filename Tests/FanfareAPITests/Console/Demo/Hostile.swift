@@ -10,15 +10,18 @@ struct Hostile: ViewContext {
     /// What breaks pages that escape badly, on one line.
     static let markup = [
         #"<script>alert(1)</script>"#, #""><img src=x onerror=alert(1)>"#, #"' onmouseover='alert(1)"#,
-        "\"\u{301} autofocus onfocus=alert(1) x=\u{301}\"", "<\u{200D}/title><svg onload=alert(1)>", "{{frame.version}}{{{.}}}",
-        "</textarea></pre></script><!--", "&lt;&amp;&#60;", "\u{202E}gnp.exe\u{0}\u{B}", "javascript:alert(1)", "${7*7}<%= 1 %>",
+        "\"\u{301} autofocus onfocus=alert(1) x=\u{301}\"", "<\u{200D}/title><svg onload=alert(1)>",
+        "{{frame.version}}{{{.}}}",
+        "</textarea></pre></script><!--", "&lt;&amp;&#60;", "\u{202E}gnp.exe\u{0}\u{B}", "javascript:alert(1)",
+        "${7*7}<%= 1 %>",
     ].joined(separator: " ")
     /// What breaks pages that count on short names.
     static let long =
         "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft_0123456789012345678901234567890123456789012345678901234567890123456789"
     /// What people write.
     static let written: Set<String> = [
-        "type", "key", "name", "user", "detail", "reason", "subject", "rule", "code", "schedule", "category", "app", "title", "body",
+        "type", "key", "name", "user", "detail", "reason", "subject", "rule", "code", "schedule", "category", "app",
+        "title", "body",
         "eventType", "daemon", "event", "audience", "installation", "locale", "target", "json", "definition",
     ]
 

@@ -16,7 +16,8 @@ struct SVGPath {
 
     /// A number as short as may be.
     static func number(_ value: Double) -> String {
-        let tenths = Int64((value * 10).rounded())
+        // A drawing has no place for what is no number.
+        let tenths = value.isFinite ? Int64((min(max(value, -1e9), 1e9) * 10).rounded()) : 0
         let sign = tenths < 0 ? "-" : ""
         let size = tenths.magnitude
         return size.isMultiple(of: 10) ? "\(sign)\(size / 10)" : "\(sign)\(size / 10).\(size % 10)"

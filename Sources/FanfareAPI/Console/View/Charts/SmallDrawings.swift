@@ -7,7 +7,7 @@ enum Sparkline {
     ///   - kind: its colour.
     /// - Returns: nothing for fewer than two.
     static func markup(_ values: [Double?], _ kind: ChartKind = .first) -> Markup {
-        let known = values.compactMap(\.self)
+        let known = values.compactMap(\.self).filter(\.isFinite)
         guard values.count > 1, let largest = known.max() else { return .none }
         let step = 100 / Double(values.count - 1)
         var line = SVGPath()
@@ -57,11 +57,16 @@ enum ShareBar {
     static func markup(_ parts: [(kind: ChartKind, count: Int64)], of whole: Int64) -> Markup {
         var x = 0.0
         var text = ""
-        for part in parts where part.count > 0 && whole > 0 {
-            // What is there is seen, however small.
-            let width = min(max(Double(part.count) / Double(whole) * 1000, 8), 1000 - x)
-            guard width > 0 else { break }
-            text += "<rect class=\"\(part.kind.name)\" x=\"\(SVGPath.number(x))\" width=\"\(SVGPath.number(width))\" height=\"8\"/>"
+        let parts = parts.filter { $0.count > 0 && whole > 0 }
+        // What is there is seen, however small: at the cost of the largest.
+        var widths = parts.map { min(max(Double($0.count) / Double(whole) * 1000, 8), 1000) }
+        let over = widths.reduce(0, +) - 1000
+        if over > 0, let largest = widths.indices.max(by: { widths[$0] < widths[$1] }) {
+            widths[largest] = max(widths[largest] - over, 0)
+        }
+        for (part, width) in zip(parts, widths) {
+            text +=
+                "<rect class=\"\(part.kind.name)\" x=\"\(SVGPath.number(x))\" width=\"\(SVGPath.number(width))\" height=\"8\"/>"
             x += width
         }
         return Markup(
@@ -82,6 +87,7 @@ enum SpanBar {
     ///   - length: how long it took, in the same unit; nothing is a mark.
     ///   - whole: all steps together.
     ///   - kind: its colour.
+    /// - Returns: the drawing.
     static func markup(start: Double, length: Double, of whole: Double, _ kind: ChartKind = .first) -> Markup {
         let whole = whole > 0 && whole.isFinite ? whole : 1
         let width = min(max(length / whole * 1000, 6), 1000)

@@ -31,7 +31,8 @@ struct TimeChart {
             upright: scale.values.map(unit.text),
             along: isBanded ? bands : ticks,
             isBanded: isBanded,
-            key: series.count < 2 ? [] : series.map { ChartKey(kind: $0.kind.name, name: $0.name, value: total(of: $0)) },
+            key: series.count < 2
+                ? [] : series.map { ChartKey(kind: $0.kind.name, name: $0.name, value: total(of: $0)) },
             heads: ["Time"] + series.map(\.name),
             rows: times.indices.reversed().map { index in
                 ChartRow(
@@ -47,19 +48,20 @@ struct TimeChart {
     private var isEmpty: Bool { times.isEmpty || series.allSatisfy { $0.values.allSatisfy { ($0 ?? 0) == 0 } } }
 
     private func value(_ series: ChartSeries, _ index: Int) -> Double? {
-        index < series.values.count ? series.values[index] : nil
+        guard index < series.values.count, let value = series.values[index], value.isFinite else { return nil }
+        return value
     }
 
     private var largest: Double {
         switch shape {
-        case .lines: series.flatMap { $0.values.compactMap(\.self) }.max() ?? 0
+        case .lines: series.flatMap { series in times.indices.compactMap { value(series, $0) } }.max() ?? 0
         case .bars: times.indices.map { index in series.reduce(0) { $0 + (value($1, index) ?? 0) } }.max() ?? 0
         }
     }
 
     /// Rates and times cannot be added.
     private func total(of series: ChartSeries) -> String {
-        let known = series.values.compactMap(\.self)
+        let known = times.indices.compactMap { value(series, $0) }
         return switch shape {
         case .bars where unit == .count: unit.text(known.reduce(0, +))
         default: known.last.map(unit.text) ?? "–"
@@ -69,7 +71,7 @@ struct TimeChart {
     private var summary: String {
         guard !isEmpty, let first = times.first, let last = times.last else { return "\(title): nothing in this time." }
         let parts = series.map { series in
-            let known = series.values.compactMap(\.self)
+            let known = times.indices.compactMap { value(series, $0) }
             let most = known.max().map(unit.text) ?? "nothing"
             return "\(series.name) last \(known.last.map(unit.text) ?? "unknown"), at most \(most)"
         }
@@ -162,7 +164,8 @@ struct TimeChart {
 
     /// What the pointer is told over each step.
     private var hints: String {
-        let step = shape == .bars || times.count < 2 ? Self.width / Double(times.count) : Self.width / Double(times.count - 1)
+        let step =
+            shape == .bars || times.count < 2 ? Self.width / Double(times.count) : Self.width / Double(times.count - 1)
         return times.indices.map { index in
             let parts = series.compactMap { series in
                 value(series, index).map { "\(series.name) \(unit.text($0))" }
@@ -178,7 +181,9 @@ struct TimeChart {
 /// What all drawings share.
 enum SVGText {
     /// The element and its name, for who cannot see it.
-    static func opening(class name: String, width: Double, height: Double, id: String, title: String, _ summary: String) -> String {
+    static func opening(class name: String, width: Double, height: Double, id: String, title: String, _ summary: String)
+        -> String
+    {
         let id = HTMLText.escaped(id)
         return """
             <svg class="\(name)" viewBox="0 0 \(SVGPath.number(width)) \(SVGPath.number(height))" preserveAspectRatio="none" \

@@ -22,10 +22,10 @@ struct CampaignProgressCard: ViewContext {
     let value: String
     let max: String
     let percent: String
-    /// `2,400/s`
+    /// As in `2,400/s`.
     let pace: String
     let ends: Moment?
-    /// `in 12 min`
+    /// As in `in 12 min`.
     let remaining: String?
     let failed: String
     /// Why it is held.
@@ -52,7 +52,7 @@ struct CalendarEntry: ViewContext {
     let name: String
     let href: String
     let tone: String
-    /// `≈ 1.2 M devices`
+    /// As in `≈ 1.2 M devices`.
     let audience: String?
 }
 
@@ -95,7 +95,7 @@ struct CampaignPage: ViewContext {
 struct CanaryGate: ViewContext {
     let badge: Badge
     let words: String
-    /// `1 %`
+    /// As in `1 %`.
     let share: String
     let sent: String
     let failed: String

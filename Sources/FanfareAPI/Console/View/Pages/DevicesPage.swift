@@ -31,7 +31,7 @@ struct FuseRow: ViewContext {
     let app: String
     let environment: String
     let badge: Badge
-    /// `0.4 % of 12,400 answers in 10 min; opens at 2 %`
+    /// As in `0.4 % of 12,400 answers in 10 min; opens at 2 %`.
     let words: String
     let since: Moment?
     let action: ActionLink?

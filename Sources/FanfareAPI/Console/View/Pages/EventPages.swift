@@ -54,7 +54,7 @@ struct EventTrace: ViewContext {
     let steps: [TraceStep]
     /// Of W3C's trace context, as the application gave it.
     let traceID: String?
-    /// `412 ms from emit to the first answer`
+    /// As in `412 ms from emit to the first answer`.
     let words: String
 }
 

@@ -35,7 +35,7 @@ struct HealthProblem: ViewContext {
     let words: String
     let tone: String
     let since: Moment?
-    /// `for 12 min`
+    /// As in `for 12 min`.
     let lasting: String?
     /// In order.
     let steps: [HealthStep]
@@ -80,7 +80,7 @@ struct DaemonRow: ViewContext {
     let badge: Badge
     let version: String
     let started: Moment
-    /// `lease 11 s`
+    /// As in `lease 11 s`.
     let lease: String
     let perSecond: String
     let spark: Markup

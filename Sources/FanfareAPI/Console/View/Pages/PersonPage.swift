@@ -37,7 +37,7 @@ struct DeviceRow: ViewContext {
     let badge: Badge
     /// Why it is disabled.
     let reason: String?
-    /// `es-MX · America/Mexico_City`
+    /// As in `es-MX · America/Mexico_City`.
     let locale: String
     let registered: Moment
     let lastPush: Moment?

@@ -12,7 +12,7 @@ struct LoginPage: ViewContext {
 /// What could not be shown, and what to do.
 struct ErrorPage: ViewContext {
     let frame: Frame
-    /// `404`
+    /// As in `404`.
     let status: String
     let heading: String
     let words: String

@@ -1,6 +1,6 @@
 /// A page that says what an action would do, before it does it.
 struct ConfirmPage: ViewContext {
-    /// Its title is the question: `Restore 1,204 devices?`
+    /// Its title is the question, as in `Restore 1,204 devices?`.
     let frame: Frame
     /// What will happen, in a sentence.
     let words: String
@@ -20,7 +20,7 @@ struct ConfirmPage: ViewContext {
     let seal: String
     /// Whether the reason may be left out.
     let isReasonOptional: Bool
-    /// `Restore 1,204 devices`
+    /// As in `Restore 1,204 devices`.
     let verb: String
     let isDangerous: Bool
     /// Nothing can be done: there is no button.

@@ -56,7 +56,7 @@ struct HiddenField: ViewContext {
 
 /// The end of a list that is read by keys, not by numbers of pages.
 struct Pager: ViewContext {
-    /// `50 events`, `1,000+ devices`.
+    /// As in `50 events` or `1,000+ devices`.
     let shown: String
     /// The address of the first part; nothing on it.
     let first: String?

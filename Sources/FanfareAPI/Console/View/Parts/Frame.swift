@@ -65,7 +65,7 @@ struct Notice: ViewContext {
     }
 }
 
-/// How much something asks for. Only ``bad`` is red: it needs hands.
+/// How much something asks for; only ``bad`` is red: it needs hands.
 enum Tone: String, Sendable {
     case good, busy, warn, bad, quiet
 }

@@ -15,9 +15,9 @@ struct OutcomeRow: ViewContext {
 /// A number that matters.
 struct KeyFigure: ViewContext {
     let name: String
-    /// `1.24 k`
+    /// As in `1.24 k`.
     let value: String
-    /// `/s`
+    /// As in `/s`.
     let unit: String?
     /// What it is compared with: `p95 1.2 s · 15 min`.
     let note: String
@@ -25,7 +25,8 @@ struct KeyFigure: ViewContext {
     let tone: String
     let spark: Markup
 
-    init(_ name: String, _ value: String, unit: String? = nil, note: String, tone: Tone = .quiet, spark: Markup = .none) {
+    init(_ name: String, _ value: String, unit: String? = nil, note: String, tone: Tone = .quiet, spark: Markup = .none)
+    {
         self.name = name
         self.value = value
         self.unit = unit

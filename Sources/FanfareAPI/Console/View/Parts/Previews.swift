@@ -24,7 +24,7 @@ struct PreviewCard: ViewContext {
     let badge: String?
     /// Nothing is shown: data only, or a background push.
     let silent: String?
-    /// `412 of 4,096 bytes`
+    /// As in `412 of 4,096 bytes`.
     let size: String
     let isTooLarge: Bool
     /// What the screen does not show: sound, priority, collapse.

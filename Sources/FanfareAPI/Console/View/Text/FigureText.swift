@@ -13,7 +13,7 @@ enum FigureText {
 
     /// Three digits that matter: `980`, `1.24 k`, `12.4 M`.
     static func short(_ number: Double) -> String {
-        guard number.isFinite else { return "–" }
+        guard number.isFinite, number.magnitude < 1e15 else { return "–" }
         let size = number.magnitude
         for (limit, unit) in [(1e9, "G"), (1e6, "M"), (1e3, "k")] where size >= limit * 0.9995 {
             return "\(digits(number / limit)) \(unit)"
@@ -24,8 +24,9 @@ enum FigureText {
     /// A span of time: `12 ms`, `1.4 s`, `3 min 20 s`, `4 h 5 min`, `3 d 2 h`.
     ///
     /// - Parameter seconds: nothing below zero is shown.
+    /// - Returns: at most two units.
     static func duration(_ seconds: Double) -> String {
-        guard seconds.isFinite else { return "–" }
+        guard seconds.isFinite, seconds < 1e15 else { return "–" }
         let seconds = max(0, seconds)
         if seconds < 0.0995 { return "\(digits(seconds * 1000)) ms" }
         if seconds < 0.9995 { return "\(Int64((seconds * 1000).rounded())) ms" }

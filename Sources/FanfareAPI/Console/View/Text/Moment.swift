@@ -2,21 +2,21 @@
 struct Moment: ViewContext, Equatable {
     /// How much of it is shown.
     enum Form: String, Sendable {
-        /// `14:03`
+        /// As in `14:03`.
         case minute
-        /// `14:03:22`
+        /// As in `14:03:22`.
         case second
-        /// `26 Nov`
+        /// As in `26 Nov`.
         case day
-        /// `Thu 26 Nov`
+        /// As in `Thu 26 Nov`.
         case weekday
-        /// `26 Nov 14:03`
+        /// As in `26 Nov 14:03`.
         case short
-        /// `26 Nov 2026, 14:03:22`
+        /// As in `26 Nov 2026, 14:03:22`.
         case full
     }
 
-    /// `2026-11-26T14:03:22Z`
+    /// As in `2026-11-26T14:03:22Z`.
     let iso: String
     /// The name of its ``Form``, for the script.
     let form: String
@@ -62,7 +62,7 @@ struct CivilDate {
     let day: Int
     /// 0 is Monday.
     let weekday: Int
-    /// `14:03:22`
+    /// As in `14:03:22`.
     let clock: String
 
     /// Splits a time; years before 1970 too.
@@ -86,13 +86,13 @@ struct CivilDate {
         year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
     }
 
-    /// `2026-11-26T14:03:22Z`
+    /// As in `2026-11-26T14:03:22Z`.
     var iso: String { "\(year)-\(Self.two(Int64(month)))-\(Self.two(Int64(day)))T\(clock)Z" }
-    /// `Nov`
+    /// As in `Nov`.
     var monthName: String {
         ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"][month - 1]
     }
-    /// `Thu`
+    /// As in `Thu`.
     var weekdayName: String { ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"][weekday] }
 
     private static func two(_ number: Int64) -> String { number < 10 ? "0\(number)" : "\(number)" }

@@ -1,0 +1,114 @@
+@testable import FanfareAPI
+
+extension Demo {
+    static let illHealth = HealthPanel(
+        isWell: false,
+        headline: "2 things need hands",
+        looked: ago(1),
+        problems: [
+            HealthProblem(
+                "breaker: shop/fcm",
+                "FCM refuses what shop sends: only probes go out, 18,204 pushes wait",
+                .bad,
+                since: ago(734, .second),
+                lasting: "12 min",
+                steps: [
+                    HealthStep(
+                        words: "Read what FCM said last: SENDER_ID_MISMATCH, 403.",
+                        link: PageLink(name: "Its answers", href: "/providers?app=shop")
+                    ),
+                    HealthStep(
+                        words:
+                            "Put the service account of the project that the app was built with, then let it be read again:",
+                        command: "systemctl reload fanfare"
+                    ),
+                    HealthStep(words: "Nothing is lost meanwhile: what waits goes out until its ttl ends."),
+                ]
+            ),
+            HealthProblem(
+                "rules",
+                "1 newest rule version is refused: the version before stays in force",
+                .warn,
+                since: ago(5_400, .short),
+                lasting: "1 h 30 min",
+                steps: [
+                    HealthStep(
+                        words: "order-shipped: line 7, $.total is compared with text.",
+                        link: PageLink(name: "The rule", href: "/rules/shop/order-shipped")
+                    )
+                ]
+            ),
+        ],
+        checks: [
+            HealthCheck(name: "daemons", detail: "3 alive"), HealthCheck(name: "outbox", detail: "empty"),
+            HealthCheck(name: "side queue", detail: "0 events are planned singly"),
+            HealthCheck(name: "campaigns", detail: "0 refused, 0 failed today"),
+            HealthCheck(name: "audit: pairs", detail: "looked 21 s ago"),
+            HealthCheck(name: "credentials", detail: "the next ends in 41 days"),
+        ]
+    )
+
+    static let wellHealth = HealthPanel(
+        isWell: true,
+        headline: "All 14 checks are well",
+        looked: ago(1),
+        problems: [],
+        checks: illHealth.checks
+    )
+
+    static func series(_ name: String, _ kind: ChartKind, _ values: [Double]) -> ChartSeries {
+        ChartSeries(name: name, kind: kind, values: values)
+    }
+
+    static let throughput = TimeChart(
+        id: "throughput",
+        title: "Pushes a minute",
+        shape: .bars,
+        unit: .count,
+        times: minutes(60),
+        series: [
+            series("accepted", .accepted, wander(60, around: 61_000, by: 0.12).map { $0.rounded() }),
+            series(
+                "retrying",
+                .retrying,
+                wander(60, around: 900, by: 0.6, seed: 3).enumerated().map { $0 > 46 ? $1 * 9 : $1 }.map {
+                    $0.rounded()
+                }
+            ),
+            series("rejected", .rejected, wander(60, around: 420, by: 0.5, seed: 5).map { $0.rounded() }),
+            series("gone", .gone, wander(60, around: 260, by: 0.4, seed: 9).map { $0.rounded() }),
+        ]
+    ).figure
+
+    static let latency = TimeChart(
+        id: "latency",
+        title: "From emit to answer",
+        shape: .lines,
+        unit: .seconds,
+        times: minutes(60),
+        series: [
+            series("p50", .first, wander(60, around: 0.18, by: 0.1)),
+            series("p95", .second, wander(60, around: 0.62, by: 0.2, seed: 4)),
+            series("p99", .third, wander(60, around: 1.4, by: 0.35, seed: 11)),
+        ]
+    ).figure
+
+    static let backlog = TimeChart(
+        id: "backlog",
+        title: "Waiting by lane",
+        shape: .lines,
+        unit: .count,
+        times: minutes(60),
+        series: [
+            series("transactional", .first, wander(60, around: 40, by: 0.8, seed: 2)),
+            series(
+                "normal",
+                .second,
+                wander(60, around: 1_400, by: 0.4, seed: 6).enumerated().map {
+                    $0 > 46 ? $1 + Double($0 - 46) * 1_200 : $1
+                }
+            ),
+            series("bulk", .third, (0..<60).map { $0 < 20 ? 0 : max(0, 64_000 - Double($0 - 20) * 1_150) }),
+        ]
+    ).figure
+}

@@ -1,0 +1,132 @@
+@testable import FanfareAPI
+
+extension Demo {
+    static let devices = DevicesPage(
+        frame: frame("Devices", "Devices", stream: "/console/stream?page=devices"),
+        filter: FilterForm(
+            action: "/devices",
+            fields: [
+                choice("app", "App", ["all", "shop", "courier"], chosen: "shop"),
+                choice("platform", "Platform", ["all", "apns", "fcm", "webpush", "webhook"], chosen: "all"),
+                choice("state", "State", ["all", "enabled", "disabled"], chosen: "disabled"),
+                choice(
+                    "reason",
+                    "Reason",
+                    ["all", "Unregistered", "BadDeviceToken", "unregistered"],
+                    chosen: "BadDeviceToken"
+                ),
+                FilterField(
+                    text: TextField(
+                        name: "since",
+                        label: "Disabled since (UTC)",
+                        value: "2026-11-26T12:00",
+                        kind: "datetime-local"
+                    )
+                ),
+            ],
+            active: [
+                PageLink(name: "app shop", href: "/devices?1"), PageLink(name: "disabled", href: "/devices?2"),
+                PageLink(name: "reason BadDeviceToken", href: "/devices?3"),
+            ],
+            clear: "/devices",
+            isActive: true
+        ),
+        counts: [
+            DeviceCountRow(
+                app: "shop",
+                platform: "apns",
+                environment: "production",
+                href: "/devices?app=shop&platform=apns",
+                enabled: "1,204,118",
+                disabled: "88,201",
+                share: "93.2 %",
+                bar: ShareBar.markup([(.accepted, 1_204_118), (.gone, 88_201)], of: 1_292_319)
+            ),
+            DeviceCountRow(
+                app: "shop",
+                platform: "fcm",
+                environment: "production",
+                href: "/devices?app=shop&platform=fcm",
+                enabled: "980,377",
+                disabled: "141,022",
+                share: "87.4 %",
+                bar: ShareBar.markup([(.accepted, 980_377), (.gone, 141_022)], of: 1_121_399)
+            ),
+            DeviceCountRow(
+                app: "shop",
+                platform: "webpush",
+                environment: "production",
+                href: "/devices?app=shop&platform=webpush",
+                enabled: "221,904",
+                disabled: "64,120",
+                share: "77.6 %",
+                bar: ShareBar.markup([(.accepted, 221_904), (.gone, 64_120)], of: 286_024)
+            ),
+            DeviceCountRow(
+                app: "courier",
+                platform: "apns",
+                environment: "production",
+                href: "/devices?app=courier",
+                enabled: "1,890",
+                disabled: "12",
+                share: "99.4 %",
+                bar: ShareBar.markup([(.accepted, 1_890), (.gone, 12)], of: 1_902)
+            ),
+        ],
+        disabled: TimeChart(
+            id: "disabled",
+            title: "Disabled by day",
+            shape: .bars,
+            unit: .count,
+            times: (0..<14).map { now / 86_400_000_000 * 86_400_000_000 - Int64(13 - $0) * 86_400_000_000 },
+            series: [
+                series("Unregistered", .gone, wander(14, around: 900, by: 0.2).map { $0.rounded() }),
+                series("BadDeviceToken", .rejected, (0..<14).map { $0 == 13 ? 1_401 : 20 }),
+                series("by the application", .own, wander(14, around: 120, by: 0.3, seed: 5).map { $0.rounded() }),
+            ],
+            form: .day
+        ).figure,
+        reasons: [
+            outcome(.quiet, "gone", "Unregistered", .gone, 210_118, of: 293_355, "The app was removed."),
+            outcome(
+                .warn,
+                "gone",
+                "BadDeviceToken",
+                .rejected,
+                61_402,
+                of: 293_355,
+                "1,401 today: is an app signed for development registered as production?"
+            ),
+            outcome(.quiet, "unregistered", nil, .own, 21_835, of: 293_355, "By the application."),
+        ],
+        fuses: [
+            FuseRow(
+                app: "shop",
+                environment: "production",
+                badge: Badge(.bad, "open"),
+                words:
+                    "11.6 % weak evidence in 12,041 answers of 10 min, at most 2 %: nothing is pruned until you close it.",
+                since: ago(7_100, .short),
+                action: ActionLink("Close it", "/devices/fuse/close?app=shop", .warn)
+            ),
+            FuseRow(
+                app: "courier",
+                environment: "production",
+                badge: Badge(.good, "closed"),
+                words: "0.1 % of 1,890 answers in 10 min; opens at 2 %.",
+                since: nil,
+                action: nil
+            ),
+        ],
+        devices: (0..<12).map(device),
+        pager: Pager(
+            shown: "12 of 1,000+ devices",
+            first: nil,
+            next: "/devices?after=1",
+            searchedTo: nil,
+            further: nil
+        ),
+        actions: [ActionLink("Restore these", "/devices/restore?app=shop&reason=BadDeviceToken", .warn)],
+        empty: nil
+    )
+}
