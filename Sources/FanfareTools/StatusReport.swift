@@ -1,15 +1,15 @@
 public import FanfareCore
 internal import FanfareService
-internal import FanfareStore
-internal import PostgresClient
+package import FanfareStore
+package import PostgresClient
 
 /// What the daemons of one database do, as the database knows it.
 public struct StatusReport: Sendable {
-    let installation: Installation
-    let now: Timestamp
-    let daemons: [DaemonRow]
-    let queues: [QueueRow]
-    let health: [HealthRow]
+    package let installation: Installation
+    package let now: Timestamp
+    package let daemons: [DaemonRow]
+    package let queues: [QueueRow]
+    package let health: [HealthRow]
 
     /// Whether at least one daemon lives.
     public var hasDaemon: Bool { daemons.contains(where: \.isAlive) }

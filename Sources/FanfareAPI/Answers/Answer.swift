@@ -10,7 +10,7 @@ struct Answer: Sendable {
     var headers: HTTPFields
     let body: [UInt8]
     /// What comes bit by bit instead; nil for ``body``.
-    private var stream: TailStream?
+    private var stream: (any AnswerStream)?
 
     /// Answers 200 with JSON.
     ///
@@ -42,7 +42,7 @@ struct Answer: Sendable {
     /// Answers with what comes as it happens.
     ///
     /// - Parameter stream: writes it.
-    init(streaming stream: TailStream) {
+    init(streaming stream: some AnswerStream) {
         self.init(.ok, [], type: "text/event-stream")
         self.stream = stream
         // nginx would keep it until a page is full.

@@ -13,15 +13,23 @@ struct APIDesk: Sendable {
     let tail: TailHub
     let authority: Authority
     let cursors: CursorKey
+    /// What the console's pages share.
+    let status: StatusLook
+    /// Whether only this host can connect.
+    let isLoopback: Bool
+    /// Whether what is said goes over TLS.
+    let isSecure: Bool
 
     /// How long a statement may take.
     static let statementTimeout = "5s"
 
     /// Puts it together; nothing is connected yet.
     ///
-    /// - Parameter daemon: beside whom.
+    /// - Parameters:
+    ///   - daemon: beside whom.
+    ///   - address: where it answers.
     /// - Throws: ``ToolError`` for a password file that cannot be read.
-    init(_ daemon: ListenedDaemon) throws(ToolError) {
+    init(_ daemon: ListenedDaemon, at address: ListenAddress) throws(ToolError) {
         let configuration = daemon.configuration()
         self.daemon = daemon
         database = try ToolDatabase(
@@ -45,6 +53,8 @@ struct APIDesk: Sendable {
         tail = TailHub(database)
         authority = Authority(board: TokenBoard(database, rate: configuration.api.rate))
         cursors = CursorKey(database)
+        status = StatusLook(database)
+        (isLoopback, isSecure) = (address.isLoopback, configuration.api.certificateFile != nil)
     }
 
     /// Ends the sessions.

@@ -11,14 +11,16 @@ struct Call: Sendable {
     /// By which log lines are found.
     let requestID: String
     /// What stands in the place of the path's names.
-    let names: [String: String]
+    var names: [String: String]
     /// The query, decoded; of a name that comes twice the last counts.
-    let query: [String: String]
+    var query: [String: String]
     let headers: HTTPFields
     /// As it came; empty where there is none.
     let body: [UInt8]
     /// The path as it was sent.
-    let path: String
+    var path: String
+    /// The host that the request names.
+    let authority: String?
 
     /// A part of the path.
     ///

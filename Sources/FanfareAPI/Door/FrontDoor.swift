@@ -19,12 +19,10 @@ struct FrontDoor: HTTPResponder {
 
     let desk: APIDesk
     let routes: RouteTable
-    /// Whether only this host can connect: then a request names this host.
-    let isLoopback: Bool
 
     /// Puts it together.
-    init(_ desk: APIDesk, routes: RouteTable, isLoopback: Bool) {
-        (self.desk, self.routes, self.isLoopback) = (desk, routes, isLoopback)
+    init(_ desk: APIDesk, routes: RouteTable) {
+        (self.desk, self.routes) = (desk, routes)
     }
 
     func respond(to request: Request, context: Context) async -> Response {
@@ -59,10 +57,11 @@ struct FrontDoor: HTTPResponder {
                 database: database,
                 requestID: requestID,
                 names: names,
-                query: Self.query(of: request),
+                query: Self.fields(in: request.uri.query ?? ""),
                 headers: request.headers,
                 body: route.takesBody ? try await Self.body(of: request) : [],
-                path: request.uri.path
+                path: request.uri.path,
+                authority: request.head.authority
             )
             let answer = try await route.handle(call)
             return isHead ? answer.head : answer
@@ -78,7 +77,7 @@ struct FrontDoor: HTTPResponder {
 
     /// A page whose name was made to lead to loopback (DNS rebinding) still says its own name.
     private func checkHost(_ request: Request) throws {
-        guard isLoopback, let authority = request.head.authority else { return }
+        guard desk.isLoopback, let authority = request.head.authority else { return }
         let hasPort = authority.contains(":") && !authority.hasSuffix("]")
         guard ListenAddress(tcp: hasPort ? authority : "\(authority):80")?.isLocal == true else {
             throw Problem(
@@ -102,9 +101,13 @@ struct FrontDoor: HTTPResponder {
         )
     }
 
-    private static func query(of request: Request) -> [String: String] {
+    /// Reads what a query or a form says.
+    ///
+    /// - Parameter text: `application/x-www-form-urlencoded`.
+    /// - Returns: by name; of one that comes twice the last counts.
+    static func fields(in text: String) -> [String: String] {
         var query: [String: String] = [:]
-        for pair in (request.uri.query ?? "").split(separator: "&") {
+        for pair in text.split(separator: "&") {
             let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
                 .map { $0.replacing("+", with: " ").removingPercentEncoding ?? String($0) }
             query[parts[0]] = parts.count > 1 ? parts[1] : ""

@@ -25,12 +25,12 @@ public struct APIListener: DaemonListener {
         let configuration = daemon.configuration()
         let tls = try ServerIdentity.read(configuration.api, environment: daemon.environment)
         try AddressProbe.check(address)
-        let desk = try APIDesk(daemon)
+        let desk = try APIDesk(daemon, at: address)
         return APIService(
             address: address,
             settings: configuration.api,
             tls: tls,
-            door: FrontDoor(desk, routes: RouteTable(Routes.all), isLoopback: address.isLoopback),
+            door: FrontDoor(desk, routes: RouteTable(Routes.all + Console.routes)),
             onListening: onListening
         )
     }

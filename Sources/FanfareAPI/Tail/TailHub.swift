@@ -69,6 +69,9 @@ final class TailHub: Sendable {
         for viewer in viewers { viewer.finish() }
     }
 
+    /// Whether nobody can follow any more.
+    var isStopped: Bool { state.withLock { $0.isStopped } }
+
     /// Waits until the session is gone.
     func close() async {
         stop()

@@ -6,7 +6,7 @@ internal import PostgresClient
 internal import Threading
 
 /// What a viewer of the logs is sent: server-sent events.
-struct TailStream: Sendable {
+struct TailStream: AnswerStream {
     /// How long a stream lasts; then the client asks again, behind the last line.
     static let lifetime = Duration.seconds(1800)
     /// Lines of before that are sent first, at most.

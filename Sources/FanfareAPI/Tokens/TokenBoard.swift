@@ -37,11 +37,21 @@ actor TokenBoard {
     /// - Returns: nil if there is none, or its secret is another.
     /// - Throws: ``ToolError`` if the database cannot be asked.
     func find(_ given: APIToken) async throws -> KnownToken? {
+        guard let token = try await find(id: given.id), given.matches(token.row.secretHash) else { return nil }
+        return token
+    }
+
+    /// Finds a token of which it was shown before that somebody has it.
+    ///
+    /// - Parameter id: the token's.
+    /// - Returns: nil if there is none.
+    /// - Throws: ``ToolError`` if the database cannot be asked.
+    func find(id: Int32) async throws -> KnownToken? {
         let asked = ContinuousClock.now
         if readAt.map({ asked - $0 > Self.age }) ?? true { try await read() }
-        if known[given.id] == nil { try await readAgain(since: asked) }
-        guard let token = known[given.id], given.matches(token.row.secretHash) else { return nil }
-        used.insert(given.id)
+        if known[id] == nil { try await readAgain(since: asked) }
+        guard let token = known[id] else { return nil }
+        used.insert(id)
         return token
     }
 

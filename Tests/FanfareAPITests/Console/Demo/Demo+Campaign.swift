@@ -49,19 +49,19 @@ extension Demo {
             outcome(.quiet, "rejected", "TopicDisallowed", .rejected, 44, of: 12_041),
         ],
         waves: [
-            WaveRow(
+            WaveLine(
                 at: ago(7_402, .short),
                 zones: "Europe/Madrid, Europe/Paris and 14 more",
                 devices: "802,110 devices",
                 badge: Badge(.warn, "held")
             ),
-            WaveRow(
+            WaveLine(
                 at: ago(3_802, .short),
                 zones: "Europe/London, Europe/Lisbon",
                 devices: "391,000 devices",
                 badge: Badge(.quiet, "waits")
             ),
-            WaveRow(
+            WaveLine(
                 at: ago(-14_198, .short),
                 zones: "America/New_York",
                 devices: "11,008 devices",
@@ -70,7 +70,7 @@ extension Demo {
         ],
         next: [],
         occurrences: [
-            OccurrenceRow(
+            OccurrenceLine(
                 at: ago(7_402, .short),
                 event: PageLink(name: "48211902", href: "/events/48211902"),
                 badge: Badge(.warn, "held"),
@@ -80,7 +80,7 @@ extension Demo {
                 took: "–",
                 bar: held.bar
             ),
-            OccurrenceRow(
+            OccurrenceLine(
                 at: ago(604_800, .short),
                 event: PageLink(name: "44120001", href: "/events/44120001"),
                 badge: Badge(.good, "done"),

@@ -92,8 +92,8 @@ extension Demo {
         _ outcome: Badge?,
         _ audience: String,
         reason: String? = nil
-    ) -> CampaignRow {
-        CampaignRow(
+    ) -> CampaignLine {
+        CampaignLine(
             name: name,
             app: app,
             href: "/campaigns/\(app)/\(name)",

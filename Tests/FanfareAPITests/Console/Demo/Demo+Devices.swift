@@ -32,7 +32,7 @@ extension Demo {
             isActive: true
         ),
         counts: [
-            DeviceCountRow(
+            DeviceCountLine(
                 app: "shop",
                 platform: "apns",
                 environment: "production",
@@ -42,7 +42,7 @@ extension Demo {
                 share: "93.2 %",
                 bar: ShareBar.markup([(.accepted, 1_204_118), (.gone, 88_201)], of: 1_292_319)
             ),
-            DeviceCountRow(
+            DeviceCountLine(
                 app: "shop",
                 platform: "fcm",
                 environment: "production",
@@ -52,7 +52,7 @@ extension Demo {
                 share: "87.4 %",
                 bar: ShareBar.markup([(.accepted, 980_377), (.gone, 141_022)], of: 1_121_399)
             ),
-            DeviceCountRow(
+            DeviceCountLine(
                 app: "shop",
                 platform: "webpush",
                 environment: "production",
@@ -62,7 +62,7 @@ extension Demo {
                 share: "77.6 %",
                 bar: ShareBar.markup([(.accepted, 221_904), (.gone, 64_120)], of: 286_024)
             ),
-            DeviceCountRow(
+            DeviceCountLine(
                 app: "courier",
                 platform: "apns",
                 environment: "production",
@@ -100,7 +100,7 @@ extension Demo {
             outcome(.quiet, "unregistered", nil, .own, 21_835, of: 293_355, "By the application."),
         ],
         fuses: [
-            FuseRow(
+            FuseLine(
                 app: "shop",
                 environment: "production",
                 badge: Badge(.bad, "open"),
@@ -109,7 +109,7 @@ extension Demo {
                 since: ago(7_100, .short),
                 action: ActionLink("Close it", "/devices/fuse/close?app=shop", .warn)
             ),
-            FuseRow(
+            FuseLine(
                 app: "courier",
                 environment: "production",
                 badge: Badge(.good, "closed"),

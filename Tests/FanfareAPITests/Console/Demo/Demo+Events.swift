@@ -20,7 +20,7 @@ extension Demo {
         isActive: true
     )
 
-    static func eventRow(_ index: Int) -> EventRow {
+    static func eventRow(_ index: Int) -> EventLine {
         let fates: [(Badge, String?)] = [
             (Badge(.good, "done"), nil), (Badge(.good, "done"), nil), (Badge(.busy, "sending"), nil),
             (Badge(.good, "done"), nil),
@@ -31,7 +31,7 @@ extension Demo {
         let fate = fates[index * 5 % 7]
         let pairs: Int64 = fate.1 == nil ? [1, 2, 3, 1_204, 18_220][index % 5] : 0
         let accepted = pairs - pairs / 60
-        return EventRow(
+        return EventLine(
             id: "\(48_211_940 - index * 3)",
             href: "/events/\(48_211_940 - index * 3)",
             type: ["order.shipped", "chat.message", "order.shipped", "price.dropped", "order.delivered"][index % 5],
@@ -98,13 +98,13 @@ extension Demo {
         )
     }
 
-    static func delivery(_ index: Int) -> DeliveryRow {
+    static func delivery(_ index: Int) -> PushLine {
         let ends: [(Badge, String?)] = [
             (Badge(.good, "accepted"), nil), (Badge(.good, "accepted"), nil), (Badge(.quiet, "gone"), "Unregistered"),
             (Badge(.busy, "retrying"), "TooManyRequests"), (Badge(.good, "accepted"), nil),
         ]
         let end = ends[index % 5]
-        return DeliveryRow(
+        return PushLine(
             event: PageLink(name: "48211901", href: "/events/48211901"),
             eventType: "order.shipped",
             rule: "order-shipped",
@@ -150,7 +150,7 @@ extension Demo {
                 step("Recorded", "17,910 accepted, 106 gone", 1.06, 0.02),
                 step(
                     "Another attempt",
-                    "204 pairs, fcm: throttled, after 4 s",
+                    "204 pairs, fcm: throttled, after 1 s",
                     1.1,
                     0.5,
                     Badge(.busy, "retrying"),
@@ -161,7 +161,7 @@ extension Demo {
             words: "112 ms from emit to the first answer"
         ),
         rules: [
-            EventRuleRow(
+            EventRuleLine(
                 name: "order-shipped",
                 href: "/rules/shop/order-shipped",
                 version: "12",
@@ -169,7 +169,7 @@ extension Demo {
                 words: "$.total > 10 holds; $.country == \"ES\" holds",
                 devices: "18,216 devices"
             ),
-            EventRuleRow(
+            EventRuleLine(
                 name: "order-shipped-staff",
                 href: "/rules/shop/order-shipped-staff",
                 version: "2",
@@ -177,7 +177,7 @@ extension Demo {
                 words: "no condition",
                 devices: "4 devices"
             ),
-            EventRuleRow(
+            EventRuleLine(
                 name: "big-orders",
                 href: "/rules/shop/big-orders",
                 version: "3",
@@ -187,7 +187,7 @@ extension Demo {
             ),
         ],
         audience: [
-            AudienceRow(
+            AudienceLine(
                 app: "shop",
                 platform: "apns",
                 environment: "production",
@@ -196,7 +196,7 @@ extension Demo {
                 failed: "84",
                 bar: ShareBar.markup([(.accepted, 11_120), (.gone, 84)], of: 11_204)
             ),
-            AudienceRow(
+            AudienceLine(
                 app: "shop",
                 platform: "fcm",
                 environment: "production",
@@ -205,7 +205,7 @@ extension Demo {
                 failed: "22",
                 bar: ShareBar.markup([(.accepted, 6_576), (.retrying, 204), (.gone, 22)], of: 6_802)
             ),
-            AudienceRow(
+            AudienceLine(
                 app: "shop",
                 platform: "webpush",
                 environment: "production",

@@ -7,7 +7,12 @@ extension Demo {
 
     static func overview(_ health: HealthPanel) -> OverviewPage {
         OverviewPage(
-            frame: frame("Overview", "Overview", stream: "/console/stream?page=overview&app=&span=1h"),
+            frame: frame(
+                "Overview",
+                "Overview",
+                stream: "/console/stream?page=overview&app=&span=1h",
+                isWell: health.isWell
+            ),
             health: health,
             filter: FilterForm(
                 action: "/",
@@ -38,16 +43,16 @@ extension Demo {
                     "Oldest transactional",
                     "0.2",
                     unit: "s",
-                    note: "normal 12 min · bulk 34 min",
+                    note: health.isWell ? "normal 0.9 s · bulk 34 min" : "normal 12 min · bulk 34 min",
                     spark: Sparkline.markup(wander(60, around: 3, by: 0.8, seed: 2))
                 ),
                 KeyFigure(
                     "Waiting",
-                    "38.4 k",
-                    note: "18.2 k held by FCM",
-                    tone: .bad,
+                    health.isWell ? "20.1 k" : "38.4 k",
+                    note: health.isWell ? "19.4 k of campaigns" : "18.2 k held by FCM",
+                    tone: health.isWell ? .quiet : .bad,
                     spark: Sparkline.markup(
-                        wander(60, around: 20, by: 0.1).enumerated().map { $0 > 46 ? $1 * 2.3 : $1 }
+                        wander(60, around: 20, by: 0.1).enumerated().map { $0 > 46 && !health.isWell ? $1 * 2.3 : $1 }
                     )
                 ),
                 KeyFigure(
@@ -68,16 +73,16 @@ extension Demo {
             latency: latency,
             backlog: backlog,
             lanes: [
-                LaneRow(
+                LaneLine(
                     target: "shop fcm",
                     lane: "normal",
-                    ready: "18,204",
+                    ready: health.isWell ? "204" : "18,204",
                     waiting: "0",
-                    flying: "0",
-                    oldest: "12 min 14 s",
-                    tone: "bad"
+                    flying: health.isWell ? "100" : "0",
+                    oldest: health.isWell ? "0.3 s" : "12 min 14 s",
+                    tone: health.isWell ? "quiet" : "bad"
                 ),
-                LaneRow(
+                LaneLine(
                     target: "shop apns",
                     lane: "transactional",
                     ready: "12",
@@ -86,7 +91,7 @@ extension Demo {
                     oldest: "0.2 s",
                     tone: "quiet"
                 ),
-                LaneRow(
+                LaneLine(
                     target: "shop apns",
                     lane: "bulk",
                     ready: "19,400",
@@ -95,7 +100,7 @@ extension Demo {
                     oldest: "34 min",
                     tone: "quiet"
                 ),
-                LaneRow(
+                LaneLine(
                     target: "courier apns",
                     lane: "transactional",
                     ready: "0",
@@ -104,7 +109,7 @@ extension Demo {
                     oldest: "0.1 s",
                     tone: "quiet"
                 ),
-                LaneRow(
+                LaneLine(
                     target: "shop webpush",
                     lane: "normal",
                     ready: "310",
@@ -147,7 +152,7 @@ extension Demo {
             ],
             campaigns: [blackFriday],
             daemons: [
-                DaemonRow(
+                DaemonLine(
                     name: "push-1.example.com",
                     badge: Badge(.good, "sends"),
                     version: "0.9.0",
@@ -157,7 +162,7 @@ extension Demo {
                     spark: Sparkline.markup(wander(30, around: 400, by: 0.2)),
                     leads: "plans, audits"
                 ),
-                DaemonRow(
+                DaemonLine(
                     name: "push-2.example.com",
                     badge: Badge(.good, "sends"),
                     version: "0.9.0",
@@ -167,7 +172,7 @@ extension Demo {
                     spark: Sparkline.markup(wander(30, around: 400, by: 0.2, seed: 4)),
                     leads: "schedules"
                 ),
-                DaemonRow(
+                DaemonLine(
                     name: "push-3.example.com",
                     badge: Badge(.busy, "drains"),
                     version: "0.8.4",
@@ -179,19 +184,19 @@ extension Demo {
                 ),
             ],
             leaders: [
-                LeaderRow(
+                LeaderLine(
                     role: "scheduler",
                     words: "fires campaigns",
                     daemon: "push-2.example.com",
                     since: ago(90_300, .short)
                 ),
-                LeaderRow(
+                LeaderLine(
                     role: "auditor",
                     words: "counts what was promised",
                     daemon: "push-1.example.com",
                     since: ago(903_000, .short)
                 ),
-                LeaderRow(role: "listener", words: "hears foreign channels", daemon: nil, since: nil),
+                LeaderLine(role: "listener", words: "hears foreign channels", daemon: nil, since: nil),
             ]
         )
     }

@@ -1,14 +1,14 @@
 @testable import FanfareAPI
 
 extension Demo {
-    static func device(_ index: Int) -> DeviceRow {
+    static func device(_ index: Int) -> DeviceLine {
         let states: [(Badge, String?)] = [
             (Badge(.good, "enabled"), nil), (Badge(.good, "enabled"), nil),
             (Badge(.quiet, "disabled"), "gone: Unregistered"),
             (Badge(.quiet, "disabled"), "BadDeviceToken"),
         ]
         let state = states[index % 4]
-        return DeviceRow(
+        return DeviceLine(
             id: "\(9_120_044 + index * 7)",
             href: "/devices?id=\(9_120_044 + index * 7)",
             app: "shop",
@@ -61,15 +61,15 @@ extension Demo {
             ],
             devices: (0..<3).map(device),
             preferences: [
-                PreferenceRow(category: "orders", app: "shop", badge: Badge(.good, "on"), words: "", changed: nil),
-                PreferenceRow(
+                PreferenceLine(category: "orders", app: "shop", badge: Badge(.good, "on"), words: "", changed: nil),
+                PreferenceLine(
                     category: "offers",
                     app: "shop",
                     badge: Badge(.quiet, "off"),
                     words: "by the user",
                     changed: ago(3_000_000, .short)
                 ),
-                PreferenceRow(
+                PreferenceLine(
                     category: "quiet hours",
                     app: "shop",
                     badge: Badge(.busy, "on"),

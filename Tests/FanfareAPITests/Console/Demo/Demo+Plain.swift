@@ -19,7 +19,7 @@ extension Demo {
         samples: SampleTable(
             heads: ["Device", "User", "Disabled"],
             rows: (0..<4).map {
-                SampleRow(cells: ["\(9_120_044 + $0 * 7)", "customer-\(4_410 + $0)", "26 Nov 12:0\($0) UTC"])
+                SampleLine(cells: ["\(9_120_044 + $0 * 7)", "customer-\(4_410 + $0)", "26 Nov 12:0\($0) UTC"])
             }
         ),
         action: "/devices/restore",

@@ -25,14 +25,14 @@ extension Demo {
                 Fact(name: "Host", words: name == "apns" ? "api.push.apple.com" : "fcm.googleapis.com"),
             ],
             daemons: [
-                ProviderDaemonRow(
+                ProviderDaemonLine(
                     daemon: "push-1.example.com",
                     breaker: breaker,
                     connections: "4 of 4",
                     flying: "212",
                     next: "renewed in 22 min"
                 ),
-                ProviderDaemonRow(
+                ProviderDaemonLine(
                     daemon: "push-2.example.com",
                     breaker: breaker,
                     connections: "4 of 4",

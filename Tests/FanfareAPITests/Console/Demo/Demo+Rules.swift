@@ -2,9 +2,9 @@
 
 extension Demo {
     static func rule(_ name: String, _ event: String, _ badge: Badge, _ accepted: Int64, reason: String? = nil)
-        -> RuleRow
+        -> RuleLine
     {
-        RuleRow(
+        RuleLine(
             name: name,
             app: "shop",
             href: "/rules/shop/\(name)",
@@ -68,7 +68,7 @@ extension Demo {
             outcome(.quiet, "expired", nil, .own, 802, of: 418_822),
         ],
         versions: [
-            RuleVersionRow(
+            RuleVersionLine(
                 version: "13",
                 href: "/rules/shop/order-shipped?version=13",
                 badge: Badge(.bad, "refused"),
@@ -77,7 +77,7 @@ extension Demo {
                 retired: nil,
                 isShown: true
             ),
-            RuleVersionRow(
+            RuleVersionLine(
                 version: "12",
                 href: "/rules/shop/order-shipped?version=12",
                 badge: Badge(.good, "active"),
@@ -86,7 +86,7 @@ extension Demo {
                 retired: nil,
                 isShown: false
             ),
-            RuleVersionRow(
+            RuleVersionLine(
                 version: "11",
                 href: "/rules/shop/order-shipped?version=11",
                 badge: Badge(.quiet, "retired"),
@@ -123,7 +123,7 @@ extension Demo {
                 WhyCondition(badge: Badge(.good, "holds"), code: "$.country == \"ES\""),
             ],
             audience: [
-                AudienceRow(
+                AudienceLine(
                     app: "shop",
                     platform: "apns",
                     environment: "production",
@@ -132,7 +132,7 @@ extension Demo {
                     failed: "–",
                     bar: .none
                 ),
-                AudienceRow(
+                AudienceLine(
                     app: "shop",
                     platform: "webpush",
                     environment: "production",

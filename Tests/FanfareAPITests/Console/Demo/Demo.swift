@@ -36,7 +36,8 @@ enum Demo {
         parent: PageLink? = nil,
         stream: String? = nil,
         notice: Notice? = nil,
-        isLoggedIn: Bool = true
+        isLoggedIn: Bool = true,
+        isWell: Bool = false
     ) -> Frame {
         let pages: [(String, String, String, String?)] = [
             ("Overview", "/", "o", "2"), ("Events", "/events", "e", nil), ("People", "/people", "u", nil),
@@ -48,7 +49,13 @@ enum Demo {
             title: title,
             parent: parent,
             pages: pages.map {
-                NavigationItem(name: $0.0, href: $0.1, key: $0.2, isCurrent: $0.0 == current, alert: $0.3)
+                NavigationItem(
+                    name: $0.0,
+                    href: $0.1,
+                    key: $0.2,
+                    isCurrent: $0.0 == current,
+                    alert: isWell ? nil : $0.3
+                )
             },
             installation: "production",
             viewer: isLoggedIn ? Viewer(name: "night shift", role: "operator, shop and courier") : nil,
@@ -79,8 +86,8 @@ enum Demo {
         _ count: Int64,
         of whole: Int64,
         _ advice: String? = nil
-    ) -> OutcomeRow {
-        OutcomeRow(
+    ) -> OutcomeLine {
+        OutcomeLine(
             badge: Badge(tone, word),
             reason: reason,
             count: FigureText.count(count),

@@ -18,7 +18,7 @@ struct ChartFigure: ViewContext {
     /// The heads of the table; the first is that of the rows.
     let heads: [String]
     /// The newest first.
-    let rows: [ChartRow]
+    let rows: [ChartLine]
     /// Stands in the plot's place where there is nothing.
     let nothing: String?
 }
@@ -39,7 +39,7 @@ struct ChartKey: ViewContext {
 }
 
 /// A line of a chart's table.
-struct ChartRow: ViewContext {
+struct ChartLine: ViewContext {
     let time: Moment?
     let label: String?
     let cells: [String]

@@ -133,7 +133,7 @@ struct Histogram {
             key: [],
             heads: ["Class", counted.prefix(1).uppercased() + counted.dropFirst(), "Share"],
             rows: classes.map {
-                ChartRow(
+                ChartLine(
                     time: nil,
                     label: $0.name,
                     cells: [FigureText.count($0.count), FigureText.share($0.count, of: total)]

@@ -35,7 +35,7 @@ struct TimeChart {
                 ? [] : series.map { ChartKey(kind: $0.kind.name, name: $0.name, value: total(of: $0)) },
             heads: ["Time"] + series.map(\.name),
             rows: times.indices.reversed().map { index in
-                ChartRow(
+                ChartLine(
                     time: moment(times[index]),
                     label: nil,
                     cells: series.map { value($0, index).map(unit.text) ?? "–" }

@@ -6,7 +6,7 @@ struct CampaignListPage: ViewContext {
     let calendar: [CalendarDay]
     /// In which zone the calendar's days are cut.
     let zone: String
-    let rows: [CampaignRow]
+    let rows: [CampaignLine]
     let empty: Empty?
 }
 
@@ -57,7 +57,7 @@ struct CalendarEntry: ViewContext {
 }
 
 /// One campaign in the list.
-struct CampaignRow: ViewContext {
+struct CampaignLine: ViewContext {
     let name: String
     let app: String
     let href: String
@@ -80,10 +80,10 @@ struct CampaignPage: ViewContext {
     let actions: [ActionLink]
     let facts: [Fact]
     let pace: ChartFigure?
-    let outcomes: [OutcomeRow]
-    let waves: [WaveRow]
+    let outcomes: [OutcomeLine]
+    let waves: [WaveLine]
     let next: [Moment]
-    let occurrences: [OccurrenceRow]
+    let occurrences: [OccurrenceLine]
     let pager: Pager
     /// The campaign as it was put.
     let definition: String
@@ -106,7 +106,7 @@ struct CanaryGate: ViewContext {
 }
 
 /// The part of an audience that one instant of local time takes.
-struct WaveRow: ViewContext {
+struct WaveLine: ViewContext {
     let at: Moment
     let zones: String
     let devices: String
@@ -114,7 +114,7 @@ struct WaveRow: ViewContext {
 }
 
 /// One time that a campaign fired.
-struct OccurrenceRow: ViewContext {
+struct OccurrenceLine: ViewContext {
     let at: Moment
     let event: PageLink?
     let badge: Badge

@@ -2,11 +2,11 @@
 struct DevicesPage: ViewContext {
     let frame: Frame
     let filter: FilterForm
-    let counts: [DeviceCountRow]
+    let counts: [DeviceCountLine]
     let disabled: ChartFigure
-    let reasons: [OutcomeRow]
-    let fuses: [FuseRow]
-    let devices: [DeviceRow]
+    let reasons: [OutcomeLine]
+    let fuses: [FuseLine]
+    let devices: [DeviceLine]
     let hasUsers = true
     let pager: Pager
     /// Restore what the filter takes.
@@ -15,7 +15,7 @@ struct DevicesPage: ViewContext {
 }
 
 /// Devices of one target.
-struct DeviceCountRow: ViewContext {
+struct DeviceCountLine: ViewContext {
     let app: String
     let platform: String
     let environment: String
@@ -27,7 +27,7 @@ struct DeviceCountRow: ViewContext {
 }
 
 /// The prune fuse of one app and environment.
-struct FuseRow: ViewContext {
+struct FuseLine: ViewContext {
     let app: String
     let environment: String
     let badge: Badge

@@ -4,7 +4,7 @@ struct EventListPage: ViewContext {
     let filter: FilterForm
     /// Of the time shown; nothing where it cannot be told cheaply.
     let chart: ChartFigure?
-    let rows: [EventRow]
+    let rows: [EventLine]
     let pager: Pager
     /// On all that the filter takes.
     let actions: [ActionLink]
@@ -12,7 +12,7 @@ struct EventListPage: ViewContext {
 }
 
 /// One event in a list.
-struct EventRow: ViewContext {
+struct EventLine: ViewContext {
     let id: String
     let href: String
     let type: String
@@ -38,14 +38,14 @@ struct EventPage: ViewContext {
     let facts: [Fact]
     let actions: [ActionLink]
     let trace: EventTrace
-    let rules: [EventRuleRow]
-    let audience: [AudienceRow]
+    let rules: [EventRuleLine]
+    let audience: [AudienceLine]
     let hasOutcomes = true
     /// Who was left out, and why.
-    let suppressed: [OutcomeRow]
-    let outcomes: [OutcomeRow]
+    let suppressed: [OutcomeLine]
+    let outcomes: [OutcomeLine]
     let payload: PayloadView
-    let deliveries: [DeliveryRow]
+    let deliveries: [PushLine]
     let pager: Pager
 }
 
@@ -72,7 +72,7 @@ struct TraceStep: ViewContext {
 }
 
 /// What one rule made of an event.
-struct EventRuleRow: ViewContext {
+struct EventRuleLine: ViewContext {
     let name: String
     let href: String
     let version: String
@@ -83,7 +83,7 @@ struct EventRuleRow: ViewContext {
 }
 
 /// How many devices of one target.
-struct AudienceRow: ViewContext {
+struct AudienceLine: ViewContext {
     let app: String
     let platform: String
     let environment: String

@@ -7,12 +7,12 @@ struct OverviewPage: ViewContext {
     let throughput: ChartFigure
     let latency: ChartFigure
     let backlog: ChartFigure
-    let lanes: [LaneRow]
+    let lanes: [LaneLine]
     /// How pairs of the time shown ended, the most frequent first.
-    let outcomes: [OutcomeRow]
+    let outcomes: [OutcomeLine]
     let campaigns: [CampaignProgressCard]
-    let daemons: [DaemonRow]
-    let leaders: [LeaderRow]
+    let daemons: [DaemonLine]
+    let leaders: [LeaderLine]
 }
 
 /// What is ill, with what to do about it.
@@ -64,7 +64,7 @@ struct HealthCheck: ViewContext {
 }
 
 /// What waits for one target in one lane.
-struct LaneRow: ViewContext {
+struct LaneLine: ViewContext {
     let target: String
     let lane: String
     let ready: String
@@ -75,7 +75,7 @@ struct LaneRow: ViewContext {
 }
 
 /// One running program.
-struct DaemonRow: ViewContext {
+struct DaemonLine: ViewContext {
     let name: String
     let badge: Badge
     let version: String
@@ -88,7 +88,7 @@ struct DaemonRow: ViewContext {
 }
 
 /// A role that one daemon at a time has.
-struct LeaderRow: ViewContext {
+struct LeaderLine: ViewContext {
     let role: String
     /// What it does.
     let words: String

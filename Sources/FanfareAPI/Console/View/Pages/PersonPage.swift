@@ -14,20 +14,20 @@ struct Person: ViewContext {
     let verdict: Notice
     let facts: [Fact]
     let actions: [ActionLink]
-    let devices: [DeviceRow]
+    let devices: [DeviceLine]
     /// They are all of one.
     let hasUsers = false
-    let preferences: [PreferenceRow]
+    let preferences: [PreferenceLine]
     let topics: [String]
     /// Whether there are more topics.
     let moreTopics: String?
-    let pushes: [DeliveryRow]
+    let pushes: [PushLine]
     let pager: Pager
     let why: WhyPanel
 }
 
 /// One device.
-struct DeviceRow: ViewContext {
+struct DeviceLine: ViewContext {
     let id: String
     let href: String
     let app: String
@@ -46,7 +46,7 @@ struct DeviceRow: ViewContext {
 }
 
 /// What a user wants.
-struct PreferenceRow: ViewContext {
+struct PreferenceLine: ViewContext {
     let category: String
     let app: String
     let badge: Badge

@@ -5,7 +5,7 @@ struct ProvidersPage: ViewContext {
     let providers: [ProviderCard]
     let answers: ChartFigure
     let latency: ChartFigure
-    let reasons: [OutcomeRow]
+    let reasons: [OutcomeLine]
 }
 
 /// One app's way to one provider.
@@ -18,12 +18,12 @@ struct ProviderCard: ViewContext {
     let perSecond: String
     let spark: Markup
     let facts: [Fact]
-    let daemons: [ProviderDaemonRow]
+    let daemons: [ProviderDaemonLine]
     let actions: [ActionLink]
 }
 
 /// What one daemon has of it.
-struct ProviderDaemonRow: ViewContext {
+struct ProviderDaemonLine: ViewContext {
     let daemon: String
     let breaker: Badge
     let connections: String

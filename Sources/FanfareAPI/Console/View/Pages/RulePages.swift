@@ -2,13 +2,13 @@
 struct RuleListPage: ViewContext {
     let frame: Frame
     let filter: FilterForm
-    let rows: [RuleRow]
+    let rows: [RuleLine]
     let pager: Pager
     let empty: Empty?
 }
 
 /// One rule in the list.
-struct RuleRow: ViewContext {
+struct RuleLine: ViewContext {
     let name: String
     let app: String
     let href: String
@@ -31,8 +31,8 @@ struct RulePage: ViewContext {
     let facts: [Fact]
     /// What is wrong with the newest version, and where.
     let refusal: Notice?
-    let outcomes: [OutcomeRow]
-    let versions: [RuleVersionRow]
+    let outcomes: [OutcomeLine]
+    let versions: [RuleVersionLine]
     /// The newest version, indented.
     let definition: String
     /// Against the one before: lines with their sign.
@@ -41,7 +41,7 @@ struct RulePage: ViewContext {
 }
 
 /// One version of a rule.
-struct RuleVersionRow: ViewContext {
+struct RuleVersionLine: ViewContext {
     let version: String
     let href: String
     let badge: Badge
@@ -73,7 +73,7 @@ struct ExplainPanel: ViewContext {
     /// What the rule would do.
     let verdict: Notice?
     let conditions: [WhyCondition]
-    let audience: [AudienceRow]
+    let audience: [AudienceLine]
     /// Nothing is sent.
     let hasOutcomes = false
     let previews: NotificationPreviews?

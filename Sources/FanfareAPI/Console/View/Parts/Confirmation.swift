@@ -32,10 +32,10 @@ struct ConfirmPage: ViewContext {
 /// Some of what an action is about.
 struct SampleTable: ViewContext {
     let heads: [String]
-    let rows: [SampleRow]
+    let rows: [SampleLine]
 }
 
 /// A line of it.
-struct SampleRow: ViewContext {
+struct SampleLine: ViewContext {
     let cells: [String]
 }

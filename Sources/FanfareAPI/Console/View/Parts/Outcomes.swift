@@ -1,5 +1,5 @@
 /// How many pairs ended in one way.
-struct OutcomeRow: ViewContext {
+struct OutcomeLine: ViewContext {
     let badge: Badge
     /// The provider's or Fanfare's word; nothing where the outcome says it all.
     let reason: String?
@@ -37,7 +37,7 @@ struct KeyFigure: ViewContext {
 }
 
 /// One push: an event and a device, with its last attempt.
-struct DeliveryRow: ViewContext {
+struct PushLine: ViewContext {
     let event: PageLink
     let eventType: String
     let rule: String

@@ -1,0 +1,41 @@
+internal import HTTPTypes
+
+extension Answer {
+    /// A page.
+    ///
+    /// - Parameters:
+    ///   - html: of this program's templates.
+    ///   - status: the status.
+    /// - Returns: the answer with the console's policies.
+    static func page(_ html: String, _ status: HTTPResponse.Status = .ok) -> Answer {
+        var answer = Answer(status, Array(html.utf8), type: "text/html; charset=utf-8")
+        answer.headers[.contentSecurityPolicy] = ConsoleAssets.securityPolicy
+        // A page's address may hold whom it is about.
+        answer.headers[.referrerPolicy] = "no-referrer"
+        answer.headers[.crossOriginOpenerPolicy] = "same-origin"
+        answer.headers[.crossOriginResourcePolicy] = "same-origin"
+        return answer
+    }
+
+    /// Sends the browser to another page, which it asks for by GET.
+    ///
+    /// - Parameter path: of this console.
+    /// - Returns: 303.
+    static func redirect(to path: String) -> Answer {
+        var answer = Answer(.seeOther, [], type: "text/plain")
+        answer.headers[.location] = path
+        answer.headers[.referrerPolicy] = "no-referrer"
+        return answer
+    }
+}
+
+extension HTTPField.Name {
+    static let referrerPolicy = known("Referrer-Policy")
+    static let crossOriginOpenerPolicy = known("Cross-Origin-Opener-Policy")
+    static let secFetchSite = known("Sec-Fetch-Site")
+
+    private static func known(_ name: String) -> HTTPField.Name {
+        guard let name = HTTPField.Name(name) else { preconditionFailure("\(name) is no name of a field") }
+        return name
+    }
+}

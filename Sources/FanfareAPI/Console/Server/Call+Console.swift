@@ -1,0 +1,86 @@
+internal import FanfareCore
+internal import FanfareLogging
+internal import FanfareStore
+internal import FanfareTools
+internal import HTTPTypes
+internal import Logging
+internal import PostgresClient
+internal import Threading
+
+extension Call {
+    /// Answers a browser: who has no session is sent to log in, and what went wrong is a page.
+    ///
+    /// - Parameter work: answers.
+    /// - Returns: the answer.
+    func asPage(_ work: () async throws -> Answer) async -> Answer {
+        do {
+            return try await work()
+        } catch is LoginNeeded {
+            return .redirect(to: PageAddress("/login", ["back": PageAddress(path, query).text]).text)
+        } catch {
+            let problem = Problem(error)
+            if problem.code == .failed {
+                desk.daemon.logger.error(
+                    "a page could not be made",
+                    metadata: .init([.requestID: "\(requestID)", .error: "\(error)"])
+                )
+            }
+            return await failure(problem)
+        }
+    }
+
+    /// The form that came.
+    ///
+    /// - Returns: its fields; of a name that comes twice the last counts.
+    /// - Throws: a ``Problem`` if it is of another origin's page, or no form.
+    func form() throws -> [String: String] {
+        // Browsers that do not say where a request begins say the origin of what sends a form.
+        if let site = headers[.secFetchSite] {
+            guard site == "same-origin" else { throw Self.foreign }
+        } else if let origin = headers[.origin] {
+            let host = origin.split(separator: "/", omittingEmptySubsequences: false).last.map(String.init)
+            guard host != nil, host == authority else { throw Self.foreign }
+        }
+        guard (headers[.contentType] ?? "").prefix(while: { $0 != ";" }) == "application/x-www-form-urlencoded" else {
+            throw Problem(.unsupportedType, "the body is no form")
+        }
+        return FrontDoor.fields(in: String(decoding: body, as: UTF8.self))
+    }
+
+    private static let foreign = Problem(
+        .forbidden,
+        "the form was sent by a page of another site",
+        hint: "Load the console's own page, and send it from there."
+    )
+
+    private func failure(_ problem: Problem) async -> Answer {
+        let session = try? await ConsoleSession.find(self)
+        let frame = Frame(
+            base: "",
+            title: problem.code.title,
+            parent: nil,
+            pages: session == nil ? [] : NavigationItem.all(current: path, nil),
+            installation: nil,
+            viewer: session?.viewer,
+            search: "",
+            assets: ConsoleAssets.version,
+            stream: nil,
+            notice: nil,
+            served: Moment(KernelClock.realTime.microseconds, .second),
+            version: desk.daemon.version
+        )
+        let page = ErrorPage(
+            frame: frame,
+            status: "\(problem.code.status.code)",
+            heading: problem.code.title,
+            words: problem.detail,
+            steps: problem.hint.isEmpty ? [] : [HealthStep(words: problem.hint)],
+            requestID: requestID,
+            again: problem.code.status.kind == .serverError ? PageAddress(path, query).text : nil
+        )
+        var answer = Answer.page(Console.templates.render("error", page), problem.code.status)
+        answer.headers.append(contentsOf: problem.headers)
+        if let retryAfter = problem.retryAfter { answer.headers[.retryAfter] = String(retryAfter) }
+        return answer
+    }
+}

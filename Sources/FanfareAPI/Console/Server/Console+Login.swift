@@ -1,0 +1,84 @@
+internal import FanfareCore
+internal import FanfareStore
+internal import FanfareTools
+internal import HTTPTypes
+internal import Threading
+
+extension Console {
+    /// Asks for a token; one that is in the address of a loopback listener, as `fanfare dev` prints it, counts at once.
+    static let login = Route(.get, "/login", nil) { call in
+        await call.asPage {
+            if let token = call.query["token"], call.desk.isLoopback {
+                return try await begin(token, back: call.query["back"], call)
+            }
+            return try await ask(call, back: call.query["back"], problem: nil)
+        }
+    }
+
+    /// Takes a token.
+    static let logIn = Route(.post, "/login", nil) { call in
+        await call.asPage {
+            let form = try call.form()
+            return try await begin(form["token"] ?? "", back: form["back"], call)
+        }
+    }
+
+    /// Ends a session at the browser.
+    static let logOut = Route(.post, "/logout", nil) { call in
+        await call.asPage {
+            _ = try call.form()
+            var answer = Answer.redirect(to: "/login")
+            answer.headers[.setCookie] = ConsoleSession.ending(call)
+            return answer
+        }
+    }
+
+    private static func begin(_ text: String, back: String?, _ call: Call) async throws -> Answer {
+        guard let given = APIToken(parsing: text), let token = try await call.desk.authority.board.find(given) else {
+            return try await ask(call, back: back, problem: "This token is not known; it may be revoked.")
+        }
+        guard token.row.app == nil, token.scopes.contains(.reader) else {
+            return try await ask(
+                call,
+                back: back,
+                problem: "The console needs a token of all apps that has the scope reader."
+            )
+        }
+        var answer = Answer.redirect(to: own(back))
+        answer.headers[.setCookie] = try await ConsoleSession.begin(token, call)
+        return answer
+    }
+
+    private static func ask(_ call: Call, back: String?, problem: String?) async throws -> Answer {
+        let frame = Frame(
+            base: "",
+            title: "Log in",
+            parent: nil,
+            pages: [],
+            installation: nil,
+            viewer: nil,
+            search: "",
+            assets: ConsoleAssets.version,
+            stream: nil,
+            notice: nil,
+            served: Moment(KernelClock.realTime.microseconds, .second),
+            version: call.desk.daemon.version
+        )
+        let page = LoginPage(
+            frame: frame,
+            action: "/login",
+            back: own(back),
+            problem: problem,
+            command: "fanfare tokens create NAME --scope reader --scope operator"
+        )
+        return .page(templates.render("login", page), problem == nil ? .ok : .unauthorized)
+    }
+
+    /// A path of this console: never another site, which `//` would begin.
+    private static func own(_ path: String?) -> String {
+        guard let path, path.hasPrefix("/"), !path.hasPrefix("//"), !path.hasPrefix("/\\"),
+            path.utf8.allSatisfy({ (33...126).contains($0) })
+        else { return "/" }
+        return path
+    }
+}

@@ -1,0 +1,94 @@
+internal import FanfareCore
+internal import FanfareTools
+internal import HTTPTypes
+internal import HummingbirdCore
+internal import NIOCore
+
+extension Console {
+    /// The parts of a page as they change.
+    static let stream = Route(.get, "/console/stream", nil) { call in
+        let address = call.query["page"] ?? ""
+        let parts = address.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        guard let session = try await ConsoleSession.find(call),
+            case .found(let page, let names) = pageTable.match(parts.first ?? "")
+        else { throw Problem(.absent, "there is no such page, or no session") }
+        var seen = call
+        (seen.names, seen.path) = (names, parts[0])
+        seen.query = parts.count > 1 ? FrontDoor.fields(in: parts[1]) : [:]
+        return Answer(streaming: PageStream(page: page, call: seen, session: session))
+    }
+
+    private static let pageTable = PageTable(pages)
+}
+
+/// Finds pages by their paths.
+struct PageTable: Sendable {
+    enum Match: Sendable {
+        case found(ConsolePage, names: [String: String])
+        case unknown
+    }
+
+    private let pages: [String: ConsolePage]
+    private let table: RouteTable
+
+    init(_ pages: [ConsolePage]) {
+        self.pages = Dictionary(pages.map { ($0.path, $0) }) { $1 }
+        table = RouteTable(pages.map { Route(.get, $0.path, nil) { _ in .nothing } })
+    }
+
+    /// Finds one.
+    ///
+    /// - Parameter path: as it was sent.
+    /// - Returns: the page with what stands in the place of its names.
+    func match(_ path: String) -> Match {
+        guard case .found(let route, let names) = table.match(.get, path), let page = pages[route.path] else {
+            return .unknown
+        }
+        return .found(page, names: names)
+    }
+}
+
+/// What a page that is open is sent: its parts that changed, looked at every two seconds.
+struct PageStream: AnswerStream {
+    /// How often it looks.
+    static let interval = Duration.seconds(2)
+    /// How long a stream lasts; the browser asks again.
+    static let lifetime = Duration.seconds(600)
+    /// How long nothing may come before something is sent, by which a connection that is gone is noticed.
+    static let silence = Duration.seconds(15)
+
+    let page: ConsolePage
+    let call: Call
+    let session: ConsoleSession
+
+    @concurrent func write(to writer: inout any ResponseBodyWriter) async throws {
+        let end = ContinuousClock.now + Self.lifetime
+        var (sent, last): ([String: String], ContinuousClock.Instant) = ([:], .now)
+        try await writer.write(ByteBuffer(string: "retry: 2000\n\n"))
+        while ContinuousClock.now < end, !call.desk.tail.isStopped {
+            guard try await ConsoleSession.find(call) != nil else {
+                // Revoked, or over: its page asks to log in.
+                try await writer.write(ByteBuffer(string: "event: reload\ndata: {}\n\n"))
+                return
+            }
+            var text = ""
+            // A database that is away for a moment is no reason to lose what is shown.
+            for part in (try? await parts()) ?? [] where sent[part.id] != part.html {
+                sent[part.id] = part.html
+                let json: JSONValue = ["id": .string(part.id), "html": .string(part.html)]
+                text += "event: part\ndata: \(json.text)\n\n"
+            }
+            if text.isEmpty, ContinuousClock.now - last > Self.silence { text = ": nothing changed\n\n" }
+            if !text.isEmpty {
+                try await writer.write(ByteBuffer(string: text))
+                last = .now
+            }
+            try await Task.sleep(for: Self.interval)
+        }
+    }
+
+    private func parts() async throws -> [(id: String, html: String)] {
+        let status = try await call.desk.status.report()
+        return try await page.parts(for: Visit(call, kind: page.kind, session: session, status: status))
+    }
+}

@@ -1,0 +1,89 @@
+internal import FanfareCore
+internal import FanfareStore
+internal import FanfareTools
+internal import HTTPTypes
+
+/// Something that the console can do: first it is shown what and how much, then it is done.
+struct ConsoleAction: Sendable {
+    /// As a route's: `/campaigns/{app}/{name}/pause`.
+    let path: String
+    /// What a token must allow.
+    let scope: TokenScope
+    /// Says what it would do, and to how much.
+    let ask: @Sendable (Visit, ActionForm) async throws -> ConfirmPage
+    /// Does it; the database has the rights of the scope.
+    let perform: @Sendable (Visit, ToolDatabase, _ fields: [String: String]) async throws -> ActionOutcome
+
+    /// Asking by GET, doing by POST.
+    var routes: [Route] {
+        [
+            Route(.get, path, nil) { call in
+                await call.asPage {
+                    let visit = try await Visit(call, kind: nil)
+                    try visit.require(scope)
+                    let page = try await ask(visit, ActionForm(visit))
+                    return .page(Console.templates.render("confirm", page))
+                }
+            },
+            Route(.post, path, nil) { call in
+                await call.asPage {
+                    let fields = try call.form()
+                    let visit = try await Visit(call, kind: nil)
+                    try visit.require(scope)
+                    try await visit.session.check(seal: fields["seal"] ?? "", of: call.path, call)
+                    let database = call.desk.database.acting(
+                        for: ToolCaller(
+                            scope: scope,
+                            actor: visit.session.token.row.name,
+                            tokenID: visit.session.token.row.id,
+                            requestID: call.requestID
+                        )
+                    )
+                    switch try await perform(visit, database, fields) {
+                    case .done(let code, let path):
+                        return .redirect(to: PageAddress(path, ["did": code]).text)
+                    case .page(let html): return .page(html)
+                    }
+                }
+            },
+        ]
+    }
+}
+
+/// What came of an action.
+enum ActionOutcome: Sendable {
+    /// It is done: a code of ``ConsoleDone``, and the path of the page that shows it.
+    case done(String, at: String)
+    /// A page instead, such as the question once more where the count has changed.
+    case page(String)
+}
+
+/// What the form of a question needs.
+struct ActionForm: Sendable {
+    /// Where it is sent.
+    let action: String
+    /// Proof that this session was shown it.
+    let seal: String
+
+    init(_ visit: Visit) async throws {
+        action = visit.call.path
+        seal = try await visit.session.seal(visit.call.path, visit.call)
+    }
+}
+
+extension Visit {
+    /// Refuses who may not.
+    ///
+    /// - Parameter scope: what the token must allow.
+    /// - Throws: a ``Problem``.
+    func require(_ scope: TokenScope) throws {
+        guard session.may(scope) else {
+            throw Problem(
+                .forbidden,
+                "token \(session.token.row.id) has not the scope \(scope.rawValue)",
+                hint:
+                    "Log in with a token that has it: `fanfare tokens create NAME --scope reader --scope \(scope.rawValue)`."
+            )
+        }
+    }
+}

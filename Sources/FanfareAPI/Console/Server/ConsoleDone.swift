@@ -1,0 +1,26 @@
+/// What an action did, in the address that it leads to: words of this program only, so that a link can say nothing else.
+struct ConsoleDone: Sendable {
+    /// What each code means; `#` stands for the count.
+    private static let words = [
+        "paused": "The campaign is paused.", "resumed": "The campaign goes on.", "aborted": "The campaign is aborted.",
+        "started": "The campaign is started.", "tested": "One test is on its way.",
+        "restored": "# devices are restored.",
+        "cancelled": "# events are cancelled.", "replayed": "The event goes once more.",
+        "unchanged": "Nothing was to be changed.",
+    ]
+
+    let code: String
+    let words: String
+
+    /// Reads one.
+    ///
+    /// - Parameter code: `paused`, or `restored-1204`.
+    init?(_ code: String) {
+        let parts = code.split(separator: "-", maxSplits: 1)
+        guard let name = parts.first, let words = Self.words[String(name)] else { return nil }
+        let count = parts.count > 1 ? Int64(parts[1]) : nil
+        guard words.contains("#") == (count != nil) else { return nil }
+        self.code = code
+        self.words = words.replacing("#", with: count.map(FigureText.count) ?? "")
+    }
+}

@@ -1,0 +1,90 @@
+internal import FanfareCore
+internal import FanfareStore
+internal import HTTPTypes
+internal import Threading
+
+/// Who looks at the console: a token of the API, remembered by the browser without the token itself.
+///
+/// The cookie names the token and when the session ends, signed with the database's secret: every daemon knows it, none keeps it. A token
+/// that is revoked ends its sessions within a second.
+struct ConsoleSession: Sendable {
+    /// Its name at the browser.
+    static let cookie = "fanfare_session"
+    /// How long one lasts, in seconds.
+    static let lifetime: Int64 = 12 * 3600
+    private static let list = "console session"
+
+    let token: KnownToken
+    /// When it ends, in seconds since 1970.
+    let end: Int64
+
+    /// Finds the session of a request.
+    ///
+    /// - Parameter call: the request.
+    /// - Returns: nil where there is none, it is over, or its token is revoked.
+    /// - Throws: ``ToolError`` if the database cannot be asked.
+    static func find(_ call: Call) async throws -> ConsoleSession? {
+        guard let text = cookie(of: call.headers) else { return nil }
+        let place: [Int64]
+        do {
+            place = try await call.desk.cursors.open(text, count: 2, of: list)
+        } catch is Problem {
+            return nil
+        }
+        guard place[1] > now, let id = Int32(exactly: place[0]),
+            let token = try await call.desk.authority.board.find(id: id)
+        else { return nil }
+        return ConsoleSession(token: token, end: place[1])
+    }
+
+    /// Begins one.
+    ///
+    /// - Parameters:
+    ///   - token: whose.
+    ///   - call: the request.
+    /// - Returns: what the browser is told to keep.
+    /// - Throws: ``ToolError`` if the database cannot be asked.
+    static func begin(_ token: KnownToken, _ call: Call) async throws -> String {
+        let text = try await call.desk.cursors.seal([Int64(token.row.id), now + lifetime], of: list)
+        return setCookie(text, seconds: lifetime, call)
+    }
+
+    /// What has the browser forget its session.
+    static func ending(_ call: Call) -> String { setCookie("", seconds: 0, call) }
+
+    /// Whether the token allows something.
+    func may(_ scope: TokenScope) -> Bool { token.scopes.contains(scope) }
+
+    /// Proof that a form was on a page of this session, for one place it is sent to.
+    func seal(_ path: String, _ call: Call) async throws -> String {
+        try await call.desk.cursors.seal([Int64(token.row.id), end], of: "console form\n\(path)")
+    }
+
+    /// Refuses a form that was on no page of this session.
+    func check(seal: String, of path: String, _ call: Call) async throws {
+        let stale = Problem(.forbidden, "this form is of another session", hint: "Load its page again.")
+        do {
+            let place = try await call.desk.cursors.open(seal, count: 2, of: "console form\n\(path)")
+            guard place == [Int64(token.row.id), end] else { throw stale }
+        } catch is Problem {
+            throw stale
+        }
+    }
+
+    private static func cookie(of headers: HTTPFields) -> String? {
+        for field in headers[values: .cookie] {
+            for pair in field.split(separator: ";") {
+                let parts = pair.split(separator: "=", maxSplits: 1).map { $0.drop { $0 == " " } }
+                if parts.count == 2, parts[0] == cookie { return String(parts[1]) }
+            }
+        }
+        return nil
+    }
+
+    private static func setCookie(_ text: String, seconds: Int64, _ call: Call) -> String {
+        let secure = call.desk.isSecure ? "; Secure" : ""
+        return "\(cookie)=\(text); Path=/; HttpOnly; SameSite=Strict; Max-Age=\(seconds)\(secure)"
+    }
+
+    private static var now: Int64 { KernelClock.realTime.microseconds / 1_000_000 }
+}
