@@ -32,7 +32,8 @@
 --  24  Functions: policies
 --  25  Views: queue and log as one
 --  26  Functions: why
---  27  Rights
+--  27  Functions: looking things up
+--  28  Rights
 --
 -- Parts 6 and up say what a new database has; what an older one lacks is made up for before, in part 5. So who changes
 -- something
@@ -1337,6 +1338,20 @@ CREATE TABLE IF NOT EXISTS fanfare.gate_stats (
     PRIMARY KEY (gate_id, outcome)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
 
+-- What the counters above say over time, and what only daemons know: outcomes of pairs, fates of events, how long pushes took (code is the
+-- number of the step). `since` is when a minute begins, after six hours ten minutes, after two days an hour; kept as long as the logs.
+CREATE TABLE IF NOT EXISTS fanfare.traffic (
+    what text NOT NULL CONSTRAINT traffic_what CHECK (what IN ('outcome', 'fate', 'latency')),
+    since timestamptz NOT NULL,
+    -- 0 where it is of no target.
+    target_id smallint NOT NULL,
+    -- Of an outcome that of the rule's version; 0 where it is of no lane.
+    lane smallint NOT NULL,
+    code smallint NOT NULL,
+    count bigint NOT NULL,
+    PRIMARY KEY (what, since, target_id, lane, code)
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
+
 -- A new row, and so a new owner number, for every control connection of a daemon.
 CREATE TABLE IF NOT EXISTS fanfare.instances (
     id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -1632,7 +1647,7 @@ COMMENT ON FUNCTION fanfare.wake IS 'Tells a sleeping daemon that the outbox has
 -- the processor's caches:
 -- * It runs with its caller's rights: SECURITY DEFINER needs a SET search_path, which cost 20 to 25 µs of the 200 that
 --   a committed event took (PostgreSQL 15 walks over every setting). So all it names is qualified, or resolved when
---   this file is run, and fanfare_emitter has the rights it needs (see part 27).
+--   this file is run, and fanfare_emitter has the rights it needs (see part 28).
 --   The price: a session that changes its search_path between two events has emit's statements planned anew, about
 --   75 µs, as its own prepared statements are.
 -- * The id comes by RETURNING: to insert one made before, callers would need the right to choose it.
@@ -5625,7 +5640,447 @@ $$;
 COMMENT ON FUNCTION fanfare.why IS 'Everything that happened to an event for one user, in order of time: rules that took it and did not, devices, attempts, what holds what waits, and what to do. Without an event, what the user''s last twenty came to, the newest first.';
 
 -- ---------------------------------------------------------------------------------------------------------------
--- 27. Rights
+-- 27. Functions: looking things up
+-- ---------------------------------------------------------------------------------------------------------------
+-- For pages that people look at while millions of rows are in the logs, for which there are no more indexes than look-ups by `why` need.
+-- Each reads at most so much (budget) and says where it stopped, so that whoever asks can go on there. None counts all there is.
+-- To compile what reads 32 partitions takes longer than all the rest; and where a partition was never analyzed, the planner would read
+-- all of it.
+
+-- The first id of an event that was emitted at a time or later. Ids of a day come in the order of time, so that it is found along the key.
+CREATE OR REPLACE FUNCTION fanfare.event_id_at(at timestamptz) RETURNS bigint
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
+DECLARE
+    the_day CONSTANT bigint := (event_id_at.at AT TIME ZONE 'UTC')::date - DATE '2020-01-01';
+    -- Whatever is below was emitted before, whatever is not below `high` was not.
+    low bigint := the_day << 32;
+    high bigint := (the_day + 1) << 32;
+    middle bigint;
+    next_id bigint;
+    next_at timestamptz;
+BEGIN
+    WHILE low < high LOOP
+        middle := low + (high - low) / 2;
+        SELECT l.id, l.created_at INTO next_id, next_at FROM fanfare.event_log AS l
+        WHERE l.day = (the_day % 32)::smallint AND l.id >= middle AND l.id < high ORDER BY l.day, l.id LIMIT 1;
+        IF next_at < event_id_at.at THEN
+            low := next_id + 1;
+        ELSE
+            high := middle;
+        END IF;
+    END LOOP;
+    RETURN low;
+END
+$$;
+COMMENT ON FUNCTION fanfare.event_id_at IS 'The first id that an event of a time has, or a later one; of events that are logged.';
+
+-- No index knows types, keys and fates of what is logged: one look reads so many rows and says where it stopped. A day's partition at a
+-- time, the newest first.
+CREATE OR REPLACE FUNCTION fanfare.find_events(
+    before bigint DEFAULT NULL, since bigint DEFAULT NULL, of_type text DEFAULT NULL, of_key text DEFAULT NULL, of_fate text DEFAULT NULL,
+    count int DEFAULT 50, budget int DEFAULT 20000)
+RETURNS TABLE (id bigint, type text, key text, created_at timestamptz, fate text, detail text, replay_of bigint)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
+#variable_conflict use_column
+DECLARE
+    today CONSTANT bigint := (clock_timestamp() AT TIME ZONE 'UTC')::date - DATE '2020-01-01';
+    upper CONSTANT bigint := least(find_events.before, (today + 2) << 32);
+    lower CONSTANT bigint := greatest(find_events.since, (today - 31) << 32);
+    number CONSTANT smallint := (SELECT f.fate FROM fanfare.event_fates AS f WHERE f.name = find_events.of_fate);
+    left_to_find int := find_events.count;
+    left_to_read int := find_events.budget;
+    was int;
+    place bigint;
+    here bigint;
+BEGIN
+    FOR here IN SELECT d FROM generate_series((upper - 1) >> 32, lower >> 32, -1) AS d LOOP
+        RETURN QUERY
+        SELECT l.id, l.type, l.key, l.created_at, f.name, l.detail, l.replay_of
+        FROM (
+            SELECT x.id, x.type, x.key, x.created_at, x.fate, x.detail, x.replay_of FROM fanfare.event_log AS x
+            WHERE x.day = (here % 32)::smallint AND x.id < least(upper, (here + 1) << 32) AND x.id >= greatest(lower, here << 32)
+            ORDER BY x.day DESC, x.id DESC LIMIT left_to_read
+        ) AS l
+        JOIN fanfare.event_fates AS f ON f.fate = l.fate
+        WHERE (find_events.of_type IS NULL OR l.type = find_events.of_type) AND (find_events.of_key IS NULL OR l.key = find_events.of_key)
+            AND (find_events.of_fate IS NULL OR l.fate = number)
+        ORDER BY l.id DESC LIMIT left_to_find;
+        GET DIAGNOSTICS was = ROW_COUNT;
+        left_to_find := left_to_find - was;
+        EXIT WHEN left_to_find = 0;
+        SELECT count(*), min(l.id) INTO was, place FROM (
+            SELECT x.id FROM fanfare.event_log AS x
+            WHERE x.day = (here % 32)::smallint AND x.id < least(upper, (here + 1) << 32) AND x.id >= greatest(lower, here << 32)
+            ORDER BY x.day DESC, x.id DESC LIMIT left_to_read
+        ) AS l;
+        left_to_read := left_to_read - was;
+        IF left_to_read <= 0 THEN
+            RETURN QUERY SELECT place, NULL, NULL, (
+                SELECT x.created_at FROM fanfare.event_log AS x WHERE x.day = (here % 32)::smallint AND x.id = place), NULL, NULL, NULL::bigint;
+            EXIT;
+        END IF;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION fanfare.find_events IS 'Events that were planned or refused, the newest first: of ids from `since` on and below `before`. A row without a type is the last: so far it looked, and goes on below its id.';
+
+-- By the key alone: types are few, and looked up one after the other.
+CREATE OR REPLACE FUNCTION fanfare.events_of_key(of_key text, of_type text DEFAULT NULL)
+RETURNS TABLE (id bigint, type text, created_at timestamptz)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
+WITH RECURSIVE types AS (
+    SELECT (SELECT k.type FROM fanfare.event_keys AS k ORDER BY k.type, k.key LIMIT 1) AS type, 1 AS number WHERE $2 IS NULL
+    UNION ALL
+    SELECT (SELECT k.type FROM fanfare.event_keys AS k WHERE k.type > t.type ORDER BY k.type, k.key LIMIT 1), t.number + 1
+    FROM types AS t WHERE t.type IS NOT NULL AND t.number < 2000
+)
+SELECT k.event_id, k.type, k.created_at
+FROM (SELECT t.type FROM types AS t UNION ALL SELECT $2 WHERE $2 IS NOT NULL) AS t
+CROSS JOIN LATERAL (SELECT * FROM fanfare.event_keys AS x WHERE x.type = t.type AND x.key = $1 OFFSET 0) AS k
+ORDER BY k.created_at DESC LIMIT 100
+$$;
+COMMENT ON FUNCTION fanfare.events_of_key IS 'The events that hold a key now, of one type or of the first 2,000 types.';
+
+-- Batches of an event, logged and queued, in the order of their ids.
+CREATE OR REPLACE FUNCTION fanfare.batches_of(event_id bigint, after bigint, count int)
+RETURNS TABLE (id bigint, rule_version int, target_id smallint, attempt smallint, created_at timestamptz, closed_at timestamptz,
+    is_shared boolean, device_ids bigint[], event_ids bigint[], outcomes bytea, details jsonb)
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
+#variable_conflict use_column
+DECLARE
+    last_day CONSTANT bigint := (clock_timestamp() AT TIME ZONE 'UTC')::date - DATE '2020-01-01';
+    first_day CONSTANT bigint := greatest(batches_of.event_id >> 32, last_day - 31);
+    days CONSTANT smallint[] := ARRAY(SELECT DISTINCT (d % 32)::smallint FROM generate_series(first_day, greatest(first_day, last_day)) AS d);
+BEGIN
+    RETURN QUERY
+    SELECT b.* FROM (
+        (SELECT l.id, l.rule_version, l.target_id, l.attempt, l.created_at, l.closed_at, false, l.device_ids, NULL::bigint[], l.outcomes, l.details
+        FROM fanfare.batch_log AS l
+        WHERE l.event_id = batches_of.event_id AND l.day = ANY (days) AND l.id > batches_of.after
+        ORDER BY l.id LIMIT batches_of.count)
+        UNION ALL
+        (SELECT l.id, l.rule_version, l.target_id, l.attempt, l.created_at, l.closed_at, true, l.device_ids, l.event_ids, l.outcomes, l.details
+        FROM fanfare.batch_log AS l
+        WHERE l.event_id IS NULL AND int8range(l.first_event, l.last_event, '[]') @> batches_of.event_id AND l.day = ANY (days)
+            AND l.id > batches_of.after
+        ORDER BY l.id LIMIT batches_of.count)
+        UNION ALL
+        (SELECT q.id, q.rule_version, q.target_id, q.attempt, q.created_at, NULL, false, q.device_ids, NULL, q.outcomes, NULL
+        FROM fanfare.batches AS q WHERE q.event_id = batches_of.event_id AND q.id > batches_of.after
+        ORDER BY q.id LIMIT batches_of.count)
+        UNION ALL
+        -- No index knows those: the oldest ones of what waits.
+        (SELECT q.id, q.rule_version, q.target_id, q.attempt, q.created_at, NULL, true, q.device_ids, q.event_ids, q.outcomes, NULL
+        FROM (SELECT * FROM fanfare.batches AS x WHERE x.id > greatest(batches_of.after, first_day << 32) ORDER BY x.id LIMIT 2000) AS q
+        WHERE q.event_id IS NULL AND batches_of.event_id = ANY (q.event_ids)
+        ORDER BY q.id LIMIT batches_of.count)
+    ) AS b
+    ORDER BY b.id LIMIT batches_of.count;
+END
+$$;
+COMMENT ON FUNCTION fanfare.batches_of IS 'The next batches of an event, logged and queued, in the order of their ids. Of batches of many events that wait, the oldest 2,000 are looked at.';
+
+-- Batches whose outcomes have none of the codes that are asked for are left out as a whole.
+CREATE OR REPLACE FUNCTION fanfare.event_pushes(
+    event_id bigint, after_batch bigint DEFAULT 0, after_device bigint DEFAULT 0, of_outcome text DEFAULT NULL, of_reason text DEFAULT NULL,
+    count int DEFAULT 50, budget int DEFAULT 1000)
+RETURNS TABLE (batch_id bigint, device_id bigint, rule text, rule_version int, app text, platform text, environment text, user_id text,
+    attempt smallint, outcome text, reason text, at timestamptz, detail text)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
+#variable_conflict use_column
+DECLARE
+    -- NULL where all of them are asked for.
+    codes CONSTANT bytea[] := CASE WHEN event_pushes.of_outcome IS NOT NULL OR event_pushes.of_reason IS NOT NULL THEN ARRAY(
+        SELECT set_byte('\x00', 0, c.code) FROM fanfare.outcome_codes AS c
+        WHERE (event_pushes.of_outcome IS NULL OR c.outcome = event_pushes.of_outcome) AND (event_pushes.of_reason IS NULL OR c.reason = event_pushes.of_reason)) END;
+    left_to_find int := event_pushes.count;
+    was int;
+    read int := 0;
+    slice int := 16;
+    place bigint := event_pushes.after_batch - 1;
+    last bigint;
+BEGIN
+    LOOP
+        slice := least(slice, event_pushes.budget - read);
+        SELECT max(b.id), count(*) INTO last, was FROM fanfare.batches_of(event_pushes.event_id, place, slice) AS b;
+        EXIT WHEN was = 0;
+        read := read + was;
+        RETURN QUERY
+        SELECT p.id, p.device_id, r.name, v.version, a.name, t.platform, t.environment, d.user_id, p.attempt,
+            coalesce(c.outcome, (ARRAY['pending', 'accepted', 'attempted', 'unknown', 'retrying', 'gone', 'rejected'])
+                [1 + width_bucket(p.code, ARRAY[1, 2, 3, 32, 64, 96])]),
+            coalesce(c.reason, 'unknown'), p.closed_at,
+            coalesce(CASE WHEN c.outcome = 'refused' THEN p.details ->> event_pushes.event_id::text END, c.meaning)
+        FROM (
+            SELECT b.id, b.rule_version, b.target_id, b.attempt, b.closed_at, b.details, u.device_id,
+                CASE WHEN octet_length(b.outcomes) = 0 THEN 0 ELSE get_byte(b.outcomes, u.position::int - 1) END AS code
+            FROM fanfare.batches_of(event_pushes.event_id, place, slice) AS b
+            CROSS JOIN LATERAL unnest(b.device_ids, b.event_ids) WITH ORDINALITY AS u (device_id, event_id, position)
+            WHERE (codes IS NULL OR EXISTS (SELECT FROM unnest(codes) AS k WHERE position(k IN b.outcomes) > 0))
+                AND (NOT b.is_shared OR u.event_id = event_pushes.event_id)
+                AND (b.id > event_pushes.after_batch OR u.device_id > event_pushes.after_device)
+                AND (codes IS NULL OR octet_length(b.outcomes) > 0 AND substr(b.outcomes, u.position::int, 1) = ANY (codes))
+            ORDER BY b.id, u.device_id LIMIT left_to_find
+        ) AS p
+        JOIN fanfare.rule_versions AS v ON v.id = p.rule_version
+        JOIN fanfare.rules AS r ON r.id = v.rule_id
+        JOIN fanfare.targets AS t ON t.id = p.target_id
+        JOIN fanfare.apps AS a ON a.id = t.app_id
+        LEFT JOIN fanfare.outcome_codes AS c ON c.code = p.code
+        LEFT JOIN fanfare.devices AS d ON d.id = p.device_id
+        ORDER BY p.id, p.device_id;
+        GET DIAGNOSTICS was = ROW_COUNT;
+        left_to_find := left_to_find - was;
+        EXIT WHEN left_to_find = 0;
+        place := last;
+        IF read >= event_pushes.budget THEN
+            RETURN QUERY SELECT last, NULL::bigint, NULL, NULL::int, NULL, NULL, NULL, NULL, NULL::smallint, NULL, NULL, NULL::timestamptz, NULL;
+            EXIT;
+        END IF;
+        slice := slice * 4;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION fanfare.event_pushes IS 'What became of an event, by batch and device. A row without a device is the last: so far it looked, and goes on behind its batch.';
+
+-- How many there are of each outcome is told without taking the bytes apart: what is not `accepted` is put together as text, one
+-- character or four for each, and asked how often it has each code.
+CREATE OR REPLACE FUNCTION fanfare.event_outcomes(event_id bigint, after_batch bigint DEFAULT 0, budget int DEFAULT 2000)
+RETURNS TABLE (rule text, platform text, attempt smallint, outcome text, reason text, pairs bigint, batches bigint, first_at timestamptz, last_at timestamptz, last_batch bigint)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
+WITH read AS MATERIALIZED (
+    SELECT b.id, b.rule_version, b.target_id, b.attempt, b.created_at, b.closed_at, CASE
+        WHEN b.is_shared THEN (
+            SELECT string_agg(CASE WHEN octet_length(b.outcomes) = 0 THEN '\x00' ELSE substr(b.outcomes, u.position::int, 1) END, ''::bytea)
+            FROM unnest(b.event_ids) WITH ORDINALITY AS u (event_id, position) WHERE u.event_id = $1)
+        WHEN octet_length(b.outcomes) = 0 THEN decode(repeat('00', cardinality(b.device_ids)), 'hex')
+        ELSE b.outcomes END AS outcomes
+    FROM fanfare.batches_of($1, $2, $3) AS b
+),
+grouped AS MATERIALIZED (
+    SELECT rule_version, target_id, least(attempt, 2) AS attempt, sum(octet_length(outcomes)) AS pairs, count(*) AS batches,
+        min(created_at) AS first_at, max(closed_at) AS last_at,
+        string_agg(replace(encode(outcomes, 'escape'), chr(1), ''), '') AS others
+    FROM read WHERE outcomes IS NOT NULL GROUP BY 1, 2, 3
+),
+counted AS (
+    SELECT g.rule_version, g.target_id, g.attempt, c.code, (length(g.others) - length(replace(g.others, k.text, ''))) / length(k.text) AS pairs
+    FROM grouped AS g CROSS JOIN fanfare.outcome_codes AS c
+    CROSS JOIN LATERAL (SELECT encode(set_byte('\x00', 0, c.code), 'escape') AS text) AS k
+    WHERE c.code <> 1 AND position(k.text IN g.others) > 0
+),
+all_of_them AS (
+    SELECT * FROM counted
+    UNION ALL
+    SELECT g.rule_version, g.target_id, g.attempt, 1, g.pairs - coalesce((
+        SELECT sum(c.pairs) FROM counted AS c
+        WHERE c.rule_version = g.rule_version AND c.target_id = g.target_id AND c.attempt = g.attempt), 0)
+    FROM grouped AS g
+)
+SELECT r.name, t.platform, x.attempt::smallint, c.outcome, c.reason, x.pairs::bigint, g.batches, g.first_at, g.last_at, (SELECT max(id) FROM read)
+FROM all_of_them AS x JOIN grouped AS g USING (rule_version, target_id, attempt)
+JOIN fanfare.rule_versions AS v ON v.id = x.rule_version JOIN fanfare.rules AS r ON r.id = v.rule_id
+JOIN fanfare.targets AS t ON t.id = x.target_id JOIN fanfare.outcome_codes AS c ON c.code = x.code
+WHERE x.pairs > 0
+ORDER BY r.name, t.platform, x.attempt, x.pairs DESC
+$$;
+COMMENT ON FUNCTION fanfare.event_outcomes IS 'How often each outcome came of an event, in so many batches behind one; last_batch is where it stopped.';
+
+-- By the devices, as recent_events does; but whoever gets so much in a day that it would have to be sorted is found along the key.
+CREATE OR REPLACE FUNCTION fanfare.user_pushes(
+    of_user text, of_app text DEFAULT NULL, before bigint DEFAULT NULL, count int DEFAULT 50, budget int DEFAULT 5000)
+RETURNS TABLE (batch_id bigint, event_id bigint, device_id bigint, event_type text, rule text, rule_version int, app text, platform text,
+    environment text, attempt smallint, outcome text, reason text, at timestamptz, detail text)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
+#variable_conflict use_column
+DECLARE
+    today CONSTANT bigint := (clock_timestamp() AT TIME ZONE 'UTC')::date - DATE '2020-01-01';
+    upper CONSTANT bigint := least(user_pushes.before, (today + 2) << 32);
+    devices CONSTANT bigint[] := ARRAY(
+        SELECT d.id FROM fanfare.devices AS d
+        WHERE d.app_id = ANY (ARRAY(SELECT a.id FROM fanfare.apps AS a WHERE user_pushes.of_app IS NULL OR a.name = user_pushes.of_app))
+            AND d.user_id = user_pushes.of_user
+        ORDER BY d.id DESC LIMIT 200);
+    lowest CONSTANT bigint := (SELECT min(d) FROM unnest(devices) AS d);
+    highest CONSTANT bigint := (SELECT max(d) FROM unnest(devices) AS d);
+    left_to_find int := user_pushes.count;
+    left_to_read int := user_pushes.budget;
+    found bigint[];
+    was int;
+    place bigint;
+    here bigint;
+BEGIN
+    IF cardinality(devices) = 0 THEN
+        RETURN;
+    END IF;
+    IF user_pushes.before IS NULL THEN
+        -- What waits or is in flight; no index knows what waits for many events together, so that the oldest of it is looked at.
+        RETURN QUERY
+        SELECT p.id, p.event_id, p.device_id, v.event_type, r.name, v.version, a.name, t.platform, t.environment, p.attempt,
+            coalesce(c.outcome, 'unknown'), coalesce(c.reason, 'unknown'), NULL::timestamptz, c.meaning
+        FROM (
+            SELECT b.id, coalesce(b.event_id, b.event_ids[y.position]) AS event_id, d.id AS device_id, b.rule_version, b.target_id, b.attempt,
+                CASE WHEN octet_length(b.outcomes) = 0 THEN 0 ELSE get_byte(b.outcomes, y.position - 1) END AS code
+            FROM unnest(devices) AS d (id)
+            CROSS JOIN LATERAL (
+                (SELECT q.* FROM fanfare.batches AS q
+                WHERE q.event_id IS NOT NULL AND int8range(q.device_ids[1], q.device_ids[cardinality(q.device_ids)], '[]') @> d.id
+                LIMIT user_pushes.count)
+                UNION ALL
+                SELECT q.* FROM (SELECT x.* FROM fanfare.batches AS x ORDER BY x.id LIMIT 2000) AS q
+                WHERE q.event_id IS NULL AND d.id BETWEEN q.device_ids[1] AND q.device_ids[cardinality(q.device_ids)]
+            ) AS b
+            CROSS JOIN LATERAL unnest(array_positions(b.device_ids, d.id)) AS y (position)
+            ORDER BY b.id DESC, d.id DESC LIMIT left_to_find
+        ) AS p
+        JOIN fanfare.rule_versions AS v ON v.id = p.rule_version
+        JOIN fanfare.rules AS r ON r.id = v.rule_id
+        JOIN fanfare.targets AS t ON t.id = p.target_id
+        JOIN fanfare.apps AS a ON a.id = t.app_id
+        LEFT JOIN fanfare.outcome_codes AS c ON c.code = p.code
+        ORDER BY p.id DESC, p.device_id DESC;
+        GET DIAGNOSTICS was = ROW_COUNT;
+        -- They come besides: a page of the log begins where the log does.
+        left_to_find := greatest(left_to_find - was, 1);
+    END IF;
+    FOR here IN SELECT d FROM generate_series((upper - 1) >> 32, today - 31, -1) AS d LOOP
+        -- Where such a batch is, by the devices; of each device so many as may be read.
+        SELECT array_agg(DISTINCT b.id ORDER BY b.id DESC) FILTER (WHERE b.id < upper AND b.id >= here << 32), count(*) INTO found, was
+        FROM unnest(devices) AS d (id)
+        CROSS JOIN LATERAL (
+            (SELECT l.id FROM fanfare.batch_log AS l
+            WHERE l.day = (here % 32)::smallint AND l.event_id IS NOT NULL AND int8range(l.first_device, l.last_device, '[]') @> d.id
+            LIMIT left_to_read + 1)
+            UNION ALL
+            (SELECT l.id FROM fanfare.batch_log AS l
+            WHERE l.day = (here % 32)::smallint AND l.event_id IS NULL AND int8range(l.first_device, l.last_device, '[]') @> d.id
+            LIMIT left_to_read + 1)
+        ) AS b;
+        IF was > left_to_read THEN
+            -- Too many to have them all and sort them: along the key, from the newest.
+            SELECT array_agg(l.id ORDER BY l.id DESC) FILTER (WHERE l.first_device <= highest AND l.last_device >= lowest), count(*), min(l.id)
+            INTO found, was, place
+            FROM (
+                SELECT x.id, x.first_device, x.last_device FROM fanfare.batch_log AS x
+                WHERE x.day = (here % 32)::smallint AND x.id < least(upper, (here + 1) << 32) AND x.id >= here << 32
+                ORDER BY x.day DESC, x.id DESC LIMIT left_to_read
+            ) AS l;
+            IF was < left_to_read THEN
+                place := NULL;
+            END IF;
+        ELSE
+            place := NULL;
+        END IF;
+        left_to_read := left_to_read - was;
+        RETURN QUERY
+        SELECT p.id, p.event_id, p.device_id, v.event_type, r.name, v.version, a.name, t.platform, t.environment, p.attempt,
+            coalesce(c.outcome, (ARRAY['pending', 'accepted', 'attempted', 'unknown', 'retrying', 'gone', 'rejected'])
+                [1 + width_bucket(p.code, ARRAY[1, 2, 3, 32, 64, 96])]),
+            coalesce(c.reason, 'unknown'), p.closed_at,
+            coalesce(CASE WHEN c.outcome = 'refused' THEN p.details ->> p.event_id::text END, c.meaning)
+        FROM (
+            SELECT l.id, coalesce(l.event_id, u.event_id) AS event_id, u.device_id, l.rule_version, l.target_id, l.attempt, l.closed_at, l.details,
+                get_byte(l.outcomes, u.position - 1) AS code
+            FROM unnest(found) AS f (id)
+            CROSS JOIN LATERAL (
+                SELECT * FROM fanfare.batch_log AS x WHERE x.day = (here % 32)::smallint AND x.id = f.id
+                    AND (x.device_marks IS NULL OR EXISTS (SELECT FROM unnest(devices) AS d WHERE fanfare.may_hold(x.device_marks, d)))
+                OFFSET 0
+            ) AS l
+            CROSS JOIN LATERAL (
+                SELECT d.id AS device_id, l.event_ids[y.position] AS event_id, y.position
+                FROM unnest(devices) AS d (id) CROSS JOIN LATERAL unnest(array_positions(l.device_ids, d.id)) AS y (position)
+                WHERE d.id BETWEEN l.first_device AND l.last_device AND (l.event_id IS NOT NULL OR fanfare.may_hold(l.device_marks, d.id))
+                OFFSET 0
+            ) AS u
+            LIMIT left_to_find
+        ) AS p
+        JOIN fanfare.rule_versions AS v ON v.id = p.rule_version
+        JOIN fanfare.rules AS r ON r.id = v.rule_id
+        JOIN fanfare.targets AS t ON t.id = p.target_id
+        JOIN fanfare.apps AS a ON a.id = t.app_id
+        LEFT JOIN fanfare.outcome_codes AS c ON c.code = p.code
+        ORDER BY p.id DESC, p.device_id DESC, p.event_id DESC;
+        GET DIAGNOSTICS was = ROW_COUNT;
+        left_to_find := left_to_find - was;
+        EXIT WHEN left_to_find <= 0;
+        IF place IS NOT NULL OR left_to_read <= 0 THEN
+            RETURN QUERY SELECT coalesce(place, here << 32), NULL::bigint, NULL::bigint, NULL, NULL, NULL::int, NULL, NULL, NULL, NULL::smallint, NULL, NULL,
+                timestamptz '2020-01-01 00:00 UTC' + here * interval '1 day', NULL;
+            EXIT;
+        END IF;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION fanfare.user_pushes IS 'What was sent to the last 200 devices of a user, the newest batches first, of ids below `before`. A row without an event is the last: so far it looked, and goes on below its batch.';
+
+-- From one kind of batches to the next along the index that claims go by; so deep into each, and the pairs of the first fifty.
+CREATE OR REPLACE FUNCTION fanfare.backlog(depth int DEFAULT 2000)
+RETURNS TABLE (app text, platform text, environment text, lane smallint, gate_id int, is_retry boolean, batches bigint, is_more boolean, pairs bigint, due_batches bigint, next_at timestamptz, oldest timestamptz)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
+WITH RECURSIVE heads AS (
+    (SELECT q.gate_id, q.target_id, q.lane, q.is_retry, 1 AS number FROM fanfare.batches AS q WHERE q.lease_token IS NULL
+    ORDER BY q.gate_id, q.target_id, q.lane, q.is_retry LIMIT 1)
+    UNION ALL
+    SELECT n.gate_id, n.target_id, n.lane, n.is_retry, h.number + 1
+    FROM heads AS h CROSS JOIN LATERAL (
+        SELECT q.gate_id, q.target_id, q.lane, q.is_retry FROM fanfare.batches AS q
+        WHERE q.lease_token IS NULL AND (q.gate_id, q.target_id, q.lane, q.is_retry) > (h.gate_id, h.target_id, h.lane, h.is_retry)
+        ORDER BY q.gate_id, q.target_id, q.lane, q.is_retry LIMIT 1
+    ) AS n
+    WHERE h.number < 500
+)
+SELECT a.name, t.platform, t.environment, h.lane, h.gate_id, h.is_retry, b.batches, b.batches = $1,
+    CASE WHEN b.batches <= p.looked THEN p.pairs ELSE (b.batches * p.pairs::float8 / p.looked)::bigint END, b.due, b.next_at, p.oldest
+FROM heads AS h
+CROSS JOIN LATERAL (
+    SELECT count(*) AS batches, count(*) FILTER (WHERE x.not_before <= now()) AS due, min(x.not_before) AS next_at FROM (
+        SELECT q.not_before FROM fanfare.batches AS q
+        WHERE q.lease_token IS NULL AND q.gate_id = h.gate_id AND q.target_id = h.target_id AND q.lane = h.lane AND q.is_retry = h.is_retry
+        ORDER BY q.not_before, q.id LIMIT $1
+    ) AS x
+) AS b
+CROSS JOIN LATERAL (
+    SELECT count(*) AS looked, sum(cardinality(x.device_ids)) AS pairs, min(x.created_at) AS oldest FROM (
+        SELECT q.device_ids, q.created_at FROM fanfare.batches AS q
+        WHERE q.lease_token IS NULL AND q.gate_id = h.gate_id AND q.target_id = h.target_id AND q.lane = h.lane AND q.is_retry = h.is_retry
+        ORDER BY q.not_before, q.id LIMIT 50
+    ) AS x
+) AS p
+JOIN fanfare.targets AS t ON t.id = h.target_id JOIN fanfare.apps AS a ON a.id = t.app_id
+ORDER BY a.name, t.platform, t.environment, h.lane, h.gate_id, h.is_retry
+$$;
+COMMENT ON FUNCTION fanfare.backlog IS 'What waits to be claimed, about: where is_more there are more batches than these, and pairs are reckoned from the first fifty batches.';
+
+CREATE OR REPLACE FUNCTION fanfare.unsent(event_ids bigint[], depth int DEFAULT 1000)
+RETURNS TABLE (event_id bigint, is_waiting boolean, is_planning boolean, batches bigint, is_more boolean, pairs bigint, in_flight bigint)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
+WITH waiting AS MATERIALIZED (
+    SELECT o.id FROM (SELECT x.id FROM fanfare.outbox AS x ORDER BY x.xid, x.id LIMIT 20000) AS o WHERE o.id = ANY ($1)
+    UNION ALL
+    SELECT o.id FROM fanfare.outbox_slow AS o WHERE o.id = ANY ($1)
+),
+shared AS MATERIALIZED (
+    SELECT u.event_id, count(*) AS pairs, count(*) FILTER (WHERE q.owner IS NOT NULL) AS in_flight
+    FROM (SELECT x.event_id, x.event_ids, x.owner FROM fanfare.batches AS x ORDER BY x.id LIMIT 2000) AS q
+    CROSS JOIN LATERAL unnest(q.event_ids) AS u (event_id)
+    WHERE q.event_id IS NULL AND u.event_id = ANY ($1)
+    GROUP BY u.event_id
+)
+SELECT e.id, EXISTS (SELECT FROM waiting AS w WHERE w.id = e.id), EXISTS (SELECT FROM fanfare.plans AS p WHERE p.event_id = e.id),
+    b.batches, b.batches = $2, b.pairs + coalesce(s.pairs, 0), b.in_flight + coalesce(s.in_flight, 0)
+FROM unnest($1) AS e (id)
+CROSS JOIN LATERAL (
+    SELECT count(*) AS batches, coalesce(sum(cardinality(x.device_ids)), 0) AS pairs,
+        coalesce(sum(cardinality(x.device_ids)) FILTER (WHERE x.owner IS NOT NULL), 0) AS in_flight
+    FROM (SELECT q.device_ids, q.owner FROM fanfare.batches AS q WHERE q.event_id = e.id LIMIT $2) AS x
+) AS b
+LEFT JOIN shared AS s ON s.event_id = e.id
+$$;
+COMMENT ON FUNCTION fanfare.unsent IS 'What a cancellation of these events would still stop; where is_more there is more than this. Of what waits for many events together, the oldest 2,000 batches and 20,000 events are looked at.';
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- 28. Rights
 -- ---------------------------------------------------------------------------------------------------------------
 -- PUBLIC has nothing.
 
@@ -5681,6 +6136,10 @@ GRANT EXECUTE ON FUNCTION fanfare.path_fault, fanfare.variants TO fanfare_reader
 -- To look up what somebody gets of a rule.
 GRANT EXECUTE ON FUNCTION fanfare.variant_of, fanfare.rule_groups, fanfare.group_of, fanfare.bucket TO fanfare_reader;
 GRANT EXECUTE ON FUNCTION fanfare.why, fanfare.why_verdict, fanfare.recent_events TO fanfare_reader;
+GRANT EXECUTE ON FUNCTION fanfare.event_id_at, fanfare.find_events, fanfare.events_of_key, fanfare.event_pushes, fanfare.event_outcomes,
+    fanfare.user_pushes, fanfare.backlog, fanfare.unsent TO fanfare_reader;
+-- Of what happened over time, and what the prune fuses go by.
+GRANT SELECT ON fanfare.traffic, fanfare.prune_fuses, fanfare.prune_counts TO fanfare_reader;
 GRANT SELECT ON fanfare.events, fanfare.deliveries, fanfare.queue, fanfare.campaign_runs, fanfare.health, fanfare.stats,
     fanfare.outcome_codes TO fanfare_reader;
 -- Which `deliveries` and `campaign_runs` call, as whoever reads them.

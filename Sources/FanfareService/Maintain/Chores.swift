@@ -24,7 +24,7 @@ struct Chores {
     /// - Throws: the first failure, after the rest was tried; at once if the connection is lost.
     func run(on connection: PostgresConnection) throws(PostgresError) {
         let chores: [(PostgresConnection) throws(PostgresError) -> Void] = [
-            keepLogsWithinRetention, endBatches, foldStats, forgetAnswers, forgetKeys, forgetCancels,
+            keepLogsWithinRetention, endBatches, foldStats, foldTraffic, forgetAnswers, forgetKeys, forgetCancels,
             forgetCollapseKeys, forgetGates, forgetOccurrences, forgetGrants, forgetAudiences, forgetAsked,
         ]
         var failure: PostgresError?
@@ -60,6 +60,12 @@ struct Chores {
 
     private func foldStats(on connection: PostgresConnection) throws(PostgresError) {
         _ = try connection.runReturningCount(FoldStats())
+    }
+
+    private func foldTraffic(on connection: PostgresConnection) throws(PostgresError) {
+        _ = try connection.runReturningCount(FoldTraffic())
+        let days = Int32(clamping: context.settings.logRetentionDays)
+        _ = try connection.runReturningCount(ForgetTraffic(retentionDays: days))
     }
 
     private func forgetAnswers(on connection: PostgresConnection) throws(PostgresError) {

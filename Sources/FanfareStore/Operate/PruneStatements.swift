@@ -105,3 +105,50 @@ package struct RestoreDevices: PostgresStatement {
         (try row.string(0), try row.int64(1))
     }
 }
+
+/// Counts the devices that would be restored, so many of all at a time: what ``CountPruned`` counts in one go.
+///
+/// The last row tells up to which device was looked; there is none once all have been.
+package struct CountPrunedSlice: PostgresStatement {
+    package static let name = "count_pruned_slice"
+    package static let sql = """
+        WITH slice AS MATERIALIZED (
+            SELECT x.id, x.app_id, x.target_id, x.disabled_at, x.disabled_reason FROM fanfare.devices AS x
+            WHERE x.id > $6 ORDER BY x.id LIMIT 50000
+        )
+        SELECT d.disabled_reason, count(*)
+        FROM slice AS d
+        JOIN fanfare.apps AS a ON a.id = d.app_id
+        JOIN fanfare.targets AS t ON t.id = d.target_id
+        WHERE \(Pruned.condition)
+        GROUP BY d.disabled_reason
+        UNION ALL
+        SELECT NULL, max(s.id) FROM slice AS s HAVING count(*) > 0
+        """
+
+    package let request: RestoreRequest
+    /// The device behind which it looks; 0 for the beginning.
+    package let after: Int64
+
+    package init(request: RestoreRequest, after: Int64) {
+        (self.request, self.after) = (request, after)
+    }
+
+    /// A part of the count, or how far it is.
+    package enum Row: Sendable, Equatable {
+        /// Devices that were disabled for a reason.
+        case counted(reason: String, devices: Int64)
+        /// The last device that was looked at.
+        case stopped(at: Int64)
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        Pruned.bind(request, to: &binds)
+        binds.append(after)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Row {
+        guard let reason = try row.string(orNil: 0) else { return .stopped(at: try row.int64(1)) }
+        return .counted(reason: reason, devices: try row.int64(1))
+    }
+}

@@ -23,6 +23,7 @@ struct StatementCatalog {
         all += Self.toolsForAPI(parts)
         all += Self.toolsForRules(parts)
         all += Self.toolsForCampaigns(parts)
+        all += Self.toolsForPages(parts)
         self.all = all
     }
 
@@ -102,6 +103,8 @@ struct StatementCatalog {
             INSERT INTO fanfare.prune_counts (app_id, environment, platform, since, answers, weak, strong)
             VALUES (1, 'production', 'apns', now(), 9, 1, 1);
             INSERT INTO fanfare.stats_pending (rule_version, target_id, outcome, pairs) VALUES (1, 1, 1, 1);
+            INSERT INTO fanfare.traffic VALUES ('outcome', now(), 1, 1, 64, 5), ('latency', now(), 1, 1, 3, 5);
+            INSERT INTO fanfare.stats VALUES ((now() AT TIME ZONE 'UTC')::date, \(version), 1, 1, 5);
             INSERT INTO fanfare.audiences (event_id, bucket, user_id, variables)
             VALUES (7, fanfare.bucket(fanfare.audience_seed(7), 'u'), 'u', '{"a": 1}');
             INSERT INTO fanfare.occurrences (id, campaign_id, scheduled_at, event_id, state, owner, test_users, fired_at) OVERRIDING SYSTEM VALUE
@@ -350,6 +353,9 @@ struct StatementCatalog {
         )
         return [
             FoldStats(),
+            FoldTraffic(),
+            ForgetTraffic(retentionDays: 30),
+            AddTraffic(counts: [.init(.fate, code: 1, count: 2)]),
             ForgetAnswers(),
             ForgetKeys(retentionSeconds: 0),
             ForgetCancels(keyRetentionSeconds: 0),
@@ -421,6 +427,7 @@ struct StatementCatalog {
             UnsubscribeDevices(ids: [parts.device], topic: "news"),
             AppNames(), PruneReasons(),
             CountPruned(request: pruned),
+            CountPrunedSlice(request: pruned, after: 0),
             RestoreDevices(request: pruned),
             EmitEvent(type: "order", payload: "{}", key: "other", ttlSeconds: 60),
             TailStart(since: Since("1h")),
@@ -510,6 +517,29 @@ struct StatementCatalog {
             CountAttempts(occurrence: 2),
             StartCampaign(RuleID(app: "shop", name: "by-hand"), payload: "{}"),
             ChangeCampaign(.pause, of: id),
+        ]
+    }
+
+    private static func toolsForPages(_ parts: Parts) -> [any PostgresStatement] {
+        let (rule, epoch) = (RuleID(app: "shop", name: "users"), Timestamp(microseconds: 0))
+        return [
+            FindEvents(type: "order", fate: "planned", limit: 5),
+            EventIDAt(at: epoch),
+            EventsOfKey(key: "k", type: nil),
+            EventHead(id: parts.event),
+            EventPushes(event: parts.event, after: nil, limit: 5),
+            EventOutcomes(event: parts.event),
+            UserPushes(user: "u", app: nil, limit: 5),
+            ListBacklog(),
+            ListUnsent(events: [parts.event]),
+            FindDevices(app: "shop", platform: "apns", isDisabled: false, limit: 5),
+            UserDevices(user: "u", app: "shop"),
+            SampleDevices(app: nil),
+            RuleVersions(of: rule, limit: 5),
+            RuleOutcomes(of: rule, days: 7),
+            OutcomesOverTime(since: epoch, stepSeconds: 60, app: "shop"),
+            CountsOverTime(.latency, since: epoch, stepSeconds: 600),
+            AnswersByReason(since: epoch, app: nil),
         ]
     }
 }

@@ -1,0 +1,157 @@
+package import PostgresClient
+
+/// Devices, the newest first, in so many that are looked at.
+///
+/// Unlike ``ListDevices`` it never walks through all of them for a filter that few pass.
+package struct FindDevices: PostgresStatement {
+    package static let name = "find_devices"
+    package static let sql = """
+        WITH looked AS MATERIALIZED (
+            SELECT d.id, d.app_id, d.platform, d.disabled_at, d.disabled_reason FROM fanfare.devices AS d
+            WHERE d.id < coalesce($5, 9223372036854775807) ORDER BY d.id DESC LIMIT $7
+        ),
+        found AS MATERIALIZED (
+            SELECT l.id FROM looked AS l
+            WHERE ($1::text IS NULL OR l.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = $1))
+                AND ($2::text IS NULL OR l.platform = $2) AND ($3::boolean IS NULL OR (l.disabled_at IS NOT NULL) = $3)
+                AND ($4::text IS NULL OR l.disabled_reason = $4)
+            ORDER BY l.id DESC LIMIT $6
+        )
+        SELECT \(ListDevices.columns), NULL::text[]
+        FROM found AS f
+        JOIN fanfare.devices AS d ON d.id = f.id
+        JOIN fanfare.apps AS a ON a.id = d.app_id
+        JOIN fanfare.targets AS t ON t.id = d.target_id
+        UNION ALL
+        SELECT min(l.id), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+        FROM looked AS l
+        HAVING count(*) = $7 AND (SELECT count(*) FROM found) < $6
+        ORDER BY 1 DESC
+        """
+
+    package let app: String?
+    package let platform: String?
+    /// Nil for enabled and disabled ones.
+    package let isDisabled: Bool?
+    package let reason: String?
+    /// Of smaller ids only; nil for all.
+    package let before: Int64?
+    package let limit: Int64
+    /// Devices that are looked at.
+    package let budget: Int64
+
+    package init(
+        app: String?,
+        platform: String? = nil,
+        isDisabled: Bool? = nil,
+        reason: String? = nil,
+        before: Int64? = nil,
+        limit: Int64,
+        budget: Int64 = Int64(SearchBudget.devices)
+    ) {
+        (self.app, self.platform, self.isDisabled, self.reason) = (app, platform, isDisabled, reason)
+        (self.before, self.limit, self.budget) = (before, limit, budget)
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(app)
+        binds.append(platform)
+        binds.append(isDisabled)
+        binds.append(reason)
+        binds.append(before)
+        binds.append(limit)
+        binds.append(budget)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> SearchRow<RegisteredDevice> {
+        guard try row.string(orNil: 1) != nil else { return .stopped(.init(place: try row.int64(0), at: nil)) }
+        return .found(try ListDevices.decode(row))
+    }
+}
+
+/// The devices of a user, at most 200, the newest first.
+package struct UserDevices: PostgresStatement {
+    package static let name = "user_devices"
+    package static let sql = """
+        SELECT \(ListDevices.columns), ARRAY(
+            SELECT o.name FROM fanfare.subscriptions AS s JOIN fanfare.topics AS o ON o.id = s.topic_id
+            WHERE s.device_id = d.id ORDER BY o.name LIMIT 100)
+        FROM fanfare.devices AS d
+        JOIN fanfare.apps AS a ON a.id = d.app_id
+        JOIN fanfare.targets AS t ON t.id = d.target_id
+        WHERE d.app_id = ANY (ARRAY(SELECT x.id FROM fanfare.apps AS x WHERE $2::text IS NULL OR x.name = $2)) AND d.user_id = $1
+        ORDER BY d.id DESC
+        LIMIT 200
+        """
+
+    package let user: String
+    /// Nil for all.
+    package let app: String?
+
+    package init(user: String, app: String?) {
+        (self.user, self.app) = (user, app)
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(user)
+        binds.append(app)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> RegisteredDevice {
+        try ListDevices.decode(row)
+    }
+}
+
+/// How many devices there are of each kind, about: counted in a thousand pages of the table, all of it where it has no more.
+package struct SampleDevices: PostgresStatement {
+    package static let name = "sample_devices"
+    package static let sql = """
+        WITH part AS (
+            SELECT least(1, 1000.0 / greatest(c.relpages, 1)) AS share FROM pg_class AS c WHERE c.oid = 'fanfare.devices'::regclass
+        )
+        SELECT a.name, d.platform, t.environment, d.disabled_reason, round(count(*) / p.share)::bigint, p.share = 1
+        FROM fanfare.devices AS d
+            TABLESAMPLE SYSTEM ((SELECT least(100, 100000.0 / greatest(c.relpages, 1))
+                FROM pg_class AS c WHERE c.oid = 'fanfare.devices'::regclass)) REPEATABLE (1)
+        CROSS JOIN part AS p
+        JOIN fanfare.targets AS t ON t.id = d.target_id
+        JOIN fanfare.apps AS a ON a.id = d.app_id
+        WHERE $1::text IS NULL OR a.name = $1
+        GROUP BY 1, 2, 3, 4, p.share
+        ORDER BY 1, 2, 3, 5 DESC
+        """
+
+    /// Nil for all.
+    package let app: String?
+
+    package init(app: String?) {
+        self.app = app
+    }
+
+    /// One kind.
+    package struct Row: Sendable {
+        package let app: String
+        package let platform: String
+        package let environment: String
+        /// Why they are disabled; nil for those that are not.
+        package let disabledReason: String?
+        package let devices: Int64
+        /// Whether all were counted.
+        package let isExact: Bool
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(app)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Row {
+        Row(
+            app: try row.string(0),
+            platform: try row.string(1),
+            environment: try row.string(2),
+            disabledReason: try row.string(orNil: 3),
+            devices: try row.int64(4),
+            isExact: try row.bool(5)
+        )
+    }
+}

@@ -1,0 +1,156 @@
+package import PostgresClient
+
+/// An event in a list.
+package struct FoundEvent: Sendable {
+    package let id: Int64
+    package let type: String
+    package let key: String?
+    package let createdAt: Timestamp
+    package let fate: String
+    package let detail: String?
+    package let replayOf: Int64?
+}
+
+/// Events that are logged, the newest first; what waits is not among them.
+package struct FindEvents: PostgresStatement {
+    package static let name = "find_events"
+    package static let sql = """
+        SELECT id, type, key, created_at, fate, detail, replay_of
+        FROM fanfare.find_events($1, fanfare.event_id_at($2), $3, $4, $5, $6, $7)
+        """
+
+    /// Of smaller ids only; nil for all.
+    package let before: Int64?
+    /// Not older; nil for all.
+    package let since: Timestamp?
+    package let type: String?
+    package let key: String?
+    package let fate: String?
+    package let limit: Int32
+    /// Rows that are looked at.
+    package let budget: Int32
+
+    package init(
+        before: Int64? = nil,
+        since: Timestamp? = nil,
+        type: String? = nil,
+        key: String? = nil,
+        fate: String? = nil,
+        limit: Int32,
+        budget: Int32 = SearchBudget.events
+    ) {
+        (self.before, self.since, self.type, self.key, self.fate) = (before, since, type, key, fate)
+        (self.limit, self.budget) = (limit, budget)
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(before)
+        binds.append(since)
+        binds.append(type)
+        binds.append(key)
+        binds.append(fate)
+        binds.append(limit)
+        binds.append(budget)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> SearchRow<FoundEvent> {
+        let id = try row.int64(0)
+        guard let type = try row.string(orNil: 1) else {
+            return .stopped(.init(place: id, at: try row.timestamp(orNil: 3)))
+        }
+        return .found(
+            FoundEvent(
+                id: id,
+                type: type,
+                key: try row.string(orNil: 2),
+                createdAt: try row.timestamp(3),
+                fate: try row.string(4),
+                detail: try row.string(orNil: 5),
+                replayOf: try row.int64(orNil: 6)
+            )
+        )
+    }
+}
+
+/// The first id that an event of a time has, or a later one.
+package struct EventIDAt: PostgresStatement {
+    package static let name = "event_id_at"
+    package static let sql = "SELECT fanfare.event_id_at($1)"
+
+    package let at: Timestamp
+
+    package init(at: Timestamp) {
+        self.at = at
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(at)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int64 {
+        try row.int64(0)
+    }
+}
+
+/// The events that hold a key now, the newest first.
+package struct EventsOfKey: PostgresStatement {
+    package static let name = "events_of_key"
+    package static let sql = "SELECT id, type, created_at FROM fanfare.events_of_key($1, $2)"
+
+    package let key: String
+    /// Nil for the first 2,000 types.
+    package let type: String?
+
+    package init(key: String, type: String?) {
+        (self.key, self.type) = (key, type)
+    }
+
+    /// An event that holds the key.
+    package struct Row: Sendable {
+        package let id: Int64
+        package let type: String
+        package let createdAt: Timestamp
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(key)
+        binds.append(type)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Row {
+        Row(id: try row.int64(0), type: try row.string(1), createdAt: try row.timestamp(2))
+    }
+}
+
+/// One event without its pairs, which are counted for seconds where there are many.
+package struct EventHead: PostgresStatement {
+    package static let name = "event_head"
+    package static let sql = """
+        SELECT id, type, key, created_at, fate, detail, replay_of, payload::text FROM fanfare.events WHERE id = $1
+        """
+
+    package let id: Int64
+
+    package init(id: Int64) {
+        self.id = id
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(id)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> (
+        event: FoundEvent, payload: String?
+    ) {
+        let event = FoundEvent(
+            id: try row.int64(0),
+            type: try row.string(1),
+            key: try row.string(orNil: 2),
+            createdAt: try row.timestamp(3),
+            fate: try row.string(4),
+            detail: try row.string(orNil: 5),
+            replayOf: try row.int64(orNil: 6)
+        )
+        return (event, try row.string(orNil: 7))
+    }
+}

@@ -1,0 +1,29 @@
+package import PostgresClient
+
+/// A row of what reads so much of a log at a time, or where it stopped.
+package enum SearchRow<Found: Sendable>: Sendable {
+    /// What was looked for.
+    case found(Found)
+    /// The last row: nothing more was found up to here, and the search may go on behind it.
+    case stopped(Stop)
+
+    /// Where a search stopped.
+    package struct Stop: Sendable, Equatable {
+        /// The id behind which it goes on.
+        package let place: Int64
+        /// The time up to which was looked; nil where that is not known.
+        package let at: Timestamp?
+    }
+}
+
+/// How much is read for one page.
+package enum SearchBudget {
+    /// Rows of the log of events.
+    package static let events: Int32 = 20_000
+    /// Batches of one event.
+    package static let batches: Int32 = 1_000
+    /// Rows of the log of batches, for a user.
+    package static let pushes: Int32 = 5_000
+    /// Devices.
+    package static let devices: Int32 = 20_000
+}
