@@ -5672,7 +5672,7 @@ BEGIN
     RETURN low;
 END
 $$;
-COMMENT ON FUNCTION fanfare.event_id_at IS 'The first id that an event of a time has, or a later one; of events that are logged.';
+COMMENT ON FUNCTION fanfare.event_id_at IS 'An id that no event before a time has, and none of that time or later is below; of events that are logged.';
 
 -- No index knows types, keys and fates of what is logged: one look reads so many rows and says where it stopped. A day's partition at a
 -- time, the newest first.
@@ -5845,7 +5845,7 @@ COMMENT ON FUNCTION fanfare.event_pushes IS 'What became of an event, by batch a
 
 -- How many there are of each outcome is told without taking the bytes apart: what is not `accepted` is put together as text, one
 -- character or four for each, and asked how often it has each code.
-CREATE OR REPLACE FUNCTION fanfare.event_outcomes(event_id bigint, after_batch bigint DEFAULT 0, budget int DEFAULT 2000)
+CREATE OR REPLACE FUNCTION fanfare.event_outcomes(event_id bigint, after_batch bigint DEFAULT 0, budget int DEFAULT 500)
 RETURNS TABLE (rule text, platform text, attempt smallint, outcome text, reason text, pairs bigint, batches bigint, first_at timestamptz, last_at timestamptz, last_batch bigint)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
 WITH read AS MATERIALIZED (
@@ -5863,24 +5863,32 @@ grouped AS MATERIALIZED (
         string_agg(replace(encode(outcomes, 'escape'), chr(1), ''), '') AS others
     FROM read WHERE outcomes IS NOT NULL GROUP BY 1, 2, 3
 ),
+parted AS MATERIALIZED (
+    SELECT g.*, p.plain, length(p.plain) + (length(g.others) - length(p.plain)) / 4 AS unlike_accepted
+    FROM grouped AS g CROSS JOIN LATERAL (SELECT regexp_replace(g.others, '\\[0-7]{3}', '', 'g') AS plain) AS p
+),
 counted AS (
-    SELECT g.rule_version, g.target_id, g.attempt, c.code, (length(g.others) - length(replace(g.others, k.text, ''))) / length(k.text) AS pairs
-    FROM grouped AS g CROSS JOIN fanfare.outcome_codes AS c
-    CROSS JOIN LATERAL (SELECT encode(set_byte('\x00', 0, c.code), 'escape') AS text) AS k
-    WHERE c.code <> 1 AND position(k.text IN g.others) > 0
+    SELECT g.rule_version, g.target_id, g.attempt, c.code, (length(k.place) - length(replace(k.place, k.text, ''))) / length(k.text) AS pairs
+    FROM parted AS g CROSS JOIN fanfare.outcome_codes AS c
+    CROSS JOIN LATERAL (SELECT encode(set_byte('\x00', 0, c.code), 'escape') AS text,
+        CASE WHEN c.code BETWEEN 1 AND 127 THEN g.plain ELSE g.others END AS place) AS k
+    WHERE c.code <> 1 AND position(k.text IN k.place) > 0
 ),
 all_of_them AS (
     SELECT * FROM counted
     UNION ALL
-    SELECT g.rule_version, g.target_id, g.attempt, 1, g.pairs - coalesce((
+    SELECT g.rule_version, g.target_id, g.attempt, 1, g.pairs - g.unlike_accepted FROM parted AS g
+    UNION ALL
+    -- Which only a newer version knows.
+    SELECT g.rule_version, g.target_id, g.attempt, NULL, g.unlike_accepted - coalesce((
         SELECT sum(c.pairs) FROM counted AS c
         WHERE c.rule_version = g.rule_version AND c.target_id = g.target_id AND c.attempt = g.attempt), 0)
-    FROM grouped AS g
+    FROM parted AS g
 )
-SELECT r.name, t.platform, x.attempt::smallint, c.outcome, c.reason, x.pairs::bigint, g.batches, g.first_at, g.last_at, (SELECT max(id) FROM read)
+SELECT r.name, t.platform, x.attempt::smallint, coalesce(c.outcome, 'unknown'), coalesce(c.reason, 'unknown'), x.pairs::bigint, g.batches, g.first_at, g.last_at, (SELECT max(id) FROM read)
 FROM all_of_them AS x JOIN grouped AS g USING (rule_version, target_id, attempt)
 JOIN fanfare.rule_versions AS v ON v.id = x.rule_version JOIN fanfare.rules AS r ON r.id = v.rule_id
-JOIN fanfare.targets AS t ON t.id = x.target_id JOIN fanfare.outcome_codes AS c ON c.code = x.code
+JOIN fanfare.targets AS t ON t.id = x.target_id LEFT JOIN fanfare.outcome_codes AS c ON c.code = x.code
 WHERE x.pairs > 0
 ORDER BY r.name, t.platform, x.attempt, x.pairs DESC
 $$;

@@ -107,7 +107,7 @@ package struct EventOutcomes: PostgresStatement {
     package let after: Int64
     package let budget: Int32
 
-    package init(event: Int64, after: Int64 = 0, budget: Int32 = SearchBudget.batches) {
+    package init(event: Int64, after: Int64 = 0, budget: Int32 = SearchBudget.counted) {
         (self.event, self.after, self.budget) = (event, after, budget)
     }
 

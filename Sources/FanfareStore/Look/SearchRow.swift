@@ -20,8 +20,10 @@ package enum SearchRow<Found: Sendable>: Sendable {
 package enum SearchBudget {
     /// Rows of the log of events.
     package static let events: Int32 = 20_000
-    /// Batches of one event.
+    /// Batches of one event, where a few pushes are looked for.
     package static let batches: Int32 = 1_000
+    /// Batches of one event, where all pushes are counted.
+    package static let counted: Int32 = 500
     /// Rows of the log of batches, for a user.
     package static let pushes: Int32 = 5_000
     /// Devices.

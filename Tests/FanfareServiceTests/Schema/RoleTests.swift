@@ -40,6 +40,11 @@ struct RoleTests {
             ["fanfare_author", "fanfare_reader", "fanfare_daemon"]
         ),
         ("SELECT fanfare.zone('Europe/Madrid', 'UTC')", ["fanfare_reader", "fanfare_daemon"]),
+        ("SELECT * FROM fanfare.find_events(), fanfare.events_of_key('k')", ["fanfare_reader", "fanfare_daemon"]),
+        ("SELECT * FROM fanfare.event_pushes(1), fanfare.event_outcomes(1)", ["fanfare_reader", "fanfare_daemon"]),
+        ("SELECT * FROM fanfare.user_pushes('u'), fanfare.backlog()", ["fanfare_reader", "fanfare_daemon"]),
+        ("SELECT fanfare.event_id_at(now()) FROM fanfare.unsent('{1}')", ["fanfare_reader", "fanfare_daemon"]),
+        ("SELECT * FROM fanfare.traffic, fanfare.prune_counts", ["fanfare_reader", "fanfare_daemon"]),
         ("SELECT * FROM fanfare.variants(1)", ["fanfare_reader", "fanfare_daemon"]),
         ("SELECT fanfare.variant_of('{}', 'u', 1)", ["fanfare_reader", "fanfare_daemon"]),
         ("SELECT * FROM fanfare.caps, fanfare.cap_grants", ["fanfare_reader", "fanfare_daemon"]),
