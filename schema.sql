@@ -5896,7 +5896,7 @@ COMMENT ON FUNCTION fanfare.event_outcomes IS 'How often each outcome came of an
 
 -- By the devices, as recent_events does; but whoever gets so much in a day that it would have to be sorted is found along the key.
 CREATE OR REPLACE FUNCTION fanfare.user_pushes(
-    of_user text, of_app text DEFAULT NULL, before bigint DEFAULT NULL, count int DEFAULT 50, budget int DEFAULT 5000)
+    of_user text, of_app text DEFAULT NULL, before bigint DEFAULT NULL, count int DEFAULT 50, budget int DEFAULT 2000)
 RETURNS TABLE (batch_id bigint, event_id bigint, device_id bigint, event_type text, rule text, rule_version int, app text, platform text,
     environment text, attempt smallint, outcome text, reason text, at timestamptz, detail text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$

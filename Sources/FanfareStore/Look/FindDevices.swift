@@ -102,16 +102,16 @@ package struct UserDevices: PostgresStatement {
     }
 }
 
-/// How many devices there are of each kind, about: counted in a thousand pages of the table, all of it where it has no more.
+/// How many devices there are of each kind, about: counted in five hundred pages of the table, all of it where it has no more.
 package struct SampleDevices: PostgresStatement {
     package static let name = "sample_devices"
     package static let sql = """
         WITH part AS (
-            SELECT least(1, 1000.0 / greatest(c.relpages, 1)) AS share FROM pg_class AS c WHERE c.oid = 'fanfare.devices'::regclass
+            SELECT least(1, 500.0 / greatest(c.relpages, 1)) AS share FROM pg_class AS c WHERE c.oid = 'fanfare.devices'::regclass
         )
         SELECT a.name, d.platform, t.environment, d.disabled_reason, round(count(*) / p.share)::bigint, p.share = 1
         FROM fanfare.devices AS d
-            TABLESAMPLE SYSTEM ((SELECT least(100, 100000.0 / greatest(c.relpages, 1))
+            TABLESAMPLE SYSTEM ((SELECT least(100, 50000.0 / greatest(c.relpages, 1))
                 FROM pg_class AS c WHERE c.oid = 'fanfare.devices'::regclass)) REPEATABLE (1)
         CROSS JOIN part AS p
         JOIN fanfare.targets AS t ON t.id = d.target_id

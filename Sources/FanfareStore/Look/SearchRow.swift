@@ -25,7 +25,7 @@ package enum SearchBudget {
     /// Batches of one event, where all pushes are counted.
     package static let counted: Int32 = 500
     /// Rows of the log of batches, for a user.
-    package static let pushes: Int32 = 5_000
+    package static let pushes: Int32 = 2_000
     /// Devices.
     package static let devices: Int32 = 20_000
 }
