@@ -291,6 +291,7 @@ if withSandbox {
                 "FanfareService", "FanfareStore", "FanfareTools", "PostgresClient", "PushCrypto", "PushTransport",
                 "Threading", logging, metrics, serviceLifecycle,
                 .product(name: "Mustache", package: "swift-mustache"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
             ] + hummingbird,
             resources: [.embedInCode("openapi.json"), .embedInCode("Console/Assets")],
             swiftSettings: sources
@@ -301,7 +302,10 @@ if withSandbox {
                 "FanfareAPI", "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareMetrics",
                 "FanfareProviders", "FanfareService", "FanfareStages", "FanfareStore", "FanfareTools",
                 "PostgresClient", "PushCrypto", "TestKit", "Threading", logging, metrics, serviceLifecycle,
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
+                .product(name: "X509", package: "swift-certificates"),
             ] + hummingbird,
             swiftSettings: shared
         ),

@@ -154,6 +154,24 @@ import Testing
         #expect(!channel.isActive)
     }
 
+    /// Its answer goes out before it has come: neither its rest nor what may follow has all the time there is.
+    @Test func aRequestThatWasRefusedBeforeItCameIsCutOffToo() throws {
+        let channel = EmbeddedChannel(handler: RequestDeadline(head: .seconds(30), body: .seconds(10)))
+        try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+        for _ in 0..<2 {
+            try channel.writeInbound(
+                HTTPRequestPart.head(.init(method: .post, scheme: "http", authority: "x", path: "/"))
+            )
+            try channel.writeOutbound(HTTPResponsePart.end(nil))
+            channel.embeddedEventLoop.advanceTime(by: .seconds(9))
+            try channel.writeInbound(HTTPRequestPart.end(nil))
+            channel.embeddedEventLoop.advanceTime(by: .seconds(29))
+            #expect(channel.isActive)
+        }
+        channel.embeddedEventLoop.advanceTime(by: .seconds(1))
+        #expect(!channel.isActive)
+    }
+
     @Test func aRequestThatCameMayTakeItsTime() throws {
         let channel = EmbeddedChannel(handler: RequestDeadline(head: .seconds(30), body: .seconds(10)))
         try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()

@@ -5,12 +5,17 @@ public import ServiceLifecycle
 /// Answers by HTTP for a daemon.
 public struct APIListener: DaemonListener {
     private let onListening: @Sendable (ListenAddress) -> Void
+    private let times: ListenerTimes
 
     /// Makes one.
     ///
     /// - Parameter onListening: told where it listens once it does: at which port, where any was to be taken.
     public init(onListening: @escaping @Sendable (ListenAddress) -> Void = { _ in }) {
-        self.onListening = onListening
+        self.init(times: ListenerTimes(), onListening: onListening)
+    }
+
+    init(times: ListenerTimes, onListening: @escaping @Sendable (ListenAddress) -> Void) {
+        (self.times, self.onListening) = (times, onListening)
     }
 
     /// Looks whether the address can be had, reads certificate and key, and puts together what will answer there.
@@ -23,13 +28,14 @@ public struct APIListener: DaemonListener {
     ///   used, and for a certificate, key or password file that cannot.
     public func open(at address: ListenAddress, for daemon: ListenedDaemon) throws(ToolError) -> any Service {
         let configuration = daemon.configuration()
-        let tls = try ServerIdentity.read(configuration.api, environment: daemon.environment)
+        let tls = try ServerIdentity.open(configuration.api, daemon, every: times.reread)
         try AddressProbe.check(address)
         let desk = try APIDesk(daemon, at: address)
         return APIService(
             address: address,
             settings: configuration.api,
             tls: tls,
+            times: times,
             door: FrontDoor(desk, routes: RouteTable(Routes.all + Console.routes)),
             onListening: onListening
         )

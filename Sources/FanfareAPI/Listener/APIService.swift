@@ -15,6 +15,7 @@ struct APIService: Service, CustomStringConvertible {
     let address: ListenAddress
     let settings: Configuration.API
     let tls: TLSConfiguration?
+    let times: ListenerTimes
     let door: FrontDoor
     /// Told where it listens.
     let onListening: @Sendable (ListenAddress) -> Void
@@ -53,7 +54,9 @@ struct APIService: Service, CustomStringConvertible {
         quiet.logLevel = .critical
         let http = HTTPServerBuilder.http1(
             configuration: .init(
-                additionalChannelHandlers: [RequestDeadline()],
+                additionalChannelHandlers: [
+                    RequestFraming(), RequestDeadline(head: times.head, body: times.body),
+                ],
                 httpDecoderConfiguration: .init(
                     maxHeaderFieldSize: 16 * 1024,
                     maxHeaderListSize: 32 * 1024,

@@ -19,6 +19,10 @@ final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
     private let head: TimeAmount
     private let body: TimeAmount
     private var alarm: Scheduled<Void>?
+    /// Whether a request has begun to come and has not ended.
+    private var isReceiving = false
+    /// How many requests wait for the end of their answer.
+    private var unanswered = 0
 
     /// Makes one for a connection.
     ///
@@ -40,15 +44,24 @@ final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
-        case .head: expect(within: body, context)
+        case .head:
+            (isReceiving, unanswered) = (true, unanswered + 1)
+            expect(within: body, context)
         case .body: break
-        case .end: alarm?.cancel()
+        case .end:
+            isReceiving = false
+            // One that was refused before it had come is over only now.
+            if unanswered == 0 { expect(within: head, context) } else { alarm?.cancel() }
         }
         context.fireChannelRead(data)
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        if case .end = unwrapOutboundIn(data) { expect(within: head, context) }
+        if case .end = unwrapOutboundIn(data) {
+            unanswered = max(unanswered - 1, 0)
+            // The rest of what was refused has no more time than if it were read.
+            if !isReceiving, unanswered == 0 { expect(within: head, context) }
+        }
         context.write(data, promise: promise)
     }
 

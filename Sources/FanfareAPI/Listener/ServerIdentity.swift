@@ -1,21 +1,60 @@
 internal import FanfareConfiguration
+internal import FanfareLogging
 internal import FanfareTools
+internal import Logging
+internal import NIOCore
 internal import NIOSSL
 
-/// Who the server is by TLS.
-enum ServerIdentity {
-    /// Reads certificate and key.
+/// Who the server is by TLS: its certificates, and the private key of the first.
+struct ServerIdentity: Sendable {
+    private let chain: [NIOSSLCertificate]
+    private let key: NIOSSLPrivateKey
+
+    /// Reads certificate and key, for connections that have those which are in the files when they begin.
     ///
     /// - Parameters:
     ///   - settings: name the files.
-    ///   - environment: variables of the process, for `CREDENTIALS_DIRECTORY`.
+    ///   - daemon: has the environment, for `CREDENTIALS_DIRECTORY`, and the log.
+    ///   - interval: how often the files are looked at.
     /// - Returns: TLS 1.2 or newer; nil where none is configured.
-    /// - Throws: ``ToolError`` of kind `configuration`.
-    static func read(
+    /// - Throws: ``ToolError`` of kind `configuration`. Later, what cannot be used is logged, and what was before stays.
+    static func open(
         _ settings: Configuration.API,
-        environment: [String: String]
+        _ daemon: ListenedDaemon,
+        every interval: Duration
     ) throws(ToolError) -> TLSConfiguration? {
         guard let certificateFile = settings.certificateFile, let keyFile = settings.keyFile else { return nil }
+        let identity = Reread(
+            [certificateFile, keyFile],
+            every: interval,
+            before: nil,
+            read: { () throws(ToolError) in
+                try read(certificateFile, keyFile, environment: daemon.environment)
+            },
+            told: { log($0, daemon.logger) }
+        )
+        try identity.readNow()
+        guard let first = identity.kept else { return nil }
+        var tls = first.configuration
+        tls.sslContextCallback = { _, promise in
+            // On another thread than the handshake's, which would take errors of reading for its own.
+            promise.completeWithTask {
+                var fresh = NIOSSLContextConfigurationOverride.noChanges
+                if let identity = identity.value {
+                    fresh.certificateChain = identity.chain.map { .certificate($0) }
+                    fresh.privateKey = .privateKey(identity.key)
+                }
+                return fresh
+            }
+        }
+        return tls
+    }
+
+    private static func read(
+        _ certificateFile: String,
+        _ keyFile: String,
+        environment: [String: String]
+    ) throws(ToolError) -> ServerIdentity {
         let keyBytes: [UInt8]
         do {
             keyBytes = try PasswordFile(environment: environment).bytes(at: keyFile, for: "api.key_file")
@@ -25,20 +64,35 @@ enum ServerIdentity {
         do {
             let chain = try NIOSSLCertificate.fromPEMFile(certificateFile)
             guard !chain.isEmpty else { throw unusable("api.certificate_file", certificateFile) }
-            let key = try NIOSSLPrivateKey(bytes: keyBytes, format: .pem)
-            var tls = TLSConfiguration.makeServerConfiguration(
-                certificateChain: chain.map { .certificate($0) },
-                privateKey: .privateKey(key)
-            )
-            tls.minimumTLSVersion = .tlsv12
+            let identity = ServerIdentity(chain: chain, key: try NIOSSLPrivateKey(bytes: keyBytes, format: .pem))
             // Whether the two belong together is only looked at here.
-            _ = try NIOSSLContext(configuration: tls)
-            return tls
+            _ = try NIOSSLContext(configuration: identity.configuration)
+            return identity
         } catch let error as ToolError {
             throw error
         } catch {
             throw unusable("api.certificate_file and api.key_file", "\(certificateFile), \(keyFile)")
         }
+    }
+
+    private var configuration: TLSConfiguration {
+        var tls = TLSConfiguration.makeServerConfiguration(
+            certificateChain: chain.map { .certificate($0) },
+            privateKey: .privateKey(key)
+        )
+        tls.minimumTLSVersion = .tlsv12
+        return tls
+    }
+
+    private static func log(_ error: ToolError?, _ logger: Logger) {
+        guard let error else {
+            logger.notice("certificate read again")
+            return
+        }
+        logger.error(
+            "certificate not read again; the one before stays in use",
+            metadata: .init([.error: "\(error.reason)", .hint: "\(error.hint)"])
+        )
     }
 
     private static func unusable(_ key: String, _ file: String) -> ToolError {

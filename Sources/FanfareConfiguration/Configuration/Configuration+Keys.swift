@@ -152,7 +152,8 @@ extension Configuration {
             \.api.certificateFile,
             file.optional,
             change: .restart,
-            "PEM file with the certificate to answer by TLS with, and those between it and its CA."
+            "PEM file with the certificate to answer by TLS with, and those between it and its CA. It and its key are read again when "
+                + "they change."
         ),
         .init(
             "api.key_file",

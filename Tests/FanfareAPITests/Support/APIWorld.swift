@@ -19,6 +19,7 @@ final class APIWorld: Sendable {
     let port: Int
     let metrics: MetricsRegistry
     private let standing: Locked<DaemonReadiness>
+    private let inForce: Locked<Configuration>
     private let group: ServiceGroup
     /// Whether there is a database where the configuration says.
     private let hasDatabase: Bool
@@ -27,10 +28,12 @@ final class APIWorld: Sendable {
         port: Int,
         metrics: MetricsRegistry,
         standing: Locked<DaemonReadiness>,
+        inForce: Locked<Configuration>,
         group: ServiceGroup,
         hasDatabase: Bool
     ) {
         (self.port, self.metrics, self.standing, self.group) = (port, metrics, standing, group)
+        self.inForce = inForce
         self.hasDatabase = hasDatabase
     }
 
@@ -48,8 +51,18 @@ final class APIWorld: Sendable {
     }
 
     /// Runs a body with a server, and has that drain.
-    static func with(_ configuration: Configuration, _ body: (APIWorld) async throws -> Void) async throws {
+    ///
+    /// - Parameters:
+    ///   - configuration: what is in force; later another, where the test says so.
+    ///   - times: how long things may take.
+    ///   - body: the test.
+    static func with(
+        _ configuration: Configuration,
+        times: ListenerTimes = ListenerTimes(),
+        _ body: (APIWorld) async throws -> Void
+    ) async throws {
         let standing = Locked(DaemonReadiness(holdsLease: true, isListening: true, openBreakers: []))
+        let inForce = Locked(configuration)
         let metrics = MetricsRegistry(describing: Daemon.metrics)
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let daemon = ListenedDaemon(
@@ -57,11 +70,11 @@ final class APIWorld: Sendable {
             version: "test",
             logger: logger,
             metrics: metrics,
-            configuration: { configuration },
+            configuration: { inForce.withLock { $0 } },
             readiness: { standing.withLock { $0 } }
         )
         let (ports, heard) = AsyncStream.makeStream(of: Int.self)
-        let listener = APIListener { place in
+        let listener = APIListener(times: times) { place in
             if case .tcp(_, let port) = place { heard.yield(port) } else { heard.yield(0) }
         }
         guard let address = configuration.api.listen else { return }
@@ -79,6 +92,7 @@ final class APIWorld: Sendable {
                         port: port,
                         metrics: metrics,
                         standing: standing,
+                        inForce: inForce,
                         group: group,
                         hasDatabase: configuration.database.url.connectionString == TestDatabase.current.url
                     )
@@ -97,6 +111,11 @@ final class APIWorld: Sendable {
         standing.withLock {
             $0 = DaemonReadiness(holdsLease: lease, isListening: listens, openBreakers: openBreakers)
         }
+    }
+
+    /// Puts another configuration into force, as a reload does.
+    func reload(_ change: @Sendable (inout Configuration) -> Void) {
+        inForce.withLock { change(&$0) }
     }
 
     /// Has the server drain.

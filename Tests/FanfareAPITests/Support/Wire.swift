@@ -89,6 +89,37 @@ final class Wire: Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
+    /// Sends a text as long as nothing comes back, and reads until the connection ends.
+    ///
+    /// - Returns: what came, any bytes that are no UTF-8 mended.
+    func readAll(sending text: String) -> String {
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+            var state = pollfd(fd: socket, events: Int16(POLLIN | POLLOUT), revents: 0)
+            guard poll(&state, 1, -1) == 1, state.revents & Int16(POLLOUT) != 0, state.revents & Int16(POLLIN) == 0
+            else { break }
+            let sent = rest.prefix(65_536).withUnsafeBytes {
+                Glibc.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
+            }
+            guard sent > 0 else { break }
+            rest = rest.dropFirst(sent)
+        }
+        var bytes: [UInt8] = []
+        var piece = [UInt8](repeating: 0, count: 65_536)
+        while case let got = recv(socket, &piece, piece.count, 0), got > 0 { bytes += piece[..<got] }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Whether the peer has ended the connection, without an answer.
+    ///
+    /// - Parameter milliseconds: how long to wait for it.
+    func hasEnded(within milliseconds: Int32) -> Bool {
+        var state = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+        guard poll(&state, 1, milliseconds) == 1 else { return false }
+        var byte: UInt8 = 0
+        return recv(socket, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) <= 0
+    }
+
     /// Waits until the peer ends the connection.
     func awaitEnd() {
         while (try? read(1)) != nil {}
