@@ -290,6 +290,7 @@ if withSandbox {
                 "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareMetrics", "FanfareProviders",
                 "FanfareService", "FanfareStore", "FanfareTools", "PostgresClient", "PushCrypto", "PushTransport",
                 "Threading", logging, metrics, serviceLifecycle,
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Mustache", package: "swift-mustache"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ] + hummingbird,

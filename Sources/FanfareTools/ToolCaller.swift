@@ -5,10 +5,10 @@ internal import FanfareStore
 public struct ToolCaller: Sendable {
     /// What is done, and so as which role.
     public let scope: TokenScope
-    /// What people call the token.
+    /// What people call the token; of a phone's token, whose it is.
     public let actor: String
-    /// The token's id.
-    public let tokenID: Int32
+    /// The token's id; nil for a phone's, which is nowhere kept.
+    public let tokenID: Int32?
     /// By which log lines are found.
     public let requestID: String
 
@@ -17,9 +17,9 @@ public struct ToolCaller: Sendable {
     /// - Parameters:
     ///   - scope: what is done.
     ///   - actor: what people call the token.
-    ///   - tokenID: the token's id.
+    ///   - tokenID: the token's id; nil for one that is nowhere kept.
     ///   - requestID: by which log lines are found.
-    public init(scope: TokenScope, actor: String, tokenID: Int32, requestID: String) {
+    public init(scope: TokenScope, actor: String, tokenID: Int32?, requestID: String) {
         (self.scope, self.actor, self.tokenID, self.requestID) = (scope, actor, tokenID, requestID)
     }
 

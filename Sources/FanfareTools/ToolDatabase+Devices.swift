@@ -10,15 +10,41 @@ extension ToolDatabase {
     /// - Returns: the device's id.
     /// - Throws: ``ToolError``; of kind `usage` for a platform that there is not.
     public func register(_ registration: DeviceRegistration) async throws(ToolError) -> Int64 {
+        try await register(registration, isOwn: { _ throws(PostgresError) in true }) ?? 0
+    }
+
+    /// Registers a token for its user alone, or renews its registration.
+    ///
+    /// Who holds a token may have it, whoever's it was; a token that is to be replaced he holds no more.
+    ///
+    /// - Parameter registration: what is known about it, its user too.
+    /// - Returns: the device's id; nil if what it would replace is another user's: nothing has changed then.
+    /// - Throws: ``ToolError``; of kind `usage` for a platform that there is not.
+    public func registerOwn(_ registration: DeviceRegistration) async throws(ToolError) -> Int64? {
+        let old = registration.replaces.map {
+            DeviceOwner(app: registration.app, platform: registration.platform, token: $0)
+        }
+        return try await register(registration) { connection throws(PostgresError) in
+            guard let old, let owner = try connection.run(old).first, let owner else { return true }
+            return owner.utf8.elementsEqual((registration.userID ?? "").utf8)
+        }
+    }
+
+    private func register(
+        _ registration: DeviceRegistration,
+        isOwn: @escaping @Sendable (PostgresConnection) throws(PostgresError) -> Bool
+    ) async throws(ToolError) -> Int64? {
         try Self.check(platform: registration.platform)
         if let attributes = registration.attributes {
             _ = try ToolJSON.object(attributes, named: "--attributes")
         }
         let statement = RegisterDevice(registration: registration)
-        return try await change { connection throws(PostgresError) in
-            try connection.run(statement).first ?? 0
+        return try await change { connection throws(PostgresError) -> Int64?? in
+            try isOwn(connection) ? nil : .some(nil)
+        } _: { connection throws(PostgresError) -> Int64? in
+            try connection.run(statement).first
         } action: {
-            ToolAction("device.register", "\(registration.app)/\($0)")
+            $0.map { ToolAction("device.register", "\(registration.app)/\($0)") }
         }
     }
 
@@ -28,12 +54,23 @@ extension ToolDatabase {
     ///   - app: the app.
     ///   - platform: a provider's name, such as `apns`.
     ///   - token: the token.
+    ///   - user: whose alone it may be; nil for anybody's.
     /// - Returns: whether one was enabled.
     /// - Throws: ``ToolError``; of kind `usage` for a platform that there is not.
-    public func unregister(app: String, platform: String, token: String) async throws(ToolError) -> Bool {
+    public func unregister(
+        app: String,
+        platform: String,
+        token: String,
+        ofUser user: String? = nil
+    ) async throws(ToolError) -> Bool {
         try Self.check(platform: platform)
         let statement = UnregisterDevice(app: app, platform: platform, token: token)
+        let owner = DeviceOwner(app: app, platform: platform, token: token)
         return try await change { connection throws(PostgresError) in
+            guard let user else { return nil }
+            let isOwn = try connection.run(owner).first.flatMap(\.self)?.utf8.elementsEqual(user.utf8) ?? false
+            return isOwn ? nil : false
+        } _: { connection throws(PostgresError) in
             try connection.run(statement).first ?? false
         } action: {
             ToolAction("device.unregister", app, count: $0 ? 1 : 0)

@@ -23,14 +23,15 @@ extension ToolDatabase {
     /// - Parameters:
     ///   - ids: the devices.
     ///   - app: the app.
-    /// - Returns: the ids of other apps' devices, and of none.
+    ///   - user: whose alone they may be; nil for anybody's.
+    /// - Returns: the ids of others' devices, and of none.
     /// - Throws: ``ToolError``.
-    public func devices(_ ids: [Int64], notOf app: String) async throws(ToolError) -> [Int64] {
+    public func devices(_ ids: [Int64], notOf app: String, user: String?) async throws(ToolError) -> [Int64] {
         // As whoever runs the program: who may subscribe devices need not be one who sees them.
         var own = self
         own.forgetCaller()
         return try await own.run { connection throws(PostgresError) in
-            try connection.run(DevicesOfOthers(ids: ids, app: app))
+            try connection.run(DevicesOfOthers(ids: ids, app: app, user: user))
         }
     }
 }

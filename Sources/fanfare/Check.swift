@@ -1,4 +1,5 @@
 import ArgumentParser
+internal import FanfareAPI
 import FanfareCore
 internal import FanfareProviders
 import FanfareService
@@ -27,7 +28,9 @@ struct Check: AsyncParsableCommand {
 
     private func items() async -> [CheckItem] {
         do {
-            return await Checkup(try options.load(), environment: options.environment).items(online: online)
+            let configuration = try options.load()
+            return await Checkup(configuration, environment: options.environment).items(online: online)
+                + PhoneCheckup.items(configuration, environment: options.environment)
         } catch {
             return [Checkup.unreadable(error)]
         }

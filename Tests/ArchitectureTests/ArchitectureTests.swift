@@ -51,7 +51,8 @@ struct ArchitectureTests {
         "FanfareAPI": [
             "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareMetrics", "FanfareProviders",
             "FanfareService", "FanfareStore", "FanfareTools", "PostgresClient", "PushCrypto", "PushTransport",
-            "Threading", "CoreMetrics", "HTTPTypes", "Hummingbird", "HummingbirdCore", "HummingbirdTLS", "Logging",
+            "Threading", "CoreMetrics", "Crypto", "HTTPTypes", "Hummingbird", "HummingbirdCore", "HummingbirdTLS",
+            "Logging",
             "Mustache",
             "NIOCore", "NIOHTTP1", "NIOHTTPTypes", "NIOPosix", "NIOSSL", "ServiceLifecycle",
         ],

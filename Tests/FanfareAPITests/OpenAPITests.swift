@@ -27,6 +27,9 @@ import Testing
     @Test func scopesNamesAndBodiesAreToldAsTheyAre() throws {
         for route in Routes.all {
             let operation = try #require(document["paths"]?[route.path]?[route.method.rawValue.lowercased()])
+            let schemes = (operation["security"]?.arrayValue ?? []).compactMap { $0.objectValue?.members.first?.key }
+            let taken = (route.scope == nil ? [] : ["token"]) + (route.isForPhones ? ["phone"] : [])
+            #expect(schemes == taken, "\(route.path)")
             #expect(operation["x-scope"]?.stringValue == route.scope?.rawValue, "\(route.path)")
             let names = route.path.split(separator: "/").filter { $0.hasPrefix("{") }
                 .map { String($0.dropFirst().dropLast()) }

@@ -28,8 +28,9 @@ struct APIDesk: Sendable {
     /// - Parameters:
     ///   - daemon: beside whom.
     ///   - address: where it answers.
-    /// - Throws: ``ToolError`` for a password file that cannot be read.
-    init(_ daemon: ListenedDaemon, at address: ListenAddress) throws(ToolError) {
+    ///   - times: when files are looked at again, and what time it is.
+    /// - Throws: ``ToolError`` for a password file that cannot be read, and keys of phones' tokens that cannot be used.
+    init(_ daemon: ListenedDaemon, at address: ListenAddress, times: ListenerTimes) throws(ToolError) {
         let configuration = daemon.configuration()
         self.daemon = daemon
         database = try ToolDatabase(
@@ -51,7 +52,9 @@ struct APIDesk: Sendable {
         readiness = ReadinessCheck(database)
         figures = DaemonFigures(database)
         tail = TailHub(database)
-        authority = Authority(board: TokenBoard(database, rate: configuration.api.rate))
+        let phones = PhoneBoard(daemon, times: times)
+        try phones.read()
+        authority = Authority(board: TokenBoard(database, rate: configuration.api.rate), phones: phones)
         cursors = CursorKey(database)
         status = StatusLook(database)
         (isLoopback, isSecure) = (address.isLoopback, configuration.api.certificateFile != nil)

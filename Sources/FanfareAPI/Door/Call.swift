@@ -8,6 +8,8 @@ struct Call: Sendable {
     let desk: APIDesk
     /// The database, on behalf of the request's token; of a route that asks for none, as the daemon.
     let database: ToolDatabase
+    /// Whose phone asks, who may touch what is his only; nil for who has a token of Fanfare's own.
+    let phone: PhoneUser?
     /// By which log lines are found.
     let requestID: String
     /// What stands in the place of the path's names.

@@ -51,10 +51,11 @@ struct FrontDoor: HTTPResponder {
         case .found(let route, _) where isHead && route.scope != nil: throw Self.otherMethods([route.method])
         case .found(let route, let names):
             // Whose it is comes before what it says: nobody unknown has his body read.
-            let database = try await database(for: route, names, request, requestID)
+            let asker = try await asker(for: route, names, request)
             let call = Call(
                 desk: desk,
-                database: database,
+                database: asker?.caller(scope: route.scope, requestID).map(desk.database.acting) ?? desk.database,
+                phone: asker?.phone,
                 requestID: requestID,
                 names: names,
                 query: Self.fields(in: request.uri.query ?? ""),
@@ -88,16 +89,13 @@ struct FrontDoor: HTTPResponder {
         }
     }
 
-    private func database(
-        for route: Route,
-        _ names: [String: String],
-        _ request: Request,
-        _ requestID: String
-    ) async throws -> ToolDatabase {
-        guard let scope = route.scope else { return desk.database }
-        let token = try await desk.authority.token(for: scope, app: names["app"], request.headers)
-        return desk.database.acting(
-            for: ToolCaller(scope: scope, actor: token.row.name, tokenID: token.row.id, requestID: requestID)
+    private func asker(for route: Route, _ names: [String: String], _ request: Request) async throws -> Asker? {
+        guard let scope = route.scope else { return nil }
+        return try await desk.authority.asker(
+            for: scope,
+            app: names["app"],
+            isForPhones: route.isForPhones,
+            request.headers
         )
     }
 

@@ -8,6 +8,8 @@ struct Route: Sendable {
     let path: String
     /// What a token must allow; nil where anybody may ask.
     let scope: TokenScope?
+    /// Whether a phone may ask with a token of its app's backend, about its own user: what ``handle`` then sees to.
+    let isForPhones: Bool
     /// Does it.
     let handle: @Sendable (Call) async throws -> Answer
 
@@ -17,14 +19,17 @@ struct Route: Sendable {
     ///   - method: its method.
     ///   - path: with names in braces for what differs.
     ///   - scope: what a token must allow; nil for nothing.
+    ///   - isForPhones: whether a phone may ask, about its own user.
     ///   - handle: does it.
     init(
         _ method: HTTPRequest.Method,
         _ path: String,
         _ scope: TokenScope?,
+        forPhones isForPhones: Bool = false,
         _ handle: @escaping @Sendable (Call) async throws -> Answer
     ) {
         (self.method, self.path, self.scope, self.handle) = (method, path, scope, handle)
+        self.isForPhones = isForPhones
     }
 
     /// Where clients' changes come with a body.

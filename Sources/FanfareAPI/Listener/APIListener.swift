@@ -25,12 +25,12 @@ public struct APIListener: DaemonListener {
     ///   - daemon: beside whom.
     /// - Returns: answers while it runs.
     /// - Throws: ``ToolError``; of kind `unavailable` for an address that is taken, of kind `configuration` for one that cannot be
-    ///   used, and for a certificate, key or password file that cannot.
+    ///   used, and for a certificate, key or password file that cannot, nor the keys of phones' tokens.
     public func open(at address: ListenAddress, for daemon: ListenedDaemon) throws(ToolError) -> any Service {
         let configuration = daemon.configuration()
         let tls = try ServerIdentity.open(configuration.api, daemon, every: times.reread)
         try AddressProbe.check(address)
-        let desk = try APIDesk(daemon, at: address)
+        let desk = try APIDesk(daemon, at: address, times: times)
         return APIService(
             address: address,
             settings: configuration.api,

@@ -8,15 +8,20 @@ extension Routes {
     ///
     /// Tokens come in bodies only, where no proxy logs them, and never go out.
     static let devices: [Route] = [
-        Route(.put, "/v1/apps/{app}/devices", .registrar) { call in
+        Route(.put, "/v1/apps/{app}/devices", .registrar, forPhones: true) { call in
             let registration = try DeviceRegistration(call)
-            return Answer(try await call.noted { ["id": .string("\(try await $0.register(registration))")] })
+            return Answer(try await call.noted { ["id": .string("\(try await register(registration, $0, call))")] })
         },
-        Route(.post, "/v1/apps/{app}/devices/unregister", .registrar) { call in
+        Route(.post, "/v1/apps/{app}/devices/unregister", .registrar, forPhones: true) { call in
             var fields = try call.fields()
             let (platform, token) = (try fields.text("platform"), try fields.text("token"))
             try fields.end()
-            let isDisabled = try await call.database.unregister(app: call.name("app"), platform: platform, token: token)
+            let isDisabled = try await call.database.unregister(
+                app: call.name("app"),
+                platform: platform,
+                token: token,
+                ofUser: call.phone?.id
+            )
             return Answer(["disabled": .bool(isDisabled)])
         },
         Route(.post, "/v1/apps/{app}/devices/restore", .operator) { call in
@@ -29,29 +34,32 @@ extension Routes {
                 "dry_run": .bool(isDryRun),
             ])
         },
-        Route(.get, "/v1/apps/{app}/devices", .reader) { call in
+        Route(.get, "/v1/apps/{app}/devices", .reader, forPhones: true) { call in
+            try call.phone?.check(isAbout: call.query["user_id"])
             let filters = ["user_id", "platform", "topic", "disabled"]
             let page = try await Page(call, numbers: 1, filters: filters)
             var filter = DeviceFilter()
-            (filter.app, filter.user) = (call.name("app"), call.query["user_id"])
+            (filter.app, filter.user) = (call.name("app"), call.phone?.id ?? call.query["user_id"])
             (filter.platform, filter.topic) = (call.query["platform"], call.query["topic"])
             (filter.isDisabled, filter.before) = (try call.flag("disabled"), page.after?.first)
             filter.limit = page.limit + 1
             let rows = try await call.database.devices(filter)
-            return try await page.answer(rows, place: { [$0.id] }, json: \.shown)
+            return try await page.answer(rows, place: { [$0.id] }, json: { $0.shown(to: call.phone) })
         },
-        Route(.get, "/v1/apps/{app}/devices/{id}", .reader) { call in
-            Answer(try await call.database.device(call.id("id"), of: call.name("app")).shown)
+        Route(.get, "/v1/apps/{app}/devices/{id}", .reader, forPhones: true) { call in
+            try await checkIsOwn(call)
+            return Answer(try await call.database.device(call.id("id"), of: call.name("app")).shown(to: call.phone))
         },
-        Route(.delete, "/v1/apps/{app}/devices/{id}", .registrar) { call in
+        Route(.delete, "/v1/apps/{app}/devices/{id}", .registrar, forPhones: true) { call in
+            try await checkIsOwn(call)
             let isDisabled = try await call.database.unregister(device: call.id("id"), app: call.name("app"))
             return Answer(["disabled": .bool(isDisabled)])
         },
-        Route(.put, "/v1/apps/{app}/devices/{id}/topics/{topic}", .registrar) { call in
+        Route(.put, "/v1/apps/{app}/devices/{id}/topics/{topic}", .registrar, forPhones: true) { call in
             try await subscribe([call.id("id")], call.name("topic"), true, call)
             return .nothing
         },
-        Route(.delete, "/v1/apps/{app}/devices/{id}/topics/{topic}", .registrar) { call in
+        Route(.delete, "/v1/apps/{app}/devices/{id}/topics/{topic}", .registrar, forPhones: true) { call in
             try await subscribe([call.id("id")], call.name("topic"), false, call)
             return .nothing
         },
@@ -62,6 +70,31 @@ extension Routes {
             Answer(["changed": JSONValue(try await subscribe(call, false))])
         },
     ]
+
+    private static func register(
+        _ registration: DeviceRegistration,
+        _ database: ToolDatabase,
+        _ call: Call
+    ) async throws -> Int64 {
+        guard let phone = call.phone else { return try await database.register(registration) }
+        guard let id = try await database.registerOwn(phone.claim(registration)) else {
+            throw Problem(.forbidden, "/replaces: is another user's token", hint: "Leave it out.")
+        }
+        return id
+    }
+
+    private static func checkIsOwn(_ call: Call) async throws {
+        if call.phone != nil { try await check([call.id("id")], call) }
+    }
+
+    /// Topics belong to no app, devices do; a token for one app must not touch another's, nor a phone another user's.
+    private static func check(_ ids: [Int64], _ call: Call) async throws {
+        let others = try await call.database.devices(ids, notOf: call.name("app"), user: call.phone?.id)
+        guard others.isEmpty else {
+            let shown = others.prefix(5).map(String.init).joined(separator: ", ")
+            throw Problem(.absent, "the app has no device \(shown)")
+        }
+    }
 
     private static func subscribe(_ call: Call, _ isSubscribed: Bool) async throws -> Int64 {
         var fields = try call.fields()
@@ -80,12 +113,8 @@ extension Routes {
         _ isSubscribed: Bool,
         _ call: Call
     ) async throws -> Int64 {
-        // Topics belong to no app, devices do; a token for one app must not touch another's.
-        let others = try await call.database.devices(ids, notOf: call.name("app"))
-        guard others.isEmpty else {
-            let shown = others.prefix(5).map(String.init).joined(separator: ", ")
-            throw Problem(.absent, "the app has no device \(shown)")
-        }
+        try call.phone?.check(mayFollow: topic)
+        try await check(ids, call)
         return try await call.database.setSubscribed(ids, to: topic, isSubscribed)
     }
 }
@@ -124,11 +153,13 @@ extension RestoreRequest {
 
 extension RegisteredDevice {
     /// As lists and answers show it: its id is text.
-    fileprivate var shown: JSONValue {
+    ///
+    /// What the backend keeps with it is not the phone's to see.
+    fileprivate func shown(to phone: PhoneUser?) -> JSONValue {
         var object = JSONObject()
         object["id"] = .string("\(id)")
         for member in json.objectValue?.members ?? [] where member.key != "device_id" {
-            object[member.key] = member.value
+            object[member.key] = phone != nil && member.key == "attributes" ? .null : member.value
         }
         return .object(object)
     }

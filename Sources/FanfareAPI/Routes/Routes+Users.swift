@@ -10,11 +10,13 @@ extension Routes {
             let devices = try await call.database.forget(user: call.name("user"), app: call.name("app"))
             return Answer(["devices": JSONValue(devices)])
         },
-        Route(.get, "/v1/apps/{app}/users/{user}/preferences", .reader) { call in
+        Route(.get, "/v1/apps/{app}/users/{user}/preferences", .reader, forPhones: true) { call in
+            try call.phone?.check(isAbout: call.name("user"))
             let said = try await call.database.preferences(of: call.name("user"), app: call.name("app"))
             return Answer(["data": .array(said.map(\.json))])
         },
-        Route(.put, "/v1/apps/{app}/users/{user}/preferences/{category}", .registrar) { call in
+        Route(.put, "/v1/apps/{app}/users/{user}/preferences/{category}", .registrar, forPhones: true) { call in
+            try call.phone?.check(isAbout: call.name("user"))
             var fields = try call.fields()
             let isOptedOut = try fields.bool("opted_out")
             try fields.end()
@@ -26,7 +28,8 @@ extension Routes {
             )
             return .nothing
         },
-        Route(.post, "/v1/apps/{app}/users/{user}/snooze", .registrar) { call in
+        Route(.post, "/v1/apps/{app}/users/{user}/snooze", .registrar, forPhones: true) { call in
+            try call.phone?.check(isAbout: call.name("user"))
             var fields = try call.fields()
             let category = try fields.text(orNil: "category") ?? "*"
             let until = try fields.time(orNil: "until")

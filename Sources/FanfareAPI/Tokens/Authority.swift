@@ -6,17 +6,44 @@ internal import HTTPTypes
 /// Looks whether a request's token allows what it asks.
 struct Authority: Sendable {
     let board: TokenBoard
+    let phones: PhoneBoard
 
     /// Looks.
     ///
     /// - Parameters:
     ///   - scope: what the route asks for.
     ///   - app: the app that the path names; nil for none.
+    ///   - isForPhones: whether a phone may ask.
     ///   - headers: of the request.
-    /// - Returns: the token.
+    /// - Returns: who asks.
     /// - Throws: a ``Problem``, and what the database says.
-    func token(for scope: TokenScope, app: String?, _ headers: HTTPFields) async throws -> KnownToken {
-        let token = try await known(headers)
+    func asker(
+        for scope: TokenScope,
+        app: String?,
+        isForPhones: Bool,
+        _ headers: HTTPFields
+    ) async throws -> Asker {
+        let words = (headers[.authorization] ?? "").split(separator: " ")
+        guard words.count == 2, words[0].lowercased() == "bearer" else {
+            throw Self.unauthorized(
+                "there is no token in the request",
+                hint: "Send the header Authorization: Bearer TOKEN."
+            )
+        }
+        let text = String(words[1])
+        guard PhoneToken.isMeant(by: text) else { return .token(try await token(text, for: scope, app: app)) }
+        // Whoever signed it: nothing of it is looked at.
+        guard isForPhones, let app else {
+            throw Problem(.forbidden, "phones may not ask this", hint: "Have the app's backend ask, by its own token.")
+        }
+        return .phone(try phones.user(text, of: app))
+    }
+
+    private func token(_ text: String, for scope: TokenScope, app: String?) async throws -> KnownToken {
+        // What is not even of a token's form costs nothing.
+        guard let given = APIToken(parsing: text), let token = try await board.find(given) else {
+            throw Self.unauthorized("the token is not known", hint: "It may be revoked: see `fanfare tokens list`.")
+        }
         guard token.budget.take() else {
             var problem = Problem(
                 .tooMany,
@@ -43,24 +70,38 @@ struct Authority: Sendable {
         return token
     }
 
-    private func known(_ headers: HTTPFields) async throws -> KnownToken {
-        let words = (headers[.authorization] ?? "").split(separator: " ")
-        guard words.count == 2, words[0].lowercased() == "bearer" else {
-            throw Self.unauthorized(
-                "there is no token in the request",
-                hint: "Send the header Authorization: Bearer TOKEN."
-            )
-        }
-        // What is not even of a token's form costs nothing.
-        guard let given = APIToken(parsing: String(words[1])), let token = try await board.find(given) else {
-            throw Self.unauthorized("the token is not known", hint: "It may be revoked: see `fanfare tokens list`.")
-        }
-        return token
-    }
-
     private static func unauthorized(_ detail: String, hint: String) -> Problem {
         var problem = Problem(.unauthorized, detail, hint: hint)
         problem.headers[.wwwAuthenticate] = "Bearer realm=\"fanfare\""
         return problem
+    }
+}
+
+/// Who asks.
+enum Asker: Sendable {
+    /// Who has a token of Fanfare's own.
+    case token(KnownToken)
+    /// A phone.
+    case phone(PhoneUser)
+
+    /// Whose phone it is; nil for none.
+    var phone: PhoneUser? {
+        if case .phone(let user) = self { user } else { nil }
+    }
+
+    /// On whose behalf the database is asked.
+    ///
+    /// - Parameters:
+    ///   - scope: what the route asks for; nil for nothing.
+    ///   - requestID: by which log lines are found.
+    /// - Returns: nil where nothing is asked for.
+    func caller(scope: TokenScope?, _ requestID: String) -> ToolCaller? {
+        guard let scope else { return nil }
+        return switch self {
+        case .token(let token):
+            ToolCaller(scope: scope, actor: token.row.name, tokenID: token.row.id, requestID: requestID)
+        case .phone(let user):
+            ToolCaller(scope: scope, actor: user.actor, tokenID: nil, requestID: requestID)
+        }
     }
 }

@@ -95,7 +95,7 @@ extension Configuration {
         for (section, origin) in reader.sections where section.first == "apps" {
             switch section.count {
             case 2:
-                let providers = schema.children(of: section)
+                let providers = schema.blocks.map(\.name)
                 guard !providers.contains(where: { reader.sections[section + [$0]] != nil }) else { continue }
                 let known = providers.map { "`\($0)`" }.joined(separator: ", ")
                 reader.report(origin, section.joined(separator: "."), "has no provider; known here: \(known)")

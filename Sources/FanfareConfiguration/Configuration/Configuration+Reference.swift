@@ -57,7 +57,8 @@ extension ConfigurationSchema {
     /// All keys but the providers' as a Markdown list, "`key` (type, required/optional, default: x, range): meaning", for the
     /// documentation.
     package var reference: String {
-        (Configuration.keysBeforeApps + Configuration.keysBehindApps).map(\.reference).joined(separator: "\n")
+        (Configuration.keysBeforeApps + Configuration.keysOfApps + Configuration.keysBehindApps).map(\.reference)
+            .joined(separator: "\n")
     }
 }
 

@@ -86,6 +86,35 @@ package struct ConfigurationKey: Sendable {
         }
     }
 
+    /// A key of one app that is no provider's, `apps.<name>.…`.
+    ///
+    /// - Parameters:
+    ///   - path: below the app's name, dotted.
+    ///   - property: where its value is kept, which is also where its default stands.
+    ///   - kind: what the value may look like.
+    ///   - presence: whether the key must be there where its section is.
+    ///   - meaning: for the reference.
+    init<Value>(
+        _ path: String,
+        _ property: any WritableKeyPath<Configuration.App, Value> & Sendable,
+        _ kind: ConfigurationValueKind<Value>,
+        presence: Presence = .optional,
+        _ meaning: String
+    ) {
+        self.path = ["apps", Self.anyName] + path.split(separator: ".").map(String.init)
+        (type, range) = (kind.name, kind.range)
+        (self.presence, self.meaning) = (presence, meaning)
+        change = .reload
+        standard = presence == .required ? nil : kind.text(Configuration.App()[keyPath: property])
+        store = { (configuration, name, text, place) throws(ConfigurationRefusal) in
+            configuration.apps[name, default: .init()][keyPath: property] = try kind.parse(text, place)
+        }
+        show = { configuration, name in configuration.apps[name].flatMap { kind.text($0[keyPath: property]) } }
+        differs = { left, right, name in
+            left.apps[name]?[keyPath: property] != right.apps[name]?[keyPath: property]
+        }
+    }
+
     /// The dotted path, with `<name>` where the user chooses one.
     var name: String { path.map { $0 == Self.anyName ? "<name>" : $0 }.joined(separator: ".") }
 

@@ -10,7 +10,9 @@ package struct ConfigurationSchema: Sendable {
     /// - Parameter blocks: the providers that an app may have, in the order of the reference.
     package init(_ blocks: [ConfigurationBlock]) {
         self.blocks = blocks
-        keys = Configuration.keysBeforeApps + blocks.flatMap(\.keys) + Configuration.keysBehindApps
+        keys =
+            Configuration.keysBeforeApps + blocks.flatMap(\.keys) + Configuration.keysOfApps
+            + Configuration.keysBehindApps
     }
 
     /// The key at a path.

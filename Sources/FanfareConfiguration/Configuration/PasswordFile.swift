@@ -36,9 +36,15 @@ package struct PasswordFile: Sendable {
     /// - Parameters:
     ///   - path: absolute.
     ///   - key: the key of the configuration that names it, for the message.
+    ///   - isSecret: whether it is, by what it holds; what everybody may read is looked at first, and nobody but its owner and group may
+    ///     ever write it.
     /// - Returns: its bytes.
     /// - Throws: when the file is missing, empty, no regular file, larger than 1 MiB, or everybody may read it.
-    package func bytes(at path: String, for key: String) throws(ConfigurationError) -> [UInt8] {
+    package func bytes(
+        at path: String,
+        for key: String,
+        isSecret: ([UInt8]) -> Bool = { _ in true }
+    ) throws(ConfigurationError) -> [UInt8] {
         let real = Self.resolved(path)
         do {
             let attributes = try FileManager.default.attributesOfItem(atPath: real)
@@ -46,16 +52,21 @@ package struct PasswordFile: Sendable {
             guard attributes[.type] as? FileAttributeType == .typeRegular else {
                 throw refusal(path, key, "is not a regular file", Self.content)
             }
-            guard permissions & 0o007 == 0 || guarded.contains(where: { real.hasPrefix($0 + "/") }) else {
-                let mode = String(permissions, radix: 8)
-                throw refusal(path, key, "may be read by everybody (mode \(mode))", "Run: chmod o= \(path)")
+            let isGuarded = permissions & 0o007 == 0 || guarded.contains(where: { real.hasPrefix($0 + "/") })
+            let mode = String(permissions, radix: 8)
+            guard isGuarded || permissions & 0o002 == 0 else {
+                throw refusal(path, key, "may be written by everybody (mode \(mode))", "Run: chmod o= \(path)")
             }
             guard let size = (attributes[.size] as? NSNumber)?.intValue, size <= 1 << 20 else {
                 throw refusal(path, key, "is larger than 1 MiB", Self.content)
             }
             let data = try Data(contentsOf: URL(fileURLWithPath: real))
             guard !data.isEmpty else { throw refusal(path, key, "is empty", Self.content) }
-            return Array(data)
+            let bytes = Array(data)
+            guard isGuarded || !isSecret(bytes) else {
+                throw refusal(path, key, "may be read by everybody (mode \(mode))", "Run: chmod o= \(path)")
+            }
+            return bytes
         } catch let error as ConfigurationError {
             throw error
         } catch {

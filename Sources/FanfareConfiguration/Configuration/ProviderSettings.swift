@@ -16,8 +16,10 @@ extension ProviderSettings {
 }
 
 extension Configuration {
-    /// The providers of one app.
+    /// The providers of one app, and what its phones may come with.
     public struct App: Equatable, Sendable {
+        /// Whose tokens its phones come with.
+        public var phones = Phones()
         /// What each provider's block says, by its name; a provider without one is not sent to.
         package private(set) var providers: [String: any ProviderSettings] = [:]
 
@@ -37,9 +39,9 @@ extension Configuration {
             set { providers[kind.name] = newValue }
         }
 
-        /// Whether both send to the same providers with the same settings.
+        /// Whether both send to the same providers with the same settings, and take the same tokens.
         public static func == (left: App, right: App) -> Bool {
-            left.providers.count == right.providers.count
+            left.phones == right.phones && left.providers.count == right.providers.count
                 && left.providers.allSatisfy { name, settings in
                     right.providers[name].map(settings.isEqual) ?? false
                 }

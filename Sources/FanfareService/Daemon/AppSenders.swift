@@ -22,6 +22,9 @@ final class AppSenders: Sendable {
         let files: [String: [UInt8]]
 
         init(_ app: Configuration.App) {
+            var app = app
+            // What phones come with is nothing to who sends.
+            app.phones = .init()
             self.app = app
             var files: [String: [UInt8]] = [:]
             for path in app.providers.values.flatMap(\.files) {

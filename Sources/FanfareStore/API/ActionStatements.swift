@@ -8,13 +8,13 @@ package struct NoteAction: PostgresStatement {
         """
 
     package let actor: String
-    package let tokenID: Int32
+    package let tokenID: Int32?
     package let action: String
     package let target: String?
     package let count: Int64?
     package let requestID: String
 
-    package init(actor: String, tokenID: Int32, action: String, target: String?, count: Int64?, requestID: String) {
+    package init(actor: String, tokenID: Int32?, action: String, target: String?, count: Int64?, requestID: String) {
         (self.actor, self.tokenID, self.action) = (actor, tokenID, action)
         (self.target, self.count, self.requestID) = (target, count, requestID)
     }

@@ -80,6 +80,32 @@ package struct UnregisterDeviceByID: PostgresStatement {
     }
 }
 
+/// Whose the device is that holds a token, which stays so until the transaction ends.
+package struct DeviceOwner: PostgresStatement {
+    package static let name = "device_owner"
+    package static let sql = """
+        SELECT d.user_id FROM fanfare.devices AS d WHERE d.id = fanfare.device_id($1, $2, $3) FOR NO KEY UPDATE
+        """
+
+    package let app: String
+    package let platform: String
+    package let token: String
+
+    package init(app: String, platform: String, token: String) {
+        (self.app, self.platform, self.token) = (app, platform, token)
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(app)
+        binds.append(platform)
+        binds.append(token)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> String? {
+        try row.string(orNil: 0)
+    }
+}
+
 /// Calls `fanfare.subscribe`.
 package struct SubscribeDevices: PostgresStatement {
     package static let name = "subscribe_devices"

@@ -472,7 +472,8 @@ struct StatementCatalog {
             EventDeliveries(event: parts.event, after: nil, limit: 5),
             UserDeliveries(app: "shop", user: "u", after: nil, limit: 5),
             ForgetUser(app: "shop", user: "u"),
-            DevicesOfOthers(ids: [parts.device], app: "bank"),
+            DevicesOfOthers(ids: [parts.device], app: "shop", user: "v"),
+            DeviceOwner(app: "shop", platform: "apns", token: parts.token),
         ]
     }
 

@@ -1,0 +1,49 @@
+public import FanfareConfiguration
+public import FanfareProviders
+internal import FanfareTools
+
+/// Looks over the keys that phones' tokens are signed with, for `fanfare check`.
+public enum PhoneCheckup {
+    /// Looks.
+    ///
+    /// - Parameters:
+    ///   - configuration: checked values.
+    ///   - environment: variables of the process.
+    /// - Returns: an item for each app with `jwt`, and for each two that take the same token.
+    public static func items(_ configuration: Configuration, environment: [String: String]) -> [CheckItem] {
+        var items: [CheckItem] = []
+        var takers: [[UInt8]: String] = [:]
+        for (app, settings) in configuration.apps.sorted(by: { $0.key < $1.key }).map({ ($0.key, $0.value.phones) }) {
+            guard let file = settings.keysFile else { continue }
+            let name = "phones of \(app)"
+            let keys: PhoneKeySet
+            do throws(ToolError) {
+                keys = try PhoneKeysFile.read(settings, app: app, environment: environment)
+            } catch {
+                items.append(CheckItem(.fail, name, error.reason, advice: error.hint))
+                continue
+            }
+            let kinds = keys.keys.map(\.algorithm.rawValue).joined(separator: ", ")
+            items.append(CheckItem(.ok, name, "\(file) has keys for \(kinds); aud is \(settings.audience)"))
+            let place = "\(settings.audience)\0\(settings.issuer ?? "")"
+            for key in keys.keys {
+                if let other = takers.updateValue(app, forKey: key.digest + Array(place.utf8)) {
+                    items.append(
+                        CheckItem(
+                            .warn,
+                            name,
+                            "a token for \(other) is taken here too: both have the same key and audience",
+                            advice: "Give each app a key or an audience of its own."
+                        )
+                    )
+                }
+            }
+        }
+        if !items.isEmpty, configuration.api.listen == nil {
+            items.append(
+                CheckItem(.warn, "phones", "nothing listens where they could come", advice: "Set `api.listen`.")
+            )
+        }
+        return items
+    }
+}

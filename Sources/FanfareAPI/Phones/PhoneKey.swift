@@ -1,0 +1,100 @@
+internal import Crypto
+internal import PushCrypto
+
+/// A key that an app's backend signs phones' tokens with.
+///
+/// The key says by which algorithm it is used, and a token's header only repeats it: whoever makes a token has no say in how it is looked
+/// at.
+struct PhoneKey: Sendable {
+    /// How a token is signed; the names of RFC 7518 and 8037.
+    enum Algorithm: String, Sendable {
+        case hs256 = "HS256"
+        case es256 = "ES256"
+        case edDSA = "EdDSA"
+    }
+
+    private enum Material: Sendable {
+        case secret(SymmetricKey)
+        case p256(P256.Signing.PublicKey)
+        case ed25519(Curve25519.Signing.PublicKey)
+    }
+
+    /// By which tokens name it; nil for one that is alone.
+    let id: String?
+    let algorithm: Algorithm
+    /// SHA-256 of what it is, by which it is found to stand in two files.
+    let digest: [UInt8]
+    private let material: Material
+
+    /// A secret that both sides have.
+    ///
+    /// - Parameters:
+    ///   - id: by which tokens name it.
+    ///   - secret: 32 bytes or more.
+    init(id: String?, secret: [UInt8]) {
+        (self.id, algorithm, digest) = (id, .hs256, sha256(secret))
+        material = .secret(SymmetricKey(data: secret))
+    }
+
+    /// A point on P-256; nil if there is no such point.
+    ///
+    /// - Parameters:
+    ///   - id: by which tokens name it.
+    ///   - x: 32 bytes.
+    ///   - y: 32 bytes.
+    init?(id: String?, x: [UInt8], y: [UInt8]) {
+        guard let key = try? P256.Signing.PublicKey(x963Representation: [4] + x + y) else { return nil }
+        (self.id, algorithm, digest) = (id, .es256, sha256(x + y))
+        material = .p256(key)
+    }
+
+    /// A point on Ed25519; nil for one that would take signatures which nobody made.
+    ///
+    /// - Parameters:
+    ///   - id: by which tokens name it.
+    ///   - bytes: 32 bytes.
+    init?(id: String?, ed25519 bytes: [UInt8]) {
+        guard !Self.isOfSmallOrder(bytes), let key = try? Curve25519.Signing.PublicKey(rawRepresentation: bytes)
+        else { return nil }
+        (self.id, algorithm, digest) = (id, .edDSA, sha256(bytes))
+        material = .ed25519(key)
+    }
+
+    /// Whether it has signed something.
+    ///
+    /// - Parameters:
+    ///   - bytes: what it is said to have signed.
+    ///   - signature: as it came.
+    /// - Returns: whether it has; takes the same time whatever differs.
+    func hasSigned(_ bytes: [UInt8], _ signature: [UInt8]) -> Bool {
+        switch material {
+        case .secret(let key):
+            return HMAC<SHA256>.isValidAuthenticationCode(signature, authenticating: bytes, using: key)
+        case .p256(let key):
+            guard let signature = try? P256.Signing.ECDSASignature(rawRepresentation: signature) else { return false }
+            return key.isValidSignature(signature, for: bytes)
+        case .ed25519(let key):
+            return key.isValidSignature(signature, for: bytes)
+        }
+    }
+
+    /// The y of every point whose order divides 8, in each way to write it: with one of them as key anybody can sign.
+    private static func isOfSmallOrder(_ bytes: [UInt8]) -> Bool {
+        var y = bytes
+        y[31] &= 0x7f
+        let middle = [UInt8](repeating: 255, count: 30)
+        let low: [[UInt8]] = [[UInt8](repeating: 0, count: 32), [1] + [UInt8](repeating: 0, count: 31)]
+        let high: [[UInt8]] = [0xec, 0xed, 0xee].map { [$0] + middle + [0x7f] }
+        let eighth: [[UInt8]] = [
+            [
+                0x26, 0xe8, 0x95, 0x8f, 0xc2, 0xb2, 0x27, 0xb0, 0x45, 0xc3, 0xf4, 0x89, 0xf2, 0xef, 0x98, 0xf0,
+                0xd5, 0xdf, 0xac, 0x05, 0xd3, 0xc6, 0x33, 0x39, 0xb1, 0x38, 0x02, 0x88, 0x6d, 0x53, 0xfc, 0x05,
+            ],
+            [
+                0xc7, 0x17, 0x6a, 0x70, 0x3d, 0x4d, 0xd8, 0x4f, 0xba, 0x3c, 0x0b, 0x76, 0x0d, 0x10, 0x67, 0x0f,
+                0x2a, 0x20, 0x53, 0xfa, 0x2c, 0x39, 0xcc, 0xc6, 0x4e, 0xc7, 0xfd, 0x77, 0x92, 0xac, 0x03, 0x7a,
+            ],
+        ]
+        return (low + high + eighth).contains(y)
+    }
+}

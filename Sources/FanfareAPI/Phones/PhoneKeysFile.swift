@@ -1,0 +1,32 @@
+internal import FanfareConfiguration
+internal import FanfareTools
+
+/// Reads the files that apps' keys are in.
+enum PhoneKeysFile {
+    /// Reads one.
+    ///
+    /// - Parameters:
+    ///   - settings: name it.
+    ///   - app: whose it is.
+    ///   - environment: variables of the process, for `CREDENTIALS_DIRECTORY`.
+    /// - Returns: the keys.
+    /// - Throws: ``ToolError`` of kind `configuration`: what is wrong with it, and how to mend it.
+    static func read(
+        _ settings: Configuration.Phones,
+        app: String,
+        environment: [String: String]
+    ) throws(ToolError) -> PhoneKeySet {
+        let (key, path) = ("apps.\(app).jwt.jwks_file", settings.keysFile ?? "")
+        let bytes: [UInt8]
+        do throws(ConfigurationError) {
+            bytes = try PasswordFile(environment: environment).bytes(at: path, for: key) { !PhoneKeySet.isPublic($0) }
+        } catch {
+            throw ToolError(error)
+        }
+        do throws(PhoneKeyFault) {
+            return try PhoneKeySet(parsing: bytes)
+        } catch {
+            throw ToolError(.configuration, "\(key): \(path): \(error.reason)", hint: error.mend)
+        }
+    }
+}

@@ -1,0 +1,67 @@
+extension Configuration {
+    /// Whose tokens an app's phones come to the HTTP API with.
+    public struct Phones: Equatable, Sendable {
+        /// Absolute path of the keys that sign them, a JSON Web Key Set; nil for an app whose phones do not come.
+        public var keysFile: String?
+        /// What `aud` must be, or have.
+        public var audience = "fanfare"
+        /// What `iss` must be; nil for anything.
+        public var issuer: String?
+        /// What phones may subscribe to: names, and with `*` at the end all that begin so.
+        public var topics: [String] = []
+        /// Requests a second of one user.
+        public var userRate = 5
+        /// Requests a second of all users.
+        public var rate = 500
+
+        /// All defaults: off.
+        public init() {}
+    }
+
+    /// The keys of each app that are no provider's.
+    static let keysOfApps: [ConfigurationKey] = [
+        .init(
+            "jwt.jwks_file",
+            \.phones.keysFile,
+            ConfigurationValueKind<String>.path.optional,
+            presence: .required,
+            "Keys that your own backend signs phones' tokens with, as a JSON Web Key Set (HS256, ES256, Ed25519); read again when it "
+                + "changes. With a secret in it nobody else may read it."
+        ),
+        .init(
+            "jwt.audience",
+            \.phones.audience,
+            claim,
+            "What a token's `aud` must be, or have."
+        ),
+        .init(
+            "jwt.issuer",
+            \.phones.issuer,
+            claim.optional,
+            "What a token's `iss` must be."
+        ),
+        .init(
+            "jwt.topics",
+            \.phones.topics,
+            .names("a topic, or with `*` at the end all that begin so", bytes: 1...900),
+            "What phones may subscribe to. In the environment: separated by commas."
+        ),
+        .init(
+            "jwt.user_rate",
+            \.phones.userRate,
+            .integer(1...1000),
+            "Requests a second, and as many at once, of one user's phones; what is more is answered 429."
+        ),
+        .init(
+            "jwt.rate",
+            \.phones.rate,
+            .integer(1...1_000_000),
+            "Requests a second, and as many at once, of all phones of the app."
+        ),
+    ]
+
+    private static let claim = ConfigurationValueKind<String>.text(
+        "1 to 200 printable ASCII characters",
+        length: 1...200
+    ) { $0.isASCII && ("!"..."~").contains($0) }
+}

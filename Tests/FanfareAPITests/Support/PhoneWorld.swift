@@ -1,0 +1,85 @@
+import FanfareCore
+import Foundation
+
+@testable import FanfareAPI
+@testable import FanfareConfiguration
+
+/// Two apps whose phones come with tokens of their backends, `shop` and `bank`, and one whose do not, `news`.
+final class PhoneWorld: Sendable {
+    let shop = TokenForge()
+    let bank = TokenForge()
+    private let folder: URL
+
+    init() throws {
+        folder = FileManager.default.temporaryDirectory.appending(path: "fanfare-\(UUID())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        try write(shop.keySet, "shop")
+        try write(bank.keySet, "bank")
+    }
+
+    deinit { try? FileManager.default.removeItem(at: folder) }
+
+    /// Runs a body with a server.
+    ///
+    /// - Parameter body: gets the server, and who signs for `shop`.
+    static func with(_ body: (APIWorld, TokenForge) async throws -> Void) async throws {
+        let world = try PhoneWorld()
+        try await APIWorld.with(world.configuration()) { try await body($0, world.shop) }
+    }
+
+    /// Where an app's keys are.
+    func file(_ app: String) -> URL { folder.appending(path: "\(app).json") }
+
+    /// Puts another file in the place of an app's keys.
+    func write(_ keySet: String, _ app: String, mode: Int = 0o600) throws {
+        try Data(keySet.utf8).write(to: file(app), options: .atomic)
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file(app).path)
+    }
+
+    /// A configuration for the running test's database.
+    ///
+    /// - Parameter limit: a line below `shop`'s `jwt`.
+    func configuration(_ limit: String = "user_rate: 1000") throws -> Configuration {
+        let provider = "fcm: { service_account_file: sa.json }"
+        return try APIWorld.configuration(
+            """
+            apps:
+              shop:
+                \(provider)
+                jwt:
+                  jwks_file: \(file("shop").path)
+                  topics: [ "news.*", sport ]
+                  \(limit)
+              bank: { \(provider), jwt: { jwks_file: \(file("bank").path), user_rate: 1000 } }
+              news: { \(provider) }
+            """
+        )
+    }
+}
+
+/// What the documentation says of the HTTP API.
+enum APIArticle {
+    private static let file = URL(filePath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        .appending(path: "Sources/fanfare/Documentation.docc/HTTPAPI.md")
+
+    /// All of it.
+    static func text() throws -> String { try String(contentsOf: file, encoding: .utf8) }
+
+    /// Puts another text in its place.
+    static func write(_ text: String) throws { try text.write(to: file, atomically: true, encoding: .utf8) }
+
+    /// Runs a script, and blocks the thread until it is over.
+    ///
+    /// - Returns: what it printed.
+    static func python(_ script: String) throws -> String {
+        let (process, pipe) = (Process(), Pipe())
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = ["python3", "-c", script]
+        process.standardOutput = pipe
+        try process.run()
+        let output = pipe.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        return String(decoding: output, as: UTF8.self)
+    }
+}
