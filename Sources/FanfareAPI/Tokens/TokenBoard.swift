@@ -14,6 +14,8 @@ actor TokenBoard {
     /// How often the use of a token is written down.
     static let noteInterval = Duration.seconds(60)
 
+    /// How often the database was asked.
+    private(set) var reads = 0
     private let database: ToolDatabase
     private let rate: Int
     private var known: [Int32: KnownToken] = [:]
@@ -30,6 +32,9 @@ actor TokenBoard {
     init(_ database: ToolDatabase, rate: Int) {
         (self.database, self.rate) = (database, rate)
     }
+
+    /// How many entries it keeps: none for a token that nobody made.
+    var remembered: Int { known.count + used.count + notedAt.count }
 
     /// Finds the token that somebody asks with.
     ///
@@ -77,6 +82,7 @@ actor TokenBoard {
 
     private func readNow() async throws {
         let began = ContinuousClock.now
+        reads += 1
         try await noteUse(at: began)
         var fresh: [Int32: KnownToken] = [:]
         for row in try await database.tokens(onlyValid: true) {

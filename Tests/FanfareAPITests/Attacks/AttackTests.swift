@@ -1,0 +1,143 @@
+import FanfareCore
+import FanfareService
+import Foundation
+import NIOCore
+import PostgresClient
+import TestKit
+import Testing
+import Threading
+
+@testable import FanfareAPI
+@testable import FanfareTools
+
+/// What the documentation says is refused, tried on the listener by what comes over its sockets.
+@Suite(.database, .timeLimit(.minutes(5))) struct AttackTests {
+    @Test(arguments: Attack.all.filter { !$0.isAFlood })
+    func nothingGetsThrough(attack: Attack) async throws {
+        let world = try PhoneWorld()
+        try await APIWorld.with(world.configuration()) { api in
+            let ground = Attack.Ground(
+                shop: world.shop,
+                bank: world.bank,
+                token: try await api.token(.registrar, .reader),
+                bankToken: try await api.token(.registrar, .reader, app: "bank")
+            )
+            let port = api.port
+            for request in attack.requests(ground) {
+                let answer = try await onThread("attack") {
+                    let wire = try Wire(port: port)
+                    return wire.readAll(sending: request.text)
+                }
+                let shown = request.text.prefix(300).debugDescription
+                #expect(answer.statuses == request.statuses, "\(shown)\n\(answer.prefix(600))")
+                #expect(request.words.isEmpty || answer.contains(request.words), "\(shown)\n\(answer.prefix(600))")
+                let heads = answer.lowercased()
+                let secret = String(ground.token.split(separator: "_")[2])
+                for word in ["access-control-", "\r\nx-evil", "\r\nserver:", secret] {
+                    #expect(!heads.contains(word), "\(shown)")
+                }
+            }
+            // Whatever was answered: nothing was done.
+            for table in ["devices", "subscriptions", "preferences", "outbox", "actions"] {
+                #expect(try await api.rows("SELECT count(*) FROM fanfare.\(table)") == [["0"]], "\(table)")
+            }
+            #expect(try await api.ask("GET", "/v1/status", token: ground.token).status == 200)
+        }
+    }
+
+    @Test func theDocumentationTellsOfEachAttack() throws {
+        let text = try APIArticle.text()
+        let begin = try #require(text.range(of: "<!-- refused: begin -->\n"))
+        let end = try #require(text.range(of: "<!-- refused: end -->"))
+        if ProcessInfo.processInfo.environment["FANFARE_UPDATE_DOCS"] == "1" {
+            try APIArticle.write(text[..<begin.upperBound] + Attack.table + "\n" + text[end.lowerBound...])
+            return
+        }
+        #expect(text[begin.upperBound..<end.lowerBound] == Attack.table + "\n", "FANFARE_UPDATE_DOCS=1 writes it")
+    }
+
+    /// The head drips, or the body does behind a head that is in order.
+    @Test(arguments: [false, true])
+    func whoDripsIsClosedAndOthersAreAnswered(hasHead: Bool) async throws {
+        var times = ListenerTimes()
+        (times.head, times.body) = (.seconds(2), .seconds(2))
+        let world = try PhoneWorld()
+        try await APIWorld.with(world.configuration(), times: times) { api in
+            let token = try await api.token(.emitter)
+            let head = "POST /v1/events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer \(token)\r\n"
+            let rest = "Content-Type: application/json\r\nContent-Length: 1000000\r\n\r\n["
+            let port = api.port
+            let isOver = Locked(false)
+            async let dripping: Void = onThread("dripping") {
+                defer { isOver.withLock { $0 = true } }
+                let wires = try (0..<100).map { _ in try Wire(port: port) }
+                for wire in wires { wire.send(hasHead ? head + rest : head + "X: ") }
+                // Until the server has had enough of all of them.
+                while !wires.allSatisfy({ $0.hasEnded(within: 10) }) {
+                    for wire in wires { wire.send("a") }
+                }
+            }
+            var answered = 0
+            while !isOver.withLock({ $0 }) {
+                // On a machine that does nothing for two seconds the deadline is for these too.
+                if let reply = try? await api.ask("GET", "/livez"), reply.status == 200 { answered += 1 }
+            }
+            try await dripping
+            #expect(answered > 0)
+            #expect(try await api.ask("GET", "/livez").status == 200)
+        }
+    }
+
+    /// By the desk rather than the sockets, so that it is a matter of seconds.
+    @Test func tokensThatNobodyMadeCostNextToNothing() async throws {
+        try await APIWorld.with { api in
+            let good = try await api.token(.reader)
+            let id = try #require(Int32(good.split(separator: "_")[1]))
+            let database = try ToolDatabase(APIWorld.configuration(), environment: [:])
+            let board = TokenBoard(database, rate: 1000)
+            let right = try #require(APIToken(parsing: good))
+            let began = ContinuousClock.now
+            try await withThrowingTaskGroup(of: Int.self) { group in
+                for worker in 0..<100 {
+                    group.addTask {
+                        var taken = 0
+                        for number in 0..<1000 {
+                            // Most know an id that there is; some make up another, for which the database might be asked.
+                            let isKnown = number % 50 != 0
+                            let secret = String(format: "%032x%032x", worker, number)
+                            let token = APIToken(
+                                id: isKnown ? id : Int32(1000 + worker * 1000 + number),
+                                secret: secret
+                            )
+                            if try await board.find(token) != nil { taken += 1 }
+                        }
+                        return taken
+                    }
+                }
+                group.addTask {
+                    for _ in 0..<100 where try await board.find(right) == nil { return 1 }
+                    return 0
+                }
+                for try await taken in group { #expect(taken == 0) }
+            }
+            let passed = ContinuousClock.now - began
+            let reads = await board.reads
+            #expect(reads <= Int(passed / TokenBoard.ageForUnknown) + 2, "\(reads) in \(passed)")
+            #expect(await board.remembered <= 3)
+            #expect(try await board.find(right) != nil)
+            await database.close()
+        }
+    }
+}
+
+extension Attack {
+    /// Whether a test of its own tries it.
+    fileprivate var isAFlood: Bool { Attack.floods.contains { $0.name == name } }
+}
+
+extension String {
+    /// The status of each answer in what came over a connection.
+    fileprivate var statuses: [Int] {
+        matches(of: /HTTP\/1\.1 (\d{3}) [^\r]*\r\n/).compactMap { Int($0.1) }
+    }
+}
