@@ -303,6 +303,29 @@ SELECT fanfare.add_column('fanfare.instances', 'schema_version', 'int NOT NULL D
 
 -- From version 4 to 5 -------------------------------------------------------------------------------------------
 
+-- Here because the default of a column below calls it, as the outbox of a new database does.
+--
+-- Anything else than W3C Trace Context allows gives NULL, never an error: what happened in an application must not be lost for a
+-- header that somebody sent to it. No expression that could become part of the default, whose setting up every event would pay for
+-- (4 µs); and not one pattern, which takes longer than all of these.
+CREATE OR REPLACE FUNCTION fanfare.trace_context(traceparent text) RETURNS bytea
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    digits text := replace(substr(traceparent, 1, 55), '-', '');
+BEGIN
+    IF traceparent LIKE '__-________________________________-________________-__%' AND traceparent NOT LIKE 'ff%'
+        -- Only versions to come have more behind it.
+        AND (length(traceparent) = 55 OR substr(traceparent, 56, 1) = '-' AND traceparent NOT LIKE '00%')
+        AND length(digits) = 52 AND digits ~ '^[0-9a-f]*$'
+        AND substr(digits, 3, 32) <> '00000000000000000000000000000000' AND substr(digits, 35, 16) <> '0000000000000000'
+    THEN
+        RETURN decode(substr(digits, 3), 'hex');
+    END IF;
+    RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION fanfare.trace_context IS 'A W3C traceparent as it is stored: 16 bytes of trace id, 8 of parent id, one of flags; null for what is none.';
+
 -- For register_device of version 3.
 DROP FUNCTION IF EXISTS fanfare.check_token(text, text);
 DROP FUNCTION IF EXISTS fanfare.check_subscription_keys(text, text);
@@ -340,6 +363,9 @@ SELECT fanfare.add_column('fanfare.outbox_slow', 'only_user', 'text');
 SELECT fanfare.add_column('fanfare.event_log', 'replay_of', 'bigint');
 SELECT fanfare.add_column('fanfare.event_log', 'only_app', 'smallint');
 SELECT fanfare.add_column('fanfare.event_log', 'only_user', 'text');
+SELECT fanfare.add_column('fanfare.outbox', 'trace', $$bytea DEFAULT fanfare.trace_context(nullif(current_setting('fanfare.traceparent', true), ''))$$);
+SELECT fanfare.add_column('fanfare.outbox_slow', 'trace', 'bytea');
+SELECT fanfare.add_column('fanfare.event_log', 'trace', 'bytea');
 SELECT fanfare.add_column('fanfare.policies', 'quiet_from', 'time');
 SELECT fanfare.add_column('fanfare.policies', 'quiet_until', 'time');
 SELECT fanfare.add_column('fanfare.policies', 'quiet_mode', 'text');
@@ -880,6 +906,9 @@ CREATE TABLE IF NOT EXISTS fanfare.outbox (
     replay_of bigint,
     only_app smallint,
     only_user text,
+    -- Of which trace it is a part (part 5 has the function); mostly NULL. A setting, since triggers take no parameters; one that was
+    -- of a transaction leaves '' to the next.
+    trace bytea DEFAULT fanfare.trace_context(nullif(current_setting('fanfare.traceparent', true), '')),
     PRIMARY KEY (xid, id)
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_insert_threshold = -1,
         autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 1000000,
@@ -917,6 +946,7 @@ CREATE TABLE IF NOT EXISTS fanfare.outbox_slow (
     replay_of bigint,
     only_app smallint,
     only_user text,
+    trace bytea,
     PRIMARY KEY (xid, id)
 );
 
@@ -944,6 +974,7 @@ CREATE TABLE IF NOT EXISTS fanfare.event_log (
     replay_of bigint,
     only_app smallint,
     only_user text,
+    trace bytea,
     PRIMARY KEY (day, id),
     CONSTRAINT event_log_day CHECK (day = ((id >> 32) % 32))
 ) PARTITION BY LIST (day);
@@ -4783,7 +4814,7 @@ SELECT e.id, e.type, e.key, e.created_at, f.name AS fate,
         ) AS b
         WHERE b.attempt = 1
     ) END::bigint AS pairs,
-    e.replay_of
+    e.replay_of, encode(substr(e.trace, 1, 16), 'hex') AS trace_id
 FROM (
     SELECT o.id, o.type, o.key, o.created_at, 0::smallint AS fate, (
         SELECT 'waits until a daemon has checked rule ' || a.name || '/' || r.name
@@ -4791,13 +4822,13 @@ FROM (
         WHERE v.state = 'unchecked' AND v.retired_at IS NULL AND v.event_type = o.type AND v.rule_created_at <= o.created_at
             AND NOT EXISTS (SELECT FROM fanfare.rule_versions AS i WHERE i.rule_id = v.rule_id AND i.state = 'active' AND i.retired_at IS NULL)
         ORDER BY v.id LIMIT 1
-    ) AS detail, o.payload, o.replay_of
+    ) AS detail, o.payload, o.replay_of, o.trace
     FROM fanfare.outbox AS o
     UNION ALL
-    SELECT id, type, key, created_at, 0::smallint, 'is planned alone, since it may take long or fail', payload, replay_of FROM fanfare.outbox_slow
+    SELECT id, type, key, created_at, 0::smallint, 'is planned alone, since it may take long or fail', payload, replay_of, trace FROM fanfare.outbox_slow
     UNION ALL
     -- All days: with them the key, which begins with the day, finds an id.
-    SELECT id, type, key, created_at, fate, detail, payload, replay_of FROM fanfare.event_log
+    SELECT id, type, key, created_at, fate, detail, payload, replay_of, trace FROM fanfare.event_log
     WHERE day = ANY ('{0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31}')
 ) AS e
 -- What is planned for one rule may wait for another's query.
@@ -4862,7 +4893,9 @@ SELECT p.event_id, v.event_type, r.name AS rule, v.version AS rule_version, a.na
     coalesce(c.outcome, (ARRAY['pending', 'accepted', 'attempted', 'unknown', 'retrying', 'gone', 'rejected'])
         [1 + width_bucket(p.code, ARRAY[1, 2, 3, 32, 64, 96])]) AS outcome,
     coalesce(c.reason, 'unknown') AS reason, p.at, p.batch_id,
-    coalesce(CASE WHEN c.outcome = 'refused' THEN p.details ->> p.event_id::text END, c.meaning) AS detail
+    coalesce(CASE WHEN c.outcome = 'refused' THEN p.details ->> p.event_id::text END, c.meaning) AS detail,
+    -- Of its event, which nobody is asked for who does not read this.
+    (SELECT encode(substr(e.trace, 1, 16), 'hex') FROM fanfare.event_log AS e WHERE e.day = fanfare.ring_day(p.event_id) AND e.id = p.event_id) AS trace_id
 FROM pairs AS p
 JOIN fanfare.rule_versions AS v ON v.id = p.rule_version
 JOIN fanfare.rules AS r ON r.id = v.rule_id
@@ -6105,7 +6138,7 @@ GRANT EXECUTE ON FUNCTION fanfare.emit, fanfare.cancel(bigint), fanfare.cancel(t
 -- xid, id and time, and to learn the id. Nothing else of a row can be read. Defaults are evaluated as whoever inserts.
 GRANT INSERT (type, payload, key, ttl), SELECT (id) ON fanfare.outbox TO fanfare_emitter;
 GRANT EXECUTE ON FUNCTION fanfare.wake, fanfare.nobody_drains, fanfare.sleeper_to_wake, fanfare.new_event_id,
-    fanfare.is_event_type TO fanfare_emitter;
+    fanfare.trace_context, fanfare.is_event_type TO fanfare_emitter;
 GRANT USAGE ON SEQUENCE fanfare.event_sequence TO fanfare_emitter;
 -- They run with their caller's rights; what he may not do to his table, they cannot do either.
 GRANT EXECUTE ON FUNCTION fanfare.watch_trigger, fanfare.check_watchable, fanfare.check_watch_lists, fanfare.watch_key,

@@ -10,6 +10,8 @@ public enum LogKey: String, CaseIterable, Sendable {
     case eventType = "event.type"
     /// Fate of an event.
     case eventFate = "event.fate"
+    /// Id of the trace that an event is a part of, 32 hexadecimal digits; named as OpenTelemetry names it in logs.
+    case traceID = "trace_id"
     /// Name of a rule.
     case ruleName = "rule.name"
     /// Version of a rule.

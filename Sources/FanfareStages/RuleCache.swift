@@ -32,7 +32,7 @@ package struct LoadedRule: Sendable {
 
     /// Logs that an event's message could not be made; of many such events a few.
     package func tellRefusal(
-        of eventID: Int64,
+        of event: EventRow,
         to target: Target,
         because problem: RenderProblem,
         in context: StageContext
@@ -48,13 +48,12 @@ package struct LoadedRule: Sendable {
             reason: Outcome.refused.reason
         )
         guard context.frequentLines.admit(kind) else { return }
-        context.logger.notice(
-            message,
-            metadata: target.metadata([
-                .eventID: "\(eventID)", .ruleName: "\(name)", .ruleVersion: "\(version)",
-                .reason: "\(kind.reason)", .detail: "\(problem)",
-            ])
-        )
+        var metadata = target.metadata([
+            .eventID: "\(event.id)", .ruleName: "\(name)", .ruleVersion: "\(version)",
+            .reason: "\(kind.reason)", .detail: "\(problem)",
+        ])
+        metadata[.traceID] = event.trace.map { "\($0.traceID)" }
+        context.logger.notice(message, metadata: metadata)
     }
 }
 

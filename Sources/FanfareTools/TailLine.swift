@@ -36,6 +36,8 @@ public struct TailLine: Sendable {
     let eventType: String
     /// When the event was emitted; nil if its log row is gone.
     let emittedAt: Timestamp?
+    /// The id of the trace that the event is a part of, if any.
+    var traceID: String? = nil
     let subject: Subject
 
     private var lagMilliseconds: Int64? {
@@ -48,6 +50,7 @@ public struct TailLine: Sendable {
         object["at"] = JSONValue(at)
         object[LogKey.eventID.rawValue] = eventID.map { JSONValue($0) }
         object[LogKey.eventType.rawValue] = .string(eventType)
+        object[LogKey.traceID.rawValue] = traceID.map(JSONValue.string)
         switch subject {
         case .event(let fate, let key, let detail):
             object[LogKey.eventFate.rawValue] = .string(fate)
@@ -92,7 +95,8 @@ public struct TailLine: Sendable {
         switch subject {
         case .event(let fate, let key, let detail):
             word = fate
-            cells = ["event", eventType, event, key.map { "key \($0)" }, detail].compactMap { $0 }
+            let trace = traceID.map { "trace \($0)" }
+            cells = ["event", eventType, event, key.map { "key \($0)" }, detail, trace].compactMap { $0 }
         case .push(let push):
             word = push.outcome
             let user = push.userID.map { " of \($0)" } ?? ""

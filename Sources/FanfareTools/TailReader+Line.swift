@@ -6,13 +6,13 @@ extension TailReader {
     /// Reads one row of ``sql(partition:)``; nil where it has another shape.
     func line(_ row: [String?]) -> TailLine? {
         func number(_ index: Int) -> Int64? { row[index].flatMap { Int64($0) } }
-        guard row.count >= 9, let at = number(2), let eventID = number(3) else { return nil }
+        guard row.count >= 10, let at = number(2), let eventID = number(3) else { return nil }
         let emittedAt = number(4).map { Timestamp(microseconds: $0) }
         let subject: TailLine.Subject
         switch self {
         case .events: subject = .event(fate: row[6] ?? "", key: row[7], detail: row[8])
         case .pushes:
-            guard row.count == 16, let batchID = number(0), let deviceID = number(10), let attempt = number(12) else {
+            guard row.count == 17, let batchID = number(0), let deviceID = number(10), let attempt = number(12) else {
                 return nil
             }
             subject = .push(
@@ -36,6 +36,7 @@ extension TailReader {
             eventID: eventID,
             eventType: row[5] ?? "",
             emittedAt: emittedAt,
+            traceID: row[row.count - 1],
             subject: subject
         )
     }

@@ -10,9 +10,16 @@ extension ToolDatabase {
     ///   - payload: a JSON object as text.
     ///   - key: the idempotency key, if any.
     ///   - ttl: how long it may be delivered, if less than the rules say.
+    ///   - trace: of which trace it is a part, if of any.
     /// - Returns: the event's id.
     /// - Throws: ``ToolError``; of kind `usage` if no rule can name the type, or the payload is no JSON object.
-    public func emit(type: String, payload: String, key: String?, ttl: TimeSpan?) async throws(ToolError) -> Int64 {
+    public func emit(
+        type: String,
+        payload: String,
+        key: String?,
+        ttl: TimeSpan?,
+        trace: TraceContext? = nil
+    ) async throws(ToolError) -> Int64 {
         guard RuleNames.isEventType(type) else {
             throw ToolError(
                 .usage,
@@ -25,7 +32,8 @@ extension ToolDatabase {
             type: type,
             payload: JSONValue.object(payload).text,
             key: key,
-            ttlSeconds: ttl?.seconds
+            ttlSeconds: ttl?.seconds,
+            trace: trace
         )
         return try await change { connection throws(PostgresError) in
             try connection.run(event).first ?? 0

@@ -12,6 +12,8 @@ public struct NewEvent: Sendable {
     public let key: String?
     /// How long it may be delivered, if less than the rules say.
     public let ttl: TimeSpan?
+    /// Of which trace it is a part, if of any.
+    public let trace: TraceContext?
 
     /// Describes an event.
     ///
@@ -20,8 +22,9 @@ public struct NewEvent: Sendable {
     ///   - payload: what it carries.
     ///   - key: the idempotency key, if any.
     ///   - ttl: how long it may be delivered.
-    public init(type: String, payload: JSONObject, key: String?, ttl: TimeSpan?) {
-        (self.type, self.payload, self.key, self.ttl) = (type, payload, key, ttl)
+    ///   - trace: of which trace it is a part.
+    public init(type: String, payload: JSONObject, key: String?, ttl: TimeSpan?, trace: TraceContext? = nil) {
+        (self.type, self.payload, self.key, self.ttl, self.trace) = (type, payload, key, ttl, trace)
     }
 }
 
@@ -67,7 +70,8 @@ extension ToolDatabase {
             types: events.map(\.type),
             payloads: events.map { JSONValue.object($0.payload).text },
             keys: events.map(\.key),
-            ttlSeconds: events.map { $0.ttl?.seconds }
+            ttlSeconds: events.map { $0.ttl?.seconds },
+            traces: events.map(\.trace)
         )
         let tokenID = caller?.tokenID ?? 0
         return try await change { connection throws(PostgresError) -> Emission? in
@@ -180,7 +184,7 @@ extension EventReport {
         [
             "id": .string("\(id)"), "type": .string(type), "key": JSONValue(orNull: key),
             "created_at": JSONValue(createdAt), "fate": .string(fate), "detail": JSONValue(orNull: detail),
-            "pairs": JSONValue(pairs),
+            "pairs": JSONValue(pairs), "trace_id": JSONValue(orNull: traceID),
         ]
     }
 }
@@ -194,7 +198,7 @@ extension DeliveryRow {
             "environment": .string(environment), "device_id": .string("\(place.device)"),
             "user_id": JSONValue(orNull: userID), "attempt": JSONValue(Int64(attempt)), "outcome": .string(outcome),
             "reason": .string(reason), "at": at.map { JSONValue($0) } ?? .null, "detail": JSONValue(orNull: detail),
-            "batch_id": .string("\(place.batch)"),
+            "batch_id": .string("\(place.batch)"), "trace_id": JSONValue(orNull: traceID),
         ]
     }
 }

@@ -1,3 +1,4 @@
+public import FanfareCore
 internal import FanfareStore
 internal import PostgresClient
 
@@ -8,10 +9,16 @@ extension ToolDatabase {
     ///   - eventID: the event.
     ///   - user: who of its audience is to get it; nil for all.
     ///   - app: whose rules are to take it; nil for those of all apps.
+    ///   - trace: of which trace it is a part now, if of any.
     /// - Returns: the new event's id.
     /// - Throws: ``ToolError``, also where the event is not in the log any more, or cannot go to one user only.
-    public func replay(_ eventID: Int64, to user: String?, app: String?) async throws(ToolError) -> Int64 {
-        let statement = ReplayEvent(eventID: eventID, user: user, app: app)
+    public func replay(
+        _ eventID: Int64,
+        to user: String?,
+        app: String?,
+        trace: TraceContext? = nil
+    ) async throws(ToolError) -> Int64 {
+        let statement = ReplayEvent(eventID: eventID, user: user, app: app, trace: trace)
         return try await change { connection throws(PostgresError) in
             guard let id = try connection.run(statement).first else {
                 throw PostgresError(.protocolMismatch, message: "fanfare.replay gave no id")

@@ -22,10 +22,14 @@ struct Emit: AsyncParsableCommand {
     @Option(help: "How long it may be delivered: 90s, 15m, 4h, 7d.")
     var ttl: TimeSpan?
 
+    @Option(help: "The trace that it is a part of, as a W3C traceparent; what is none is ignored.")
+    var traceparent: String?
+
     func run() async throws {
         let payload = try StandardInput.text(for: payload)
+        let trace = traceparent.flatMap { TraceContext(traceparent: $0) }
         let id = try await options.withDatabase { database throws(ToolError) in
-            try await database.emit(type: type, payload: payload, key: key, ttl: ttl)
+            try await database.emit(type: type, payload: payload, key: key, ttl: ttl, trace: trace)
         }
         try options.show(["event_id": .number(JSONNumber(id))], "\(id)")
     }

@@ -60,6 +60,33 @@ import Threading
         }
     }
 
+    @Test func anEventIsAPartOfItsRequestsTraceUnlessItSaysAnother() async throws {
+        let ids = ["0af7651916cd43dd8448eb211c80319c", "4bf92f3577b34da6a3ce929d0e0e4736"]
+        let headers = ["traceparent": "00-\(ids[0])-b7ad6b7169203331-01"]
+        try await APIWorld.with { api in
+            let token = try await api.token(.emitter, .reader, .operator)
+            let one = try await api.ask("POST", "/v1/events", #"{"type": "one"}"#, token: token, headers)
+            let id = try #require(try one.json["id"]?.stringValue)
+            #expect(try await api.ask("GET", "/v1/events/\(id)", token: token).json["trace_id"]?.stringValue == ids[0])
+            let own = #""traceparent": "00-\#(ids[1])-b7ad6b7169203331-00""#
+            let events = #"{"type": "a"}, {"type": "b", \#(own)}, {"type": "c", "traceparent": "none"}"#
+            #expect(
+                try await api.ask("POST", "/v1/events/batch", #"{"events": [\#(events)]}"#, token: token, headers)
+                    .status
+                    == 202
+            )
+            // Not a word about what is no trace, and what one event says holds for no other.
+            let mixed = #"{"events": [{"type": "d", \#(own)}, {"type": "e"}]}"#
+            let malformed = ["traceparent": "00-\(ids[0])-0-01"]
+            #expect(try await api.ask("POST", "/v1/events/batch", mixed, token: token, malformed).status == 202)
+            #expect(
+                try await api.rows("SELECT type, trace_id FROM fanfare.events ORDER BY id") == [
+                    ["one", ids[0]], ["a", ids[0]], ["b", ids[1]], ["c", ids[0]], ["d", ids[1]], ["e", nil],
+                ]
+            )
+        }
+    }
+
     @Test func aRequestThatComesTwiceIsDoneOnce() async throws {
         try await APIWorld.with { api in
             let (token, other) = (try await api.token(.emitter), try await api.token(.emitter))

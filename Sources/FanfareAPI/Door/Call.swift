@@ -24,6 +24,11 @@ struct Call: Sendable {
     /// The host that the request names.
     let authority: String?
 
+    /// The trace that the request is a part of; nil for none, and for whatever is no `traceparent`.
+    var trace: TraceContext? {
+        HTTPField.Name("traceparent").flatMap { headers[$0] }.flatMap { TraceContext(traceparent: $0) }
+    }
+
     /// A part of the path.
     ///
     /// - Parameter name: as the route has it in braces.

@@ -9,7 +9,7 @@ extension Routes {
     static let events: [Route] = [
         Route(.post, "/v1/events", .emitter) { call in
             var fields = try call.fields()
-            let event = try NewEvent(from: &fields, at: "")
+            let event = try NewEvent(from: &fields, at: "", ofTrace: call.trace)
             return try await emit([event], call) { ["id": .string("\($0[0])")] }
         },
         Route(.post, "/v1/events/batch", .emitter) { call in
@@ -21,7 +21,7 @@ extension Routes {
             }
             let events = try listed.enumerated().map { index, value in
                 var members = try Fields(value, at: "/events/\(index)")
-                return try NewEvent(from: &members, at: "/events/\(index)")
+                return try NewEvent(from: &members, at: "/events/\(index)", ofTrace: call.trace)
             }
             return try await emit(events, call) { ["ids": .array($0.map { .string("\($0)") })] }
         },
@@ -82,8 +82,8 @@ extension Routes {
 }
 
 extension NewEvent {
-    /// Reads an event.
-    fileprivate init(from fields: inout Fields, at pointer: String) throws {
+    /// Reads an event, which is a part of the request's trace unless it says another itself.
+    fileprivate init(from fields: inout Fields, at pointer: String, ofTrace trace: TraceContext?) throws {
         let type = try fields.text("type")
         guard RuleNames.isEventType(type) else {
             throw Fields.refusal(
@@ -96,7 +96,8 @@ extension NewEvent {
             type: type,
             payload: try fields.object(orNil: "payload") ?? JSONObject(),
             key: try fields.text(orNil: "key"),
-            ttl: try fields.span(orNil: "ttl")
+            ttl: try fields.span(orNil: "ttl"),
+            trace: try fields.text(orNil: "traceparent").flatMap { TraceContext(traceparent: $0) } ?? trace
         )
         try fields.end()
     }

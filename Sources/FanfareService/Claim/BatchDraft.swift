@@ -313,6 +313,6 @@ struct BatchDraft {
 
     private mutating func note(_ problem: RenderProblem, _ event: EventRow) {
         refusals[event.id] = rule.refusal(because: "\(problem)")
-        rule.tellRefusal(of: event.id, to: target, because: problem, in: context)
+        rule.tellRefusal(of: event, to: target, because: problem, in: context)
     }
 }

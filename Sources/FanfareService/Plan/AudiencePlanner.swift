@@ -55,7 +55,7 @@ struct AudiencePlanner {
         _ = try connection.runReturningCount(NotePlanProblem(eventID: match.eventID, problem: problem))
         context.logger.notice(
             "a rule took an event and could not be planned for it",
-            metadata: .init([.eventID: "\(match.eventID)", .detail: "\(problem)"])
+            metadata: .about(match.eventID, ofTrace: match.traceID, [.detail: "\(problem)"])
         )
     }
 
@@ -182,7 +182,7 @@ extension AudiencePlanner {
     private func warn(of unusable: Int, in match: DeferredMatch) {
         context.logger.warning(
             "an event names tokens that are none, or subscriptions that nobody registered; they get no push",
-            metadata: .init([.eventID: "\(match.eventID)", .count: "\(unusable)"])
+            metadata: .about(match.eventID, ofTrace: match.traceID, [.count: "\(unusable)"])
         )
     }
 }

@@ -162,9 +162,11 @@ extension PlannerLoop {
         context.bells.aside.ring()
         context.logger.warning(
             "an event could not be planned with others; it is planned alone",
-            metadata: .init([
-                .eventID: "\(culprit.eventID)", .eventType: "\(culprit.type)", .error: "\(error)",
-            ])
+            metadata: .about(
+                culprit.eventID,
+                ofTrace: culprit.traceID,
+                [.eventType: "\(culprit.type)", .error: "\(error)"]
+            )
         )
         if error.isCancelled, suspects.learn(fromLone: culprit, at: Clocks.steady) { startOver() }
     }

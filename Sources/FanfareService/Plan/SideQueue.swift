@@ -107,11 +107,11 @@ struct SideQueue {
         on connection: PostgresConnection
     ) throws(PostgresError) {
         let detail = "cannot be planned: SQLSTATE \(error.sqlState ?? "?"), \(error.message)"
-        guard let id = try connection.run(RefuseSideQueueEvent(event: event, detail: detail)).first else { return }
+        guard let refused = try connection.run(RefuseSideQueueEvent(event: event, detail: detail)).first else { return }
         context.counters.ended([Int32(EventFate.refused.rawValue): 1])
         context.logger.error(
             "an event was refused: planning it failed",
-            metadata: .init([.eventID: "\(id)", .error: "\(error)"])
+            metadata: .about(refused.id, ofTrace: refused.traceID, [.error: "\(error)"])
         )
     }
 }

@@ -94,7 +94,7 @@ final class QueryDesk {
         try end(question, as: .refused, detail, on: connection)
         context.logger.error(
             "an event was refused: planning it failed",
-            metadata: .init([.eventID: "\(question.eventID)", .error: "\(error)"])
+            metadata: .about(question.eventID, ofTrace: question.traceID, [.error: "\(error)"])
         )
     }
 
@@ -214,6 +214,7 @@ extension QueryDesk {
             return
         }
         metadata[.eventID] = "\(turn.question.eventID)"
+        metadata[.traceID] = turn.question.traceID.map { "\($0)" }
         metadata[.error] = "\(error)"
         metadata[.sqlState] = error.sqlState.map { "\($0)" }
         if isNews {

@@ -36,6 +36,7 @@ struct DeliveryLine {
         if let token { metadata[.tokenHash] = "\(tokenHash(token))" }
         if let event {
             metadata[.lagMilliseconds] = "\((now - event.createdAt.microseconds) / Micros.millisecond)"
+            metadata[.traceID] = event.trace.map { "\($0.traceID)" }
         }
         return metadata
     }

@@ -107,6 +107,8 @@ package struct EventRow {
     package let isCancelled: Bool
     /// The event that it is once more; nil for one that was emitted.
     package var replayOf: Int64? = nil
+    /// Of which trace it is a part; nil for none.
+    package var trace: TraceContext? = nil
 
     /// The event's own time to live, from 0 to the longest that a rule can say; nil if it has none.
     ///
@@ -133,7 +135,7 @@ package struct FetchEvents: PostgresStatement {
                 OR l.key IS NOT NULL AND EXISTS (
                     SELECT FROM fanfare.cancels AS c
                     WHERE c.type = l.type AND c.key = l.key AND c.created_at >= l.created_at OFFSET 0)),
-            l.replay_of
+            l.replay_of, l.trace
         FROM unnest($2::bigint[]) AS x (id)
         CROSS JOIN LATERAL (SELECT * FROM fanfare.event_log AS e WHERE e.day = $1 AND e.id = x.id OFFSET 0) AS l
         """
@@ -163,7 +165,8 @@ package struct FetchEvents: PostgresStatement {
             ttlSeconds: try row.double(orNil: 5),
             payload: try row.string(orNil: 6) ?? "{}",
             isCancelled: try row.bool(7),
-            replayOf: try row.int64(orNil: 8)
+            replayOf: try row.int64(orNil: 8),
+            trace: try row.bytes(orNil: 9).flatMap { TraceContext(stored: $0) }
         )
     }
 }

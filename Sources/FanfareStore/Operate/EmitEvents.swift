@@ -1,13 +1,15 @@
+package import FanfareCore
 package import PostgresClient
 
 /// Calls `fanfare.emit` for several events, in their order.
 package struct EmitEvents: PostgresStatement {
     package static let name = "emit_events"
     package static let sql = """
-        SELECT fanfare.emit(e.type, e.payload::jsonb, e.key, make_interval(secs => e.ttl::float8))
+        SELECT CASE WHEN \(traceSQL("e.trace"))
+            THEN fanfare.emit(e.type, e.payload::jsonb, e.key, make_interval(secs => e.ttl::float8)) END
         FROM (
-            SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) WITH ORDINALITY
-                AS u (type, payload, key, ttl, place)
+            SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::text[]) WITH ORDINALITY
+                AS u (type, payload, key, ttl, trace, place)
             ORDER BY u.place
         ) AS e
         """
@@ -16,9 +18,17 @@ package struct EmitEvents: PostgresStatement {
     package let payloads: [String]
     package let keys: [String?]
     package let ttlSeconds: [Int64?]
+    package let traces: [TraceContext?]
 
-    package init(types: [String], payloads: [String], keys: [String?], ttlSeconds: [Int64?]) {
+    package init(
+        types: [String],
+        payloads: [String],
+        keys: [String?],
+        ttlSeconds: [Int64?],
+        traces: [TraceContext?]
+    ) {
         (self.types, self.payloads, self.keys, self.ttlSeconds) = (types, payloads, keys, ttlSeconds)
+        self.traces = traces
     }
 
     package func bind(to binds: inout PostgresBinds) {
@@ -26,6 +36,9 @@ package struct EmitEvents: PostgresStatement {
         binds.append(payloads)
         binds.append(keys)
         binds.append(ttlSeconds)
+        // What the event before it said would hold for one without.
+        let none = traces.contains { $0 != nil } ? "" : nil
+        binds.append(traces.map { $0?.traceparent ?? none })
     }
 
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int64 {

@@ -15,13 +15,15 @@ public struct EventReport: Sendable {
     public let detail: String?
     /// How many pairs of it and a device there are.
     public let pairs: Int64
+    /// The id of the trace that it is a part of, if any: 32 hexadecimal digits.
+    public let traceID: String?
 }
 
 /// One event.
 package struct ShowEvent: PostgresStatement {
     package static let name = "show_event"
     package static let sql = """
-        SELECT id, type, key, created_at, fate, detail, pairs FROM fanfare.events WHERE id = $1
+        SELECT id, type, key, created_at, fate, detail, pairs, trace_id FROM fanfare.events WHERE id = $1
         """
 
     package let id: Int64
@@ -42,7 +44,8 @@ package struct ShowEvent: PostgresStatement {
             createdAt: try row.timestamp(3),
             fate: try row.string(4),
             detail: try row.string(orNil: 5),
-            pairs: try row.int64(6)
+            pairs: try row.int64(6),
+            traceID: try row.string(orNil: 7)
         )
     }
 }

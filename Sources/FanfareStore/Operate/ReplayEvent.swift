@@ -1,24 +1,28 @@
+package import FanfareCore
 package import PostgresClient
 
 /// Calls `fanfare.replay`.
 package struct ReplayEvent: PostgresStatement {
     package static let name = "replay_event"
-    package static let sql = "SELECT fanfare.replay($1, $2, $3)"
+    package static let sql = "SELECT CASE WHEN \(traceSQL("$4::text")) THEN fanfare.replay($1, $2, $3) END"
 
     package let eventID: Int64
     /// Nil for all whom the event is for.
     package let user: String?
     /// Nil for the rules of all apps.
     package let app: String?
+    /// That of the first time is not its own.
+    package let trace: TraceContext?
 
-    package init(eventID: Int64, user: String?, app: String?) {
-        (self.eventID, self.user, self.app) = (eventID, user, app)
+    package init(eventID: Int64, user: String?, app: String?, trace: TraceContext? = nil) {
+        (self.eventID, self.user, self.app, self.trace) = (eventID, user, app, trace)
     }
 
     package func bind(to binds: inout PostgresBinds) {
         binds.append(eventID)
         binds.append(user)
         binds.append(app)
+        binds.append(trace?.traceparent)
     }
 
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int64 {

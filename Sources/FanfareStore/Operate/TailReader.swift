@@ -31,7 +31,8 @@ package enum TailReader: String, CaseIterable {
         """
         SELECT e.id, (e.ctid::text::point)[0]::bigint, (extract(epoch FROM e.planned_at) * 1e6)::bigint, e.id,
             (extract(epoch FROM e.created_at) * 1e6)::bigint, e.type, f.name, e.key,
-            nullif(concat_ws('; ', 'replay of ' || e.replay_of || coalesce(' for ' || e.only_user, ''), e.detail), '')
+            nullif(concat_ws('; ', 'replay of ' || e.replay_of || coalesce(' for ' || e.only_user, ''), e.detail), ''),
+            \(traceIDSQL(of: "e.trace"))
         FROM (
             SELECT ctid, * FROM fanfare.\(partition)
             WHERE ctid >= $1::tid AND planned_at >= $2::timestamptz AND id <> ALL ($3::bigint[])
@@ -48,7 +49,8 @@ package enum TailReader: String, CaseIterable {
         SELECT b.id, (b.ctid::text::point)[0]::bigint, (extract(epoch FROM b.closed_at) * 1e6)::bigint, p.event_id,
             (extract(epoch FROM e.created_at) * 1e6)::bigint, v.event_type, r.name, a.name, t.platform, t.environment,
             p.device_id, p.user_id, b.attempt, p.outcome, p.reason,
-            CASE WHEN p.outcome = 'refused' THEN b.details ->> p.event_id::text END
+            CASE WHEN p.outcome = 'refused' THEN b.details ->> p.event_id::text END,
+            \(traceIDSQL(of: "e.trace"))
         FROM (
             SELECT ctid, * FROM fanfare.\(partition)
             WHERE ctid >= $1::tid AND closed_at >= $2::timestamptz AND id <> ALL ($3::bigint[])

@@ -70,6 +70,8 @@ package struct AudienceQuestion: Equatable, Sendable {
     package let isCancelled: Bool
     /// Whether its deadline is still to come.
     package let isLive: Bool
+    /// The id of its trace; nil if it has none.
+    package var traceID: String? = nil
 }
 
 /// Locks the event whose turn it is: of the rule that comes next after the last one, and then from the start.
@@ -86,7 +88,8 @@ package struct LockQuestion: PostgresStatement {
                 WHERE x.event_id = q.event_id OR (x.type = e.type AND x.key = e.key AND x.created_at >= e.created_at))
             OR e.id IS NULL,
             coalesce(e.created_at + least(greatest(coalesce(least(e.ttl, v.ttl), interval '24 hours'), interval '0'),
-                interval '10 years') > statement_timestamp(), false)
+                interval '10 years') > statement_timestamp(), false),
+            \(traceIDSQL(of: "e.trace"))
         FROM (
             SELECT t.* FROM (SELECT c.rule_version FROM chosen AS c ORDER BY c.rule_version <= $3, c.rule_version OFFSET 0) AS r
             CROSS JOIN LATERAL (
@@ -120,7 +123,8 @@ package struct LockQuestion: PostgresStatement {
             tries: try row.int16(2),
             payload: try row.string(3),
             isCancelled: try row.bool(4),
-            isLive: try row.bool(5)
+            isLive: try row.bool(5),
+            traceID: try row.string(orNil: 6)
         )
     }
 }

@@ -50,7 +50,7 @@ enum LoneBatchSQL {
         SELECT 4::smallint, q.id, q.rule_version, json_build_object(
             'target', q.target_id, 'lane', q.lane, 'lease_token', q.lease_token,
             'pairs', cardinality(q.device_ids),
-            'event', t.id, 'type', t.type, 'key', t.key, 'replay_of', t.replay_of, 'payload', t.payload::text,
+            'event', t.id, 'type', t.type, 'key', t.key, 'replay_of', t.replay_of, 'trace', encode(t.trace, 'hex'), 'payload', t.payload::text,
             'created_at', extract(epoch FROM t.created_at) * 1000000,
             'planned_at', extract(epoch FROM statement_timestamp()) * 1000000,
             'ttl', extract(epoch FROM t.ttl)::float8::text,
@@ -94,7 +94,8 @@ extension LoneBatch {
             payload: payload,
             // Or it had not been planned.
             isCancelled: false,
-            replayOf: row.integer("replay_of")
+            replayOf: row.integer("replay_of"),
+            trace: row["trace"]?.stringValue.flatMap { TraceContext(hexadecimal: $0) }
         )
         claimed = ClaimedBatch(
             id: id,

@@ -72,6 +72,8 @@ package struct OutboxSize: Equatable {
     package let eventID: Int64
     package let type: String
     package let size: Int32
+    /// The id of its trace, for the log; nil if it has none, or where nobody asks.
+    package var traceID: String? = nil
 }
 
 /// The sizes of the events that a round would take.
@@ -113,8 +115,8 @@ package struct SetAside: PostgresStatement {
         WITH
         \(OutboxLook.takeSQL(where: OutboxChoice.condition(parametersFrom: 6))),
         moved AS (
-            INSERT INTO fanfare.outbox_slow (xid, id, created_at, type, key, ttl, payload, replay_of, only_app, only_user)
-            SELECT xid, id, created_at, type, key, ttl, payload, replay_of, only_app, only_user FROM taken
+            INSERT INTO fanfare.outbox_slow (xid, id, created_at, type, key, ttl, payload, replay_of, only_app, only_user, trace)
+            SELECT xid, id, created_at, type, key, ttl, payload, replay_of, only_app, only_user, trace FROM taken
         )
         SELECT 0::smallint, (SELECT count(*) FROM taken), 0, pg_current_snapshot()::text
         UNION ALL
@@ -122,7 +124,7 @@ package struct SetAside: PostgresStatement {
         UNION ALL
         \(OutboxLook.unjudgedRowSQL)
         UNION ALL
-        SELECT 6::smallint, id, octet_length(payload::text), type FROM taken
+        SELECT 6::smallint, id, octet_length(payload::text), concat(\(traceIDSQL(of: "trace")), ' ', type) FROM taken
         """
 
     package let floor: OutboxFloor

@@ -107,7 +107,7 @@ func planRoundSQL(taking: String, batchSize: String, isOfOutbox: Bool = false, i
     \(taking),
     -- 2. What needs neither key nor rule to be decided.
     judged AS MATERIALIZED (
-        SELECT t.id, t.created_at, t.type, t.key, t.ttl, t.payload, t.replay_of, t.only_app, t.only_user,
+        SELECT t.id, t.created_at, t.type, t.key, t.ttl, t.payload, t.replay_of, t.only_app, t.only_user, t.trace,
             CASE
                 -- No rule has a longer one, and an entry of the index on keys holds no more.
                 WHEN octet_length(t.type) > 255 THEN 'the type has more than 255 bytes'
@@ -198,8 +198,8 @@ func planRoundSQL(taking: String, batchSize: String, isOfOutbox: Bool = false, i
     \(isOfOutbox ? LoneBatchSQL.queued(batchSize: batchSize, isPaced: isPaced) : queuePairsSQL(batchSize: batchSize, isPaced: isPaced)),
     -- 7. Every event ends in the log, with its fate.
     logged AS (
-        INSERT INTO fanfare.event_log (day, id, created_at, type, key, ttl, payload, replay_of, only_app, only_user, detail, fate)
-        SELECT DISTINCT ON (m.id) fanfare.ring_day(m.id), m.id, m.created_at, m.type, m.key, m.ttl, m.payload, m.replay_of, m.only_app, m.only_user,
+        INSERT INTO fanfare.event_log (day, id, created_at, type, key, ttl, payload, replay_of, only_app, only_user, trace, detail, fate)
+        SELECT DISTINCT ON (m.id) fanfare.ring_day(m.id), m.id, m.created_at, m.type, m.key, m.ttl, m.payload, m.replay_of, m.only_app, m.only_user, m.trace,
             coalesce(m.refusal, \(namesNobodySQL)) AS detail,
             CASE
                 WHEN m.refusal IS NOT NULL THEN 6
@@ -220,11 +220,18 @@ func planRoundSQL(taking: String, batchSize: String, isOfOutbox: Bool = false, i
     SELECT 2::smallint, count(*), fate::int, NULL FROM logged GROUP BY fate
     UNION ALL
     SELECT 3::smallint, id, rule_version, (jsonb_build_object('type', type, 'key', key, 'payload', payload)
-        || CASE WHEN replay_of IS NULL THEN '{}' ELSE jsonb_build_object('replay_of', replay_of, 'only_user', only_user) END)::text
+        || CASE WHEN replay_of IS NULL AND trace IS NULL THEN '{}' ELSE
+            jsonb_strip_nulls(jsonb_build_object('replay_of', replay_of, 'only_user', only_user, 'trace_id', \(traceIDSQL(of: "trace")))) END)::text
     FROM matches WHERE is_live AND (audience <> 'users' OR supersede)
     \(isOfOutbox ? "UNION ALL \(LoneBatchSQL.rows) UNION ALL \(OutboxLook.unjudgedRowSQL)" : "")
     """
 }
+
+/// The SQL for the id of a trace, as people write it; null for null.
+///
+/// - Parameter column: the SQL for what `fanfare.trace_context` gave.
+/// - Returns: the expression.
+func traceIDSQL(of column: String) -> String { "encode(substr(\(column), 1, 16), 'hex')" }
 
 /// Why a rule that takes its recipients from the payload found none in that of `m`; null if it found one.
 ///

@@ -1,3 +1,4 @@
+internal import FanfareCore
 package import PostgresClient
 
 /// A rule that took an event, and of which more is to do than one statement can: its audience or its collapse id must
@@ -5,8 +6,13 @@ package import PostgresClient
 package struct DeferredMatch: Equatable {
     package let eventID: Int64
     package let ruleVersion: Int32
-    /// The event as JSON text: `type`, `key`, `payload`; of a replay `replay_of` and `only_user`.
+    /// The event as JSON text: `type`, `key`, `payload`; of a replay `replay_of` and `only_user`, of a part of a trace `trace_id`.
     package let event: String
+
+    /// The id of the event's trace; nil if it has none.
+    ///
+    /// It reads ``event``: for the log, where something went wrong.
+    package var traceID: String? { (try? JSONValue(parsing: event))?["trace_id"]?.stringValue }
 }
 
 /// What one round did.
@@ -67,11 +73,22 @@ package enum PlanRoundPart {
                 )
             )
         case 5: .unjudged(try row.string(3))
-        case 6: .aside(OutboxSize(eventID: try row.int64(1), type: try row.string(3), size: try row.int32(2)))
+        case 6: .aside(try aside(row))
         default:
             .lone(
                 LoneBatch(id: try row.int64(1), ruleVersion: try row.int32(2), json: try row.string(3))
             )
         }
+    }
+
+    /// Before its type, and a space, stands the id of its trace, or nothing.
+    private static func aside(_ row: borrowing PostgresRow) throws(PostgresError) -> OutboxSize {
+        let words = try row.string(3).split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
+        return OutboxSize(
+            eventID: try row.int64(1),
+            type: String(words[words.count - 1]),
+            size: try row.int32(2),
+            traceID: words[0].isEmpty ? nil : String(words[0])
+        )
     }
 }

@@ -76,9 +76,9 @@ package struct RefuseSideQueueEvent: PostgresStatement {
     package static let name = "refuse_slow_event"
     package static let sql = """
         WITH \(takeOneSQL)
-        INSERT INTO fanfare.event_log (day, id, created_at, type, key, ttl, payload, replay_of, only_app, only_user, detail, fate)
-        SELECT fanfare.ring_day(id), id, created_at, type, key, ttl, payload, replay_of, only_app, only_user, $3, 6 FROM taken
-        RETURNING id
+        INSERT INTO fanfare.event_log (day, id, created_at, type, key, ttl, payload, replay_of, only_app, only_user, trace, detail, fate)
+        SELECT fanfare.ring_day(id), id, created_at, type, key, ttl, payload, replay_of, only_app, only_user, trace, $3, 6 FROM taken
+        RETURNING id, \(traceIDSQL(of: "trace"))
         """
 
     /// The one that failed: others may have come before it meanwhile.
@@ -96,15 +96,22 @@ package struct RefuseSideQueueEvent: PostgresStatement {
         binds.append(detail)
     }
 
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int64 {
-        try row.int64(0)
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> RefusedEvent {
+        RefusedEvent(id: try row.int64(0), traceID: try row.string(orNil: 1))
     }
+}
+
+/// An event that ended as refused.
+package struct RefusedEvent {
+    package let id: Int64
+    /// The id of its trace; nil if it has none.
+    package let traceID: String?
 }
 
 /// The CTE that takes one event out of the side queue, or none if it is gone.
 private let takeOneSQL = """
     taken AS (
         DELETE FROM fanfare.outbox_slow WHERE xid = $1::text::xid8 AND id = $2::bigint
-        RETURNING xid, id, created_at, type, key, ttl, payload, replay_of, only_app, only_user
+        RETURNING xid, id, created_at, type, key, ttl, payload, replay_of, only_app, only_user, trace
     )
     """

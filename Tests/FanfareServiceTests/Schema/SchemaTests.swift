@@ -161,11 +161,11 @@ struct SchemaTests {
     }
 
     static let views = [
-        ("events", "id type key created_at fate detail payload pairs replay_of"),
+        ("events", "id type key created_at fate detail payload pairs replay_of trace_id"),
         (
             "deliveries",
             "event_id event_type rule rule_version app platform environment device_id user_id attempt outcome reason at batch_id "
-                + "detail"
+                + "detail trace_id"
         ),
         ("queue", "app platform environment lane ready in_flight waiting oldest gate"),
         ("health", "name ok detail since"),
@@ -214,7 +214,7 @@ struct SchemaTests {
     }
 
     @Test func functionsInDefaultsCannotBeShadowed() throws {
-        // String bodies are inlined and resolved in the caller's path; ATOMIC bodies were resolved when they were made.
+        // String bodies are inlined and resolved in the caller's path; ATOMIC bodies were resolved when they were made, others pin it.
         let connection = try TestDatabase.current.connect()
         let loose = try connection.column(
             """
@@ -222,6 +222,7 @@ struct SchemaTests {
             JOIN pg_depend AS d ON d.classid = 'pg_attrdef'::regclass AND d.objid = a.oid AND d.refclassid = 'pg_proc'::regclass
             JOIN pg_proc AS p ON p.oid = d.refobjid JOIN pg_language AS l ON l.oid = p.prolang
             WHERE p.pronamespace = 'fanfare'::regnamespace AND NOT (l.lanname = 'sql' AND p.prosqlbody IS NOT NULL)
+                AND NOT coalesce('search_path=pg_catalog, pg_temp' = ANY (p.proconfig), false)
             """
         )
         #expect(loose.isEmpty)

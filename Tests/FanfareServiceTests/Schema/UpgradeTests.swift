@@ -46,6 +46,10 @@ struct UpgradeTests {
             CREATE FUNCTION fanfare.event_span(bigint[]) RETURNS int8range LANGUAGE sql AS 'SELECT NULL::int8range';
             CREATE INDEX batch_log_events ON fanfare.batch_log USING gin (event_ids);
             DROP VIEW fanfare.deliveries, fanfare.events;
+            ALTER TABLE fanfare.outbox DROP COLUMN trace;
+            ALTER TABLE fanfare.outbox_slow DROP COLUMN trace;
+            ALTER TABLE fanfare.event_log DROP COLUMN trace;
+            DROP FUNCTION fanfare.trace_context;
             ALTER TABLE fanfare.batch_log DROP COLUMN first_event, DROP COLUMN last_event, DROP COLUMN device_marks,
                 DROP COLUMN details;
             ALTER TABLE fanfare.outcome_codes DROP COLUMN meaning;
@@ -88,9 +92,12 @@ struct UpgradeTests {
         #expect(try connection.number(second) == 1)
         let upgraded = try World()
         try upgraded.rule("topic", event: "e", to: #"{"fcm_topic": "all"}"#)
+        let trace = "0af7651916cd43dd8448eb211c80319c"
+        try upgraded.connection.execute("SET fanfare.traceparent = '00-\(trace)-b7ad6b7169203331-01'")
         let event = try upgraded.emit("e", #"{"u": "u"}"#)
         try upgraded.plan()
         #expect(try upgraded.recipients(event) == [0, device])
+        #expect(try upgraded.connection.text("SELECT trace_id FROM fanfare.events WHERE id = $1", "\(event)") == trace)
     }
 
     @Test func targetsAreOneForEachKindOfAudience() throws {

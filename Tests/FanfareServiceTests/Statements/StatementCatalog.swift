@@ -465,7 +465,13 @@ struct StatementCatalog {
             ForgetRequests(retentionSeconds: 60),
             NoteAction(actor: "new", tokenID: 1, action: "x", target: nil, count: 1, requestID: "r"),
             ForgetActions(retentionDays: 30),
-            EmitEvents(types: ["a", "b"], payloads: ["{}", "{}"], keys: ["k", nil], ttlSeconds: [nil, 5]),
+            EmitEvents(
+                types: ["a", "b"],
+                payloads: ["{}", "{}"],
+                keys: ["k", nil],
+                ttlSeconds: [nil, 5],
+                traces: [nil, TraceContext(stored: Array(repeating: 1, count: 25))]
+            ),
             CancelEvent(id: parts.event),
             CancelKey(type: "order", key: "none"),
             ShowEvent(id: parts.event),

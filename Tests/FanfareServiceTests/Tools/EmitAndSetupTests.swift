@@ -12,12 +12,19 @@ import Testing
 @Suite(.database) struct EmitToolTests {
     @Test func anEventIsStoredWithKeyAndTTL() async throws {
         let id = try await toolDatabase()
-            .emit(type: "order.shipped", payload: #"{"id": 7, "note": "é"}"#, key: "k1", ttl: TimeSpan("4h"))
+            .emit(
+                type: "order.shipped",
+                payload: #"{"id": 7, "note": "é"}"#,
+                key: "k1",
+                ttl: TimeSpan("4h"),
+                trace: TraceContext(traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
+            )
         let rows = try sql(
-            "SELECT type || ' ' || key || ' ' || ttl || ' ' || payload FROM fanfare.outbox WHERE id = $1",
+            "SELECT concat_ws(' ', type, key, ttl, encode(trace, 'hex'), payload) FROM fanfare.outbox WHERE id = $1",
             "\(id)"
         )
-        #expect(rows == [#"order.shipped k1 PT4H {"id": 7, "note": "é"}"#])
+        let trace = "0af7651916cd43dd8448eb211c80319cb7ad6b716920333101"
+        #expect(rows == [#"order.shipped k1 PT4H \#(trace) {"id": 7, "note": "é"}"#])
     }
 
     @Test(arguments: ["[1]", "7", "{", "", #"{"a": 1e999999}"#, #"{"a": "\u0000"}"#])
