@@ -1,3 +1,4 @@
+package import FanfareCore
 package import PushTransport
 
 /// A device as far as it says where it is reached.
@@ -95,10 +96,12 @@ package struct PushContent: Sendable {
     package let push: RenderedPush
     /// What of it all devices share, ready to be sent; where bodies are encrypted, what is encrypted.
     package let body: PushBody
+    /// Of which trace its event is a part; for recipients only whose owner the trace is nothing strange to, never for a push service.
+    package let trace: TraceContext?
 
     /// Takes over what was rendered.
-    package init(_ push: RenderedPush) {
-        self.push = push
+    package init(_ push: RenderedPush, trace: TraceContext? = nil) {
+        (self.push, self.trace) = (push, trace)
         body = PushBody(push.body, suffix: push.bodySuffix)
     }
 }

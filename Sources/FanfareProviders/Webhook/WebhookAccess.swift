@@ -53,13 +53,15 @@ final class WebhookWriter: RequestWriter {
         let body = content.push.body
         let signed = try sign(pair.deliveryID, timestamp, body, secret)
         return try RequestProblem.refusing { () throws(HeaderError) in
-            let head = try HeaderBlock(
-                [
-                    HeaderField("content-type", "application/json"), HeaderField("user-agent", "Fanfare"),
-                    HeaderField("webhook-timestamp", timestamp), HeaderField("webhook-signature", signed),
-                ],
-                varyingName: DeliveryHeader.webhookID.name
-            )
+            var fields = [
+                try HeaderField("content-type", "application/json"), try HeaderField("user-agent", "Fanfare"),
+                try HeaderField("webhook-timestamp", timestamp), try HeaderField("webhook-signature", signed),
+            ]
+            if let trace = content.trace {
+                // Each attempt is a span of its own.
+                fields.append(try HeaderField("traceparent", trace.traceparent(from: .random(in: 1 ... .max))))
+            }
+            let head = try HeaderBlock(fields, varyingName: DeliveryHeader.webhookID.name)
             return try PushRequest(
                 tag: tag,
                 path: url.target,

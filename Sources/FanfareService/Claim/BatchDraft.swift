@@ -304,7 +304,7 @@ struct BatchDraft {
         variants.append(
             PushVariant(
                 event: event,
-                content: PushContent(push),
+                content: PushContent(push, trace: event.trace),
                 deadline: verdicts.deadline(of: event, messageEndsAt: push.endsAt).binding(batch.history)
             )
         )
