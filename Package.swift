@@ -327,7 +327,7 @@ if withSandbox {
         ),
         // A real browser for tests of pages: Chromium, driven by WebDriver.
         .target(name: "BrowserKit", dependencies: ["TestKit"], path: "Tests/BrowserKit", swiftSettings: shared),
-        .testTarget(name: "BrowserTests", dependencies: ["BrowserKit"], swiftSettings: shared),
+        .testTarget(name: "BrowserTests", dependencies: ["BrowserKit", "TestKit"], swiftSettings: shared),
         // The yardstick of `fanfare bench`: a bare libcurl client in C.
         .target(name: "CurlBaseline", linkerSettings: [.linkedLibrary("curl")]),
         // The command line: all that a machine needs that sends pushes.
@@ -352,7 +352,10 @@ if withSandbox {
                 "PostgresClient",
                 "PrivateCluster", "PushCrypto", "PushSandbox", "PushTransport", "Threading", argumentParser, logging,
                 serviceLifecycle, unixSignals,
-            ],
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ] + hummingbird,
+            // The page of the demo, from deploy/examples.
+            resources: ["index.html", "page.js", "service-worker.js"].map { .embedInCode("Dev/Page/\($0)") },
             swiftSettings: sources
         ),
     ]

@@ -83,6 +83,8 @@ struct ArchitectureTests {
             "PrivateCluster",
             "PushCrypto", "PushSandbox", "PushTransport", "CurlBaseline", "Threading", "ArgumentParser", "Logging",
             "ServiceLifecycle", "UnixSignals",
+            // The demo's page, which is an application too.
+            "HTTPTypes", "Hummingbird", "NIOCore", "NIOHTTP1", "NIOPosix",
         ],
     ]
     /// The one target behind which each C module lies; what two transports and the signing of tokens need lies behind two.

@@ -10,7 +10,8 @@ struct Dev: AsyncParsableCommand {
         abstract: "Run everything with nothing configured: PostgreSQL, simulated push services, the daemon and a demo.",
         discussion: """
             Shows the pushes that an UPDATE causes on a device of each provider, then waits for yours until Ctrl-C. All files \
-            are kept in one folder; delete it to begin anew. Nothing leaves this machine: the devices and the push service are simulated.
+            are kept in one folder; delete it to begin anew. Nothing leaves this machine: the devices and the push service are simulated, \
+            unless you open the demo's page and have your browser subscribe, at the push service of its maker.
             """
     )
 
@@ -25,6 +26,9 @@ struct Dev: AsyncParsableCommand {
 
     @Option(help: "The port of the sandbox's control interface; 0 takes a free one.")
     var controlPort = 0
+
+    @Option(help: "The port of the demo's page; 0 takes a free one.")
+    var pagePort = 0
 
     func run() async throws {
         let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm, .sighup)
@@ -51,7 +55,11 @@ struct Dev: AsyncParsableCommand {
         let console = DevConsole()
         console.line("Fanfare \(Program.version), everything at once in \(dir)")
         console.line()
-        let stack = try await DevStack.start(in: dir, ports: (port, controlPort), console: console)
+        let stack = try await DevStack.start(
+            in: dir,
+            ports: .init(push: port, control: controlPort, page: pagePort),
+            console: console
+        )
         do {
             try await tour(stack, console)
         } catch {

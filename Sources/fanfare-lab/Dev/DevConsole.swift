@@ -50,6 +50,7 @@ struct DevConsole: Sendable {
         sql("BEGIN; UPDATE orders SET status = 'new'; UPDATE orders SET status = 'shipped'; ROLLBACK;")
         line("3. To everybody with topic 'news' but not 'muted', which is alice and carol:")
         sql(#"SELECT fanfare.emit('sale.started', '{"name": "Spring sale"}');"#)
+        line("4. Your browser as alice's, where it can reach its maker's push service: open \(stack.pageAddress)")
         line()
         line("What became of each push:")
         sql("SELECT * FROM fanfare.deliveries ORDER BY at DESC;")

@@ -9,11 +9,17 @@ import FanfareStore
 import FanfareTools
 import Foundation
 import Logging
+internal import PushCrypto
 import ServiceLifecycle
 import Threading
 
 /// A daemon in this process, with its log in a file.
 struct DevDaemon: Sendable {
+    /// How to ask it by HTTP.
+    let api: DevAPI
+    /// The VAPID public key with which browsers subscribe to the demo.
+    let webPushKey: String
+
     private let group: ServiceGroup
     private let running: Task<Void, any Error>
     private let output: LogOutput
@@ -34,7 +40,13 @@ struct DevDaemon: Sendable {
         console: DevConsole
     ) async throws -> DevDaemon {
         // Without the environment: nothing configured means that nothing outside can steer it.
-        let flags = ["log.format": "text", "log.deliveries": "all", "api.listen": "127.0.0.1:0"]
+        let flags = [
+            "log.format": "text", "log.deliveries": "all", "api.listen": "127.0.0.1:0",
+            // A browser that opens the demo's page and says yes has subscribed at the service of its maker.
+            "apps.\(DevDemo.app).webpush.allowed_hosts": (["localhost"] + WebPushSettings.services).joined(
+                separator: ","
+            ),
+        ]
         let configuration = try Configuration.load(file: configurationFile, environment: [:], flags: flags)
         var began = ContinuousClock.now
         try await onThread { try DatabaseSetup(configuration, environment: [:]).migrate() }
@@ -53,8 +65,8 @@ struct DevDaemon: Sendable {
             metrics: metrics
         )
         try await onThread { try daemon.checkDatabase() }
-        let place = Locked<ListenAddress?>(nil)
-        let api = try APIListener { address in place.withLock { $0 = address } }.open(
+        let (places, heard) = AsyncStream.makeStream(of: ListenAddress.self)
+        let listener = try APIListener { heard.yield($0) }.open(
             at: .tcp(host: "127.0.0.1", port: 0),
             for: ListenedDaemon(
                 environment: [:],
@@ -66,7 +78,7 @@ struct DevDaemon: Sendable {
             )
         )
         var settings = ServiceGroupConfiguration(
-            services: (daemon.services + [api]).map { .init(service: $0) },
+            services: (daemon.services + [listener]).map { .init(service: $0) },
             logger: logger
         )
         settings.maximumGracefulShutdownDuration = .seconds(10)
@@ -74,43 +86,37 @@ struct DevDaemon: Sendable {
         let hasEnded = Locked(false)
         // Awaited by `stop()`.
         let running = Task {
-            defer { hasEnded.withLock { $0 = true } }
+            defer {
+                hasEnded.withLock { $0 = true }
+                heard.finish()
+            }
             try await group.run()
         }
-        let started = DevDaemon(group: group, running: running, output: output, log: log, hasEnded: hasEnded)
-        guard await daemon.waitUntilListening() else {
-            await started.stop()
-            try Task.checkCancellation()
-            throw DevError(description: "The daemon did not come up within 10 s; \(log) says why.")
-        }
-        console.step("daemon", "logs to \(log)", since: began)
-        if let address = place.withLock({ $0 }) {
-            let token = try await makeToken(configuration, in: directory)
-            console.step("api", "http://\(address), token in \(token)", since: began)
-        }
-        return started
-    }
-
-    /// Makes a token that allows everything, and keeps it where only its owner reads it.
-    private static func makeToken(_ configuration: Configuration, in directory: String) async throws -> String {
-        let request = APITokenRequest(name: "dev", scopes: TokenScope.allCases)
-        let database = try ToolDatabase(configuration, environment: [:])
-        let token = try await database.whileOpen { database throws(ToolError) in
-            // That of the last time is in no file any more.
-            for row in try await database.tokens(onlyValid: true) where row.name == request.name {
-                _ = try await database.revokeToken(row.id)
+        do {
+            guard await daemon.waitUntilListening(),
+                case .tcp(let host, let port)? = await places.first(where: { _ in true })
+            else {
+                try Task.checkCancellation()
+                throw DevError(description: "The daemon did not come up within 10 s; \(log) says why.")
             }
-            return try await database.createToken(request)
+            console.step("daemon", "logs to \(log)", since: began)
+            let api = try await DevAPI.open(at: (host, port), configuration, in: directory)
+            console.step("api", "http://\(host):\(port), token in \(api.tokenFile)", since: began)
+            let keyFile = configuration.apps[DevDemo.app]?.webPush?.vapidKeyFile ?? ""
+            let key = try VAPIDKey.load(pemFile: keyFile).publicKey
+            return DevDaemon(
+                api: api,
+                webPushKey: key,
+                group: group,
+                running: running,
+                output: output,
+                log: log,
+                hasEnded: hasEnded
+            )
+        } catch {
+            await stop(group, running, output)
+            throw error
         }
-        let file = directory + "/api-token"
-        try? FileManager.default.removeItem(atPath: file)
-        let isWritten = FileManager.default.createFile(
-            atPath: file,
-            contents: Data((token.text + "\n").utf8),
-            attributes: [.posixPermissions: 0o600]
-        )
-        guard isWritten else { throw DevError(description: "\(file) cannot be written.") }
-        return file
     }
 
     /// Throws once the daemon is no longer there.
@@ -122,6 +128,10 @@ struct DevDaemon: Sendable {
 
     /// Lets the daemon finish what it has begun, and waits for its end.
     func stop() async {
+        await Self.stop(group, running, output)
+    }
+
+    private static func stop(_ group: ServiceGroup, _ running: Task<Void, any Error>, _ output: LogOutput) async {
         await group.triggerGracefulShutdown()
         // What it failed from is in the log.
         _ = await running.result

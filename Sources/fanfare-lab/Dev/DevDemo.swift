@@ -67,11 +67,12 @@ struct DevDemo: Sendable {
         WHERE r.dropped_at IS NULL AND v.state <> 'active' AND r.name IN ('order-shipped', 'sale-started')
         """
 
-    /// A customer's devices of earlier runs, whose URLs went with the simulated service's port.
+    /// A customer's simulated devices of earlier runs, whose URLs went with the simulated service's port.
     private static let oldDevices = """
         SELECT count(fanfare.unregister_device($1, d.platform, d.token)) FROM fanfare.devices AS d
         JOIN fanfare.apps AS a ON a.id = d.app_id AND a.name = $1
         WHERE d.user_id = $2 AND d.platform = $3 AND d.disabled_at IS NULL AND d.token <> $4
+            AND d.token LIKE 'https://localhost:%'
         """
 
     /// The customers; alice has a device of each provider, the others a phone.

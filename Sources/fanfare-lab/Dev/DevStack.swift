@@ -16,6 +16,20 @@ struct DevStack: Sendable {
 
     private let cluster: PrivateCluster
     private let daemon: DevDaemon
+    private let page: DevPage
+
+    /// The ports to take; 0 for a free one.
+    struct Ports: Sendable {
+        /// Of the simulated push services.
+        var push = 0
+        /// Of their control interface.
+        var control = 0
+        /// Of the demo's page.
+        var page = 0
+    }
+
+    /// Where the demo's page is.
+    var pageAddress: String { page.address }
 
     /// Whether the database is still there at the next start.
     ///
@@ -29,13 +43,13 @@ struct DevStack: Sendable {
     ///
     /// - Parameters:
     ///   - directory: for all files.
-    ///   - ports: of the simulated APNs and its control interface; 0 for free ones.
+    ///   - ports: of what listens.
     ///   - console: told about each step.
     /// - Returns: the running parts; `stop()` must be called on it.
     /// - Throws: why one of them does not run; the others are stopped then.
     static func start(
         in directory: String,
-        ports: (push: Int, control: Int),
+        ports: Ports,
         console: DevConsole
     ) async throws -> DevStack {
         var began = ContinuousClock.now
@@ -48,9 +62,16 @@ struct DevStack: Sendable {
             try await onThread { try createDatabase(on: cluster) }
             let sandbox = try await startSandbox(in: directory, ports: ports, databaseURL: url)
             do {
-                console.step("push services", "https://localhost:\(sandbox.tlsPort)", since: began)
+                let control = "control at http://127.0.0.1:\(sandbox.controlPort)"
+                console.step("push services", "https://localhost:\(sandbox.tlsPort), \(control)", since: began)
                 let daemon = try await DevDaemon.start(sandbox.ready.configFile, in: directory, console: console)
-                return DevStack(databaseURL: url, sandbox: sandbox, cluster: cluster, daemon: daemon)
+                do {
+                    let page = try await startPage(beside: daemon, port: ports.page, console: console)
+                    return DevStack(databaseURL: url, sandbox: sandbox, cluster: cluster, daemon: daemon, page: page)
+                } catch {
+                    await daemon.stop()
+                    throw error
+                }
             } catch {
                 await sandbox.stop()
                 throw error
@@ -63,6 +84,7 @@ struct DevStack: Sendable {
 
     /// Drains the daemon and ends everything.
     func stop() async {
+        await page.stop()
         await daemon.stop()
         await sandbox.stop()
         await Self.stop(cluster)
@@ -82,9 +104,20 @@ struct DevStack: Sendable {
         }
     }
 
+    private static func startPage(
+        beside daemon: DevDaemon,
+        port: Int,
+        console: DevConsole
+    ) async throws -> DevPage {
+        let began = ContinuousClock.now
+        let page = try await DevPage.start(DevBackend(api: daemon.api, key: daemon.webPushKey), port: port)
+        console.step("page", "\(page.address), for \(DevBackend.user)'s browser", since: began)
+        return page
+    }
+
     private static func startSandbox(
         in directory: String,
-        ports: (push: Int, control: Int),
+        ports: Ports,
         databaseURL: String
     ) async throws -> PushSandbox {
         var options = SandboxOptions(directory: directory + "/sandbox")

@@ -1,0 +1,1 @@
+../../../../deploy/examples/browser/service-worker.js
