@@ -1,7 +1,4 @@
-extension JSON: ExpressibleByNilLiteral {
-    /// Null.
-    public init(nilLiteral: ()) { self = .null }
-}
+// Not by nil: where a JSON or nothing is wanted, nil would be a JSON.
 
 extension JSON: ExpressibleByBooleanLiteral {
     /// A truth value.

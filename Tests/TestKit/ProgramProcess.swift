@@ -139,6 +139,11 @@ private func withNoSignalBlocked<Result>(_ body: () throws -> Result) rethrows -
 public struct ProgramError: Error, CustomStringConvertible {
     let message: String
 
+    /// - Parameter message: what happened.
+    public init(message: String) {
+        self.message = message
+    }
+
     /// What happened.
     public var description: String { message }
 }

@@ -1,0 +1,133 @@
+import BrowserKit
+import Foundation
+import TestKit
+import Testing
+
+/// The page and the service worker of `deploy/examples/browser`, as `fanfare dev` serves them, in a real browser.
+///
+/// Two things are played, since there is no push service without the internet: `PushManager` gives subscriptions of the
+/// simulated service, and DevTools hands the worker what that decrypted. And nobody is there to click on the notification.
+@Suite(.serialized, .timeLimit(.minutes(10)))
+struct DemoPageTests {
+    private static let rule: JSON = [
+        "app": "demo", "name": "parcel-there", "event": "parcel.there",
+        "to": ["users": "$.customer_id"],
+        "message": [
+            "notification": ["title": "Parcel {{parcel}}", "body": "Look before your door"],
+            "data": ["parcel": "{{parcel}}"],
+            "webpush": [
+                "notification": ["dir": "RTL"], "fcm_options": ["link": "https://shop.example.com/parcels"],
+            ],
+        ],
+    ]
+
+    /// Puts simulated subscriptions in the place of a push service's, and refuses what such would refuse.
+    private static func playPushService(_ subscription: JSON) throws -> String {
+        let json = String(decoding: try JSONEncoder().encode(subscription), as: UTF8.self)
+        return """
+            {
+              const given = \(json)
+              let current = null
+              PushManager.prototype.getSubscription = async () => current
+              PushManager.prototype.subscribe = async ({ userVisibleOnly, applicationServerKey: key }) => {
+                if (Notification.permission !== 'granted') throw new DOMException('no permission', 'NotAllowedError')
+                if (!userVisibleOnly || !/^B[\\w-]{86}$/.test(key)) throw new Error('not as browsers want it')
+                const bytes = Uint8Array.from(atob(key.replaceAll('-', '+').replaceAll('_', '/')), (c) => c.charCodeAt(0))
+                current = {
+                  endpoint: given.endpoint, options: { userVisibleOnly, applicationServerKey: bytes.buffer },
+                  toJSON: () => given, unsubscribe: async () => { current = null; return true },
+                }
+                return current
+              }
+            }
+            """
+    }
+
+    private static let notifications = """
+        const worker = await navigator.serviceWorker.ready
+        return (await worker.getNotifications()).map(({ title, body, dir, data }) => ({ title, body, dir, data }))
+        """
+
+    /// What a click does, and not the click: no handle reaches a desktop's notifications.
+    private static let click = """
+        const [notification] = await registration.getNotifications()
+        return new Promise((opened) => {
+          Clients.prototype.openWindow = async (link) => opened(link)
+          // That of an event that a script made only throws.
+          ExtendableEvent.prototype.waitUntil = () => {}
+          self.dispatchEvent(new NotificationEvent('notificationclick', { notification }))
+        })
+        """
+
+    @Test func aBrowserSubscribesIsShownAPushAndSignsOut() async throws {
+        try await DevProcess.with { dev in
+            _ = try await dev.ask("POST", "/v1/apps/demo/rules/apply", ["rules": [Self.rule]])
+            var options = BrowserOptions()
+            options.language = "es-MX"
+            try await Browser.with(options) { browser in
+                let subscription = try await dev.subscription()
+                try await subscribe(browser, dev, subscription)
+                let push = try await emit(browser, dev, to: subscription)
+                try await show(push, browser, dev)
+
+                try await browser.find("#off").click()
+                try await browser.wait(for: "#state", toSay: "No more.")
+                #expect(try await device(dev)["disabled_reason"] == "unregistered")
+                #expect(try await browser.takeConsole().filter { $0.level == "SEVERE" }.map(\.message) == [])
+            }
+        }
+    }
+
+    private func subscribe(_ browser: Browser, _ dev: DevProcess, _ subscription: JSON) async throws {
+        try await browser.runFirst(Self.playPushService(subscription))
+        try await browser.open(dev.page)
+        #expect(try await browser.title == "Push")
+        // Nothing is asked before a click.
+        #expect(try await device(dev) == .null)
+        try await browser.grant(["notifications"], to: dev.page)
+        try await browser.wait(for: "the page to be ready") {
+            try await browser.run("return document.querySelector('#on').onclick !== null", as: Bool.self) ? true : nil
+        }
+        try await browser.find("#on").click()
+        try await browser.wait(for: "#state", toSay: "This browser is told.")
+        let device = try await device(dev)
+        #expect(device["platform"] == "webpush")
+        #expect(device["user_id"] == "alice")
+        #expect(device["disabled_at"] == .null)
+    }
+
+    /// The device of the one browser in Mexico.
+    private func device(_ dev: DevProcess) async throws -> JSON {
+        try await dev.ask("GET", "/v1/apps/demo/devices")["data"].elements.first { $0["locale"] == "es-MX" } ?? .null
+    }
+
+    private func emit(_ browser: Browser, _ dev: DevProcess, to subscription: JSON) async throws -> String {
+        // An event goes by the rules that are in force when it is emitted.
+        try await browser.wait(for: "the rule to be in force") {
+            let rules = try await dev.ask("GET", "/v1/apps/demo/rules")["data"].elements
+            return rules.contains { $0["name"] == "parcel-there" && $0["state"] == "active" } ? true : nil
+        }
+        let event: JSON = ["type": "parcel.there", "payload": ["customer_id": "alice", "parcel": 7]]
+        _ = try await dev.ask("POST", "/v1/events", event)
+        return try await dev.push(to: try #require(subscription["endpoint"].text), saying: "Parcel 7")
+    }
+
+    private func show(_ push: String, _ browser: Browser, _ dev: DevProcess) async throws {
+        let worker = "\(dev.page)/service-worker.js"
+        try await browser.deliverPush(push, to: dev.page, worker: worker)
+        let shown = try await browser.run(Self.notifications)
+        #expect(
+            shown == [
+                [
+                    "title": "Parcel 7", "body": "Look before your door", "dir": "rtl",
+                    "data": ["parcel": "7", "link": "https://shop.example.com/parcels"],
+                ]
+            ]
+        )
+
+        #expect(try await browser.runInWorker(Self.click, at: worker) == "https://shop.example.com/parcels")
+        try await browser.wait(for: "the notification to go") {
+            try await browser.run(Self.notifications).elements.isEmpty ? true : nil
+        }
+    }
+}
