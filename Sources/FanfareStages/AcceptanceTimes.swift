@@ -12,6 +12,7 @@ package struct AcceptanceTimes {
     /// An accepted push.
     private struct Push {
         var event: Int64
+        var trace: TraceContext?
         var took: Microseconds
         var at: Microseconds
     }
@@ -41,14 +42,14 @@ package struct AcceptanceTimes {
     ///
     /// - Parameters:
     ///   - pushes: how many.
-    ///   - event: the event's id, which the metrics name as an example.
+    ///   - event: the event, whose id and trace the metrics name as an example.
     ///   - emit: since when they could be sent, in database time.
     ///   - now: when they were accepted, in database time.
     ///   - target: where they went.
     ///   - lane: where they waited.
     package mutating func count(
         _ pushes: Int,
-        of event: Int64,
+        of event: EventRow,
         since emit: Microseconds,
         at now: Microseconds,
         to target: Target,
@@ -61,7 +62,7 @@ package struct AcceptanceTimes {
         let index = place(of: target, lane)
         places[index].counts[bucket] &+= Int64(pushes)
         places[index].sum &+= took &* Int64(pushes)
-        places[index].last[bucket] = Push(event: event, took: took, at: now)
+        places[index].last[bucket] = Push(event: event.id, trace: event.trace, took: took, at: now)
         isEmpty = false
     }
 
@@ -93,6 +94,12 @@ package struct AcceptanceTimes {
     }
 
     private static func exemplar(_ push: Push) -> Exemplar {
-        Exemplar("event_id", push.event, value: Double(push.took) / 1e6, at: Double(push.at) / 1e6)
+        Exemplar(
+            "event_id",
+            push.event,
+            traceID: push.trace?.traceID,
+            value: Double(push.took) / 1e6,
+            at: Double(push.at) / 1e6
+        )
     }
 }

@@ -19,13 +19,13 @@ extension PreparedBatch {
             guard let event = variants.first?.event else { return }
             let begin = (claimed.dueAt ?? event.createdAt).microseconds
             let accepted = results.count { $0.outcome == .accepted }
-            return times.count(accepted, of: event.id, since: begin, at: now, to: target, lane)
+            return times.count(accepted, of: event, since: begin, at: now, to: target, lane)
         }
         for result in results where result.outcome == .accepted {
             guard let pair = pair(at: result.position) else { continue }
             let event = variants[Int(pair.variant)].event
             let begin = (claimed.dueAt ?? event.createdAt).microseconds
-            times.count(1, of: event.id, since: begin, at: now, to: target, lane)
+            times.count(1, of: event, since: begin, at: now, to: target, lane)
         }
     }
 

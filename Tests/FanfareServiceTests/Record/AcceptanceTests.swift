@@ -38,18 +38,19 @@ struct AcceptanceTests {
     }
 
     /// The buckets that hold something, with what they name as an example.
-    private func told() throws -> (sum: Double, buckets: [String], events: [Int64]) {
+    private func told() throws -> (sum: Double, buckets: [String], events: [Int64], traces: [String?]) {
         let registry = try #require(world.context.counters.metrics as? MetricsRegistry)
-        guard let family = registry.family("fanfare_emit_to_accepted_seconds") else { return (0, [], []) }
+        guard let family = registry.family("fanfare_emit_to_accepted_seconds") else { return (0, [], [], []) }
         #expect(family.series.map { $0.labels.map(\.value) } == [["shop", "normal", "apns"]])
-        guard case .histogram(let times)? = family.series.first?.value else { return (0, [], []) }
+        guard case .histogram(let times)? = family.series.first?.value else { return (0, [], [], []) }
         var before: Int64 = 0
         var buckets: [String] = []
         for bucket in times.buckets {
             if bucket.count > before { buckets.append("\(bucket.upperBound): \(bucket.count - before)") }
             before = bucket.count
         }
-        return (times.sum, buckets, times.buckets.compactMap { $0.exemplar?.number })
+        let examples = times.buckets.compactMap(\.exemplar)
+        return (times.sum, buckets, examples.map(\.number), examples.map(\.traceID))
     }
 
     @Test func timeRunsFromEachEventsEmitToWhenTheAnswerWasKnown() throws {
@@ -91,6 +92,8 @@ struct AcceptanceTests {
 
     @Test func ofABroadcastAllBatchesCountForItsEvent() throws {
         try world.devices(3, user: "many")
+        let trace = "0af7651916cd43dd8448eb211c80319c"
+        try world.connection.execute("SET fanfare.traceparent = '00-\(trace)-b7ad6b7169203331-01'")
         let event = try emit("many")
         try world.plan()
         let batch = try claim()
@@ -98,5 +101,6 @@ struct AcceptanceTests {
         accept(batch, after: 4000)
         let told = try told()
         #expect(told.buckets == ["inf: 3"] && told.events == [event] && abs(told.sum - 12_000) < 0.01)
+        #expect(told.traces == [trace])
     }
 }
