@@ -198,7 +198,7 @@ extension DeliveryRow {
             "environment": .string(environment), "device_id": .string("\(place.device)"),
             "user_id": JSONValue(orNull: userID), "attempt": JSONValue(Int64(attempt)), "outcome": .string(outcome),
             "reason": .string(reason), "at": at.map { JSONValue($0) } ?? .null, "detail": JSONValue(orNull: detail),
-            "batch_id": .string("\(place.batch)"), "trace_id": JSONValue(orNull: traceID),
+            "batch_id": .string("\(place.batch)"),
         ]
     }
 }

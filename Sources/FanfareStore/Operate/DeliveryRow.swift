@@ -42,12 +42,10 @@ public struct DeliveryRow: Sendable {
     package let at: Timestamp?
     /// The reason in words, if there is something to say.
     public let detail: String?
-    /// The id of the trace that its event is a part of, if any.
-    public let traceID: String?
 
     static let columns = """
         batch_id, event_id, device_id, event_type, app, rule, rule_version, platform, environment, user_id, attempt::smallint,
-        outcome, reason, at, detail, trace_id
+        outcome, reason, at, detail
         """
 
     static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> DeliveryRow {
@@ -64,8 +62,7 @@ public struct DeliveryRow: Sendable {
             outcome: try row.string(11),
             reason: try row.string(12),
             at: try row.timestamp(orNil: 13),
-            detail: try row.string(orNil: 14),
-            traceID: try row.string(orNil: 15)
+            detail: try row.string(orNil: 14)
         )
     }
 }
