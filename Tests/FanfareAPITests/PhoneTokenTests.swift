@@ -12,7 +12,7 @@ import Testing
 
     private func subject(_ token: String, _ keySet: String? = nil, issuer: String? = nil) throws -> String {
         let keys = try PhoneKeySet(parsing: Array((keySet ?? Self.forge.keySet).utf8))
-        return try PhoneToken(audience: "fanfare", issuer: issuer).subject(of: token, by: keys, now: Self.now)
+        return try PhoneToken(audience: "shop", issuer: issuer).subject(of: token, by: keys, now: Self.now)
     }
 
     private func refusal(_ token: String, _ keySet: String? = nil, issuer: String? = nil) -> String? {
@@ -95,7 +95,7 @@ import Testing
     func timesAreKept(times: String, reason: String?) {
         let token = TokenForge.token(
             #"{"alg": "HS256", "kid": "h"}"#,
-            #"{"sub": "ann", "aud": "fanfare", \#(times)}"#,
+            #"{"sub": "ann", "aud": "shop", \#(times)}"#,
             .secret(Self.forge.secret)
         )
         let found = refusal(token)
@@ -104,12 +104,12 @@ import Testing
 
     @Test(
         arguments: [
-            (#""sub": "ann", "aud": "fanfare""#, nil), (#""sub": "ann", "aud": ["x", "fanfare"]"#, nil),
+            (#""sub": "ann", "aud": "shop""#, nil), (#""sub": "ann", "aud": ["x", "shop"]"#, nil),
             (#""sub": "ann", "aud": "fanfare2""#, "somebody else"), (#""sub": "ann", "aud": []"#, "somebody else"),
-            (#""sub": "ann""#, "somebody else"), (#""sub": "ann", "aud": {"a": "fanfare"}"#, "somebody else"),
-            (#""aud": "fanfare""#, "has no sub"), (#""sub": "", "aud": "fanfare""#, "has no sub"),
-            (#""sub": 7, "aud": "fanfare""#, "has no sub"), (#""sub": "a\u0000b", "aud": "fanfare""#, "has no sub"),
-            (#""sub": "ann", "sub": "bob", "aud": "fanfare""#, "no JSON object"),
+            (#""sub": "ann""#, "somebody else"), (#""sub": "ann", "aud": {"a": "shop"}"#, "somebody else"),
+            (#""aud": "shop""#, "has no sub"), (#""sub": "", "aud": "shop""#, "has no sub"),
+            (#""sub": 7, "aud": "shop""#, "has no sub"), (#""sub": "a\u0000b", "aud": "shop""#, "has no sub"),
+            (#""sub": "ann", "sub": "bob", "aud": "shop""#, "no JSON object"),
         ] as [(String, String?)]
     )
     func whoAndWhereAreTold(claims: String, reason: String?) {

@@ -38,7 +38,8 @@ final class PhoneBoard: Sendable {
     /// - Returns: the user.
     /// - Throws: a ``Problem``.
     func user(_ text: String, of app: String) throws -> PhoneUser {
-        guard let settings = daemon.configuration().apps[app]?.phones, settings.keysFile != nil else {
+        let configuration = daemon.configuration()
+        guard let settings = configuration.apps[app]?.phones, settings.keysFile != nil else {
             throw Self.refusal("no phones' tokens are taken for this app", hint: "Set apps.<name>.jwt.jwks_file.")
         }
         let phones = phones(app, settings)
@@ -47,7 +48,7 @@ final class PhoneBoard: Sendable {
         }
         let subject: String
         do throws(PhoneToken.Fault) {
-            let token = PhoneToken(audience: settings.audience, issuer: settings.issuer)
+            let token = PhoneToken(audience: app, issuer: settings.issuer)
             subject = try token.subject(of: text, by: keys, now: times.now())
         } catch {
             throw Self.refusal("the token \(error.reason)", hint: "Have the app's backend sign another.")
@@ -58,7 +59,7 @@ final class PhoneBoard: Sendable {
             problem.retryAfter = 1
             throw problem
         }
-        return PhoneUser(id: subject, topics: settings.topics)
+        return PhoneUser(id: subject, topics: configuration.api.phoneTopics)
     }
 
     private func phones(_ app: String, _ settings: Configuration.Phones) -> AppPhones {

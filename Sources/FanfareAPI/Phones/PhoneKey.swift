@@ -1,5 +1,4 @@
 internal import Crypto
-internal import PushCrypto
 
 /// A key that an app's backend signs phones' tokens with.
 ///
@@ -22,8 +21,6 @@ struct PhoneKey: Sendable {
     /// By which tokens name it; nil for one that is alone.
     let id: String?
     let algorithm: Algorithm
-    /// SHA-256 of what it is, by which it is found to stand in two files.
-    let digest: [UInt8]
     private let material: Material
 
     /// A secret that both sides have.
@@ -32,7 +29,7 @@ struct PhoneKey: Sendable {
     ///   - id: by which tokens name it.
     ///   - secret: 32 bytes or more.
     init(id: String?, secret: [UInt8]) {
-        (self.id, algorithm, digest) = (id, .hs256, sha256(secret))
+        (self.id, algorithm) = (id, .hs256)
         material = .secret(SymmetricKey(data: secret))
     }
 
@@ -44,7 +41,7 @@ struct PhoneKey: Sendable {
     ///   - y: 32 bytes.
     init?(id: String?, x: [UInt8], y: [UInt8]) {
         guard let key = try? P256.Signing.PublicKey(x963Representation: [4] + x + y) else { return nil }
-        (self.id, algorithm, digest) = (id, .es256, sha256(x + y))
+        (self.id, algorithm) = (id, .es256)
         material = .p256(key)
     }
 
@@ -56,7 +53,7 @@ struct PhoneKey: Sendable {
     init?(id: String?, ed25519 bytes: [UInt8]) {
         guard !Self.isOfSmallOrder(bytes), let key = try? Curve25519.Signing.PublicKey(rawRepresentation: bytes)
         else { return nil }
-        (self.id, algorithm, digest) = (id, .edDSA, sha256(bytes))
+        (self.id, algorithm) = (id, .edDSA)
         material = .ed25519(key)
     }
 

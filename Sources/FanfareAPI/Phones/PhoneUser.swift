@@ -43,7 +43,7 @@ struct PhoneUser: Sendable {
             throw Problem(
                 .forbidden,
                 "phones may not subscribe to this topic themselves",
-                hint: "Name it in apps.<name>.jwt.topics, or have the backend do it."
+                hint: "Name it in api.phone_topics, or have the backend do it."
             )
         }
     }

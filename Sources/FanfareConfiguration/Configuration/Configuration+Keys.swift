@@ -184,6 +184,13 @@ extension Configuration {
             change: .restart,
             "Requests a second, and as many at once, of a token that has no limit of its own; what is more is answered 429."
         ),
+        .init(
+            "api.phone_topics",
+            \.api.phoneTopics,
+            .names("a topic, or with `*` at the end all that begin so", bytes: 1...900),
+            change: .reload,
+            "What phones may subscribe to by their own tokens (`apps.<name>.jwt`). In the environment: separated by commas."
+        ),
     ]
 
     private static let logging: [ConfigurationKey] = [

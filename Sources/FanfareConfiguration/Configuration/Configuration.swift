@@ -109,6 +109,8 @@ public struct Configuration: Equatable, Sendable {
         public var sessions = 4
         /// Requests a second of one token that has no limit of its own.
         public var rate = 100
+        /// What phones may subscribe to: names, and with `*` at the end all that begin so.
+        public var phoneTopics: [String] = []
 
         /// All defaults: off.
         public init() {}

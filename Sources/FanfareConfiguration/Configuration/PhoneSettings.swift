@@ -3,12 +3,8 @@ extension Configuration {
     public struct Phones: Equatable, Sendable {
         /// Absolute path of the keys that sign them, a JSON Web Key Set; nil for an app whose phones do not come.
         public var keysFile: String?
-        /// What `aud` must be, or have.
-        public var audience = "fanfare"
         /// What `iss` must be; nil for anything.
         public var issuer: String?
-        /// What phones may subscribe to: names, and with `*` at the end all that begin so.
-        public var topics: [String] = []
         /// Requests a second of one user.
         public var userRate = 5
         /// Requests a second of all users.
@@ -29,22 +25,10 @@ extension Configuration {
                 + "changes. With a secret in it nobody else may read it."
         ),
         .init(
-            "jwt.audience",
-            \.phones.audience,
-            claim,
-            "What a token's `aud` must be, or have."
-        ),
-        .init(
             "jwt.issuer",
             \.phones.issuer,
             claim.optional,
             "What a token's `iss` must be."
-        ),
-        .init(
-            "jwt.topics",
-            \.phones.topics,
-            .names("a topic, or with `*` at the end all that begin so", bytes: 1...900),
-            "What phones may subscribe to. In the environment: separated by commas."
         ),
         .init(
             "jwt.user_rate",

@@ -46,7 +46,7 @@ extension Attack {
             let now = TokenForge.now
             return ["", #", "exp": \#(now - 120)"#, #", "exp": \#(now + 25 * 3600)"#, #", "exp": 1e300"#].map { end in
                 Request(
-                    ground.phone(header, #"{"sub": "ann", "aud": "fanfare"\#(end)}"#, .secret(ground.shop.secret)),
+                    ground.phone(header, #"{"sub": "ann", "aud": "shop"\#(end)}"#, .secret(ground.shop.secret)),
                     401
                 )
             }
@@ -94,7 +94,7 @@ extension Attack {
             let parts = ground.shop.token("ann").split(separator: ".").map(String.init)
             let other = ground.shop.token("bob").split(separator: ".").map(String.init)
             let claims = [
-                TokenForge.claims("ann").replacing("fanfare", with: "others"),
+                TokenForge.claims("ann").replacing("shop", with: "others"),
                 TokenForge.claims("ann", #""sub": "bob""#),
                 TokenForge.claims(""), TokenForge.claims(#"a\u0000"#), "[]", "null",
             ]

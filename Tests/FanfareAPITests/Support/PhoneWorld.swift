@@ -43,12 +43,12 @@ final class PhoneWorld: Sendable {
         let provider = "fcm: { service_account_file: sa.json }"
         return try APIWorld.configuration(
             """
+              phone_topics: [ "news.*", sport ]
             apps:
               shop:
                 \(provider)
                 jwt:
                   jwks_file: \(file("shop").path)
-                  topics: [ "news.*", sport ]
                   \(limit)
               bank: { \(provider), jwt: { jwks_file: \(file("bank").path), user_rate: 1000 } }
               news: { \(provider) }

@@ -51,7 +51,7 @@ struct TokenForge: Sendable {
     ///   - more: further members.
     ///   - now: seconds since 1970.
     static func claims(_ user: String, _ more: String = "", now: Int64 = Self.now) -> String {
-        #"{"sub": "\#(user)", "aud": "fanfare", "iat": \#(now), "exp": \#(now + 3600)\#(more.isEmpty ? "" : ", " + more)}"#
+        #"{"sub": "\#(user)", "aud": "shop", "iat": \#(now), "exp": \#(now + 3600)\#(more.isEmpty ? "" : ", " + more)}"#
     }
 
     /// A token of any header and claims, signed by anybody.
