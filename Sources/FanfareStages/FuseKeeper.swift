@@ -1,17 +1,23 @@
 internal import FanfareConfiguration
-internal import FanfareCore
+package import FanfareCore
 internal import FanfareLogging
-internal import FanfareStages
-internal import FanfareStore
+package import FanfareStore
 internal import Logging
-internal import PostgresClient
+package import PostgresClient
 
 /// Keeps this daemon's prune fuses the same as the database's, which all daemons share.
-struct FuseKeeper {
-    let context: StageContext
+package struct FuseKeeper {
+    private let context: StageContext
+
+    /// Keeps a daemon's fuses.
+    ///
+    /// - Parameter context: whose.
+    package init(context: StageContext) {
+        self.context = context
+    }
 
     /// Stores the fuses that blew here, then takes over what is stored.
-    func synchronize(on connection: PostgresConnection) throws(PostgresError) {
+    package func synchronize(on connection: PostgresConnection) throws(PostgresError) {
         for (key, strength) in context.fuses.unstored {
             _ = try connection.runReturningCount(BlowFuse(key: key, strength: strength))
             context.fuses.stored(key)
@@ -29,7 +35,7 @@ struct FuseKeeper {
     }
 
     /// Judges the answers that all daemons got together.
-    func judge(on connection: PostgresConnection) throws(PostgresError) {
+    package func judge(on connection: PostgresConnection) throws(PostgresError) {
         context.fuses.observe(try connection.answers(of: nil))
         try synchronize(on: connection)
     }
@@ -45,7 +51,7 @@ extension PostgresConnection {
     /// - Parameter apps: about whose devices; nil for all.
     /// - Returns: the sums by provider.
     /// - Throws: what the server says.
-    func answers(of apps: Set<String>?) throws(PostgresError) -> [AnswerSource: PruneCounts] {
+    package func answers(of apps: Set<String>?) throws(PostgresError) -> [AnswerSource: PruneCounts] {
         var sums: [AnswerSource: PruneCounts] = [:]
         for row in try run(RecentAnswers(apps: apps)) { sums[row.source] = row.counts }
         return sums
