@@ -3,42 +3,17 @@
 # dashboard, that each name in them is in Metrics.md, and that each runbook is a heading that there is.
 #
 #   deploy/metrics.sh             what needs no daemon
-#   deploy/metrics.sh PROGRAM     also what a daemon tells; fanfare-lab is beside it. `promtool check metrics` reads it, all of it has
-#                                 to be in Metrics.md, and a Prometheus of its own with the example's configuration scrapes it
+#   deploy/metrics.sh PROGRAM     also a daemon: a Prometheus of its own with the example's configuration scrapes it, asks for exemplars, sees
+#                                 two faults that are played, and that their alerts fire and clear. fanfare-lab is beside it
 #
-# Needs promtool, prometheus and jq (deploy/install-dependencies.sh --metrics); leaves nothing. Exit codes: 0 all is well, 1 not,
-# 64 usage, 69 it cannot be tried.
+# Needs promtool and jq; with a program also prometheus, curl, Python 3 and PostgreSQL's server (deploy/install-dependencies.sh
+# --metrics); leaves nothing. Exit codes: 0 all is well, 1 not, 64 usage, 69 it cannot be tried.
 set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-readonly articles=Sources/fanfare/Documentation.docc
+readonly articles=Sources/fanfare/Documentation.docc trial=metrics
 program=""
-made=$(mktemp --directory --tmpdir fanfare-metrics.XXXXXX)
-readonly made
-processes=()
-
-fail() {
-    echo "metrics: $1" >&2
-    exit "${2:-1}"
-}
-
-clean_up() {
-    local process
-    for process in "${processes[@]}"; do kill "$process" 2> /dev/null || true; done
-    for process in "${processes[@]}"; do wait "$process" 2> /dev/null || true; done
-    rm -rf "$made"
-}
-trap clean_up EXIT
-
-# await FILE TEXT: waits until a file has a line that matches.
-await() {
-    local _
-    for _ in {1..300}; do
-        if grep --quiet --extended-regexp "$2" "$1" 2> /dev/null; then return; fi
-        sleep 0.2
-    done
-    tail -n 20 "$1" >&2 || true
-    fail "$1 never had: $2"
-}
+. deploy/lib.sh
 
 # The names that Metrics.md has a row for.
 documented() { sed -nE '/^\| `(fanfare|process)_/{s/^\| ([^|]*)\|.*/\1/; s/[`, ]+/\n/g; p}' "$articles/Metrics.md" | sed '/^$/d' | sort --unique; }
@@ -65,7 +40,8 @@ check_names() {
     documented > "$made/documented"
     [[ -s "$made/documented" ]] || fail "Metrics.md has no table of metrics"
     unknown=$({ queries && sed '/^ *#/d; /runbook_url/d; /description:/d; /summary:/d' deploy/alerts.yaml; } \
-        | grep --only-matching --extended-regexp '\b(fanfare|process)_[a-z_]+' | sed -E 's/_(bucket|count|sum)$//' | sort --unique | comm -23 - "$made/documented")
+        | grep --only-matching --extended-regexp '\b(fanfare|process)_[a-z_]+' | sed -E 's/_(bucket|count|sum)$//' | sort --unique \
+        | comm -23 - "$made/documented")
     [[ -z "$unknown" ]] || fail "Metrics.md does not have: ${unknown//$'\n'/ }"
 }
 
@@ -87,48 +63,175 @@ check_runbooks() {
     done < <(sed -nE 's/^ *- alert: //p' deploy/alerts.yaml)
 }
 
+# Passes on what PostgreSQL and its client say, on a socket of its own; after a signal without the notifications, as a pool would, and
+# after another one with them again.
+write_deaf_proxy() {
+    cat > "$made/deaf.py" << 'PYTHON'
+import asyncio, signal, sys
+
+deaf = False
+
+def toggle():
+    global deaf
+    deaf = not deaf
+    print("deaf" if deaf else "hears", flush=True)
+
+async def to_server(reader, writer):
+    while data := await reader.read(65536):
+        writer.write(data)
+        await writer.drain()
+    writer.close()
+
+async def to_client(reader, writer):
+    try:
+        while True:
+            head = await reader.readexactly(5)
+            body = await reader.readexactly(int.from_bytes(head[1:], "big") - 4)
+            if not (deaf and head[:1] == b"A"):
+                writer.write(head + body)
+                await writer.drain()
+    except (asyncio.IncompleteReadError, ConnectionError):
+        writer.close()
+
+async def serve(reader, writer):
+    up_reader, up_writer = await asyncio.open_unix_connection(sys.argv[1])
+    await asyncio.gather(to_server(reader, up_writer), to_client(up_reader, writer), return_exceptions=True)
+
+async def main():
+    asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, toggle)
+    server = await asyncio.start_unix_server(serve, sys.argv[2])
+    print("listens", flush=True)
+    await server.serve_forever()
+
+asyncio.run(main())
+PYTHON
+}
+
 # ask QUERY: prints what the Prometheus of check_daemon answers.
 ask() { promtool query instant "http://$prometheus" "$1"; }
 
-check_daemon() {
-    local address unknown _
-    "$program" dev --dir "$made/dev" > "$made/dev.log" 2>&1 &
+# await_answer QUERY TEXT: waits until there is one, for as long as a daemon takes to prove LISTEN anew, twice.
+await_answer() {
+    local _
+    for _ in {1..450}; do
+        if [[ "$(ask "$1")" == *"=> "* ]]; then return; fi
+        sleep 0.2
+    done
+    ask ALERTS >&2
+    fail "Prometheus never saw $2"
+}
+
+firing() { echo "ALERTS{alertstate=\"firing\", alertname=\"$1\"}"; }
+
+await_firing() { await_answer "$(firing "$1")" "that $1 fires"; }
+
+await_clear() { await_answer "absent($(firing "$1"))" "that $1 clears"; }
+
+# Before the first scrape no daemon is seen, and one of a busy machine may be missed.
+await_calm() { await_answer 'absent(ALERTS{alertstate="firing"})' "that nothing fires"; }
+
+# Starts a daemon with simulated providers, on a database behind the proxy; FCM's credentials are not there yet.
+start_daemon() {
+    start_postgres
+    write_deaf_proxy
+    mkdir "$made/proxy"
+    python3 "$made/deaf.py" "$made/socket/.s.PGSQL.5432" "$made/proxy/.s.PGSQL.5432" > "$made/proxy.log" 2>&1 &
+    proxy=$!
+    processes+=("$proxy")
+    await "$made/proxy.log" listens
+
+    "$program" sandbox --dir "$made/sandbox" > "$made/sandbox.json" &
     processes+=($!)
-    await "$made/dev.log" 'Ctrl-C'
-    address=$(sed -nE 's|.*http://([0-9.:]+), token.*|\1|p' "$made/dev.log")
-    [[ -n "$address" ]] || fail "fanfare dev does not tell where its API is"
+    await "$made/sandbox.json" control_port
+    # Beside the sandbox's keys, which its configuration names from there.
+    configuration=$made/sandbox/metrics.yaml
+    {
+        cat "$made/sandbox/fanfare.yaml"
+        echo "installation: metrics"
+        echo "database: { url: \"postgres:///app?host=$made/proxy&user=postgres\" }"
+        echo 'api: { listen: "127.0.0.1:0" }'
+        echo "log: { format: text }"
+    } > "$made/all.yaml"
+    # A provider's block ends where the next begins.
+    sed '/^    fcm:/,/^    [a-z]*:\|^[a-z]/{/^    fcm:/d;/^     /d}' "$made/all.yaml" > "$configuration"
+    ! grep --quiet fcm: "$configuration" || fail "the sandbox's configuration is not as it was"
+    cat > "$made/rules.yaml" << 'YAML'
+- name: code-sent
+  app: demo
+  event: code.sent
+  to: { users: $.user }
+  lane: transactional
+  message: { notification: { title: "Your code" } }
+YAML
+    "$program" migrate --config "$configuration" > "$made/migrated"
+    "$program" serve --config "$configuration" > "$made/daemon.log" 2>&1 &
+    daemon=$!
+    processes+=("$daemon")
+    await "$made/daemon.log" 'answering by HTTP'
+    await "$made/daemon.log" ' ready '
+    "$program" rules apply "$made/rules.yaml" --config "$configuration" > "$made/rules" 2>&1
+    await "$made/daemon.log" 'rule in force.*code-sent'
+    address=$(sed -nE 's/.*answering by HTTP.* listen=([^ ]+).*/\1/p' "$made/daemon.log")
+}
 
-    curl --silent --show-error --fail "http://$address/metrics" > "$made/metrics"
-    promtool check metrics < "$made/metrics"
-    unknown=$(sed -nE 's/^# TYPE ([^ ]+) .*/\1/p' "$made/metrics" | sort --unique | comm -23 - "$made/documented")
-    [[ -z "$unknown" ]] || fail "Metrics.md does not have: ${unknown//$'\n'/ }"
-
-    sed "s/127\.0\.0\.1:8080/$address/; s/15s/1s/; s/scrape_timeout: .*/scrape_timeout: 1s/" deploy/prometheus.yaml > "$made/prometheus.yaml"
-    cp deploy/alerts.yaml "$made"
+# The example's configuration, and its alerts with five seconds for a minute.
+start_prometheus() {
+    sed "s/127\.0\.0\.1:8080/$address/; s/15s/2s/; s/scrape_timeout: .*/scrape_timeout: 2s/" deploy/prometheus.yaml > "$made/prometheus.yaml"
+    sed -E 's/for: 1m$/for: 5s/; s/for: 2m$/for: 10s/; s/for: [0-9]+m$/for: 25s/; s/\) > 60$/) > 5/' deploy/alerts.yaml > "$made/alerts.yaml"
     prometheus --config.file "$made/prometheus.yaml" --storage.tsdb.path "$made/data" --web.listen-address 127.0.0.1:0 \
-        > "$made/prometheus.log" 2>&1 &
+        --enable-feature=exemplar-storage > "$made/prometheus.log" 2>&1 &
     processes+=($!)
     await "$made/prometheus.log" 'msg="Listening on"'
     prometheus=$(sed -nE 's/.*msg="Listening on" .*address=([0-9.:]+).*/\1/p' "$made/prometheus.log")
-    for _ in {1..100}; do
-        if [[ "$(ask 'count(up == 1 and on (instance) fanfare_pushes_total{outcome="accepted"} > 0)')" == *"=> "* ]]; then break; fi
-        sleep 0.2
-    done
-    [[ "$(ask 'sum(fanfare_pushes_total{outcome="accepted"}) > 0')" == *"=> "* ]] || fail "Prometheus did not see the pushes of $address"
-    [[ -z "$(ask 'ALERTS{alertstate="firing"}')" ]] || fail "an alert fires although all is well: $(ask ALERTS)"
+}
+
+# emit USER
+emit() { sql "SELECT fanfare.emit('code.sent', '{\"user\": \"$1\"}')"; }
+
+check_daemon() {
+    local unknown event
+    start_daemon
+    start_prometheus
+    sql "SELECT fanfare.register_device('demo', 'apns', repeat('ab', 32), 'ann'), fanfare.register_device('demo', 'fcm', 'android-1', 'ben')" > "$made/registered"
+    event=$(emit ann)
+    await_answer 'sum(fanfare_pushes_total{outcome="accepted"}) > 0' "a push"
+    await_answer 'sum(fanfare_emit_to_accepted_seconds_count{lane="transactional"}) > 0' "how long it took"
+    await_answer 'sum(fanfare_connections{state="open"}) > 0' "a connection"
+    curl --silent --show-error --fail --get "http://$prometheus/api/v1/query_exemplars" --data-urlencode 'query=fanfare_emit_to_accepted_seconds_bucket' \
+        --data-urlencode "start=$(($(date +%s) - 600))" --data-urlencode "end=$(($(date +%s) + 60))" > "$made/exemplars"
+    jq --exit-status --arg event "$event" '.data[].exemplars[] | select(.labels.event_id == $event)' "$made/exemplars" > "$made/exemplar" \
+        || fail "Prometheus has no exemplar of event $event: $(cat "$made/exemplars")"
+
+    curl --silent --show-error --fail "http://$address/metrics" > "$made/told"
+    promtool check metrics < "$made/told"
+    unknown=$(sed -nE 's/^# TYPE ([^ ]+) .*/\1/p' "$made/told" | sort --unique | comm -23 - "$made/documented")
+    [[ -z "$unknown" ]] || fail "Metrics.md does not have: ${unknown//$'\n'/ }"
+    await_calm
+
+    echo "metrics: nobody has credentials for FCM"
+    emit ben > "$made/emitted"
+    await_firing FanfarePushesWait
+    cp "$made/all.yaml" "$configuration"
+    kill -HUP "$daemon"
+    await_clear FanfarePushesWait
+    await_answer 'sum(fanfare_pushes_total{outcome="accepted", provider="fcm"}) > 0' "the push that waited"
+
+    echo "metrics: a daemon hears no notifications"
+    kill -USR1 "$proxy"
+    await_firing FanfareNotListening
+    kill -USR1 "$proxy"
+    await_clear FanfareNotListening
+    await_calm
 }
 
 main() {
-    local tool
     if (($# > 1)) || [[ "${1:-}" == -* ]]; then fail "usage: metrics.sh [PROGRAM]" 64; fi
     if (($# == 1)); then
         [[ -x "$1" && -f "$1" ]] || fail "there is no program $1" 64
         program=$(realpath "$1")
+        need prometheus curl python3
     fi
-    cd "$(dirname "${BASH_SOURCE[0]}")/.."
-    for tool in promtool prometheus jq curl; do
-        command -v "$tool" > /dev/null || fail "$tool is missing; deploy/install-dependencies.sh --metrics installs it" 69
-    done
+    need promtool jq
     promtool check config deploy/prometheus.yaml
     promtool test rules deploy/alerts-test.yaml
     check_dashboard

@@ -1,25 +1,46 @@
-internal import FanfareMetrics
+package import FanfareMetrics
 
 /// What the pipeline measures: what swift-metrics is given.
 package enum PipelineMetric: String, CaseIterable {
-    /// By fate.
     case events = "fanfare.events"
-    /// By app, provider, environment, lane and outcome.
     case pushes = "fanfare.pushes"
-    /// By app, provider, outcome and reason.
     case pushFailures = "fanfare.push.failures"
-    /// By app, provider and lane.
     case emitToAccepted = "fanfare.emit.to.accepted"
-    /// By app, provider and environment.
     case requests = "fanfare.requests"
+    case requestsInFlight = "fanfare.requests.in.flight"
+    case connections = "fanfare.connections"
     case batchesClosed = "fanfare.batches.closed"
-    /// By app, environment and reason.
     case devicesDisabled = "fanfare.devices.disabled"
-    /// By check.
     case auditFindings = "fanfare.audit.findings"
 
-    /// What it means.
-    package var help: String {
+    /// For a registry, and for who reads about it.
+    package var description: MetricDescription {
+        MetricDescription(rawValue, help: help, bounds: bounds, kind: kind, labels: labels)
+    }
+
+    private var kind: MetricKind {
+        switch self {
+        case .auditFindings, .connections, .requestsInFlight: .gauge
+        case .emitToAccepted: .histogram
+        default: .counter
+        }
+    }
+
+    private var labels: [String] {
+        switch self {
+        case .events: ["fate"]
+        case .pushes: ["app", "provider", "environment", "lane", "outcome"]
+        case .pushFailures: ["app", "provider", "outcome", "reason"]
+        case .emitToAccepted: ["app", "provider", "lane"]
+        case .requests, .requestsInFlight: ["app", "provider", "environment"]
+        case .connections: ["app", "provider", "environment", "state"]
+        case .batchesClosed: []
+        case .devicesDisabled: ["app", "environment", "reason"]
+        case .auditFindings: ["check"]
+        }
+    }
+
+    private var help: String {
         switch self {
         case .events: "Events that this daemon took out of the outbox, by what became of them."
         case .pushes:
@@ -28,11 +49,14 @@ package enum PipelineMetric: String, CaseIterable {
         case .emitToAccepted:
             "Seconds from an event's emit until a provider took a push of it; not of what waits on purpose."
         case .requests: "Requests to providers that were answered or lost."
+        case .requestsInFlight: "Requests to providers that are not answered yet; at most a second old."
+        case .connections: "Connections to providers; at most a second old."
         case .batchesClosed: "Batches that this daemon moved into the log."
         case .devicesDisabled: "Devices disabled on a provider's evidence."
         case .auditFindings: "What the last audit found that should not be; none from daemons that do not audit."
         }
     }
+
     /// The upper bounds of a histogram's buckets, in seconds; nil for what is none.
     package var bounds: [Double]? {
         switch self {

@@ -7,6 +7,7 @@ package final class StatusBoard: Sendable {
     private struct State {
         var leads: Set<LeaderRole> = []
         var isListening = false
+        var listenProvedAt: Double?
         var breakers: [String: String] = [:]
     }
 
@@ -24,8 +25,14 @@ package final class StatusBoard: Sendable {
 
     /// Notes whether LISTEN is known to work.
     package func listening(_ isListening: Bool) {
-        state.withLock { $0.isListening = isListening }
+        state.withLock { state in
+            state.isListening = isListening
+            if isListening { state.listenProvedAt = Double(Clocks.wall) / 1e6 }
+        }
     }
+
+    /// When LISTEN was last proved to work, in seconds since 1970; nil if it never was.
+    package var listenProvedAt: Double? { state.withLock { $0.listenProvedAt } }
 
     /// Whether LISTEN is known to work.
     package var isListening: Bool { state.withLock { $0.isListening } }

@@ -1,24 +1,32 @@
+internal import FanfareConfiguration
 internal import FanfareCore
 internal import FanfareMetrics
 internal import FanfareService
+internal import FanfareStore
 internal import FanfareTools
+internal import Foundation
 internal import Threading
 
 /// What is looked up for `/metrics` beside what the daemon counts.
 ///
-/// What belongs to the database is the same from every daemon: use `max` over them. It is read every five seconds at most, however many
-/// ask; while the database is away, it is left out.
+/// What belongs to the database is read every five seconds at most, however many ask; while that is away, it is left out. Credentials'
+/// files are read once a minute.
 final class DaemonFigures: Sendable {
-    /// How long what was read counts.
+    /// How long what was read of the database counts.
     static let age = Duration.seconds(5)
+    /// How long what was read of credentials counts.
+    static let credentialAge = Duration.seconds(60)
 
     private struct Look {
         let families: [MetricFamily]
         let at: ContinuousClock.Instant
+
+        func counts(for age: Duration) -> Bool { ContinuousClock.now - at < age }
     }
 
     private let database: ToolDatabase
     private let last = Locked<Look?>(nil)
+    private let lastCredentials = Locked<Look?>(nil)
 
     init(_ database: ToolDatabase) {
         self.database = database
@@ -30,27 +38,50 @@ final class DaemonFigures: Sendable {
     /// - Returns: by name.
     func families(_ daemon: ListenedDaemon) async -> [MetricFamily] {
         let standing = daemon.readiness()
-        let version = [MetricLabel("version", daemon.version)]
         var families = [
-            MetricFamily("fanfare_build_info", .gauge, help: "1, by the program's version.", values: [(version, 1)]),
-            Self.flag("fanfare_lease_held", "1 while the daemon may claim and send.", standing.holdsLease),
-            Self.flag("fanfare_listening", "1 while LISTEN is known to work.", standing.isListening),
-            MetricFamily(
-                "fanfare_breaker_open",
-                .gauge,
-                help: "1 for each provider to which only probes are sent; nothing for the others.",
-                values: standing.openBreakers.map { (Self.target($0), 1) }
+            FigureMetric.buildInfo.family([([MetricLabel("version", daemon.version)], 1)]),
+            FigureMetric.leaseHeld.family(standing.holdsLease ? 1 : 0),
+            FigureMetric.listening.family(standing.isListening ? 1 : 0),
+            FigureMetric.listenProved.family(standing.listenProvedAt.map { [([], $0)] } ?? []),
+            FigureMetric.breakerOpen.family(
+                standing.openBreakers.map { (Self.labels(["app", "provider", "environment"], $0), 1) }
             ),
+            FigureMetric.pruneFuseBlown.family(
+                standing.blownFuses.map { (Self.labels(["app", "environment"], $0), 1) }
+            ),
+            credentials(of: daemon),
         ]
         let stored = await stored()
-        families.append(Self.flag("fanfare_database_up", "1 while the database answers.", stored != nil))
+        families.append(FigureMetric.databaseUp.family(stored == nil ? 0 : 1))
         return families + (stored ?? [])
     }
 
+    /// What this machine's files say; one that cannot be read is told by `fanfare check`.
+    private func credentials(of daemon: ListenedDaemon) -> MetricFamily {
+        if let look = lastCredentials.withLock({ $0 }), look.counts(for: Self.credentialAge) { return look.families[0] }
+        let now = Int64(Date().timeIntervalSince1970)
+        let all = daemon.configuration().credentialExpiries(environment: daemon.environment, now: now)
+        let family = FigureMetric.credentialExpires.family(
+            all.compactMap { credential in
+                credential.endsAt.map { end in
+                    (
+                        [MetricLabel("app", credential.app), MetricLabel("credential", credential.credential)],
+                        Double(end)
+                    )
+                }
+            }
+        )
+        lastCredentials.withLock { $0 = Look(families: [family], at: .now) }
+        return family
+    }
+
     private func stored() async -> [MetricFamily]? {
-        if let look = last.withLock({ $0 }), ContinuousClock.now - look.at < Self.age { return look.families }
-        guard let report = try? await database.status().json else { return nil }
-        let families = Self.queues(report["queues"]?.arrayValue ?? []) + Self.daemons(report)
+        if let look = last.withLock({ $0 }), look.counts(for: Self.age) { return look.families }
+        guard let report = try? await database.status().json, let figures = try? await database.figures()
+        else { return nil }
+        let families =
+            Self.queues(report["queues"]?.arrayValue ?? []) + Self.daemons(report)
+            + [Self.ages(figures.ages)] + Self.campaigns(figures.campaigns)
         last.withLock { $0 = Look(families: families, at: .now) }
         return families
     }
@@ -58,15 +89,7 @@ final class DaemonFigures: Sendable {
     private static func daemons(_ report: JSONValue) -> [MetricFamily] {
         let alive = (report["daemons"]?.arrayValue ?? []).count { $0["alive"]?.boolValue == true }
         let ill = (report["health"]?.arrayValue ?? []).count { $0["ok"]?.boolValue == false }
-        return [
-            MetricFamily("fanfare_daemons_alive", .gauge, help: "Daemons with a lease.", values: [([], Double(alive))]),
-            MetricFamily(
-                "fanfare_health_problems",
-                .gauge,
-                help: "Rows of fanfare.health that are not ok.",
-                values: [([], Double(ill))]
-            ),
-        ]
+        return [FigureMetric.daemonsAlive.family(Double(alive)), FigureMetric.healthProblems.family(Double(ill))]
     }
 
     private static func queues(_ rows: [JSONValue]) -> [MetricFamily] {
@@ -74,9 +97,7 @@ final class DaemonFigures: Sendable {
         var oldest: [String: Double] = [:]
         for row in rows {
             let labels = [("app", "app"), ("platform", "provider"), ("environment", "environment"), ("lane", "lane")]
-                .map {
-                    MetricLabel($0.1, row[$0.0]?.stringValue ?? "")
-                }
+                .map { MetricLabel($0.1, row[$0.0]?.stringValue ?? "") }
             for state in ["ready", "in_flight", "waiting"] {
                 let count = row[state]?.numberValue.flatMap { Double($0.literal) } ?? 0
                 pending.append((labels + [MetricLabel("state", state)], count))
@@ -86,36 +107,47 @@ final class DaemonFigures: Sendable {
             oldest[lane] = max(oldest[lane] ?? 0, age)
         }
         return [
-            MetricFamily(
-                "fanfare_pending_pushes",
-                .gauge,
-                help: "Pairs of event and device that are still to be sent; the same from every daemon: use max.",
-                values: merged(pending)
-            ),
-            MetricFamily(
-                "fanfare_oldest_pending_seconds",
-                .gauge,
-                help: "How long the oldest batch has waited, by lane; the same from every daemon: use max.",
-                values: ["transactional", "normal", "bulk"].map { ([MetricLabel("lane", $0)], oldest[$0] ?? 0) }
+            FigureMetric.pending.family(pending),
+            FigureMetric.oldestPending.family(
+                Lane.allCases.map { ([MetricLabel("lane", $0.name)], oldest[$0.name] ?? 0) }
             ),
         ]
     }
 
-    /// Rows that differ by a gate only are one series.
-    private static func merged(
-        _ values: [(labels: [MetricLabel], value: Double)]
-    ) -> [(labels: [MetricLabel], value: Double)] {
-        var sums: [[MetricLabel]: Double] = [:]
-        for value in values { sums[value.labels, default: 0] += value.value }
-        return sums.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map { ($0.key, $0.value) }
+    /// Targets of audiences that a provider keeps are one series with those of devices.
+    private static func ages(_ rows: [ReadyAge]) -> MetricFamily {
+        let ages = rows.map { row in
+            (
+                [
+                    MetricLabel("app", row.app), MetricLabel("provider", row.platform),
+                    MetricLabel("environment", row.environment), MetricLabel("lane", row.lane.name),
+                ],
+                row.seconds
+            )
+        }
+        let longest = Dictionary(ages, uniquingKeysWith: max)
+        return FigureMetric.oldestReady.family(
+            longest.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map { ($0.key, $0.value) }
+        )
     }
 
-    private static func flag(_ name: String, _ help: String, _ isSet: Bool) -> MetricFamily {
-        MetricFamily(name, .gauge, help: help, values: [([], isSet ? 1 : 0)])
+    private static func campaigns(_ rows: [LiveCampaigns]) -> [MetricFamily] {
+        let states: [(String, KeyPath<LiveCampaigns, Int64>)] = [
+            ("reading", \.reading), ("running", \.running), ("held", \.held), ("aborting", \.aborting),
+        ]
+        let occurrences = rows.flatMap { row in
+            states.map { state, count in
+                ([MetricLabel("app", row.app), MetricLabel("state", state)], Double(row[keyPath: count]))
+            }
+        }
+        return [
+            FigureMetric.campaignOccurrences.family(occurrences),
+            FigureMetric.campaignPushes.family(rows.map { ([MetricLabel("app", $0.app)], Double($0.remaining)) }),
+        ]
     }
 
-    /// As the breakers are called: `shop/apns/production`.
-    private static func target(_ name: String) -> [MetricLabel] {
-        zip(["app", "provider", "environment"], name.split(separator: "/")).map { MetricLabel($0, String($1)) }
+    /// Labels of what is called as breakers and fuses are: `shop/apns/production`.
+    private static func labels(_ names: [String], _ place: String) -> [MetricLabel] {
+        zip(names, place.split(separator: "/")).map { MetricLabel($0, String($1)) }
     }
 }

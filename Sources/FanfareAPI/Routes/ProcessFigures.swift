@@ -9,27 +9,18 @@ enum ProcessFigures {
         let ticks = 100.0
         if let stat = fields("/proc/self/stat", behind: ")"), stat.count > 20 {
             let busy = ((Double(stat[11]) ?? 0) + (Double(stat[12]) ?? 0)) / ticks
-            families.append(
-                one("process_cpu_seconds_total", .counter, "CPU time that the process has used, in seconds.", busy)
-            )
+            families.append(FigureMetric.processCPU.family(busy))
             if let boot = bootTime(), let started = Double(stat[19]) {
-                let help = "When the process began, in seconds since 1970."
-                families.append(one("process_start_time_seconds", .gauge, help, boot + started / ticks))
+                families.append(FigureMetric.processStart.family(boot + started / ticks))
             }
         }
         if let memory = fields("/proc/self/statm"), memory.count > 1, let pages = Double(memory[1]) {
-            let help = "Memory of the process that is in RAM, in bytes."
-            let bytes = pages * Double(sysconf(Int32(_SC_PAGESIZE)))
-            families.append(one("process_resident_memory_bytes", .gauge, help, bytes))
+            families.append(FigureMetric.processMemory.family(pages * Double(sysconf(Int32(_SC_PAGESIZE)))))
         }
         if let open = try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd") {
-            families.append(one("process_open_fds", .gauge, "File descriptors that are open.", Double(open.count)))
+            families.append(FigureMetric.processDescriptors.family(Double(open.count)))
         }
         return families
-    }
-
-    private static func one(_ name: String, _ kind: MetricKind, _ help: String, _ value: Double) -> MetricFamily {
-        MetricFamily(name, kind, help: help, values: [([], value)])
     }
 
     private static func fields(_ path: String, behind mark: Character? = nil) -> [Substring]? {

@@ -87,7 +87,7 @@ public struct Daemon: Sendable {
 
     /// What a daemon's metrics mean, for the registry that it counts in.
     public static var metrics: [MetricDescription] {
-        PipelineMetric.allCases.map { MetricDescription($0.rawValue, help: $0.help, bounds: $0.bounds) }
+        PipelineMetric.allCases.map(\.description)
     }
 
     /// What the daemon knows of its own standing, without asking anybody.

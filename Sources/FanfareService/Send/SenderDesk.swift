@@ -58,6 +58,7 @@ struct SenderDesk {
     /// Whether what is decided without a request is logged; looked up at the first one of a turn.
     var logsDecisions: Bool?
     private var breakerWord = "closed"
+    private var gauges: TransportGauges
     /// Its thread's.
     var name = ""
     /// Wakes this thread's poll; registered where W is used up.
@@ -77,6 +78,7 @@ struct SenderDesk {
         self.writer = writer
         target = shared.settings.target
         requests = context.counters.requests(to: target)
+        gauges = TransportGauges(of: target, context.counters.metrics)
         key = ProviderKey(app: shared.settings.target.app, provider: shared.settings.target.platform)
     }
 
@@ -105,6 +107,7 @@ struct SenderDesk {
             context.bells.claim.ring()
             hasRoom = false
         }
+        lookAtTransport()
         let hasWork = queues.values.contains { !$0.isEmpty }
         let wait: Duration = transport.inFlight > 0 ? .milliseconds(50) : hasWork ? .milliseconds(20) : .seconds(1)
         poll(wait)
@@ -130,7 +133,14 @@ struct SenderDesk {
         transport.close(into: &answers)
         takeAnswers()
         report()
+        gauges.withdraw()
         context.frequentLines.tellLeftOut(to: context.logger, at: .max)
+    }
+
+    private mutating func lookAtTransport() {
+        guard gauges.isDue(at: Clocks.steady) else { return }
+        let state = transport.state
+        gauges.tell([state.open, state.opening, state.draining, transport.inFlight])
     }
 
     /// Logs what opened or closed, whichever thread saw it, and tells `fanfare status`.

@@ -107,9 +107,21 @@ final class APIWorld: Sendable {
     }
 
     /// Says how the daemon stands from now on.
-    func stands(lease: Bool = true, listens: Bool = true, openBreakers: [String] = []) {
+    func stands(
+        lease: Bool = true,
+        listens: Bool = true,
+        openBreakers: [String] = [],
+        blownFuses: [String] = [],
+        provedAt: Double? = nil
+    ) {
         standing.withLock {
-            $0 = DaemonReadiness(holdsLease: lease, isListening: listens, openBreakers: openBreakers)
+            $0 = DaemonReadiness(
+                holdsLease: lease,
+                isListening: listens,
+                openBreakers: openBreakers,
+                blownFuses: blownFuses,
+                listenProvedAt: provedAt
+            )
         }
     }
 

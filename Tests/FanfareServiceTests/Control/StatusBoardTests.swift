@@ -4,6 +4,7 @@ import FanfareMetrics
 import Logging
 import PostgresClient
 import Testing
+import Threading
 
 @testable import FanfareService
 @testable import FanfareStages
@@ -45,6 +46,18 @@ struct StatusBoardTests {
             "fuses_blown":[]}
             """
         #expect(context.status.report(context) == idle)
+    }
+
+    @Test func whenListenWasProvedStaysKnown() throws {
+        let status = context(MetricsRegistry()).status
+        status.listening(false)
+        #expect(status.listenProvedAt == nil)
+        let before = Double(Clocks.wall) / 1e6
+        status.listening(true)
+        let proved = try #require(status.listenProvedAt)
+        #expect(proved >= before)
+        status.listening(false)
+        #expect(status.listenProvedAt == proved && !status.isListening)
     }
 
     @Test func countsAreThoseOfTheRegistry() throws {

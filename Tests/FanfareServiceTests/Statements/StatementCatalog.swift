@@ -441,6 +441,8 @@ struct StatementCatalog {
             ListDaemons(),
             ListQueues(),
             ListHealth(),
+            ReadyAges(),
+            ListLiveCampaigns(),
             CloseFuses(app: "shop", environment: "sandbox"),
             DatabaseNow(),
             MissingPrivileges(),

@@ -1,0 +1,91 @@
+internal import FanfareMetrics
+
+/// What `/metrics` tells beside what the daemon counts: what is looked up for it.
+enum FigureMetric: String, CaseIterable {
+    case breakerOpen = "fanfare_breaker_open"
+    case pruneFuseBlown = "fanfare_prune_fuse_blown"
+    case leaseHeld = "fanfare_lease_held"
+    case listening = "fanfare_listening"
+    case listenProved = "fanfare_listen_proved_timestamp_seconds"
+    case credentialExpires = "fanfare_credential_expires_timestamp_seconds"
+    case databaseUp = "fanfare_database_up"
+    case pending = "fanfare_pending_pushes"
+    case oldestReady = "fanfare_oldest_ready_seconds"
+    case oldestPending = "fanfare_oldest_pending_seconds"
+    case campaignOccurrences = "fanfare_campaign_occurrences"
+    case campaignPushes = "fanfare_campaign_pushes_remaining"
+    case daemonsAlive = "fanfare_daemons_alive"
+    case healthProblems = "fanfare_health_problems"
+    case buildInfo = "fanfare_build_info"
+    case processCPU = "process_cpu_seconds_total"
+    case processMemory = "process_resident_memory_bytes"
+    case processDescriptors = "process_open_fds"
+    case processStart = "process_start_time_seconds"
+
+    /// For who reads about it.
+    var description: MetricDescription { MetricDescription(rawValue, help: help, kind: kind, labels: labels) }
+
+    /// Whether it is read of the database, and so the same from every daemon.
+    var isOfDatabase: Bool {
+        switch self {
+        case .pending, .oldestReady, .oldestPending, .campaignOccurrences, .campaignPushes, .daemonsAlive,
+            .healthProblems:
+            true
+        default: false
+        }
+    }
+
+    private var kind: MetricKind { self == .processCPU ? .counter : .gauge }
+
+    private var labels: [String] {
+        switch self {
+        case .breakerOpen: ["app", "provider", "environment"]
+        case .pruneFuseBlown: ["app", "environment"]
+        case .credentialExpires: ["app", "credential"]
+        case .pending: ["app", "provider", "environment", "lane", "state"]
+        case .oldestReady: ["app", "provider", "environment", "lane"]
+        case .oldestPending: ["lane"]
+        case .campaignOccurrences: ["app", "state"]
+        case .campaignPushes: ["app"]
+        case .buildInfo: ["version"]
+        default: []
+        }
+    }
+
+    private var help: String {
+        switch self {
+        case .breakerOpen: "1 for each provider to which this daemon sends only probes; nothing for the others."
+        case .pruneFuseBlown:
+            "1 for each app whose devices are kept because too many tokens seemed dead; nothing for the others."
+        case .leaseHeld: "1 while this daemon may claim and send, else 0."
+        case .listening: "1 while LISTEN is known to work, else 0."
+        case .listenProved: "When LISTEN was last proved to work, in seconds since 1970; every 30 s while it does."
+        case .credentialExpires:
+            "When a credential ends, in seconds since 1970; nothing of those that hold until somebody revokes them."
+        case .databaseUp: "1 while the database answers, else 0; at most 5 s old."
+        case .pending: "Pairs of event and device that are still to be sent."
+        case .oldestReady:
+            "Seconds since the first of what could be sent now was due; what waits for its time, a gate or a rate is left out."
+        case .oldestPending: "Seconds since the oldest batch was made, also of what waits on purpose."
+        case .campaignOccurrences: "Occurrences of campaigns that are not over, tests left out."
+        case .campaignPushes: "Pushes of occurrences that send which have not ended."
+        case .daemonsAlive: "Daemons with a lease."
+        case .healthProblems: "Rows of fanfare.health that are not ok."
+        case .buildInfo: "1, by the program's version."
+        case .processCPU: "CPU time that the process has used, in seconds."
+        case .processMemory: "Memory of the process that is in RAM, in bytes."
+        case .processDescriptors: "File descriptors that are open."
+        case .processStart: "When the process began, in seconds since 1970."
+        }
+    }
+
+    /// One value without labels.
+    func family(_ value: Double) -> MetricFamily { family([([], value)]) }
+
+    /// Values by labels; none where there is nothing to tell.
+    func family(_ values: [(labels: [MetricLabel], value: Double)]) -> MetricFamily {
+        MetricFamily(rawValue, kind, help: isOfDatabase ? "\(help) \(Self.same)" : help, values: values)
+    }
+
+    private static let same = "The same from every daemon: use max."
+}

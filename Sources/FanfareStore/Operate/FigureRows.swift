@@ -1,0 +1,116 @@
+package import FanfareCore
+package import PostgresClient
+
+/// How long what one lane of one target could be sending by now has waited.
+package struct ReadyAge: Sendable {
+    package let app: String
+    package let platform: String
+    package let environment: String
+    package let lane: Lane
+    /// Since the first of it was due; 0 where nothing is.
+    package let seconds: Double
+}
+
+/// The ages of what is ready: due, nobody's, and behind no gate that is closed or has a rate; one row for each target and lane.
+///
+/// Looks up the first batch of each place along the index, and no more: as fast for a million that wait.
+package struct ReadyAges: PostgresStatement {
+    package static let name = "ready_ages"
+    package static let sql = """
+        WITH RECURSIVE
+        -- 1. The gates behind which anything waits; NULL ends them.
+        places AS (
+            (SELECT b.gate_id FROM fanfare.batches AS b WHERE b.lease_token IS NULL ORDER BY b.gate_id LIMIT 1)
+            UNION ALL
+            SELECT (
+                SELECT b.gate_id FROM fanfare.batches AS b
+                WHERE b.lease_token IS NULL AND b.gate_id > p.gate_id ORDER BY b.gate_id LIMIT 1)
+            FROM places AS p WHERE p.gate_id IS NOT NULL
+        ),
+        free AS MATERIALIZED (
+            SELECT p.gate_id FROM places AS p WHERE \(QueueSQL.isOpen("p.gate_id", hasNoRate: true))
+        )
+        -- 2. What is due later is first where nothing is due.
+        SELECT a.name, t.platform, t.environment, l.lane,
+            greatest(coalesce(extract(epoch FROM clock_timestamp() - min(d.not_before)), 0), 0)::float8
+        FROM fanfare.targets AS t
+        JOIN fanfare.apps AS a ON a.id = t.app_id
+        CROSS JOIN unnest(ARRAY[0, 1, 2]::smallint[]) AS l (lane)
+        LEFT JOIN LATERAL (
+            SELECT w.not_before
+            FROM free AS f
+            CROSS JOIN unnest(ARRAY[false, true]) AS r (is_retry)
+            CROSS JOIN LATERAL (
+                SELECT x.not_before FROM fanfare.batches AS x
+                WHERE \(QueueSQL.waits("x", gate: "f.gate_id", target: "t.id", lane: "l.lane", isRetry: "r.is_retry"))
+                ORDER BY x.not_before LIMIT 1
+            ) AS w
+        ) AS d ON true
+        GROUP BY a.name, t.platform, t.environment, l.lane
+        """
+
+    package init() {}
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> ReadyAge {
+        ReadyAge(
+            app: try row.string(0),
+            platform: try row.string(1),
+            environment: try row.string(2),
+            lane: Lane(rawValue: try row.int16(3)) ?? .normal,
+            seconds: try row.double(4)
+        )
+    }
+}
+
+/// What an app's campaigns do now.
+package struct LiveCampaigns: Sendable {
+    package let app: String
+    /// Occurrences whose query is read, or waits for it.
+    package let reading: Int64
+    /// Of those that send: what nothing holds.
+    package let running: Int64
+    /// Of those that send: paused, or waiting for their canary's verdict.
+    package let held: Int64
+    package let aborting: Int64
+    /// Pairs of occurrences that send, which have not ended.
+    package let remaining: Int64
+}
+
+/// What all campaigns do now, by app; apps without a campaign are left out.
+///
+/// Of occurrences that are over nothing is looked at.
+package struct ListLiveCampaigns: PostgresStatement {
+    package static let name = "list_live_campaigns"
+    package static let sql = """
+        SELECT a.name, coalesce(w.reading, 0), coalesce(r.running, 0), coalesce(r.held, 0), coalesce(r.aborting, 0),
+            coalesce(r.remaining, 0)
+        FROM fanfare.apps AS a
+        LEFT JOIN (
+            SELECT c.app_id, count(*) AS reading
+            FROM fanfare.occurrences AS o JOIN fanfare.campaigns AS c ON c.id = o.campaign_id
+            WHERE o.state = 'reading' AND o.test_users IS NULL GROUP BY c.app_id
+        ) AS w ON w.app_id = a.id
+        LEFT JOIN (
+            SELECT x.app, count(*) FILTER (WHERE x.state = 'running' AND x.hold IS NULL) AS running,
+                count(*) FILTER (WHERE x.state = 'running' AND x.hold IS NOT NULL) AS held,
+                count(*) FILTER (WHERE x.state = 'aborting') AS aborting,
+                sum(greatest(x.planned - x.ended, 0))::bigint AS remaining
+            FROM fanfare.campaign_runs AS x WHERE x.state IN ('running', 'aborting') GROUP BY x.app
+        ) AS r ON r.app = a.name
+        WHERE EXISTS (SELECT FROM fanfare.campaigns AS c WHERE c.app_id = a.id)
+        ORDER BY a.name
+        """
+
+    package init() {}
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> LiveCampaigns {
+        LiveCampaigns(
+            app: try row.string(0),
+            reading: try row.int64(1),
+            running: try row.int64(2),
+            held: try row.int64(3),
+            aborting: try row.int64(4),
+            remaining: try row.int64(5)
+        )
+    }
+}
