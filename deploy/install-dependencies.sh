@@ -9,7 +9,8 @@
 #   install-dependencies.sh --clients  also what deploy/clients.sh and deploy/contract.sh run: curl, Python and Node
 #   install-dependencies.sh --bareroot  also what deploy/bareroot.sh makes a package and a root with
 #   install-dependencies.sh --browser  also what tests of pages drive: Chromium and its driver
-#   install-dependencies.sh --metrics  also what deploy/metrics.sh checks with: Prometheus, which is not left running, and jq
+#   install-dependencies.sh --metrics  also what deploy/metrics.sh and tests of the metrics check with: Prometheus' tools, of which no
+#                                     server is started, and jq
 #
 # Exit codes: 0 nothing is missing (any more), 1 something is missing, 64 usage, 69 it cannot be installed here.
 set -euo pipefail
@@ -21,6 +22,9 @@ with_browser=false
 with_clients=false
 with_metrics=false
 with_schedules=false
+# Files that are there while packages are installed.
+for_now=()
+trap '((${#for_now[@]} == 0)) || as_root rm -f "${for_now[@]}"' EXIT
 
 # Prints the packages that are missing. Looks for what is used, not for packages: other ways to install are fine.
 missing_packages() {
@@ -56,6 +60,7 @@ missing_packages() {
     if "$with_metrics"; then
         command -v promtool > /dev/null && command -v prometheus > /dev/null || echo prometheus
         command -v jq > /dev/null || echo jq
+        command -v python3 > /dev/null || echo python3
         command -v curl > /dev/null || echo curl
     fi
     "$with_faults" || return 0
@@ -116,12 +121,18 @@ install_packages() {
     if [[ " $* " == *" postgresql "* ]] && ! [[ -e /etc/postgresql ]]; then
         as_root mkdir -p "${keep_off%/*}"
         echo "create_main_cluster = false" | as_root tee "$keep_off" > /dev/null
-        # shellcheck disable=SC2064 # the path is known now
-        trap "as_root rm -f '$keep_off'" EXIT
+        for_now+=("$keep_off")
+    fi
+    # Tests start their own servers. Debian asks this program whether an installed service may be started; where there is one, it knows.
+    local policy=/usr/sbin/policy-rc.d
+    if [[ " $* " == *" prometheus "* || " $* " == *" pgbouncer "* ]] && ! [[ -e "$policy" ]]; then
+        printf '#!/bin/sh\n# Of fanfare install-dependencies, while it installs: nothing is started.\nexit 101\n' | as_root tee "$policy" > /dev/null
+        as_root chmod 755 "$policy"
+        for_now+=("$policy")
     fi
     as_root env DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet=2 --no-install-recommends "$@" \
         || fail "apt-get could not install: $*. See its message above."
-    # Tests start their own.
+    # Nor when the machine starts.
     local service
     for service in pgbouncer prometheus; do
         if [[ " $* " == *" $service "* ]] && command -v systemctl > /dev/null; then

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Installs what is missing and runs all tests. Safe to run again; leaves nothing outside the checkout.
 #
-#   deploy/test.sh           format, documentation, tests with coverage, a minute of made up requests to the HTTP API, then tests
-#                            under the address and the thread sanitizer, then a little fuzzing
-#   deploy/test.sh --quick   format, documentation, tests and made up requests, in the build folder of everyday work
+#   deploy/test.sh           format, documentation, alerts, tests with coverage, a minute of made up requests to the HTTP API, then
+#                            tests under the address and the thread sanitizer, then a little fuzzing
+#   deploy/test.sh --quick   format, documentation, alerts, tests and made up requests, in the build folder of everyday work
 #   deploy/test.sh --soak [PART …]
 #                            the long forms of some tests, half an hour each; a part that passed is not run again at
 #                            the same commit. Parts: crash planning conditions simulator fuzz; webhook, which has requests
@@ -122,6 +122,18 @@ build_docs() {
     fi
 }
 
+# Has Prometheus' own tools check alerts and dashboard, without a daemon; counts as one test. What a daemon tells, they check in a test
+# of the API.
+check_alerts() {
+    announce "alerts"
+    if deploy/metrics.sh; then
+        passed=$((passed + 1))
+    else
+        complain "alerts: promtool found something, or could not be tried"
+        failed=$((failed + 1))
+    fi
+}
+
 # Has webhooks checked by the standard's own library; counts as one test.
 try_webhook() {
     announce "webhook"
@@ -155,7 +167,7 @@ try_contract() {
     fi
 }
 
-# Has Prometheus' own tools check alerts and dashboard, and scrape a daemon; counts as one test.
+# The same, and has a Prometheus scrape a daemon while faults are played; counts as one test.
 try_metrics() {
     announce "metrics"
     if deploy/install-dependencies.sh --metrics && deploy/metrics.sh .build/debug/fanfare; then
@@ -295,6 +307,7 @@ main() {
     deploy/install-dependencies.sh
     if ((${#parts[@]} == 0)); then
         deploy/install-dependencies.sh --browser
+        deploy/install-dependencies.sh --metrics
         check_format
     fi
     mkdir -p "$build"
@@ -312,6 +325,7 @@ main() {
     else
         run all "$build" "$(test_targets)" --skip-build "${coverage[@]}"
         build_docs
+        check_alerts
         # Debug builds leave their profile where they were started.
         LLVM_PROFILE_FILE=/dev/null try_contract "$build/debug/fanfare" 60
     fi
