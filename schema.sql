@@ -715,6 +715,22 @@ CREATE TABLE IF NOT EXISTS fanfare.subscriptions (
 SELECT fanfare.create_index('subscriptions_device', $$
     CREATE INDEX subscriptions_device ON fanfare.subscriptions (device_id)$$);
 
+-- How far files of devices have been imported, for the next try at one of them. By the app's name: who imports may read no other table.
+CREATE TABLE IF NOT EXISTS fanfare.imports (
+    app text NOT NULL,
+    -- Of the file and of how it is read.
+    fingerprint bytea NOT NULL,
+    file text NOT NULL,
+    -- The next byte, and its line.
+    place bigint NOT NULL,
+    line bigint NOT NULL,
+    counts jsonb NOT NULL,
+    started_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    noted_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    finished_at timestamptz,
+    PRIMARY KEY (app, fingerprint)
+);
+
 -- What users want nothing of: a category that rules name, or `*` for all categories. Only of users who said something. Claims read it
 -- and lock nothing, so that nobody's transaction is in their way.
 CREATE TABLE IF NOT EXISTS fanfare.preferences (
@@ -1824,6 +1840,12 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION fanfare.is_label IS 'Whether a category may be called so.';
 
+CREATE OR REPLACE FUNCTION fanfare.is_topic(name text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT name ~ '^[a-zA-Z0-9_.~%-]+$' AND length(name) <= 900;
+END;
+COMMENT ON FUNCTION fanfare.is_topic IS 'Whether a topic may be called so.';
+
 CREATE OR REPLACE FUNCTION fanfare.is_event_type(type text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
     SELECT octet_length(type) BETWEEN 1 AND 255 AND type !~ '[\x01-\x1f\x7f]';
@@ -1998,6 +2020,18 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION fanfare.is_locale IS 'Whether a text has the form of a locale that begins with a language.';
 
+-- What a token can be for, as rules' `to.kind` has it.
+CREATE OR REPLACE FUNCTION fanfare.token_kinds() RETURNS text[] LANGUAGE sql IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT '{device,voip,live_activity,live_activity_start,complication,file_provider,location,push_to_talk,widget,control,mdm}'::text[];
+END;
+COMMENT ON FUNCTION fanfare.token_kinds IS 'What a token can be for.';
+
+CREATE OR REPLACE FUNCTION fanfare.token_kinds_hint() RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT 'Use ' || regexp_replace(array_to_string(fanfare.token_kinds(), ', '), ', ([^,]*)$', ' or \1.');
+END;
+
 CREATE OR REPLACE FUNCTION fanfare.register_device(
     app text, platform text, token text, user_id text DEFAULT NULL, kind text DEFAULT 'device',
     environment text DEFAULT 'production', locale text DEFAULT NULL, time_zone text DEFAULT NULL, attributes jsonb DEFAULT NULL,
@@ -2047,11 +2081,9 @@ BEGIN
     THEN
         PERFORM fanfare.check_device(register_device.platform, canonical, register_device.p256dh, register_device.auth);
     END IF;
-    IF register_device.kind NOT IN ('device', 'voip', 'live_activity', 'live_activity_start', 'complication', 'file_provider', 'location',
-        'push_to_talk', 'widget', 'control', 'mdm')
-    THEN
+    IF register_device.kind <> ALL (fanfare.token_kinds()) THEN
         RAISE EXCEPTION 'unknown kind of token %', quote_literal(left(register_device.kind, 40)) USING ERRCODE = '22023',
-            HINT = 'Use device, voip, live_activity, live_activity_start, complication, file_provider, location, push_to_talk, widget, control or mdm.';
+            HINT = fanfare.token_kinds_hint();
     END IF;
     IF jsonb_typeof(register_device.attributes) <> 'object' THEN
         RAISE EXCEPTION 'attributes must be a JSON object' USING ERRCODE = '22023', HINT = 'For example {"tier": "gold"}.';
@@ -2127,6 +2159,245 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.register_device IS 'Registers a token, or renews its registration, and returns the device''s id.';
 
+-- What another system knew of devices, many at once: as register_device has it, but that a row may say since when, and that
+-- nothing is raised for one row of many. What an app has registered here since counts for more than a table from elsewhere, so a row
+-- that is older than what is there changes nothing, and does not enable what was disabled meanwhile. A row that does not say since when
+-- is older than all that apps register: of a token that APNs calls dead since a time before its registration, the daemon would think
+-- that it lives again.
+CREATE OR REPLACE FUNCTION fanfare.import_devices(app text, devices jsonb, dry_run boolean DEFAULT false)
+RETURNS TABLE (number bigint, outcome text, field text, reason text, hint text)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+#variable_conflict use_variable
+DECLARE
+    kinds CONSTANT text[] := fanfare.token_kinds();
+    the_app smallint;
+    the_target smallint;
+    r record;
+    there record;
+    is_there boolean;
+    has_moved boolean;
+    lacks_keys boolean;
+    since timestamptz;
+    ended timestamptz;
+    device bigint;
+    topic text;
+    topics text[] := '{}';
+    subscribers bigint[] := '{}';
+BEGIN
+    the_app := CASE WHEN dry_run THEN (SELECT a.id FROM fanfare.apps AS a WHERE a.name = import_devices.app)
+        ELSE fanfare.app_id_for(import_devices.app) END;
+    FOR r IN
+        WITH input AS MATERIALIZED (
+            SELECT x.*
+            FROM ROWS FROM (jsonb_to_recordset(import_devices.devices) AS (platform text, token text, user_id text, kind text,
+                environment text, locale text, time_zone text, attributes jsonb, p256dh text, auth text, topics jsonb,
+                registered_at timestamptz, disabled_at timestamptz, disabled_reason text)) WITH ORDINALITY
+                AS x (platform, token, user_id, kind, environment, locale, time_zone, attributes, p256dh, auth, topics,
+                    registered_at, disabled_at, disabled_reason, number)
+        ), zones AS MATERIALIZED (
+            SELECT z.name, fanfare.is_time_zone(z.name) AS known FROM (SELECT DISTINCT i.time_zone AS name FROM input AS i) AS z
+        )
+        SELECT i.number, i.platform, c.token, sha256(convert_to(c.token, 'UTF8')) AS hash, i.user_id, i.kind, i.environment,
+            nullif(i.locale, '') AS locale, nullif(i.time_zone, '') AS time_zone, z.known AS knows_zone, i.attributes,
+            nullif(i.p256dh, '') AS p256dh, nullif(i.auth, '') AS auth, i.topics, i.registered_at, i.disabled_at, i.disabled_reason,
+            p.label, p.token_shape, p.has_p256dh, p.auth_shape, t.id AS target_id
+        FROM input AS i
+        LEFT JOIN fanfare.platforms AS p ON p.name = i.platform
+        LEFT JOIN fanfare.targets AS t ON t.app_id = the_app AND t.platform = i.platform
+            AND t.environment = coalesce(i.environment, 'production') AND t.native_key IS NULL
+        LEFT JOIN zones AS z ON z.name = i.time_zone
+        CROSS JOIN LATERAL (SELECT CASE WHEN p.folds_case THEN lower(i.token) ELSE i.token END) AS c (token)
+        ORDER BY i.number
+    LOOP
+        number := r.number;
+        field := NULL;
+        reason := NULL;
+        hint := NULL;
+        lacks_keys := r.auth_shape IS NOT NULL AND r.p256dh IS NULL AND r.auth IS NULL;
+
+        -- 1. What register_device would refuse.
+        IF r.label IS NULL THEN
+            field := 'platform';
+            reason := format('unknown platform %s', quote_nullable(left(r.platform, 40)));
+            hint := 'Use one of ' || (SELECT string_agg(p.name, ', ' ORDER BY p.name) FROM fanfare.platforms AS p) || '.';
+        ELSIF r.environment NOT IN ('production', 'sandbox') THEN
+            field := 'environment';
+            reason := format('unknown environment %s', quote_literal(left(r.environment, 40)));
+            hint := 'Use production or sandbox.';
+        ELSIF (octet_length(r.token) BETWEEN 1 AND 4096 AND r.token ~ r.token_shape AND (lacks_keys
+            OR CASE WHEN r.auth_shape IS NULL THEN r.auth IS NULL ELSE r.auth ~ r.auth_shape END
+                AND CASE WHEN r.has_p256dh THEN fanfare.is_public_key(r.p256dh) ELSE r.p256dh IS NULL END)) IS NOT TRUE
+        THEN
+            SELECT f.reason, f.hint INTO reason, hint FROM fanfare.device_fault(r.platform, r.token, r.p256dh, r.auth) AS f;
+            field := CASE WHEN fanfare.is_token(r.platform, r.token) IS NOT TRUE THEN 'token'
+                WHEN r.has_p256dh AND fanfare.is_public_key(r.p256dh) IS NOT TRUE OR NOT r.has_p256dh AND r.p256dh IS NOT NULL THEN 'p256dh'
+                ELSE 'auth' END;
+        ELSIF r.kind <> ALL (kinds) THEN
+            field := 'kind';
+            reason := format('unknown kind of token %s', quote_literal(left(r.kind, 40)));
+            hint := fanfare.token_kinds_hint();
+        ELSIF jsonb_typeof(r.attributes) <> 'object' THEN
+            field := 'attributes';
+            reason := 'attributes must be a JSON object';
+            hint := 'For example {"tier": "gold"}.';
+        ELSIF octet_length(r.user_id) > 2048 THEN
+            field := 'user_id';
+            reason := 'the user''s id is longer than 2048 bytes';
+            hint := 'Pass the id that events name.';
+        ELSIF jsonb_typeof(r.topics) <> 'array' THEN
+            field := 'topics';
+            reason := 'topics must be a JSON array';
+            hint := 'For example ["news", "sport"].';
+        ELSIF EXISTS (SELECT FROM jsonb_array_elements(r.topics) AS e (topic)
+            WHERE jsonb_typeof(e.topic) <> 'string' OR NOT fanfare.is_topic(e.topic #>> '{}'))
+        THEN
+            field := 'topics';
+            reason := 'there can be no such topic';
+            hint := 'Use 1 to 900 of the characters a-z A-Z 0-9 - _ . ~ %.';
+        ELSIF r.disabled_reason = 'reassigned' OR r.disabled_at IS NOT NULL AND r.disabled_reason IS NULL THEN
+            field := 'disabled_reason';
+            reason := 'what is disabled has a reason, which is not that another user has the token';
+            hint := 'Leave out rows whose token another row has.';
+        END IF;
+        IF reason IS NOT NULL THEN
+            outcome := 'refused';
+            RETURN NEXT;
+            CONTINUE;
+        END IF;
+        IF NOT fanfare.is_locale(r.locale) THEN
+            field := 'locale';
+            reason := format('unknown locale %s, registered without', quote_literal(left(r.locale, 40)));
+            hint := 'Pass es, es-MX or zh-Hans.';
+            r.locale := NULL;
+        ELSIF r.time_zone IS NOT NULL AND NOT r.knows_zone THEN
+            field := 'time_zone';
+            reason := format('unknown time zone %s, registered without', quote_literal(left(r.time_zone, 40)));
+            hint := 'Pass a name such as Europe/Madrid.';
+        END IF;
+        IF NOT r.knows_zone THEN
+            r.time_zone := NULL;
+        END IF;
+        -- least passes over nulls.
+        since := CASE WHEN r.registered_at IS NULL THEN 'epoch' ELSE least(r.registered_at, clock_timestamp()) END;
+        ended := CASE WHEN r.disabled_reason IS NOT NULL THEN coalesce(r.disabled_at, since) END;
+
+        LOOP
+            -- 2. What is there.
+            IF dry_run THEN
+                SELECT d.* INTO there FROM fanfare.devices AS d
+                WHERE d.app_id = the_app AND d.platform = r.platform AND d.token_hash = r.hash
+                    AND d.disabled_reason IS DISTINCT FROM 'reassigned';
+            ELSE
+                SELECT d.* INTO there FROM fanfare.devices AS d
+                WHERE d.app_id = the_app AND d.platform = r.platform AND d.token_hash = r.hash
+                    AND d.disabled_reason IS DISTINCT FROM 'reassigned'
+                FOR NO KEY UPDATE;
+                the_target := coalesce(r.target_id, fanfare.target_id_for(the_app, r.platform, coalesce(r.environment, 'production')));
+            END IF;
+            is_there := FOUND;
+            device := there.id;
+            has_moved := is_there AND there.user_id <> r.user_id;
+
+            -- 3. What says less than what is there.
+            IF is_there AND there.registered_at > since THEN
+                outcome := 'older';
+                EXIT;
+            ELSIF is_there AND there.disabled_at >= since AND ended IS DISTINCT FROM there.disabled_at THEN
+                outcome := 'ended';
+                EXIT;
+            ELSIF is_there AND there.disabled_at IS NULL AND ended IS NOT NULL THEN
+                outcome := 'alive';
+                EXIT;
+            ELSIF lacks_keys AND (NOT is_there OR has_moved OR there.auth IS NULL) THEN
+                outcome := 'refused';
+                field := CASE WHEN r.has_p256dh THEN 'p256dh' ELSE 'auth' END;
+                SELECT f.reason, f.hint INTO reason, hint FROM fanfare.device_fault(r.platform, r.token, NULL, NULL) AS f;
+                EXIT;
+            END IF;
+
+            -- 4. What says more, or the same.
+            IF has_moved THEN
+                outcome := 'updated';
+                IF NOT dry_run THEN
+                    device := fanfare.register_device(import_devices.app, r.platform, r.token, r.user_id, coalesce(r.kind, 'device'),
+                        coalesce(r.environment, 'production'), r.locale, r.time_zone, r.attributes, r.p256dh, r.auth);
+                    UPDATE fanfare.devices AS d SET registered_at = since, disabled_at = ended, disabled_reason = r.disabled_reason
+                    WHERE d.id = device;
+                END IF;
+                EXIT;
+            ELSIF is_there THEN
+                outcome := CASE WHEN (CASE WHEN r.environment IS NULL THEN there.target_id ELSE r.target_id END,
+                        coalesce(r.kind, there.kind), coalesce(r.user_id, there.user_id), coalesce(r.locale, there.locale),
+                        coalesce(r.time_zone, there.time_zone), coalesce(r.attributes, there.attributes),
+                        coalesce(r.p256dh, there.p256dh), coalesce(r.auth, there.auth), ended)
+                    IS NOT DISTINCT FROM (there.target_id, there.kind, there.user_id, there.locale, there.time_zone, there.attributes,
+                        there.p256dh, there.auth, there.disabled_at)
+                    THEN 'unchanged' ELSE 'updated' END;
+                IF NOT dry_run AND (outcome = 'updated' OR there.registered_at < since) THEN
+                    UPDATE fanfare.devices AS d
+                    SET target_id = CASE WHEN r.environment IS NULL THEN d.target_id ELSE the_target END, kind = coalesce(r.kind, d.kind),
+                        user_id = coalesce(r.user_id, d.user_id), locale = coalesce(r.locale, d.locale),
+                        time_zone = coalesce(r.time_zone, d.time_zone), attributes = coalesce(r.attributes, d.attributes),
+                        p256dh = coalesce(r.p256dh, d.p256dh), auth = coalesce(r.auth, d.auth), registered_at = since,
+                        disabled_at = ended, disabled_reason = r.disabled_reason
+                    WHERE d.id = device;
+                END IF;
+                EXIT;
+            END IF;
+            outcome := 'new';
+            EXIT WHEN dry_run;
+            INSERT INTO fanfare.devices (app_id, target_id, platform, kind, token, token_hash, user_id, locale, time_zone, attributes,
+                p256dh, auth, registered_at, disabled_at, disabled_reason)
+            VALUES (the_app, the_target, r.platform, coalesce(r.kind, 'device'), r.token, r.hash, r.user_id, r.locale, r.time_zone,
+                r.attributes, r.p256dh, r.auth, since, ended, r.disabled_reason)
+            ON CONFLICT DO NOTHING
+            RETURNING id INTO device;
+            EXIT WHEN device IS NOT NULL;
+            -- Somebody registered the same token between the look and the insert: look again.
+        END LOOP;
+
+        IF outcome IN ('new', 'updated', 'unchanged') AND r.topics <> '[]' THEN
+            FOREACH topic IN ARRAY ARRAY(SELECT jsonb_array_elements_text(r.topics)) LOOP
+                subscribers := subscribers || device;
+                topics := topics || topic;
+            END LOOP;
+        END IF;
+        RETURN NEXT;
+    END LOOP;
+
+    -- 5. Subscriptions, but of those that lost their token to a later row.
+    IF topics = '{}' OR dry_run THEN
+        RETURN;
+    END IF;
+    INSERT INTO fanfare.topics (name)
+    SELECT DISTINCT n FROM unnest(topics) AS n WHERE NOT EXISTS (SELECT FROM fanfare.topics AS t WHERE t.name = n)
+    ORDER BY n
+    ON CONFLICT (name) DO NOTHING;
+    INSERT INTO fanfare.subscriptions (topic_id, device_id)
+    SELECT t.id, s.device
+    FROM unnest(subscribers, topics) AS s (device, topic)
+    JOIN fanfare.topics AS t ON t.name = s.topic
+    CROSS JOIN LATERAL (SELECT d.disabled_reason FROM fanfare.devices AS d WHERE d.id = s.device OFFSET 0) AS d
+    WHERE d.disabled_reason IS DISTINCT FROM 'reassigned'
+    ORDER BY t.id, s.device
+    ON CONFLICT DO NOTHING;
+END
+$$;
+COMMENT ON FUNCTION fanfare.import_devices IS 'Registers what another system knew of devices, many at once, and says of each row whether it was new, updated, unchanged or refused, or that it is older than what is here, ended here, or alive here while the row says it is disabled.';
+
+-- How far a file has been imported, in the transaction that imported up to there.
+CREATE OR REPLACE FUNCTION fanfare.note_import(app text, fingerprint bytea, file text, place bigint, line bigint, counts jsonb, finished boolean)
+RETURNS void LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+    INSERT INTO fanfare.imports AS i (app, fingerprint, file, place, line, counts, finished_at)
+    VALUES (note_import.app, note_import.fingerprint, note_import.file, note_import.place, note_import.line, note_import.counts,
+        CASE WHEN note_import.finished THEN clock_timestamp() END)
+    ON CONFLICT (app, fingerprint) DO UPDATE
+    SET file = excluded.file, place = excluded.place, line = excluded.line, counts = excluded.counts, finished_at = excluded.finished_at,
+        noted_at = clock_timestamp();
+END;
+COMMENT ON FUNCTION fanfare.note_import IS 'Notes how far a file has been imported.';
+
 CREATE OR REPLACE FUNCTION fanfare.device_id(app text, platform text, token text) RETURNS bigint
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off
 BEGIN ATOMIC
@@ -2173,7 +2444,7 @@ DECLARE
 BEGIN
     SELECT id INTO the_topic FROM fanfare.topics WHERE name = subscribe.topic;
     IF the_topic IS NULL THEN
-        IF subscribe.topic IS NULL OR subscribe.topic !~ '^[a-zA-Z0-9_.~%-]+$' OR length(subscribe.topic) > 900 THEN
+        IF fanfare.is_topic(subscribe.topic) IS NOT TRUE THEN
             RAISE EXCEPTION 'no topic can be called %', quote_nullable(left(subscribe.topic, 80))
                 USING ERRCODE = '22023', HINT = 'Use 1 to 900 of the characters a-z A-Z 0-9 - _ . ~ %.';
         END IF;
@@ -6146,11 +6417,13 @@ GRANT EXECUTE ON FUNCTION fanfare.watch_trigger, fanfare.check_watchable, fanfar
     fanfare.make_watch_function, fanfare.drop_unused_watches, fanfare.watch_table, fanfare.unwatch_table
     TO fanfare_emitter;
 
-GRANT EXECUTE ON FUNCTION fanfare.register_device, fanfare.unregister_device(text, text, text),
-    fanfare.unregister_device(text, bigint), fanfare.device_id, fanfare.forget_user,
+GRANT EXECUTE ON FUNCTION fanfare.register_device, fanfare.import_devices, fanfare.note_import,
+    fanfare.unregister_device(text, text, text), fanfare.unregister_device(text, bigint), fanfare.device_id, fanfare.forget_user,
     fanfare.subscribe(bigint, text), fanfare.subscribe(bigint[], text),
     fanfare.unsubscribe(bigint, text), fanfare.unsubscribe(bigint[], text), fanfare.set_preference, fanfare.snooze
     TO fanfare_registrar;
+-- For `fanfare devices import --resume`.
+GRANT SELECT ON fanfare.imports TO fanfare_registrar;
 
 GRANT EXECUTE ON FUNCTION fanfare.put_rule, fanfare.drop_rule, fanfare.rule_from_file, fanfare.put_campaign, fanfare.drop_campaign,
     fanfare.campaign_from_file, fanfare.start_campaign, fanfare.test_campaign, fanfare.pause_campaign, fanfare.resume_campaign,
