@@ -164,7 +164,7 @@ extension ToolDatabase {
 
 extension ToolDatabase {
     /// Refuses what is no platform: nothing is ever found there, which must not look like an answer.
-    private static func check(platform: String) throws(ToolError) {
+    static func check(platform: String) throws(ToolError) {
         guard Providers.named(platform) == nil else { return }
         let known = Providers.names.map(\.rawValue)
         let near = NearestName.suggestion(for: platform, among: known).map { "Did you mean \($0)? " } ?? ""

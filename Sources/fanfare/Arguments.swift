@@ -1,5 +1,6 @@
 public import ArgumentParser
 public import FanfareCore
+public import FanfareTools
 
 extension TimeSpan: ExpressibleByArgument {
     /// Reads `90s`, `15m`, `4h` or `7d` from the command line.
@@ -14,3 +15,7 @@ extension TimeSpan: ExpressibleByArgument {
 }
 
 extension TokenScope: ExpressibleByArgument {}
+
+extension DeviceImportRequest.Format: ExpressibleByArgument {}
+
+extension DeviceExport.Format: ExpressibleByArgument {}

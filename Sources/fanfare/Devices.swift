@@ -9,10 +9,10 @@ import Foundation
 /// `fanfare devices`: what is registered.
 struct Devices: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Register, list and subscribe devices; restore pruned ones.",
+        abstract: "Register, list, subscribe, import and export devices; restore pruned ones.",
         subcommands: [
             Register.self, Unregister.self, List.self, Show.self, Subscribe.self, Unsubscribe.self, Restore.self,
-            ResumePruning.self,
+            ResumePruning.self, Import.self, Export.self,
         ]
     )
 }

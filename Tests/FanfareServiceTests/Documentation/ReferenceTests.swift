@@ -8,6 +8,7 @@ import Testing
 @testable import FanfareProviders
 @testable import FanfareService
 @testable import FanfareStages
+@testable import FanfareTools
 
 /// The articles repeat what the code knows; `FANFARE_UPDATE_DOCS=1` writes it anew.
 @Suite(.serialized) struct ReferenceTests {
@@ -21,6 +22,10 @@ import Testing
 
     @Test func theKeysOfACampaignAreDescribedAsTheyAre() throws {
         try expect("Campaigns", section: "campaigns", is: CampaignDefinition.reference)
+    }
+
+    @Test func theColumnsOfAnImportAreDescribedAsTheyAre() throws {
+        try expect("MovingIn", section: "columns", is: ImportField.reference)
     }
 
     @Test(arguments: Providers.names.map(\.rawValue))

@@ -46,6 +46,7 @@ struct StatementCatalog {
     }
 
     private static let owner: Int32 = 7
+    private static let page = DeviceExportPage(app: "shop", platform: nil, includesDisabled: true, after: 0, limit: 10)
     private static let policy = #"{"rate": "5/s", "quiet_hours": {"from": "22:00", "until": "08:00"}}"#
 
     /// One row for each statement to find: planned, claimed, waiting, side-lined, half expanded, unchecked.
@@ -54,6 +55,7 @@ struct StatementCatalog {
         let device = try world.device(token, user: "u", #"attributes => '{"tier": "gold"}'"#)
         _ = try world.connection.query("SELECT fanfare.subscribe($1::bigint, 'news')", String(device))
         _ = try world.connection.query("SELECT fanfare.set_preference('shop', 'u', 'c', true)")
+        _ = try world.connection.query("SELECT fanfare.note_import('shop', '\\x02', 'f', 0, 1, '{}', false)")
         _ = try world.connection.query(
             "INSERT INTO fanfare.api_tokens (name, secret_hash, scopes) VALUES ('t', sha256('x'), '{reader}')"
         )
@@ -421,6 +423,18 @@ struct StatementCatalog {
             ShowDevice(id: parts.device),
             ListTokens(filter: FCMDeviceFilter(app: "shop"), after: 0, limit: 10),
             RegisterDevice(registration: DeviceRegistration(app: "shop", platform: "apns", token: "abcd")),
+            ImportDevices(app: "shop", devices: #"[{"platform": "apns", "token": "abce"}]"#, isDryRun: false),
+            NoteImport(
+                app: "shop",
+                fingerprint: [1],
+                file: "devices.csv",
+                place: 0,
+                line: 1,
+                counts: "{}",
+                isFinished: false
+            ),
+            FindImport(app: "shop", fingerprint: [2]),
+            ExportDevices(page: Self.page), ExportDevicesWithTokens(page: Self.page),
             UnregisterDevice(app: "shop", platform: "apns", token: parts.token),
             UnregisterDeviceByID(app: "shop", id: parts.device),
             SubscribeDevices(ids: [parts.device], topic: "sport"),

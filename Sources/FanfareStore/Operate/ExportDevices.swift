@@ -1,0 +1,118 @@
+package import PostgresClient
+
+/// What `fanfare devices export` asks for.
+package struct DeviceExportPage: Sendable {
+    /// Of which app.
+    package let app: String
+    /// Of which platform; nil for all.
+    package let platform: String?
+    /// Whether those are given that get nothing.
+    package let includesDisabled: Bool
+    /// Behind which device.
+    package let after: Int64
+    /// How many at most.
+    package let limit: Int64
+
+    /// Describes a page.
+    ///
+    /// - Parameters:
+    ///   - app: of which app.
+    ///   - platform: of which platform; nil for all.
+    ///   - includesDisabled: whether those are given that get nothing.
+    ///   - after: the id of the last device of the page before; 0 for the first page.
+    ///   - limit: how many devices at most.
+    package init(app: String, platform: String?, includesDisabled: Bool, after: Int64, limit: Int64) {
+        self.app = app
+        self.platform = platform
+        self.includesDisabled = includesDisabled
+        self.after = after
+        self.limit = limit
+    }
+
+    func bind(to binds: inout PostgresBinds) {
+        binds.append(app)
+        binds.append(platform)
+        binds.append(includesDisabled)
+        binds.append(after)
+        binds.append(limit)
+    }
+}
+
+/// One page of devices, by id, without what one could push to them with: which `fanfare_reader` may not read.
+package struct ExportDevices: PostgresStatement {
+    package static let name = "export_devices"
+    package static let sql = text("NULL::text, NULL::text, NULL::text")
+
+    package let page: DeviceExportPage
+
+    package init(page: DeviceExportPage) {
+        self.page = page
+    }
+
+    package func bind(to binds: inout PostgresBinds) { page.bind(to: &binds) }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> ExportedDevice {
+        try ExportedDevice(row)
+    }
+
+    /// A token that another user has now is not theirs any more, and not given.
+    static func text(_ secrets: String) -> String {
+        """
+        SELECT d.id, d.platform, t.environment, d.kind, left(encode(d.token_hash, 'hex'), 8), \(secrets), d.user_id, d.locale, d.time_zone,
+            d.attributes::text, to_char(d.registered_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
+            to_char(d.disabled_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), d.disabled_reason,
+            ARRAY(
+                SELECT o.name FROM fanfare.subscriptions AS s JOIN fanfare.topics AS o ON o.id = s.topic_id
+                WHERE s.device_id = d.id ORDER BY o.name)
+        FROM fanfare.devices AS d
+        JOIN fanfare.targets AS t ON t.id = d.target_id
+        WHERE d.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = $1) AND d.id > $4
+            AND ($2::text IS NULL OR d.platform = $2)
+            AND (d.disabled_at IS NULL OR $3 AND d.disabled_reason <> 'reassigned')
+        ORDER BY d.id
+        LIMIT $5
+        """
+    }
+}
+
+/// The same with tokens and keys.
+package struct ExportDevicesWithTokens: PostgresStatement {
+    package static let name = "export_devices_with_tokens"
+    package static let sql = ExportDevices.text("d.token, d.p256dh, d.auth")
+
+    package let page: DeviceExportPage
+
+    package init(page: DeviceExportPage) {
+        self.page = page
+    }
+
+    package func bind(to binds: inout PostgresBinds) { page.bind(to: &binds) }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> ExportedDevice {
+        try ExportedDevice(row)
+    }
+}
+
+/// A device as it is exported.
+package struct ExportedDevice: Sendable {
+    /// Its id.
+    package let id: Int64
+    /// Name and text of each column in order; nil where there is nothing.
+    package let columns: [(name: String, text: String?)]
+    /// The topics it is subscribed to.
+    package let topics: [String]
+
+    fileprivate init(_ row: borrowing PostgresRow) throws(PostgresError) {
+        id = try row.int64(0)
+        var columns: [(name: String, text: String?)] = []
+        for (index, name) in Self.names.enumerated() { columns.append((name, try row.string(orNil: index + 1))) }
+        self.columns = columns
+        topics = try row.strings(Self.names.count + 1)
+    }
+
+    /// The columns behind the id.
+    package static let names = [
+        "platform", "environment", "kind", "token_hash", "token", "p256dh", "auth", "user_id", "locale", "time_zone",
+        "attributes", "registered_at", "disabled_at", "disabled_reason",
+    ]
+}

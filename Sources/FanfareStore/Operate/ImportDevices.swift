@@ -1,0 +1,135 @@
+package import PostgresClient
+
+/// Calls `fanfare.import_devices`.
+package struct ImportDevices: PostgresStatement {
+    /// What became of one row.
+    package struct Outcome: Sendable {
+        /// Which row, from 1.
+        package let number: Int64
+        /// `new`, `updated`, `unchanged`, `refused`, `older`, `ended` or `alive`.
+        package let outcome: String
+        /// What the reason is about.
+        package let field: String?
+        /// Why it was refused, or what it was registered without.
+        package let reason: String?
+    }
+
+    package static let name = "import_devices"
+    package static let sql =
+        "SELECT number, outcome, field, reason FROM fanfare.import_devices($1, $2::jsonb, $3)"
+
+    package let app: String
+    package let devices: String
+    package let isDryRun: Bool
+
+    package init(app: String, devices: String, isDryRun: Bool) {
+        self.app = app
+        self.devices = devices
+        self.isDryRun = isDryRun
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(app)
+        binds.append(devices)
+        binds.append(isDryRun)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Outcome {
+        Outcome(
+            number: try row.int64(0),
+            outcome: try row.string(1),
+            field: try row.string(orNil: 2),
+            reason: try row.string(orNil: 3)
+        )
+    }
+}
+
+/// Calls `fanfare.note_import`.
+package struct NoteImport: PostgresStatement {
+    package static let name = "note_import"
+    package static let sql = "SELECT fanfare.note_import($1, $2, $3, $4, $5, $6::jsonb, $7)"
+
+    package let app: String
+    package let fingerprint: [UInt8]
+    package let file: String
+    package let place: Int64
+    package let line: Int64
+    package let counts: String
+    package let isFinished: Bool
+
+    package init(
+        app: String,
+        fingerprint: [UInt8],
+        file: String,
+        place: Int64,
+        line: Int64,
+        counts: String,
+        isFinished: Bool
+    ) {
+        self.app = app
+        self.fingerprint = fingerprint
+        self.file = file
+        self.place = place
+        self.line = line
+        self.counts = counts
+        self.isFinished = isFinished
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(app)
+        binds.append(fingerprint)
+        binds.append(file)
+        binds.append(place)
+        binds.append(line)
+        binds.append(counts)
+        binds.append(isFinished)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) {}
+}
+
+/// How far a file was imported.
+package struct FindImport: PostgresStatement {
+    /// What was noted last.
+    package struct Found: Sendable {
+        /// The next byte.
+        package let place: Int64
+        /// Its line.
+        package let line: Int64
+        /// What was counted, as it was noted.
+        package let counts: String
+        /// Whether it was imported to its end.
+        package let isFinished: Bool
+        package let startedAt: Timestamp
+    }
+
+    package static let name = "find_import"
+    package static let sql = """
+        SELECT i.place, i.line, i.counts::text, i.finished_at IS NOT NULL, i.started_at
+        FROM fanfare.imports AS i
+        WHERE i.app = $1 AND i.fingerprint = $2
+        """
+
+    package let app: String
+    package let fingerprint: [UInt8]
+
+    package init(app: String, fingerprint: [UInt8]) {
+        self.app = app
+        self.fingerprint = fingerprint
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(app)
+        binds.append(fingerprint)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Found {
+        Found(
+            place: try row.int64(0),
+            line: try row.int64(1),
+            counts: try row.string(2),
+            isFinished: try row.bool(3),
+            startedAt: try row.timestamp(4)
+        )
+    }
+}

@@ -1,0 +1,127 @@
+internal import FanfareCore
+internal import FanfareStore
+internal import PostgresClient
+
+/// Writes an app's devices, a page at a time: memory stays flat however many there are.
+///
+/// Pages are read one after the other: what is registered or disabled meanwhile may or may not be among them.
+public struct DeviceExport: Sendable {
+    /// How it is written.
+    public enum Format: String, CaseIterable, Sendable {
+        /// Comma-separated values with a header (RFC 4180).
+        case csv
+        /// An object a line.
+        case jsonl
+    }
+
+    /// How many devices are read at once.
+    static let page: Int64 = 2000
+
+    /// The app.
+    public var app: String
+    /// Of which platform; nil for all.
+    public var platform: String?
+    /// Whether those are given that get nothing.
+    public var includesDisabled = false
+    /// Whether tokens and keys are given: what anybody can push with who has the app's credentials.
+    public var withTokens = false
+    /// How it is written.
+    public var format = Format.csv
+
+    /// Describes an export.
+    ///
+    /// - Parameter app: the app.
+    public init(app: String) {
+        self.app = app
+    }
+
+    /// Writes the devices.
+    ///
+    /// - Parameters:
+    ///   - database: where they are.
+    ///   - write: gets some lines at a time.
+    /// - Returns: how many devices there were.
+    /// - Throws: ``ToolError``, also what `write` throws.
+    public func run(
+        on database: ToolDatabase,
+        write: ([UInt8]) async throws(ToolError) -> Void
+    ) async throws(ToolError) -> Int64 {
+        if let platform { try ToolDatabase.check(platform: platform) }
+        let names = try await database.run { connection throws(PostgresError) in try connection.run(AppNames()) }
+        guard names.contains(app) else {
+            let near = NearestName.suggestion(for: app, among: names).map { "Did you mean \($0)?" } ?? ""
+            throw ToolError(.usage, "there is no app “\(TextTable.printable(app))”", hint: near)
+        }
+        if format == .csv { try await write(Array((columns + ["topics"]).joined(separator: ",").utf8) + Self.newline) }
+        var (after, count): (Int64, Int64) = (0, 0)
+        while true {
+            let devices = try await next(after, database)
+            guard let last = devices.last else { return count }
+            after = last.id
+            count += Int64(devices.count)
+            var bytes: [UInt8] = []
+            for device in devices { append(device, to: &bytes) }
+            try await write(bytes)
+        }
+    }
+
+    private func next(_ after: Int64, _ database: ToolDatabase) async throws(ToolError) -> [ExportedDevice] {
+        let page = DeviceExportPage(
+            app: app,
+            platform: platform,
+            includesDisabled: includesDisabled,
+            after: after,
+            limit: Self.page
+        )
+        let withTokens = withTokens
+        return try await database.run { connection throws(PostgresError) in
+            withTokens
+                ? try connection.run(ExportDevicesWithTokens(page: page))
+                : try connection.run(ExportDevices(page: page))
+        }
+    }
+
+    private static let secrets: Set<String> = ["token", "p256dh", "auth"]
+    private static let newline = [UInt8(ascii: "\n")]
+
+    private var columns: [String] {
+        ["device_id"] + ExportedDevice.names.filter { withTokens || !Self.secrets.contains($0) }
+    }
+
+    private func append(_ device: ExportedDevice, to bytes: inout [UInt8]) {
+        let columns = device.columns.filter { withTokens || !Self.secrets.contains($0.name) }
+        switch format {
+        case .csv:
+            bytes += Array("\(device.id)".utf8)
+            for column in columns {
+                bytes.append(UInt8(ascii: ","))
+                Self.append(column.text ?? "", to: &bytes)
+            }
+            bytes.append(UInt8(ascii: ","))
+            Self.append(device.topics.joined(separator: ";"), to: &bytes)
+        case .jsonl:
+            var object = JSONObject()
+            object["device_id"] = JSONValue(device.id)
+            for column in columns where column.text != nil {
+                let isJSON = column.name == "attributes"
+                object[column.name] =
+                    isJSON ? column.text.flatMap { try? JSONValue(parsing: $0) } : JSONValue(orNull: column.text)
+            }
+            object["topics"] = .array(device.topics.map(JSONValue.string))
+            JSONValue.object(object).encode(into: &bytes)
+        }
+        bytes += Self.newline
+    }
+
+    /// Quotes what needs quotes.
+    private static func append(_ text: String, to bytes: inout [UInt8]) {
+        let special: Set<UInt8> = [UInt8(ascii: ","), UInt8(ascii: "\""), UInt8(ascii: "\n"), UInt8(ascii: "\r")]
+        guard text.utf8.contains(where: special.contains) else { return bytes.append(contentsOf: text.utf8) }
+        bytes.append(UInt8(ascii: "\""))
+        for byte in text.utf8 {
+            if byte == UInt8(ascii: "\"") { bytes.append(byte) }
+            bytes.append(byte)
+        }
+        bytes.append(UInt8(ascii: "\""))
+    }
+}

@@ -1,0 +1,61 @@
+/// What a column of an imported file may say.
+enum ImportField: Int, CaseIterable, Sendable {
+    case token, platform, userID, kind, environment, locale, timeZone, attributes, p256dh, auth, topics, registeredAt,
+        disabledAt, disabledReason, isDisabled, isEnabled, deviceType, notificationTypes, subscription
+
+    /// What `--map` calls it.
+    var name: String { columns[0] }
+
+    /// Columns that are taken for it unless told otherwise, the most trusted first; compared without case, spaces and punctuation.
+    var columns: [String] {
+        switch self {
+        case .token:
+            [
+                "token", "device_token", "push_token", "fcm_token", "registration_token", "registration_id",
+                "apns_token",
+                "gcm_token", "identifier", "endpoint",
+            ]
+        case .platform: ["platform", "provider", "service", "os", "type"]
+        case .userID:
+            ["user_id", "external_user_id", "external_id", "user", "uid", "customer_id", "account_id", "member_id"]
+        case .kind: ["kind", "token_kind"]
+        case .environment: ["environment", "apns_environment", "env"]
+        case .locale: ["locale", "language", "lang", "language_code"]
+        case .timeZone: ["time_zone", "timezone_id", "timezone", "tz"]
+        case .attributes: ["attributes", "tags", "properties", "custom_attributes"]
+        case .p256dh: ["p256dh", "web_p256", "keys.p256dh", "p256dh_key"]
+        case .auth: ["auth", "web_auth", "keys.auth", "auth_key"]
+        case .topics: ["topics", "topic"]
+        case .registeredAt:
+            [
+                "registered_at", "last_active", "last_active_at", "last_seen", "last_seen_at", "last_used_at",
+                "updated_at",
+                "created_at",
+            ]
+        case .disabledAt: ["disabled_at", "unsubscribed_at", "invalidated_at", "deleted_at"]
+        case .disabledReason: ["disabled_reason"]
+        case .isDisabled: ["disabled", "invalid_identifier", "unsubscribed", "is_disabled", "invalid"]
+        case .isEnabled: ["enabled", "is_enabled", "active", "is_active", "subscribed"]
+        case .deviceType: ["device_type"]
+        case .notificationTypes: ["notification_types"]
+        // What PushSubscription.toJSON() gives in browsers.
+        case .subscription: ["subscription", "push_subscription"]
+        }
+    }
+
+    /// The columns of each, for the documentation.
+    static var reference: String {
+        let rows = allCases.map { field in
+            "| `\(field.name)` | \(field.columns.map { "`\($0)`" }.joined(separator: ", ")) |"
+        }
+        return (["| field | columns |", "|---|---|"] + rows).joined(separator: "\n")
+    }
+
+    /// A column's name without what people write differently.
+    ///
+    /// - Parameter column: the name.
+    /// - Returns: its letters and digits in lower case.
+    static func key(_ column: String) -> String {
+        String(column.lowercased().unicodeScalars.filter { $0.properties.isAlphabetic || ("0"..."9").contains($0) })
+    }
+}

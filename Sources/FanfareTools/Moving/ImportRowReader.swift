@@ -1,0 +1,208 @@
+internal import FanfareCore
+
+/// Makes a registration of what a row's columns say.
+struct ImportRowReader: Sendable {
+    /// What holds for rows that say nothing of it.
+    struct Defaults: Sendable {
+        var platform: String?
+        var environment: String?
+        var registeredAt: String?
+        var includesDisabled = false
+        var isFirebase = false
+    }
+
+    let defaults: Defaults
+
+    /// What the columns of one row say.
+    struct Values: Sendable {
+        /// By the number of the field.
+        private var texts: [String?]
+        private var ranks: [Int]
+        private(set) var columns: [String?]
+        var attributes = JSONObject()
+
+        init() {
+            let count = ImportField.allCases.count
+            texts = Array(repeating: nil, count: count)
+            ranks = Array(repeating: .max, count: count)
+            columns = Array(repeating: nil, count: count)
+        }
+
+        /// Takes a column's text; of two for one field the more trusted one, and no empty one.
+        mutating func set(_ field: ImportField, _ text: String, rank: Int, column: String) {
+            guard !text.isEmpty, rank < ranks[field.rawValue] else { return }
+            texts[field.rawValue] = text
+            ranks[field.rawValue] = rank
+            columns[field.rawValue] = column
+        }
+
+        subscript(field: ImportField) -> String? { texts[field.rawValue] }
+
+        /// What the file calls a field.
+        func column(of field: ImportField) -> String { columns[field.rawValue] ?? field.name }
+
+        func refusal(_ field: ImportField, _ reason: String) -> ImportRefusal {
+            ImportRefusal(column: column(of: field), reason: reason)
+        }
+    }
+
+    /// Reads a row.
+    ///
+    /// - Parameter values: what its columns say.
+    /// - Returns: what becomes of it.
+    func fate(of values: Values) -> ImportFate {
+        do throws(ImportRefusal) {
+            for field in ImportField.allCases where values[field]?.utf8.contains(0) ?? false {
+                throw values.refusal(field, "has the character U+0000")
+            }
+            let values = try withSubscription(values)
+            guard let token = values[.token] else { return .skipped("without a token") }
+            var row = ImportRow()
+            switch try platform(values, token) {
+            case .foreign(let channel): return .skipped("of \(channel)")
+            case .platform(let name): row["platform"] = name
+            case .unknown: throw values.refusal(.platform, "the row says no platform: pass --platform, or map a column")
+            }
+            let ending = try ending(values)
+            if ending != nil, !defaults.includesDisabled { return .skipped("disabled there") }
+            if ending?.reason == "reassigned" { return .skipped("whose token another user has") }
+            row["token"] = token
+            row["user_id"] = values[.userID]
+            row["kind"] = try kind(values)
+            row["environment"] = try environment(values)
+            row["locale"] = values[.locale]
+            // A distance from UTC, as some export, is no time zone.
+            row["time_zone"] = values[.timeZone].flatMap { Int($0) == nil ? $0 : nil }
+            row["p256dh"] = values[.p256dh]
+            row["auth"] = values[.auth]
+            row["registered_at"] = try time(.registeredAt, values) ?? defaults.registeredAt
+            row["disabled_at"] = ending?.time
+            row["disabled_reason"] = ending?.reason
+            if let attributes = try attributes(values) { row.members["attributes"] = attributes }
+            if let topics = try topics(values) { row.members["topics"] = topics }
+            return .row(row)
+        } catch {
+            return .refused(error)
+        }
+    }
+
+    private func platform(_ values: Values, _ token: String) throws(ImportRefusal) -> ImportPlatform.Verdict {
+        // OneSignal's numbers say more than a name beside them.
+        if let text = values[.deviceType], let number = Int(text) {
+            let verdict = ImportPlatform.oneSignal(number, hasEndpoint: token.hasPrefix("https://"))
+            guard verdict != .unknown else {
+                throw values.refusal(.deviceType, "is no type of device that is known: \(number)")
+            }
+            return verdict
+        }
+        guard let field = [ImportField.platform, .deviceType].first(where: { values[$0] != nil }),
+            let text = values[field]
+        else { return (defaults.platform ?? implied(values)).map { .platform($0) } ?? .unknown }
+        let verdict = ImportPlatform.named(text, isFirebase: isFirebase(values))
+        guard verdict != .unknown else { throw values.refusal(field, "is no platform: \(shown(text))") }
+        return verdict
+    }
+
+    /// FCM has iPhones and browsers too.
+    private func isFirebase(_ values: Values) -> Bool { defaults.isFirebase || implied(values) == "fcm" }
+
+    /// The platform that the name of the token's column tells.
+    private func implied(_ values: Values) -> String? {
+        switch ImportField.key(values.column(of: .token)) {
+        case "fcmtoken", "gcmtoken", "registrationtoken": "fcm"
+        case "apnstoken": "apns"
+        case "endpoint", "subscription", "pushsubscription": "webpush"
+        default: nil
+        }
+    }
+
+    /// Takes apart what a browser calls its subscription, where that is all there is.
+    private func withSubscription(_ values: Values) throws(ImportRefusal) -> Values {
+        guard let text = values[.subscription], values[.token] == nil else { return values }
+        guard let object = try? JSONValue(parsing: text), let endpoint = object["endpoint"]?.stringValue else {
+            throw values.refusal(.subscription, "is no JSON object with an endpoint")
+        }
+        var whole = values
+        let column = values.column(of: .subscription)
+        whole.set(.token, endpoint, rank: 0, column: column)
+        whole.set(.p256dh, object["keys"]?["p256dh"]?.stringValue ?? "", rank: 0, column: column)
+        whole.set(.auth, object["keys"]?["auth"]?.stringValue ?? "", rank: 0, column: column)
+        return whole
+    }
+
+    private func kind(_ values: Values) throws(ImportRefusal) -> String? {
+        guard let text = values[.kind] else { return nil }
+        guard text.utf8.count <= 40 else { throw values.refusal(.kind, "is no kind of token: \(shown(text))") }
+        return text.lowercased().replacing("-", with: "_")
+    }
+
+    private func environment(_ values: Values) throws(ImportRefusal) -> String? {
+        guard let text = values[.environment] else { return defaults.environment }
+        switch ImportField.key(text) {
+        case "production", "prod", "release": return "production"
+        case "sandbox", "development", "dev", "debug": return "sandbox"
+        default: throw values.refusal(.environment, "is neither production nor sandbox: \(shown(text))")
+        }
+    }
+
+    private func time(_ field: ImportField, _ values: Values) throws(ImportRefusal) -> String? {
+        guard let text = values[field] else { return nil }
+        guard let time = ImportTime.normalized(text) else {
+            throw values.refusal(field, "is no time: \(shown(text))")
+        }
+        return time
+    }
+
+    /// Since when and why it gets nothing there; nil if it does.
+    private func ending(_ values: Values) throws(ImportRefusal) -> (time: String?, reason: String)? {
+        let reason = values[.disabledReason] ?? "unregistered"
+        if let time = try time(.disabledAt, values) { return (time, reason) }
+        let isDisabled = try flag(.isDisabled, values) ?? false
+        let isEnabled = try flag(.isEnabled, values) ?? true
+        let types = values[.notificationTypes].flatMap { Int($0) } ?? 1
+        return isDisabled || !isEnabled || types < 0 || values[.disabledReason] != nil ? (nil, reason) : nil
+    }
+
+    private func flag(_ field: ImportField, _ values: Values) throws(ImportRefusal) -> Bool? {
+        guard let text = values[field] else { return nil }
+        switch text.lowercased() {
+        case "true", "t", "yes", "y", "1": return true
+        case "false", "f", "no", "n", "0": return false
+        default: throw values.refusal(field, "is neither true nor false: \(shown(text))")
+        }
+    }
+
+    private func attributes(_ values: Values) throws(ImportRefusal) -> JSONValue? {
+        var object = JSONObject()
+        if let text = values[.attributes] {
+            guard let value = try? JSONValue(parsing: text), let members = value.objectValue else {
+                throw values.refusal(.attributes, "is no JSON object")
+            }
+            object = members
+        }
+        for member in values.attributes.members { object[member.key] = member.value }
+        if let problem = StorableJSON.problem(in: .object(object)) {
+            throw values.refusal(.attributes, "\(problem.path) \(problem.reason)")
+        }
+        return object.isEmpty ? nil : .object(object)
+    }
+
+    private func topics(_ values: Values) throws(ImportRefusal) -> JSONValue? {
+        guard let text = values[.topics] else { return nil }
+        if text.hasPrefix("[") {
+            guard let list = (try? JSONValue(parsing: text))?.arrayValue else {
+                throw values.refusal(.topics, "is no JSON array")
+            }
+            return .array(list)
+        }
+        let names = text.split(whereSeparator: { $0 == ";" || $0 == "," || $0 == " " })
+        return .array(names.map { .string(String($0)) })
+    }
+
+    /// A value as a message may show it.
+    ///
+    /// Only a short one: a wrong column may hold tokens.
+    private func shown(_ text: String) -> String {
+        text.count <= 20 ? "“\(TextTable.printable(text))”" : "a text of \(text.count) characters"
+    }
+}

@@ -1,0 +1,97 @@
+public import FanfareCore
+
+/// What became of the rows of an import.
+public struct ImportTally: Sendable, Equatable {
+    /// Rows that were read.
+    public internal(set) var read: Int64 = 0
+    /// Devices that were not there.
+    public internal(set) var new: Int64 = 0
+    /// Devices that were there, of which something was new.
+    public internal(set) var updated: Int64 = 0
+    /// Devices that were there so.
+    public internal(set) var unchanged: Int64 = 0
+    /// Rows that were left out, by why.
+    public internal(set) var skipped: [String: Int64] = [:]
+    /// Rows that were refused, by why.
+    public internal(set) var refused: [String: Int64] = [:]
+    /// What rows said and devices were registered without.
+    public internal(set) var without: [String: Int64] = [:]
+    /// How many bytes of refused rows were written.
+    var rejectedBytes: Int64 = 0
+
+    /// How many reasons are told apart.
+    private static let reasonLimit = 30
+
+    /// How many rows were left out.
+    public var skippedCount: Int64 { skipped.values.reduce(0, +) }
+    /// How many rows were refused.
+    public var refusedCount: Int64 { refused.values.reduce(0, +) }
+
+    /// Counts a refused row.
+    mutating func refuse(_ refusal: ImportRefusal) {
+        let reason = [refusal.column.map(TextTable.printable), refusal.reason].compactMap(\.self).joined(
+            separator: ": "
+        )
+        let isKept = refused[reason] != nil || refused.count < Self.reasonLimit
+        refused[isKept ? reason : "other reasons", default: 0] += 1
+    }
+
+    /// All of it as JSON.
+    public var json: JSONValue {
+        var object = JSONObject()
+        for (name, path) in Self.numbers { object[name] = JSONValue(self[keyPath: path]) }
+        for (name, path) in Self.counts {
+            var inner = JSONObject()
+            for (reason, count) in self[keyPath: path].sorted(by: { $0.key < $1.key }) {
+                inner[reason] = JSONValue(count)
+            }
+            object[name] = .object(inner)
+        }
+        return .object(object)
+    }
+
+    /// All of it as a table, with the reasons, the most frequent first.
+    public var text: String {
+        var table = TextTable(["rows", "number"])
+        func append(_ name: String, _ count: Int64, _ reasons: [String: Int64] = [:]) {
+            table.append([name, "\(count)"])
+            let sorted = reasons.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+            for (reason, count) in sorted { table.append(["  \(reason)", "\(count)"]) }
+        }
+        append("read", read)
+        append("new", new)
+        append("updated", updated)
+        append("unchanged", unchanged)
+        append("skipped", skippedCount, skipped)
+        append("refused", refusedCount, refused)
+        if !without.isEmpty { append("registered without", without.values.reduce(0, +), without) }
+        return table.text
+    }
+
+    private static var numbers: [(String, WritableKeyPath<ImportTally, Int64>)] {
+        [
+            ("read", \.read), ("new", \.new), ("updated", \.updated), ("unchanged", \.unchanged),
+            ("rejected_bytes", \.rejectedBytes),
+        ]
+    }
+    private static var counts: [(String, WritableKeyPath<ImportTally, [String: Int64]>)] {
+        [
+            ("skipped", \.skipped), ("refused", \.refused), ("without", \.without),
+        ]
+    }
+
+    /// Nothing counted yet.
+    init() {}
+
+    /// Goes on counting.
+    ///
+    /// - Parameter json: what ``json`` gave.
+    init(_ json: JSONValue) {
+        for (name, path) in Self.numbers { self[keyPath: path] = json[name]?.numberValue?.integer ?? 0 }
+        for (name, path) in Self.counts {
+            for member in json[name]?.objectValue?.members ?? [] {
+                self[keyPath: path][member.key] = member.value.numberValue?.integer ?? 0
+            }
+        }
+    }
+}
