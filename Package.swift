@@ -121,11 +121,23 @@ let package = Package(
             swiftSettings: sources
         ),
 
+        // What applications are told of outcomes.
+        .target(
+            name: "FanfareFeedback",
+            dependencies: [
+                "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareProviders", "FanfareStages",
+                "FanfareStore",
+                "HTTP2Client", "PostgresClient", "PushCrypto", "PushTransport", "Threading", logging,
+            ],
+            swiftSettings: sources
+        ),
+
         // The daemon.
         .target(
             name: "FanfareService",
             dependencies: [
-                "FanfareCampaigns", "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareMetrics",
+                "FanfareCampaigns", "FanfareConfiguration", "FanfareCore", "FanfareFeedback", "FanfareLogging",
+                "FanfareMetrics",
                 "FanfareProviders",
                 "FanfareStages", "FanfareStore",
                 "HTTP2Client",
@@ -139,7 +151,8 @@ let package = Package(
         .target(
             name: "FanfareTools",
             dependencies: [
-                "FanfareCampaigns", "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareProviders",
+                "FanfareCampaigns", "FanfareConfiguration", "FanfareCore", "FanfareFeedback", "FanfareLogging",
+                "FanfareProviders",
                 "FanfareService",
                 "FanfareStages", "FanfareStore",
                 "HTTP2Client",
@@ -199,7 +212,8 @@ let package = Package(
         .testTarget(
             name: "FanfareServiceTests",
             dependencies: [
-                "FanfareCampaigns", "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareMetrics",
+                "FanfareCampaigns", "FanfareConfiguration", "FanfareCore", "FanfareFeedback", "FanfareLogging",
+                "FanfareMetrics",
                 "FanfareProviders",
                 "FanfareService", "FanfareStages",
                 "FanfareStore",

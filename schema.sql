@@ -1564,6 +1564,58 @@ CREATE TABLE IF NOT EXISTS fanfare.actions (
 );
 SELECT fanfare.create_index('actions_at', 'CREATE INDEX actions_at ON fanfare.actions USING brin (at)');
 
+-- Whom outcomes are told to, by the name that the daemons' configuration has for it, and which. Read whenever a batch is closed, and
+-- written only where that changes, so that it stays one page whoever holds an old snapshot.
+CREATE TABLE IF NOT EXISTS fanfare.feedback_hooks (
+    name text PRIMARY KEY,
+    codes smallint[] NOT NULL,
+    -- Of this app's pushes; NULL for all apps.
+    app text
+);
+
+-- How far each hook is. One that no daemon knows any more is forgotten after as long as the log is kept.
+CREATE TABLE IF NOT EXISTS fanfare.feedback_cursors (
+    name text PRIMARY KEY,
+    -- Up to where it was told: all batches before this number, and so many pairs of that batch.
+    number bigint NOT NULL,
+    pair smallint NOT NULL DEFAULT 0,
+    -- Where what is under way ends; NULL while nothing is. Noted before it is sent, so that it is the same, by the same id, whoever
+    -- sends it once more.
+    until_number bigint,
+    until_pair smallint,
+    -- The id is made of both; a delivery that was taken is never sent again.
+    key uuid NOT NULL DEFAULT gen_random_uuid(),
+    delivery bigint NOT NULL DEFAULT 1,
+    -- The daemon that tells it, as long as that lives.
+    owner int,
+    failures int NOT NULL DEFAULT 0,
+    failing_since timestamptz,
+    error text,
+    retry_at timestamptz NOT NULL DEFAULT '-infinity',
+    -- Since when it wants nothing more: it answered 410.
+    ended_at timestamptz,
+    told_at timestamptz,
+    -- Batches that were forgotten before it was told.
+    lost bigint NOT NULL DEFAULT 0,
+    -- When a daemon last had it in its configuration.
+    seen_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    CONSTRAINT feedback_cursors_until CHECK ((until_number IS NULL) = (until_pair IS NULL))
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
+
+-- Batches of the log with outcomes that some hook wants, noted as they are closed: none where there is no hook.
+--
+-- They are numbered afterwards, by one transaction at a time: a transaction that was open meanwhile numbers nothing, so whoever sees a
+-- number sees all below it, in whatever order they were closed. As long as the log.
+CREATE SEQUENCE IF NOT EXISTS fanfare.feedback_sequence;
+CREATE TABLE IF NOT EXISTS fanfare.feedback (
+    batch_id bigint NOT NULL,
+    closed_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    -- NULL until it is given.
+    number bigint
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000);
+SELECT fanfare.create_index('feedback_number', 'CREATE UNIQUE INDEX feedback_number ON fanfare.feedback (number)');
+SELECT fanfare.create_index('feedback_closed', 'CREATE INDEX feedback_closed ON fanfare.feedback USING brin (closed_at)');
+
 -- Advisory lock keys, class 1178685254 ("FANF"):
 --   0  loading this file
 --   1  held exclusively by a daemon that drains the outbox ("K")
@@ -1572,6 +1624,7 @@ SELECT fanfare.create_index('actions_at', 'CREATE INDEX actions_at ON fanfare.ac
 --   4  the leader for maintenance (retention, rule checks, statistics)
 --   5  the session that plans outbox_slow
 --   6  held by a transaction that puts checked rules into force
+--   7  held by a transaction that numbers feedback
 -- Class 1178685255: the key is an instance id, held exclusively by that daemon as long as it lives.
 -- One number, a hash of a token's id and an idempotency key: held while the first such request is done.
 
@@ -1650,6 +1703,55 @@ $$;
 COMMENT ON FUNCTION fanfare.enter_timeline IS 'Makes ids skip ahead where the server has taken another timeline; whether it did.';
 
 DO $$ BEGIN PERFORM fanfare.enter_timeline(); END $$;
+
+CREATE OR REPLACE FUNCTION fanfare.replay_feedback(name text, since timestamptz) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    first bigint := (SELECT min(f.number) FROM fanfare.feedback AS f WHERE f.closed_at >= since AND f.number IS NOT NULL);
+    again bigint;
+BEGIN
+    -- What is under way is taken back: it will have another id.
+    UPDATE fanfare.feedback_cursors AS h
+    SET number = coalesce(first, h.number), pair = CASE WHEN first IS NULL THEN h.pair ELSE 0 END,
+        until_number = NULL, until_pair = NULL, delivery = h.delivery + 1, retry_at = '-infinity', lost = 0
+    WHERE h.name = replay_feedback.name;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'there is no feedback hook %', quote_literal(name)
+            USING ERRCODE = '02000', HINT = 'fanfare feedback list shows those there are.';
+    END IF;
+    SELECT count(*) INTO again FROM fanfare.feedback AS f WHERE f.number >= first;
+    RETURN again;
+END
+$$;
+COMMENT ON FUNCTION fanfare.replay_feedback IS
+    'Has a feedback hook told once more what was noted since then; how many batches have something of it.';
+
+CREATE OR REPLACE FUNCTION fanfare.resume_feedback(name text) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    UPDATE fanfare.feedback_cursors AS h SET ended_at = NULL, retry_at = '-infinity', lost = 0
+    WHERE h.name = resume_feedback.name;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'there is no feedback hook %', quote_literal(name)
+            USING ERRCODE = '02000', HINT = 'fanfare feedback list shows those there are.';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION fanfare.resume_feedback IS 'Has a feedback hook that answered 410, or that waits after failures, tried at once.';
+
+CREATE OR REPLACE FUNCTION fanfare.forget_feedback(name text) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    DELETE FROM fanfare.feedback_hooks AS h WHERE h.name = forget_feedback.name;
+    DELETE FROM fanfare.feedback_cursors AS h WHERE h.name = forget_feedback.name;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'there is no feedback hook %', quote_literal(name)
+            USING ERRCODE = '02000', HINT = 'fanfare feedback list shows those there are.';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION fanfare.forget_feedback IS
+    'Forgets how far a feedback hook is; one that a daemon still has in its configuration begins anew, with what comes from then on.';
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- 16. Functions: emit and cancel
@@ -5308,6 +5410,23 @@ CROSS JOIN LATERAL (
 WHERE o.fired_at IS NOT NULL AND o.test_users IS NULL
 $view$);
 
+SELECT fanfare.create_view('feedback_state', 'How far each feedback hook is, and what is the matter with it; waiting and lag count whatever some hook wants.', $view$
+SELECT h.name, x.app, ARRAY(SELECT DISTINCT c.outcome FROM fanfare.outcome_codes AS c WHERE c.code = ANY (x.codes) ORDER BY 1) AS outcomes,
+    CASE WHEN h.ended_at IS NOT NULL THEN 'ended'
+        WHEN h.seen_at < now() - interval '5 minutes' THEN 'unknown'
+        WHEN h.failures > 0 THEN 'failing' ELSE 'ok' END AS state,
+    w.waiting, coalesce(now() - w.oldest, interval '0') AS lag, h.told_at, h.failures, h.failing_since, h.retry_at, h.error, h.lost,
+    h.seen_at, i.name AS daemon
+FROM fanfare.feedback_cursors AS h
+JOIN fanfare.feedback_hooks AS x ON x.name = h.name
+LEFT JOIN fanfare.instances AS i ON i.id = h.owner
+CROSS JOIN LATERAL (
+    SELECT count(*) AS waiting, min(f.closed_at) AS oldest
+    FROM fanfare.feedback AS f
+    WHERE f.number IS NULL OR f.number > h.number OR f.number = h.number AND h.pair < 32767
+) AS w
+$view$);
+
 SELECT fanfare.create_view('health', 'What an operator should look at; ok is false where something needs a hand.', $view$
 SELECT 'daemons' AS name, count(*) FILTER (WHERE lease_until > now()) > 0 AS ok,
     count(*) FILTER (WHERE lease_until > now()) || ' alive' AS detail, max(heartbeat_at) AS since
@@ -5372,6 +5491,16 @@ FROM (
     FROM fanfare.instances AS i WHERE i.lease_until > now()
 ) AS t
 WHERE t.at IS NOT NULL
+UNION ALL
+SELECT 'feedback: ' || f.name, f.state = 'ok' AND f.lost = 0 AND f.lag < interval '5 minutes',
+    concat_ws('; ', CASE f.state WHEN 'ended' THEN 'answered 410 and is told nothing: fanfare feedback resume ' || f.name
+            WHEN 'unknown' THEN 'no daemon has it in its configuration: fanfare feedback forget ' || f.name
+            WHEN 'failing' THEN 'fails: ' || f.error END,
+        CASE WHEN f.lag > interval '0' THEN 'what is the oldest to tell waits ' || date_trunc('second', f.lag)
+            WHEN f.state = 'ok' THEN 'nothing waits' END,
+        CASE WHEN f.lost > 0 THEN f.lost || ' batches were forgotten before it was told of them: fanfare feedback resume ' || f.name END),
+    f.failing_since
+FROM fanfare.feedback_state AS f
 UNION ALL
 SELECT 'badge_sql: ' || a.name || '/' || r.name, false, b.error, b.since
 FROM fanfare.badge_failures AS b
@@ -6432,6 +6561,7 @@ GRANT EXECUTE ON FUNCTION fanfare.put_rule, fanfare.drop_rule, fanfare.rule_from
 GRANT EXECUTE ON FUNCTION fanfare.replay, fanfare.start_campaign, fanfare.test_campaign, fanfare.pause_campaign,
     fanfare.resume_campaign, fanfare.abort_campaign TO fanfare_operator;
 GRANT UPDATE (disabled_at, disabled_reason) ON fanfare.devices TO fanfare_operator;
+GRANT EXECUTE ON FUNCTION fanfare.replay_feedback, fanfare.resume_feedback, fanfare.forget_feedback TO fanfare_operator;
 -- For `fanfare rules plan` and `fanfare campaigns plan`: what put_rule and put_campaign would say, and when it would be due.
 -- They read with the caller's rights, but for queries.
 GRANT EXECUTE ON FUNCTION fanfare.campaign_fault, fanfare.campaign_sql_fault, fanfare.schedule_fault, fanfare.rate_fault, fanfare.speed_fault, fanfare.per_second,
@@ -6455,7 +6585,7 @@ GRANT EXECUTE ON FUNCTION fanfare.event_id_at, fanfare.find_events, fanfare.even
 -- Of what happened over time, and what the prune fuses go by.
 GRANT SELECT ON fanfare.traffic, fanfare.prune_fuses, fanfare.prune_counts TO fanfare_reader;
 GRANT SELECT ON fanfare.events, fanfare.deliveries, fanfare.queue, fanfare.campaign_runs, fanfare.health, fanfare.stats,
-    fanfare.outcome_codes TO fanfare_reader;
+    fanfare.feedback_state, fanfare.outcome_codes TO fanfare_reader;
 -- Which `deliveries` and `campaign_runs` call, as whoever reads them.
 GRANT EXECUTE ON FUNCTION fanfare.ring_day, fanfare.may_hold, fanfare.rate_at, fanfare.is_failure TO fanfare_reader;
 -- For `fanfare status` and `fanfare rules list`; none of it holds tokens.

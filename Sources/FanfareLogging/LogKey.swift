@@ -64,6 +64,8 @@ public enum LogKey: String, CaseIterable, Sendable {
     case sqlState = "sqlstate"
     /// Name of a foreign NOTIFY channel.
     case channel
+    /// Name of a feedback hook.
+    case hook = "feedback.hook"
     /// An APNs topic: which app of Apple's a push is for.
     case topic
     /// Host and port of a peer.

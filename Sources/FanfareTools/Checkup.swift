@@ -1,4 +1,6 @@
 public import FanfareConfiguration
+internal import FanfareCore
+internal import FanfareFeedback
 public import FanfareProviders
 internal import FanfareService
 internal import PostgresClient
@@ -35,7 +37,7 @@ public struct Checkup: Sendable {
     ///   services can be asked only about subscriptions, so nobody is for Web Push.
     /// - Returns: the items, in the order in which they depend on each other.
     public func items(online: Bool) async -> [CheckItem] {
-        await configurationItems + keyItems + databaseItems() + (online ? onlineItems : [])
+        await configurationItems + keyItems + feedbackItems + databaseItems() + (online ? onlineItems : [])
     }
 
     private var configurationItems: [CheckItem] {
@@ -84,6 +86,19 @@ public struct Checkup: Sendable {
     private var keyItems: [CheckItem] {
         sortedApps.flatMap { name, app in
             Providers.all.flatMap { $0.checkup(of: app, checkup(of: name)) }
+        }
+    }
+
+    private var feedbackItems: [CheckItem] {
+        configuration.feedback.sorted { $0.key < $1.key }.map { name, settings in
+            let what = "feedback \(name)"
+            do throws(DaemonError) {
+                _ = try FeedbackHook.read([name: settings], environment: environment)
+            } catch {
+                return CheckItem(.fail, what, error.reason, advice: error.hint)
+            }
+            let place = settings.url.map { "posted to \($0)" } ?? "notified on \(settings.channel ?? "")"
+            return CheckItem(.ok, what, "\(settings.outcomes.map(\.rawValue).joined(separator: ", ")): \(place)")
         }
     }
 

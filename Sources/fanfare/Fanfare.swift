@@ -11,7 +11,7 @@ struct Fanfare: AsyncParsableCommand {
             Serve.self, Dev.self, Migrate.self, Adopt.self, Check.self, Status.self, Emit.self, Devices.self,
             Topics.self, Channels.self, Rules.self, Campaigns.self, Policies.self, Preferences.self, Tokens.self,
             Tail.self,
-            Explain.self, Why.self, Replay.self,
+            Explain.self, Why.self, Replay.self, Feedback.self,
             VAPIDKeys.self,
             Sandbox.self,
             Bench.self, Version.self, Manual.self,

@@ -31,8 +31,14 @@ struct ArchitectureTests {
             "FanfareCore", "FanfareLogging", "FanfareProviders", "FanfareStages", "FanfareStore", "PostgresClient",
             "Threading", "Logging",
         ],
+        "FanfareFeedback": [
+            "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareProviders", "FanfareStages",
+            "FanfareStore",
+            "HTTP2Client", "PostgresClient", "PushCrypto", "PushTransport", "Threading", "Logging",
+        ],
         "FanfareService": [
-            "FanfareCampaigns", "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareMetrics",
+            "FanfareCampaigns", "FanfareConfiguration", "FanfareCore", "FanfareFeedback", "FanfareLogging",
+            "FanfareMetrics",
             "FanfareProviders",
             "FanfareStages", "FanfareStore", "HTTP2Client",
             "PostgresClient",
@@ -40,7 +46,8 @@ struct ArchitectureTests {
             "PushTransport", "Threading", "Logging", "CoreMetrics", "ServiceLifecycle",
         ],
         "FanfareTools": [
-            "FanfareCampaigns", "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareProviders",
+            "FanfareCampaigns", "FanfareConfiguration", "FanfareCore", "FanfareFeedback", "FanfareLogging",
+            "FanfareProviders",
             "FanfareService",
             "FanfareStages", "FanfareStore", "HTTP2Client",
             "PostgresClient",
@@ -146,7 +153,7 @@ struct ArchitectureTests {
         #expect(page.text.split(separator: "\n", omittingEmptySubsequences: false).count <= 80)
         let declared = page.code.matches(of: /\n    let (\w+): (\[any Stage\]|any Stage)\n/).map { String($0.1) }
         #expect(
-            Set(["control", "record", "send", "claim", "slice", "plan", "schedule", "maintain", "listen"])
+            Set(["control", "record", "send", "claim", "slice", "plan", "schedule", "maintain", "listen", "tell"])
                 == Set(declared)
         )
         let order = try #require(page.code.firstMatch(of: /var stages: \[any Stage\] \{\s*([^}]+)\}/)).1

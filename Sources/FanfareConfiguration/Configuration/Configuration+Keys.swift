@@ -2,7 +2,7 @@ internal import PushTransport
 
 extension Configuration {
     /// The keys that are no provider's, without those in front of the apps' in the reference.
-    static let keysBehindApps: [ConfigurationKey] = sending + keeping + answering + logging
+    static let keysBehindApps: [ConfigurationKey] = sending + keeping + Feedback.keys + answering + logging
 
     private static let name = ConfigurationValueKind<String>.text(
         "1 to 64 letters, digits, dots, dashes and underscores",

@@ -110,6 +110,9 @@ extension Configuration {
             default: continue
             }
         }
+        for (section, origin) in reader.sections where section.first == "feedback" && section.count == 2 {
+            Feedback.check(section, origin, &reader)
+        }
         for (one, other) in [("certificate_file", "key_file"), ("key_file", "certificate_file")] {
             guard let setting = reader.settings[["api", one]], reader.settings[["api", other]] == nil else { continue }
             reader.report(setting.origin, "api.\(other)", "is required beside api.\(one)")

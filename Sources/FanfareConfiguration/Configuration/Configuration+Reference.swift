@@ -8,9 +8,12 @@ extension Configuration {
     ///   - schema: the keys there are.
     /// - Returns: one entry per key whose value differs, in the order of the reference; values without secrets.
     package func changes(from old: Configuration, _ schema: ConfigurationSchema) -> [ConfigurationChange] {
-        let names = Set(apps.keys).union(old.apps.keys).sorted()
+        let names = [
+            "apps": Set(apps.keys).union(old.apps.keys).sorted(),
+            "feedback": Set(feedback.keys).union(old.feedback.keys).sorted(),
+        ]
         return schema.keys.flatMap { key in
-            (key.path.contains(ConfigurationKey.anyName) ? names : [""]).compactMap { name in
+            (key.path.contains(ConfigurationKey.anyName) ? names[key.path[0]] ?? [] : [""]).compactMap { name in
                 guard key.differs(old, self, name) else { return nil }
                 let path = key.path.map { $0 == ConfigurationKey.anyName ? name : $0 }
                 return ConfigurationChange(
@@ -32,6 +35,7 @@ extension Configuration {
         apps = fresh.apps
         retry = fresh.retry
         retention = fresh.retention
+        feedback = fresh.feedback
         log = fresh.log
     }
 }

@@ -20,6 +20,8 @@ public struct Configuration: Equatable, Sendable {
     public var retry = Retry()
     /// How long history is kept.
     public var retention = Retention()
+    /// Whom outcomes are told to, by the name of the hook.
+    public var feedback: [String: Feedback] = [:]
     /// Where and how the program answers by HTTP.
     public var api = API()
     /// What is logged and how.

@@ -115,6 +115,26 @@ package struct ConfigurationKey: Sendable {
         }
     }
 
+    /// A key of one hook, `feedback.<name>.…`.
+    init<Value>(
+        ofFeedback key: String,
+        _ property: any WritableKeyPath<Configuration.Feedback, Value> & Sendable,
+        _ kind: ConfigurationValueKind<Value>,
+        _ meaning: String
+    ) {
+        path = ["feedback", Self.anyName, key]
+        (type, range) = (kind.name, kind.range)
+        (presence, change, self.meaning) = (.optional, .reload, meaning)
+        standard = kind.text(Configuration.Feedback()[keyPath: property])
+        store = { (configuration, name, text, place) throws(ConfigurationRefusal) in
+            configuration.feedback[name, default: .init()][keyPath: property] = try kind.parse(text, place)
+        }
+        show = { configuration, name in configuration.feedback[name].flatMap { kind.text($0[keyPath: property]) } }
+        differs = { left, right, name in
+            left.feedback[name]?[keyPath: property] != right.feedback[name]?[keyPath: property]
+        }
+    }
+
     /// The dotted path, with `<name>` where the user chooses one.
     var name: String { path.map { $0 == Self.anyName ? "<name>" : $0 }.joined(separator: ".") }
 

@@ -64,8 +64,13 @@ package struct ConfigurationReader {
             settings[path] = Setting(text: .yaml(entry.value), origin: .file(file, entry.value.position))
         } else if schema.children(of: path).isEmpty {
             report(origin, path.joined(separator: "."), schema.refusal(unknown: path))
-        } else if section == ["apps"] && !ConfigurationSchema.isAppName(entry.key) {
-            report(origin, "apps", "expected an app's name of 1 to 64 letters, digits, dots, dashes and underscores")
+        } else if [["apps"], ["feedback"]].contains(section) && !ConfigurationSchema.isAppName(entry.key) {
+            let whose = section == ["apps"] ? "an app's" : "a hook's"
+            report(
+                origin,
+                section[0],
+                "expected \(whose) name of 1 to 64 letters, digits, dots, dashes and underscores"
+            )
         } else {
             read(section: entry.value, at: path, origin: origin, file: file)
         }

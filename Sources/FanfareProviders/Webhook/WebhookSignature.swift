@@ -1,14 +1,14 @@
 internal import Foundation
-internal import PushCrypto
+package import PushCrypto
 
 /// Signs requests (Standard Webhooks 1.0.0): HMAC-SHA256 over `id.timestamp.body`.
 ///
 /// Used by one thread at a time.
-final class WebhookSignature {
+package final class WebhookSignature {
     private let hmac: HMACSHA256
 
     /// - Throws: `CryptoError` if OpenSSL lacks what it needs.
-    init() throws(CryptoError) {
+    package init() throws(CryptoError) {
         hmac = try HMACSHA256.open()
     }
 
@@ -21,7 +21,7 @@ final class WebhookSignature {
     ///   - secret: the webhook's.
     /// - Returns: `v1,` and the code in base64.
     /// - Throws: `CryptoError` if OpenSSL cannot.
-    func value(
+    package func value(
         id: [UInt8],
         timestamp: String,
         body: [UInt8],

@@ -1,6 +1,7 @@
 public import CoreMetrics
 public import FanfareConfiguration
 internal import FanfareCore
+internal import FanfareFeedback
 public import FanfareMetrics
 public import FanfareProviders
 package import FanfareStages
@@ -19,6 +20,7 @@ public struct Daemon: Sendable {
     private let logger: Logger
     private let database: DatabaseSessions
     private let senders: SenderPools
+    private let feedback: FeedbackTeller
     private let pipeline: Pipeline
     private let context: StageContext
 
@@ -61,10 +63,12 @@ public struct Daemon: Sendable {
         )
         let results = Mailbox<RecorderMessage>()
         senders = SenderPools(apps, context: context, recorder: results)
-        pipeline = Pipeline(context: context, senders: senders, results: results)
+        let hooks = try FeedbackHook.read(configuration.feedback, environment: environment)
+        feedback = FeedbackTeller(context: context, hooks: hooks)
+        pipeline = Pipeline(context: context, senders: senders, results: results, feedback: feedback)
     }
 
-    /// Takes over what can change while the daemon runs: `apps`, `retry`, `retention` and `log.deliveries`.
+    /// Takes over what can change while the daemon runs: `apps`, `retry`, `retention`, `feedback` and `log.deliveries`.
     ///
     /// All of it is checked first, so that a restart with it would not fail; then it is swapped. Senders of an app that
     /// changed, its files included, are replaced: the old ones await what is in flight and give back the rest, which the new
@@ -81,7 +85,9 @@ public struct Daemon: Sendable {
             environment: environment,
             logger: logger
         )
+        let hooks = try FeedbackHook.read(fresh.feedback, environment: environment)
         context.apply(StageSettings(fresh, version: version))
+        feedback.apply(hooks)
         senders.replace(with: apps)
     }
 

@@ -35,7 +35,9 @@ package struct DescriptorNeed: Equatable {
         let sessions = 2 * (configuration.database.connections + 10)
         let api = configuration.api
         let asked = api.listen == nil ? 0 : api.connections + 2 * api.sessions + 16
-        count = Self.base + sessions + apps + asked
+        // A session, and for each hook a client with its waker, a socket, and libcurl's own waker.
+        let hooks = configuration.feedback.isEmpty ? 0 : 2 + 4 * configuration.feedback.count
+        count = Self.base + sessions + apps + asked + hooks
     }
 
     /// Connections that one thread has to all hosts of a provider together.

@@ -1,5 +1,6 @@
 internal import FanfareCampaigns
 internal import FanfareConfiguration
+internal import FanfareFeedback
 internal import FanfareStages
 internal import Threading
 
@@ -27,8 +28,10 @@ struct Pipeline {
     let maintain: [any Stage]
     /// Hears foreign channels; nobody where none is configured.
     let listen: [any Stage]
+    /// Tells applications what became of pushes, from the log.
+    let tell: any Stage
 
-    init(context: StageContext, senders: SenderPools, results: Mailbox<RecorderMessage>) {
+    init(context: StageContext, senders: SenderPools, results: Mailbox<RecorderMessage>, feedback: FeedbackTeller) {
         control = Controller(context: context)
         record = Recorder(context: context, mailbox: results)
         send = senders
@@ -48,10 +51,11 @@ struct Pipeline {
         schedule = [QueryReader(context: context, desk: desk), Scheduler(context: context, desk: desk)]
         maintain = sessions.isMaintenanceApart ? [Maintainer(context: context)] : []
         listen = context.settings.listen.isEmpty ? [] : [Listener(context: context)]
+        tell = feedback
     }
 
     /// In the order of dependency: shut down in reverse, intake stops first, and every finished send is recorded.
     var stages: [any Stage] {
-        [control, record, send, claim] + slice + plan + schedule + maintain + listen
+        [control, record, send, claim] + slice + plan + schedule + maintain + listen + [tell]
     }
 }

@@ -26,6 +26,7 @@ struct Chores {
         let chores: [(PostgresConnection) throws(PostgresError) -> Void] = [
             keepLogsWithinRetention, endBatches, foldStats, foldTraffic, forgetAnswers, forgetKeys, forgetCancels,
             forgetCollapseKeys, forgetGates, forgetOccurrences, forgetGrants, forgetAudiences, forgetAsked,
+            forgetFeedback,
         ]
         var failure: PostgresError?
         for chore in chores {
@@ -105,6 +106,12 @@ struct Chores {
         try exhaust(ForgetRequests(retentionSeconds: context.settings.keyRetentionSeconds), on: connection)
         let days = context.settings.logRetentionDays
         try exhaust(ForgetActions(retentionDays: Int32(clamping: days)), on: connection)
+    }
+
+    /// A day after the batches that it is about.
+    private func forgetFeedback(on connection: PostgresConnection) throws(PostgresError) {
+        let days = context.settings.logRetentionDays + 1
+        try exhaust(ForgetFeedback(retentionDays: Int32(clamping: days)), on: connection)
     }
 
     /// Forgets until nothing is left to forget.

@@ -17,6 +17,8 @@ package enum AdvisoryLock {
     package static let sideQueue: Int32 = 5
     /// Held by a transaction that puts checked rules into force.
     package static let activation: Int32 = 6
+    /// Held by a transaction that numbers feedback.
+    package static let feedback: Int32 = 7
 }
 
 /// Takes a session advisory lock if it is free.

@@ -137,6 +137,13 @@ private func endPickedSQL(as outcome: Outcome) -> String {
             WHERE NOT d.is_whole
         ) AS t
         GROUP BY t.rule_version, t.target_id, t.gate_id, t.outcome
-    )
+    ),
+    \(FeedbackNote.sql(of: "decided", from: """
+        (
+                    SELECT d.id AS batch_id, get_byte(d.outcomes, n) AS outcome
+                    FROM decided AS d CROSS JOIN LATERAL generate_series(
+                        0, CASE WHEN d.is_whole THEN 0 ELSE octet_length(d.outcomes) - 1 END) AS n
+                ) AS t
+        """))
     """
 }

@@ -119,7 +119,7 @@ package struct OutcomeTally: Equatable {
 }
 
 /// Closes batches in one statement: out of the queue, into the log, retries into new batches behind the same gates, what was
-/// said about tokens followed, counters counted.
+/// said about tokens followed, counters counted, and those that feedback hooks want noted.
 ///
 /// Whatever belongs to a batch that is no longer ours does not happen.
 package struct CloseBatches: PostgresStatement {
@@ -160,7 +160,8 @@ package struct CloseBatches: PostgresStatement {
             FROM unnest($26::bigint[], $27::smallint[], $28::bigint[]) AS t (batch_id, outcome, pairs)
             JOIN closing AS c ON c.id = t.batch_id
             GROUP BY c.rule_version, c.target_id, c.gate_id, t.outcome
-        )
+        ),
+        \(FeedbackNote.sql(of: "closing", from: "unnest($26::bigint[], $27::smallint[]) AS t (batch_id, outcome)"))
         SELECT id, NULL::bigint FROM closing
         UNION ALL
         SELECT NULL, id FROM pruned

@@ -56,6 +56,11 @@ struct RoleTests {
         ("SELECT * FROM fanfare.stats, fanfare.outcome_codes", ["fanfare_reader", "fanfare_daemon"]),
         ("SELECT token FROM fanfare.devices", ["fanfare_daemon"]),
         ("SELECT * FROM fanfare.actions", ["fanfare_reader", "fanfare_daemon"]),
+        ("SELECT * FROM fanfare.feedback_state", ["fanfare_reader", "fanfare_daemon"]),
+        ("SELECT * FROM fanfare.feedback, fanfare.feedback_hooks, fanfare.feedback_cursors", ["fanfare_daemon"]),
+        ("SELECT fanfare.replay_feedback('h', now()) WHERE false", ["fanfare_operator", "fanfare_daemon"]),
+        ("SELECT fanfare.resume_feedback('h') WHERE false", ["fanfare_operator", "fanfare_daemon"]),
+        ("SELECT fanfare.forget_feedback('h') WHERE false", ["fanfare_operator", "fanfare_daemon"]),
         ("INSERT INTO fanfare.actions (actor, action) VALUES ('a', 'b')", ["fanfare_daemon"]),
         ("SELECT * FROM fanfare.api_tokens, fanfare.api_requests, fanfare.api_secret", ["fanfare_daemon"]),
         (

@@ -169,6 +169,10 @@ struct SchemaTests {
         ),
         ("queue", "app platform environment lane ready in_flight waiting oldest gate"),
         ("health", "name ok detail since"),
+        (
+            "feedback_state",
+            "name app outcomes state waiting lag told_at failures failing_since retry_at error lost seen_at daemon"
+        ),
     ]
 
     @Test func hasTheViewsOfTheContract() throws {

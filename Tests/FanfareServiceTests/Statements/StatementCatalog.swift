@@ -24,6 +24,7 @@ struct StatementCatalog {
         all += Self.toolsForRules(parts)
         all += Self.toolsForCampaigns(parts)
         all += Self.toolsForPages(parts)
+        all += Self.feedback()
         self.all = all
     }
 
@@ -124,6 +125,9 @@ struct StatementCatalog {
             SELECT fanfare.take_campaign(3, 1, NULL, now());
             INSERT INTO fanfare.occurrences (campaign_id, scheduled_at, event_id, state, gate_id, held_gate_id, canary_share, canary_wait, canary_max_failed)
             VALUES (1, now() - interval '1 h', \(event), 'running', fanfare.make_gate(1, 2), fanfare.make_gate(1, 2, NULL, 'held'), 0.5, '0 s', 0.5);
+            INSERT INTO fanfare.feedback_hooks (name, codes) VALUES ('hook', '{35}');
+            INSERT INTO fanfare.feedback_cursors (name, number, owner) VALUES ('hook', 0, 7);
+            INSERT INTO fanfare.feedback (batch_id, number) VALUES (7::bigint << 32, 1), (8::bigint << 32, NULL);
             INSERT INTO fanfare.gate_stats SELECT id, 1, 5 FROM fanfare.gates;
             UPDATE fanfare.gates SET state = 'aborting' WHERE rule_id = (SELECT rule_id FROM fanfare.campaigns WHERE id = 3);
             """
@@ -400,6 +404,29 @@ struct StatementCatalog {
             ProbePaths(paths: columns.paths),
             StoreForeignEvent(channel: "c", payload: "{}"),
             StoreMalformedEvent(channel: "c", payload: "x"),
+        ]
+    }
+
+    private static func feedback() -> [any PostgresStatement] {
+        let delivery = FeedbackDelivery(hook: "hook", owner: owner, number: 1)
+        let place = FeedbackPlace(number: 1)
+        return [
+            FeedbackHooks(names: ["hook"]),
+            RequireFeedbackDaemons(),
+            PutFeedbackHook(hook: "hook", codes: [64], app: "shop"),
+            TakeFeedbackHook(hook: "hook", owner: 8),
+            ReleaseFeedbackHooks(owner: owner, keeping: ["other"]),
+            ForgetFeedback(retentionDays: 0),
+            NumberFeedback(),
+            ReadFeedback(after: FeedbackPlace(number: 0), upTo: nil, codes: [35], app: nil),
+            BeginFeedback(delivery, until: place),
+            AdvanceFeedback(delivery, to: place, isTold: true, lost: 0),
+            FailFeedback(delivery, error: "no", waits: 1, isEnd: false),
+            NotifyFeedback(channel: "c", payloads: ["{}"]),
+            ListFeedbackHooks(),
+            ReplayFeedback(hook: "hook", since: .time("1970-01-01")),
+            ResumeFeedback(hook: "hook"),
+            ForgetFeedbackHook(hook: "hook"),
         ]
     }
 

@@ -1,16 +1,15 @@
-internal import FanfareConfiguration
 internal import PushTransport
 
 extension ConfigurationValueKind<[String]> {
     /// Patterns of hosts, at least one.
-    static var hosts: Self {
+    package static var hosts: Self {
         checked("names such as push.example.com or *.example.com, with or without a port", atLeast: 1) {
             text throws(DestinationPolicyError) in _ = try DestinationPolicy(hosts: [text])
         }
     }
 
     /// Blocks of addresses.
-    static var networks: Self {
+    package static var networks: Self {
         checked("blocks such as 10.1.0.0/16 or fd00::/8", atLeast: 0) {
             text throws(DestinationPolicyError) in _ = try DestinationPolicy(hosts: [], networks: [text])
         }

@@ -1,0 +1,169 @@
+public import FanfareCore
+public import PushTransport
+
+extension Configuration {
+    /// One hook: what it is told, and how.
+    public struct Feedback: Equatable, Sendable {
+        /// Where outcomes are posted to; nil if they are notified.
+        public var url: HTTPSURL?
+        /// Absolute path of the file with the secrets that requests are signed with.
+        public var secretFile: String?
+        /// The NOTIFY channel; nil if outcomes are posted.
+        public var channel: String?
+        /// Which outcomes are told.
+        public var outcomes = [OutcomeKind.gone]
+        /// Whose pushes' outcomes; nil for those of all apps.
+        public var app: String?
+        /// Networks that may be connected to although their addresses are not public.
+        public var allowedNetworks: [String] = []
+        /// Absolute path of a PEM file with CAs to trust; nil for the system's.
+        public var caFile: String?
+
+        /// All defaults.
+        public init() {}
+
+        /// The outcomes that can be told: what nothing more follows on.
+        public static let tellable = OutcomeKind.allCases.filter { ![.pending, .attempted, .retrying].contains($0) }
+    }
+}
+
+extension Configuration.Feedback {
+    static let keys: [ConfigurationKey] = [
+        .init(
+            ofFeedback: "url",
+            \.url,
+            ConfigurationValueKind<HTTPSURL>.httpsURL.optional,
+            "Where outcomes of pushes are posted to, signed as Standard Webhooks are. See Feedback."
+        ),
+        .init(
+            ofFeedback: "secret_file",
+            \.secretFile,
+            ConfigurationValueKind<String>.path.optional,
+            """
+            File with the signing secret of `url`, `whsec_` and 24 to 64 bytes in base64. With two, a line each, requests bear \
+            both signatures, while receivers change from one to the other.
+            """
+        ),
+        .init(
+            ofFeedback: "channel",
+            \.channel,
+            ConfigurationValueKind<String>.channel.optional,
+            "Instead of `url`: the NOTIFY channel on which outcomes are told to who listens, such as `fanfare_feedback`."
+        ),
+        .init(
+            ofFeedback: "outcomes",
+            \.outcomes,
+            .outcomes,
+            """
+            Which outcomes are told. `gone` are those that disable a device; with `accepted` every push is told. In the \
+            environment: separated by commas.
+            """
+        ),
+        .init(
+            ofFeedback: "app",
+            \.app,
+            ConfigurationValueKind<String>.text("an app's name", length: 1...64) {
+                $0.isASCII && ($0.isLetter || $0.isNumber || "._-".contains($0))
+            }.optional,
+            "Only outcomes of this app's pushes; unless it is set, of all apps'."
+        ),
+        .init(
+            ofFeedback: "allowed_networks",
+            \.allowedNetworks,
+            .networks,
+            "Which addresses the URL's host may have although they are not public. In the environment: separated by commas."
+        ),
+        .init(
+            ofFeedback: "ca_file",
+            \.caFile,
+            ConfigurationValueKind<String>.path.optional,
+            "PEM file with CAs to trust, besides the system's."
+        ),
+    ]
+
+    /// Reports keys that do not go together.
+    static func check(_ section: [String], _ origin: ConfigurationOrigin, _ reader: inout ConfigurationReader) {
+        func setting(_ key: String) -> ConfigurationReader.Setting? { reader.settings[section + [key]] }
+        func report(_ key: String, _ reason: String) {
+            reader.report(setting(key)?.origin ?? origin, (section + [key]).joined(separator: "."), reason)
+        }
+        switch (setting("url"), setting("channel")) {
+        case (nil, nil): report("url", "is required, or `channel` instead")
+        case (.some, .some): report("channel", "is one thing and `url` another; make two hooks for both")
+        case (.some, nil):
+            if setting("secret_file") == nil { report("secret_file", "is required beside `url`, which it signs for") }
+        case (nil, .some):
+            for key in ["secret_file", "allowed_networks", "ca_file"] where setting(key) != nil {
+                report(key, "is for a `url`; nothing is posted to a channel")
+            }
+        }
+    }
+}
+
+extension ConfigurationValueKind<HTTPSURL> {
+    /// An https URL; what comes after the host is not shown, since it may be a secret.
+    static var httpsURL: Self {
+        let expected = "expected https://HOST[:PORT]/PATH"
+        return .init(
+            name: "URL",
+            range: "https://HOST[:PORT]/PATH",
+            parse: { (raw, _) throws(ConfigurationRefusal) in
+                let text = try raw.string(expected: expected).withoutVariables()
+                guard let url = try? HTTPSURL(text) else { throw ConfigurationRefusal(expected) }
+                return url
+            },
+            text: { $0.description }
+        )
+    }
+}
+
+extension ConfigurationValueKind<String> {
+    /// A NOTIFY channel.
+    static var channel: Self {
+        let expected = "expected a NOTIFY channel of 1 to 63 letters, digits and underscores"
+        return .init(
+            name: "string",
+            range: "1 to 63 letters, digits and underscores",
+            parse: { (raw, _) throws(ConfigurationRefusal) in
+                let text = try raw.string(expected: expected)
+                guard text.wholeMatch(of: /[a-zA-Z_][a-zA-Z0-9_]{0,62}/) != nil else {
+                    throw ConfigurationRefusal("\(expected), found “\(text.prefix(80))”")
+                }
+                return text
+            },
+            text: { $0 }
+        )
+    }
+}
+
+extension ConfigurationValueKind<[OutcomeKind]> {
+    /// Outcomes that can be told.
+    static var outcomes: Self {
+        let words = Configuration.Feedback.tellable.map(\.rawValue)
+        return .init(
+            name: "list of strings",
+            range: words.joined(separator: " | "),
+            parse: { (raw, _) throws(ConfigurationRefusal) in
+                let texts = try raw.list(expected: "expected a list of outcomes")
+                guard !texts.isEmpty else { throw ConfigurationRefusal("expected at least one outcome, found none") }
+                var kinds: [OutcomeKind] = []
+                for (index, text) in texts.enumerated() {
+                    guard let kind = OutcomeKind(rawValue: text), Configuration.Feedback.tellable.contains(kind) else {
+                        let near =
+                            NearestName.suggestion(for: text, among: words).map { "; did you mean “\($0)”?" } ?? ""
+                        throw ConfigurationRefusal(
+                            "“\(text.prefix(40))” is no outcome that can be told\(near)",
+                            element: index
+                        )
+                    }
+                    guard !kinds.contains(kind) else {
+                        throw ConfigurationRefusal("“\(text)” is listed twice", element: index)
+                    }
+                    kinds.append(kind)
+                }
+                return kinds
+            },
+            text: { "[\($0.map(\.rawValue).joined(separator: ", "))]" }
+        )
+    }
+}

@@ -1,0 +1,115 @@
+package import FanfareCore
+package import PostgresClient
+
+/// The hooks as operators see them.
+package struct ListFeedbackHooks: PostgresStatement {
+    package static let name = "list_feedback_hooks"
+    package static let sql = """
+        SELECT name, app, outcomes, state, waiting, extract(epoch FROM lag)::float8, told_at, failures, error, lost, daemon
+        FROM fanfare.feedback_state ORDER BY name
+        """
+
+    package init() {}
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> FeedbackStateRow {
+        FeedbackStateRow(
+            name: try row.string(0),
+            app: try row.string(orNil: 1),
+            outcomes: try row.strings(withNulls: 2).compactMap(\.self),
+            state: try row.string(3),
+            waiting: try row.int64(4),
+            lagSeconds: try row.double(5),
+            toldAt: try row.timestamp(orNil: 6),
+            failures: try row.int32(7),
+            error: try row.string(orNil: 8),
+            lost: try row.int64(9),
+            daemon: try row.string(orNil: 10)
+        )
+    }
+}
+
+/// How far a hook is.
+package struct FeedbackStateRow: Sendable {
+    package let name: String
+    /// Nil for all apps.
+    package let app: String?
+    package let outcomes: [String]
+    /// `ok`, `failing`, `ended`, or `unknown` where no daemon has it in its configuration.
+    package let state: String
+    /// Batches that may have something for it.
+    package let waiting: Int64
+    /// How long the oldest of those has waited.
+    package let lagSeconds: Double
+    package let toldAt: Timestamp?
+    package let failures: Int32
+    package let error: String?
+    /// Batches that were forgotten before it was told.
+    package let lost: Int64
+    /// Who tells it.
+    package let daemon: String?
+}
+
+/// Has a hook told once more what was noted since then; gives how many batches have something of it.
+package struct ReplayFeedback: PostgresStatement {
+    package static let name = "replay_feedback"
+    package static let sql = """
+        SELECT fanfare.replay_feedback($1, coalesce($3::timestamptz, clock_timestamp() - make_interval(secs => $2::float8)))
+        """
+
+    package let hook: String
+    package let since: Since
+
+    package init(hook: String, since: Since) {
+        (self.hook, self.since) = (hook, since)
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(hook)
+        binds.append(since.seconds)
+        binds.append(since.text)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int64 {
+        try row.int64(0)
+    }
+}
+
+/// Has a hook tried at once, also one that answered 410.
+package struct ResumeFeedback: PostgresStatement {
+    package static let name = "resume_feedback"
+    package static let sql = "SELECT fanfare.resume_feedback($1) IS NULL"
+
+    package let hook: String
+
+    package init(hook: String) {
+        self.hook = hook
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(hook)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Bool {
+        try row.bool(0)
+    }
+}
+
+/// Forgets how far a hook is.
+package struct ForgetFeedbackHook: PostgresStatement {
+    package static let name = "forget_feedback_hook"
+    package static let sql = "SELECT fanfare.forget_feedback($1) IS NULL"
+
+    package let hook: String
+
+    package init(hook: String) {
+        self.hook = hook
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(hook)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Bool {
+        try row.bool(0)
+    }
+}

@@ -1,0 +1,218 @@
+package import FanfareCore
+package import PostgresClient
+
+/// Where a hook's reading of the numbered batches is.
+package struct FeedbackPlace: Equatable, Sendable {
+    /// Behind all pairs of a batch, however many it has.
+    package static let wholeBatch = Int16.max
+
+    /// The number of a batch of which it may have been told in part; of all before it was told.
+    package let number: Int64
+    /// How many pairs of that batch.
+    package let pair: Int16
+
+    package init(number: Int64, pair: Int16 = Self.wholeBatch) {
+        (self.number, self.pair) = (number, pair)
+    }
+}
+
+/// What the database knows of a hook.
+package struct FeedbackHookRow: Equatable {
+    package let name: String
+    package let codes: [Int16]
+    package let app: String?
+    /// Up to where it was told.
+    package let place: FeedbackPlace
+    /// Where what is under way ends; nil if nothing is.
+    package let until: FeedbackPlace?
+    /// What ids of deliveries begin with.
+    package let key: String
+    package let delivery: Int64
+    package let owner: Int32?
+    /// Whether nobody who lives has it.
+    package let isFree: Bool
+    package let failures: Int32
+    /// How long it is not to be tried, in microseconds; 0 or less where it may be.
+    package let waits: Microseconds
+    /// Whether it answered 410.
+    package let hasEnded: Bool
+    /// Whether it was not noted lately that a daemon knows it.
+    package let isUnseen: Bool
+    /// Whether there is something behind its place.
+    package let hasMore: Bool
+}
+
+/// The hooks of some names, as far as there are any.
+package struct FeedbackHooks: PostgresStatement {
+    package static let name = "feedback_hooks"
+    package static let sql = """
+        SELECT h.name, x.codes, x.app, h.number, h.pair, h.until_number, h.until_pair, h.key::text, h.delivery, h.owner,
+            h.owner IS NULL OR NOT EXISTS (
+                SELECT FROM fanfare.instances AS i WHERE i.id = h.owner AND i.lease_until > clock_timestamp()),
+            h.failures,
+            CASE WHEN isfinite(h.retry_at) THEN (extract(epoch FROM h.retry_at - clock_timestamp()) * 1000000)::bigint ELSE 0 END,
+            h.ended_at IS NOT NULL, h.seen_at < clock_timestamp() - interval '1 minute',
+            EXISTS (SELECT FROM fanfare.feedback AS f WHERE f.number > h.number)
+                OR h.pair < \(FeedbackPlace.wholeBatch) AND EXISTS (SELECT FROM fanfare.feedback AS f WHERE f.number = h.number)
+        FROM fanfare.feedback_cursors AS h JOIN fanfare.feedback_hooks AS x ON x.name = h.name WHERE h.name = ANY ($1)
+        """
+
+    package let names: [String]
+
+    package init(names: [String]) {
+        self.names = names
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(names)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> FeedbackHookRow {
+        var until: FeedbackPlace?
+        if let number = try row.int64(orNil: 5) { until = FeedbackPlace(number: number, pair: try row.int16(6)) }
+        return FeedbackHookRow(
+            name: try row.string(0),
+            codes: try row.int16s(orNil: 1) ?? [],
+            app: try row.string(orNil: 2),
+            place: FeedbackPlace(number: try row.int64(3), pair: try row.int16(4)),
+            until: until,
+            key: try row.string(7),
+            delivery: try row.int64(8),
+            owner: try row.int32(orNil: 9),
+            isFree: try row.bool(10),
+            failures: try row.int32(11),
+            waits: try row.int64(12),
+            hasEnded: try row.bool(13),
+            isUnseen: try row.bool(14),
+            hasMore: try row.bool(15)
+        )
+    }
+}
+
+/// Keeps daemons out that would close batches without noting them for a hook; fails while one is running.
+package struct RequireFeedbackDaemons: PostgresStatement {
+    package static let name = "require_feedback_daemons"
+    package static let sql = "SELECT fanfare.require_daemon(5) IS NULL"
+
+    package init() {}
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Bool {
+        try row.bool(0)
+    }
+}
+
+/// Stores what a hook wants, and that a daemon knows it.
+///
+/// A new one begins with what is numbered from now on.
+package struct PutFeedbackHook: PostgresStatement {
+    package static let name = "put_feedback_hook"
+    package static let sql = """
+        WITH changed AS (
+            SELECT FROM fanfare.feedback_hooks WHERE name = $1 AND (codes, app) IS DISTINCT FROM ($2, $3)
+        ),
+        wanted AS (
+            INSERT INTO fanfare.feedback_hooks AS x (name, codes, app) VALUES ($1, $2, $3)
+            ON CONFLICT (name) DO UPDATE SET codes = excluded.codes, app = excluded.app
+                WHERE (x.codes, x.app) IS DISTINCT FROM (excluded.codes, excluded.app)
+        )
+        INSERT INTO fanfare.feedback_cursors AS h (name, number, pair)
+        VALUES ($1, coalesce((SELECT max(f.number) FROM fanfare.feedback AS f), 0), \(FeedbackPlace.wholeBatch))
+        ON CONFLICT (name) DO UPDATE SET seen_at = clock_timestamp(),
+            -- What is under way would be another thing by the same id.
+            delivery = h.delivery + CASE WHEN EXISTS (SELECT FROM changed) THEN 1 ELSE 0 END,
+            until_number = CASE WHEN NOT EXISTS (SELECT FROM changed) THEN h.until_number END,
+            until_pair = CASE WHEN NOT EXISTS (SELECT FROM changed) THEN h.until_pair END
+        """
+
+    package let hook: String
+    package let codes: [Int16]
+    package let app: String?
+
+    package init(hook: String, codes: [Int16], app: String?) {
+        (self.hook, self.codes, self.app) = (hook, codes, app)
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(hook)
+        binds.append(codes)
+        binds.append(app)
+    }
+}
+
+/// Makes a hook this daemon's, if nobody who lives has it; no row is changed otherwise.
+package struct TakeFeedbackHook: PostgresStatement {
+    package static let name = "take_feedback_hook"
+    package static let sql = """
+        UPDATE fanfare.feedback_cursors AS h SET owner = $2
+        WHERE h.name = $1 AND (h.owner IS NULL OR NOT EXISTS (
+            SELECT FROM fanfare.instances AS i WHERE i.id = h.owner AND i.lease_until > clock_timestamp()))
+        """
+
+    package let hook: String
+    package let owner: Int32
+
+    package init(hook: String, owner: Int32) {
+        (self.hook, self.owner) = (hook, owner)
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(hook)
+        binds.append(owner)
+    }
+}
+
+/// Gives up this daemon's hooks but some, so that another one may have them at once.
+package struct ReleaseFeedbackHooks: PostgresStatement {
+    package static let name = "release_feedback_hooks"
+    package static let sql = """
+        UPDATE fanfare.feedback_cursors SET owner = NULL WHERE owner = $1 AND name <> ALL ($2)
+        """
+
+    package let owner: Int32
+    package let keeping: [String]
+
+    package init(owner: Int32, keeping: [String]) {
+        (self.owner, self.keeping) = (owner, keeping)
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(owner)
+        binds.append(keeping)
+    }
+}
+
+/// Forgets what was noted for hooks, some at a time, and hooks that no daemon has known for as long.
+package struct ForgetFeedback: PostgresStatement {
+    package static let name = "forget_feedback"
+    package static let sql = """
+        WITH unknown AS (
+            DELETE FROM fanfare.feedback_cursors WHERE seen_at < statement_timestamp() - $1 * interval '1 day' RETURNING name
+        ),
+        unwanted AS (
+            DELETE FROM fanfare.feedback_hooks WHERE name IN (SELECT name FROM unknown)
+        ),
+        picked AS MATERIALIZED (
+            SELECT ctid, number FROM fanfare.feedback WHERE closed_at < statement_timestamp() - $1 * interval '1 day'
+            LIMIT \(Forgetting.limit) FOR UPDATE SKIP LOCKED
+        ),
+        lost AS (
+            UPDATE fanfare.feedback_cursors AS h SET lost = h.lost + f.batches
+            FROM (
+                SELECT x.name, count(*) AS batches FROM fanfare.feedback_cursors AS x JOIN picked AS y ON y.number > x.number
+                GROUP BY x.name
+            ) AS f
+            WHERE h.name = f.name
+        )
+        DELETE FROM fanfare.feedback WHERE ctid = ANY (ARRAY(SELECT ctid FROM picked))
+        """
+
+    package let retentionDays: Int32
+
+    package init(retentionDays: Int32) {
+        self.retentionDays = retentionDays
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(retentionDays)
+    }
+}

@@ -1,0 +1,279 @@
+package import FanfareCore
+package import PostgresClient
+
+/// Numbers what was noted since the last time; nothing while another transaction does so.
+///
+/// Two at once could show the greater numbers before the smaller ones.
+package struct NumberFeedback: PostgresStatement {
+    package static let name = "number_feedback"
+    package static let sql = """
+        WITH mine AS MATERIALIZED (SELECT pg_try_advisory_xact_lock($1, $2) AS ok)
+        UPDATE fanfare.feedback AS f SET number = n.number
+        FROM (
+            SELECT u.ctid AS place, nextval('fanfare.feedback_sequence') AS number
+            FROM (SELECT ctid FROM fanfare.feedback WHERE number IS NULL ORDER BY closed_at, batch_id LIMIT 10000) AS u
+        ) AS n
+        -- Again, since who held the lock before may have numbered it after this statement's snapshot.
+        WHERE f.ctid = n.place AND f.number IS NULL AND (SELECT ok FROM mine)
+        """
+
+    package init() {}
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(AdvisoryLock.family)
+        binds.append(AdvisoryLock.feedback)
+    }
+}
+
+/// One outcome that a hook is told of.
+package struct FeedbackItem: Equatable {
+    package let place: FeedbackPlace
+    package let at: Timestamp
+    package let app: String
+    package let platform: String
+    package let environment: String
+    /// 0 where the provider keeps the audience.
+    package let deviceID: Int64
+    package let userID: String?
+    /// Of the token in hexadecimal; nil for a device that was forgotten.
+    package let tokenHash: String?
+    /// Whether the device is disabled, and for this reason.
+    package let isDisabled: Bool
+    package let eventID: Int64
+    package let eventType: String
+    package let rule: String
+    package let attempt: Int16
+    package let outcome: String
+    package let reason: String
+}
+
+/// What one row of ``ReadFeedback`` says.
+package enum FeedbackRow: Equatable {
+    case item(FeedbackItem)
+    /// Nothing of this batch is for the hook.
+    case nothing(number: Int64)
+    /// The log has this batch no more.
+    case lost(number: Int64)
+}
+
+/// Reads what a hook is to be told next: the outcomes that it wants of some batches, in order, and a row for each that has none.
+package struct ReadFeedback: PostgresStatement {
+    package static let name = "read_feedback"
+    /// Batches looked at.
+    package static let batches = 200
+    /// Rows; as many mean that there may be more of the last row's batch.
+    package static let limit = 1_000
+    package static let sql = """
+        SELECT f.number, p.position::smallint, b.id IS NULL, b.closed_at, a.name, t.platform, t.environment, p.device_id,
+            d.user_id, encode(d.token_hash, 'hex'), d.disabled_at IS NOT NULL AND d.disabled_reason = p.reason, p.event_id,
+            v.event_type, r.name, b.attempt, p.outcome, p.reason
+        FROM (
+            SELECT number, batch_id FROM fanfare.feedback
+            WHERE number >= $1 AND number <= coalesce($3, 9223372036854775807)
+            ORDER BY number LIMIT \(batches)
+        ) AS f
+        LEFT JOIN fanfare.batch_log AS b ON b.day = fanfare.ring_day(f.batch_id) AND b.id = f.batch_id
+        LEFT JOIN fanfare.rule_versions AS v ON v.id = b.rule_version
+        LEFT JOIN fanfare.rules AS r ON r.id = v.rule_id
+        LEFT JOIN fanfare.targets AS t ON t.id = b.target_id
+        LEFT JOIN fanfare.apps AS a ON a.id = t.app_id
+        LEFT JOIN LATERAL (
+            SELECT q.position, b.device_ids[q.position] AS device_id, coalesce(b.event_id, b.event_ids[q.position]) AS event_id,
+                coalesce(k.outcome, CASE WHEN q.code BETWEEN 64 AND 95 THEN 'gone' ELSE 'rejected' END) AS outcome,
+                coalesce(k.reason, 'unknown') AS reason
+            FROM (
+                SELECT i AS position, get_byte(b.outcomes, i - 1) AS code FROM generate_subscripts(b.device_ids, 1) AS i
+            ) AS q
+            LEFT JOIN fanfare.outcome_codes AS k ON k.code = q.code
+            WHERE q.code = ANY ($5) AND ($6::text IS NULL OR a.name = $6)
+                AND (f.number > $1 OR q.position > $2) AND (f.number < $3 OR q.position <= $4) IS NOT FALSE
+        ) AS p ON true
+        LEFT JOIN fanfare.devices AS d ON d.id = p.device_id
+        ORDER BY f.number, p.position
+        LIMIT \(limit)
+        """
+
+    package let after: FeedbackPlace
+    package let upTo: FeedbackPlace?
+    package let codes: [Int16]
+    package let app: String?
+
+    /// Says what to read.
+    ///
+    /// - Parameters:
+    ///   - after: up to where the hook was told.
+    ///   - upTo: where to end; nil for as far as rows go.
+    ///   - codes: the outcomes that it wants.
+    ///   - app: whose pushes; nil for all.
+    package init(after: FeedbackPlace, upTo: FeedbackPlace?, codes: [Int16], app: String?) {
+        (self.after, self.upTo, self.codes, self.app) = (after, upTo, codes, app)
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(after.number)
+        binds.append(after.pair)
+        binds.append(upTo?.number)
+        binds.append(upTo?.pair)
+        binds.append(codes)
+        binds.append(app)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> FeedbackRow {
+        let number = try row.int64(0)
+        guard let pair = try row.int16(orNil: 1) else {
+            return try row.bool(2) ? .lost(number: number) : .nothing(number: number)
+        }
+        return .item(
+            FeedbackItem(
+                place: FeedbackPlace(number: number, pair: pair),
+                at: try row.timestamp(3),
+                app: try row.string(4),
+                platform: try row.string(5),
+                environment: try row.string(6),
+                deviceID: try row.int64(7),
+                userID: try row.string(orNil: 8),
+                tokenHash: try row.string(orNil: 9),
+                isDisabled: try row.bool(orNil: 10) ?? false,
+                eventID: try row.int64(11),
+                eventType: try row.string(orNil: 12) ?? "",
+                rule: try row.string(13),
+                attempt: try row.int16(14),
+                outcome: try row.string(15),
+                reason: try row.string(16)
+            )
+        )
+    }
+}
+
+/// Notes where a delivery ends before it is sent, if it is the hook's next and its owner's to send.
+package struct BeginFeedback: PostgresStatement {
+    package static let name = "begin_feedback"
+    package static let sql = """
+        UPDATE fanfare.feedback_cursors SET until_number = $4, until_pair = $5
+        WHERE name = $1 AND owner = $2 AND delivery = $3 AND until_number IS NULL
+        """
+
+    package let delivery: FeedbackDelivery
+    package let until: FeedbackPlace
+
+    package init(_ delivery: FeedbackDelivery, until: FeedbackPlace) {
+        (self.delivery, self.until) = (delivery, until)
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        delivery.bind(to: &binds)
+        binds.append(until.number)
+        binds.append(until.pair)
+    }
+}
+
+/// Which delivery of which hook, and whose it is: what an answer is written down through.
+package struct FeedbackDelivery: Equatable, Sendable {
+    package let hook: String
+    package let owner: Int32
+    package let number: Int64
+
+    package init(hook: String, owner: Int32, number: Int64) {
+        (self.hook, self.owner, self.number) = (hook, owner, number)
+    }
+
+    fileprivate func bind(to binds: inout PostgresBinds) {
+        binds.append(hook)
+        binds.append(owner)
+        binds.append(number)
+    }
+}
+
+/// Moves a hook on behind what it was told, or behind what is not for it; returns how often that had failed before.
+package struct AdvanceFeedback: PostgresStatement {
+    package static let name = "advance_feedback"
+    package static let sql = """
+        WITH before AS MATERIALIZED (SELECT failures, lost FROM fanfare.feedback_cursors WHERE name = $1 FOR UPDATE)
+        UPDATE fanfare.feedback_cursors AS h SET number = $4, pair = $5, until_number = NULL, until_pair = NULL, lost = h.lost + $7,
+            delivery = h.delivery + CASE WHEN $6 THEN 1 ELSE 0 END, told_at = CASE WHEN $6 THEN clock_timestamp() ELSE h.told_at END,
+            failures = CASE WHEN $6 THEN 0 ELSE h.failures END, failing_since = CASE WHEN NOT $6 THEN h.failing_since END,
+            error = CASE WHEN NOT $6 THEN h.error END, retry_at = CASE WHEN $6 THEN '-infinity' ELSE h.retry_at END
+        FROM before AS b
+        WHERE h.name = $1 AND h.owner = $2 AND h.delivery = $3
+        RETURNING b.failures
+        """
+
+    package let delivery: FeedbackDelivery
+    package let place: FeedbackPlace
+    /// Whether something was sent and taken.
+    package let isTold: Bool
+    /// Batches behind it that the log has no more.
+    package let lost: Int64
+
+    package init(_ delivery: FeedbackDelivery, to place: FeedbackPlace, isTold: Bool, lost: Int64) {
+        (self.delivery, self.place, self.isTold, self.lost) = (delivery, place, isTold, lost)
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        delivery.bind(to: &binds)
+        binds.append(place.number)
+        binds.append(place.pair)
+        binds.append(isTold)
+        binds.append(lost)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int32 {
+        try row.int32(0)
+    }
+}
+
+/// Writes down that a delivery was not taken; returns how often that has been so in a row.
+package struct FailFeedback: PostgresStatement {
+    package static let name = "fail_feedback"
+    package static let sql = """
+        UPDATE fanfare.feedback_cursors AS h SET failures = h.failures + 1, failing_since = coalesce(h.failing_since, clock_timestamp()),
+            error = $4, retry_at = clock_timestamp() + $5 * interval '1 microsecond',
+            ended_at = CASE WHEN $6 THEN clock_timestamp() END
+        WHERE h.name = $1 AND h.owner = $2 AND h.delivery = $3
+        RETURNING h.failures
+        """
+
+    package let delivery: FeedbackDelivery
+    package let error: String
+    package let waits: Microseconds
+    /// Whether it wants nothing more.
+    package let isEnd: Bool
+
+    package init(_ delivery: FeedbackDelivery, error: String, waits: Microseconds, isEnd: Bool) {
+        (self.delivery, self.error, self.waits, self.isEnd) = (delivery, error, waits, isEnd)
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        delivery.bind(to: &binds)
+        binds.append(error)
+        binds.append(waits)
+        binds.append(isEnd)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int32 {
+        try row.int32(0)
+    }
+}
+
+/// Notifies whoever listens at this moment.
+package struct NotifyFeedback: PostgresStatement {
+    package static let name = "notify_feedback"
+    package static let sql = "SELECT pg_notify($1, p) IS NULL FROM unnest($2::text[]) AS p"
+
+    package let channel: String
+    /// Each shorter than 8,000 bytes.
+    package let payloads: [String]
+
+    package init(channel: String, payloads: [String]) {
+        (self.channel, self.payloads) = (channel, payloads)
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(channel)
+        binds.append(payloads)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Bool {
+        try row.bool(0)
+    }
+}
