@@ -1,14 +1,15 @@
 public import FanfareCore
 internal import FanfareProviders
-internal import FanfareStore
+package import FanfareStore
 
 /// How far one occurrence of a campaign is.
 public struct CampaignProgress: Sendable {
     private static let width: Int64 = 30
 
-    let run: CampaignRun
+    /// What is known of it.
+    package let run: CampaignRun
     /// How attempts ended, those that were tried again too.
-    let attempts: [AttemptCount]
+    package let attempts: [AttemptCount]
 
     /// The event that it became; nil where it is none.
     public var eventID: Int64? { run.eventID }

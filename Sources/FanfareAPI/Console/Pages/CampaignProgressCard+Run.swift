@@ -1,0 +1,98 @@
+internal import FanfareStore
+internal import FanfareTools
+internal import PostgresClient
+
+extension CampaignProgressCard {
+    /// Shows how far an occurrence is.
+    ///
+    /// - Parameters:
+    ///   - progress: of the occurrence.
+    ///   - actions: what may be done to it.
+    init(_ progress: CampaignProgress, actions: [ActionLink]) {
+        let run = progress.run
+        let isLeft = run.isRunning && progress.left > 0
+        self.init(
+            name: run.campaign,
+            app: run.app,
+            href: Self.href(run.app, run.campaign),
+            badge: Self.badge(run),
+            ended: FigureText.count(run.ended),
+            planned: FigureText.count(run.planned) + (run.isPlanning ? " so far" : ""),
+            value: String(run.planned > 0 ? min(run.ended, run.planned) : run.isRunning ? 0 : 1),
+            max: String(Swift.max(1, run.planned)),
+            percent: run.planned > 0 || run.isRunning ? FigureText.share(run.ended, of: run.planned) : "100 %",
+            pace: Self.pace(run),
+            ends: isLeft ? run.endsAt.map { Moment($0.microseconds, .short) } : nil,
+            remaining: isLeft
+                ? run.endsAt.map {
+                    "in \(FigureText.duration(Double($0.microseconds - run.at.microseconds) / 1_000_000))"
+                } : nil,
+            failed: "\(FigureText.count(run.accepted)) accepted, \(FigureText.count(run.failed)) failed",
+            hold: run.hold,
+            bar: Self.bar(progress),
+            actions: actions
+        )
+    }
+
+    /// Where a campaign's page is.
+    ///
+    /// - Parameters:
+    ///   - app: its app.
+    ///   - name: its name.
+    /// - Returns: a path.
+    static func href(_ app: String, _ name: String) -> String {
+        "/campaigns/\(PageAddress.encoded(app))/\(PageAddress.encoded(name))"
+    }
+
+    /// What may be done to an occurrence, as links to the pages that ask first.
+    ///
+    /// - Parameters:
+    ///   - run: the occurrence.
+    ///   - mayOperate: whether who looks has the scope operator.
+    /// - Returns: nothing for who may not, and for what has ended.
+    static func actions(_ run: CampaignRun, mayOperate: Bool) -> [ActionLink] {
+        guard mayOperate, run.state == "reading" || run.state == "running" else { return [] }
+        let href = href(run.app, run.campaign)
+        return [
+            isPaused(run) ? ActionLink("Resume", "\(href)/resume") : ActionLink("Pause", "\(href)/pause", .warn),
+            ActionLink("Abort", "\(href)/abort", .bad),
+        ]
+    }
+
+    /// The state of an occurrence in a word.
+    ///
+    /// - Parameter run: the occurrence.
+    /// - Returns: red only where it failed.
+    static func badge(_ run: CampaignRun) -> Badge {
+        switch run.state {
+        case "reading": Badge(.busy, "reads its audience")
+        case "running" where isPaused(run): Badge(.warn, "paused")
+        case "running" where run.hold != nil: Badge(.warn, "held by its canary")
+        case "running": Badge(.busy, "running")
+        case "aborting": Badge(.warn, "aborting")
+        case "done": Badge(.good, "done")
+        case "failed": Badge(.bad, "failed")
+        default: Badge(.quiet, run.state)
+        }
+    }
+
+    private static func isPaused(_ run: CampaignRun) -> Bool { run.hold?.hasPrefix("paused") ?? false }
+
+    /// Nothing is sent in a second of what has ended.
+    private static func pace(_ run: CampaignRun) -> String {
+        guard run.isRunning else { return "" }
+        let pace = "\(FigureText.short(run.pace ?? 0))/s"
+        return run.perSecond.map { "\(pace) of \(FigureText.short($0))/s" } ?? pace
+    }
+
+    /// Attempts that are not tried again, as parts of what has ended.
+    private static func bar(_ progress: CampaignProgress) -> Markup {
+        var parts: [ChartKind: Int64] = [:]
+        for count in progress.attempts {
+            if let kind = ChartKind(ending: count.outcome) { parts[kind, default: 0] += count.count }
+        }
+        let order: [ChartKind] = [.accepted, .rejected, .gone, .own]
+        let shown = order.map { (kind: $0, count: parts[$0] ?? 0) }
+        return ShareBar.markup(shown, of: Swift.max(progress.run.ended, shown.reduce(0) { $0 + $1.count }))
+    }
+}
