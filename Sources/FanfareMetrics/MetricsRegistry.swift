@@ -60,6 +60,12 @@ public final class MetricsRegistry: Sendable {
     /// - Returns: nil if there is none.
     public func counter(_ label: String) -> MetricFamily? { family(ExpositionName.counter(label)) }
 
+    /// The values of a timer now.
+    ///
+    /// - Parameter label: as swift-metrics was given it.
+    /// - Returns: nil if there is none.
+    public func timer(_ label: String) -> MetricFamily? { family(ExpositionName.of(label, suffix: "_seconds")) }
+
     private func snapshot(of family: Family, named name: String) -> MetricFamily {
         MetricFamily(
             name: name,

@@ -78,6 +78,9 @@ package final class PipelineCounters: Sendable {
         return registry.durations(metric.rawValue, labels, bounds: metric.bounds)
     }
 
+    /// How long accepted pushes took until now, by app, provider and lane.
+    package var acceptances: [MetricSeries] { registry.timer(PipelineMetric.emitToAccepted.rawValue)?.series ?? [] }
+
     /// The counter of requests to a target; to be looked up once and kept.
     package func requests(to target: Target) -> Counter {
         let labels = [("app", target.app), ("provider", target.platform), ("environment", target.environment)]

@@ -19,6 +19,7 @@ package struct StageContext: Sendable {
     package let quiet = QuietBoard()
     package let preferences = PreferenceBoard()
     package let counters: PipelineCounters
+    package let traffic: TrafficTally
     package let audit: AuditBoard
     package let fuses = PruneFuses()
     package let directory = TargetDirectory()
@@ -36,6 +37,7 @@ package struct StageContext: Sendable {
         self.database = database
         outage = DatabaseOutage(logger: logger)
         self.counters = counters
+        traffic = TrafficTally(counters)
         audit = AuditBoard(counters.metrics)
         budget = BudgetKeeper(capacity: settings.unrecorded)
         windows = BudgetKeeper(capacity: settings.unrecorded)

@@ -90,6 +90,7 @@ private struct Tenure {
     private let owner: Int32
     private var renewedAt: Microseconds
     private var lookedAt: Microseconds = 0
+    private var toldAt = Clocks.steady
     private var cancelsSince: String
     private var preferencesSince: String
     private var watch = DeathWatch()
@@ -140,6 +141,10 @@ private struct Tenure {
             try renew(on: connection)
             try fuses.judge(on: connection)
         }
+        if now - toldAt >= TrafficTally.interval {
+            toldAt = now
+            try context.traffic.write(on: connection, logger: context.logger)
+        }
         if now - lookedAt >= Micros.second {
             lookedAt = now
             try rescue(on: connection)
@@ -166,6 +171,7 @@ private struct Tenure {
 
     /// Leaves the list, so that nobody has to wait for the lease's end.
     func leave(on connection: PostgresConnection) throws(PostgresError) {
+        try context.traffic.write(on: connection, logger: context.logger)
         let freed = try connection.run(Rescue(dead: owner)).first ?? 0
         if freed > 0 { context.logger.notice("batches given back", metadata: .init([.count: "\(freed)"])) }
     }
