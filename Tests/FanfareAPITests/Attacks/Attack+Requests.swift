@@ -46,7 +46,7 @@ extension Attack {
         Attack("`%2F`, `..`, `//` and an encoded NUL on the way to another app", "403, 404") { ground in
             [
                 ("/v1/apps/bank%2F..%2Fshop/devices", 403), ("/v1/apps/bank/../shop/devices", 404),
-                ("/v1/apps/bank%2Fdevices", 404), ("//v1/apps/shop/devices", 404), ("/v1//apps/shop/devices", 404),
+                ("/v1/apps/bank%2Fdevices", 403), ("//v1/apps/shop/devices", 404), ("/v1//apps/shop/devices", 404),
                 ("/v1/apps/%2e%2e/devices", 403), ("/v1/apps/bank/devices/../../shop/devices", 404),
                 ("/v1/apps/bank%00/devices", 404), ("/v1/apps/%ff/devices", 404), ("/v1/apps/BANK/devices", 403),
                 ("/v1/apps/bank%20/devices", 403),

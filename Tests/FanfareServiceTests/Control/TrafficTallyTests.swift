@@ -1,4 +1,5 @@
 import FanfareCore
+import FanfareMetrics
 import Logging
 import PostgresClient
 import TestKit

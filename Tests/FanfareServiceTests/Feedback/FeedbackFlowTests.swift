@@ -185,8 +185,12 @@ struct FeedbackFlowTests {
             atomically: true,
             encoding: .utf8
         )
-        let lock = try await onThread { [database = flow.database] in
-            let connection = try database.connect()
+        // One session, which keeps its lock between what it is asked.
+        let lock = PostgresPool(
+            PostgresOptions(url: flow.database.url),
+            limits: PostgresPoolOptions(connections: 1)
+        )
+        try await lock.run { connection throws(PostgresError) in
             try connection.execute(
                 """
                 SELECT fanfare.adopt();
@@ -197,7 +201,6 @@ struct FeedbackFlowTests {
                 SELECT pg_advisory_lock(4711)
                 """
             )
-            return connection
         }
         let start = {
             try ProgramProcess(
@@ -216,12 +219,15 @@ struct FeedbackFlowTests {
         )
         daemon.signal(SIGKILL)
         _ = await daemon.stop()
-        try await onThread {
-            try lock.execute(
+        try await lock.run { connection throws(PostgresError) in
+            try connection.execute(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'fanfare feedback'"
             )
-            try lock.execute("SELECT pg_advisory_unlock(4711); DROP TRIGGER wait_here ON fanfare.feedback_cursors")
+            try connection.execute(
+                "SELECT pg_advisory_unlock(4711); DROP TRIGGER wait_here ON fanfare.feedback_cursors"
+            )
         }
+        await lock.close()
         let next = try start()
         let both = try await flow.pushes(2, to: "crm-d")
         #expect(first.status == 204 && both.last?.status == 204)
@@ -264,26 +270,32 @@ struct FeedbackFlowTests {
         try await Flow.run({ [settings] in $0.feedback["ears"] = settings }) { flow in
             try await flow.sql(Self.rule)
             try await flow.until("SELECT owner IS NOT NULL FROM fanfare.feedback_cursors")
-            let listener = try await onThread { [database = flow.database] in
+            let (listens, isListening) = AsyncStream.makeStream(of: Void.self)
+            async let told = onThread { [database = flow.database] in
                 let connection = try database.connect()
                 try connection.listen(to: "fanfare_feedback")
-                return connection
+                isListening.finish()
+                return try Self.heard(on: connection, count: 2)
             }
+            for await _ in listens {}
             let gone = try await push("e41007", in: flow)
             let refused = try await push("e40307", in: flow)
-            var told: [String: String] = [:]
-            while told.count < 2 {
-                let heard = try await onThread { try listener.notifications(timeout: .seconds(30)) }
-                try #require(!heard.isEmpty)
-                for notification in heard {
-                    guard case .array(let items)? = try JSONValue(parsing: notification.payload)["items"] else {
-                        continue
-                    }
-                    for item in items { told[item["device_id"]?.stringValue ?? ""] = item["type"]?.stringValue }
-                }
-            }
-            #expect(told == ["\(gone)": "device.disabled", "\(refused)": "push.failed"])
+            #expect(try await told == ["\(gone)": "device.disabled", "\(refused)": "push.failed"])
         }
+    }
+
+    /// What notifications say of devices, until there are so many.
+    private static func heard(on connection: PostgresConnection, count: Int) throws -> [String: String] {
+        var told: [String: String] = [:]
+        while told.count < count {
+            let heard = try connection.notifications(timeout: .seconds(60))
+            try #require(!heard.isEmpty)
+            for notification in heard {
+                guard case .array(let items)? = try JSONValue(parsing: notification.payload)["items"] else { continue }
+                for item in items { told[item["device_id"]?.stringValue ?? ""] = item["type"]?.stringValue }
+            }
+        }
+        return told
     }
 
     @Test func aHookThatCannotBeToldChangesNothing() async throws {

@@ -27,7 +27,7 @@ struct FeedbackLogTests {
     @discardableResult
     private func close(_ outcomes: [UInt8], in world: World, on other: PostgresConnection? = nil) throws -> [Int64] {
         let connection = other ?? world.connection
-        let device = try world.device("ab\(outcomes.count % 10)\(Int.random(in: 10...99))00", user: "u")
+        let device = try world.device("ab0\(outcomes.count % 10)\(Int.random(in: 10...99))00", user: "u")
         let version = try world.connection.number("SELECT max(id) FROM fanfare.rule_versions")
         return try outcomes.map { outcome in
             let id = try connection.number(

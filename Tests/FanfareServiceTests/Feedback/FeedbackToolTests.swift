@@ -17,8 +17,8 @@ struct FeedbackToolTests {
     @Test func hooksAreListedReplayedResumedAndForgotten() async throws {
         let database = try toolDatabase()
         #expect(FeedbackState.table(try await database.feedbackHooks()).hasPrefix("no hook"))
-        try await onThread {
-            let world = try World()
+        try await onThread { [database = TestDatabase.current] in
+            let world = try World(database)
             _ = try world.connection.run(PutFeedbackHook(hook: "crm", codes: [64, 96], app: "shop"))
             try world.connection.execute(
                 """

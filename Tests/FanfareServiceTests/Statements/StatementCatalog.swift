@@ -127,7 +127,7 @@ struct StatementCatalog {
             VALUES (1, now() - interval '1 h', \(event), 'running', fanfare.make_gate(1, 2), fanfare.make_gate(1, 2, NULL, 'held'), 0.5, '0 s', 0.5);
             INSERT INTO fanfare.feedback_hooks (name, codes) VALUES ('hook', '{35}');
             INSERT INTO fanfare.feedback_cursors (name, number, owner) VALUES ('hook', 0, 7);
-            INSERT INTO fanfare.feedback (batch_id, number) VALUES (7::bigint << 32, 1), (8::bigint << 32, NULL);
+            INSERT INTO fanfare.feedback (batch_id, number) VALUES (7::bigint << 32, nextval('fanfare.feedback_sequence')), (8::bigint << 32, NULL);
             INSERT INTO fanfare.gate_stats SELECT id, 1, 5 FROM fanfare.gates;
             UPDATE fanfare.gates SET state = 'aborting' WHERE rule_id = (SELECT rule_id FROM fanfare.campaigns WHERE id = 3);
             """
