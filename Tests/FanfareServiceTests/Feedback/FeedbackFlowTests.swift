@@ -255,7 +255,9 @@ struct FeedbackFlowTests {
                 "SELECT (SELECT count(*) = 3 FROM fanfare.feedback) AND waiting = 0 FROM fanfare.feedback_state"
             )
             let pushes = try await outer.received(by: "crm-e")
-            #expect(try devices(pushes) == expected)
+            // Two daemons close the first two batches, in either order.
+            let told = try devices(pushes)
+            #expect(told.sorted() == expected.sorted() && told.last == expected.last, "\(told) \(expected)")
             #expect(Set(pushes.map { $0.headers["webhook-id"] }).count == pushes.count)
 
             try outer.reload { _ in }
