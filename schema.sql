@@ -6432,7 +6432,8 @@ BEGIN
                 SELECT d.id AS device_id, l.event_ids[y.position] AS event_id, y.position
                 FROM unnest(devices) AS d (id) CROSS JOIN LATERAL unnest(array_positions(l.device_ids, d.id)) AS y (position)
                 WHERE d.id BETWEEN l.first_device AND l.last_device AND (l.event_id IS NOT NULL OR fanfare.may_hold(l.device_marks, d.id))
-                OFFSET 0
+                -- The same each time: a page may end in the midst of a batch.
+                ORDER BY d.id DESC, 2 DESC OFFSET 0
             ) AS u
             LIMIT left_to_find
         ) AS p

@@ -138,44 +138,6 @@ extension ToolDatabase {
         }
         return found
     }
-
-    /// Tells what became of an event, device by device.
-    ///
-    /// - Parameters:
-    ///   - event: its id.
-    ///   - after: behind which the list goes on; nil for its beginning.
-    ///   - limit: how many at most.
-    /// - Returns: by batch and device.
-    /// - Throws: ``ToolError``.
-    public func deliveries(
-        ofEvent event: Int64,
-        after: DeliveryRow.Place?,
-        limit: Int64
-    ) async throws(ToolError) -> [DeliveryRow] {
-        try await run { connection throws(PostgresError) in
-            try connection.run(EventDeliveries(event: event, after: after, limit: limit))
-        }
-    }
-
-    /// Tells what became of what was for a user.
-    ///
-    /// - Parameters:
-    ///   - user: the user's id.
-    ///   - app: the app.
-    ///   - after: behind which the list goes on; nil for its beginning.
-    ///   - limit: how many at most.
-    /// - Returns: the newest events first.
-    /// - Throws: ``ToolError``.
-    public func deliveries(
-        ofUser user: String,
-        app: String,
-        after: DeliveryRow.Place?,
-        limit: Int64
-    ) async throws(ToolError) -> [DeliveryRow] {
-        try await run { connection throws(PostgresError) in
-            try connection.run(UserDeliveries(app: app, user: user, after: after, limit: limit))
-        }
-    }
 }
 
 extension EventReport {

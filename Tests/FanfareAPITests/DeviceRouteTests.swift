@@ -174,48 +174,4 @@ import Testing
             #expect(try await api.rows("SELECT * FROM fanfare.preferences").isEmpty)
         }
     }
-
-    @Test func deliveriesOfAUserAndAnEventAreTold() async throws {
-        try await APIWorld.with { api in
-            let token = try await api.token(.reader)
-            let event = try await onThread { [database = TestDatabase.current] in
-                let connection = try database.connect()
-                for name in ["aa", "bb", "cc"] {
-                    _ = try connection.query("SELECT fanfare.register_device('shop', 'apns', $1, 'u')", name)
-                }
-                return try Self.send(on: connection)
-            }
-            for list in ["/v1/events/\(event)/deliveries", "/v1/apps/shop/users/u/deliveries"] {
-                let first = try await api.ask("GET", "\(list)?limit=2", token: token).json
-                let next = first["next"]?.stringValue ?? ""
-                let second = try await api.ask("GET", "\(list)?limit=2&after=\(next)", token: token).json
-                let rows = (first["data"]?.arrayValue ?? []) + (second["data"]?.arrayValue ?? [])
-                #expect(Set(rows.compactMap { $0["device_id"]?.stringValue }).count == 3, "\(list)")
-                #expect(rows.allSatisfy { $0["outcome"] == "accepted" && $0["event_id"]?.stringValue == event })
-                #expect(second["next"] == .null)
-            }
-        }
-    }
-
-    /// An event that reached all devices, as the log has it.
-    private static func send(on connection: PostgresConnection) throws -> String {
-        _ = try connection.query(
-            """
-            SELECT fanfare.put_rule('{"app": "shop", "name": "r", "event": "e", "to": {"everyone": true},
-                "message": {"notification": {"title": "T"}}}')
-            """
-        )
-        let id = "4294967297"
-        try connection.execute(
-            """
-            INSERT INTO fanfare.event_log (day, fate, id, created_at, type) VALUES (1, 1, \(id), now(), 'e');
-            INSERT INTO fanfare.batch_log (day, lane, target_id, attempt, id, created_at, first_device, last_device,
-                rule_version, event_id, device_ids, outcomes)
-            SELECT 1, 1, min(d.target_id), 1, \(id), now(), min(d.id), max(d.id), min(v.id), \(id),
-                array_agg(d.id ORDER BY d.id), decode(repeat('01', count(*)::int), 'hex')
-            FROM fanfare.devices AS d, fanfare.rule_versions AS v
-            """
-        )
-        return id
-    }
 }

@@ -58,4 +58,17 @@ struct Page: Sendable {
         }
         return Answer(["data": .array(shown.map(json)), "next": next])
     }
+
+    /// Answers with a part of a list that is looked for so much at a time.
+    ///
+    /// - Parameters:
+    ///   - rows: what was found; nothing, where the search ended before it found something.
+    ///   - place: by which numbers the list goes on; nil where it does not.
+    /// - Returns: `data` and `next`.
+    /// - Throws: ``ToolError`` if the database cannot be asked.
+    func answer(_ rows: [JSONValue], next place: [Int64]?) async throws -> Answer {
+        var next = JSONValue.null
+        if let place { next = .string(try await cursors.seal(place, of: list)) }
+        return Answer(["data": .array(rows), "next": next])
+    }
 }

@@ -42,12 +42,12 @@ extension Routes {
             return Answer(["cancelled": .bool(try await call.database.cancel(type: type, key: key))])
         },
         Route(.get, "/v1/events/{id}/deliveries", .reader) { call in
-            let (event, page) = (try call.id("id"), try await Page(call, numbers: 2))
-            let after = page.after.map { DeliveryRow.Place(batch: $0[0], event: event, device: $0[1]) }
-            let rows = try await call.database.deliveries(ofEvent: event, after: after, limit: page.limit + 1)
+            let event = try call.id("id")
+            let page = try await Page(call, numbers: ToolDatabase.placeOfPush)
+            let found = try await call.database.pushes(ofEvent: event, after: page.after, limit: Int(page.limit))
             // None of an event that is not there is no answer.
-            if rows.isEmpty, after == nil { _ = try await call.database.event(event) }
-            return try await page.answer(rows, place: { [$0.place.batch, $0.place.device] }, json: \.json)
+            if found.rows.isEmpty, page.after == nil { _ = try await call.database.event(event) }
+            return try await page.answer(found.rows.map(\.json), next: found.next)
         },
     ]
 

@@ -38,19 +38,14 @@ extension Routes {
             return .nothing
         },
         Route(.get, "/v1/apps/{app}/users/{user}/deliveries", .reader) { call in
-            let page = try await Page(call, numbers: 3)
-            let after = page.after.map { DeliveryRow.Place(batch: $0[1], event: $0[0], device: $0[2]) }
-            let rows = try await call.database.deliveries(
+            let page = try await Page(call, numbers: ToolDatabase.placeOfPush)
+            let found = try await call.database.pushes(
                 ofUser: call.name("user"),
                 app: call.name("app"),
-                after: after,
-                limit: page.limit + 1
+                after: page.after,
+                limit: Int(page.limit)
             )
-            return try await page.answer(
-                rows,
-                place: { [$0.place.event, $0.place.batch, $0.place.device] },
-                json: \.json
-            )
+            return try await page.answer(found.rows.map(\.json), next: found.next)
         },
     ]
 }

@@ -14,6 +14,18 @@ package enum SearchRow<Found: Sendable>: Sendable {
         /// The time up to which was looked; nil where that is not known.
         package let at: Timestamp?
     }
+
+    /// What was found; nil for the last row.
+    package var found: Found? {
+        guard case .found(let found) = self else { return nil }
+        return found
+    }
+
+    /// Where the search stopped; nil for what was found.
+    package var stop: Stop? {
+        guard case .stopped(let stop) = self else { return nil }
+        return stop
+    }
 }
 
 /// How much is read for one page.

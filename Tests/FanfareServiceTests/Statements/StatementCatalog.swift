@@ -518,8 +518,6 @@ struct StatementCatalog {
             CancelEvent(id: parts.event),
             CancelKey(type: "order", key: "none"),
             ShowEvent(id: parts.event),
-            EventDeliveries(event: parts.event, after: nil, limit: 5),
-            UserDeliveries(app: "shop", user: "u", after: nil, limit: 5),
             ForgetUser(app: "shop", user: "u"),
             DevicesOfOthers(ids: [parts.device], app: "shop", user: "v"),
             DeviceOwner(app: "shop", platform: "apns", token: parts.token),
