@@ -15,7 +15,9 @@ enum Console {
     }()
 
     /// The pages, in the order of the navigation.
-    static let pages: [ConsolePage] = []
+    static let pages: [ConsolePage] = [
+        .person
+    ]
 
     /// What changes something, each with the page that asks first.
     static let actions: [ConsoleAction] = []

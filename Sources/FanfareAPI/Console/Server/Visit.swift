@@ -11,6 +11,8 @@ struct Visit: Sendable {
     let database: ToolDatabase
     /// What the daemons do, and the database's clock.
     let status: StatusReport
+    /// Whether only the parts that are sent again are shown: what else there is need not be looked up.
+    let isUpdate: Bool
     private let kind: LivePage?
 
     /// Finds out who looks.
@@ -21,11 +23,11 @@ struct Visit: Sendable {
     /// - Throws: ``LoginNeeded``; a ``Problem`` where the token does not allow it; ``ToolError`` if the database cannot be asked.
     init(_ call: Call, kind: LivePage?) async throws {
         guard let session = try await ConsoleSession.find(call) else { throw LoginNeeded() }
-        try self.init(call, kind: kind, session: session, status: await call.desk.status.report())
+        try self.init(call, kind: kind, session: session, status: await call.desk.status.report(), isUpdate: false)
     }
 
     /// Looks again, for the stream of a page.
-    init(_ call: Call, kind: LivePage?, session: ConsoleSession, status: StatusReport) throws {
+    init(_ call: Call, kind: LivePage?, session: ConsoleSession, status: StatusReport, isUpdate: Bool = true) throws {
         guard session.token.budget.take() else {
             var problem = Problem(.tooMany, "this token makes too many requests", hint: "Wait a second.")
             problem.retryAfter = 1
@@ -39,6 +41,7 @@ struct Visit: Sendable {
             )
         }
         (self.call, self.kind, self.session, self.status) = (call, kind, session, status)
+        self.isUpdate = isUpdate
         database = call.desk.database.acting(
             for: ToolCaller(
                 scope: .reader,
@@ -77,10 +80,11 @@ struct Visit: Sendable {
     /// - Parameters:
     ///   - title: its name.
     ///   - parent: where one comes from.
+    ///   - isLive: whether its parts are there, which are sent again.
     /// - Returns: the frame.
-    func frame(_ title: String, parent: PageLink? = nil) -> Frame {
+    func frame(_ title: String, parent: PageLink? = nil, isLive: Bool = true) -> Frame {
         var stream: String?
-        if kind?.parts.isEmpty == false {
+        if isLive, kind?.parts.isEmpty == false {
             stream = PageAddress("/console/stream", ["page": PageAddress(call.path, call.query).text]).text
         }
         return Frame(

@@ -1,0 +1,183 @@
+import FanfareCore
+import HTTPTypes
+import Logging
+import TestKit
+import Testing
+import Threading
+
+@testable import FanfareAPI
+@testable import FanfareConfiguration
+@testable import FanfareMetrics
+@testable import FanfareService
+@testable import FanfareStore
+@testable import FanfareTools
+
+/// Who may look at the console, for how long, and whose forms are taken.
+@Suite(.database) struct ConsoleSessionTests {
+    private let page = "/people?user=a%20b"
+
+    @Test func whoHasNoSessionIsAskedForATokenAndComesBack() async throws {
+        try await APIWorld.with { api in
+            var browser = ConsoleClient(api: api, cookie: nil)
+            let asked = try await browser.page(page)
+            let login = try #require(asked.location)
+            #expect(login == "/login?back=%2Fpeople%3Fuser%3Da%2520b")
+            let form = try await browser.question(login)
+            #expect(form == ["back": "/people?user=a%20b"])
+            let token = try await api.token(.reader)
+            let reply = try await browser.send("/login", form.merging(["token": token]) { $1 })
+            #expect(reply.location == "/people?user=a%20b")
+            let cookie = try #require(reply.headers["set-cookie"])
+            for attribute in ["HttpOnly", "SameSite=Strict", "Path=/", "Max-Age=43200"] {
+                #expect(cookie.contains("; \(attribute)"))
+            }
+            // The token itself is nowhere.
+            #expect(!cookie.contains(token) && !cookie.contains(String(token.suffix(64))))
+            browser.cookie = reply.cookie
+            let shown = try await browser.page(page)
+            #expect(shown.status == 200 && shown.body.contains(#"value="a b""#) && !shown.body.contains(token))
+            let out = try await browser.send("/logout", [:])
+            #expect(out.location == "/login" && out.headers["set-cookie"]?.contains("Max-Age=0") == true)
+        }
+    }
+
+    @Test func pagesTellBrowsersWhatTheyMayLoadAndKeep() async throws {
+        try await APIWorld.with { api in
+            let browser = try await api.console()
+            for reply in [try await browser.page("/login"), try await browser.page(page)] {
+                #expect(reply.headers["content-security-policy"] == ConsoleAssets.securityPolicy)
+                #expect(reply.headers["content-type"] == "text/html; charset=utf-8")
+                #expect(reply.headers["cache-control"]?.contains("no-store") == true)
+                #expect(reply.headers["x-content-type-options"] == "nosniff")
+                #expect(reply.headers["referrer-policy"] == "no-referrer")
+            }
+            let policy = ConsoleAssets.securityPolicy
+            for rule in ["default-src 'none'", "script-src 'self'", "frame-ancestors 'none'", "form-action 'self'"] {
+                #expect(policy.contains(rule))
+            }
+            #expect(!policy.contains("unsafe"))
+            let script = try await browser.page("/console/console.js?v=\(ConsoleAssets.version)")
+            #expect(script.status == 200 && script.headers["cache-control"]?.contains("immutable") == true)
+        }
+    }
+
+    @Test func onlyATokenOfAllAppsThatMayReadLogsIn() async throws {
+        try await APIWorld.with { api in
+            let browser = ConsoleClient(api: api, cookie: nil)
+            let ofOneApp = try await api.token(.reader, app: "shop")
+            for token in [APITokens.unknown, "x", "", ofOneApp, try await api.token(.emitter, .operator)] {
+                let reply = try await browser.send("/login", ["token": token, "back": "/people"])
+                #expect(reply.status == 401 && reply.cookie == nil)
+                // What was typed is not shown again, and where one wanted to go is not lost.
+                #expect(HTMLScan(reply.body).elements.contains { $0["name"] == "back" && $0["value"] == "/people" })
+                #expect(token.count < 2 || !reply.body.contains(token))
+            }
+        }
+    }
+
+    @Test(arguments: [
+        "//evil.example", "https://evil.example/", "/\\evil.example", "evil", "/a b", "/\u{e9}", "javascript:alert(1)",
+        "/\r\nX: y",
+    ])
+    func noLoginLeadsToAnotherSite(back: String) async throws {
+        try await APIWorld.with { api in
+            let browser = ConsoleClient(api: api, cookie: nil)
+            let reply = try await browser.send("/login", ["token": api.token(.reader), "back": back])
+            #expect(reply.location == "/" && reply.headers["x"] == nil)
+            let form = try await browser.question(PageAddress("/login", ["back": back]).text)
+            #expect(form == ["back": "/"])
+        }
+    }
+
+    @Test func aSessionEndsWithItsTokenOrItsTime() async throws {
+        try await APIWorld.with { api in
+            let browser = try await api.console()
+            let database = try ToolDatabase(APIWorld.configuration(), environment: [:])
+            let id = Int64(try await database.tokens(onlyValid: true)[0].id)
+            let cursors = CursorKey(database)
+            let now = Int64(try await api.rows("SELECT extract(epoch FROM now())::bigint::text")[0][0] ?? "") ?? 0
+            // As the console makes them, of another time; of another list; changed by hand.
+            let later = try await cursors.seal([id, now + 60], of: "console session")
+            let over = try await cursors.seal([id, now - 1], of: "console session")
+            let stolen = try await cursors.seal([id, now + 60], of: "/v1/devices")
+            let longer = later.replacing(".\(now + 60).", with: ".\(now + 9_999_999).")
+            let another = "2" + later.drop { $0 != "." }
+            for (text, status) in [
+                (later, 200), (over, 303), (stolen, 303), (longer, 303), (another, 303), ("", 303), ("1.2.x", 303),
+            ] {
+                let one = ConsoleClient(api: api, cookie: "fanfare_session=\(text)")
+                #expect(try await one.page("/people").status == status, "\(text)")
+            }
+            #expect(try await browser.page("/people").status == 200)
+            #expect(try await database.revokeToken(Int32(id)))
+            let deadline = ContinuousClock.now + .seconds(60)
+            var reply = try await browser.page("/people")
+            while reply.status == 200, ContinuousClock.now < deadline { reply = try await browser.page("/people") }
+            #expect(reply.location == "/login?back=%2Fpeople")
+            await database.close()
+        }
+    }
+
+    @Test(arguments: ["/login", "/logout"]) func formsOfOtherSitesAreRefused(path: String) async throws {
+        try await APIWorld.with { api in
+            var browser = try await api.console()
+            let fields = ["token": try await api.token(.reader)]
+            for headers in [
+                ["Sec-Fetch-Site": "cross-site"], ["Sec-Fetch-Site": "same-site"], ["Sec-Fetch-Site": "none"],
+                ["Origin": "https://evil.example"], ["Origin": "null"],
+                ["Origin": "http://127.0.0.1:\(api.port)", "Sec-Fetch-Site": "cross-site"],
+            ] {
+                let reply = try await browser.send(path, fields, headers)
+                #expect(reply.status == 403 && reply.cookie == nil, "\(headers)")
+            }
+            // A browser that says only where it is, and one that says nothing, which is none.
+            for headers in [["Origin": "http://127.0.0.1:\(api.port)"], [:]] {
+                #expect(try await browser.send(path, fields, headers).status == 303, "\(headers)")
+            }
+            let json = try await api.ask("POST", path, #"{"token": ""}"#)
+            #expect(json.status == 415 && json.headers["set-cookie"] == nil)
+            browser.cookie = nil
+            #expect(try await browser.page("/console/stream?page=/people").status == 404)
+        }
+    }
+
+    @Test func aTokenInTheAddressCountsOnLoopbackOnly() async throws {
+        try await APIWorld.with { api in
+            let token = try await api.token(.reader)
+            let browser = ConsoleClient(api: api, cookie: nil)
+            let reply = try await browser.page("/login?token=\(token)&back=/people")
+            #expect(reply.location == "/people" && reply.cookie != nil)
+            #expect(reply.headers["referrer-policy"] == "no-referrer")
+            let answer = try await elsewhere(["token": token, "back": "/people"])
+            #expect(answer.status == .ok && answer.headers[.setCookie] == nil && answer.headers[.location] == nil)
+        }
+    }
+
+    /// What `/login` answers where other hosts can connect.
+    private func elsewhere(_ query: [String: String]) async throws -> Answer {
+        let configuration = try APIWorld.configuration()
+        let daemon = ListenedDaemon(
+            environment: [:],
+            version: "test",
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            metrics: MetricsRegistry(describing: Daemon.metrics),
+            configuration: { configuration },
+            readiness: { DaemonReadiness(holdsLease: true, isListening: true, openBreakers: []) }
+        )
+        let desk = try APIDesk(daemon, at: .tcp(host: "0.0.0.0", port: 443))
+        let call = Call(
+            desk: desk,
+            database: desk.database,
+            requestID: "r",
+            names: [:],
+            query: query,
+            headers: [:],
+            body: [],
+            path: "/login",
+            authority: "push.example"
+        )
+        let answer = try await Console.login.handle(call)
+        await desk.close()
+        return answer
+    }
+}
