@@ -36,6 +36,7 @@ extension Configuration {
         retry = fresh.retry
         retention = fresh.retention
         feedback = fresh.feedback
+        api.phoneTopics = fresh.api.phoneTopics
         log = fresh.log
     }
 }

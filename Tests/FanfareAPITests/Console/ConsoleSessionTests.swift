@@ -164,10 +164,11 @@ import Threading
             configuration: { configuration },
             readiness: { DaemonReadiness(holdsLease: true, isListening: true, openBreakers: []) }
         )
-        let desk = try APIDesk(daemon, at: .tcp(host: "0.0.0.0", port: 443))
+        let desk = try APIDesk(daemon, at: .tcp(host: "0.0.0.0", port: 443), times: ListenerTimes())
         let call = Call(
             desk: desk,
             database: desk.database,
+            phone: nil,
             requestID: "r",
             names: [:],
             query: query,

@@ -149,6 +149,7 @@ struct ReloadTests {
             retry: { attempts: 3 }
             retention: { keys: 2d, log: 3d }
             feedback: { news: { url: "https://crm.example.com/a", secret_file: /a, app: shop } }
+            api: { phone_topics: [ news ] }
             log: { level: debug, format: text, deliveries: all }
             """
         )

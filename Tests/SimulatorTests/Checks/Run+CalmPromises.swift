@@ -81,7 +81,7 @@ extension Run {
         switch result.outcome {
         case .quiet where wakes == nil || quiet?.hours.isHeld != false: broke("\(pair) was dropped in no quiet hours")
         case .heldQuiet:
-            guard case .again(wakes, batch.history, batch.target)? = result.followUp, quiet?.hours.isHeld == true else {
+            guard case .again(wakes, batch.history.held, batch.target)? = result.followUp, quiet?.hours.isHeld == true else {
                 return broke("\(pair) is held as \(result), it wakes at \(wakes ?? 0)")
             }
             let held = CalmLedger.Held(batch: batch.id, token: batch.leaseToken, position: Int(result.position))
@@ -159,8 +159,9 @@ extension Run {
                 }
                 let held = CalmLedger.Held(batch: batch.id, token: batch.leaseToken ?? 0, position: position)
                 guard let child else { continue }
+                let history = RetryHistory(encoded: batch.history).held.encoded
                 let isSame =
-                    (child.history, child.gate, child.target) == (batch.history, batch.gate, batch.target)
+                    (child.history, child.gate, child.target) == (history, batch.gate, batch.target)
                     && (child.isRetry, child.dueAt) == (batch.isRetry, batch.dueAt)
                 if !isSame { broke("\(batch) was held as \(child)") }
                 // The daemon's reading of the database's clock is a little ahead.
