@@ -16,7 +16,7 @@ struct DemoPageTests {
             "notification": ["title": "Parcel {{parcel}}", "body": "Look before your door"],
             "data": ["parcel": "{{parcel}}"],
             "webpush": [
-                "notification": ["dir": "RTL"], "fcm_options": ["link": "https://shop.example.com/parcels"],
+                "notification": ["dir": "rtl"], "fcm_options": ["link": "https://shop.example.com/parcels"],
             ],
         ],
     ]

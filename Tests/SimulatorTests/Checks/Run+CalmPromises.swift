@@ -81,7 +81,8 @@ extension Run {
         switch result.outcome {
         case .quiet where wakes == nil || quiet?.hours.isHeld != false: broke("\(pair) was dropped in no quiet hours")
         case .heldQuiet:
-            guard case .again(wakes, batch.history.held, batch.target)? = result.followUp, quiet?.hours.isHeld == true else {
+            guard case .again(wakes, batch.history.held, batch.target)? = result.followUp, quiet?.hours.isHeld == true
+            else {
                 return broke("\(pair) is held as \(result), it wakes at \(wakes ?? 0)")
             }
             let held = CalmLedger.Held(batch: batch.id, token: batch.leaseToken, position: Int(result.position))
