@@ -83,11 +83,13 @@ let package = Package(
         // Counters and gauges in the process, behind swift-metrics.
         .target(name: "FanfareMetrics", dependencies: ["Threading", metrics], swiftSettings: sources),
 
+        // The database's side, as text.
+        .target(name: "FanfareSchema", resources: [.embedInCode("schema.sql")], swiftSettings: sources),
+
         // What the database is, is asked and is told: all SQL.
         .target(
             name: "FanfareStore",
-            dependencies: ["FanfareCore", "PostgresClient"],
-            resources: [.embedInCode("schema.sql")],
+            dependencies: ["FanfareCore", "FanfareSchema", "PostgresClient"],
             swiftSettings: sources
         ),
 

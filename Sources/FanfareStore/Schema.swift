@@ -1,8 +1,10 @@
+import FanfareSchema
+
 /// The database side of Fanfare.
 public enum Schema {
     /// The versions of it that this program works with.
     public static let versions = 5...5
 
     /// The text of `schema.sql`, compiled in: idempotent, for ``PostgresConnection/execute(_:)``.
-    public static let sql = String(decoding: PackageResources.schema_sql, as: UTF8.self)
+    public static let sql = SchemaText.sql
 }

@@ -13,7 +13,8 @@ struct ArchitectureTests {
         "HTTP2Engine": ["CNGHTTP2", "COpenSSL", "PushTransport", "Threading"],
         "PushCrypto": ["COpenSSL", "Threading"],
         "FanfareConfiguration": ["FanfareCore", "PushTransport", "Logging", "Yams"],
-        "FanfareStore": ["FanfareCore", "PostgresClient"],
+        "FanfareSchema": [],
+        "FanfareStore": ["FanfareCore", "FanfareSchema", "PostgresClient"],
         "FanfareMetrics": ["Threading", "CoreMetrics", "Synchronization"],
         "FanfareLogging": ["FanfareConfiguration", "FanfareCore", "Threading", "Logging"],
         "FanfareProviders": [

@@ -35,6 +35,9 @@ struct BenchDaemon: AsyncParsableCommand {
     @Option(help: "What the daemon sends over.")
     var transport = BenchTransportKind.engine
 
+    @Flag(help: "Have the daemon listen for HTTP as well, which nobody asks: what the API costs at rest.")
+    var api = false
+
     @Option(help: "An https origin to push to instead, answering 200 to POST /3/device/…")
     var endpoint: String?
 
@@ -68,6 +71,7 @@ struct BenchDaemon: AsyncParsableCommand {
             note("starting a private cluster with \(devices) devices")
             var (sandbox, sink) = try await place.startSandbox(named: "sandbox", keepsLedger: true)
             sink.transport = transport.rawValue
+            sink.api = api ? "127.0.0.1:\(try LoopbackPort.free())" : nil
             let (database, configuration) = try await place.startDatabase(devices: devices, sink: sink)
             var report = BenchReport(setting: setting)
             report.add(try await measureThroughput(database, sink, certificates: sandbox.ready.dir, in: place))
@@ -94,7 +98,8 @@ struct BenchDaemon: AsyncParsableCommand {
     private var setting: [String: String] {
         [
             "devices": "\(devices)", "events": "\(events)", "writers": "\(writers)", "runs": "\(options.runs)",
-            "sink": endpoint ?? sinkKind.rawValue, "transport": transport.rawValue, "version": Program.version,
+            "sink": endpoint ?? sinkKind.rawValue, "transport": transport.rawValue, "api": "\(api)",
+            "version": Program.version,
             "processors": "\(ProcessInfo.processInfo.activeProcessorCount)",
         ]
     }
@@ -133,6 +138,7 @@ struct BenchDaemon: AsyncParsableCommand {
         case .sandbox:
             var sink = try await place.startSandbox(named: "sink", keepsLedger: false).sink
             sink.transport = credentials.transport
+            sink.api = credentials.api
             return sink
         case .nghttpd:
             let origin = try await blocking { try place.startNghttpd(certificates: certificates) }
