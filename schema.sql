@@ -1560,7 +1560,9 @@ CREATE TABLE IF NOT EXISTS fanfare.actions (
     target text,
     -- How many, where it was done to several.
     count bigint,
-    request_id text
+    request_id text,
+    -- Why, in the words of who did it.
+    reason text
 );
 SELECT fanfare.create_index('actions_at', 'CREATE INDEX actions_at ON fanfare.actions USING brin (at)');
 
@@ -1835,6 +1837,19 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fanfare.cancel(bigint) IS 'Stops an event; true if it is known and not finished. Nothing of it starts later than 1 s after the commit.';
+
+-- Looking whether something waits of each takes as long as the queue is; `unsent` does so for all at once.
+CREATE OR REPLACE FUNCTION fanfare.cancel_events(event_ids bigint[]) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    told bigint;
+BEGIN
+    INSERT INTO fanfare.cancels (event_id) SELECT DISTINCT e FROM unnest($1) AS e WHERE e IS NOT NULL ORDER BY e;
+    GET DIAGNOSTICS told = ROW_COUNT;
+    RETURN told;
+END
+$$;
+COMMENT ON FUNCTION fanfare.cancel_events IS 'Stops events, and says how many they are; `unsent` tells of which something waits.';
 
 CREATE OR REPLACE FUNCTION fanfare.cancel(type text, key text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -6107,11 +6122,20 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.event_id_at IS 'An id that no event before a time has, and none of that time or later is below; of events that are logged.';
 
+CREATE OR REPLACE FUNCTION fanfare.event_types_of(app text) RETURNS text[]
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+SELECT CASE WHEN $1 IS NOT NULL THEN ARRAY(
+    SELECT DISTINCT v.event_type FROM fanfare.apps AS a
+    JOIN fanfare.rules AS r ON r.app_id = a.id JOIN fanfare.rule_versions AS v ON v.rule_id = r.id
+    WHERE a.name = $1) END
+$$;
+COMMENT ON FUNCTION fanfare.event_types_of IS 'The types that the rules of an app are, or were for; null for no app. An event itself is of no app.';
+
 -- No index knows types, keys and fates of what is logged: one look reads so many rows and says where it stopped. A day's partition at a
 -- time, the newest first.
 CREATE OR REPLACE FUNCTION fanfare.find_events(
     before bigint DEFAULT NULL, since bigint DEFAULT NULL, of_type text DEFAULT NULL, of_key text DEFAULT NULL, of_fate text DEFAULT NULL,
-    count int DEFAULT 50, budget int DEFAULT 20000)
+    count int DEFAULT 50, budget int DEFAULT 20000, of_app text DEFAULT NULL)
 RETURNS TABLE (id bigint, type text, key text, created_at timestamptz, fate text, detail text, replay_of bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
 #variable_conflict use_column
@@ -6120,6 +6144,8 @@ DECLARE
     upper CONSTANT bigint := least(find_events.before, (today + 2) << 32);
     lower CONSTANT bigint := greatest(find_events.since, (today - 31) << 32);
     number CONSTANT smallint := (SELECT f.fate FROM fanfare.event_fates AS f WHERE f.name = find_events.of_fate);
+    -- NULL where those of all apps are asked for.
+    types CONSTANT text[] := fanfare.event_types_of(find_events.of_app);
     left_to_find int := find_events.count;
     left_to_read int := find_events.budget;
     was int;
@@ -6136,7 +6162,7 @@ BEGIN
         ) AS l
         JOIN fanfare.event_fates AS f ON f.fate = l.fate
         WHERE (find_events.of_type IS NULL OR l.type = find_events.of_type) AND (find_events.of_key IS NULL OR l.key = find_events.of_key)
-            AND (find_events.of_fate IS NULL OR l.fate = number)
+            AND (find_events.of_fate IS NULL OR l.fate = number) AND (types IS NULL OR l.type = ANY (types))
         ORDER BY l.id DESC LIMIT left_to_find;
         GET DIAGNOSTICS was = ROW_COUNT;
         left_to_find := left_to_find - was;
@@ -6156,6 +6182,29 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fanfare.find_events IS 'Events that were planned or refused, the newest first: of ids from `since` on and below `before`. A row without a type is the last: so far it looked, and goes on below its id.';
+
+CREATE OR REPLACE FUNCTION fanfare.find_waiting(
+    of_type text DEFAULT NULL, of_key text DEFAULT NULL, of_app text DEFAULT NULL, count int DEFAULT 50, budget int DEFAULT 20000)
+RETURNS TABLE (id bigint, type text, key text, created_at timestamptz, detail text, replay_of bigint)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
+#variable_conflict use_column
+DECLARE
+    types CONSTANT text[] := fanfare.event_types_of(find_waiting.of_app);
+BEGIN
+    RETURN QUERY
+    SELECT o.id, o.type, o.key, o.created_at, o.detail, o.replay_of
+    FROM (
+        (SELECT x.id, x.type, x.key, x.created_at, NULL AS detail, x.replay_of FROM fanfare.outbox AS x ORDER BY x.xid, x.id LIMIT find_waiting.budget)
+        UNION ALL
+        (SELECT x.id, x.type, x.key, x.created_at, 'it is planned alone, since it may take long or fail', x.replay_of
+        FROM fanfare.outbox_slow AS x ORDER BY x.xid, x.id LIMIT find_waiting.budget)
+    ) AS o
+    WHERE (find_waiting.of_type IS NULL OR o.type = find_waiting.of_type) AND (find_waiting.of_key IS NULL OR o.key = find_waiting.of_key)
+        AND (types IS NULL OR o.type = ANY (types))
+    ORDER BY o.id DESC LIMIT find_waiting.count;
+END
+$$;
+COMMENT ON FUNCTION fanfare.find_waiting IS 'Events that wait to be planned, the newest first; of more than `budget` the oldest are looked at.';
 
 -- By the key alone: types are few, and looked up one after the other.
 CREATE OR REPLACE FUNCTION fanfare.events_of_key(of_key text, of_type text DEFAULT NULL)
@@ -6279,7 +6328,8 @@ COMMENT ON FUNCTION fanfare.event_pushes IS 'What became of an event, by batch a
 -- How many there are of each outcome is told without taking the bytes apart: what is not `accepted` is put together as text, one
 -- character or four for each, and asked how often it has each code.
 CREATE OR REPLACE FUNCTION fanfare.event_outcomes(event_id bigint, after_batch bigint DEFAULT 0, budget int DEFAULT 500)
-RETURNS TABLE (rule text, platform text, attempt smallint, outcome text, reason text, pairs bigint, batches bigint, first_at timestamptz, last_at timestamptz, last_batch bigint)
+RETURNS TABLE (app text, rule text, platform text, environment text, attempt smallint, outcome text, reason text, pairs bigint, batches bigint,
+    first_at timestamptz, last_at timestamptz, last_batch bigint, advice text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
 WITH read AS MATERIALIZED (
     SELECT b.id, b.rule_version, b.target_id, b.attempt, b.created_at, b.closed_at, CASE
@@ -6318,12 +6368,15 @@ all_of_them AS (
         WHERE c.rule_version = g.rule_version AND c.target_id = g.target_id AND c.attempt = g.attempt), 0)
     FROM parted AS g
 )
-SELECT r.name, t.platform, x.attempt::smallint, coalesce(c.outcome, 'unknown'), coalesce(c.reason, 'unknown'), x.pairs::bigint, g.batches, g.first_at, g.last_at, (SELECT max(id) FROM read)
+SELECT a.name, r.name, t.platform, t.environment, x.attempt::smallint, coalesce(c.outcome, 'unknown'), coalesce(c.reason, 'unknown'), x.pairs::bigint,
+    g.batches, g.first_at, g.last_at, (SELECT max(id) FROM read),
+    concat_ws(' ', nullif(c.meaning, ''), fanfare.outcome_advice(c.outcome, c.reason) || '.')
 FROM all_of_them AS x JOIN grouped AS g USING (rule_version, target_id, attempt)
 JOIN fanfare.rule_versions AS v ON v.id = x.rule_version JOIN fanfare.rules AS r ON r.id = v.rule_id
-JOIN fanfare.targets AS t ON t.id = x.target_id LEFT JOIN fanfare.outcome_codes AS c ON c.code = x.code
+JOIN fanfare.targets AS t ON t.id = x.target_id JOIN fanfare.apps AS a ON a.id = t.app_id
+LEFT JOIN fanfare.outcome_codes AS c ON c.code = x.code
 WHERE x.pairs > 0
-ORDER BY r.name, t.platform, x.attempt, x.pairs DESC
+ORDER BY a.name, r.name, t.platform, t.environment, x.attempt, x.pairs DESC
 $$;
 COMMENT ON FUNCTION fanfare.event_outcomes IS 'How often each outcome came of an event, in so many batches behind one; last_batch is where it stopped.';
 
@@ -6494,6 +6547,65 @@ ORDER BY a.name, t.platform, t.environment, h.lane, h.gate_id, h.is_retry
 $$;
 COMMENT ON FUNCTION fanfare.backlog IS 'What waits to be claimed, about: where is_more there are more batches than these, and pairs are reckoned from the first fifty batches.';
 
+-- By recipients' time each zone is due at an instant of its own: so many are looked at, of each instant and target the first twenty for their
+-- size.
+CREATE OR REPLACE FUNCTION fanfare.campaign_waves(of_occurrence bigint, budget int DEFAULT 5000)
+RETURNS TABLE (due_at timestamptz, pairs bigint, is_exact boolean)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
+WITH seen AS (
+    SELECT b.id, date_trunc('minute', b.not_before) AS due_at, b.target_id FROM fanfare.batches AS b
+    WHERE b.lease_token IS NULL AND NOT b.is_retry AND b.gate_id = ANY (ARRAY(
+        SELECT g.id FROM fanfare.gates AS g WHERE g.occurrence_id = $1 AND g.state <> 'done'))
+    LIMIT $2
+), kinds AS (
+    SELECT s.due_at, count(*) AS batches, (array_agg(s.id))[:20] AS first FROM seen AS s GROUP BY s.due_at, s.target_id
+)
+SELECT k.due_at, sum(CASE WHEN k.batches <= 20 THEN f.pairs ELSE (k.batches * f.pairs::float8 / 20)::bigint END)::bigint,
+    bool_and(k.batches <= 20) AND (SELECT count(*) FROM seen) < $2
+FROM kinds AS k
+CROSS JOIN LATERAL (SELECT sum(cardinality(b.device_ids)) AS pairs FROM fanfare.batches AS b WHERE b.id = ANY (k.first)) AS f
+GROUP BY k.due_at
+ORDER BY k.due_at
+LIMIT 100
+$$;
+COMMENT ON FUNCTION fanfare.campaign_waves IS 'What waits of an occurrence, by the minute that it is due at, about: of more than twenty batches of an instant and target the others are reckoned from these.';
+
+CREATE OR REPLACE FUNCTION fanfare.last_pairs(budget int DEFAULT 10000)
+RETURNS TABLE (event_id bigint, created_at timestamptz, rule_id int, device_id bigint)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
+#variable_conflict use_column
+DECLARE
+    today CONSTANT bigint := (clock_timestamp() AT TIME ZONE 'UTC')::date - DATE '2020-01-01';
+    left_to_read int := last_pairs.budget;
+    was int;
+    here bigint;
+BEGIN
+    -- A batch may get its id before midnight and be closed after it.
+    FOR here IN SELECT d FROM generate_series(today + 1, today - 31, -1) AS d LOOP
+        RETURN QUERY
+        SELECT p.event_id, e.created_at, v.rule_id, p.device_id
+        FROM (
+            SELECT coalesce(l.event_id, u.event_id) AS event_id, l.rule_version, u.device_id
+            FROM (
+                SELECT x.event_id, x.event_ids, x.device_ids, x.rule_version FROM fanfare.batch_log AS x
+                WHERE x.day = (here % 32)::smallint AND x.id < (here + 1) << 32 AND x.id >= here << 32
+                ORDER BY x.day DESC, x.id DESC LIMIT left_to_read
+            ) AS l
+            CROSS JOIN LATERAL unnest(l.device_ids, l.event_ids) AS u (device_id, event_id)
+            LIMIT left_to_read
+        ) AS p
+        JOIN fanfare.rule_versions AS v ON v.id = p.rule_version
+        CROSS JOIN LATERAL (
+            SELECT l.created_at FROM fanfare.event_log AS l WHERE l.day = fanfare.ring_day(p.event_id) AND l.id = p.event_id OFFSET 0
+        ) AS e;
+        GET DIAGNOSTICS was = ROW_COUNT;
+        left_to_read := left_to_read - was;
+        EXIT WHEN left_to_read <= 0;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION fanfare.last_pairs IS 'What was sent last, the newest batches first: of what the id of a delivery is reckoned, which is stored nowhere.';
+
 CREATE OR REPLACE FUNCTION fanfare.unsent(event_ids bigint[], depth int DEFAULT 1000)
 RETURNS TABLE (event_id bigint, is_waiting boolean, is_planning boolean, batches bigint, is_more boolean, pairs bigint, in_flight bigint)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
@@ -6533,7 +6645,7 @@ REVOKE ALL ON SCHEMA fanfare FROM PUBLIC;
 
 GRANT USAGE ON SCHEMA fanfare TO fanfare_daemon, fanfare_emitter, fanfare_registrar, fanfare_author, fanfare_operator, fanfare_reader;
 
-GRANT EXECUTE ON FUNCTION fanfare.emit, fanfare.cancel(bigint), fanfare.cancel(text, text) TO fanfare_emitter;
+GRANT EXECUTE ON FUNCTION fanfare.emit, fanfare.cancel(bigint), fanfare.cancel(text, text), fanfare.cancel_events TO fanfare_emitter;
 
 -- What emit and the trigger functions do with their callers' and owners' rights: to INSERT what is theirs to say, never
 -- xid, id and time, and to learn the id. Nothing else of a row can be read. Defaults are evaluated as whoever inserts.
@@ -6581,8 +6693,8 @@ GRANT EXECUTE ON FUNCTION fanfare.path_fault, fanfare.variants TO fanfare_reader
 -- To look up what somebody gets of a rule.
 GRANT EXECUTE ON FUNCTION fanfare.variant_of, fanfare.rule_groups, fanfare.group_of, fanfare.bucket TO fanfare_reader;
 GRANT EXECUTE ON FUNCTION fanfare.why, fanfare.why_verdict, fanfare.recent_events TO fanfare_reader;
-GRANT EXECUTE ON FUNCTION fanfare.event_id_at, fanfare.find_events, fanfare.events_of_key, fanfare.event_pushes, fanfare.event_outcomes,
-    fanfare.user_pushes, fanfare.backlog, fanfare.unsent TO fanfare_reader;
+GRANT EXECUTE ON FUNCTION fanfare.event_id_at, fanfare.find_events, fanfare.find_waiting, fanfare.events_of_key, fanfare.event_pushes, fanfare.event_outcomes,
+    fanfare.user_pushes, fanfare.last_pairs, fanfare.backlog, fanfare.unsent, fanfare.campaign_waves TO fanfare_reader;
 -- Of what happened over time, and what the prune fuses go by.
 GRANT SELECT ON fanfare.traffic, fanfare.prune_fuses, fanfare.prune_counts TO fanfare_reader;
 GRANT SELECT ON fanfare.events, fanfare.deliveries, fanfare.queue, fanfare.campaign_runs, fanfare.health, fanfare.stats,

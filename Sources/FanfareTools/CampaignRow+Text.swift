@@ -37,7 +37,7 @@ extension CampaignRow {
     }
 
     /// `0 9 * * mon Europe/Madrid`, as it was put last.
-    var scheduleText: String {
+    package var scheduleText: String {
         guard let schedule = newest["schedule"] else { return "started by hand" }
         let times = schedule["cron"]?.stringValue ?? schedule["at"]?.stringValue ?? "?"
         return "\(times) \(Self.timeZone(of: newest))"
@@ -50,7 +50,7 @@ extension CampaignRow {
     }
 
     /// What keeps the newest version out of force; nil if nothing does.
-    var note: String? {
+    package var note: String? {
         if let reason { return "version \(version) is refused: \(reason)" }
         return isUnchecked ? "version \(version) is not checked yet" : nil
     }

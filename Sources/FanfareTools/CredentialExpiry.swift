@@ -9,6 +9,8 @@ internal import PushCrypto
 public struct CredentialExpiry: Sendable {
     /// The app.
     public let app: String
+    /// The provider that it is for, such as `apns`.
+    public let provider: String
     /// Which credential, such as `APNs certificate`.
     public let credential: String
     /// When it ends, in seconds since 1970; nil for those that hold until somebody revokes them.
@@ -64,12 +66,27 @@ extension Configuration {
                 transports: ProviderTransports(send),
                 now: now
             )
-            return Providers.all.flatMap { $0.credentials(of: app, checkup) }.map { credential in
+            let credentials = Providers.all.flatMap { provider in
+                provider.credentials(of: app, checkup).map { (provider: provider.name.rawValue, credential: $0) }
+            }
+            return credentials.map { provider, credential in
                 do throws(DaemonError) {
                     let end = try credential.end()
-                    return CredentialExpiry(app: name, credential: credential.name, endsAt: end, problem: nil)
+                    return CredentialExpiry(
+                        app: name,
+                        provider: provider,
+                        credential: credential.name,
+                        endsAt: end,
+                        problem: nil
+                    )
                 } catch {
-                    return CredentialExpiry(app: name, credential: credential.name, endsAt: nil, problem: error.reason)
+                    return CredentialExpiry(
+                        app: name,
+                        provider: provider,
+                        credential: credential.name,
+                        endsAt: nil,
+                        problem: error.reason
+                    )
                 }
             }
         }

@@ -82,9 +82,13 @@ public struct RuleExplanation: Sendable {
         return lines.joined(separator: "\n")
     }
 
-    private var isSilent: Bool {
+    /// Whether it shows nothing, and only wakes the app.
+    package var isSilent: Bool {
         Providers.named(provider.rawValue)?.isSilent(headers) ?? false
     }
+
+    /// How many bytes the body may have; nil where the provider does not count all of it.
+    package var bodyLimit: Int? { Providers.named(provider.rawValue)?.bodyLimit(headers) }
 
     private static func indented(_ body: String) -> String {
         (try? JSONValue(parsing: body))?.indented() ?? body

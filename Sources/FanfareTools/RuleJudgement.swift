@@ -69,25 +69,28 @@ public struct RuleJudgement: Sendable {
 /// How many devices a rule would reach.
 public struct AudienceCounts: Sendable, Equatable {
     /// The devices of one platform.
-    struct Platform: Sendable, Equatable {
-        let name: String
-        let devices: Int64
+    package struct Platform: Sendable, Equatable {
+        package let name: String
+        package let devices: Int64
     }
 
     /// By platform, those with at least one.
-    let platforms: [Platform]
+    package let platforms: [Platform]
     /// Their users.
-    let users: Int64
+    package let users: Int64
     /// Devices that would be among them, but are disabled.
-    let disabled: Int64
+    package let disabled: Int64
     /// How many users the rule's query named; nil where it has none.
     var named: Int64?
     /// Those that would be kept from it now.
     var suppressed = SuppressedCounts()
+    /// The same for people; nothing where all get it at once.
+    package var suppressedLines: [String] { suppressed.lines }
     /// Platforms whose credentials the configuration lacks.
-    var withoutCredentials: [String] = []
+    package var withoutCredentials: [String] = []
 
-    var devices: Int64 { platforms.reduce(0) { $0 + $1.devices } }
+    /// How many there are.
+    package var devices: Int64 { platforms.reduce(0) { $0 + $1.devices } }
 
     var json: JSONValue {
         var byPlatform = JSONObject()
@@ -123,16 +126,16 @@ public struct AudienceCounts: Sendable, Equatable {
 /// One user, and what every device of the app would get.
 public struct JudgedUser: Sendable, Equatable {
     /// One device.
-    struct Device: Sendable, Equatable {
-        let id: Int64
-        let platform: String
+    package struct Device: Sendable, Equatable {
+        package let id: Int64
+        package let platform: String
         /// Why it would not get it; nil if it would.
-        let obstacle: String?
+        package let obstacle: String?
     }
 
-    let id: String
+    package let id: String
     let app: String
-    let devices: [Device]
+    package let devices: [Device]
 
     func json(isMatched: Bool) -> JSONValue {
         let list = devices.map { device -> JSONValue in

@@ -33,6 +33,18 @@ public struct RuleSet: Sendable {
         try self.init(FileEntries(listed.enumerated().map { RuleSource($1, in: "rules", at: $0 + 1) }))
     }
 
+    /// Takes one rule that is stored, in any of its versions.
+    ///
+    /// - Parameter definition: its JSON.
+    /// - Throws: ``ToolError`` if it makes no sense to this version of Fanfare.
+    package init(definition: JSONValue) throws(ToolError) {
+        do throws(RuleProblem) {
+            entries = [Entry(source: nil, compiled: try CompiledRule(json: definition))]
+        } catch {
+            throw ToolError(.failed, error.description)
+        }
+    }
+
     init(entries: [Entry]) {
         self.entries = entries
     }

@@ -11,6 +11,8 @@ public struct ToolCaller: Sendable {
     public let tokenID: Int32?
     /// By which log lines are found.
     public let requestID: String
+    /// Why, in the caller's words; nil where nobody asked.
+    public let reason: String?
 
     /// Puts facts together.
     ///
@@ -19,8 +21,10 @@ public struct ToolCaller: Sendable {
     ///   - actor: what people call the token.
     ///   - tokenID: the token's id; nil for one that is nowhere kept.
     ///   - requestID: by which log lines are found.
-    public init(scope: TokenScope, actor: String, tokenID: Int32?, requestID: String) {
+    ///   - reason: why, in the caller's words; nil where nobody asked.
+    public init(scope: TokenScope, actor: String, tokenID: Int32?, requestID: String, reason: String? = nil) {
         (self.scope, self.actor, self.tokenID, self.requestID) = (scope, actor, tokenID, requestID)
+        self.reason = reason
     }
 
     func note(_ action: ToolAction) -> NoteAction {
@@ -30,7 +34,8 @@ public struct ToolCaller: Sendable {
             action: action.name,
             target: action.target,
             count: action.count,
-            requestID: requestID
+            requestID: requestID,
+            reason: reason
         )
     }
 }

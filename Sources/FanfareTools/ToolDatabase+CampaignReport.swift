@@ -67,7 +67,8 @@ extension ToolDatabase {
         )
     }
 
-    private func newest(
+    /// How far the newest is that was fired.
+    func newest(
         _ occurrences: [OccurrenceRow],
         on connection: PostgresConnection
     ) throws(PostgresError) -> CampaignProgress? {
@@ -79,8 +80,9 @@ extension ToolDatabase {
     }
 
     /// By what is in force; while nothing is, by what was put, which a daemon may still refuse.
-    private func forecast(
+    func forecast(
         _ row: CampaignRow,
+        count: Int32 = CampaignsPlan.timesShown,
         on connection: PostgresConnection
     ) throws(PostgresError) -> CampaignForecast {
         let definition = try? CampaignDefinition(json: row.inForce ?? row.newest)
@@ -88,7 +90,7 @@ extension ToolDatabase {
         guard row.reason == nil || row.inForce != nil else {
             return CampaignForecast(timeZone: schedule.timeZone, times: [])
         }
-        let times = try connection.run(CampaignTimes([schedule.stored], count: CampaignsPlan.timesShown))
+        let times = try connection.run(CampaignTimes([schedule.stored], count: count))
         return CampaignForecast(timeZone: schedule.timeZone, times: times)
     }
 }

@@ -35,6 +35,15 @@ public struct CampaignStarted: Sendable {
     }
 }
 
+/// How many devices a campaign would reach if it were started now.
+package enum CampaignReach: Sendable, Equatable {
+    case devices(Int64)
+    /// Nobody can say beforehand; why, for people.
+    case unknown(String)
+    /// It cannot be started; starting it says why.
+    case nobody
+}
+
 extension ToolDatabase {
     /// More devices than that are reached only by who says that it is meant.
     public static let unconfirmedDevices: Int64 = 1000
@@ -78,45 +87,64 @@ extension ToolDatabase {
         )
     }
 
-    /// Counts whom a campaign would reach now; nil where nothing is in force, which starting it says better.
+    /// Counts whom a campaign would reach now, unless they are many; nil where nothing is in force.
     private func audience(
         _ app: String,
         _ name: String,
         _ own: JSONObject,
         _ configuration: Configuration
     ) async throws(ToolError) -> Int64? {
+        switch try await reach(app: app, campaign: name, payload: own, configuration) {
+        case .devices(let devices) where devices <= Self.unconfirmedDevices: return devices
+        case .devices(let devices):
+            throw ToolError(
+                .usage,
+                "it would reach \(devices) devices now; nothing was started",
+                hint: "Add --yes if that is meant."
+            )
+        case .unknown(let reason):
+            throw ToolError(
+                .usage,
+                "how many it would reach is not known: \(reason); nothing was started",
+                hint: "Add --yes to start it all the same."
+            )
+        case .nobody: return nil
+        }
+    }
+
+    /// Counts whom a campaign would reach now.
+    ///
+    /// - Parameters:
+    ///   - app: the campaign's app.
+    ///   - name: its name.
+    ///   - own: what is put over its payload.
+    ///   - configuration: whose credentials are compared with the audience.
+    /// - Returns: the devices, or why they are not counted.
+    /// - Throws: ``ToolError``, also if there is no such campaign.
+    package func reach(
+        app: String,
+        campaign name: String,
+        payload own: JSONObject = JSONObject(),
+        _ configuration: Configuration
+    ) async throws(ToolError) -> CampaignReach {
         let row = try await run { connection throws(PostgresError) in
             try connection.run(StoredCampaigns(apps: [app], name: name)).first
         }
         guard let row else { throw Self.noCampaign(app, name) }
-        guard let inForce = row.inForce, row.state != "paused" else { return nil }
+        guard let inForce = row.inForce, row.state != "paused" else { return .nobody }
         guard let definition = try? CampaignDefinition(json: inForce) else {
-            throw Self.unknown("a newer version of Fanfare put the campaign into force")
+            return .unknown("a newer version of Fanfare put the campaign into force")
         }
-        guard definition.payloadSQL == nil else { throw Self.unknown("payload_sql says how many events there are") }
+        guard definition.payloadSQL == nil else { return .unknown("payload_sql says how many events there are") }
         let payload = definition.payload(with: own, at: Timestamp(microseconds: Clocks.wallSeconds * 1_000_000))
         let set = RuleSet(entries: [.init(source: nil, compiled: definition.rule)])
         let judged = try await judge(set, ExampleEvent(payload: JSONValue.object(payload).text), configuration)
-        switch judged.first?.audience {
-        case .counted(let counts) where counts.devices <= Self.unconfirmedDevices: return counts.devices
-        case .counted(let counts):
-            throw ToolError(
-                .usage,
-                "it would reach \(counts.devices) devices now; nothing was started",
-                hint: "Add --yes if that is meant."
-            )
-        case .kept(let provider): throw Self.unknown("\(provider.rawValue) keeps the audience")
-        case .asked: throw Self.unknown("audience_sql says whom")
-        case .problem(let problem): throw Self.unknown(TextTable.printable(problem))
-        case nil: return nil
+        return switch judged.first?.audience {
+        case .counted(let counts): .devices(counts.devices)
+        case .kept(let provider): .unknown("\(provider.rawValue) keeps the audience")
+        case .asked: .unknown("audience_sql says whom")
+        case .problem(let problem): .unknown(TextTable.printable(problem))
+        case nil: .nobody
         }
-    }
-
-    private static func unknown(_ reason: String) -> ToolError {
-        ToolError(
-            .usage,
-            "how many it would reach is not known: \(reason); nothing was started",
-            hint: "Add --yes to start it all the same."
-        )
     }
 }

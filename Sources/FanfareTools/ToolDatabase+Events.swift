@@ -128,15 +128,13 @@ extension ToolDatabase {
     /// - Throws: ``ToolError``, also if there is none.
     public func event(_ id: Int64) async throws(ToolError) -> EventReport {
         let found = try await run { connection throws(PostgresError) in try connection.run(ShowEvent(id: id)).first }
-        guard let found else {
-            throw ToolError(
-                .failed,
-                "there is no event \(id)",
-                hint: "It may be over: see retention.log.",
-                isAbsence: true
-            )
-        }
+        guard let found else { throw Self.noEvent(id) }
         return found
+    }
+
+    /// What is said where there is no event of an id.
+    static func noEvent(_ id: Int64) -> ToolError {
+        ToolError(.failed, "there is no event \(id)", hint: "It may be over: see retention.log.", isAbsence: true)
     }
 }
 

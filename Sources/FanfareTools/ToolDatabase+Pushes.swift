@@ -11,6 +11,11 @@ public struct FoundPushes: Sendable {
     package var searchedTo: Timestamp?
     /// Whether the search ended before the list did.
     package var isStopped = false
+
+    /// Puts a part together.
+    package init(rows: [DeliveryRow], next: [Int64]?, searchedTo: Timestamp? = nil, isStopped: Bool = false) {
+        (self.rows, self.next, self.searchedTo, self.isStopped) = (rows, next, searchedTo, isStopped)
+    }
 }
 
 extension ToolDatabase {

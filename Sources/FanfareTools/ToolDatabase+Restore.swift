@@ -19,15 +19,7 @@ extension ToolDatabase {
     public func restore(_ request: RestoreRequest, isDryRun: Bool) async throws(ToolError) -> [(
         reason: String, devices: Int64
     )] {
-        try await check(app: request.app, environment: request.environment)
-        let known = try await run { connection throws(PostgresError) in try connection.run(PruneReasons()) }
-        if let reason = request.reason, !known.contains(reason) {
-            throw ToolError(
-                .usage,
-                "“\(reason)” is no reason for pruning",
-                hint: "Use one of \(known.joined(separator: ", "))."
-            )
-        }
+        try await check(request)
         let counts = try await run(since: request.since) { connection throws(PostgresError) in
             try connection.run(CountPruned(request: request))
         }
@@ -45,6 +37,34 @@ extension ToolDatabase {
             guard !slice.isEmpty else { break }
         }
         return restored.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    }
+}
+
+extension ToolDatabase {
+    /// Counts the devices that would be restored, so many at a time that no statement is long.
+    ///
+    /// - Parameter request: which.
+    /// - Returns: how many, by reason.
+    /// - Throws: ``ToolError``; of kind `usage` for an app, an environment or a reason that there is not, and for a time
+    ///   that is none.
+    public func countRestorable(_ request: RestoreRequest) async throws(ToolError) -> [(reason: String, devices: Int64)]
+    {
+        try await check(request)
+        var counts: [String: Int64] = [:]
+        var next: Int64? = 0
+        while let place = next {
+            next = nil
+            let rows = try await run(since: request.since) { connection throws(PostgresError) in
+                try connection.run(CountPrunedSlice(request: request, after: place))
+            }
+            for row in rows {
+                switch row {
+                case .counted(let reason, let devices): counts[reason, default: 0] += devices
+                case .stopped(let last): next = last
+                }
+            }
+        }
+        return counts.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 }
 
@@ -77,6 +97,18 @@ extension ToolDatabase {
 }
 
 extension ToolDatabase {
+    private func check(_ request: RestoreRequest) async throws(ToolError) {
+        try await check(app: request.app, environment: request.environment)
+        let known = try await run { connection throws(PostgresError) in try connection.run(PruneReasons()) }
+        if let reason = request.reason, !known.contains(reason) {
+            throw ToolError(
+                .usage,
+                "“\(reason)” is no reason for pruning",
+                hint: "Use one of \(known.joined(separator: ", "))."
+            )
+        }
+    }
+
     /// Refuses what would find nothing whatever was there: in an emergency a mistyped name must not look like success.
     private func check(app: String, environment: String?) async throws(ToolError) {
         let environments = ["production", "sandbox"]

@@ -35,7 +35,7 @@ extension JSONValue {
     ///
     /// - Parameter margin: white space before all lines but the first.
     /// - Returns: the text.
-    func indented(_ margin: String = "") -> String {
+    package func indented(_ margin: String = "") -> String {
         let inner = margin + "  "
         switch self {
         case .object(let object) where !object.isEmpty:

@@ -15,6 +15,7 @@ struct APIDesk: Sendable {
     let cursors: CursorKey
     /// What the console's pages share.
     let status: StatusLook
+    let looks = ConsoleLooks()
     /// Whether only this host can connect.
     let isLoopback: Bool
     /// Whether what is said goes over TLS.

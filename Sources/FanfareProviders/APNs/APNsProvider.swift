@@ -27,6 +27,10 @@ package struct APNsProvider: Provider {
         headers.contains { $0.name == APNsHeaders.pushType && $0.value == APNsPushType.background.rawValue }
     }
 
+    package func bodyLimit(_ headers: [(name: String, value: String)]) -> Int? {
+        headers.first { $0.name == APNsHeaders.pushType }.flatMap { APNsPushType(rawValue: $0.value) }?.payloadLimit
+    }
+
     package func address(of recipient: Recipient, as identity: ProviderIdentity) -> PushAddress? {
         .shared(path: Array("/3/device/".utf8) + Array(recipient.token.utf8), insertion: [])
     }

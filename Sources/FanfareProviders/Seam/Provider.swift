@@ -42,6 +42,12 @@ package protocol Provider: Sendable {
     /// - Returns: false where nothing can be said.
     func isSilent(_ headers: [(name: String, value: String)]) -> Bool
 
+    /// How many bytes of a request's body it takes at most.
+    ///
+    /// - Parameter headers: of the rendered push.
+    /// - Returns: nil where it does not count the whole body.
+    func bodyLimit(_ headers: [(name: String, value: String)]) -> Int?
+
     // MARK: Recipients
 
     /// Where a device is reached.
@@ -128,6 +134,7 @@ extension Provider {
     package var messageBlock: MessageBlock? { nil }
     package var bodyNote: String { "" }
     package func isSilent(_ headers: [(name: String, value: String)]) -> Bool { false }
+    package func bodyLimit(_ headers: [(name: String, value: String)]) -> Int? { nil }
     package func address(of audience: NativeTarget, as identity: ProviderIdentity) -> PushAddress? { nil }
     package func probe(_ settings: Settings, _ checkup: CredentialCheckup) -> [CheckItem] { [] }
 

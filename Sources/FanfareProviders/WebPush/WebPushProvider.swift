@@ -25,6 +25,8 @@ package struct WebPushProvider: Provider {
 
     package var bodyNote: String { " before it is encrypted" }
 
+    package func bodyLimit(_ headers: [(name: String, value: String)]) -> Int? { WebPushContent.payloadLimit }
+
     package func address(of recipient: Recipient, as identity: ProviderIdentity) -> PushAddress? {
         guard let url = try? HTTPSURL(recipient.token), let p256dh = recipient.p256dh, let auth = recipient.auth,
             let keys = try? SubscriptionKeys(p256dh: p256dh, auth: auth)

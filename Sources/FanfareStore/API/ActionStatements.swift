@@ -4,7 +4,8 @@ package import PostgresClient
 package struct NoteAction: PostgresStatement {
     package static let name = "note_action"
     package static let sql = """
-        INSERT INTO fanfare.actions (actor, token_id, action, target, count, request_id) VALUES ($1, $2, $3, $4, $5, $6)
+        INSERT INTO fanfare.actions (actor, token_id, action, target, count, request_id, reason)
+        VALUES ($1, $2, $3, $4, $5, $6, $7)
         """
 
     package let actor: String
@@ -13,10 +14,20 @@ package struct NoteAction: PostgresStatement {
     package let target: String?
     package let count: Int64?
     package let requestID: String
+    /// In the words of who did it.
+    package let reason: String?
 
-    package init(actor: String, tokenID: Int32?, action: String, target: String?, count: Int64?, requestID: String) {
+    package init(
+        actor: String,
+        tokenID: Int32?,
+        action: String,
+        target: String?,
+        count: Int64?,
+        requestID: String,
+        reason: String?
+    ) {
         (self.actor, self.tokenID, self.action) = (actor, tokenID, action)
-        (self.target, self.count, self.requestID) = (target, count, requestID)
+        (self.target, self.count, self.requestID, self.reason) = (target, count, requestID, reason)
     }
 
     package func bind(to binds: inout PostgresBinds) {
@@ -26,6 +37,7 @@ package struct NoteAction: PostgresStatement {
         binds.append(target)
         binds.append(count)
         binds.append(requestID)
+        binds.append(reason)
     }
 }
 

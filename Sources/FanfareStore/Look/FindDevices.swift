@@ -14,7 +14,7 @@ package struct FindDevices: PostgresStatement {
             SELECT l.id FROM looked AS l
             WHERE ($1::text IS NULL OR l.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = $1))
                 AND ($2::text IS NULL OR l.platform = $2) AND ($3::boolean IS NULL OR (l.disabled_at IS NOT NULL) = $3)
-                AND ($4::text IS NULL OR l.disabled_reason = $4)
+                AND ($4::text IS NULL OR l.disabled_reason = $4) AND ($8::timestamptz IS NULL OR l.disabled_at >= $8)
             ORDER BY l.id DESC LIMIT $6
         )
         SELECT \(ListDevices.columns), NULL::text[]
@@ -34,6 +34,8 @@ package struct FindDevices: PostgresStatement {
     /// Nil for enabled and disabled ones.
     package let isDisabled: Bool?
     package let reason: String?
+    /// Nil for all.
+    package let disabledSince: Timestamp?
     /// Of smaller ids only; nil for all.
     package let before: Int64?
     package let limit: Int64
@@ -45,12 +47,13 @@ package struct FindDevices: PostgresStatement {
         platform: String? = nil,
         isDisabled: Bool? = nil,
         reason: String? = nil,
+        disabledSince: Timestamp? = nil,
         before: Int64? = nil,
         limit: Int64,
         budget: Int64 = Int64(SearchBudget.devices)
     ) {
         (self.app, self.platform, self.isDisabled, self.reason) = (app, platform, isDisabled, reason)
-        (self.before, self.limit, self.budget) = (before, limit, budget)
+        (self.disabledSince, self.before, self.limit, self.budget) = (disabledSince, before, limit, budget)
     }
 
     package func bind(to binds: inout PostgresBinds) {
@@ -61,6 +64,7 @@ package struct FindDevices: PostgresStatement {
         binds.append(before)
         binds.append(limit)
         binds.append(budget)
+        binds.append(disabledSince)
     }
 
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> SearchRow<RegisteredDevice> {

@@ -11,12 +11,27 @@ package struct FoundEvent: Sendable {
     package let replayOf: Int64?
 }
 
+extension FoundEvent {
+    /// Reads columns in the order of the properties.
+    fileprivate init(_ row: borrowing PostgresRow, type: String) throws(PostgresError) {
+        self.init(
+            id: try row.int64(0),
+            type: type,
+            key: try row.string(orNil: 2),
+            createdAt: try row.timestamp(3),
+            fate: try row.string(4),
+            detail: try row.string(orNil: 5),
+            replayOf: try row.int64(orNil: 6)
+        )
+    }
+}
+
 /// Events that are logged, the newest first; what waits is not among them.
 package struct FindEvents: PostgresStatement {
     package static let name = "find_events"
     package static let sql = """
         SELECT id, type, key, created_at, fate, detail, replay_of
-        FROM fanfare.find_events($1, fanfare.event_id_at($2), $3, $4, $5, $6, $7)
+        FROM fanfare.find_events($1, fanfare.event_id_at($2), $3, $4, $5, $6, $7, $8)
         """
 
     /// Of smaller ids only; nil for all.
@@ -26,6 +41,8 @@ package struct FindEvents: PostgresStatement {
     package let type: String?
     package let key: String?
     package let fate: String?
+    /// Of types that this app has rules for.
+    package let app: String?
     package let limit: Int32
     /// Rows that are looked at.
     package let budget: Int32
@@ -36,11 +53,12 @@ package struct FindEvents: PostgresStatement {
         type: String? = nil,
         key: String? = nil,
         fate: String? = nil,
+        app: String? = nil,
         limit: Int32,
         budget: Int32 = SearchBudget.events
     ) {
         (self.before, self.since, self.type, self.key, self.fate) = (before, since, type, key, fate)
-        (self.limit, self.budget) = (limit, budget)
+        (self.app, self.limit, self.budget) = (app, limit, budget)
     }
 
     package func bind(to binds: inout PostgresBinds) {
@@ -51,6 +69,7 @@ package struct FindEvents: PostgresStatement {
         binds.append(fate)
         binds.append(limit)
         binds.append(budget)
+        binds.append(app)
     }
 
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> SearchRow<FoundEvent> {
@@ -58,17 +77,7 @@ package struct FindEvents: PostgresStatement {
         guard let type = try row.string(orNil: 1) else {
             return .stopped(.init(place: id, at: try row.timestamp(orNil: 3)))
         }
-        return .found(
-            FoundEvent(
-                id: id,
-                type: type,
-                key: try row.string(orNil: 2),
-                createdAt: try row.timestamp(3),
-                fate: try row.string(4),
-                detail: try row.string(orNil: 5),
-                replayOf: try row.int64(orNil: 6)
-            )
-        )
+        return .found(try FoundEvent(row, type: type))
     }
 }
 
@@ -122,11 +131,52 @@ package struct EventsOfKey: PostgresStatement {
     }
 }
 
+/// Events that wait to be planned, the newest first; of very many the oldest are looked at.
+package struct FindWaiting: PostgresStatement {
+    package static let name = "find_waiting"
+    package static let sql = """
+        SELECT id, type, key, created_at, 'waiting', detail, replay_of FROM fanfare.find_waiting($1, $2, $3, $4, $5)
+        """
+
+    package let type: String?
+    package let key: String?
+    /// Of types that this app has rules for.
+    package let app: String?
+    package let limit: Int32
+    /// Rows that are looked at.
+    package let budget: Int32
+
+    package init(
+        type: String? = nil,
+        key: String? = nil,
+        app: String? = nil,
+        limit: Int32,
+        budget: Int32 = SearchBudget.events
+    ) {
+        (self.type, self.key, self.app) = (type, key, app)
+        (self.limit, self.budget) = (limit, budget)
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(type)
+        binds.append(key)
+        binds.append(app)
+        binds.append(limit)
+        binds.append(budget)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> FoundEvent {
+        try FoundEvent(row, type: try row.string(1))
+    }
+}
+
 /// One event without its pairs, which are counted for seconds where there are many.
 package struct EventHead: PostgresStatement {
     package static let name = "event_head"
     package static let sql = """
-        SELECT id, type, key, created_at, fate, detail, replay_of, payload::text FROM fanfare.events WHERE id = $1
+        SELECT id, type, key, created_at, fate, detail, replay_of, jsonb_pretty(payload), coalesce(octet_length(payload::text), 0)::bigint,
+            trace_id
+        FROM fanfare.events WHERE id = $1
         """
 
     package let id: Int64
@@ -135,22 +185,27 @@ package struct EventHead: PostgresStatement {
         self.id = id
     }
 
+    /// One event.
+    package struct Row: Sendable {
+        package let event: FoundEvent
+        /// Indented; nil where it is not kept.
+        package let payload: String?
+        /// What it takes as text that is not indented.
+        package let payloadBytes: Int64
+        /// Of the trace that its emitter was in, in hexadecimal; nil for none.
+        package let traceID: String?
+    }
+
     package func bind(to binds: inout PostgresBinds) {
         binds.append(id)
     }
 
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> (
-        event: FoundEvent, payload: String?
-    ) {
-        let event = FoundEvent(
-            id: try row.int64(0),
-            type: try row.string(1),
-            key: try row.string(orNil: 2),
-            createdAt: try row.timestamp(3),
-            fate: try row.string(4),
-            detail: try row.string(orNil: 5),
-            replayOf: try row.int64(orNil: 6)
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Row {
+        Row(
+            event: try FoundEvent(row, type: try row.string(1)),
+            payload: try row.string(orNil: 7),
+            payloadBytes: try row.int64(8),
+            traceID: try row.string(orNil: 9)
         )
-        return (event, try row.string(orNil: 7))
     }
 }

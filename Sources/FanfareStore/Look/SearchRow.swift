@@ -38,6 +38,8 @@ package enum SearchBudget {
     package static let counted: Int32 = 500
     /// Rows of the log of batches, for a user.
     package static let pushes: Int32 = 2_000
+    /// Pairs that were sent last, of which the ids of deliveries are reckoned.
+    package static let pairs: Int32 = 10_000
     /// Devices.
     package static let devices: Int32 = 20_000
 }

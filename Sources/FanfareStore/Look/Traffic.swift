@@ -10,14 +10,15 @@ package enum TrafficKind: String, Sendable, CaseIterable {
     case latency
 }
 
-/// How many pairs ended in which way, over time.
+/// How many pairs ended in which way and why, over time.
 ///
 /// What is not folded yet is counted too. Steps that are shorter than what is kept of that time leave gaps: a minute goes back six
 /// hours, ten minutes two days.
 package struct OutcomesOverTime: PostgresStatement {
     package static let name = "outcomes_over_time"
     package static let sql = """
-        SELECT date_bin($2::int * interval '1 second', s.since, 'epoch') AS at, coalesce(c.outcome, 'unknown'), sum(s.count)::bigint
+        SELECT date_bin($2::int * interval '1 second', s.since, 'epoch') AS at, coalesce(c.outcome, 'unknown'), coalesce(c.reason, 'unknown'),
+            sum(s.count)::bigint
         FROM (
             SELECT t.since, t.code, sum(t.count) AS count FROM fanfare.traffic AS t
             WHERE t.what = 'outcome' AND t.since >= $1 AND \(TrafficApp.filter(3))
@@ -28,8 +29,8 @@ package struct OutcomesOverTime: PostgresStatement {
             GROUP BY 1, 2
         ) AS s
         LEFT JOIN fanfare.outcome_codes AS c ON c.code = s.code
-        GROUP BY 1, 2
-        ORDER BY 1, 2
+        GROUP BY 1, 2, 3
+        ORDER BY 1, 2, 3
         """
 
     package let since: Timestamp
@@ -41,11 +42,12 @@ package struct OutcomesOverTime: PostgresStatement {
         (self.since, self.stepSeconds, self.app) = (since, stepSeconds, app)
     }
 
-    /// One outcome in one step.
+    /// One outcome for one reason in one step.
     package struct Row: Sendable {
         /// When the step begins.
         package let at: Timestamp
         package let outcome: String
+        package let reason: String
         package let pairs: Int64
     }
 
@@ -56,7 +58,7 @@ package struct OutcomesOverTime: PostgresStatement {
     }
 
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Row {
-        Row(at: try row.timestamp(0), outcome: try row.string(1), pairs: try row.int64(2))
+        Row(at: try row.timestamp(0), outcome: try row.string(1), reason: try row.string(2), pairs: try row.int64(3))
     }
 }
 

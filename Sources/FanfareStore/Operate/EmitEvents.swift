@@ -87,3 +87,23 @@ package struct CancelKey: PostgresStatement {
         try row.bool(0)
     }
 }
+
+/// Stops many events at once; says how many they are, not of which something waited.
+package struct CancelEvents: PostgresStatement {
+    package static let name = "cancel_events"
+    package static let sql = "SELECT fanfare.cancel_events($1)"
+
+    package let ids: [Int64]
+
+    package init(ids: [Int64]) {
+        self.ids = ids
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(ids)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int64 {
+        try row.int64(0)
+    }
+}

@@ -77,7 +77,9 @@ struct ConsoleClient: Sendable {
         for _ in 0..<20 where reply.map({ $0.status == 503 }) ?? true {
             reply = try await onThread("browser") { [port = api.port, cookie] in
                 let wire = try Wire(port: port)
-                var head = "\(method) \(target) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nConnection: close\r\n"
+                // What is behind it is the browser's own.
+                var head =
+                    "\(method) \(target.prefix { $0 != "#" }) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nConnection: close\r\n"
                 if let cookie { head += "Cookie: other=1; \(cookie)\r\n" }
                 for (name, value) in headers { head += "\(name): \(value)\r\n" }
                 wire.send("\(head)\r\n\(body ?? "")")

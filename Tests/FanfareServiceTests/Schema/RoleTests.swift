@@ -13,6 +13,7 @@ struct RoleTests {
     static let actions: [(sql: String, roles: Set<String>)] = [
         ("SELECT fanfare.emit('x', '{}', 'k', '1 h')", ["fanfare_emitter", "fanfare_daemon"]),
         ("SELECT fanfare.cancel(1)", ["fanfare_emitter", "fanfare_daemon"]),
+        ("SELECT fanfare.cancel_events('{1}')", ["fanfare_emitter", "fanfare_daemon"]),
         ("SELECT fanfare.cancel('x', 'k')", ["fanfare_emitter", "fanfare_daemon"]),
         ("SELECT fanfare.register_device('a', 'apns', 'ab')", ["fanfare_registrar", "fanfare_daemon"]),
         ("SELECT fanfare.device_id('a', 'apns', 'ab')", ["fanfare_registrar", "fanfare_daemon"]),
@@ -40,7 +41,9 @@ struct RoleTests {
             ["fanfare_author", "fanfare_reader", "fanfare_daemon"]
         ),
         ("SELECT fanfare.zone('Europe/Madrid', 'UTC')", ["fanfare_reader", "fanfare_daemon"]),
-        ("SELECT * FROM fanfare.find_events(), fanfare.events_of_key('k')", ["fanfare_reader", "fanfare_daemon"]),
+        ("SELECT * FROM fanfare.find_events(), fanfare.find_waiting()", ["fanfare_reader", "fanfare_daemon"]),
+        ("SELECT * FROM fanfare.events_of_key('k')", ["fanfare_reader", "fanfare_daemon"]),
+        ("SELECT * FROM fanfare.last_pairs()", ["fanfare_reader", "fanfare_daemon"]),
         ("SELECT * FROM fanfare.event_pushes(1), fanfare.event_outcomes(1)", ["fanfare_reader", "fanfare_daemon"]),
         ("SELECT * FROM fanfare.user_pushes('u'), fanfare.backlog()", ["fanfare_reader", "fanfare_daemon"]),
         ("SELECT fanfare.event_id_at(now()) FROM fanfare.unsent('{1}')", ["fanfare_reader", "fanfare_daemon"]),

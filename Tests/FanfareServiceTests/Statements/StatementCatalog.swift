@@ -97,7 +97,9 @@ struct StatementCatalog {
             SELECT fanfare.put_campaign(
                 '{"app": "shop", "name": "draft", "to": {"everyone": true}, "message": {"data": {"a": "b"}}}');
             INSERT INTO fanfare.batch_log (day, id, event_id, created_at, rule_version, target_id, lane, attempt, first_device,
-                last_device, device_ids, outcomes) VALUES (7, 7::bigint << 32, 1, now(), 1, 1, 1, 1, 1, 1, '{1}', '\\x23');
+                last_device, device_ids, outcomes)
+            SELECT fanfare.ring_day(b.id), b.id, b.event_id, now(), \(version), 1, 1, 1, 1, 1, '{1}', '\\x23'
+            FROM (VALUES (7::bigint << 32, 1), (\(event) + 1000, \(event))) AS b (id, event_id);
             INSERT INTO fanfare.batches (id, event_id, rule_version, target_id, lane, device_ids)
             VALUES (5::bigint << 32, 5::bigint << 32, 1, 1, 1, '{1}');
             INSERT INTO fanfare.instances (name, host, pid, version, lease_until, schema_version)
@@ -125,6 +127,10 @@ struct StatementCatalog {
             SELECT fanfare.take_campaign(3, 1, NULL, now());
             INSERT INTO fanfare.occurrences (campaign_id, scheduled_at, event_id, state, gate_id, held_gate_id, canary_share, canary_wait, canary_max_failed)
             VALUES (1, now() - interval '1 h', \(event), 'running', fanfare.make_gate(1, 2), fanfare.make_gate(1, 2, NULL, 'held'), 0.5, '0 s', 0.5);
+            UPDATE fanfare.occurrences SET wall = '2999-01-01 09:00' WHERE held_gate_id IS NOT NULL;
+            INSERT INTO fanfare.batches (event_id, rule_version, target_id, lane, device_ids, gate_id, not_before)
+            SELECT 1, 1, d.target_id, 2, '{1}', o.held_gate_id, '2999-01-01 08:00Z' FROM fanfare.devices AS d, fanfare.occurrences AS o
+            WHERE d.id = \(device) AND o.held_gate_id IS NOT NULL;
             INSERT INTO fanfare.feedback_hooks (name, codes) VALUES ('hook', '{35}');
             INSERT INTO fanfare.feedback_cursors (name, number, owner) VALUES ('hook', 0, 7);
             INSERT INTO fanfare.feedback (batch_id, number) VALUES (7::bigint << 32, nextval('fanfare.feedback_sequence')), (8::bigint << 32, NULL);
@@ -506,7 +512,7 @@ struct StatementCatalog {
             FindRequest(tokenID: 1, key: "once"),
             KeepRequest(tokenID: 1, key: "again", bodyHash: hash, eventIDs: [1, 2]),
             ForgetRequests(retentionSeconds: 60),
-            NoteAction(actor: "new", tokenID: 1, action: "x", target: nil, count: 1, requestID: "r"),
+            NoteAction(actor: "new", tokenID: 1, action: "x", target: nil, count: 1, requestID: "r", reason: "why"),
             ForgetActions(retentionDays: 30),
             EmitEvents(
                 types: ["a", "b"],
@@ -516,6 +522,7 @@ struct StatementCatalog {
                 traces: [nil, TraceContext(stored: Array(repeating: 1, count: 25))]
             ),
             CancelEvent(id: parts.event),
+            CancelEvents(ids: [parts.event]),
             CancelKey(type: "order", key: "none"),
             ShowEvent(id: parts.event),
             ForgetUser(app: "shop", user: "u"),
@@ -571,23 +578,31 @@ struct StatementCatalog {
     private static func toolsForPages(_ parts: Parts) -> [any PostgresStatement] {
         let (rule, epoch) = (RuleID(app: "shop", name: "users"), Timestamp(microseconds: 0))
         return [
-            FindEvents(type: "order", fate: "planned", limit: 5),
+            FindEvents(type: "order", fate: "planned", app: "shop", limit: 5),
+            FindWaiting(type: "order", key: nil, app: "shop", limit: 5),
             EventIDAt(at: epoch),
             EventsOfKey(key: "k", type: nil),
             EventHead(id: parts.event),
             EventPushes(event: parts.event, after: nil, limit: 5),
             EventOutcomes(event: parts.event),
+            EventVariants(event: parts.event),
+            LastPairs(budget: 5),
             UserPushes(user: "u", app: nil, limit: 5),
             ListBacklog(),
             ListUnsent(events: [parts.event]),
-            FindDevices(app: "shop", platform: "apns", isDisabled: false, limit: 5),
+            FindDevices(app: "shop", platform: "apns", isDisabled: true, disabledSince: epoch, limit: 5),
             UserDevices(user: "u", app: "shop"),
             SampleDevices(app: nil),
             RuleVersions(of: rule, limit: 5),
             RuleOutcomes(of: rule, days: 7),
+            RuleWeeks(of: [rule], days: 7),
+            CampaignHistory(of: RuleID(app: "shop", name: "due"), limit: 5),
+            CanaryStanding(occurrence: 2),
+            CampaignWaves(occurrence: 2),
             OutcomesOverTime(since: epoch, stepSeconds: 60, app: "shop"),
             CountsOverTime(.latency, since: epoch, stepSeconds: 600),
             AnswersByReason(since: epoch, app: nil),
+            OutcomeMeanings(),
         ]
     }
 }

@@ -1,13 +1,47 @@
+internal import FanfareCore
+internal import FanfareStore
 internal import FanfareTools
 
 extension ConsolePage {
     /// One user: devices, preferences, last pushes, and why one did not come.
     static let person = ConsolePage("/people", .person) { visit in
-        PersonPage(
-            frame: visit.frame("People", isLive: false),
-            filter: .person(visit, apps: []),
-            person: nil,
-            empty: .noPerson
+        let apps = try await visit.apps()
+        let app = visit.filter("app")
+        let filter = FilterForm.person(visit, apps: apps)
+        guard let user = visit.filter("user"), !filter.isMistaken else {
+            return PersonPage(
+                frame: visit.frame("People", isLive: false),
+                filter: filter,
+                person: nil,
+                empty: filter.isMistaken ? .noApp : .noPerson
+            )
+        }
+        var look = PersonLook(visit, user: user, app: app)
+        let list = PageAddress("/people", ["user": user, "app": app ?? ""]).text
+        let cursors = visit.call.desk.cursors
+        var after: [Int64]?
+        if let text = visit.filter("after") {
+            after = try await cursors.open(text, count: ToolDatabase.placeOfPush, of: list)
+        }
+        look.pushes = try await visit.database.pushes(ofUser: user, app: app, after: after, limit: 25)
+        if let place = look.pushes.next {
+            look.next = try await visit.address(["after": cursors.seal(place, of: list)])
+        }
+        look.isFirst = after == nil
+        if !visit.isUpdate {
+            // What is not sent again is not asked for again.
+            look.detail = try await visit.database.person(user, apps: apps, app: app)
+            look.why = try await WhyPanel.look(visit, user: user, app: app)
+        }
+        return PersonPage(
+            frame: visit.frame(
+                user,
+                parent: PageLink(name: "People", href: "/people"),
+                isLive: after == nil
+            ),
+            filter: filter,
+            person: look.person,
+            empty: nil
         )
     }
 }
@@ -20,6 +54,12 @@ extension Empty {
             "Type a user's id as your application knows it: devices, preferences, last pushes, and why one did not come.",
         command: nil
     )
+    /// In an app that is not there.
+    fileprivate static let noApp = Empty(
+        title: "Nothing was looked for",
+        words: "Choose an app that there is.",
+        command: nil
+    )
 }
 
 extension FilterForm {
@@ -29,17 +69,11 @@ extension FilterForm {
     ///   - visit: by whom.
     ///   - apps: there are.
     /// - Returns: the form with what is in the address.
-    static func person(_ visit: Visit, apps: [String]) -> FilterForm {
+    fileprivate static func person(_ visit: Visit, apps: [String]) -> FilterForm {
         FilterForm(
-            action: "/people",
-            fields: [
-                FilterField(
-                    text: TextField(name: "user", label: "User", value: visit.filter("user") ?? "", kind: "search")
-                )
-            ],
-            active: [],
-            clear: "/people",
-            isActive: false
+            to: "/people",
+            [.typed("user", "User", visit), .chosen("app", "App", apps, visit)],
+            keeping: ["event": visit.filter("event")]
         )
     }
 }

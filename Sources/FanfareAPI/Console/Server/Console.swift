@@ -16,15 +16,17 @@ enum Console {
 
     /// The pages, in the order of the navigation.
     static let pages: [ConsolePage] = [
-        .person
+        .overview, .events, .event, .person, .devices, .device, .rules, .rule, .campaigns, .campaign, .providers,
     ]
 
     /// What changes something, each with the page that asks first.
-    static let actions: [ConsoleAction] = []
+    static let actions: [ConsoleAction] =
+        [.cancelEvent, .cancelEvents, .replayEvent, .restoreDevices] + ConsoleAction.campaigns
 
     /// Everything that can be asked.
     static let routes: [Route] =
-        [login, logIn, logOut, stream] + assets + pages.map(Route.init(page:)) + actions.flatMap(\.routes)
+        [login, logIn, logOut, stream, find, ruleTrial] + assets + pages.map(Route.init(page:))
+        + actions.flatMap(\.routes)
 
     private static let assets: [Route] = [
         asset("console.css", ConsoleAssets.styleSheet, "text/css; charset=utf-8"),

@@ -14,6 +14,12 @@ struct ConsoleAction: Sendable {
     /// Does it; the database has the rights of the scope.
     let perform: @Sendable (Visit, ToolDatabase, _ fields: [String: String]) async throws -> ActionOutcome
 
+    /// What was typed as the reason.
+    private static func reason(in fields: [String: String]) -> String? {
+        guard let text = fields["reason"]?.replacing("\0", with: "").trimmed else { return nil }
+        return String(text.prefix(200))
+    }
+
     /// Asking by GET, doing by POST.
     var routes: [Route] {
         [
@@ -36,7 +42,8 @@ struct ConsoleAction: Sendable {
                             scope: scope,
                             actor: visit.session.token.row.name,
                             tokenID: visit.session.token.row.id,
-                            requestID: call.requestID
+                            requestID: call.requestID,
+                            reason: Self.reason(in: fields)
                         )
                     )
                     switch try await perform(visit, database, fields) {

@@ -5,7 +5,8 @@ struct ConsoleDone: Sendable {
         "paused": "The campaign is paused.", "resumed": "The campaign goes on.", "aborted": "The campaign is aborted.",
         "started": "The campaign is started.", "tested": "One test is on its way.",
         "restored": "# devices are restored.",
-        "cancelled": "# events are cancelled.", "replayed": "The event goes once more.",
+        "cancelled": "Of # events is cancelled what was not sent.",
+        "stopped": "What was not sent of the event is cancelled.", "replayed": "The event goes once more.",
         "unchanged": "Nothing was to be changed.",
     ]
 

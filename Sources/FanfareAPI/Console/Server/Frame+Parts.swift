@@ -19,11 +19,13 @@ extension NavigationItem {
     /// - Returns: in their order.
     static func all(current: String, _ status: StatusReport?) -> [NavigationItem] {
         let ill = status?.health.filter { !$0.isOK } ?? []
+        func alerts(_ names: String...) -> Int { ill.count { row in names.contains { row.name.hasPrefix($0) } } }
         let pages: [(name: String, path: String, key: String, alert: Int)] = [
             ("Overview", "/", "o", ill.count), ("Events", "/events", "e", 0), ("People", "/people", "u", 0),
-            ("Devices", "/devices", "d", ill.count { $0.name.hasPrefix("fuse") }),
-            ("Rules", "/rules", "r", ill.count { $0.name.hasPrefix("rule") }), ("Campaigns", "/campaigns", "c", 0),
-            ("Providers", "/providers", "p", ill.count { $0.name.hasPrefix("breaker") }),
+            ("Devices", "/devices", "d", alerts("alarm: prune_fuse/")),
+            ("Rules", "/rules", "r", alerts("rules", "badge_sql: ", "users_sql: ", "audience_queries")),
+            ("Campaigns", "/campaigns", "c", alerts("campaigns")),
+            ("Providers", "/providers", "p", alerts("breaker: ")),
         ]
         return pages.map { page in
             NavigationItem(

@@ -5,7 +5,8 @@ internal import PostgresClient
 
 /// One look at a page: by whom, at which address.
 struct Visit: Sendable {
-    let call: Call
+    /// The request; of an action that is done, its form in the place of its query.
+    var call: Call
     let session: ConsoleSession
     /// The database with a reader's rights, in the name of who looks.
     let database: ToolDatabase
@@ -66,11 +67,11 @@ struct Visit: Sendable {
 
     /// The page's address with other filters.
     ///
-    /// - Parameter changes: by name; nil takes one away. `after` goes with any of them.
+    /// - Parameter changes: by name; nil takes one away. `after` goes with any of them, and what an action did.
     /// - Returns: path and query.
     func address(_ changes: [String: String?]) -> String {
         var query = call.query.filter { !$0.value.isEmpty }
-        query["after"] = nil
+        (query["after"], query["did"]) = (nil, nil)
         for (name, value) in changes { query[name] = value }
         return PageAddress(call.path, query).text
     }
@@ -81,8 +82,9 @@ struct Visit: Sendable {
     ///   - title: its name.
     ///   - parent: where one comes from.
     ///   - isLive: whether its parts are there, which are sent again.
+    ///   - search: what stands in the search field.
     /// - Returns: the frame.
-    func frame(_ title: String, parent: PageLink? = nil, isLive: Bool = true) -> Frame {
+    func frame(_ title: String, parent: PageLink? = nil, isLive: Bool = true, search: String = "") -> Frame {
         var stream: String?
         if isLive, kind?.parts.isEmpty == false {
             stream = PageAddress("/console/stream", ["page": PageAddress(call.path, call.query).text]).text
@@ -94,7 +96,7 @@ struct Visit: Sendable {
             pages: NavigationItem.all(current: call.path, status),
             installation: status.installation.name,
             viewer: session.viewer,
-            search: "",
+            search: search,
             assets: ConsoleAssets.version,
             stream: stream,
             notice: Notice(done: call.query["did"]),

@@ -1,6 +1,6 @@
 /// A page of the console: its template's name, and what of it is sent again by itself.
 enum LivePage: String, CaseIterable, Sendable {
-    case overview, events, event, person, campaigns, campaign, devices, rules, rule, providers
+    case overview, events, event, person, campaigns, campaign, devices, device, rules, rule, providers
 
     /// Its parts, from the top; each is rendered with the whole page's context, and is one element.
     var parts: [LivePart] {
@@ -23,15 +23,14 @@ enum LivePage: String, CaseIterable, Sendable {
         case .campaign:
             [
                 LivePart("live-progress", "campaign-progress"), LivePart("live-canary", "canary"),
-                LivePart("live-outcomes", "ended"), LivePart("live-pace", "campaign-pace"),
-                LivePart("live-occurrences", "occurrences"),
+                LivePart("live-outcomes", "ended"), LivePart("live-occurrences", "occurrences"),
             ]
         case .devices:
             [
                 LivePart("live-counts", "device-counts"), LivePart("live-fuses", "fuses"),
                 LivePart("live-disabled", "device-disabled"), LivePart("live-reasons", "device-reasons"),
             ]
-        case .rules, .rule: []
+        case .device, .rules, .rule: []
         case .providers:
             [
                 LivePart("live-providers", "provider-cards"), LivePart("live-charts", "provider-charts"),

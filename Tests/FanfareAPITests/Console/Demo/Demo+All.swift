@@ -8,9 +8,11 @@ extension Demo {
             ("events", "events", events), ("events-empty", "events", eventsEmpty), ("event", "event", event),
             ("person", "person", person), ("people", "person", personAsked),
             ("campaigns", "campaigns", campaigns), ("campaign", "campaign", campaign),
-            ("devices", "devices", devices), ("rules", "rules", rules), ("rule", "rule", rule),
+            ("devices", "devices", devices), ("device", "device", oneDevice), ("rules", "rules", rules),
+            ("rule", "rule", rule),
             ("providers", "providers", providers), ("confirm", "confirm", confirm),
-            ("confirm-abort", "confirm", confirmAbort), ("login", "login", login), ("error", "error", error),
+            ("confirm-abort", "confirm", confirmAbort), ("login", "login", login),
+            ("find", "find", find), ("find-nothing", "find", findNothing), ("error", "error", error),
         ]
     }
 }

@@ -35,14 +35,6 @@ extension Demo {
             Fact(name: "Event", link: PageLink(name: "48211902", href: "/events/48211902")),
             Fact(name: "Approved by", words: "ana"), Fact(name: "Late zones", words: "skipped after 1 h"),
         ],
-        pace: TimeChart(
-            id: "pace",
-            title: "Pushes a second",
-            shape: .lines,
-            unit: .perSecond,
-            times: minutes(15),
-            series: [series("sent", .accepted, wander(15, around: 60, by: 0.2).enumerated().map { $0 > 9 ? 0 : $1 })]
-        ).figure,
         outcomes: [
             outcome(.good, "accepted", nil, .accepted, 10_596, of: 12_041),
             outcome(.quiet, "gone", "BadDeviceToken", .gone, 1_401, of: 12_041, "In both environments."),

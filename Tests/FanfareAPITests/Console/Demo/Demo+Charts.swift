@@ -93,22 +93,17 @@ extension Demo {
         ]
     ).figure
 
-    static let backlog = TimeChart(
-        id: "backlog",
-        title: "Waiting by lane",
-        shape: .lines,
+    static let missing = TimeChart(
+        id: "missing",
+        title: "What did not arrive, by reason",
+        shape: .bars,
         unit: .count,
         times: minutes(60),
         series: [
-            series("transactional", .first, wander(60, around: 40, by: 0.8, seed: 2)),
-            series(
-                "normal",
-                .second,
-                wander(60, around: 1_400, by: 0.4, seed: 6).enumerated().map {
-                    $0 > 46 ? $1 + Double($0 - 46) * 1_200 : $1
-                }
-            ),
-            series("bulk", .third, (0..<60).map { $0 < 20 ? 0 : max(0, 64_000 - Double($0 - 20) * 1_150) }),
+            series("gone: unregistered", .first, wander(60, around: 260, by: 0.4, seed: 9).map { $0.rounded() }),
+            series("rejected: SENDER_ID_MISMATCH", .second, (0..<60).map { $0 < 47 ? 0 : Double($0 - 46) * 40 }),
+            series("expired: ttl_passed", .third, wander(60, around: 14, by: 0.8, seed: 2).map { $0.rounded() }),
+            series("others", .own, wander(60, around: 30, by: 0.4, seed: 6).map { $0.rounded() }),
         ]
     ).figure
 }

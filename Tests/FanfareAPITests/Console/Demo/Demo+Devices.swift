@@ -107,7 +107,7 @@ extension Demo {
                 words:
                     "11.6 % weak evidence in 12,041 answers of 10 min, at most 2 %: nothing is pruned until you close it.",
                 since: ago(7_100, .short),
-                action: ActionLink("Close it", "/devices/fuse/close?app=shop", .warn)
+                command: "fanfare devices resume-pruning --app shop"
             ),
             FuseLine(
                 app: "courier",
@@ -115,7 +115,7 @@ extension Demo {
                 badge: Badge(.good, "closed"),
                 words: "0.1 % of 1,890 answers in 10 min; opens at 2 %.",
                 since: nil,
-                action: nil
+                command: nil
             ),
         ],
         devices: (0..<12).map(device),
@@ -128,5 +128,17 @@ extension Demo {
         ),
         actions: [ActionLink("Restore these", "/devices/restore?app=shop&reason=BadDeviceToken", .warn)],
         empty: nil
+    )
+
+    static let oneDevice = OneDevicePage(
+        frame: frame("Device 9120044", "Devices", parent: PageLink(name: "Devices", href: "/devices")),
+        badge: Badge(.quiet, "disabled"),
+        facts: [
+            Fact(name: "App", words: "shop"), Fact(name: "Token's hash", code: "3f9a1c20"),
+            Fact(name: "User", link: PageLink(name: "customer-4410", href: "/people?app=shop&user=customer-4410")),
+            Fact(name: "Disabled", words: "BadDeviceToken", time: ago(7_402, .short)),
+        ],
+        topics: ["offers", "news"],
+        attributes: "{\"plan\": \"gold\"}"
     )
 }

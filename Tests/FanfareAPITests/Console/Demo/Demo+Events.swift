@@ -29,27 +29,20 @@ extension Demo {
             (Badge(.bad, "refused"), "rule order-shipped: customer_id is missing"),
         ]
         let fate = fates[index * 5 % 7]
-        let pairs: Int64 = fate.1 == nil ? [1, 2, 3, 1_204, 18_220][index % 5] : 0
-        let accepted = pairs - pairs / 60
         return EventLine(
             id: "\(48_211_940 - index * 3)",
             href: "/events/\(48_211_940 - index * 3)",
             type: ["order.shipped", "chat.message", "order.shipped", "price.dropped", "order.delivered"][index % 5],
             key: index.isMultiple(of: 3) ? nil : "order-\(90_210 - index)",
-            origin: ["emit", "watch", "http"][index % 3],
             at: ago(Double(index * index) * 0.7 + 2, .second),
             fate: fate.0,
-            detail: fate.1,
-            pairs: FigureText.count(pairs),
-            accepted: FigureText.count(accepted),
-            bar: ShareBar.markup([(.accepted, accepted), (.gone, pairs - accepted)], of: pairs)
+            detail: fate.1
         )
     }
 
     static let events = EventListPage(
         frame: frame("Events", "Events", stream: "/console/stream?page=events&type=order.shipped"),
         filter: eventFilter,
-        chart: nil,
         rows: (0..<25).map(eventRow),
         pager: Pager(
             shown: "25 of 1,000+ events",
@@ -59,8 +52,7 @@ extension Demo {
             further: "/events?type=order.shipped&before=def"
         ),
         actions: [
-            ActionLink("Cancel these", "/events/cancel?type=order.shipped", .bad),
-            ActionLink("Emit one", "/events/emit", .quiet),
+            ActionLink("Cancel these", "/events/cancel?type=order.shipped", .bad)
         ],
         empty: nil
     )
@@ -68,7 +60,6 @@ extension Demo {
     static let eventsEmpty = EventListPage(
         frame: frame("Events", "Events"),
         filter: eventFilter,
-        chart: nil,
         rows: [],
         pager: Pager(shown: "None", first: nil, next: nil, searchedTo: ago(86_400, .short), further: "/events?further"),
         actions: [],
@@ -164,7 +155,6 @@ extension Demo {
             EventRuleLine(
                 name: "order-shipped",
                 href: "/rules/shop/order-shipped",
-                version: "12",
                 badge: Badge(.good, "matched"),
                 words: "$.total > 10 holds; $.country == \"ES\" holds",
                 devices: "18,216 devices"
@@ -172,7 +162,6 @@ extension Demo {
             EventRuleLine(
                 name: "order-shipped-staff",
                 href: "/rules/shop/order-shipped-staff",
-                version: "2",
                 badge: Badge(.good, "matched"),
                 words: "no condition",
                 devices: "4 devices"
@@ -180,7 +169,6 @@ extension Demo {
             EventRuleLine(
                 name: "big-orders",
                 href: "/rules/shop/big-orders",
-                version: "3",
                 badge: Badge(.quiet, "not this one"),
                 words: "$.total > 1000 is false",
                 devices: "–"
@@ -224,11 +212,49 @@ extension Demo {
             outcome(.busy, "retrying", "throttled", .retrying, 204, of: 18_220),
             outcome(.quiet, "gone", "Unregistered", .gone, 106, of: 18_220),
         ],
+        variants: VariantTable(
+            rows: [
+                VariantLine(
+                    rule: "order-shipped",
+                    name: "short",
+                    recipients: "4,555",
+                    accepted: "4,501",
+                    share: "98.8 %",
+                    bar: ShareBar.markup([(.accepted, 4_501)], of: 4_555)
+                ),
+                VariantLine(
+                    rule: "order-shipped",
+                    name: "holdout",
+                    recipients: "911",
+                    accepted: "–",
+                    share: "got nothing",
+                    bar: ShareBar.markup([(.own, 911)], of: 911)
+                ),
+            ]
+        ),
         payload: PayloadView(
             json:
                 "{\n  \"order_id\": 90210,\n  \"customer_id\": \"customer-4410\",\n  \"total\": 49.90,\n  \"country\": \"ES\",\n  \"carrier\": { \"name\": \"Correos\", \"tracking\": 9007199254740993 }\n}",
             hidden: nil,
             size: "148 bytes"
+        ),
+        whyNot: FilterForm(
+            action: "/people",
+            fields: [
+                FilterField(
+                    text: TextField(
+                        name: "user",
+                        label: "User",
+                        value: "",
+                        kind: "search",
+                        hint: "As your application knows it."
+                    )
+                ), choice("app", "App", ["all", "shop", "courier"], chosen: "all"),
+            ],
+            active: [],
+            clear: "/people",
+            isActive: false,
+            kept: [HiddenField(name: "event", value: "48211901")]
         ),
         deliveries: (0..<12).map(delivery),
         pager: Pager(

@@ -71,14 +71,13 @@ extension Demo {
             ],
             throughput: throughput,
             latency: latency,
-            backlog: backlog,
+            missing: missing,
             lanes: [
                 LaneLine(
                     target: "shop fcm",
                     lane: "normal",
                     ready: health.isWell ? "204" : "18,204",
                     waiting: "0",
-                    flying: health.isWell ? "100" : "0",
                     oldest: health.isWell ? "0.3 s" : "12 min 14 s",
                     tone: health.isWell ? "quiet" : "bad"
                 ),
@@ -87,7 +86,6 @@ extension Demo {
                     lane: "transactional",
                     ready: "12",
                     waiting: "0",
-                    flying: "88",
                     oldest: "0.2 s",
                     tone: "quiet"
                 ),
@@ -96,7 +94,6 @@ extension Demo {
                     lane: "bulk",
                     ready: "19,400",
                     waiting: "0",
-                    flying: "1,000",
                     oldest: "34 min",
                     tone: "quiet"
                 ),
@@ -105,7 +102,6 @@ extension Demo {
                     lane: "transactional",
                     ready: "0",
                     waiting: "14",
-                    flying: "9",
                     oldest: "0.1 s",
                     tone: "quiet"
                 ),
@@ -114,7 +110,6 @@ extension Demo {
                     lane: "normal",
                     ready: "310",
                     waiting: "72",
-                    flying: "100",
                     oldest: "1.8 s",
                     tone: "quiet"
                 ),
@@ -157,7 +152,7 @@ extension Demo {
                     badge: Badge(.good, "sends"),
                     version: "0.9.0",
                     started: ago(903_000, .short),
-                    lease: "12 s",
+                    seen: "12 s ago",
                     perSecond: "412/s",
                     spark: Sparkline.markup(wander(30, around: 400, by: 0.2)),
                     leads: "plans, audits"
@@ -167,7 +162,7 @@ extension Demo {
                     badge: Badge(.good, "sends"),
                     version: "0.9.0",
                     started: ago(903_100, .short),
-                    lease: "11 s",
+                    seen: "11 s ago",
                     perSecond: "398/s",
                     spark: Sparkline.markup(wander(30, around: 400, by: 0.2, seed: 4)),
                     leads: "schedules"
@@ -177,7 +172,7 @@ extension Demo {
                     badge: Badge(.busy, "drains"),
                     version: "0.8.4",
                     started: ago(2_400_000, .short),
-                    lease: "13 s",
+                    seen: "13 s ago",
                     perSecond: "231/s",
                     spark: Sparkline.markup(wander(30, around: 230, by: 0.3, seed: 8)),
                     leads: "–"
@@ -187,16 +182,14 @@ extension Demo {
                 LeaderLine(
                     role: "scheduler",
                     words: "fires campaigns",
-                    daemon: "push-2.example.com",
-                    since: ago(90_300, .short)
+                    daemon: "push-2.example.com"
                 ),
                 LeaderLine(
                     role: "auditor",
                     words: "counts what was promised",
-                    daemon: "push-1.example.com",
-                    since: ago(903_000, .short)
+                    daemon: "push-1.example.com"
                 ),
-                LeaderLine(role: "listener", words: "hears foreign channels", daemon: nil, since: nil),
+                LeaderLine(role: "listener", words: "hears foreign channels", daemon: nil),
             ]
         )
     }

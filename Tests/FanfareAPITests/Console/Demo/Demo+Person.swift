@@ -19,6 +19,7 @@ extension Demo {
             reason: state.1,
             locale: "es-MX · America/Mexico_City",
             registered: ago(Double(index + 1) * 412_000, .short),
+            disabled: state.1 == nil ? nil : ago(7_402, .short),
             lastPush: index == 3 ? nil : ago(Double(index * 90 + 1) * 720, .short),
             token: "7f3a…e1"
         )
@@ -55,9 +56,7 @@ extension Demo {
                 Fact(name: "Time there", words: "08:03, America/Mexico_City"),
             ],
             actions: [
-                ActionLink("Send a test", "/people/test?user=customer-4410", .quiet),
-                ActionLink("Export", "/people/export?user=customer-4410", .quiet),
-                ActionLink("Forget", "/people/forget?user=customer-4410", .bad),
+                ActionLink("Replay the event to this user", "/events/48211901/replay?user=customer-4410", .quiet)
             ],
             devices: (0..<3).map(device),
             preferences: [

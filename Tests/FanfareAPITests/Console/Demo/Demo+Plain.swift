@@ -75,4 +75,19 @@ extension Demo {
         requestID: "01J9ZC7Q3",
         again: "/"
     )
+
+    static let find = FindPage(
+        frame: frame("Find", ""),
+        candidates: [
+            FindCandidate(name: "Event 48211901", words: "order.shipped, planned", href: "/events/48211901"),
+            FindCandidate(name: "User 48211901", words: "2 devices, shop", href: "/people?user=48211901"),
+        ],
+        empty: nil
+    )
+
+    static let findNothing = FindPage(
+        frame: frame("Find", ""),
+        candidates: [],
+        empty: Empty(title: "Nothing is found", words: "Neither an event's id nor a user.", command: nil)
+    )
 }

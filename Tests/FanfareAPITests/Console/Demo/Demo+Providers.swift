@@ -11,12 +11,12 @@ extension Demo {
         breaker: Badge
     ) -> ProviderCard {
         ProviderCard(
+            id: "\(app)-\(name)",
             app: app,
             provider: name,
             badge: badge,
             words: words,
             perSecond: "\(FigureText.short(rate))/s",
-            spark: Sparkline.markup(wander(60, around: rate, by: 0.2, seed: UInt64(rate) + 3)),
             facts: [
                 Fact(name: "Credential", code: name == "apns" ? "key ABC123DEFG" : "service account"),
                 Fact(name: "Ends", words: ends),
@@ -27,20 +27,13 @@ extension Demo {
             daemons: [
                 ProviderDaemonLine(
                     daemon: "push-1.example.com",
-                    breaker: breaker,
-                    connections: "4 of 4",
-                    flying: "212",
-                    next: "renewed in 22 min"
+                    breaker: breaker
                 ),
                 ProviderDaemonLine(
                     daemon: "push-2.example.com",
-                    breaker: breaker,
-                    connections: "4 of 4",
-                    flying: "198",
-                    next: "renewed in 41 min"
+                    breaker: breaker
                 ),
-            ],
-            actions: words == nil ? [] : [ActionLink("Probe now", "/providers/\(app)/\(name)/probe", .quiet)]
+            ]
         )
     }
 

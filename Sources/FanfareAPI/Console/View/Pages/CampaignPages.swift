@@ -79,7 +79,6 @@ struct CampaignPage: ViewContext {
     let canary: CanaryGate?
     let actions: [ActionLink]
     let facts: [Fact]
-    let pace: ChartFigure?
     let outcomes: [OutcomeLine]
     let waves: [WaveLine]
     let next: [Moment]

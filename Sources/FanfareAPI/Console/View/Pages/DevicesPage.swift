@@ -14,6 +14,16 @@ struct DevicesPage: ViewContext {
     let empty: Empty?
 }
 
+/// `/devices/{id}`: one device.
+struct OneDevicePage: ViewContext {
+    let frame: Frame
+    let badge: Badge
+    let facts: [Fact]
+    let topics: [String]
+    /// What the application keeps with it, as JSON.
+    let attributes: String?
+}
+
 /// Devices of one target.
 struct DeviceCountLine: ViewContext {
     let app: String
@@ -34,5 +44,6 @@ struct FuseLine: ViewContext {
     /// As in `0.4 % of 12,400 answers in 10 min; opens at 2 %`.
     let words: String
     let since: Moment?
-    let action: ActionLink?
+    /// What lets pruning go on.
+    let command: String?
 }

@@ -2,8 +2,6 @@
 struct EventListPage: ViewContext {
     let frame: Frame
     let filter: FilterForm
-    /// Of the time shown; nothing where it cannot be told cheaply.
-    let chart: ChartFigure?
     let rows: [EventLine]
     let pager: Pager
     /// On all that the filter takes.
@@ -17,14 +15,10 @@ struct EventLine: ViewContext {
     let href: String
     let type: String
     let key: String?
-    let origin: String
     let at: Moment
     let fate: Badge
     /// Why, where the fate does not say.
     let detail: String?
-    let pairs: String
-    let accepted: String
-    let bar: Markup
 }
 
 /// `/events/{id}`: one event.
@@ -44,7 +38,11 @@ struct EventPage: ViewContext {
     /// Who was left out, and why.
     let suppressed: [OutcomeLine]
     let outcomes: [OutcomeLine]
+    /// Where they are asked for.
+    let variants: VariantTable?
     let payload: PayloadView
+    /// Leads to the user's page.
+    let whyNot: FilterForm
     let deliveries: [PushLine]
     let pager: Pager
 }
@@ -75,9 +73,8 @@ struct TraceStep: ViewContext {
 struct EventRuleLine: ViewContext {
     let name: String
     let href: String
-    let version: String
     let badge: Badge
-    /// The conditions that hold, and the one that does not.
+    /// The version, the conditions that hold, and the one that does not.
     let words: String
     let devices: String
 }
@@ -99,4 +96,19 @@ struct PayloadView: ViewContext {
     let json: String?
     let hidden: String?
     let size: String
+}
+
+/// What became of an event by variant of its message; no rows where no rule has any.
+struct VariantTable: ViewContext {
+    let rows: [VariantLine]
+}
+
+/// One variant, or those who got nothing to compare with.
+struct VariantLine: ViewContext {
+    let rule: String
+    let name: String
+    let recipients: String
+    let accepted: String
+    let share: String
+    let bar: Markup
 }

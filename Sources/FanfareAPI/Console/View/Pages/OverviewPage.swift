@@ -6,7 +6,8 @@ struct OverviewPage: ViewContext {
     let figures: [KeyFigure]
     let throughput: ChartFigure
     let latency: ChartFigure
-    let backlog: ChartFigure
+    /// Why pushes did not arrive.
+    let missing: ChartFigure
     let lanes: [LaneLine]
     /// How pairs of the time shown ended, the most frequent first.
     let outcomes: [OutcomeLine]
@@ -67,9 +68,10 @@ struct HealthCheck: ViewContext {
 struct LaneLine: ViewContext {
     let target: String
     let lane: String
+    /// What could be sent now, about.
     let ready: String
+    /// Whose time has not come, about.
     let waiting: String
-    let flying: String
     let oldest: String
     let tone: String
 }
@@ -80,8 +82,8 @@ struct DaemonLine: ViewContext {
     let badge: Badge
     let version: String
     let started: Moment
-    /// As in `lease 11 s`.
-    let lease: String
+    /// When it said last that it lives: `2 s ago`.
+    let seen: String
     let perSecond: String
     let spark: Markup
     let leads: String
@@ -93,5 +95,4 @@ struct LeaderLine: ViewContext {
     /// What it does.
     let words: String
     let daemon: String?
-    let since: Moment?
 }

@@ -40,6 +40,8 @@ struct DeviceLine: ViewContext {
     /// As in `es-MX · America/Mexico_City`.
     let locale: String
     let registered: Moment
+    /// Since when it is disabled.
+    let disabled: Moment?
     let lastPush: Moment?
     /// A short hash: never the token.
     let token: String

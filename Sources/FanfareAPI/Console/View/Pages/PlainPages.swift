@@ -21,3 +21,18 @@ struct ErrorPage: ViewContext {
     let requestID: String
     let again: String?
 }
+
+/// `/find`: what a word may be, where it may be several things, or nothing.
+struct FindPage: ViewContext {
+    let frame: Frame
+    let candidates: [FindCandidate]
+    let empty: Empty?
+}
+
+/// One of them.
+struct FindCandidate: ViewContext {
+    /// What it is.
+    let name: String
+    let words: String
+    let href: String
+}

@@ -10,23 +10,20 @@ struct ProvidersPage: ViewContext {
 
 /// One app's way to one provider.
 struct ProviderCard: ViewContext {
+    /// Unique on the page.
+    let id: String
     let app: String
     let provider: String
     let badge: Badge
     /// What it is about, where it is not well.
     let words: String?
     let perSecond: String
-    let spark: Markup
     let facts: [Fact]
     let daemons: [ProviderDaemonLine]
-    let actions: [ActionLink]
 }
 
 /// What one daemon has of it.
 struct ProviderDaemonLine: ViewContext {
     let daemon: String
     let breaker: Badge
-    let connections: String
-    let flying: String
-    let next: String
 }

@@ -47,5 +47,6 @@ struct PushLine: ViewContext {
     let attempt: String
     let badge: Badge
     let reason: String?
-    let at: Moment
+    /// Nothing while it waits.
+    let at: Moment?
 }

@@ -1,0 +1,74 @@
+internal import FanfareStore
+internal import FanfareTools
+internal import PostgresClient
+
+/// How long accepted pushes took since their events' emit, step by step.
+struct AnswerTimes: Sendable {
+    private let times: [Int64]
+    private var steps: [TimeClasses]
+    /// Over all steps.
+    private(set) var all = TimeClasses(TrafficFigures.bounds)
+
+    /// Sorts counts into steps.
+    ///
+    /// - Parameters:
+    ///   - rows: by class of time.
+    ///   - times: when the steps begin, in microseconds since 1970.
+    init(_ rows: [CountsOverTime.Row], _ times: [Int64]) {
+        self.times = times
+        steps = [TimeClasses](repeating: TimeClasses(TrafficFigures.bounds), count: times.count)
+        for row in rows {
+            guard let index = times.lastIndex(where: { $0 <= row.at.microseconds }) else { continue }
+            steps[index].add(row.count, Int(row.code))
+            all.add(row.count, Int(row.code))
+        }
+    }
+
+    /// Three percentiles over time; steps in which nothing was accepted are gaps.
+    ///
+    /// - Parameter span: how much time it is.
+    /// - Returns: the chart.
+    func chart(_ span: PageSpan) -> ChartFigure {
+        TimeChart(
+            id: "latency",
+            title: "From emit to accepted",
+            shape: .lines,
+            unit: .seconds,
+            times: times,
+            series: [(0.5, "p50", ChartKind.first), (0.95, "p95", .second), (0.99, "p99", .third)].map {
+                share,
+                name,
+                kind in
+                ChartSeries(name: name, kind: kind, values: steps.map { $0.quantile(share) })
+            },
+            form: span.form
+        ).figure
+    }
+
+    /// The middle of all, with the percentiles beside it.
+    ///
+    /// - Parameter span: how much time it is.
+    /// - Returns: the figure.
+    func keyFigure(_ span: PageSpan) -> KeyFigure {
+        let name = "Emit to accepted"
+        guard let middle = all.quantile(0.5), let most = all.quantile(0.95), let nearlyAll = all.quantile(0.99) else {
+            return KeyFigure(name, "–", note: "nothing accepted in \(span.label)")
+        }
+        return KeyFigure(
+            name,
+            FigureText.duration(middle),
+            note: "p95 \(FigureText.duration(most)) · p99 \(FigureText.duration(nearlyAll))",
+            spark: Sparkline.markup(steps.map { $0.quantile(0.5) })
+        )
+    }
+
+    /// How often each class was met.
+    var histogram: ChartFigure {
+        Histogram(
+            id: "latency",
+            title: "From emit to accepted",
+            counted: "pushes",
+            classes: all.merged(at: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 5, 30, 300])
+        ).figure
+    }
+}

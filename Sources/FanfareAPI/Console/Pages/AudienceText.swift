@@ -1,0 +1,27 @@
+internal import FanfareCore
+
+/// Whom a rule or a campaign reaches, as its author wrote it.
+enum AudienceText {
+    private static let kinds = [
+        ("users", "users"), ("tokens", "tokens"), ("topic", "topic"), ("condition", "topics"),
+        ("fcm_topic", "FCM topic"), ("fcm_condition", "FCM topics"), ("channel", "channel"),
+    ]
+
+    /// Says it in a few words.
+    ///
+    /// - Parameter definition: of the rule or the campaign.
+    /// - Returns: as in `topic winter, apns only`.
+    static func words(_ definition: JSONValue) -> String {
+        let to = definition["to"]
+        var words = "–"
+        for (key, word) in kinds {
+            if let value = to?[key]?.stringValue { words = "\(word) \(value)" }
+        }
+        if to?["everyone"]?.boolValue == true { words = "everyone" }
+        if to?["users_sql"] != nil || definition["audience_sql"] != nil { words = "by query" }
+        if definition["payload_sql"] != nil { words += ", for each row of a query" }
+        if let platform = to?["platform"]?.stringValue { words += ", \(platform) only" }
+        if let devices = to?["devices"]?.stringValue { words += ", where \(devices)" }
+        return words
+    }
+}

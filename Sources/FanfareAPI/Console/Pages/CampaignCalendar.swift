@@ -1,0 +1,91 @@
+internal import FanfareCore
+internal import FanfareStore
+internal import FanfareTools
+internal import PostgresClient
+
+/// Whole weeks from this one's Monday on, in UTC; by recipients' time a campaign stands where its clock time does.
+struct CampaignCalendar {
+    /// Three weeks to come, and what is over of this one.
+    private static let weeks = 4
+    /// So many are shown of a day.
+    private static let shown = 5
+    private static let day: Int64 = 86_400_000_000
+
+    /// One place in the calendar.
+    private struct Place {
+        let at: Int64
+        let entry: CalendarEntry
+    }
+
+    private let today: Int64
+    private let start: Int64
+    private var places: [Int64: [Place]] = [:]
+    /// Campaigns of which more comes on that day or later than was asked for.
+    private var further: [Int64: [String]] = [:]
+
+    /// Puts what comes into its days, and what was last of this week.
+    ///
+    /// - Parameters:
+    ///   - listing: all campaigns.
+    ///   - now: the time, in microseconds since 1970.
+    init(_ listing: CampaignListing, now: Int64) {
+        today = now - (now % Self.day + Self.day) % Self.day
+        start = today - Int64(CivilDate(now).weekday) * Self.day
+        let rows = Dictionary(listing.campaigns.map { ($0.id, $0) }) { $1 }
+        for row in listing.campaigns {
+            guard let last = row.lastAt?.microseconds, last <= now else { continue }
+            let badge = row.lastState.map(Badge.init(occurrence:))
+            add(row, at: last, clock: Self.clock(last), tone: badge?.tone ?? Tone.quiet.rawValue, badge?.words)
+        }
+        for due in listing.due {
+            guard let row = rows[due.id] else { continue }
+            let at = due.isByRecipient ? Self.time(due.wall) ?? due.at.microseconds : due.at.microseconds
+            let clock = due.isByRecipient ? "\(due.wall.suffix(5)) local" : Self.clock(at)
+            add(row, at: at, clock: clock, tone: Tone.quiet.rawValue, AudienceText.words(row.inForce ?? row.newest))
+            if due.hasMore { further[at - (at - start) % Self.day, default: []].append(row.name) }
+        }
+    }
+
+    /// The days, from Monday on.
+    var days: [CalendarDay] {
+        (0..<Self.weeks * 7).map { index in
+            let day = start + Int64(index) * Self.day
+            let all = (places[day] ?? []).sorted { ($0.at, $0.entry.name) < ($1.at, $1.entry.name) }
+            var more = (further[day] ?? []).map { "and so on: \($0)" }
+            if all.count > Self.shown { more.insert("and \(all.count - Self.shown) more", at: 0) }
+            return CalendarDay(
+                day: Moment(day, as: Moment(day, .weekday).words),
+                isToday: day == today,
+                isWeekend: index % 7 > 4,
+                isEmpty: all.isEmpty,
+                entries: all.prefix(Self.shown).map(\.entry),
+                more: more.isEmpty ? nil : more.joined(separator: "; ")
+            )
+        }
+    }
+
+    private mutating func add(_ row: CampaignRow, at time: Int64, clock: String, tone: String, _ words: String?) {
+        guard time >= start else { return }
+        let entry = CalendarEntry(
+            at: Moment(time, as: clock),
+            name: row.name,
+            href: CampaignProgressCard.href(row.app, row.name),
+            tone: tone,
+            audience: words
+        )
+        places[time - (time - start) % Self.day, default: []].append(Place(at: time, entry: entry))
+    }
+
+    private static func clock(_ time: Int64) -> String { String(CivilDate(time).clock.prefix(5)) }
+
+    /// `2026-11-30 09:00`, as if it were UTC.
+    private static func time(_ wall: String) -> Int64? {
+        let numbers = wall.split { !$0.isNumber }.compactMap { Int64($0) }
+        guard numbers.count == 5 else { return nil }
+        // Days since 1970 by years that begin in March (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms").
+        let year = numbers[1] > 2 ? numbers[0] : numbers[0] - 1
+        let ofYear = (153 * ((numbers[1] + 9) % 12) + 2) / 5 + numbers[2] - 1
+        let days = year * 365 + year / 4 - year / 100 + year / 400 + ofYear - 719_468
+        return ((days * 24 + numbers[3]) * 60 + numbers[4]) * 60_000_000
+    }
+}

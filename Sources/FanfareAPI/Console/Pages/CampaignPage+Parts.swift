@@ -1,0 +1,107 @@
+internal import FanfareCore
+internal import FanfareStore
+internal import FanfareTools
+internal import PostgresClient
+
+extension CanaryGate {
+    /// Shows how the few stand that went first.
+    ///
+    /// - Parameters:
+    ///   - row: what its gates say.
+    ///   - look: at its campaign.
+    ///   - mayOperate: whether who looks has the scope operator.
+    init(_ row: CanaryStanding.Row, _ look: CampaignLook, mayOperate: Bool) {
+        let isHeld = row.state == "held" || row.state == "paused"
+        let (badge, words): (Badge, String) =
+            switch (row.verdict, isHeld) {
+            case ("failed", true):
+                (Badge(.warn, "shut"), "Too many failed: the others get it only if somebody resumes it.")
+            case ("failed", false): (Badge(.quiet, row.state), "Too many failed, and somebody decided on the others.")
+            case ("passed", _): (Badge(.good, "passed"), "Few enough failed: all others get it.")
+            case (_, true): (Badge(.busy, "waits"), "The others wait until it is judged.")
+            default: (Badge(.quiet, row.state), "It was not judged.")
+            }
+        let href = CampaignProgressCard.href(look.campaign.app, look.campaign.name)
+        var actions: [ActionLink] = []
+        if mayOperate && row.verdict == "failed" && isHeld {
+            actions = [
+                ActionLink("Send to all others", "\(href)/resume", .warn), ActionLink("Abort", "\(href)/abort", .bad),
+            ]
+        }
+        if let event = look.progress?.eventID {
+            actions.append(ActionLink("Look at its pushes", "/events/\(event)"))
+        }
+        self.init(
+            badge: badge,
+            words: words,
+            share: row.share.map { "\(FigureText.short($0 * 100)) %" }
+                ?? row.devices.map { "about \(FigureText.counted(Int64($0), "device"))" } ?? "–",
+            sent: FigureText.count(row.answered),
+            failed: "\(FigureText.count(row.failed)) (\(FigureText.share(row.failed, of: row.answered)))",
+            limit: "\(FigureText.short(row.maxFailed * 100)) %",
+            opens: row.verdict == nil && isHeld ? row.judgedAt.map { Moment($0.microseconds, .short) } : nil,
+            actions: actions
+        )
+    }
+}
+
+extension WaveLine {
+    /// Shows what waits for one instant.
+    ///
+    /// - Parameters:
+    ///   - row: the instant.
+    ///   - look: at its campaign.
+    ///   - now: the time, in microseconds since 1970.
+    init(_ row: CampaignWaves.Row, _ look: CampaignLook, now: Int64) {
+        let isDue = row.dueAt.microseconds <= now
+        let isHeld = look.progress?.run.hold != nil
+        self.init(
+            at: Moment(row.dueAt.microseconds, .short),
+            zones: "where clocks are at \(Self.offset(Int(row.offsetMinutes)))",
+            devices: (row.isExact ? "" : "about ") + FigureText.counted(row.pairs, "device"),
+            badge: isHeld ? Badge(.warn, "held") : isDue ? Badge(.busy, "goes now") : Badge(.quiet, "waits")
+        )
+    }
+
+    /// As in `UTC+5:30`.
+    private static func offset(_ minutes: Int) -> String {
+        guard minutes != 0 else { return "UTC" }
+        let size = abs(minutes)
+        let rest = size % 60 == 0 ? "" : ":" + (size % 60 < 10 ? "0" : "") + "\(size % 60)"
+        return "UTC\(minutes < 0 ? "\u{2212}" : "+")\(size / 60)\(rest)"
+    }
+}
+
+extension OccurrenceLine {
+    /// Shows an occurrence.
+    ///
+    /// - Parameters:
+    ///   - row: the occurrence.
+    ///   - newest: how far the newest is, whose plans may go on.
+    init(_ row: CampaignHistory.Row, newest: CampaignRun?) {
+        let run = newest?.occurrenceID == row.id ? newest : nil
+        let planned = run?.planned ?? row.planned
+        let others = max(0, row.ended - row.accepted - row.failed)
+        var took = "–"
+        if let from = row.firedAt, let until = row.endedAt {
+            took = FigureText.duration(Double(until.microseconds - from.microseconds) / 1_000_000)
+        }
+        var badge = run.map(CampaignProgressCard.badge) ?? Badge(occurrence: row.state)
+        if row.state == "failed" || row.state == "skipped", let detail = row.detail {
+            badge = Badge(Tone(rawValue: badge.tone) ?? .quiet, "\(row.state): \(detail)")
+        }
+        self.init(
+            at: Moment(row.scheduledAt.microseconds, .short),
+            event: row.eventID.map { PageLink(name: "\($0)", href: "/events/\($0)") },
+            badge: badge,
+            planned: FigureText.count(planned),
+            accepted: FigureText.count(row.accepted),
+            failed: FigureText.count(row.failed),
+            took: took,
+            bar: ShareBar.markup(
+                [(.accepted, row.accepted), (.rejected, row.failed), (.own, others)],
+                of: max(planned, row.ended)
+            )
+        )
+    }
+}

@@ -1,0 +1,103 @@
+internal import FanfareCore
+internal import FanfareStore
+internal import FanfareTools
+internal import PostgresClient
+
+extension ConsolePage {
+    /// Events, the newest first.
+    static let events = ConsolePage("/events", .events) { visit in
+        let search = EventSearch(visit, apps: try await visit.apps())
+        let list = PageAddress("/events", search.query).text
+        let cursor = visit.filter("after")
+        var found = FoundEvents(events: [], next: nil, isStopped: false, searchedTo: nil)
+        var next: String?
+        if let filter = search.filter {
+            let cursors = visit.call.desk.cursors
+            var place: [Int64]?
+            if let cursor { place = try await cursors.open(cursor, count: 1, of: list) }
+            found = try await visit.database.events(filter, before: place?[0], limit: 50)
+            if let id = found.next { next = visit.address(["after": try await cursors.seal([id], of: list)]) }
+        }
+        return EventListPage(
+            // Older ones stay as they are.
+            frame: visit.frame("Events", isLive: cursor == nil && !found.events.isEmpty),
+            filter: search.form,
+            rows: found.events.map(EventLine.init),
+            pager: Pager(
+                shown: FigureText.counted(Int64(found.events.count), "event"),
+                first: cursor == nil ? nil : visit.address([:]),
+                next: found.isStopped ? nil : next,
+                searchedTo: found.isStopped ? found.searchedTo.map { Moment($0.microseconds, .short) } : nil,
+                further: found.isStopped ? next : nil
+            ),
+            actions: [.cancelEvents(visit, search)],
+            empty: found.events.isEmpty ? .events(search, found) : nil
+        )
+    }
+}
+
+extension EventLine {
+    /// Shows an event.
+    ///
+    /// - Parameter event: the event.
+    init(_ event: FoundEvent) {
+        self.init(
+            id: "\(event.id)",
+            href: "/events/\(event.id)",
+            type: event.type,
+            key: event.key,
+            at: Moment(event.createdAt.microseconds, .short),
+            fate: PushText.badge(fate: event.fate),
+            detail: event.detail ?? event.replayOf.map { "replay of \($0)" }
+        )
+    }
+}
+
+extension ActionLink {
+    /// On all events of a filter.
+    fileprivate static func cancelEvents(_ visit: Visit, _ search: EventSearch) -> ActionLink {
+        let refusal =
+            search.isFiltered
+            ? visit.refusal(.emitter) ?? (search.filter == nil ? "mend the filter first" : nil) : "filter them first"
+        return ActionLink("Cancel these", PageAddress("/events/cancel", search.query).text, .bad, refused: refusal)
+    }
+}
+
+extension Visit {
+    /// Why the viewer may not.
+    ///
+    /// - Parameter scope: what a token must allow.
+    /// - Returns: nil for who may.
+    func refusal(_ scope: TokenScope) -> String? {
+        session.may(scope) ? nil : "needs the scope \(scope.rawValue)"
+    }
+}
+
+extension Empty {
+    /// None was found.
+    fileprivate static func events(_ search: EventSearch, _ found: FoundEvents) -> Empty {
+        guard search.filter != nil else {
+            return Empty(title: "Nothing was looked for", words: "Mend the filter above.", command: nil)
+        }
+        guard !found.isStopped else {
+            return Empty(
+                title: "None yet",
+                words: "None among the last 20,000 that were looked at: search on below.",
+                command: nil
+            )
+        }
+        guard search.isFiltered else {
+            return Empty(
+                title: "No event",
+                words: "Events are kept for as many days as retention.log says. Emit the first one.",
+                command: #"fanfare emit order.shipped '{"order_id": 1}'"#
+            )
+        }
+        return Empty(
+            title: "No such event",
+            words:
+                "Look whether the type and the key are written as they are emitted; an older one is not kept any more.",
+            command: nil
+        )
+    }
+}

@@ -1,0 +1,96 @@
+internal import FanfareCore
+internal import FanfareStore
+internal import FanfareTools
+internal import HTTPTypes
+internal import PostgresClient
+
+extension Console {
+    /// Finds the page that fits a word, or lists those that may.
+    static let find = Route(.get, "/find", nil) { call in
+        await call.asPage {
+            let visit = try await Visit(call, kind: nil)
+            let text = visit.filter("q")?.trimmed ?? ""
+            let found = text.isEmpty ? [] : try await candidates(text, visit)
+            if found.count == 1, let only = found.first { return .redirect(to: only.href) }
+            let page = FindPage(
+                frame: visit.frame("Find", search: text),
+                candidates: found,
+                empty: found.isEmpty ? .nothingFound(text) : nil
+            )
+            return .page(templates.render("find", page))
+        }
+    }
+
+    /// Whether it is an id as Fanfare makes them for pushes (RFC 9562, version 8).
+    fileprivate static func isDeliveryID(_ text: String) -> Bool {
+        text.wholeMatch(of: /[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-8[0-9A-Fa-f]{3}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}/) != nil
+    }
+
+    /// What a word may be: the kinds that say more first.
+    private static func candidates(_ text: String, _ visit: Visit) async throws -> [FindCandidate] {
+        let database = visit.database
+        var found: [FindCandidate] = []
+        if let id = Int64(text), id > 0 {
+            if let event = try await database.eventHead(id) {
+                found.append(FindCandidate("Event \(id)", "\(event.type), \(event.fate)", "/events/\(id)"))
+            }
+            if let device = try await database.registeredDevice(id) {
+                let words = "\(device.app), \(device.platform)" + (device.userID.map { ", of \($0)" } ?? "")
+                found.append(FindCandidate("Device \(id)", words, DeviceLine.href(id)))
+            }
+        }
+        if isDeliveryID(text), let push = try await database.push(ofDelivery: text) {
+            let device = try await database.registeredDevice(push.device)
+            let words = "event \(push.event)" + (device?.userID.map { ", user \($0)" } ?? "")
+            let person = device.flatMap { device in
+                device.userID.map { PageAddress.person($0, app: device.app, event: push.event) }
+            }
+            found.append(FindCandidate("Push \(text)", words, person ?? "/events/\(push.event)"))
+        }
+        for event in try await database.events(ofKey: text) {
+            let words = "\(event.type), \(Moment(event.createdAt.microseconds).words)"
+            found.append(FindCandidate("Event with the key \(text)", words, "/events/\(event.id)"))
+        }
+        let apps = try await visit.apps()
+        let person = try await database.person(text, apps: apps, app: nil)
+        if !person.devices.isEmpty || !person.preferences.isEmpty {
+            let devices = FigureText.counted(Int64(person.devices.count), "device")
+            let places = Set(person.devices.map(\.app) + person.preferences.map(\.app)).sorted().joined(separator: ", ")
+            found.append(FindCandidate("User \(text)", "\(devices), \(places)", PageAddress.person(text)))
+        }
+        return found
+    }
+}
+
+extension FindCandidate {
+    fileprivate init(_ name: String, _ words: String, _ href: String) {
+        self.init(name: name, words: words, href: href)
+    }
+}
+
+extension Empty {
+    /// Nothing of that name.
+    fileprivate static func nothingFound(_ text: String) -> Empty {
+        guard !text.isEmpty else {
+            return Empty(
+                title: "Find what?",
+                words: "Type an event's id or key, a user's id, or a device's id into the field above.",
+                command: nil
+            )
+        }
+        guard !Console.isDeliveryID(text) else {
+            return Empty(
+                title: "Not among the last pushes",
+                words:
+                    "An apns-id is reckoned from event, rule and device and is stored nowhere, so that only the last pushes are looked through. Look for the user, or for the event.",
+                command: nil
+            )
+        }
+        return Empty(
+            title: "Nothing is found",
+            words:
+                "Neither an event's id, a key that an event holds now, a device's id, nor a user with a device or preferences. Older keys are found by the filter of the page of events.",
+            command: nil
+        )
+    }
+}

@@ -1,0 +1,94 @@
+internal import FanfareCore
+internal import FanfareStore
+internal import FanfareTools
+internal import PostgresClient
+
+extension ConsolePage {
+    /// What needs hands, and how it goes.
+    static let overview = ConsolePage("/", .overview) { visit in
+        let app = visit.filter("app")
+        let traffic = try await visit.traffic()
+        let backlog = try await visit.call.desk.looks.backlog.value(for: 0) { [database = visit.database] in
+            try await database.backlog()
+        }
+        let runs = try await visit.call.desk.looks.campaigns.value(for: 0) { [database = visit.database] in
+            try await database.runningCampaigns()
+        }
+        let fleet = try await visit.fleet(of: app)
+        let paces = visit.call.desk.looks.paces
+        paces.see(visit.status.daemons)
+        let mayOperate = visit.session.may(.operator)
+        return OverviewPage(
+            frame: visit.frame("Overview"),
+            health: HealthPanel(visit.status),
+            filter: FilterForm(visit, [.chosen("app", "App", try await visit.apps(), visit), .span(visit)]),
+            figures: traffic.figures + KeyFigure.waiting(backlog, of: app, at: visit.now)
+                + [fleet.keyFigure(gone: traffic.gone, in: visit.span)],
+            throughput: traffic.throughput,
+            latency: traffic.latency,
+            missing: traffic.missing,
+            lanes: LaneLine.lines(backlog, of: app, at: visit.now),
+            outcomes: traffic.outcomes,
+            campaigns: runs.filter { app == nil || $0.run.app == app }.map {
+                CampaignProgressCard(
+                    $0,
+                    actions: CampaignProgressCard.actions($0.run, mayOperate: mayOperate)
+                )
+            },
+            daemons: visit.status.daemons.map { DaemonLine($0, paces, at: visit.now) },
+            leaders: LeaderLine.lines(visit.status.daemons)
+        )
+    }
+}
+
+extension Visit {
+    /// Charts and sums of the time and the app that the address asks for.
+    ///
+    /// - Returns: the same for all viewers for some seconds.
+    /// - Throws: ``ToolError``.
+    func traffic() async throws -> TrafficDigest {
+        let window = ConsoleLooks.Window(span: span, app: filter("app"))
+        return try await call.desk.looks.traffic.value(for: window) { [database, now] in
+            let rows = try await database.traffic(
+                since: window.span.times(at: now).first ?? now,
+                stepSeconds: Int32(window.span.step),
+                app: window.app
+            )
+            return TrafficDigest(rows, window.span, at: now)
+        }
+    }
+}
+
+extension KeyFigure {
+    /// What waits to be sent, and how long the oldest has.
+    ///
+    /// - Parameters:
+    ///   - rows: of the backlog.
+    ///   - app: of which app; nil for all.
+    ///   - now: by the database's clock, in microseconds since 1970.
+    /// - Returns: two figures.
+    fileprivate static func waiting(_ rows: [BacklogRow], of app: String?, at now: Int64) -> [KeyFigure] {
+        let rows = rows.filter { app == nil || $0.app == app }
+        func age(_ lane: Lane) -> Int64? {
+            Backlog(rows.filter { $0.lane == lane.rawValue }).oldest.map { max(0, now - $0) }
+        }
+        func text(_ age: Int64?) -> String { age.map { FigureText.duration(Double($0) / 1_000_000) } ?? "none" }
+        let all = Backlog(rows)
+        let oldest = age(.transactional)
+        return [
+            KeyFigure(
+                "Oldest transactional",
+                text(oldest),
+                note: "normal \(text(age(.normal))) · bulk \(text(age(.bulk)))",
+                tone: (oldest ?? 0) > 60_000_000 ? .bad : .quiet
+            ),
+            KeyFigure(
+                "Waiting",
+                FigureText.short(Double(all.ready)) + (all.isMore ? "+" : ""),
+                note: all.ready + all.waiting == 0
+                    ? "nothing waits"
+                    : "\(FigureText.short(Double(all.gated))) of campaigns · \(FigureText.short(Double(all.waiting))) later"
+            ),
+        ]
+    }
+}

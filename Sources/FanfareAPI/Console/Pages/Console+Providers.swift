@@ -1,0 +1,60 @@
+internal import FanfareConfiguration
+internal import FanfareCore
+internal import FanfareStore
+internal import FanfareTools
+internal import PostgresClient
+
+extension ConsolePage {
+    /// What pushes go through.
+    static let providers = ConsolePage("/providers", .providers) { visit in
+        let app = visit.filter("app")
+        let window = ConsoleLooks.Window(span: visit.span, app: app)
+        let looks = visit.call.desk.looks
+        let digest = try await looks.answers.value(for: window) { [database = visit.database, now = visit.now] in
+            let rows = try await database.answers(
+                since: window.span.times(at: now).first ?? now,
+                recent: now - ProviderDigest.recent,
+                stepSeconds: Int32(window.span.step),
+                app: window.app
+            )
+            return ProviderDigest(rows, window.span, at: now)
+        }
+        let daemon = visit.call.desk.daemon
+        let credentials = try await looks.credentials.value(for: 0) { [now = visit.now] in
+            daemon.configuration().credentialExpiries(environment: daemon.environment, now: now / 1_000_000)
+        }
+        let configured = daemon.configuration().apps.flatMap { app, settings in
+            settings.providers.keys.map { ProviderKey(app: app, platform: $0, environment: "production") }
+        }
+        let keys = Set(digest.all.keys).union(ProviderKey.reported(visit.status.daemons)).union(configured)
+        return ProvidersPage(
+            frame: visit.frame("Providers"),
+            filter: FilterForm(visit, [.chosen("app", "App", try await visit.apps(), visit), .span(visit)]),
+            providers: keys.filter { app == nil || $0.app == app }.sorted().map { key in
+                ProviderCard(
+                    key,
+                    digest,
+                    visit.span,
+                    visit.status.daemons,
+                    credentials.filter { $0.app == key.app && $0.provider == key.platform },
+                    at: visit.now
+                )
+            },
+            answers: digest.answers,
+            latency: digest.latency,
+            reasons: digest.reasons
+        )
+    }
+}
+
+extension ProviderKey {
+    /// What living daemons send to, as they say.
+    fileprivate static func reported(_ daemons: [DaemonRow]) -> [ProviderKey] {
+        daemons.filter(\.isAlive).flatMap { daemon in
+            (daemon.report["breakers"]?.objectValue?.members ?? []).compactMap { member in
+                let parts = member.key.split(separator: "/").map(String.init)
+                return parts.count == 3 ? ProviderKey(app: parts[0], platform: parts[1], environment: parts[2]) : nil
+            }
+        }
+    }
+}

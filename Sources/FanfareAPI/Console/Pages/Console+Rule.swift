@@ -1,0 +1,162 @@
+internal import FanfareCore
+internal import FanfareStore
+internal import FanfareTools
+internal import HTTPTypes
+internal import PostgresClient
+
+extension ConsolePage {
+    /// One rule: its versions, what came of it, and what it would do with an event.
+    static let rule = ConsolePage("/rules/{app}/{name}", .rule) { visit in
+        try await RulePage.load(visit, tried: nil)
+    }
+}
+
+extension Console {
+    /// Tries a rule with an event that is not emitted: by a form, since what it holds may be somebody's, and changes nothing.
+    static let ruleTrial = Route(.post, "/rules/{app}/{name}", nil) { call in
+        await call.asPage {
+            let fields = try call.form()
+            let visit = try await Visit(call, kind: nil)
+            try await visit.session.check(seal: fields["seal"] ?? "", of: call.path, call)
+            return .page(templates.render(LivePage.rule.rawValue, try await RulePage.load(visit, tried: fields)))
+        }
+    }
+}
+
+extension RulePage {
+    /// Gathers it.
+    ///
+    /// - Parameters:
+    ///   - visit: whose; may name a version.
+    ///   - fields: of the form with the event that it is tried with; nil where it is not.
+    /// - Returns: the page.
+    /// - Throws: a ``Problem`` where there is no such rule or version, and what the database says.
+    static func load(_ visit: Visit, tried fields: [String: String]?) async throws -> RulePage {
+        let id = RuleID(app: visit.call.name("app"), name: visit.call.name("name"))
+        let version = visit.filter("version")
+        let number = version.flatMap { Int32($0) }
+        guard version == nil || number.map({ $0 > 0 && $0 < .max }) == true,
+            let look = try await visit.database.ruleLook(id, version: number)
+        else {
+            throw Problem(
+                .absent,
+                "there is no such rule, or no such version",
+                hint: "The page Rules has those that there are."
+            )
+        }
+        let definition = (try? JSONValue(parsing: look.shown.definition)) ?? .null
+        return RulePage(
+            frame: visit.frame(id.name, parent: PageLink(name: "Rules", href: "/rules")),
+            badge: Badge(look.rule),
+            facts: facts(look, definition),
+            refusal: refusal(look),
+            outcomes: outcomes(look.outcomes),
+            versions: look.versions.map { RuleVersionLine($0, look) },
+            definition: definition.indented(),
+            difference: look.before.map { RuleDifference.lines(from: $0.definition, to: look.shown.definition) } ?? [],
+            explain: try await ExplainPanel.load(definition, version: look.shown.version, visit, fields)
+        )
+    }
+
+    private static func facts(_ look: RuleLook, _ definition: JSONValue) -> [Fact] {
+        var facts = [
+            Fact(name: "App", words: look.rule.app), Fact(name: "Version", words: "\(look.shown.version)"),
+            Fact(
+                name: "Event",
+                link: PageLink(
+                    name: definition["event"]?.stringValue ?? "–",
+                    href: PageAddress("/events", ["type": definition["event"]?.stringValue ?? ""]).text
+                )
+            ),
+            Fact(name: "Audience", words: AudienceText.words(definition)),
+        ]
+        if let when = definition["when"]?.stringValue { facts.append(Fact(name: "When", code: when)) }
+        facts.append(Fact(name: "Lane", words: definition["lane"]?.stringValue ?? "normal"))
+        for (key, name) in [("ttl", "Time to live"), ("collapse", "Collapse"), ("category", "Category")] {
+            if let text = definition[key]?.stringValue { facts.append(Fact(name: name, words: text)) }
+        }
+        if look.rule.isFromFile { facts.append(Fact(name: "From", words: "a file: change it there, and apply it")) }
+        return facts
+    }
+
+    private static func refusal(_ look: RuleLook) -> Notice? {
+        guard let reason = look.shown.reason, look.shown.state == "refused" else { return nil }
+        let stays = look.rule.versionInForce.map { " Version \($0) stays in force." } ?? " Nothing is in force."
+        let isNewest = look.shown.version == look.rule.version
+        return Notice(.bad, "Version \(look.shown.version) is refused: \(reason).\(isNewest ? stays : "")")
+    }
+
+    /// By outcome and reason, of all versions and days.
+    private static func outcomes(_ rows: [RuleOutcomes.Row]) -> [OutcomeLine] {
+        let counts = Dictionary(rows.map { ([$0.outcome, $0.reason], $0.pairs) }) { $0 + $1 }
+        return OutcomeLine.list(counts.map { (outcome: $0.key[0], reason: $0.key[1], count: $0.value) })
+    }
+}
+
+extension OutcomeLine {
+    /// How many ended in each way, the most frequent first.
+    ///
+    /// - Parameter counts: outcomes and reasons, as `fanfare.outcome_codes` calls them, each pair once.
+    /// - Returns: a line for each.
+    static func list(_ counts: [(outcome: String, reason: String, count: Int64)]) -> [OutcomeLine] {
+        let whole = counts.reduce(0) { $0 + $1.count }
+        let most = counts.filter { $0.count > 0 }.sorted {
+            ($1.count, $0.outcome, $0.reason) < ($0.count, $1.outcome, $1.reason)
+        }
+        return most.map { line in
+            let kind = ChartKind(ending: line.outcome)
+            let tone: Tone =
+                switch kind {
+                case .accepted?: .good
+                case .rejected?: .warn
+                case nil: .busy
+                default: .quiet
+                }
+            return OutcomeLine(
+                badge: Badge(tone, line.outcome.replacing("_", with: " ")),
+                reason: line.outcome == "accepted" ? nil : line.reason,
+                count: FigureText.count(line.count),
+                share: FigureText.share(line.count, of: whole),
+                bar: ShareBar.markup([(kind ?? .retrying, line.count)], of: whole),
+                advice: nil,
+                href: nil
+            )
+        }
+    }
+}
+
+extension Badge {
+    /// Which version of a rule is in force, and whether the newest is refused.
+    ///
+    /// - Parameter rule: its newest version.
+    fileprivate init(_ rule: RuleRow) {
+        switch (RuleFilter.state(rule), rule.versionInForce) {
+        case ("refused", let version?): self.init(.warn, "version \(version) in force, \(rule.version) refused")
+        case ("unchecked", let version?): self.init(.busy, "version \(version) in force, \(rule.version) unchecked")
+        case ("active", let version?): self.init(.good, "version \(version) in force")
+        case (let state, _): self.init(rule: state)
+        }
+    }
+}
+
+extension RuleVersionLine {
+    /// Shows a version.
+    ///
+    /// - Parameters:
+    ///   - row: the version.
+    ///   - look: at its rule.
+    fileprivate init(_ row: RuleVersions.Row, _ look: RuleLook) {
+        var state = row.state
+        if row.retiredAt != nil && state == "active" { state = "retired" }
+        if row.retiredAt == nil && state == "active" && !row.isEnabled { state = "disabled" }
+        self.init(
+            version: "\(row.version)",
+            href: PageAddress(RuleLine.href(look.rule.id), ["version": "\(row.version)"]).text,
+            badge: Badge(rule: state),
+            reason: row.reason,
+            made: Moment(row.createdAt.microseconds, .short),
+            retired: row.retiredAt.map { Moment($0.microseconds, .short) },
+            isShown: row.version == look.shown.version
+        )
+    }
+}

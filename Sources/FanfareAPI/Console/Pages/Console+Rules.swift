@@ -1,0 +1,160 @@
+internal import FanfareCore
+internal import FanfareStore
+internal import FanfareTools
+internal import PostgresClient
+
+extension ConsolePage {
+    /// All rules, the refused ones first.
+    static let rules = ConsolePage("/rules", .rules) { visit in
+        let limit = 100
+        let filter = RuleFilter(visit)
+        let list = "console rules\n\(filter.key)"
+        let after = try await visit.filter("after").asyncMap { text in
+            try await visit.call.desk.cursors.open(text, count: 1, of: list)[0]
+        }
+        let first = Int(clamping: max(0, after ?? 0))
+        let listing = try await visit.database.ruleListing { rules in
+            Array(filter.passing(rules).dropFirst(first).prefix(limit + 1))
+        }
+        let shown = listing.shown.prefix(limit)
+        var next: String?
+        if listing.shown.count > limit {
+            next = visit.address([
+                "after": try await visit.call.desk.cursors.seal([Int64(first + limit)], of: list), "did": nil,
+            ])
+        }
+        return RuleListPage(
+            frame: visit.frame("Rules"),
+            filter: filter.form(listing.rules, visit),
+            rows: shown.map { RuleLine($0, listing.weeks[$0.id], now: visit.now) },
+            pager: Pager(
+                shown: FigureText.counted(Int64(shown.count), "rule"),
+                first: first > 0 ? visit.address([:]) : nil,
+                next: next,
+                searchedTo: nil,
+                further: nil
+            ),
+            empty: shown.isEmpty ? .rules(hasAny: !listing.rules.isEmpty) : nil
+        )
+    }
+}
+
+/// Which rules are shown.
+struct RuleFilter: Sendable {
+    private static let states = ["refused", "unchecked", "active", "disabled"]
+
+    private let app: String?
+    private let state: String?
+    private let event: String?
+
+    init(_ visit: Visit) {
+        (app, state, event) = (visit.filter("app"), visit.filter("state"), visit.filter("event"))
+    }
+
+    /// Differs where the list does.
+    var key: String { [app, state, event].map { $0 ?? "" }.joined(separator: "\n") }
+
+    /// Those that are meant, what needs hands first.
+    ///
+    /// - Parameter rules: all.
+    /// - Returns: some, in the order of the list.
+    func passing(_ rules: [RuleRow]) -> [RuleRow] {
+        let order = Dictionary(uniqueKeysWithValues: Self.states.enumerated().map { ($1, $0) })
+        let passing = rules.filter { rule in
+            (app == nil || rule.app == app) && (state == nil || Self.state(rule) == state)
+                && (event.map { rule.event.contains($0) } ?? true)
+        }
+        return passing.map { (order[Self.state($0)] ?? 0, $0) }.sorted {
+            ($0.0, $0.1.app, $0.1.name) < ($1.0, $1.1.app, $1.1.name)
+        }.map(\.1)
+    }
+
+    /// The form that asks for it.
+    ///
+    /// - Parameters:
+    ///   - rules: all, for the apps that there are.
+    ///   - visit: whose.
+    /// - Returns: the form.
+    func form(_ rules: [RuleRow], _ visit: Visit) -> FilterForm {
+        FilterForm(
+            visit,
+            [
+                .chosen("app", "App", Set(rules.map(\.app)).sorted(), visit),
+                .chosen("state", "State", Self.states, visit), .typed("event", "Event type", visit),
+            ]
+        )
+    }
+
+    /// A rule's state in a word.
+    static func state(_ rule: RuleRow) -> String {
+        rule.state == "active" && rule.definition["enabled"]?.boolValue == false ? "disabled" : rule.state
+    }
+}
+
+extension RuleLine {
+    /// Shows a rule.
+    ///
+    /// - Parameters:
+    ///   - rule: its newest version.
+    ///   - week: what providers took of it; nil where that is not known.
+    ///   - now: the time, in microseconds since 1970.
+    init(_ rule: RuleRow, _ week: RuleWeeks.Row?, now: Int64) {
+        self.init(
+            name: rule.name,
+            app: rule.app,
+            href: Self.href(rule.id),
+            event: rule.event,
+            audience: AudienceText.words(rule.definition),
+            badge: Badge(rule: RuleFilter.state(rule)),
+            reason: rule.reason,
+            version: "\(rule.version)",
+            changed: Moment(week?.changedAt.microseconds ?? now, .short),
+            accepted: FigureText.count(week?.accepted.reduce(0, +) ?? 0),
+            spark: Sparkline.markup((week?.accepted ?? []).map { Double($0) }, .accepted)
+        )
+    }
+
+    /// The page of a rule.
+    ///
+    /// - Parameter id: which.
+    /// - Returns: its path.
+    static func href(_ id: RuleID) -> String {
+        "/rules/\(PageAddress.encoded(id.app))/\(PageAddress.encoded(id.name))"
+    }
+}
+
+extension Badge {
+    /// The state of a rule's version in a word.
+    ///
+    /// - Parameter state: as the database has it, or `disabled`, or `retired`.
+    init(rule state: String) {
+        let tone: Tone =
+            switch state {
+            case "refused": .bad
+            case "unchecked": .busy
+            case "active": .good
+            default: .quiet
+            }
+        self.init(tone, state)
+    }
+}
+
+extension Empty {
+    fileprivate static func rules(hasAny: Bool) -> Empty {
+        hasAny
+            ? Empty(title: "No rule is so", words: "Take a filter away to see others.", command: nil)
+            : Empty(
+                title: "There is no rule",
+                words: "Without one, events reach nobody. Write one to a file, and apply it.",
+                command: "fanfare rules apply rules.yaml"
+            )
+    }
+}
+
+extension Optional {
+    /// The same as `map`, for work that suspends.
+    fileprivate func asyncMap<Value>(_ work: (Wrapped) async throws -> Value) async throws -> Value? {
+        guard let self else { return nil }
+        return try await work(self)
+    }
+}

@@ -1,0 +1,199 @@
+internal import FanfareCore
+internal import FanfareStore
+internal import FanfareTools
+
+extension ConsoleAction {
+    /// What can be done to a campaign, each as the API's route of the same name does it.
+    static let campaigns: [ConsoleAction] =
+        [startCampaign, testCampaign] + [CampaignChange.pause, .resume, .abort].map(changeCampaign)
+
+    /// Starts it now, for as many as it reaches.
+    private static let startCampaign = ConsoleAction(path: "/campaigns/{app}/{name}/start", scope: .operator) {
+        visit,
+        form in
+        try await CampaignStart(visit).question(form, hasGrown: false)
+    } perform: { visit, database, fields in
+        let start = try await CampaignStart(visit)
+        guard start.isAsShown(fields) else {
+            let question = try await start.question(ActionForm(visit), hasGrown: true)
+            return .page(Console.templates.render("confirm", question))
+        }
+        _ = try await database.startCampaign(
+            app: visit.campaign.app,
+            name: visit.campaign.name,
+            payload: "{}",
+            isConfirmed: true,
+            visit.call.desk.daemon.configuration()
+        )
+        return .done("started", at: visit.campaignPath)
+    }
+
+    /// Pauses, resumes or aborts it.
+    private static func changeCampaign(_ change: CampaignChange) -> ConsoleAction {
+        ConsoleAction(path: "/campaigns/{app}/{name}/\(change.rawValue)", scope: .operator) { visit, form in
+            ConfirmPage(change, try await visit.campaignLook(), visit, form)
+        } perform: { visit, database, _ in
+            let id = visit.campaign
+            let isChanged = try await database.change(change, app: id.app, campaign: id.name)
+            let code = [CampaignChange.pause: "paused", .resume: "resumed", .abort: "aborted"][change]
+            return .done(isChanged ? code ?? "unchanged" : "unchanged", at: visit.campaignPath)
+        }
+    }
+
+    /// Sends it to one user.
+    private static let testCampaign = ConsoleAction(path: "/campaigns/{app}/{name}/test", scope: .operator) {
+        visit,
+        form in
+        let user = visit.filter("user") ?? ""
+        let devices = try await visit.database.liveDevices(of: user, app: visit.campaign.app)
+        return ConfirmPage(
+            frame: visit.frame("Send a test to one user?", parent: visit.campaignLink),
+            words: user.isEmpty ? "Nobody is named: the campaign's page asks for whom." : "\(user) gets it at once.",
+            count: FigureText.count(Int64(devices.count)),
+            counted: devices.count == 1 ? "device" : "devices",
+            warning: nil,
+            facts: [],
+            samples: nil,
+            action: form.action,
+            kept: [HiddenField(name: "user", value: user)],
+            seal: form.seal,
+            isReasonOptional: true,
+            verb: "Send a test",
+            isDangerous: false,
+            isImpossible: devices.isEmpty,
+            cancel: visit.campaignPath
+        )
+    } perform: { visit, database, fields in
+        let (id, user) = (visit.campaign, fields["user"] ?? "")
+        let devices = try await visit.database.liveDevices(of: user, app: id.app)
+        guard !user.isEmpty, !devices.isEmpty else {
+            throw Problem(
+                .refused,
+                user.isEmpty ? "nobody is named" : "\(user) has no device of \(id.app) that gets pushes",
+                hint: "The page People shows a user's devices. Nothing was sent."
+            )
+        }
+        _ = try await database.testCampaign(app: id.app, name: id.name, users: [user])
+        return .done("tested", at: visit.campaignPath)
+    }
+}
+
+extension Visit {
+    /// The page of the campaign that the path names.
+    fileprivate var campaignPath: String { CampaignProgressCard.href(campaign.app, campaign.name) }
+    fileprivate var campaignLink: PageLink { PageLink(name: campaign.name, href: campaignPath) }
+}
+
+/// A campaign that somebody may start: for how many, and whether somebody did meanwhile.
+private struct CampaignStart {
+    private let visit: Visit
+    private let look: CampaignLook
+    private let reach: CampaignReach
+
+    init(_ visit: Visit) async throws {
+        self.visit = visit
+        look = try await visit.campaignLook()
+        let id = visit.campaign
+        reach = try await visit.database.reach(app: id.app, campaign: id.name, visit.call.desk.daemon.configuration())
+    }
+
+    private var devices: Int64? {
+        if case .devices(let devices) = reach { return devices }
+        return nil
+    }
+
+    /// The newest occurrence; a form that is sent twice starts it once.
+    private var newest: String { look.history.first.map { "\($0.id)" } ?? "0" }
+
+    /// Whether it is what the form was shown for: nobody started it since, and not many more get it.
+    func isAsShown(_ fields: [String: String]) -> Bool {
+        let shown = fields["devices"].flatMap { Int64($0) }
+        guard fields["newest"] == newest, (shown == nil) == (devices == nil) else { return false }
+        guard let shown, let devices else { return true }
+        return devices <= shown + max(10, shown / 10)
+    }
+
+    func question(_ form: ActionForm, hasGrown: Bool) throws -> ConfirmPage {
+        var (words, count, counted) = ("It is fired at once, as if it were due now.", "?", "devices")
+        switch reach {
+        case .devices(let devices): (count, counted) = (FigureText.count(devices), devices == 1 ? "device" : "devices")
+        case .unknown(let reason): words += " How many it reaches is not known: \(reason)."
+        case .nobody: (count, words) = ("0", "It cannot be started.")
+        }
+        let standing = CampaignStanding(look)
+        if let reason = standing.whyNotStart { words = "It cannot be started: \(reason)." }
+        return ConfirmPage(
+            frame: visit.frame("Start \(look.campaign.name) now?", parent: visit.campaignLink),
+            words: words,
+            count: count,
+            counted: counted,
+            warning: hasGrown ? "It is not as it was when you were asked: somebody started it, or more get it." : nil,
+            facts: [Fact(name: "Audience", words: AudienceText.words(look.campaign.inForce ?? look.campaign.newest))],
+            samples: nil,
+            action: form.action,
+            kept: [HiddenField(name: "newest", value: newest)]
+                + (devices.map { [HiddenField(name: "devices", value: "\($0)")] } ?? []),
+            seal: form.seal,
+            isReasonOptional: true,
+            verb: devices.map { "Send to \(FigureText.counted($0, "device"))" } ?? "Start it",
+            isDangerous: true,
+            isImpossible: standing.whyNotStart != nil || reach == .nobody,
+            cancel: visit.campaignPath
+        )
+    }
+}
+
+extension ConfirmPage {
+    /// Asks whether a campaign is to be paused, resumed or aborted.
+    fileprivate init(_ change: CampaignChange, _ look: CampaignLook, _ visit: Visit, _ form: ActionForm) {
+        let standing = CampaignStanding(look)
+        let whyNot: String? =
+            switch change {
+            case .pause: standing.isPaused ? "it is paused already" : standing.whyNotPause
+            case .resume: standing.isPaused ? nil : "it is not paused"
+            case .abort, .drop: standing.whyNotAbort
+            }
+        let words =
+            switch change {
+            case .pause: "Nothing of it is fired, and what is not sent waits: it begins within a second."
+            case .resume: "What waits is sent, and it is fired when it is due. What came due meanwhile was not missed."
+            case .abort, .drop:
+                "What is not sent never is, and each recipient who is left is recorded as cancelled. The schedule goes on."
+            }
+        var warning = change == .abort ? "This cannot be called back." : nil
+        if change == .resume, let canary = look.canary, canary.verdict == "failed" {
+            let failed = FigureText.share(canary.failed, of: canary.answered)
+            warning = "Of its canary \(failed) failed: with this all others get it."
+        }
+        let isPlanning = look.progress?.run.isPlanning == true
+        self.init(
+            frame: visit.frame("\(change.verb) \(look.campaign.name)?", parent: visit.campaignLink),
+            words: whyNot.map { "There is nothing to do: \($0)." } ?? words,
+            count: FigureText.count(standing.left) + (isPlanning && standing.left > 0 ? "+" : ""),
+            counted: standing.left == 1 ? "push that is not sent yet" : "pushes that are not sent yet",
+            warning: whyNot == nil ? warning : nil,
+            facts: [],
+            samples: nil,
+            action: form.action,
+            kept: [],
+            seal: form.seal,
+            isReasonOptional: true,
+            verb: change.verb,
+            isDangerous: change == .abort,
+            isImpossible: whyNot != nil,
+            cancel: visit.campaignPath
+        )
+    }
+}
+
+extension CampaignChange {
+    /// As a button says it.
+    fileprivate var verb: String {
+        switch self {
+        case .pause: "Pause"
+        case .resume: "Resume"
+        case .abort: "Abort"
+        case .drop: "Drop"
+        }
+    }
+}

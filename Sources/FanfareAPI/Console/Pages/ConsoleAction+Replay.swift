@@ -1,0 +1,46 @@
+internal import FanfareCore
+internal import FanfareStore
+internal import FanfareTools
+
+extension ConsoleAction {
+    /// Emits an event of the log once more.
+    static let replayEvent = ConsoleAction(path: "/events/{id}/replay", scope: .operator) { visit, form in
+        let id = try visit.call.id("id")
+        let (user, app) = (visit.filter("user"), visit.filter("app"))
+        let detail = try await visit.database.eventDetail(id, after: 0)
+        let tally = EventTally(detail.outcomes)
+        let whom = user.map { "Only devices of \($0) get it" } ?? "All whom it was for get it once more"
+        let link = PageLink(name: detail.event.type, href: "/events/\(id)")
+        var facts = [Fact(name: "Event", code: "\(id)"), Fact(name: "Type", words: detail.event.type)]
+        if let user { facts.append(Fact(name: "User", words: user)) }
+        if let app { facts.append(Fact(name: "App", words: app)) }
+        let isWaiting = detail.event.fate == "waiting"
+        return ConfirmPage(
+            frame: visit.frame(user == nil ? "Replay this event?" : "Replay this event to one user?", parent: link),
+            words: isWaiting
+                ? "It is not planned yet: it still goes by itself."
+                : "\(whom), by the rules in force now; a new event is emitted with the same payload.",
+            count: FigureText.count(tally.pairs) + (detail.next == nil ? "" : "+"),
+            counted: tally.pairs == 1 ? "push was made of it then" : "pushes were made of it then",
+            warning: user == nil && tally.pairs > 0
+                ? "Who has got it gets it again: replay to one user if only one missed it." : nil,
+            facts: facts,
+            samples: nil,
+            action: form.action,
+            kept: [("user", user), ("app", app)].compactMap { name, value in
+                value.map { HiddenField(name: name, value: $0) }
+            },
+            seal: form.seal,
+            isReasonOptional: true,
+            verb: user == nil ? "Replay to all" : "Replay to this user",
+            isDangerous: user == nil,
+            isImpossible: isWaiting,
+            cancel: user.map { PageAddress.person($0, app: app, event: id) } ?? "/events/\(id)"
+        )
+    } perform: { visit, database, fields in
+        let user = fields["user"].flatMap { $0.isEmpty ? nil : $0 }
+        let app = fields["app"].flatMap { $0.isEmpty ? nil : $0 }
+        let id = try await database.replay(visit.call.id("id"), to: user, app: app)
+        return .done("replayed", at: "/events/\(id)")
+    }
+}

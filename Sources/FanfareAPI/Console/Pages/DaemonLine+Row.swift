@@ -1,0 +1,52 @@
+internal import FanfareCore
+internal import FanfareStore
+internal import PostgresClient
+
+extension DaemonLine {
+    /// Shows a daemon.
+    ///
+    /// - Parameters:
+    ///   - row: as it said last.
+    ///   - paces: how fast daemons send.
+    ///   - now: by the database's clock, in microseconds since 1970.
+    init(_ row: DaemonRow, _ paces: DaemonPaces, at now: Int64) {
+        let pace = paces.perSecond(row.id)
+        let ago = FigureText.duration(Double(now - row.heartbeatAt.microseconds) / 1_000_000)
+        self.init(
+            name: row.name,
+            badge: Self.badge(row),
+            version: row.version,
+            started: Moment(row.startedAt.microseconds, .short),
+            seen: "\(ago) ago",
+            perSecond: row.isAlive ? pace.last.map { "\(FigureText.short($0))/s" } ?? "–" : "–",
+            spark: row.isAlive ? Sparkline.markup(pace) : .none,
+            leads: row.leads.isEmpty ? "–" : row.leads.joined(separator: ", ")
+        )
+    }
+
+    private static func badge(_ row: DaemonRow) -> Badge {
+        guard row.isAlive else { return Badge(.bad, "lease over") }
+        let breakers = row.report["breakers"]?.objectValue?.members ?? []
+        if breakers.contains(where: { $0.value.stringValue == "open" }) { return Badge(.warn, "breaker open") }
+        return row.report["listening"]?.boolValue == false ? Badge(.warn, "hears nothing") : Badge(.good, "alive")
+    }
+}
+
+extension LeaderLine {
+    /// What one daemon does for all, and which.
+    ///
+    /// - Parameter daemons: all that are on the list.
+    /// - Returns: a line for each role that a living daemon would have.
+    static func lines(_ daemons: [DaemonRow]) -> [LeaderLine] {
+        let alive = daemons.filter(\.isAlive)
+        let roles = Set(alive.flatMap { ($0.report["roles"]?.arrayValue ?? []).compactMap(\.stringValue) })
+        return roles.sorted().map { role in
+            LeaderLine(role: role, words: words[role] ?? "", daemon: alive.first { $0.leads.contains(role) }?.name)
+        }
+    }
+
+    private static let words = [
+        "maintenance": "checks rules and campaigns, forgets what is old, audits",
+        "channels": "hears the channels of listen",
+    ]
+}

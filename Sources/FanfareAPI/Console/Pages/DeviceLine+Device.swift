@@ -1,0 +1,43 @@
+internal import FanfareStore
+internal import PostgresClient
+
+extension DeviceLine {
+    /// Shows a device.
+    ///
+    /// - Parameters:
+    ///   - device: the device.
+    ///   - lastPush: when the last push to it was answered; nil where that was not looked up, or there is none.
+    init(_ device: RegisteredDevice, lastPush: Moment? = nil) {
+        self.init(
+            id: "\(device.id)",
+            href: Self.href(device.id),
+            app: device.app,
+            platform: device.platform,
+            environment: device.environment,
+            user: device.userID.map {
+                PageLink(name: $0, href: PageAddress("/people", ["app": device.app, "user": $0]).text)
+            },
+            badge: Self.badge(device),
+            reason: device.disabledReason,
+            locale: [device.locale, device.timeZone].compactMap(\.self).joined(separator: " · "),
+            registered: Moment(device.registeredAt.microseconds, .short),
+            disabled: device.disabledAt.map { Moment($0.microseconds, .short) },
+            lastPush: lastPush,
+            token: device.tokenHash
+        )
+    }
+
+    /// Where a device's page is.
+    ///
+    /// - Parameter id: the device's.
+    /// - Returns: a path.
+    static func href(_ id: Int64) -> String { "/devices/\(id)" }
+
+    /// The state of a device in a word.
+    ///
+    /// - Parameter device: the device.
+    /// - Returns: its badge.
+    static func badge(_ device: RegisteredDevice) -> Badge {
+        device.disabledAt == nil ? Badge(.good, "enabled") : Badge(.quiet, "disabled")
+    }
+}

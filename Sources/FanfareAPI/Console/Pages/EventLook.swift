@@ -1,0 +1,149 @@
+internal import FanfareCore
+internal import FanfareStore
+internal import FanfareTools
+internal import PostgresClient
+
+/// What was gathered of one event.
+struct EventLook {
+    let visit: Visit
+    let detail: EventDetail
+    /// Behind which batch was counted; nil for all from the first.
+    let from: Int64?
+    let tally: EventTally
+    /// Where the counting goes on; nil where all is counted.
+    var countOn: String?
+    var pager = Pager(shown: "", first: nil, next: nil, searchedTo: nil, further: nil)
+    var pushes: [DeliveryRow] = []
+    var rules: [WhyRow] = []
+    var apps: [String] = []
+    var variants: [EventVariants.Row] = []
+
+    /// Of more pushes nobody waits for the variants.
+    private static let variantLimit: Int64 = 100_000
+
+    init(_ visit: Visit, _ detail: EventDetail, from: Int64?) {
+        (self.visit, self.detail, self.from) = (visit, detail, from)
+        tally = EventTally(detail.outcomes)
+    }
+
+    private var event: FoundEvent { detail.event }
+    private var isAll: Bool { countOn == nil && from == nil }
+    private var canShowVariants: Bool { isAll && tally.pairs > 0 && tally.pairs <= Self.variantLimit }
+
+    /// Whether the variants are asked for.
+    var showsVariants: Bool { canShowVariants && visit.filter("show") == "variants" }
+
+    /// Nothing new comes of an event that ended long ago.
+    private var isLive: Bool {
+        event.fate == "waiting" || tally.open > 0 || visit.now - event.createdAt.microseconds < 600_000_000
+    }
+
+    /// The page.
+    var page: EventPage {
+        let parent = PageLink(name: "Events", href: PageAddress("/events", ["type": event.type]).text)
+        let ends = tally.ends
+        return EventPage(
+            frame: visit.frame(event.type, parent: parent, isLive: isLive),
+            id: "\(event.id)",
+            type: event.type,
+            fate: event.badge(tally),
+            verdict: event.verdict(tally, isAll: isAll),
+            facts: facts,
+            actions: actions,
+            trace: EventTrace(detail, tally, now: visit.now),
+            rules: rules.compactMap { EventRuleLine($0, tally.rules) },
+            audience: tally.targets.map { AudienceLine($0.target, $0.ends) },
+            suppressed: ends.filter { PushText.isKept($0.outcome) }.map { OutcomeLine($0, of: tally.pairs, visit) },
+            outcomes: ends.filter { !PushText.isKept($0.outcome) }.map { OutcomeLine($0, of: tally.pairs, visit) },
+            variants: variantTable,
+            payload: payload,
+            whyNot: whyNot,
+            deliveries: pushes.map(PushLine.init),
+            pager: pager
+        )
+    }
+
+    /// A reader's token sees no payloads.
+    private var payload: PayloadView {
+        let isShown = visit.session.may(.operator)
+        let hidden =
+            detail.payload == nil ? "It is not kept." : isShown ? nil : "Only a token with the scope operator sees it."
+        return PayloadView(
+            json: isShown ? detail.payload : nil,
+            hidden: hidden,
+            size: "\(FigureText.count(detail.payloadBytes)) bytes"
+        )
+    }
+
+    private var facts: [Fact] {
+        var facts = [
+            Fact(name: "Id", code: "\(event.id)"),
+            Fact(name: "Emitted", time: Moment(event.createdAt.microseconds, .full)),
+        ]
+        if let key = event.key { facts.append(Fact(name: "Key", code: key)) }
+        if let first = event.replayOf {
+            facts.append(Fact(name: "Replay of", link: PageLink(name: "\(first)", href: "/events/\(first)")))
+        }
+        if let countOn {
+            facts.append(
+                Fact(name: "Counted", words: "a part of it", link: PageLink(name: "Count on from there", href: countOn))
+            )
+        } else if from != nil {
+            let first = PageLink(name: "From the beginning", href: visit.address(["counted": nil]))
+            facts.append(Fact(name: "Counted", words: "the last part", link: first))
+        }
+        if canShowVariants, !showsVariants {
+            let href = visit.address(["show": "variants"]) + "#variants"
+            facts.append(Fact(name: "Variants", link: PageLink(name: "What became of each", href: href)))
+        }
+        return facts
+    }
+
+    private var actions: [ActionLink] {
+        let isOver =
+            ["duplicate", "cancelled", "expired", "unmatched"].contains(event.fate) || isAll && tally.open == 0
+        let done = event.fate != "waiting" && isOver ? "nothing of it waits" : nil
+        return [
+            ActionLink("Cancel", "/events/\(event.id)/cancel", .bad, refused: visit.refusal(.emitter) ?? done),
+            ActionLink("Replay", "/events/\(event.id)/replay", .quiet, refused: visit.refusal(.operator)),
+        ]
+    }
+
+    private var variantTable: VariantTable? {
+        guard showsVariants else { return nil }
+        let groups = Dictionary(grouping: variants) { [$0.rule, $0.variant ?? ""] }
+        let lines = groups.sorted { ($0.key[0], $0.key[1]) < ($1.key[0], $1.key[1]) }.map { VariantLine($0.value) }
+        let isDivided = variants.contains { $0.variant != nil }
+        return VariantTable(rows: isDivided ? lines : [])
+    }
+
+    private var whyNot: FilterForm {
+        FilterForm(
+            to: "/people",
+            [.typed("user", "User", visit, hint: "As your application knows it."), .chosen("app", "App", apps, visit)],
+            keeping: ["event": "\(event.id)"]
+        )
+    }
+
+    /// The end of the list of pushes.
+    ///
+    /// - Parameters:
+    ///   - visit: whose.
+    ///   - pushes: a part of the list.
+    ///   - next: the address of the next part.
+    ///   - isFirst: whether it is the first.
+    /// - Returns: says what is shown, and leads on.
+    static func pager(_ visit: Visit, _ pushes: FoundPushes, next: String?, isFirst: Bool) -> Pager {
+        let filter = [visit.filter("outcome"), visit.filter("reason")].compactMap(\.self)
+            .map { $0.replacing("_", with: " ") }.joined(separator: ", ")
+        let all = visit.address(["outcome": nil, "reason": nil]) + "#live-deliveries"
+        return Pager(
+            shown: FigureText.counted(Int64(pushes.rows.count), "push", "pushes")
+                + (filter.isEmpty ? "" : ": \(filter)"),
+            first: !filter.isEmpty || !isFirst ? all : nil,
+            next: pushes.isStopped ? nil : next,
+            searchedTo: nil,
+            further: pushes.isStopped ? next : nil
+        )
+    }
+}

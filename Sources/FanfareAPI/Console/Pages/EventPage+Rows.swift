@@ -1,0 +1,124 @@
+internal import FanfareStore
+internal import FanfareTools
+
+extension OutcomeLine {
+    /// Shows how often one outcome came of an event.
+    ///
+    /// - Parameters:
+    ///   - end: the outcome.
+    ///   - whole: all pushes.
+    ///   - visit: of the event's page.
+    init(_ end: EventTally.End, of whole: Int64, _ visit: Visit) {
+        self.init(
+            badge: end.isAgain ? Badge(.busy, "retrying") : PushText.badge(end.outcome, end.reason),
+            reason: PushText.reason(end.reason, of: end.outcome),
+            count: FigureText.count(end.pairs),
+            share: FigureText.share(end.pairs, of: whole),
+            bar: ShareBar.markup([(PushText.kind(end.outcome), end.pairs)], of: whole),
+            advice: PushText.isFinal(end.outcome) && end.outcome != "accepted" ? end.advice : nil,
+            href: visit.address(["outcome": end.outcome, "reason": end.reason]) + "#live-deliveries"
+        )
+    }
+}
+
+extension AudienceLine {
+    /// Shows what went to one target.
+    ///
+    /// - Parameters:
+    ///   - target: where.
+    ///   - ends: how often each outcome came.
+    init(_ target: EventTally.Target, _ ends: [String: Int64]) {
+        let whole = ends.values.reduce(0, +)
+        let parts = Dictionary(grouping: ends) { PushText.kind($0.key) }.mapValues { $0.reduce(0) { $0 + $1.value } }
+        let kinds: [ChartKind] = [.accepted, .retrying, .gone, .rejected, .own]
+        self.init(
+            app: target.app,
+            platform: target.platform,
+            environment: target.environment,
+            devices: FigureText.count(whole),
+            accepted: FigureText.count(parts[.accepted] ?? 0),
+            failed: FigureText.count((parts[.gone] ?? 0) + (parts[.rejected] ?? 0)),
+            bar: ShareBar.markup(kinds.map { ($0, parts[$0] ?? 0) }, of: whole)
+        )
+    }
+}
+
+extension EventRuleLine {
+    /// Shows what a rule said to an event.
+    ///
+    /// - Parameters:
+    ///   - row: what it said.
+    ///   - rules: how many pushes each rule made.
+    init?(_ row: WhyRow, _ rules: [String: Int64]) {
+        guard let rule = row.rule, let slash = rule.firstIndex(of: "/") else { return nil }
+        let (app, name) = (String(rule[..<slash]), String(rule[rule.index(after: slash)...]))
+        // A campaign's rule is called so, and has no page of its own.
+        let campaign = name.hasPrefix("campaign/") ? String(name.dropFirst("campaign/".count)) : nil
+        self.init(
+            name: rule,
+            href: PageAddress.path([campaign == nil ? "rules" : "campaigns", app, campaign ?? name]),
+            badge: PushText.badge(row.outcome),
+            words: row.detail ?? row.reason ?? "",
+            devices: rules[rule].map { FigureText.counted($0, "push", "pushes") } ?? "–"
+        )
+    }
+}
+
+extension VariantLine {
+    /// Shows what became of one variant.
+    ///
+    /// - Parameter rows: of one rule and variant.
+    init(_ rows: [EventVariants.Row]) {
+        let whole = rows.reduce(0) { $0 + $1.count }
+        let accepted = rows.reduce(0) { $1.outcome == "accepted" ? $0 + $1.count : $0 }
+        let held = rows.contains { $0.outcome == "held_out" }
+        self.init(
+            rule: rows.first?.rule ?? "",
+            name: rows.first?.variant ?? "none",
+            recipients: FigureText.count(whole),
+            accepted: held ? "–" : FigureText.count(accepted),
+            share: held ? "got nothing" : FigureText.share(accepted, of: whole),
+            bar: ShareBar.markup([(held ? .own : .accepted, held ? whole : accepted)], of: whole)
+        )
+    }
+}
+
+extension FoundEvent {
+    /// What became of it, in a sentence.
+    ///
+    /// - Parameters:
+    ///   - tally: how its pushes ended.
+    ///   - isAll: whether all of them are counted.
+    /// - Returns: the sentence.
+    func verdict(_ tally: EventTally, isAll: Bool) -> String {
+        let more = detail.map { ": \($0)" } ?? ""
+        switch fate {
+        case "waiting": return "Not planned yet\(more.isEmpty ? ": a daemon does so within a second" : more)."
+        case "duplicate": return "Not sent again: an earlier event had the same type and key."
+        case "unmatched": return "No rule took it\(more). Below is what each rule of its type says."
+        case "cancelled": return "Cancelled before it was planned. Replay it if it should be sent after all."
+        case "expired": return "Its ttl had passed when it was planned\(more)."
+        case "refused" where tally.pairs == 0: return "Refused\(more)."
+        default: break
+        }
+        guard tally.pairs > 0 else {
+            return "Planned, and nobody was reached by it: ask below why for one user."
+        }
+        let parts = [
+            (tally.accepted, "accepted"), (tally.open, "still to end"), (tally.failed, "failed"),
+            (tally.kept, "left out"),
+        ]
+        let told = parts.filter { $0.0 > 0 }.map { "\(FigureText.count($0.0)) \($0.1)" }.joined(separator: ", ")
+        return
+            "\(isAll ? "" : "Of the part that was counted: ")\(FigureText.counted(tally.pairs, "push", "pushes")): \(told)\(more)."
+    }
+
+    /// Its badge: of what is planned, whether it is done.
+    ///
+    /// - Parameter tally: how its pushes ended.
+    /// - Returns: the badge.
+    func badge(_ tally: EventTally) -> Badge {
+        guard fate == "planned", tally.pairs > 0 else { return PushText.badge(fate: fate) }
+        return tally.open > 0 ? Badge(.busy, "sending") : Badge(.good, "done")
+    }
+}

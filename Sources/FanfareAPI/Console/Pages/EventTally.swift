@@ -1,0 +1,86 @@
+internal import FanfareStore
+internal import PostgresClient
+
+/// How an event's pushes ended, each pair of it and a device once: what is tried again is counted where it waits, or ended.
+struct EventTally {
+    /// How often one outcome came.
+    struct End {
+        let outcome: String
+        let reason: String
+        /// Whether it was tried before.
+        let isAgain: Bool
+        let advice: String?
+        var pairs: Int64
+    }
+
+    /// Where pushes of it went.
+    struct Target: Hashable {
+        let app: String
+        let platform: String
+        let environment: String
+    }
+
+    /// What was sent there, or waits.
+    struct Leg {
+        let platform: String
+        let isAgain: Bool
+        var rows: [EventOutcomes.Row] = []
+    }
+
+    /// The most frequent first.
+    let ends: [End]
+    /// By app, platform and environment, each with its ends.
+    let targets: [(target: Target, ends: [String: Int64])]
+    /// By app and rule, as in `shop/order-shipped`.
+    let rules: [String: Int64]
+    /// Each platform's first attempt, and its further ones.
+    let legs: [Leg]
+
+    /// Counts.
+    ///
+    /// - Parameter rows: by rule, target, attempt and outcome, of several parts.
+    init(_ rows: [EventOutcomes.Row]) {
+        var ends: [[String]: End] = [:]
+        var targets: [Target: [String: Int64]] = [:]
+        var rules: [String: Int64] = [:]
+        var legs: [[String]: Leg] = [:]
+        for row in rows {
+            let isAgain = row.attempt > 1
+            legs[[row.platform, "\(isAgain)"], default: Leg(platform: row.platform, isAgain: isAgain)].rows.append(row)
+            guard row.outcome != "retrying" else { continue }
+            let waits = !PushText.isFinal(row.outcome) && isAgain
+            let new = End(outcome: row.outcome, reason: row.reason, isAgain: waits, advice: row.advice, pairs: 0)
+            ends[[row.outcome, row.reason, "\(waits)"], default: new].pairs += row.pairs
+            let target = Target(app: row.app, platform: row.platform, environment: row.environment)
+            targets[target, default: [:]][row.outcome, default: 0] += row.pairs
+            rules["\(row.app)/\(row.rule)", default: 0] += row.pairs
+        }
+        self.ends = ends.values.sorted { ($0.pairs, $1.reason) > ($1.pairs, $0.reason) }
+        self.targets = targets.map { (target: $0.key, ends: $0.value) }.sorted {
+            ($0.target.app, $0.target.platform, $0.target.environment)
+                < ($1.target.app, $1.target.platform, $1.target.environment)
+        }
+        self.rules = rules
+        self.legs = legs.values.sorted { ($0.isAgain ? 1 : 0, $0.platform) < ($1.isAgain ? 1 : 0, $1.platform) }
+    }
+
+    /// All pairs.
+    var pairs: Int64 { ends.reduce(0) { $0 + $1.pairs } }
+    /// Those that a provider took.
+    var accepted: Int64 { count { $0 == "accepted" } }
+    /// Those of which something is still to come.
+    var open: Int64 { count { !PushText.isFinal($0) } }
+    /// Those whom Fanfare kept from it.
+    var kept: Int64 { count(PushText.isKept) }
+    /// All others.
+    var failed: Int64 { pairs - accepted - open - kept }
+
+    /// When the first of it was planned; nil for none.
+    var plannedAt: Int64? { legs.flatMap(\.rows).map(\.firstAt.microseconds).min() }
+    /// When the last answer was recorded; nil for none.
+    var answeredAt: Int64? { legs.flatMap(\.rows).compactMap { $0.lastAt?.microseconds }.max() }
+
+    private func count(_ isMeant: (String) -> Bool) -> Int64 {
+        ends.reduce(0) { isMeant($1.outcome) ? $0 + $1.pairs : $0 }
+    }
+}

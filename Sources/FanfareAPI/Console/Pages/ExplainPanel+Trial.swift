@@ -1,0 +1,129 @@
+internal import FanfareCore
+internal import FanfareTools
+
+extension ExplainPanel {
+    /// Asks for an event, or tells what the rule would do with it.
+    ///
+    /// - Parameters:
+    ///   - definition: the rule's, in the version that is shown.
+    ///   - version: which that is.
+    ///   - visit: whose.
+    ///   - fields: what was sent; nil where nothing was.
+    /// - Returns: the panel.
+    /// - Throws: what the database says; what is wrong with the event or the rule stands in the panel.
+    static func load(
+        _ definition: JSONValue,
+        version: Int32,
+        _ visit: Visit,
+        _ fields: [String: String]?
+    ) async throws -> ExplainPanel {
+        let payload = fields?["payload"] ?? "{}"
+        let user = fields?["user"].flatMap { $0.isEmpty ? nil : $0 }
+        var (trial, problem): (RuleTrial?, String?) = (nil, nil)
+        if fields != nil {
+            do throws(ToolError) {
+                trial = try await visit.database.tryRule(
+                    definition,
+                    payload: payload,
+                    user: user,
+                    visit.call.desk.daemon.configuration()
+                )
+            } catch {
+                guard error.cause == nil, error.kind == .usage || error.kind == .failed else { throw error }
+                problem = error.reason.replacing("--event", with: "the payload")
+            }
+        }
+        let query = visit.call.query.filter { $0.key == "version" }
+        return ExplainPanel(
+            action: PageAddress(visit.call.path, query).text + "#explain",
+            payload: payload,
+            problem: problem,
+            user: TextField(
+                name: "user",
+                label: "As this user sees it",
+                value: user ?? "",
+                example: "any",
+                hint: trial?.locale.map { "In \($0), as the newest device says" }
+                    ?? "For devices, locale and preferences"
+            ),
+            seal: try await visit.session.seal(visit.call.path, visit.call),
+            verdict: trial.map { Notice($0.judgement, version: version) },
+            conditions: trial.map { WhyCondition.list($0.judgement) } ?? [],
+            audience: trial.map { AudienceLine.list($0.judgement) } ?? [],
+            previews: trial.flatMap { NotificationPreviews($0.messages) }
+        )
+    }
+}
+
+extension Notice {
+    /// What a rule would do, in a sentence or two.
+    fileprivate init(_ judgement: RuleJudgement, version: Int32) {
+        guard judgement.isMatched else {
+            self.init(.quiet, "Version \(version) would not take it.")
+            return
+        }
+        var words = ["Version \(version) would take it"]
+        if let gathered = judgement.gathered {
+            words.append("it would be gathered with all by “\(gathered.key)”, and pushed as one \(gathered.leaves)")
+        }
+        var tone = Tone.good
+        switch judgement.audience {
+        case .counted(let counts):
+            words.append(
+                "\(FigureText.counted(counts.devices, "device")) of \(FigureText.counted(counts.users, "user")) would get it"
+            )
+            if counts.disabled > 0 { words.append("disabled: \(FigureText.count(counts.disabled))") }
+            words += counts.suppressedLines
+            if !counts.withoutCredentials.isEmpty {
+                words.append("there are no credentials for \(counts.withoutCredentials.joined(separator: ", "))")
+            }
+            if counts.devices == 0 || !counts.withoutCredentials.isEmpty { tone = .warn }
+        case .kept(let provider): words.append("\(provider.rawValue) keeps the audience: one request for all of it")
+        case .asked: words.append("its query says who, when it fires")
+        case .problem(let problem): (tone, words) = (.warn, words + ["nobody would get it: \(problem)"])
+        case nil: break
+        }
+        self.init(tone, words.joined(separator: "; ") + ".")
+    }
+}
+
+extension WhyCondition {
+    /// The rule's condition, and what each device of the user that was asked about would get.
+    fileprivate static func list(_ judgement: RuleJudgement) -> [WhyCondition] {
+        let when = judgement.when.map { code in
+            [
+                WhyCondition(
+                    badge: judgement.isMatched ? Badge(.good, "holds") : Badge(.quiet, "does not hold"),
+                    code: code
+                )
+            ]
+        }
+        guard let user = judgement.user, judgement.isMatched else { return when ?? [] }
+        let devices = user.devices.map { device in
+            WhyCondition(
+                badge: device.obstacle == nil ? Badge(.good, "would get it") : Badge(.quiet, "would not"),
+                code: "device \(device.id), \(device.platform)" + (device.obstacle.map { ": \($0)" } ?? "")
+            )
+        }
+        let nobody = WhyCondition(badge: Badge(.warn, "nobody"), code: "no device of \(user.id) is registered")
+        return (when ?? []) + (devices.isEmpty ? [nobody] : devices)
+    }
+}
+
+extension AudienceLine {
+    /// How many devices of each platform a rule would reach; nothing is sent.
+    fileprivate static func list(_ judgement: RuleJudgement) -> [AudienceLine] {
+        guard case .counted(let counts)? = judgement.audience else { return [] }
+        return counts.platforms.map { platform in
+            AudienceLine(
+                app: judgement.app,
+                platform: platform.name,
+                environment: "",
+                devices: FigureText.count(platform.devices),
+                accepted: "",
+                failed: "",
+                bar: .none
+            )
+        }
+    }
+}

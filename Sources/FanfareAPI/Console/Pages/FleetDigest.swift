@@ -1,0 +1,131 @@
+internal import FanfareCore
+internal import FanfareStore
+internal import FanfareTools
+internal import PostgresClient
+
+/// What devices there are, made once for all viewers.
+struct FleetDigest: Sendable {
+    /// How many days the chart shows.
+    private static let days: Int64 = 14
+
+    let counts: [DeviceCountLine]
+    /// Devices that providers called dead, by day.
+    let disabled: ChartFigure
+    /// Why they are disabled.
+    let reasons: [OutcomeLine]
+    /// The reasons that there are.
+    let reasonNames: [String]
+    /// The platforms that there are.
+    let platforms: [String]
+    /// Prune fuses, without since when.
+    let fuses: [PruneFuseFigures]
+    private let enabled: Int64
+    private let isExact: Bool
+
+    /// When its chart begins.
+    ///
+    /// - Parameter now: by the database's clock, in microseconds since 1970.
+    /// - Returns: the days, of which the last is not over.
+    static func times(at now: Int64) -> [Int64] {
+        let day: Int64 = 86_400_000_000
+        return (0..<days).map { now / day * day - (days - 1 - $0) * day }
+    }
+
+    /// Draws and sums up.
+    ///
+    /// - Parameters:
+    ///   - rows: what devices there are.
+    ///   - now: by the database's clock, in microseconds since 1970.
+    init(_ rows: FleetFigures, at now: Int64) {
+        isExact = rows.counts.allSatisfy(\.isExact)
+        enabled = rows.counts.filter { $0.disabledReason == nil }.reduce(0) { $0 + $1.devices }
+        counts = DeviceCountLine.lines(rows.counts)
+        var outcomes = StepCounts<OutcomeKey>(Self.times(at: now))
+        for row in rows.outcomes {
+            let key = OutcomeKey(outcome: row.outcome, reason: row.reason)
+            outcomes.add(row.pairs, of: key, at: row.at.microseconds)
+        }
+        disabled =
+            ReasonChart(
+                id: "disabled",
+                title: "Called dead by providers, by day",
+                counts: outcomes,
+                form: .day,
+                isShown: \.isGone
+            ).figure
+        var sums: [String: Int64] = [:]
+        for row in rows.counts {
+            if let reason = row.disabledReason { sums[reason, default: 0] += row.devices }
+        }
+        let meanings = [OutcomeKey: String](rows.meanings)
+        let whole = sums.values.reduce(0, +)
+        reasons = sums.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { reason, devices in
+            let meaning = meanings[OutcomeKey(outcome: "gone", reason: reason)]
+            return OutcomeLine(
+                badge: Badge(.quiet, meaning == nil ? "by the application" : "gone"),
+                reason: reason,
+                count: FigureText.count(devices),
+                share: FigureText.share(devices, of: whole),
+                bar: ShareBar.markup([(meaning == nil ? .own : .gone, devices)], of: whole),
+                advice: meaning,
+                href: PageAddress("/devices", ["state": "disabled", "reason": reason]).text
+            )
+        }
+        reasonNames = sums.keys.sorted()
+        platforms = Set(rows.counts.map(\.platform)).sorted()
+        fuses = rows.fuses
+    }
+
+    /// How many devices can be reached.
+    ///
+    /// - Parameters:
+    ///   - gone: how many providers called dead.
+    ///   - span: in how much time.
+    /// - Returns: the figure.
+    func keyFigure(gone: Int64, in span: PageSpan) -> KeyFigure {
+        KeyFigure(
+            "Devices",
+            (isExact ? "" : "≈ ") + FigureText.short(Double(enabled)),
+            note: "enabled · \(FigureText.short(Double(gone))) called dead in \(span.label)"
+        )
+    }
+}
+
+extension DeviceCountLine {
+    /// Counts by target.
+    ///
+    /// - Parameter rows: about.
+    /// - Returns: in the order of their names.
+    fileprivate static func lines(_ rows: [SampleDevices.Row]) -> [DeviceCountLine] {
+        let targets = Dictionary(grouping: rows) { [$0.app, $0.platform, $0.environment] }
+        return targets.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map { target, rows in
+            let enabled = rows.filter { $0.disabledReason == nil }.reduce(0) { $0 + $1.devices }
+            let disabled = rows.filter { $0.disabledReason != nil }.reduce(0) { $0 + $1.devices }
+            let about = rows.allSatisfy(\.isExact) ? "" : "≈ "
+            return DeviceCountLine(
+                app: target[0],
+                platform: target[1],
+                environment: target[2],
+                href: PageAddress("/devices", ["app": target[0], "platform": target[1]]).text,
+                enabled: about + FigureText.count(enabled),
+                disabled: about + FigureText.count(disabled),
+                share: FigureText.share(enabled, of: enabled + disabled),
+                bar: ShareBar.markup([(.accepted, enabled), (.gone, disabled)], of: enabled + disabled)
+            )
+        }
+    }
+}
+
+extension Visit {
+    /// What devices there are.
+    ///
+    /// - Parameter app: of which app; nil for all.
+    /// - Returns: the same for all viewers for half a minute.
+    /// - Throws: ``ToolError``.
+    func fleet(of app: String?) async throws -> FleetDigest {
+        try await call.desk.looks.fleet.value(for: app) { [database, now] in
+            let since = FleetDigest.times(at: now).first ?? now
+            return FleetDigest(try await database.fleet(since: since, stepSeconds: 86_400, app: app), at: now)
+        }
+    }
+}

@@ -1,0 +1,40 @@
+internal import FanfareStore
+internal import FanfareTools
+internal import PostgresClient
+
+extension HealthPanel {
+    /// What is ill, and what is well.
+    ///
+    /// - Parameter status: as the database knows it.
+    init(_ status: StatusReport) {
+        let ill = status.health.filter { !$0.isOK }
+        let problems = ill.map { HealthProblem($0, at: status.now.microseconds) }
+        self.init(
+            isWell: ill.isEmpty,
+            headline: ill.isEmpty
+                ? "All \(FigureText.counted(Int64(status.health.count), "check is", "checks are")) well"
+                : "\(FigureText.counted(Int64(ill.count), "thing needs", "things need")) hands",
+            looked: Moment(status.now.microseconds, .second),
+            // Red comes first.
+            problems: problems.filter { $0.tone == Tone.bad.rawValue }
+                + problems.filter { $0.tone != Tone.bad.rawValue },
+            checks: status.health.filter(\.isOK).map {
+                HealthCheck(name: $0.name.replacing("_", with: " "), detail: $0.detail)
+            }
+        )
+    }
+}
+
+extension HealthProblem {
+    fileprivate init(_ row: HealthRow, at now: Int64) {
+        let advice = HealthAdvice(row)
+        self.init(
+            row.name,
+            advice.words,
+            advice.tone,
+            since: row.since.map { Moment($0.microseconds, .short) },
+            lasting: row.since.map { FigureText.duration(Double(now - $0.microseconds) / 1_000_000) },
+            steps: advice.steps
+        )
+    }
+}

@@ -1,0 +1,145 @@
+internal import FanfareCore
+internal import FanfareStore
+internal import FanfareTools
+internal import PostgresClient
+
+/// What was gathered of one user.
+struct PersonLook {
+    let visit: Visit
+    let user: String
+    /// Nil for all.
+    let app: String?
+    var detail = PersonDetail(devices: [], preferences: [])
+    var pushes = FoundPushes(rows: [], next: nil)
+    /// The address of the next part of the pushes.
+    var next: String?
+    var isFirst = true
+    var why: (report: WhyReport?, problem: String?) = (nil, nil)
+
+    init(_ visit: Visit, user: String, app: String?) {
+        (self.visit, self.user, self.app) = (visit, user, app)
+    }
+
+    /// As the page shows it.
+    var person: Person {
+        let topics = Set(detail.devices.flatMap { $0.topics ?? [] }).sorted()
+        let shown = 20
+        return Person(
+            user: user,
+            verdict: verdict,
+            facts: facts,
+            actions: actions,
+            devices: detail.devices.map { device in
+                let last = pushes.rows.first { $0.place.device == device.id }?.at
+                return DeviceLine(device, lastPush: last.map { Moment($0.microseconds, .short) })
+            },
+            preferences: detail.preferences.map { PreferenceLine($0.preference, app: $0.app) },
+            topics: Array(topics.prefix(shown)),
+            moreTopics: topics.count > shown ? "and \(topics.count - shown) more" : nil,
+            pushes: pushes.rows.map(PushLine.init),
+            pager: Pager(
+                shown: FigureText.counted(Int64(pushes.rows.count), "push", "pushes"),
+                first: isFirst ? nil : visit.address([:]),
+                next: pushes.isStopped ? nil : next,
+                searchedTo: pushes.searchedTo.map { Moment($0.microseconds, .short) },
+                further: pushes.isStopped ? next : nil
+            ),
+            why: whyPanel
+        )
+    }
+
+    private var actions: [ActionLink] {
+        guard let verdict = why.report?.verdict, verdict.eventType != nil else { return [] }
+        var query = ["user": user]
+        query["app"] = app
+        let href = PageAddress("/events/\(verdict.eventID)/replay", query).text
+        return [ActionLink("Replay the event to this user", href, .quiet, refused: visit.refusal(.operator))]
+    }
+
+    private var facts: [Fact] {
+        let enabled = detail.devices.filter { $0.disabledReason == nil }
+        let zones = Set(detail.devices.compactMap(\.timeZone)).sorted()
+        var facts = [Fact(name: "Devices", words: "\(enabled.count) of \(detail.devices.count) enabled")]
+        if let first = detail.devices.map(\.registeredAt.microseconds).min() {
+            facts.append(Fact(name: "First registered", time: Moment(first, .full)))
+        }
+        if !zones.isEmpty { facts.append(Fact(name: "Time zone", words: zones.joined(separator: ", "))) }
+        return facts
+    }
+
+    /// What can be said at once.
+    private var verdict: Notice {
+        let place = app.map { " in app \($0)" } ?? ""
+        guard !detail.devices.isEmpty else {
+            return Notice(
+                .warn,
+                "No device\(place) is registered with this user id, so nothing can be pushed. The app must call fanfare.register_device with it, as it should at each start; or the id is written differently."
+            )
+        }
+        let devices = FigureText.counted(Int64(detail.devices.count), "device")
+        guard detail.devices.contains(where: { $0.disabledReason == nil }) else {
+            let reasons = Set(detail.devices.compactMap(\.disabledReason)).sorted().joined(separator: ", ")
+            return Notice(
+                .warn,
+                "Nothing is sent: \(devices) of this user, all disabled (\(reasons)). The app must register its token again, as it should at each start."
+            )
+        }
+        guard let last = pushes.rows.first(where: { $0.at != nil }), let at = last.at else {
+            let waiting = FigureText.counted(Int64(pushes.rows.count), "push waits", "pushes wait")
+            return Notice(.quiet, "\(devices), and no push yet\(pushes.rows.isEmpty ? "" : "; \(waiting)").")
+        }
+        let ago = FigureText.duration(Double(visit.now - at.microseconds) / 1e6)
+        let accepted = last.outcome == "accepted"
+        return Notice(
+            accepted ? .good : .warn,
+            accepted
+                ? "The last push was taken by \(last.platform) \(ago) ago; whether the device showed it, only the device knows."
+                : "The last push, \(ago) ago: \(PushText.badge(last.outcome, last.reason).words). \(last.detail ?? "")"
+        )
+    }
+
+    private var whyPanel: WhyPanel {
+        let event = FilterField.typed(
+            "event",
+            "Event id, or its key",
+            visit,
+            hint: "An event that reached nobody is not among the last ones: find it on the page of events.",
+            problem: why.problem
+        )
+        let form = FilterForm(to: "/people", [event], keeping: ["user": user, "app": app])
+        guard let report = why.report else {
+            return WhyPanel(form: form, verdict: nil, steps: [], recent: recent)
+        }
+        return WhyPanel(form: form, verdict: Notice(report), steps: report.rows.map(WhyStep.init), recent: [])
+    }
+
+    /// Each of the last events once.
+    private var recent: [WhyRecent] {
+        var seen: Set<Int64> = []
+        return pushes.rows.filter { seen.insert($0.place.event).inserted }.prefix(10).map { row in
+            WhyRecent(
+                event: PageLink(name: "\(row.place.event)", href: "/events/\(row.place.event)"),
+                type: row.eventType,
+                at: Moment(row.at?.microseconds ?? visit.now, .short),
+                badge: PushText.badge(row.outcome, row.reason),
+                words: row.outcome == "accepted" ? nil : row.detail,
+                href: PageAddress.person(user, app: app, event: row.place.event) + "#why"
+            )
+        }
+    }
+}
+
+extension PreferenceLine {
+    /// Shows what a user said.
+    fileprivate init(_ said: UserPreference, app: String) {
+        let snooze = said.snoozedUntil.map { "snoozed until \(Moment($0.microseconds, .short).words)" }
+        self.init(
+            category: said.category == "*" ? "everything that has a category" : said.category,
+            app: app,
+            badge: said.isOptedOut
+                ? Badge(.warn, "off") : snooze == nil ? Badge(.good, "on") : Badge(.busy, "snoozed"),
+            words: said.isOptedOut ? "opted out" : snooze ?? "",
+            changed: nil
+        )
+    }
+}

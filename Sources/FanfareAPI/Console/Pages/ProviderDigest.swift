@@ -1,0 +1,118 @@
+internal import FanfareStore
+internal import FanfareTools
+internal import PostgresClient
+
+/// One app's way to one provider, in one environment.
+struct ProviderKey: Hashable, Comparable, Sendable {
+    let app: String
+    let platform: String
+    let environment: String
+
+    /// By app, then provider, production first.
+    static func < (first: ProviderKey, second: ProviderKey) -> Bool {
+        (first.app, first.platform, first.environment) < (second.app, second.platform, second.environment)
+    }
+}
+
+/// What providers answered, made once for all viewers.
+struct ProviderDigest: Sendable {
+    /// How much time the cards' rates and reasons are of, in microseconds.
+    static let recent: Int64 = 300 * 1_000_000
+
+    /// What one of them answered.
+    struct Answers: Sendable {
+        /// Pairs by outcome and reason; what a provider was asked about only.
+        var counts: [OutcomeKey: Int64] = [:]
+        /// When the last one came, in microseconds since 1970, about.
+        var lastAt: Int64?
+
+        /// All of them.
+        var total: Int64 { counts.values.reduce(0, +) }
+        /// What it did not take most often, and why.
+        var worst: (key: OutcomeKey, count: Int64)? {
+            counts.filter { $0.key.outcome != "accepted" }.max { ($0.value, $1.key.reason) < ($1.value, $0.key.reason) }
+                .map { ($0.key, $0.value) }
+        }
+    }
+
+    /// Over the time that is shown.
+    let all: [ProviderKey: Answers]
+    /// Over the last five minutes.
+    let recent: [ProviderKey: Answers]
+    /// Answers by what they were, over time.
+    let answers: ChartFigure
+    /// How long accepted pushes took.
+    let latency: ChartFigure
+    let reasons: [OutcomeLine]
+    let meanings: [OutcomeKey: String]
+
+    /// Draws and sums up.
+    ///
+    /// - Parameters:
+    ///   - rows: what providers answered.
+    ///   - span: in how much time.
+    ///   - now: by the database's clock, in microseconds since 1970.
+    init(_ rows: AnswerFigures, _ span: PageSpan, at now: Int64) {
+        let times = span.times(at: now)
+        all = Self.grouped(rows.answers)
+        recent = Self.grouped(rows.recent)
+        meanings = [OutcomeKey: String](rows.meanings)
+        var outcomes = StepCounts<OutcomeKey>(times)
+        for row in rows.outcomes {
+            let key = OutcomeKey(outcome: row.outcome, reason: row.reason)
+            outcomes.add(row.pairs, of: key, at: row.at.microseconds)
+        }
+        answers = Self.chart(outcomes, span)
+        latency = AnswerTimes(rows.times, times).histogram
+        var sums: [OutcomeKey: Int64] = [:]
+        for (key, count) in all.values.flatMap(\.counts) { sums[key, default: 0] += count }
+        reasons = OutcomeLine.lines(sums, meanings)
+    }
+
+    private static func grouped(_ rows: [AnswersByReason.Row]) -> [ProviderKey: Answers] {
+        var answers: [ProviderKey: Answers] = [:]
+        for row in rows {
+            let key = OutcomeKey(outcome: row.outcome, reason: row.reason)
+            guard key.isAnswer else { continue }
+            let target = ProviderKey(app: row.app, platform: row.platform, environment: row.environment)
+            var own = answers[target] ?? Answers()
+            own.counts[key, default: 0] += row.pairs
+            own.lastAt = max(row.lastAt.microseconds, own.lastAt ?? 0)
+            answers[target] = own
+        }
+        return answers
+    }
+
+    private static func chart(_ counts: StepCounts<OutcomeKey>, _ span: PageSpan) -> ChartFigure {
+        func series(_ name: String, _ kind: ChartKind, _ outcome: String) -> ChartSeries {
+            ChartSeries(
+                name: name,
+                kind: kind,
+                values: counts.steps { $0.isAnswer && $0.outcome == outcome }.map(Double.init)
+            )
+        }
+        return TimeChart(
+            id: "answers",
+            title: "Answers \(span.each)",
+            shape: .bars,
+            unit: .count,
+            times: counts.times,
+            series: [
+                series("accepted", .accepted, "accepted"), series("to be tried again", .retrying, "retrying"),
+                series("rejected", .rejected, "rejected"), series("gone", .gone, "gone"),
+            ],
+            form: span.form
+        ).figure
+    }
+}
+
+extension OutcomeKey {
+    /// Whether it is what a provider said, or that it said nothing; what Fanfare keeps back is none.
+    var isAnswer: Bool {
+        switch outcome {
+        case "accepted", "rejected", "gone": true
+        case "retrying": reason != "quiet_hours" && reason != "user_snoozed"
+        default: false
+        }
+    }
+}

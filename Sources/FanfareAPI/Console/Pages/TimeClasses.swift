@@ -1,0 +1,64 @@
+/// How often times of several classes were met.
+struct TimeClasses: Sendable {
+    /// Upper bounds of all classes but the last, in seconds.
+    let bounds: [Double]
+    /// Of each class, the last included.
+    var counts: [Int64]
+
+    /// Nothing counted.
+    ///
+    /// - Parameter bounds: upper bounds of all classes but the last, in seconds.
+    init(_ bounds: [Double]) {
+        self.bounds = bounds
+        counts = [Int64](repeating: 0, count: bounds.count + 1)
+    }
+
+    /// The sum.
+    var total: Int64 { counts.reduce(0, +) }
+
+    /// Counts; a class that there is not counts as the last.
+    ///
+    /// - Parameters:
+    ///   - count: how many.
+    ///   - code: the class's number.
+    mutating func add(_ count: Int64, _ code: Int) {
+        counts[min(max(code, 0), counts.count - 1)] += count
+    }
+
+    /// The time that a share of all stayed below, taken to lie evenly within its class.
+    ///
+    /// - Parameter share: 0.95 for the 95th percentile.
+    /// - Returns: in seconds; of the last class its lower bound. Nil where nothing was counted.
+    func quantile(_ share: Double) -> Double? {
+        let total = total
+        guard total > 0 else { return nil }
+        let rank = share * Double(total)
+        var before = 0.0
+        for (index, count) in counts.enumerated() where count > 0 {
+            let lower = index == 0 ? 0 : bounds[index - 1]
+            guard before + Double(count) >= rank else {
+                before += Double(count)
+                continue
+            }
+            guard index < bounds.count else { return lower }
+            return lower + (bounds[index] - lower) * max(0, rank - before) / Double(count)
+        }
+        return bounds.last
+    }
+
+    /// Fewer classes, for a drawing.
+    ///
+    /// - Parameter limits: bounds of these, in seconds, that must be among ``bounds``.
+    /// - Returns: their names and counts; the last has what took longer.
+    func merged(at limits: [Double]) -> [(name: String, count: Int64)] {
+        var from = 0
+        var classes: [(name: String, count: Int64)] = []
+        for limit in limits {
+            let to = (bounds.firstIndex { $0 >= limit } ?? bounds.count - 1) + 1
+            classes.append((FigureText.duration(limit), counts[from..<max(from, to)].reduce(0, +)))
+            from = max(from, to)
+        }
+        classes.append(("> \(FigureText.duration(limits.last ?? 0))", counts[from...].reduce(0, +)))
+        return classes
+    }
+}

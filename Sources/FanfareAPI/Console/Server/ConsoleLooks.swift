@@ -1,0 +1,25 @@
+internal import FanfareStore
+internal import FanfareTools
+internal import Threading
+
+/// What the pages that show sums share, so that a page costs the same however many look at it.
+///
+/// Charts go by steps of a minute at least, and what is not folded yet makes most of their price: seconds are soon enough.
+struct ConsoleLooks: Sendable {
+    /// Whose traffic, over which time.
+    struct Window: Hashable, Sendable {
+        let span: PageSpan
+        /// Nil for all.
+        let app: String?
+    }
+
+    let traffic = SharedLook<Window, TrafficDigest>(.seconds(5))
+    let answers = SharedLook<Window, ProviderDigest>(.seconds(5))
+    /// By app.
+    let fleet = SharedLook<String?, FleetDigest>(.seconds(30))
+    let backlog = SharedLook<Int, [BacklogRow]>(.seconds(2))
+    let campaigns = SharedLook<Int, [CampaignProgress]>(.seconds(2))
+    let apps = SharedLook<Int, [String]>(.seconds(5))
+    let credentials = SharedLook<Int, [CredentialExpiry]>(.seconds(60))
+    let paces = DaemonPaces()
+}

@@ -1,0 +1,100 @@
+package import PostgresClient
+
+/// How often each outcome came of an event, by rule and target, in so many batches behind one.
+package struct EventOutcomes: PostgresStatement {
+    package static let name = "event_outcomes"
+    package static let sql = """
+        SELECT app, rule, platform, environment, attempt, outcome, reason, pairs, first_at, last_at, last_batch, advice
+        FROM fanfare.event_outcomes($1, $2, $3)
+        """
+
+    package let event: Int64
+    /// The last batch that was counted already; 0 for none.
+    package let after: Int64
+    package let budget: Int32
+
+    package init(event: Int64, after: Int64 = 0, budget: Int32 = SearchBudget.counted) {
+        (self.event, self.after, self.budget) = (event, after, budget)
+    }
+
+    /// One outcome.
+    package struct Row: Sendable {
+        package let app: String
+        package let rule: String
+        package let platform: String
+        package let environment: String
+        /// 1 for the first attempt, 2 for all later ones.
+        package let attempt: Int16
+        package let outcome: String
+        package let reason: String
+        package let pairs: Int64
+        /// When the first of these batches was planned, and the last one closed; nil while none is.
+        package let firstAt: Timestamp
+        package let lastAt: Timestamp?
+        /// The last batch that was looked at, the same in all rows: behind it the counting goes on, until there are no rows.
+        package let lastBatch: Int64
+        /// What it means, and what to do about it.
+        package let advice: String?
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(event)
+        binds.append(after)
+        binds.append(budget)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Row {
+        Row(
+            app: try row.string(0),
+            rule: try row.string(1),
+            platform: try row.string(2),
+            environment: try row.string(3),
+            attempt: try row.int16(4),
+            outcome: try row.string(5),
+            reason: try row.string(6),
+            pairs: try row.int64(7),
+            firstAt: try row.timestamp(8),
+            lastAt: try row.timestamp(orNil: 9),
+            lastBatch: try row.int64(10),
+            advice: try row.string(orNil: 11)
+        )
+    }
+}
+
+/// What became of an event by rule and variant of its message.
+///
+/// Reads all of its pushes: for one that has few.
+package struct EventVariants: PostgresStatement {
+    package static let name = "event_variants"
+    package static let sql = "SELECT rule, variant, outcome, reason, count FROM fanfare.variants($1)"
+
+    package let event: Int64
+
+    package init(event: Int64) {
+        self.event = event
+    }
+
+    /// How often an outcome came of a variant.
+    package struct Row: Sendable {
+        package let rule: String
+        /// `holdout` for those who got nothing; nil for devices that were forgotten, and where the rule has none.
+        package let variant: String?
+        package let outcome: String
+        package let reason: String
+        package let count: Int64
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(event)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Row {
+        Row(
+            rule: try row.string(0),
+            variant: try row.string(orNil: 1),
+            outcome: try row.string(2),
+            reason: try row.string(3),
+            count: try row.int64(4)
+        )
+    }
+}

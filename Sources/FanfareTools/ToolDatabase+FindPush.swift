@@ -1,0 +1,25 @@
+internal import FanfareCore
+internal import FanfareStore
+internal import PostgresClient
+
+extension ToolDatabase {
+    /// Looks among the last pushes for the one that a provider knows by an id, such as an `apns-id`.
+    ///
+    /// - Parameter deliveryID: as a UUID.
+    /// - Returns: the event and the device; nil where it is none of the last.
+    /// - Throws: ``ToolError``.
+    package func push(ofDelivery deliveryID: String) async throws(ToolError) -> (event: Int64, device: Int64)? {
+        let rows = try await run { connection throws(PostgresError) in try connection.run(LastPairs()) }
+        let wanted = deliveryID.lowercased()
+        let pair = rows.first { row in
+            let id = DeliveryID(
+                event: EventID(rawValue: row.event),
+                createdAt: row.createdAt.microseconds,
+                ruleID: Int64(row.rule),
+                deviceID: row.device
+            )
+            return id.text == wanted
+        }
+        return pair.map { ($0.event, $0.device) }
+    }
+}

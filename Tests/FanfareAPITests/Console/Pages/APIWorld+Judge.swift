@@ -1,0 +1,14 @@
+import Logging
+import TestKit
+
+@testable import FanfareService
+
+extension APIWorld {
+    /// Has rules that were put be checked and put into force, as a daemon does.
+    func judge() async throws {
+        try await onThread { [database = TestDatabase.current] in
+            let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+            try RuleChecker(logger: logger).check(on: database.connect())
+        }
+    }
+}

@@ -1,0 +1,121 @@
+import FanfareCore
+import TestKit
+import Testing
+
+@testable import FanfareAPI
+@testable import FanfareStore
+@testable import FanfareTools
+
+/// Devices, and those that pruning had disabled, which an operator has back.
+@Suite(.database) struct DevicesPageTests {
+    private static let hostile = #"<script>alert("1")</script>"#
+
+    /// 120 devices: of each three one is disabled, half of these for a token that seemed bad.
+    private func fill(_ api: APIWorld) async throws {
+        for sql in [
+            """
+            SELECT fanfare.register_device('shop', 'apns', lpad(to_hex(g), 64, 'a'),
+                user_id => CASE WHEN g = 120 THEN '<script>alert("1")</script>' ELSE 'u' || g END)
+            FROM generate_series(1, 120) AS g
+            """,
+            """
+            UPDATE fanfare.devices SET disabled_at = now() - interval '1 hour',
+                disabled_reason = CASE WHEN id % 2 = 0 THEN 'BadDeviceToken' ELSE 'unregistered' END
+            WHERE id % 3 = 0
+            """,
+        ] { _ = try await api.rows(sql) }
+    }
+
+    private func disabled(_ api: APIWorld, _ reason: String) async throws -> Int {
+        let rows = try await api.rows("SELECT count(*) FROM fanfare.devices WHERE disabled_reason = '\(reason)'")
+        return try #require(rows.first?.first.flatMap { $0 }.flatMap { Int($0) })
+    }
+
+    @Test func devicesAreCountedListedAndPagedThrough() async throws {
+        try await APIWorld.with { api in
+            try await fill(api)
+            let browser = try await api.console()
+            let page = try await browser.scan("/devices")
+            #expect(page.text.contains(Self.hostile) && page.text.contains("BadDeviceToken"))
+            #expect(!page.text.contains(String(repeating: "a", count: 20)), "a token")
+            var seen: [String] = []
+            var next: String? = "/devices"
+            while let target = next {
+                let part = try await browser.scan(target)
+                seen += part.elements.compactMap { $0["id"] }.filter { $0.hasPrefix("device-") }
+                next = part.elements.first { $0["rel"] == "next" }?["href"]
+            }
+            #expect(seen.count == 120 && Set(seen).count == 120)
+            // A place of one list is none of another.
+            let first = try await browser.scan("/devices")
+            let href = try #require(first.elements.first { $0["rel"] == "next" }?["href"])
+            #expect(try await browser.page("\(href)&app=shop").status == 400)
+        }
+    }
+
+    @Test func filtersAreInTheAddress() async throws {
+        try await APIWorld.with { api in
+            try await fill(api)
+            let browser = try await api.console()
+            func count(_ query: String) async throws -> Int {
+                let page = try await browser.scan("/devices?\(query)")
+                return page.elements.count { $0["id"]?.hasPrefix("device-") ?? false }
+            }
+            let (bad, gone) = (try await disabled(api, "BadDeviceToken"), try await disabled(api, "unregistered"))
+            #expect(try await count("state=disabled") == bad + gone)
+            #expect(try await count("reason=BadDeviceToken") == bad)
+            #expect(try await count("since=2h") == bad + gone)
+            #expect(try await count("since=30m") == 0)
+            #expect(try await count("app=bank") == 0)
+            let mistaken = try await browser.scan("/devices?since=yesterday")
+            #expect(mistaken.text.contains("is no time"))
+            let one = try await browser.scan("/devices/1")
+            #expect(one.text.contains("Device 1") && one.text.contains("u1"))
+            #expect(try await browser.page("/devices/999999").status == 404)
+            #expect(try await browser.page("/devices/x").status == 404)
+        }
+    }
+
+    @Test func restoringAsksWithTheCountAndIsDoneOnceByWhoMay() async throws {
+        try await APIWorld.with { api in
+            try await fill(api)
+            let target = "/devices/restore?app=shop&since=2h&reason=BadDeviceToken"
+            let reader = try await api.console()
+            #expect(try await reader.page(target).status == 403)
+            let browser = try await api.console(.operator)
+            let bad = try await disabled(api, "BadDeviceToken")
+            let asked = try await browser.scan(target)
+            #expect(asked.text.contains("Restore \(bad) devices of shop?") && asked.text.contains("BadDeviceToken"))
+            let fields = try await browser.question(target)
+
+            // Of another site, without its seal, by who may not: refused, and nothing is done.
+            let path = "/devices/restore"
+            #expect(try await browser.send(path, fields, ["Sec-Fetch-Site": "cross-site"]).status == 403)
+            var unsealed = fields
+            unsealed["seal"] = nil
+            #expect(try await browser.send(path, unsealed).status == 403)
+            #expect(try await reader.send(path, fields).status == 403)
+            #expect(try await disabled(api, "BadDeviceToken") == bad)
+
+            // There are others by now: asked again, with the new number.
+            _ = try await api.rows(
+                "UPDATE fanfare.devices SET disabled_at = now(), disabled_reason = 'BadDeviceToken' WHERE id = 1"
+            )
+            let again = try await browser.send(path, fields)
+            #expect(again.status == 200 && again.body.contains("Restore \(bad + 1) devices of shop?"))
+            #expect(try await disabled(api, "BadDeviceToken") == bad + 1)
+
+            let done = try await browser.perform(target, reason: "wrong key")
+            let location = try #require(done.location)
+            #expect(location == "/devices?did=restored-\(bad + 1)")
+            #expect(try await browser.scan(location).text.contains("\(bad + 1) devices are restored."))
+            #expect(try await disabled(api, "BadDeviceToken") == 0)
+            #expect(try await disabled(api, "unregistered") > 0, "those stay")
+            let actions = try await api.rows("SELECT actor, action, target, count, reason FROM fanfare.actions")
+            #expect(actions == [["test", "device.restore", "shop", "\(bad + 1)", "wrong key"]])
+            #expect(try await browser.scan(target).text.contains("Restore 0 devices of shop?"))
+            #expect(try await browser.page("/devices/restore?app=shop").status == 400)
+            #expect(try await browser.page("/devices/restore?app=nobody&since=2h").status == 422)
+        }
+    }
+}

@@ -1,0 +1,107 @@
+import FanfareCore
+import TestKit
+import Testing
+
+@testable import FanfareAPI
+
+/// What changes something about events: asked first, done once, and noted.
+@Suite(.database) struct EventActionTests {
+    private func actions(_ api: APIWorld) async throws -> [[String?]] {
+        try await api.rows("SELECT actor, action, target, count::text, reason FROM fanfare.actions ORDER BY id")
+    }
+
+    @Test func anEventIsCancelledByWhoMayAndWasAsked() async throws {
+        try await APIWorld.with { api in
+            let browser = try await api.console(.emitter)
+            let devices = try await api.devices("ann", "bob")
+            try await api.rule("r", for: "order")
+            let event = try await api.logged("order")[0]
+            try await api.waitingBatch(event, devices)
+            let path = "/events/\(event)/cancel"
+            let reader = try await api.console()
+            #expect(try await reader.page(path).status == 403)
+            #expect(try await browser.scan(path).text.contains("2pushes are not sent yet"))
+            let fields = try await browser.question(path)
+            let others = try await api.console(.emitter)
+            for (client, sent, headers) in [
+                (reader, fields, ["Sec-Fetch-Site": "same-origin"]),
+                (browser, fields, ["Sec-Fetch-Site": "cross-site"]),
+                (browser, [:], ["Sec-Fetch-Site": "same-origin"]), (others, fields, ["Sec-Fetch-Site": "same-origin"]),
+            ] {
+                #expect(try await client.send(path, sent, headers).status == 403)
+            }
+            // A seal of another question.
+            let second = try await api.logged("order")[0]
+            #expect(try await browser.send("/events/\(second)/cancel", fields).status == 403)
+            #expect(try await actions(api).isEmpty)
+            #expect(try await api.rows("SELECT 1 FROM fanfare.cancels").isEmpty)
+            let done = try await browser.perform(path, reason: "a <wrong> price")
+            #expect(done.location == "/events/\(event)?did=stopped")
+            #expect(try await api.rows("SELECT event_id::text FROM fanfare.cancels") == [["\(event)"]])
+            #expect(try await actions(api) == [["test", "event.cancel", "\(event)", nil, "a <wrong> price"]])
+            #expect(try await browser.scan("/events/\(event)?did=stopped").text.contains("is cancelled"))
+            #expect(!(try await browser.scan("/events/\(event)?did=hacked").text.contains("hacked")))
+            #expect(try await browser.page("/events/7/cancel").status == 404)
+            let nothing = try await browser.scan("/events/\(second)/cancel")
+            #expect(
+                nothing.text.contains("all is sent, or over") && !nothing.elements.contains { $0["name"] == "reason" }
+            )
+        }
+    }
+
+    @Test func eventsOfAFilterAreCancelledButNoneThatCameSince() async throws {
+        try await APIWorld.with { api in
+            let browser = try await api.console(.emitter)
+            let devices = try await api.devices("ann", "bob")
+            try await api.rule("r", for: "order")
+            let events = try await api.logged("order", 3)
+            for event in events.prefix(2) { try await api.waitingBatch(event, devices) }
+            let other = try await api.logged("chat")[0]
+            try await api.waitingBatch(other, devices)
+            let waiting = try await api.rows("SELECT fanfare.emit('order', '{}')::text")[0][0] ?? ""
+            #expect(try await browser.page("/events/cancel").status == 400)
+            #expect(try await browser.page("/events/cancel?fate=x").status == 400)
+            let list = try await browser.scan("/events?type=order")
+            let target = try #require(list.links("/events/cancel").first)
+            let asked = try await browser.scan(target)
+            #expect(asked.text.contains("4pushes are not sent yet, of 3 events"))
+            #expect(asked.text.contains("1 event is not planned yet"))
+            let fields = try await browser.question(target)
+            // One that comes between the question and the answer is nobody's that was asked about.
+            let later = try await api.logged("order")[0]
+            try await api.waitingBatch(later, devices)
+            #expect(try await browser.send("/events/cancel", fields.merging(["type": ""]) { $1 }).status == 400)
+            // More than was shown is asked about again.
+            let again = try await browser.send("/events/cancel", fields.merging(["shown": "1"]) { $1 })
+            #expect(again.status == 200 && again.body.contains("There is more to stop"))
+            #expect(try await api.rows("SELECT 1 FROM fanfare.cancels").isEmpty)
+            let done = try await browser.send("/events/cancel", fields)
+            #expect(done.location == "/events?did=cancelled-3")
+            let cancelled = try await api.rows("SELECT event_id::text FROM fanfare.cancels ORDER BY event_id")
+            #expect(Set(cancelled.map { $0[0] }) == Set(events.prefix(2).map { "\($0)" } + [waiting]))
+            #expect(
+                try await actions(api).last.map { Array($0.dropFirst().prefix(1)) + [$0[3]] } == ["event.cancel", "3"]
+            )
+        }
+    }
+
+    @Test func anEventIsReplayedToOneUserOrToAll() async throws {
+        try await APIWorld.with { api in
+            let browser = try await api.console(.operator)
+            let devices = try await api.devices("ann", "bob")
+            try await api.rule("r", for: "order")
+            let event = try await api.logged("order")[0]
+            try await api.batch(event, devices, [1, 8])
+            #expect(try await api.console(.emitter).page("/events/\(event)/replay").status == 403)
+            #expect(try await browser.scan("/events/\(event)/replay").text.contains("2pushes were made of it then"))
+            let one = try await browser.perform("/events/\(event)/replay?user=bob&app=shop")
+            let all = try await browser.perform("/events/\(event)/replay")
+            let made = try await api.rows("SELECT id::text, replay_of::text, only_user FROM fanfare.outbox ORDER BY id")
+            #expect(made.map { Array($0.dropFirst()) } == [["\(event)", "bob"], ["\(event)", nil]])
+            #expect([one.location, all.location] == made.map { "/events/\($0[0] ?? "")?did=replayed" })
+            let noted = try await actions(api)
+            #expect(noted.map { $0[1] } == ["event.replay", "event.replay"] && noted[0][4] == "as the test says")
+            #expect(try await browser.scan(one.location ?? "").text.contains("Replay of"))
+        }
+    }
+}

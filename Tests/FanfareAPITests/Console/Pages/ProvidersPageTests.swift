@@ -1,0 +1,35 @@
+import TestKit
+import Testing
+
+@testable import FanfareAPI
+@testable import FanfareStore
+@testable import FanfareTools
+
+/// What providers answer, and what daemons say of them.
+@Suite(.database) struct ProvidersPageTests {
+    @Test func answersAreToldByProviderAndReason() async throws {
+        try await APIWorld.with { api in
+            for sql in [
+                "SELECT fanfare.register_device('shop', 'apns', repeat('ab', 32), user_id => 'u')",
+                "SELECT fanfare.register_device('bank', 'fcm', 'a:bcd', user_id => 'u')",
+                """
+                INSERT INTO fanfare.instances (name, host, pid, version, schema_version, lease_until, report)
+                VALUES ('push-1', 'h', 1, '9.9', 5, now() + interval '1 hour', '{"breakers": {"shop/apns/production": "open"}}')
+                """,
+                """
+                INSERT INTO fanfare.stats_pending (rule_version, target_id, outcome, pairs, at)
+                SELECT 1, t.id, x.code, x.count, now() - interval '1 minute'
+                FROM fanfare.targets AS t, (VALUES (1, 90), (117, 10), (4, 1000)) AS x (code, count)
+                WHERE t.platform = 'apns' AND t.environment = 'production'
+                """,
+            ] { _ = try await api.rows(sql) }
+            let browser = try await api.console()
+            let page = try await browser.scan("/providers")
+            #expect(page.text.contains("breaker open") && page.text.contains("only probes are sent"))
+            #expect(page.text.contains("10.0 % of the last 5 minutes' answers are rejected, InvalidProviderToken"))
+            #expect(page.text.contains("100, 90.0 % accepted"), "what is too late was asked of nobody")
+            let other = try await browser.scan("/providers?app=bank")
+            #expect(!other.text.contains("InvalidProviderToken"))
+        }
+    }
+}
