@@ -6,6 +6,8 @@ public final class DevProcess: Sendable {
     public let api: String
     /// A token that allows everything there.
     public let token: String
+    /// Where the console is, for who has the token.
+    public let console: String
     /// Where the control interface of the simulated push services is.
     public let control: String
     /// Where the demo's page is: its origin.
@@ -28,12 +30,14 @@ public final class DevProcess: Sendable {
             let text = shown.joined(separator: "\n")
             guard let api = text.firstMatch(of: /api +(http:[^ ,]+), token in ([^ ]+)/),
                 let control = text.firstMatch(of: /control at (http:[^ ]+)/),
+                let console = text.firstMatch(of: /http:[^ ]+\/login\?token=[^\s]+/),
                 let page = text.firstMatch(of: /page +(http:[^ ,]+)/),
                 let token = try? String(contentsOfFile: String(api.2), encoding: .utf8)
             else { break }
             return DevProcess(
                 api: String(api.1),
                 token: token.trimmingCharacters(in: .newlines),
+                console: String(console.0),
                 control: String(control.1),
                 page: String(page.1),
                 process,
@@ -50,12 +54,14 @@ public final class DevProcess: Sendable {
     private init(
         api: String,
         token: String,
+        console: String,
         control: String,
         page: String,
         _ process: ProgramProcess,
         _ directory: String
     ) {
-        (self.api, self.token, self.control, self.page) = (api, token, control, page)
+        (self.api, self.token, self.console) = (api, token, console)
+        (self.control, self.page) = (control, page)
         (self.process, self.directory) = (process, directory)
     }
 

@@ -27,6 +27,9 @@ struct Dev: AsyncParsableCommand {
     @Option(help: "The port of the sandbox's control interface; 0 takes a free one.")
     var controlPort = 0
 
+    @Option(help: "The port of the daemon's HTTP API and its console; 0 takes a free one.")
+    var apiPort = 0
+
     @Option(help: "The port of the demo's page; 0 takes a free one.")
     var pagePort = 0
 
@@ -57,7 +60,7 @@ struct Dev: AsyncParsableCommand {
         console.line()
         let stack = try await DevStack.start(
             in: dir,
-            ports: .init(push: port, control: controlPort, page: pagePort),
+            ports: .init(push: port, control: controlPort, api: apiPort, page: pagePort),
             console: console
         )
         do {

@@ -15,6 +15,9 @@ struct DevAPI: Sendable {
     /// Path of the file that has it too.
     let tokenFile: String
 
+    /// Where the console is, for who has the token: it begins a session.
+    var consoleAddress: String { "http://\(host):\(port)/login?token=\(token)" }
+
     /// Makes a token, and keeps it where only its owner reads it.
     ///
     /// - Parameters:

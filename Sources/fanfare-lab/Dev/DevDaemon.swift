@@ -30,18 +30,20 @@ struct DevDaemon: Sendable {
     ///
     /// - Parameters:
     ///   - configurationFile: what the sandbox wrote.
+    ///   - apiPort: of its HTTP API; 0 for a free one.
     ///   - directory: for the log.
     ///   - console: told about each step.
     /// - Returns: the daemon, hearing notifications.
     /// - Throws: why it cannot run.
     static func start(
         _ configurationFile: String,
+        apiPort: Int,
         in directory: String,
         console: DevConsole
     ) async throws -> DevDaemon {
         // Without the environment: nothing configured means that nothing outside can steer it.
         let flags = [
-            "log.format": "text", "log.deliveries": "all", "api.listen": "127.0.0.1:0",
+            "log.format": "text", "log.deliveries": "all", "api.listen": "127.0.0.1:\(apiPort)",
             // A browser that opens the demo's page and says yes has subscribed at the service of its maker.
             "apps.\(DevDemo.app).webpush.allowed_hosts": (["localhost"] + WebPushSettings.services).joined(
                 separator: ","
@@ -67,7 +69,7 @@ struct DevDaemon: Sendable {
         try await onThread { try daemon.checkDatabase() }
         let (places, heard) = AsyncStream.makeStream(of: ListenAddress.self)
         let listener = try APIListener { heard.yield($0) }.open(
-            at: .tcp(host: "127.0.0.1", port: 0),
+            at: .tcp(host: "127.0.0.1", port: apiPort),
             for: ListenedDaemon(
                 environment: [:],
                 version: Program.version,

@@ -24,12 +24,17 @@ struct DevStack: Sendable {
         var push = 0
         /// Of their control interface.
         var control = 0
+        /// Of the daemon's HTTP API.
+        var api = 0
         /// Of the demo's page.
         var page = 0
     }
 
     /// Where the demo's page is.
     var pageAddress: String { page.address }
+
+    /// Where the daemon's console is; begins a session that may do everything.
+    var consoleAddress: String { daemon.api.consoleAddress }
 
     /// Whether the database is still there at the next start.
     ///
@@ -64,7 +69,12 @@ struct DevStack: Sendable {
             do {
                 let control = "control at http://127.0.0.1:\(sandbox.controlPort)"
                 console.step("push services", "https://localhost:\(sandbox.tlsPort), \(control)", since: began)
-                let daemon = try await DevDaemon.start(sandbox.ready.configFile, in: directory, console: console)
+                let daemon = try await DevDaemon.start(
+                    sandbox.ready.configFile,
+                    apiPort: ports.api,
+                    in: directory,
+                    console: console
+                )
                 do {
                     let page = try await startPage(beside: daemon, port: ports.page, console: console)
                     return DevStack(databaseURL: url, sandbox: sandbox, cluster: cluster, daemon: daemon, page: page)
