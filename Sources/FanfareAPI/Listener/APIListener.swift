@@ -36,7 +36,10 @@ public struct APIListener: DaemonListener {
             settings: configuration.api,
             tls: tls,
             times: times,
-            door: FrontDoor(desk, routes: RouteTable(Routes.all + Console.routes)),
+            door: FrontDoor(
+                desk,
+                routes: RouteTable(Routes.all + (configuration.api.console.contains(.read) ? Console.routes : []))
+            ),
             onListening: onListening
         )
     }

@@ -191,6 +191,14 @@ extension Configuration {
             change: .reload,
             "What phones may subscribe to by their own tokens (`apps.<name>.jwt`). In the environment: separated by commas."
         ),
+        .init(
+            "api.console",
+            \.api.console,
+            .choices(),
+            change: .restart,
+            "What the console is there for; `[read]` has it change nothing, and `[]` takes it away. A token's scopes are looked at "
+                + "as well."
+        ),
     ]
 
     private static let logging: [ConfigurationKey] = [

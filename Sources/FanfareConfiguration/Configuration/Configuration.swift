@@ -113,6 +113,8 @@ public struct Configuration: Equatable, Sendable {
         public var rate = 100
         /// What phones may subscribe to: names, and with `*` at the end all that begin so.
         public var phoneTopics: [String] = []
+        /// What its console is there for; there is none without ``ConsoleUse/read``.
+        public var console = ConsoleUse.allCases
 
         /// All defaults: off.
         public init() {}

@@ -181,21 +181,51 @@ extension ConfigurationValueKind<[String]> {
 extension ConfigurationValueKind where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
     /// One of the cases of an enumeration.
     package static var choice: Self {
-        let names = Value.allCases.map(\.rawValue)
-        return .init(
+        .init(
             name: "string",
-            range: names.joined(separator: " | "),
+            range: Value.allNames.joined(separator: " | "),
             parse: { (raw, _) throws(ConfigurationRefusal) in
-                let expected = "expected one of \(names.joined(separator: ", "))"
-                let text = try raw.string(expected: expected)
-                guard let value = Value(rawValue: text) else {
-                    let near = NearestName.suggestion(for: text, among: names).map { "; did you mean “\($0)”?" } ?? ""
-                    throw ConfigurationRefusal("\(expected), found “\(text.prefix(40))”\(near)")
-                }
-                return value
+                try Value.named(try raw.string(expected: Value.expectation))
             },
             text: { $0.rawValue }
         )
+    }
+}
+
+extension ConfigurationValueKind {
+    /// Some of the cases of an enumeration, each once.
+    package static func choices<Element>() -> Self
+    where Value == [Element], Element: RawRepresentable & CaseIterable, Element.RawValue == String {
+        .init(
+            name: "list of strings",
+            range: Element.allNames.joined(separator: " | "),
+            parse: { (raw, _) throws(ConfigurationRefusal) in
+                var values: [Element] = []
+                for name in try raw.list(expected: "expected a list of strings") {
+                    let value = try Element.named(name)
+                    guard !values.contains(where: { $0.rawValue == name }) else {
+                        throw ConfigurationRefusal("“\(name)” is listed twice")
+                    }
+                    values.append(value)
+                }
+                return values
+            },
+            text: { "[\($0.map(\.rawValue).joined(separator: ", "))]" }
+        )
+    }
+}
+
+extension RawRepresentable where Self: CaseIterable, RawValue == String {
+    fileprivate static var allNames: [String] { allCases.map(\.rawValue) }
+    fileprivate static var expectation: String { "expected one of \(allNames.joined(separator: ", "))" }
+
+    /// The case of that name.
+    fileprivate static func named(_ text: String) throws(ConfigurationRefusal) -> Self {
+        guard let value = Self(rawValue: text) else {
+            let near = NearestName.suggestion(for: text, among: allNames).map { "; did you mean “\($0)”?" } ?? ""
+            throw ConfigurationRefusal("\(expectation), found “\(text.prefix(40))”\(near)")
+        }
+        return value
     }
 }
 

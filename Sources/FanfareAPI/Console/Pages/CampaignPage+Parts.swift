@@ -1,3 +1,4 @@
+internal import FanfareConfiguration
 internal import FanfareCore
 internal import FanfareStore
 internal import FanfareTools
@@ -9,8 +10,8 @@ extension CanaryGate {
     /// - Parameters:
     ///   - row: what its gates say.
     ///   - look: at its campaign.
-    ///   - mayOperate: whether who looks has the scope operator.
-    init(_ row: CanaryStanding.Row, _ look: CampaignLook, mayOperate: Bool) {
+    ///   - visit: by whom.
+    init(_ row: CanaryStanding.Row, _ look: CampaignLook, _ visit: Visit) {
         let isHeld = row.state == "held" || row.state == "paused"
         let (badge, words): (Badge, String) =
             switch (row.verdict, isHeld) {
@@ -23,10 +24,11 @@ extension CanaryGate {
             }
         let href = CampaignProgressCard.href(look.campaign.app, look.campaign.name)
         var actions: [ActionLink] = []
-        if mayOperate && row.verdict == "failed" && isHeld {
+        if row.verdict == "failed" && isHeld {
             actions = [
-                ActionLink("Send to all others", "\(href)/resume", .warn), ActionLink("Abort", "\(href)/abort", .bad),
-            ]
+                ActionLink("Send to all others", "\(href)/resume", .warn, refused: visit.refusal(.resume)),
+                ActionLink("Abort", "\(href)/abort", .bad, refused: visit.refusal(.abort)),
+            ].filter { $0.refused == nil }
         }
         if let event = look.progress?.eventID {
             actions.append(ActionLink("Look at its pushes", "/events/\(event)"))

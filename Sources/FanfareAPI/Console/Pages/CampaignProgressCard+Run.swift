@@ -1,3 +1,4 @@
+internal import FanfareConfiguration
 internal import FanfareStore
 internal import FanfareTools
 internal import PostgresClient
@@ -48,15 +49,17 @@ extension CampaignProgressCard {
     ///
     /// - Parameters:
     ///   - run: the occurrence.
-    ///   - mayOperate: whether who looks has the scope operator.
-    /// - Returns: nothing for who may not, and for what has ended.
-    static func actions(_ run: CampaignRun, mayOperate: Bool) -> [ActionLink] {
-        guard mayOperate, run.state == "reading" || run.state == "running" else { return [] }
+    ///   - visit: by whom.
+    /// - Returns: what the viewer may; nothing for what has ended.
+    static func actions(_ run: CampaignRun, _ visit: Visit) -> [ActionLink] {
+        guard run.state == "reading" || run.state == "running" else { return [] }
         let href = href(run.app, run.campaign)
         return [
-            isPaused(run) ? ActionLink("Resume", "\(href)/resume") : ActionLink("Pause", "\(href)/pause", .warn),
-            ActionLink("Abort", "\(href)/abort", .bad),
-        ]
+            isPaused(run)
+                ? ActionLink("Resume", "\(href)/resume", refused: visit.refusal(.resume))
+                : ActionLink("Pause", "\(href)/pause", .warn, refused: visit.refusal(.pause)),
+            ActionLink("Abort", "\(href)/abort", .bad, refused: visit.refusal(.abort)),
+        ].filter { $0.refused == nil }
     }
 
     /// The state of an occurrence in a word.

@@ -1,3 +1,4 @@
+internal import FanfareConfiguration
 internal import FanfareCore
 internal import FanfareStore
 internal import FanfareTools
@@ -51,15 +52,14 @@ extension CampaignPage {
             let place = try await visit.call.desk.cursors.seal([last.scheduledAt.microseconds], of: list)
             next = visit.address(["after": place, "did": nil])
         }
-        let mayOperate = visit.session.may(.operator)
         let progress = look.progress.flatMap { $0.run.isRunning ? $0 : nil }
         return CampaignPage(
             frame: visit.frame(look.campaign.name, parent: PageLink(name: "Campaigns", href: "/campaigns")),
             badge: progress.map { CampaignProgressCard.badge($0.run) } ?? Badge(campaign: look.campaign),
             words: words(look),
             progress: progress.map { CampaignProgressCard($0, actions: []) },
-            canary: look.canary.map { CanaryGate($0, look, mayOperate: mayOperate) },
-            actions: actions(look, mayOperate: mayOperate),
+            canary: look.canary.map { CanaryGate($0, look, visit) },
+            actions: actions(look, visit),
             facts: facts(look),
             outcomes: OutcomeLine.list(
                 look.progress?.attempts.map { (outcome: $0.outcome, reason: $0.reason, count: $0.count) } ?? []
@@ -79,7 +79,7 @@ extension CampaignPage {
                 further: nil
             ),
             definition: look.campaign.newest.indented(),
-            test: try await mayOperate && look.campaign.inForce != nil ? TestForm(visit) : nil,
+            test: try await visit.refusal(.test) == nil && look.campaign.inForce != nil ? TestForm(visit) : nil,
             previews: NotificationPreviews(look.messages)
         )
     }
@@ -97,16 +97,16 @@ extension CampaignPage {
     }
 
     /// What may be done, and why the rest may not.
-    private static func actions(_ look: CampaignLook, mayOperate: Bool) -> [ActionLink] {
-        guard mayOperate else { return [] }
+    private static func actions(_ look: CampaignLook, _ visit: Visit) -> [ActionLink] {
+        guard visit.session.may(.operator) else { return [] }
         let href = CampaignProgressCard.href(look.campaign.app, look.campaign.name)
         let standing = CampaignStanding(look)
         return [
-            ActionLink("Start now", "\(href)/start", refused: standing.whyNotStart),
+            ActionLink("Start now", "\(href)/start", refused: visit.refusal(.start) ?? standing.whyNotStart),
             standing.isPaused
-                ? ActionLink("Resume", "\(href)/resume", .warn)
-                : ActionLink("Pause", "\(href)/pause", .warn, refused: standing.whyNotPause),
-            ActionLink("Abort", "\(href)/abort", .bad, refused: standing.whyNotAbort),
+                ? ActionLink("Resume", "\(href)/resume", .warn, refused: visit.refusal(.resume))
+                : ActionLink("Pause", "\(href)/pause", .warn, refused: visit.refusal(.pause) ?? standing.whyNotPause),
+            ActionLink("Abort", "\(href)/abort", .bad, refused: visit.refusal(.abort) ?? standing.whyNotAbort),
         ]
     }
 

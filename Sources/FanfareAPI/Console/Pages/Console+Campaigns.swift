@@ -9,12 +9,11 @@ extension ConsolePage {
         let listing = try await visit.database.campaignListing()
         let filter = CampaignFilter(visit)
         let rows = filter.passing(listing)
-        let mayOperate = visit.session.may(.operator)
         return CampaignListPage(
             frame: visit.frame("Campaigns"),
             filter: filter.form(listing.campaigns, visit),
             running: listing.running.map {
-                CampaignProgressCard($0, actions: CampaignProgressCard.actions($0.run, mayOperate: mayOperate))
+                CampaignProgressCard($0, actions: CampaignProgressCard.actions($0.run, visit))
             },
             calendar: CampaignCalendar(listing, now: visit.now).days,
             zone: "UTC",

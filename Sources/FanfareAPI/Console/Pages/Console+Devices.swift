@@ -1,3 +1,4 @@
+internal import FanfareConfiguration
 internal import FanfareCore
 internal import FanfareStore
 internal import FanfareTools
@@ -20,7 +21,7 @@ extension ConsolePage {
             fuses: fleet.fuses.map { FuseLine($0, visit.status.health) },
             devices: found?.lines ?? [],
             pager: found?.pager ?? Pager(shown: "", first: nil, next: nil, searchedTo: nil, further: nil),
-            actions: filters.actions(mayOperate: visit.session.may(.operator)),
+            actions: filters.actions(refused: visit.refusal(.restore)),
             empty: found?.empty
         )
     }
@@ -66,10 +67,10 @@ struct DeviceFilters: Sendable {
     }
 
     /// Restoring what is shown; it goes by app and time.
-    fileprivate func actions(mayOperate: Bool) -> [ActionLink] {
+    fileprivate func actions(refused refusal: String?) -> [ActionLink] {
         guard isDisabled == true else { return [] }
         let name = "Restore these devices"
-        guard mayOperate else { return [ActionLink(name, "", refused: "needs a token with the scope operator")] }
+        if let refusal { return [ActionLink(name, "", refused: refusal)] }
         guard let app, let since else {
             return [ActionLink(name, "", refused: "choose an app, and since when they were disabled")]
         }

@@ -1,3 +1,4 @@
+internal import FanfareConfiguration
 internal import FanfareCore
 internal import FanfareStore
 internal import FanfareTools
@@ -58,18 +59,8 @@ extension ActionLink {
     fileprivate static func cancelEvents(_ visit: Visit, _ search: EventSearch) -> ActionLink {
         let refusal =
             search.isFiltered
-            ? visit.refusal(.emitter) ?? (search.filter == nil ? "mend the filter first" : nil) : "filter them first"
+            ? visit.refusal(.cancel) ?? (search.filter == nil ? "mend the filter first" : nil) : "filter them first"
         return ActionLink("Cancel these", PageAddress("/events/cancel", search.query).text, .bad, refused: refusal)
-    }
-}
-
-extension Visit {
-    /// Why the viewer may not.
-    ///
-    /// - Parameter scope: what a token must allow.
-    /// - Returns: nil for who may.
-    func refusal(_ scope: TokenScope) -> String? {
-        session.may(scope) ? nil : "needs the scope \(scope.rawValue)"
     }
 }
 

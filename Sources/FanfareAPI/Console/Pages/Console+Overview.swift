@@ -17,7 +17,6 @@ extension ConsolePage {
         let fleet = try await visit.fleet(of: app)
         let paces = visit.call.desk.looks.paces
         paces.see(visit.status.daemons)
-        let mayOperate = visit.session.may(.operator)
         return OverviewPage(
             frame: visit.frame("Overview"),
             health: HealthPanel(visit.status),
@@ -30,10 +29,7 @@ extension ConsolePage {
             lanes: LaneLine.lines(backlog, of: app, at: visit.now),
             outcomes: traffic.outcomes,
             campaigns: runs.filter { app == nil || $0.run.app == app }.map {
-                CampaignProgressCard(
-                    $0,
-                    actions: CampaignProgressCard.actions($0.run, mayOperate: mayOperate)
-                )
+                CampaignProgressCard($0, actions: CampaignProgressCard.actions($0.run, visit))
             },
             daemons: visit.status.daemons.map { DaemonLine($0, paces, at: visit.now) },
             leaders: LeaderLine.lines(visit.status.daemons)

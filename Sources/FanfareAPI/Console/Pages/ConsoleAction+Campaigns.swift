@@ -1,3 +1,4 @@
+internal import FanfareConfiguration
 internal import FanfareCore
 internal import FanfareStore
 internal import FanfareTools
@@ -5,10 +6,13 @@ internal import FanfareTools
 extension ConsoleAction {
     /// What can be done to a campaign, each as the API's route of the same name does it.
     static let campaigns: [ConsoleAction] =
-        [startCampaign, testCampaign] + [CampaignChange.pause, .resume, .abort].map(changeCampaign)
+        [
+            startCampaign, testCampaign, changeCampaign(.pause, .pause), changeCampaign(.resume, .resume),
+            changeCampaign(.abort, .abort),
+        ]
 
     /// Starts it now, for as many as it reaches.
-    private static let startCampaign = ConsoleAction(path: "/campaigns/{app}/{name}/start", scope: .operator) {
+    private static let startCampaign = ConsoleAction(path: "/campaigns/{app}/{name}/start", use: .start) {
         visit,
         form in
         try await CampaignStart(visit).question(form, hasGrown: false)
@@ -29,8 +33,8 @@ extension ConsoleAction {
     }
 
     /// Pauses, resumes or aborts it.
-    private static func changeCampaign(_ change: CampaignChange) -> ConsoleAction {
-        ConsoleAction(path: "/campaigns/{app}/{name}/\(change.rawValue)", scope: .operator) { visit, form in
+    private static func changeCampaign(_ change: CampaignChange, _ use: ConsoleUse) -> ConsoleAction {
+        ConsoleAction(path: "/campaigns/{app}/{name}/\(change.rawValue)", use: use) { visit, form in
             ConfirmPage(change, try await visit.campaignLook(), visit, form)
         } perform: { visit, database, _ in
             let id = visit.campaign
@@ -41,7 +45,7 @@ extension ConsoleAction {
     }
 
     /// Sends it to one user.
-    private static let testCampaign = ConsoleAction(path: "/campaigns/{app}/{name}/test", scope: .operator) {
+    private static let testCampaign = ConsoleAction(path: "/campaigns/{app}/{name}/test", use: .test) {
         visit,
         form in
         let user = visit.filter("user") ?? ""

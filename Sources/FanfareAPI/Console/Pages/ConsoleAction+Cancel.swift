@@ -1,3 +1,4 @@
+internal import FanfareConfiguration
 internal import FanfareCore
 internal import FanfareStore
 internal import FanfareTools
@@ -5,7 +6,7 @@ internal import PostgresClient
 
 extension ConsoleAction {
     /// Stops what is not sent of an event.
-    static let cancelEvent = ConsoleAction(path: "/events/{id}/cancel", scope: .emitter) { visit, form in
+    static let cancelEvent = ConsoleAction(path: "/events/{id}/cancel", use: .cancel) { visit, form in
         let id = try visit.call.id("id")
         let event = try await visit.database.knownEvent(id)
         let unsent = UnsentEvents(try await visit.database.unsent(of: [id]))
@@ -34,7 +35,7 @@ extension ConsoleAction {
     }
 
     /// Stops what is not sent of events that a filter takes.
-    static let cancelEvents = ConsoleAction(path: "/events/cancel", scope: .emitter) { visit, form in
+    static let cancelEvents = ConsoleAction(path: "/events/cancel", use: .cancel) { visit, form in
         let search = try EventSearch.ofAction(visit)
         return .cancel(visit, form, search, try await CancelledEvents.find(search, upTo: nil, visit), isAgain: false)
     } perform: { visit, database, fields in

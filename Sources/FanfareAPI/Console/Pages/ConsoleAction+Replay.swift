@@ -1,10 +1,11 @@
+internal import FanfareConfiguration
 internal import FanfareCore
 internal import FanfareStore
 internal import FanfareTools
 
 extension ConsoleAction {
     /// Emits an event of the log once more.
-    static let replayEvent = ConsoleAction(path: "/events/{id}/replay", scope: .operator) { visit, form in
+    static let replayEvent = ConsoleAction(path: "/events/{id}/replay", use: .replay) { visit, form in
         let id = try visit.call.id("id")
         let (user, app) = (visit.filter("user"), visit.filter("app"))
         let detail = try await visit.database.eventDetail(id, after: 0)

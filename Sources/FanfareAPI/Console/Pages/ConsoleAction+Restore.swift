@@ -1,3 +1,4 @@
+internal import FanfareConfiguration
 internal import FanfareCore
 internal import FanfareStore
 internal import FanfareTools
@@ -6,7 +7,7 @@ extension ConsoleAction {
     /// Enables devices again that pruning had disabled.
     static let restoreDevices = ConsoleAction(
         path: "/devices/restore",
-        scope: .operator,
+        use: .restore,
         ask: { visit, form in
             let query = visit.call.query
             let restoring = try Restoring(query, reason: query["reason"], at: visit.now)

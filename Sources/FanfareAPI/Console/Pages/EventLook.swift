@@ -1,3 +1,4 @@
+internal import FanfareConfiguration
 internal import FanfareCore
 internal import FanfareStore
 internal import FanfareTools
@@ -104,8 +105,8 @@ struct EventLook {
             ["duplicate", "cancelled", "expired", "unmatched"].contains(event.fate) || isAll && tally.open == 0
         let done = event.fate != "waiting" && isOver ? "nothing of it waits" : nil
         return [
-            ActionLink("Cancel", "/events/\(event.id)/cancel", .bad, refused: visit.refusal(.emitter) ?? done),
-            ActionLink("Replay", "/events/\(event.id)/replay", .quiet, refused: visit.refusal(.operator)),
+            ActionLink("Cancel", "/events/\(event.id)/cancel", .bad, refused: visit.refusal(.cancel) ?? done),
+            ActionLink("Replay", "/events/\(event.id)/replay", .quiet, refused: visit.refusal(.replay)),
         ]
     }
 

@@ -1,3 +1,4 @@
+internal import FanfareConfiguration
 internal import FanfareCore
 internal import FanfareStore
 internal import FanfareTools
@@ -53,7 +54,7 @@ struct PersonLook {
         var query = ["user": user]
         query["app"] = app
         let href = PageAddress("/events/\(verdict.eventID)/replay", query).text
-        return [ActionLink("Replay the event to this user", href, .quiet, refused: visit.refusal(.operator))]
+        return [ActionLink("Replay the event to this user", href, .quiet, refused: visit.refusal(.replay))]
     }
 
     private var facts: [Fact] {

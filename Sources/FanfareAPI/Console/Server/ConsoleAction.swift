@@ -1,3 +1,4 @@
+internal import FanfareConfiguration
 internal import FanfareCore
 internal import FanfareStore
 internal import FanfareTools
@@ -7,8 +8,8 @@ internal import HTTPTypes
 struct ConsoleAction: Sendable {
     /// As a route's: `/campaigns/{app}/{name}/pause`.
     let path: String
-    /// What a token must allow.
-    let scope: TokenScope
+    /// What the console and a token must allow.
+    let use: ConsoleUse
     /// Says what it would do, and to how much.
     let ask: @Sendable (Visit, ActionForm) async throws -> ConfirmPage
     /// Does it; the database has the rights of the scope.
@@ -26,7 +27,7 @@ struct ConsoleAction: Sendable {
             Route(.get, path, nil) { call in
                 await call.asPage {
                     let visit = try await Visit(call, kind: nil)
-                    try visit.require(scope)
+                    try visit.require(use)
                     let page = try await ask(visit, ActionForm(visit))
                     return .page(Console.templates.render("confirm", page))
                 }
@@ -35,11 +36,11 @@ struct ConsoleAction: Sendable {
                 await call.asPage {
                     let fields = try call.form()
                     let visit = try await Visit(call, kind: nil)
-                    try visit.require(scope)
+                    try visit.require(use)
                     try await visit.session.check(seal: fields["seal"] ?? "", of: call.path, call)
                     let database = call.desk.database.acting(
                         for: ToolCaller(
-                            scope: scope,
+                            scope: use.scope,
                             actor: visit.session.token.row.name,
                             tokenID: visit.session.token.row.id,
                             requestID: call.requestID,
@@ -75,22 +76,5 @@ struct ActionForm: Sendable {
     init(_ visit: Visit) async throws {
         action = visit.call.path
         seal = try await visit.session.seal(visit.call.path, visit.call)
-    }
-}
-
-extension Visit {
-    /// Refuses who may not.
-    ///
-    /// - Parameter scope: what the token must allow.
-    /// - Throws: a ``Problem``.
-    func require(_ scope: TokenScope) throws {
-        guard session.may(scope) else {
-            throw Problem(
-                .forbidden,
-                "token \(session.token.row.id) has not the scope \(scope.rawValue)",
-                hint:
-                    "Log in with a token that has it: `fanfare tokens create NAME --scope reader --scope \(scope.rawValue)`."
-            )
-        }
     }
 }

@@ -1,0 +1,53 @@
+internal import FanfareConfiguration
+internal import FanfareCore
+internal import FanfareStore
+internal import FanfareTools
+
+extension ConsoleUse {
+    /// What a token must allow.
+    var scope: TokenScope {
+        switch self {
+        case .read: .reader
+        case .cancel: .emitter
+        case .replay, .restore, .start, .test, .pause, .resume, .abort: .operator
+        }
+    }
+}
+
+extension Visit {
+    /// Why the viewer may not.
+    ///
+    /// - Parameter use: what the viewer would do.
+    /// - Returns: nil for who may.
+    func refusal(_ use: ConsoleUse) -> String? {
+        guard isThere(use) else { return "not done from this console" }
+        return session.may(use.scope) ? nil : "needs the scope \(use.scope.rawValue)"
+    }
+
+    /// Refuses who may not.
+    ///
+    /// - Parameter use: what the viewer would do.
+    /// - Throws: a ``Problem``.
+    func require(_ use: ConsoleUse) throws {
+        guard isThere(use) else {
+            throw Problem(
+                .forbidden,
+                "this console does not \(use.rawValue)",
+                hint:
+                    "`api.console` of the daemon's configuration says what it does; the CLI and the HTTP API are not bound by it."
+            )
+        }
+        guard session.may(use.scope) else {
+            let scope = use.scope.rawValue
+            throw Problem(
+                .forbidden,
+                "token \(session.token.row.id) has not the scope \(scope)",
+                hint: "Log in with a token that has it: `fanfare tokens create NAME --scope reader --scope \(scope)`."
+            )
+        }
+    }
+
+    private func isThere(_ use: ConsoleUse) -> Bool {
+        call.desk.daemon.configuration().api.console.contains(use)
+    }
+}
