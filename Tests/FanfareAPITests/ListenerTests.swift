@@ -172,6 +172,33 @@ import Testing
         #expect(!channel.isActive)
     }
 
+    /// What it takes now and then is no reprieve; that what waits is little again is.
+    @Test func whoDoesNotReadInTimeIsCutOff() throws {
+        let channel = EmbeddedChannel(handler: AnswerDeadline(ListenerTimes()))
+        try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+        for isWritable in [false, true, false] {
+            channel.isWritable = isWritable
+            channel.pipeline.fireChannelWritabilityChanged()
+            channel.embeddedEventLoop.advanceTime(by: isWritable ? .hours(1) : .seconds(29))
+            #expect(channel.isActive)
+        }
+        channel.embeddedEventLoop.advanceTime(by: .seconds(1))
+        #expect(!channel.isActive)
+    }
+
+    @Test(arguments: [(false, 2), (true, 7)])
+    func aServerThatDrainsWaitsForNobodyLong(isRead: Bool, seconds: Int64) throws {
+        let channel = EmbeddedChannel(handler: AnswerDeadline(ListenerTimes()))
+        try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+        channel.isWritable = isRead
+        channel.pipeline.fireChannelWritabilityChanged()
+        channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+        channel.embeddedEventLoop.advanceTime(by: .seconds(seconds) - .nanoseconds(1))
+        #expect(channel.isActive)
+        channel.embeddedEventLoop.advanceTime(by: .nanoseconds(1))
+        #expect(!channel.isActive)
+    }
+
     @Test func aRequestThatCameMayTakeItsTime() throws {
         let channel = EmbeddedChannel(handler: RequestDeadline(head: .seconds(30), body: .seconds(10)))
         try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()

@@ -56,6 +56,7 @@ struct APIService: Service, CustomStringConvertible {
             configuration: .init(
                 additionalChannelHandlers: [
                     RequestFraming(), RequestDeadline(head: times.head, body: times.body),
+                    AnswerDeadline.Placing(times),
                 ],
                 httpDecoderConfiguration: .init(
                     maxHeaderFieldSize: 16 * 1024,

@@ -70,6 +70,10 @@ struct Attack: Sendable, CustomTestStringConvertible {
             "closed at their deadline; others are answered meanwhile"
         ),
         Attack(
+            "200 requests on each connection there may be, whose answers nobody reads",
+            "closed at their deadline, and others are answered; a daemon that stops waits 2 s for them"
+        ),
+        Attack(
             "a weak key in `jwks_file`: a short secret, another curve, RSA, `use: enc`",
             "the daemon does not start; later, the keys before stay"
         ),

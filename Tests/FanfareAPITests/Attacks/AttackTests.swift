@@ -88,6 +88,43 @@ import Threading
         }
     }
 
+    /// Asks for more than any socket holds, and reads none of it.
+    private static func overfill(_ port: Int) throws -> Wire {
+        let wire = try Wire(port: port, room: 4096)
+        wire.send(String(repeating: "GET /v1/openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n", count: 200))
+        return wire
+    }
+
+    @Test func whoDoesNotReadIsClosedAndOthersAreAnswered() async throws {
+        var times = ListenerTimes()
+        times.answer = .seconds(1)
+        try await APIWorld.with(APIWorld.configuration("  connections: 3"), times: times) { api in
+            let port = api.port
+            let wires = try await onThread { try (0..<3).map { _ in try Self.overfill(port) } }
+            // There is no connection left for it until they are gone.
+            #expect(try await api.ask("GET", "/livez").status == 200)
+            withExtendedLifetime(wires) {}
+        }
+    }
+
+    /// By the deadline of who does not read, and by that of all who are still there.
+    @Test(arguments: [false, true])
+    func whoDoesNotReadHoldsUpNoStop(isForAll: Bool) async throws {
+        var times = ListenerTimes()
+        times.answer = .hours(1)
+        (times.farewell, times.drain) = isForAll ? (.hours(1), .seconds(1)) : (.seconds(1), .hours(1))
+        try await APIWorld.with(times: times) { api in
+            let port = api.port
+            let wire = try await onThread {
+                let wire = try Self.overfill(port)
+                _ = try wire.read(until: "HTTP/1.1 200 OK")
+                return wire
+            }
+            try await api.stop()
+            withExtendedLifetime(wire) {}
+        }
+    }
+
     /// By the desk rather than the sockets, so that it is a matter of seconds.
     @Test func tokensThatNobodyMadeCostNextToNothing() async throws {
         try await APIWorld.with { api in

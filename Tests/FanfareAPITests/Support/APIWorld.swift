@@ -21,6 +21,7 @@ final class APIWorld: Sendable {
     private let standing: Locked<DaemonReadiness>
     private let inForce: Locked<Configuration>
     private let group: ServiceGroup
+    private let running: Task<Void, any Error>
     /// Whether there is a database where the configuration says.
     private let hasDatabase: Bool
 
@@ -30,9 +31,11 @@ final class APIWorld: Sendable {
         standing: Locked<DaemonReadiness>,
         inForce: Locked<Configuration>,
         group: ServiceGroup,
+        running: Task<Void, any Error>,
         hasDatabase: Bool
     ) {
         (self.port, self.metrics, self.standing, self.group) = (port, metrics, standing, group)
+        self.running = running
         self.inForce = inForce
         self.hasDatabase = hasDatabase
     }
@@ -46,8 +49,12 @@ final class APIWorld: Sendable {
     }
 
     /// Runs a body with a server, and has that drain.
-    static func with(_ more: String = "", _ body: (APIWorld) async throws -> Void) async throws {
-        try await with(configuration(more), body)
+    static func with(
+        _ more: String = "",
+        times: ListenerTimes = ListenerTimes(),
+        _ body: (APIWorld) async throws -> Void
+    ) async throws {
+        try await with(configuration(more), times: times, body)
     }
 
     /// Runs a body with a server, and has that drain.
@@ -94,6 +101,7 @@ final class APIWorld: Sendable {
                         standing: standing,
                         inForce: inForce,
                         group: group,
+                        running: running,
                         hasDatabase: configuration.database.url.connectionString == TestDatabase.current.url
                     )
                 )
@@ -133,6 +141,12 @@ final class APIWorld: Sendable {
     /// Has the server drain.
     func shutDown() async {
         await group.triggerGracefulShutdown()
+    }
+
+    /// Has the server drain, and waits until it has ended.
+    func stop() async throws {
+        await shutDown()
+        try await running.value
     }
 
     /// Makes a token called `test`.

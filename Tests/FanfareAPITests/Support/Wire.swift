@@ -24,8 +24,13 @@ final class Wire: Sendable {
     private let socket: Int32
 
     /// Connects to a port of this host.
-    init(port: Int) throws {
+    ///
+    /// - Parameters:
+    ///   - port: which.
+    ///   - room: bytes that this end takes before somebody reads, about; nil for the system's choice.
+    init(port: Int, room: Int32? = nil) throws {
         socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        if var room { setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &room, socklen_t(MemoryLayout<Int32>.size)) }
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = in_port_t(port).bigEndian
