@@ -42,6 +42,7 @@ extension ToolDatabase {
         let (occurrence, audience, limits) = try await run { connection throws(PostgresError) in
             // Its settings would be the next caller's.
             defer { connection.close() }
+            connection.allowAnswers(within: .seconds(15))
             try connection.set(
                 SessionSettings([("default_transaction_read_only", "on"), ("statement_timeout", "60s"), ("jit", "off")])
             )

@@ -24,6 +24,7 @@ extension ToolDatabase {
         return try await run { connection throws(PostgresError) in
             // Its settings would be the next caller's.
             defer { connection.close() }
+            connection.allowAnswers(within: .seconds(15))
             try connection.set(
                 SessionSettings([("default_transaction_read_only", "on"), ("statement_timeout", "10s"), ("jit", "off")])
             )

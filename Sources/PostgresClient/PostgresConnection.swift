@@ -90,6 +90,13 @@ public final class PostgresConnection {
         answerLimit = options.responseTimeout
     }
 
+    /// Lets later statements take longer until the connection counts as lost, where there is a limit at all.
+    ///
+    /// - Parameter limit: for an answer; a lower one than before changes nothing.
+    public func allowAnswers(within limit: Duration) {
+        answerLimit = answerLimit.map { max($0, limit) }
+    }
+
     /// The error for a connection that libpq reports broken.
     func lost(_ handle: OpaquePointer) -> PostgresError {
         let message = unsafe String(cString: PQerrorMessage(handle)).singleLine

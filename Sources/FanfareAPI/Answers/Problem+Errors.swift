@@ -59,8 +59,17 @@ extension Problem {
     /// - Parameter detail: what is known of it.
     /// - Returns: 503, to be tried again in a second.
     static func away(_ detail: String) -> Problem {
-        var problem = Problem(.unavailable, detail, hint: "Nothing was changed, or it is not known; try again.")
+        var problem = Problem(.unavailable, detail, hint: notKnown)
         problem.retryAfter = 1
+        return problem
+    }
+
+    private static let notKnown = "Nothing was changed, or it is not known; try again."
+
+    /// The same of what came before anything was begun.
+    var untouched: Problem {
+        var problem = self
+        if hint == Self.notKnown { problem.hint = "Nothing was changed; try again." }
         return problem
     }
 }

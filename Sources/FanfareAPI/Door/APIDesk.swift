@@ -8,6 +8,9 @@ struct APIDesk: Sendable {
     let daemon: ListenedDaemon
     /// Sessions of its own: what is asked here never waits for what is sent, nor the reverse.
     let database: ToolDatabase
+    /// A session more for whether somebody may ask at all, and whether the database is there: it waits behind nothing that is asked,
+    /// and a server that is frozen is noticed at once.
+    let gate: ToolDatabase
     let readiness: ReadinessCheck
     let figures: DaemonFigures
     let tail: TailHub
@@ -23,6 +26,9 @@ struct APIDesk: Sendable {
 
     /// How long a statement may take.
     static let statementTimeout = "5s"
+    /// How long who asks waits for a session, and for the database to say whether he may; told soon, a client that tries again finds another
+    /// daemon, or the database back.
+    static let patience = Duration.milliseconds(900)
 
     /// Puts it together; nothing is connected yet.
     ///
@@ -39,23 +45,32 @@ struct APIDesk: Sendable {
             environment: daemon.environment,
             limits: PostgresPoolOptions(
                 connections: configuration.api.sessions,
-                // Told soon, a client that tries again finds another daemon, or the database back.
-                acquireTimeout: .milliseconds(900)
+                acquireTimeout: Self.patience
             ),
             settings: [
                 ("statement_timeout", Self.statementTimeout), ("lock_timeout", "2s"),
                 ("idle_in_transaction_session_timeout", "10s"), ("application_name", "fanfare api"),
                 ToolDatabase.talkative,
             ],
-            // A server that is frozen keeps its word about no time-out of its own. Longer than explaining may take.
-            responseTimeout: .seconds(15)
+            // A server that is frozen keeps its word about no time-out of its own. Explaining, which may take longer, says so.
+            responseTimeout: .seconds(6)
         )
-        readiness = ReadinessCheck(database)
+        gate = try ToolDatabase(
+            configuration,
+            environment: daemon.environment,
+            limits: PostgresPoolOptions(connections: 1, acquireTimeout: Self.patience),
+            settings: [
+                ("statement_timeout", "800ms"), ("lock_timeout", "400ms"),
+                ("idle_in_transaction_session_timeout", "10s"), ("application_name", "fanfare api gate"),
+            ],
+            responseTimeout: Self.patience
+        )
+        readiness = ReadinessCheck(gate)
         figures = DaemonFigures(database)
         tail = TailHub(database)
         let phones = PhoneBoard(daemon, times: times)
         try phones.read()
-        authority = Authority(board: TokenBoard(database, rate: configuration.api.rate), phones: phones)
+        authority = Authority(board: TokenBoard(gate, rate: configuration.api.rate), phones: phones)
         cursors = CursorKey(database)
         status = StatusLook(database)
         (isLoopback, isSecure) = (address.isLoopback, configuration.api.certificateFile != nil)
@@ -64,6 +79,7 @@ struct APIDesk: Sendable {
     /// Ends the sessions.
     func close() async {
         await tail.close()
+        await gate.close()
         await database.close()
     }
 }

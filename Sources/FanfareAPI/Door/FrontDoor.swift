@@ -91,12 +91,17 @@ struct FrontDoor: HTTPResponder {
 
     private func asker(for route: Route, _ names: [String: String], _ request: Request) async throws -> Asker? {
         guard let scope = route.scope else { return nil }
-        return try await desk.authority.asker(
-            for: scope,
-            app: names["app"],
-            isForPhones: route.isForPhones,
-            request.headers
-        )
+        do {
+            return try await desk.authority.asker(
+                for: scope,
+                app: names["app"],
+                isForPhones: route.isForPhones,
+                request.headers
+            )
+        } catch {
+            let problem = Problem(error)
+            throw problem.code == .unavailable ? problem.untouched : error
+        }
     }
 
     /// Reads what a query or a form says.

@@ -1,0 +1,42 @@
+import FanfareCore
+import Foundation
+import Glibc
+import TestKit
+import Testing
+
+@testable import FanfareAPI
+@testable import FanfareTools
+
+@Suite(.database) struct FrozenDatabaseTests {
+    /// Its kernel still answers for it: nothing but time tells.
+    @Test func aDatabaseThatFreezesIsToldSoon() async throws {
+        try await APIWorld.with { api in
+            let token = try await api.token(.reader)
+            #expect(try await api.ask("GET", "/v1/status", token: token).status == 200)
+            let sessions = try await api.rows(
+                """
+                SELECT pid FROM pg_stat_activity
+                WHERE application_name LIKE 'fanfare api%' AND datname = current_database()
+                """
+            ).compactMap { $0[0].flatMap { pid_t($0) } }
+            #expect(sessions.count >= 2)
+            for session in sessions { #expect(kill(session, SIGSTOP) == 0) }
+            defer { for session in sessions { kill(session, SIGCONT) } }
+            // One that may have just been made has the database asked.
+            let unknown = APIToken(id: 999, secret: String(repeating: "ab", count: 32)).text
+            let port = api.port
+            let began = ContinuousClock.now
+            let reply = try await onThread("client") {
+                let wire = try Wire(port: port)
+                wire.send(
+                    "GET /v1/status HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer \(unknown)\r\n\r\n"
+                )
+                return try wire.reply()
+            }
+            // 0.9 s, and what a busy machine adds; what a statement may take is longer.
+            #expect(ContinuousClock.now - began < .seconds(5))
+            #expect(reply.status == 503 && reply.headers["retry-after"] == "1")
+            #expect(try reply.json["hint"] == "Nothing was changed; try again.")
+        }
+    }
+}
