@@ -24,4 +24,15 @@ extension LogTail.Filter {
 extension TailLine {
     /// When it was written, in microseconds since 1970 by the database's clock: a reader goes on behind it.
     package var place: Int64 { at.microseconds }
+
+    /// About how many bytes of memory it has.
+    package var weight: Int {
+        let texts: [String?] =
+            switch subject {
+            case .event(_, let key, let detail): [eventType, key, detail]
+            case .push(let push): [eventType, push.rule, push.userID, push.detail]
+            case .campaign: [eventType]
+            }
+        return texts.reduce(512) { $0 + ($1?.utf8.count ?? 0) }
+    }
 }

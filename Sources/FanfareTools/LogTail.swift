@@ -43,6 +43,9 @@ public final class LogTail {
         self.start = start
     }
 
+    /// From which time on lines are read, in microseconds since 1970 by the database's clock.
+    package var from: Int64 { start.sinceMicroseconds }
+
     /// What came since the last look, in the order of time.
     ///
     /// - Returns: events and outcomes; a part of them if there are many, the rest with the next call. Every few seconds also

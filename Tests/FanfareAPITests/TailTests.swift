@@ -9,15 +9,16 @@ import Threading
 
 @Suite(.database) struct TailTests {
     /// An event that nobody waits for, as the planner would leave it in the log.
-    private func log(_ type: String) async throws {
+    private func log(_ type: String, count: Int = 1) async throws {
         try await onThread { [database = TestDatabase.current] in
             _ = try database.connect().query(
                 """
                 INSERT INTO fanfare.event_log (day, fate, id, created_at, planned_at, type)
                 SELECT fanfare.ring_day(i.id), 3, i.id, now(), clock_timestamp(), $1
-                FROM (SELECT fanfare.new_event_id() AS id) AS i
+                FROM (SELECT fanfare.new_event_id() AS id FROM generate_series(1, $2::int)) AS i
                 """,
-                type
+                type,
+                String(count)
             )
         }
     }
@@ -51,13 +52,50 @@ import Threading
             }
             let text = try await told
             #expect(!text.contains("other"))
-            let id = try #require(text.firstMatch(of: /id: (\d+)\n/)).1
+            let id = try #require(text.firstMatch(of: /id: (\d+)\.\d+\.\d+\n/)).1
             let minuteBefore = (Int64(id) ?? 0) - 60_000_000
             let again = try await follow(api, "/v1/tail?type=other", token, after: "\(minuteBefore)")
             #expect(try await onThread { try again.read(until: "\"event.type\":\"other\"") }.contains("id: "))
-            // A server that stops lets its viewers go.
+            // A server that stops lets its readers go.
             await api.shutDown()
             try await onThread { _ = try wire.read(until: "event: end") }
+        }
+    }
+
+    /// More than is read at a time, by one session for all who come back.
+    @Test func whoComeBackGetAllOfItFromOneSession() async throws {
+        try await APIWorld.with { api in
+            let token = try await api.token(.reader)
+            let minuteBefore = Int64(Date().timeIntervalSince1970 * 1e6) - 60_000_000
+            try await log("t", count: 12_000)
+            let readers = 4
+            let told = try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<readers {
+                    group.addTask {
+                        let wire = try await follow(api, "/v1/tail?type=t", token, after: "\(minuteBefore)")
+                        let text = try await onThread { try wire.read(12_000, of: "\ndata: ") }
+                        return Set(text.split(whereSeparator: \.isNewline).filter { $0.hasPrefix("id: ") }).count
+                    }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(told == Array(repeating: 12_000, count: readers))
+            let sessions = try await api.rows(
+                """
+                SELECT count(*) FROM pg_stat_activity
+                WHERE application_name LIKE 'fanfare api%' AND datname = current_database()
+                """
+            )
+            #expect(sessions[0][0].flatMap { Int($0) } ?? .max <= 4 + 2)
+        }
+    }
+
+    @Test func whatIsMissingIsTold() async throws {
+        try await APIWorld.with { api in
+            let token = try await api.token(.reader)
+            let wire = try await follow(api, "/v1/tail", token, after: "1")
+            let text = try await onThread { try wire.read(until: "event: gap\ndata: {") + wire.read(until: "}") }
+            #expect(text.contains(#""after":"1970-01-01T00:00:00.000001Z""#))
         }
     }
 

@@ -28,14 +28,12 @@ extension Routes {
                 filter.outcomes = [outcome]
             }
             let after = try call.headers[.lastEventID].map { text in
-                guard let place = Int64(text), place > 0 else {
+                guard let place = TailPlace(text) else {
                     throw Problem(.malformed, "Last-Event-ID is none of ours")
                 }
                 return place
             }
-            return Answer(
-                streaming: TailStream(hub: call.desk.tail, database: call.desk.database, filter: filter, after: after)
-            )
+            return Answer(streaming: TailStream(hub: call.desk.tail, filter: filter, after: after))
         }
     ]
 }

@@ -1,30 +1,30 @@
+internal import FanfareCore
 internal import FanfareTools
 internal import Foundation
+internal import PostgresClient
 internal import Threading
 
-/// Follows the logs once for all who look, and only while somebody does.
+/// Follows the logs once for all who look, and only while somebody does, or did a moment ago.
+///
+/// What readers of before ask for is read by the same session, once for all of them.
 final class TailHub: Sendable {
-    /// What a viewer gets.
-    enum Signal: Sendable {
-        case lines([TailLine])
-        /// Nothing came for a while.
-        case quiet
-    }
-
-    /// How many signals wait for a viewer at most; one that is slower is dropped, and holds up nobody.
-    static let patience = 256
-    /// Looks without a line after which viewers hear that nothing came.
-    private static let quietLooks = 15
+    /// How long the logs are followed after the last reader has gone: who comes back finds all of it.
+    static let linger = Duration.seconds(60)
+    /// How far before the place that somebody asks for the logs are read, in microseconds: others ask for a little more.
+    static let margin: Int64 = 60_000_000
+    /// The oldest place behind which the logs are read, in microseconds before now.
+    static let reach: Int64 = 86_400_000_000
+    /// How often the logs are read on before what comes is new.
+    static let backReads = 20
     private static let pause = 1.0
 
-    private struct Viewer {
-        let filter: LogTail.Filter
-        let continuation: AsyncStream<Signal>.Continuation
-    }
-
     private struct State {
-        var viewers: [Int: Viewer] = [:]
+        var bells: [Int: AsyncStream<Void>.Continuation] = [:]
         var lastID = 0
+        /// Nil until the logs are followed.
+        var ring: TailRing?
+        /// The earliest time behind which somebody wants to go on who came before the ring.
+        var wanted: Int64?
         var isStopped = false
         var thread: WorkerThread?
         var isPolling = false
@@ -39,34 +39,48 @@ final class TailHub: Sendable {
 
     /// Begins to follow.
     ///
-    /// - Parameter filter: what; its `since` is not looked at.
-    /// - Returns: what comes; ends when the viewer was too slow, and when the server stops. Who looks no more cancels it.
-    func follow(_ filter: LogTail.Filter) -> AsyncStream<Signal> {
-        let (stream, continuation) = AsyncStream.makeStream(
-            of: Signal.self,
-            bufferingPolicy: .bufferingOldest(Self.patience)
-        )
-        state.withLock { state in
-            guard !state.isStopped else { return continuation.finish() }
+    /// - Parameter place: behind what; nil for what is new.
+    /// - Returns: what rings when it is worth to ``look(_:)``, every second or sooner, and ends when the server stops; and the place, if
+    ///   it is known by now. Who looks no more cancels the bell.
+    func follow(behind place: TailPlace?) -> (bell: AsyncStream<Void>, place: TailPlace?) {
+        let (bell, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let start = state.withLock { state -> TailPlace? in
+            guard !state.isStopped else {
+                continuation.finish()
+                return place
+            }
             state.lastID += 1
             let id = state.lastID
-            state.viewers[id] = Viewer(filter: filter, continuation: continuation)
+            state.bells[id] = continuation
             continuation.onTermination = { [weak self] _ in self?.leave(id) }
-            guard !state.isPolling else { return }
-            state.isPolling = true
-            state.thread = WorkerThread.start(name: "api tail") { self.poll() }
+            continuation.yield()
+            if !state.isPolling {
+                state.isPolling = true
+                state.thread = WorkerThread.start(name: "api tail") { self.poll() }
+            }
+            if let ring = state.ring { return place ?? ring.last }
+            if let place { state.wanted = min(state.wanted ?? place.at, place.at) }
+            return place
         }
-        return stream
+        return (bell, start)
     }
 
-    /// Lets all viewers go; nobody can follow any more.
+    /// Looks at what there is.
+    ///
+    /// - Parameter body: looks; short, since others wait.
+    /// - Returns: what it returns; nil before the logs are followed.
+    func look<Value: Sendable>(_ body: (TailRing) -> Value?) -> Value? {
+        state.withLock { state in state.ring.flatMap { body($0) } }
+    }
+
+    /// Lets all go; nobody can follow any more.
     func stop() {
-        let viewers = state.withLock { state in
+        let bells = state.withLock { state in
             state.isStopped = true
-            defer { state.viewers = [:] }
-            return state.viewers.values.map(\.continuation)
+            defer { state.bells = [:] }
+            return Array(state.bells.values)
         }
-        for viewer in viewers { viewer.finish() }
+        for bell in bells { bell.finish() }
     }
 
     /// Whether nobody can follow any more.
@@ -79,51 +93,70 @@ final class TailHub: Sendable {
     }
 
     private func leave(_ id: Int) {
-        state.withLock { state in _ = state.viewers.removeValue(forKey: id) }
+        state.withLock { state in _ = state.bells.removeValue(forKey: id) }
     }
 
     private func poll() {
         var tail: LogTail?
-        var idle = 0
-        while hasViewers() {
+        var lookedAt = ContinuousClock.now
+        while isWanted(&lookedAt) {
+            var isBusy = false
             do {
-                let current = try tail ?? database.tail(LogTail.Filter())
-                tail = current
-                let lines = try current.next()
-                idle = lines.isEmpty ? idle + 1 : 0
-                if !lines.isEmpty { deliver(lines) }
+                if let tail {
+                    let lines = try tail.next()
+                    isBusy = !lines.isEmpty
+                    state.withLock { $0.ring?.append(lines) }
+                } else {
+                    tail = try begin()
+                }
             } catch {
-                // What came meanwhile is missed: `Last-Event-ID` asks for it.
+                // The ring stays; from where it ends the next session reads on.
                 tail = nil
-                idle += 1
             }
-            if idle > 0, idle.isMultiple(of: Self.quietLooks) { tell { _ in .quiet } }
-            if idle > 0 { Thread.sleep(forTimeInterval: Self.pause) }
+            for bell in state.withLock({ Array($0.bells.values) }) { bell.yield() }
+            if !isBusy { Thread.sleep(forTimeInterval: Self.pause) }
         }
     }
 
-    private func deliver(_ lines: [TailLine]) {
-        tell { filter in
-            let passing = lines.filter(filter.passes)
-            return passing.isEmpty ? nil : .lines(passing)
+    /// Opens a session, from which time on depends on what is there and who waits.
+    private func begin() throws -> LogTail {
+        let behind = state.withLock { $0.ring?.newest ?? $0.wanted }
+        guard let behind, behind > Clocks.wallSeconds * 1_000_000 - Self.reach else { return try begin(since: nil) }
+        do {
+            return try begin(since: behind - Self.margin)
+        } catch let error as ToolError where error.cause?.sqlState == "57014" {
+            // Too much for a statement: whoever waits for it is told that it is missing.
+            return try begin(since: nil)
         }
     }
 
-    private func tell(_ signal: (LogTail.Filter) -> Signal?) {
-        for (id, viewer) in state.withLock({ $0.viewers }) {
-            guard let signal = signal(viewer.filter) else { continue }
-            if case .dropped = viewer.continuation.yield(signal) {
-                leave(id)
-                viewer.continuation.finish()
+    private func begin(since: Int64?) throws -> LogTail {
+        var filter = LogTail.Filter()
+        filter.since = since.map { Since(Timestamp(microseconds: $0).rfc3339) }
+        let tail = try database.tail(filter)
+        var ring = TailRing(run: .random(in: 1 ... .max), coveredFrom: tail.from)
+        if since != nil {
+            for _ in 0..<Self.backReads where !isStopped {
+                let lines = try tail.next()
+                if lines.isEmpty { break }
+                ring.append(lines)
             }
+            ring.begin()
         }
+        state.withLock { [ring] in ($0.ring, $0.wanted) = (ring, nil) }
+        return tail
     }
 
-    /// The thread ends with the last viewer; whoever comes later starts another.
-    private func hasViewers() -> Bool {
-        state.withLock { state in
-            state.isPolling = !state.viewers.isEmpty
-            return state.isPolling
+    /// Whether to go on; whoever comes later starts another thread.
+    private func isWanted(_ lookedAt: inout ContinuousClock.Instant) -> Bool {
+        let now = ContinuousClock.now
+        let (isLookedAt, isPolling) = state.withLock { [lookedAt] state in
+            let isLookedAt = !state.bells.isEmpty
+            state.isPolling = !state.isStopped && (isLookedAt || now - lookedAt < Self.linger)
+            if !state.isPolling { (state.ring, state.wanted) = (nil, nil) }
+            return (isLookedAt, state.isPolling)
         }
+        if isLookedAt { lookedAt = now }
+        return isPolling
     }
 }

@@ -3,67 +3,60 @@ internal import FanfareTools
 internal import HummingbirdCore
 internal import NIOCore
 internal import PostgresClient
-internal import Threading
 
-/// What a viewer of the logs is sent: server-sent events.
+/// What a reader of the logs is sent: server-sent events.
 struct TailStream: AnswerStream {
     /// How long a stream lasts; then the client asks again, behind the last line.
     static let lifetime = Duration.seconds(1800)
-    /// Lines of before that are sent first, at most.
-    static let catchUpLimit = 10_000
+    /// How long nothing may come before something is sent, by which a connection that is gone is noticed.
+    static let silence = Duration.seconds(15)
 
     let hub: TailHub
-    let database: ToolDatabase
     let filter: LogTail.Filter
-    /// Behind which time to go on, in microseconds since 1970; nil for now.
-    let after: Int64?
+    /// Behind what to go on; nil for now.
+    let after: TailPlace?
 
-    /// Writes until the viewer goes, is too slow, or the server stops.
+    /// Writes until the reader goes, his time is over, or the server stops.
     ///
     /// - Parameter writer: where to.
     /// - Throws: what the connection says.
     @concurrent func write(to writer: inout any ResponseBodyWriter) async throws {
-        // Followed first, so that nothing falls between: what is there twice comes twice.
-        let live = hub.follow(filter)
+        let (bell, start) = hub.follow(behind: after)
+        var cursor = TailCursor(filter, behind: start)
         let end = ContinuousClock.now + Self.lifetime
+        var last = ContinuousClock.now
         try await writer.write(ByteBuffer(string: "retry: 2000\n\n"))
-        if let after {
-            for line in try await earlier(after) { try await writer.write(ByteBuffer(string: Self.event(line))) }
-        }
-        for await signal in live {
-            switch signal {
-            case .lines(let lines): try await writer.write(ByteBuffer(string: lines.map(Self.event).joined()))
-            case .quiet: try await writer.write(ByteBuffer(string: ": nothing came\n\n"))
+        for await _ in bell {
+            while !hub.isStopped, ContinuousClock.now < end, let news = hub.look({ cursor.next(in: $0) }) {
+                let text = Self.text(news)
+                guard !text.isEmpty else { continue }
+                try await writer.write(ByteBuffer(string: text))
+                last = .now
             }
-            if ContinuousClock.now > end { return }
+            guard ContinuousClock.now < end else { break }
+            if ContinuousClock.now - last > Self.silence {
+                // With its place, so that who comes back need not have what the filter left out looked through again.
+                let place = cursor.place.map { "id: \($0)\n" } ?? ""
+                try await writer.write(ByteBuffer(string: ": nothing came\n\(place)\n"))
+                last = .now
+            }
         }
         try await writer.write(
-            ByteBuffer(string: "event: end\ndata: {\"reason\": \"too slow, or the daemon stops\"}\n\n")
+            ByteBuffer(string: "event: end\ndata: {\"reason\": \"half an hour is over, or the daemon stops\"}\n\n")
         )
     }
 
-    private static func event(_ line: TailLine) -> String {
-        "id: \(line.place)\ndata: \(line.json.text)\n\n"
-    }
+    private static func text(_ news: TailCursor.News) -> String {
+        switch news {
+        case .lines(let lines): lines.map { "id: \($0.place)\ndata: \($0.line.json.text)\n\n" }.joined()
+        case .gap(let after, let until):
+            """
+            event: gap
+            data: {"after":"\(Timestamp(microseconds: after).rfc3339)","until":"\(Timestamp(microseconds: until).rfc3339)",\
+            "hint":"what was written between is not all here: fanfare tail --since, or the events and deliveries of whom it concerns"}
 
-    private func earlier(_ after: Int64) async throws -> [TailLine] {
-        var filter = filter
-        filter.since = Since(Timestamp(microseconds: after).rfc3339)
-        let found = Locked<Result<[TailLine], any Error>>(.success([]))
-        let thread = WorkerThread.start(name: "api tail") { [filter, database] in
-            let result = Result { () throws -> [TailLine] in
-                let tail = try database.tail(filter)
-                var lines: [TailLine] = []
-                while lines.count < Self.catchUpLimit {
-                    let more = try tail.next()
-                    guard !more.isEmpty else { break }
-                    lines += more.filter { $0.place > after }
-                }
-                return lines
-            }
-            found.withLock { $0 = result }
+
+            """
         }
-        await thread.value()
-        return try found.withLock { $0 }.get()
     }
 }

@@ -175,7 +175,7 @@ extension Configuration {
             .integer(1...64),
             change: .restart,
             "Sessions of the database for what is asked by HTTP, beside those of `database.connections`; opened when they are "
-                + "needed."
+                + "needed. One more looks who may ask, and one more follows the logs for who reads them."
         ),
         .init(
             "api.rate",

@@ -6,7 +6,7 @@ package struct TailStart: PostgresStatement {
     package static let name = "tail_start"
     package static let sql = """
         SELECT s.at::text, (clock_timestamp() AT TIME ZONE 'UTC')::date - DATE '2020-01-01',
-            (s.at AT TIME ZONE 'UTC')::date - DATE '2020-01-01'
+            (s.at AT TIME ZONE 'UTC')::date - DATE '2020-01-01', (extract(epoch FROM s.at) * 1e6)::bigint
         FROM (
             SELECT coalesce($2::timestamptz, clock_timestamp() - make_interval(secs => coalesce($1, 0)::float8)) AS at
         ) AS s
@@ -25,6 +25,8 @@ package struct TailStart: PostgresStatement {
         /// Days since 2020-01-01, as ids have them.
         package let today: Int64
         package let sinceDay: Int64
+        /// The time in microseconds since 1970.
+        package let sinceMicroseconds: Int64
     }
 
     package func bind(to binds: inout PostgresBinds) {
@@ -33,7 +35,12 @@ package struct TailStart: PostgresStatement {
     }
 
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Row {
-        Row(since: try row.string(0), today: Int64(try row.int32(1)), sinceDay: Int64(try row.int32(2)))
+        Row(
+            since: try row.string(0),
+            today: Int64(try row.int32(1)),
+            sinceDay: Int64(try row.int32(2)),
+            sinceMicroseconds: try row.int64(3)
+        )
     }
 }
 

@@ -94,6 +94,28 @@ final class Wire: Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
+    /// Reads on until a text has come so many times, and perhaps a little more.
+    ///
+    /// - Returns: all that came, any bytes that are no UTF-8 mended.
+    func read(_ count: Int, of text: String) throws -> String {
+        var (bytes, seen): ([UInt8], Int) = ([], 0)
+        var piece = [UInt8](repeating: 0, count: 65_536)
+        let wanted = Array(text.utf8)
+        while seen < count {
+            let got = recv(socket, &piece, piece.count, 0)
+            guard got > 0 else { throw Ended() }
+            // From a little before, where one may have come in part.
+            let from = max(0, bytes.count - wanted.count + 1)
+            bytes += piece[..<got]
+            var index = from
+            while index + wanted.count <= bytes.count {
+                if bytes[index] == wanted[0], bytes[index..<index + wanted.count].elementsEqual(wanted) { seen += 1 }
+                index += 1
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
     /// Sends a text as long as nothing comes back, and reads until the connection ends.
     ///
     /// - Returns: what came, any bytes that are no UTF-8 mended.
