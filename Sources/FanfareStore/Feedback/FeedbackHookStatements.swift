@@ -198,7 +198,8 @@ package struct ForgetFeedback: PostgresStatement {
         lost AS (
             UPDATE fanfare.feedback_cursors AS h SET lost = h.lost + f.batches
             FROM (
-                SELECT x.name, count(*) AS batches FROM fanfare.feedback_cursors AS x JOIN picked AS y ON y.number > x.number
+                SELECT x.name, count(*) AS batches FROM fanfare.feedback_cursors AS x
+                JOIN picked AS y ON y.number >= x.number + (x.pair = \(FeedbackPlace.wholeBatch))::int
                 GROUP BY x.name
             ) AS f
             WHERE h.name = f.name

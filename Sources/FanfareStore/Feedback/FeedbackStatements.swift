@@ -37,7 +37,7 @@ package struct FeedbackItem: Equatable {
     package let userID: String?
     /// Of the token in hexadecimal; nil for a device that was forgotten.
     package let tokenHash: String?
-    /// Whether the device is disabled, and for this reason.
+    /// Whether the device is disabled, and for this reason, or was forgotten since.
     package let isDisabled: Bool
     package let eventID: Int64
     package let eventType: String
@@ -59,17 +59,21 @@ package enum FeedbackRow: Equatable {
 /// Reads what a hook is to be told next: the outcomes that it wants of some batches, in order, and a row for each that has none.
 package struct ReadFeedback: PostgresStatement {
     package static let name = "read_feedback"
-    /// Batches looked at.
-    package static let batches = 200
+    /// Batches looked at: as many as rows, since a push alone is a batch.
+    ///
+    /// Of long ones few are read before there are enough rows.
+    package static let batches = 1_000
     /// Rows; as many mean that there may be more of the last row's batch.
     package static let limit = 1_000
     package static let sql = """
         SELECT f.number, p.position::smallint, b.id IS NULL, b.closed_at, a.name, t.platform, t.environment, p.device_id,
-            d.user_id, encode(d.token_hash, 'hex'), d.disabled_at IS NOT NULL AND d.disabled_reason = p.reason, p.event_id,
+            d.user_id, encode(d.token_hash, 'hex'),
+            CASE WHEN d.id IS NULL THEN p.device_id <> 0 ELSE d.disabled_at IS NOT NULL AND d.disabled_reason = p.reason END, p.event_id,
             v.event_type, r.name, b.attempt, p.outcome, p.reason
         FROM (
             SELECT number, batch_id FROM fanfare.feedback
-            WHERE number >= $1 AND number <= coalesce($3, 9223372036854775807)
+            -- One that was told whole is not looked at again: the log may have it no more.
+            WHERE number >= $1 + ($2 = \(FeedbackPlace.wholeBatch))::int AND number <= coalesce($3, 9223372036854775807)
             ORDER BY number LIMIT \(batches)
         ) AS f
         LEFT JOIN fanfare.batch_log AS b ON b.day = fanfare.ring_day(f.batch_id) AND b.id = f.batch_id

@@ -129,6 +129,65 @@ struct FeedbackLogTests {
         #expect(try world.connection.column("SELECT number FROM fanfare.feedback ORDER BY closed_at") == ["1", "2"])
     }
 
+    /// The log may be emptied before what was noted of it is forgotten: then only what was not told is lost.
+    @Test func whatWasToldWholeIsNotLookedForAgain() throws {
+        let world = try World()
+        try world.rule("r", event: "e", to: #"{"everyone": true}"#)
+        let row = try hook(world)
+        try close([64], in: world)
+        try number(world.connection)
+        try world.connection.execute("DELETE FROM fanfare.batch_log")
+        try close([64], in: world)
+        try number(world.connection)
+        for (place, lost) in [(FeedbackPlace(number: 1), 0), (FeedbackPlace(number: 1, pair: 0), 1)] {
+            let rows = try world.connection.run(ReadFeedback(after: place, upTo: nil, codes: row.codes, app: nil))
+            let slice = FeedbackSlice(rows, before: place, isFixed: false)
+            #expect(slice.items.map(\.place) == [FeedbackPlace(number: 2, pair: 1)])
+            #expect(slice.lost == lost, "told up to pair \(place.pair) of the first")
+        }
+    }
+
+    @Test func aThousandPushesAloneAreReadAtOnce() throws {
+        let world = try World()
+        let version = try world.rule("r", event: "e", to: #"{"everyone": true}"#)
+        let row = try hook(world, [1])
+        let device = try world.device("ab01", user: "u")
+        try world.connection.execute(
+            """
+            INSERT INTO fanfare.batch_log (day, id, event_id, created_at, rule_version, target_id, lane, attempt, first_device,
+                last_device, device_ids, outcomes)
+            SELECT fanfare.ring_day(n), n, 7, now(), \(version), d.target_id, 1, 1, d.id, d.id, ARRAY[d.id], '\\x01'
+            FROM generate_series(1, 1200) AS n JOIN fanfare.devices AS d ON d.id = \(device);
+            INSERT INTO fanfare.feedback (batch_id) SELECT generate_series(1, 1200)
+            """
+        )
+        try number(world.connection)
+        let read = ReadFeedback(after: row.place, upTo: nil, codes: row.codes, app: nil)
+        let slice = FeedbackSlice(try world.connection.run(read), before: row.place, isFixed: false)
+        #expect(slice.items.count == 1000 && slice.hasMore)
+    }
+
+    /// Who is forgotten has no device any more, but whoever keeps its id is to forget it too.
+    @Test func aDeviceThatWasForgottenSinceIsToldAsDisabled() throws {
+        let world = try World()
+        try world.rule("r", event: "e", to: #"{"everyone": true}"#)
+        let row = try hook(world)
+        let ids = try close([64, 64], in: world)
+        try world.connection.execute(
+            "UPDATE fanfare.batch_log SET device_ids = '{0}' WHERE id = \(ids[1]); SELECT fanfare.forget_user('shop', 'u')"
+        )
+        try number(world.connection)
+        let rows = try world.connection.run(ReadFeedback(after: row.place, upTo: nil, codes: row.codes, app: nil))
+        let items = FeedbackSlice(rows, before: row.place, isFixed: false).items.map(FeedbackBody.json)
+        #expect(
+            items.map { $0["type"] } == ["device.disabled", "push.failed"],
+            "the provider keeps the second audience"
+        )
+        #expect(items.map { $0["user_id"] } == [.null, .null])
+        #expect(items.map { $0["token_sha256"] } == [.null, .null])
+        #expect(items.map { $0["device_id"] == .null } == [false, true])
+    }
+
     /// Batches of a thousand pairs, cut anywhere, and read again from where it was cut.
     @Test func everyPairIsReadOnceAndInOrder() throws {
         let world = try World()
@@ -236,6 +295,18 @@ struct FeedbackLogTests {
         #expect(health.first?[1]?.contains("1 batches were forgotten") == true)
         #expect(try world.connection.number("SELECT fanfare.replay_feedback('crm', '-infinity')") == 1)
         #expect(try world.connection.text("SELECT lost FROM fanfare.feedback_state") == "0")
+        // Of one that was told in part the rest is lost, of one that was told whole nothing.
+        for (pair, lost) in [(0, "1"), (Int(FeedbackPlace.wholeBatch), "0")] {
+            try world.connection.execute(
+                """
+                TRUNCATE fanfare.feedback;
+                INSERT INTO fanfare.feedback (batch_id, number, closed_at) VALUES (3, 30, now() - interval '40 days');
+                UPDATE fanfare.feedback_cursors SET number = 30, pair = \(pair), lost = 0
+                """
+            )
+            _ = try world.connection.run(ForgetFeedback(retentionDays: 31))
+            #expect(try world.connection.text("SELECT lost FROM fanfare.feedback_state") == lost)
+        }
         try world.connection.execute("UPDATE fanfare.feedback_cursors SET seen_at = now() - interval '40 days'")
         _ = try world.connection.run(ForgetFeedback(retentionDays: 31))
         #expect(
