@@ -32,6 +32,8 @@ final class FeedbackDesk {
     private var underWay: [String: UnderWay] = [:]
     /// By steady time.
     private var notBefore: [String: Microseconds] = [:]
+    /// What the database said of a hook in the last turn.
+    private var troubled: [String: String] = [:]
     /// Whose hooks of which names were kept last.
     private var kept: (owner: Int32, names: [String])?
     private var hasToldOfOldDaemons = false
@@ -71,7 +73,7 @@ final class FeedbackDesk {
     ///   - owner: this daemon's number.
     ///   - connection: outside a transaction.
     /// - Returns: after how many microseconds there may be more to do, unless the bell rings.
-    /// - Throws: what the database says.
+    /// - Throws: what the database says, but of one hook alone: that is told, and the others go on.
     func takeTurn(
         _ hooks: [FeedbackHook],
         as owner: Int32,
@@ -86,10 +88,27 @@ final class FeedbackDesk {
         let rows = try connection.run(FeedbackHooks(names: names))
         var wait = Self.pause
         for hook in hooks {
-            let row = rows.first { $0.name == hook.name }
-            wait = min(wait, try look(after: hook, row, as: owner, on: connection))
+            do throws(PostgresError) {
+                let row = rows.first { $0.name == hook.name }
+                wait = min(wait, try look(after: hook, row, as: owner, on: connection))
+                troubled[hook.name] = nil
+            } catch {
+                // Of one hook alone, which is to hold up no other.
+                guard !error.isOutage, !connection.isClosed else { throw error }
+                note(error, of: hook.name)
+            }
         }
         return max(wait, 0)
+    }
+
+    /// What the database says again and again is told once.
+    private func note(_ error: PostgresError, of hook: String) {
+        notBefore[hook] = Clocks.steady + Self.pause
+        guard troubled.updateValue("\(error)", forKey: hook) != "\(error)" else { return }
+        logger.warning(
+            "the database refuses what is done for a hook; it is tried again every second",
+            metadata: .init([.hook: "\(hook)", .error: "\(error)"])
+        )
     }
 
     private func look(
@@ -157,11 +176,29 @@ final class FeedbackDesk {
         }
         switch hook.way {
         case .notify(let channel):
-            warn(of: slice.lost, for: hook.name)
             let notify = NotifyFeedback(channel: channel, payloads: FeedbackBody.notifications(slice.items))
             let advance = AdvanceFeedback(delivery, to: slice.end, isTold: true, lost: slice.lost)
-            try connection.transaction { connection throws(PostgresError) in
-                if try !connection.run(advance).isEmpty { _ = try connection.run(notify) }
+            do throws(PostgresError) {
+                let failures = try connection.transaction { connection throws(PostgresError) in
+                    let failures = try connection.run(advance).first
+                    if failures != nil { _ = try connection.run(notify) }
+                    return failures
+                }
+                if let failures {
+                    warn(of: slice.lost, for: hook.name)
+                    note(success: hook.name, after: failures)
+                }
+            } catch {
+                // PostgreSQL's queue of notifications may be full, which it says at the commit.
+                guard !error.isOutage, !connection.isClosed else { throw error }
+                try note(
+                    refusal: "\(error)",
+                    retryAfter: nil,
+                    of: delivery,
+                    failures: Int(row.failures),
+                    on: connection
+                )
+                return Self.pause
             }
             return slice.hasMore ? 0 : Self.pause
         case .post(let receiver):
@@ -170,8 +207,8 @@ final class FeedbackDesk {
             if row.until == nil {
                 let begun = try connection.runReturningCount(BeginFeedback(delivery, until: slice.end))
                 guard begun == 1 else { return Self.pause }
+                warn(of: slice.lost, for: hook.name)
             }
-            warn(of: slice.lost, for: hook.name)
             let courier = couriers[hook.name] ?? FeedbackCourier(to: receiver, name: hook.name, bell: bell)
             couriers[hook.name] = courier
             underWay[hook.name] = UnderWay(
@@ -206,12 +243,7 @@ final class FeedbackDesk {
         switch answer {
         case .taken:
             let advance = AdvanceFeedback(work.delivery, to: work.until, isTold: true, lost: work.lost)
-            if let failures = try connection.run(advance).first, failures > 0 {
-                logger.notice(
-                    "a hook takes feedback again",
-                    metadata: .init([.hook: "\(name)", .count: "\(failures)"])
-                )
-            }
+            if let failures = try connection.run(advance).first { note(success: name, after: failures) }
             notBefore[name] = work.hasMore ? nil : Clocks.steady + Self.pause
         case .ended:
             let fail = FailFeedback(work.delivery, error: "it answered 410", waits: 0, isEnd: true)
@@ -222,18 +254,33 @@ final class FeedbackDesk {
                 )
             }
         case .refused(let reason, let retryAfter):
-            let wait = FeedbackWait.wait(after: work.failures + 1, retryAfter: retryAfter, random: Clocks.unitRandom)
-            let fail = FailFeedback(work.delivery, error: reason, waits: wait, isEnd: false)
-            if try connection.run(fail).first == 1 {
-                logger.warning(
-                    "a hook does not take feedback; it is tried again until it does",
-                    metadata: .init([
-                        .hook: "\(name)", .error: "\(reason)", .retryMilliseconds: "\(wait / Micros.millisecond)",
-                    ])
-                )
-            }
+            let (delivery, failures) = (work.delivery, work.failures)
+            try note(refusal: reason, retryAfter: retryAfter, of: delivery, failures: failures, on: connection)
         }
         underWay[name] = nil
         return 0
+    }
+
+    private func note(success hook: String, after failures: Int32) {
+        guard failures > 0 else { return }
+        logger.notice("a hook takes feedback again", metadata: .init([.hook: "\(hook)", .count: "\(failures)"]))
+    }
+
+    private func note(
+        refusal reason: String,
+        retryAfter: Microseconds?,
+        of delivery: FeedbackDelivery,
+        failures: Int,
+        on connection: PostgresConnection
+    ) throws(PostgresError) {
+        let wait = FeedbackWait.wait(after: failures + 1, retryAfter: retryAfter, random: Clocks.unitRandom)
+        let fail = FailFeedback(delivery, error: reason, waits: wait, isEnd: false)
+        guard try connection.run(fail).first == 1 else { return }
+        logger.warning(
+            "a hook does not take feedback; it is tried again until it does",
+            metadata: .init([
+                .hook: "\(delivery.hook)", .error: "\(reason)", .retryMilliseconds: "\(wait / Micros.millisecond)",
+            ])
+        )
     }
 }
