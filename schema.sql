@@ -5425,20 +5425,23 @@ CROSS JOIN LATERAL (
 WHERE o.fired_at IS NOT NULL AND o.test_users IS NULL
 $view$);
 
-SELECT fanfare.create_view('feedback_state', 'How far each feedback hook is, and what is the matter with it; waiting and lag count whatever some hook wants.', $view$
+SELECT fanfare.create_view('feedback_state', 'How far each feedback hook is, and what is the matter with it; waiting and lag count whatever some hook wants, and where is_more there are more batches than these.', $view$
 SELECT h.name, x.app, ARRAY(SELECT DISTINCT c.outcome FROM fanfare.outcome_codes AS c WHERE c.code = ANY (x.codes) ORDER BY 1) AS outcomes,
     CASE WHEN h.ended_at IS NOT NULL THEN 'ended'
         WHEN h.seen_at < now() - interval '5 minutes' THEN 'unknown'
         WHEN h.failures > 0 THEN 'failing' ELSE 'ok' END AS state,
-    w.waiting, coalesce(now() - w.oldest, interval '0') AS lag, h.told_at, h.failures, h.failing_since, h.retry_at, h.error, h.lost,
-    h.seen_at, i.name AS daemon
+    least(w.batches, 10000) AS waiting, coalesce(now() - w.oldest, interval '0') AS lag, h.told_at, h.failures, h.failing_since, h.retry_at, h.error,
+    h.lost, h.seen_at, i.name AS daemon, w.batches > 10000 AS is_more
 FROM fanfare.feedback_cursors AS h
 JOIN fanfare.feedback_hooks AS x ON x.name = h.name
 LEFT JOIN fanfare.instances AS i ON i.id = h.owner
+-- Along the index, and only so far: behind a hook that is down there may be tens of millions, and every daemon asks for health again and again.
 CROSS JOIN LATERAL (
-    SELECT count(*) AS waiting, min(f.closed_at) AS oldest
-    FROM fanfare.feedback AS f
-    WHERE f.number IS NULL OR f.number > h.number OR f.number = h.number AND h.pair < 32767
+    SELECT count(*) AS batches, min(f.closed_at) AS oldest FROM (
+        (SELECT n.closed_at FROM fanfare.feedback AS n WHERE n.number >= h.number + (h.pair = 32767)::int ORDER BY n.number LIMIT 10001)
+        UNION ALL
+        (SELECT n.closed_at FROM fanfare.feedback AS n WHERE n.number IS NULL LIMIT 10001)
+    ) AS f
 ) AS w
 $view$);
 

@@ -11,7 +11,8 @@ public struct FeedbackState: Sendable {
         [
             "name": .string(row.name), "app": row.app.map(JSONValue.string) ?? .null,
             "outcomes": .array(row.outcomes.map(JSONValue.string)), "state": .string(row.state),
-            "waiting_batches": JSONValue(row.waiting), "lag_seconds": JSONValue(Int64(row.lagSeconds)),
+            "waiting_batches": JSONValue(row.waiting), "is_more": .bool(row.isMore),
+            "lag_seconds": JSONValue(Int64(row.lagSeconds)),
             "told_at": row.toldAt.map { JSONValue($0) } ?? .null, "failures": JSONValue(Int64(row.failures)),
             "error": row.error.map(JSONValue.string) ?? .null, "lost_batches": JSONValue(row.lost),
             "daemon": row.daemon.map(JSONValue.string) ?? .null,
@@ -27,8 +28,9 @@ public struct FeedbackState: Sendable {
         var table = TextTable(["hook", "state", "app", "outcomes", "waiting", "lag", "told", "lost", "error"])
         for row in hooks.map(\.row) {
             table.append([
-                row.name, row.state, row.app ?? "all", row.outcomes.joined(separator: ","), "\(row.waiting)",
-                "\(TimeSpan(seconds: Int64(row.lagSeconds)))", row.toldAt?.rfc3339 ?? "never", "\(row.lost)",
+                row.name, row.state, row.app ?? "all", row.outcomes.joined(separator: ","),
+                "\(row.waiting)\(row.isMore ? "+" : "")", "\(TimeSpan(seconds: Int64(row.lagSeconds)))",
+                row.toldAt?.rfc3339 ?? "never", "\(row.lost)",
                 row.error ?? "-",
             ])
         }

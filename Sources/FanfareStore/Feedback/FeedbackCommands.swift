@@ -5,7 +5,7 @@ package import PostgresClient
 package struct ListFeedbackHooks: PostgresStatement {
     package static let name = "list_feedback_hooks"
     package static let sql = """
-        SELECT name, app, outcomes, state, waiting, extract(epoch FROM lag)::float8, told_at, failures, error, lost, daemon
+        SELECT name, app, outcomes, state, waiting, is_more, extract(epoch FROM lag)::float8, told_at, failures, error, lost, daemon
         FROM fanfare.feedback_state ORDER BY name
         """
 
@@ -18,12 +18,13 @@ package struct ListFeedbackHooks: PostgresStatement {
             outcomes: try row.strings(withNulls: 2).compactMap(\.self),
             state: try row.string(3),
             waiting: try row.int64(4),
-            lagSeconds: try row.double(5),
-            toldAt: try row.timestamp(orNil: 6),
-            failures: try row.int32(7),
-            error: try row.string(orNil: 8),
-            lost: try row.int64(9),
-            daemon: try row.string(orNil: 10)
+            isMore: try row.bool(5),
+            lagSeconds: try row.double(6),
+            toldAt: try row.timestamp(orNil: 7),
+            failures: try row.int32(8),
+            error: try row.string(orNil: 9),
+            lost: try row.int64(10),
+            daemon: try row.string(orNil: 11)
         )
     }
 }
@@ -38,6 +39,8 @@ package struct FeedbackStateRow: Sendable {
     package let state: String
     /// Batches that may have something for it.
     package let waiting: Int64
+    /// Whether there are more than were counted.
+    package let isMore: Bool
     /// How long the oldest of those has waited.
     package let lagSeconds: Double
     package let toldAt: Timestamp?

@@ -45,6 +45,32 @@ struct FeedbackToolTests {
         }
     }
 
+    /// However much waits, whoever looks waits for no more than that.
+    @Test func whatWaitsIsCountedSoFarOnly() async throws {
+        let database = try toolDatabase()
+        try await onThread { [database = TestDatabase.current] in
+            let world = try World(database)
+            _ = try world.connection.run(PutFeedbackHook(hook: "crm", codes: [64], app: nil))
+            try world.connection.execute(
+                """
+                INSERT INTO fanfare.feedback (batch_id, number, closed_at)
+                SELECT n, CASE WHEN n <= 9000 THEN n END, now() - interval '1 hour' FROM generate_series(1, 10000) AS n
+                """
+            )
+        }
+        let most = try #require(try await database.feedbackHooks().first)
+        #expect(most.json["waiting_batches"] == 10000 && most.json["is_more"] == false)
+        #expect(!FeedbackState.table([most]).contains("10000+"))
+        try await onThread { [database = TestDatabase.current] in
+            let world = try World(database)
+            try world.connection.execute("INSERT INTO fanfare.feedback (batch_id) VALUES (10001)")
+            #expect(try world.connection.text("SELECT lag >= interval '1 hour' FROM fanfare.feedback_state") == "t")
+        }
+        let more = try #require(try await database.feedbackHooks().first)
+        #expect(more.json["waiting_batches"] == 10000 && more.json["is_more"] == true)
+        #expect(FeedbackState.table([more]).contains("10000+"))
+    }
+
     @Test(
         arguments: [
             ("{ url: 'https://a.example/b', secret_file: /s, outcomes: [gone, rejected] }", nil),

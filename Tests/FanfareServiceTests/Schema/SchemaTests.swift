@@ -171,7 +171,7 @@ struct SchemaTests {
         ("health", "name ok detail since"),
         (
             "feedback_state",
-            "name app outcomes state waiting lag told_at failures failing_since retry_at error lost seen_at daemon"
+            "name app outcomes state waiting lag told_at failures failing_since retry_at error lost seen_at daemon is_more"
         ),
     ]
 
