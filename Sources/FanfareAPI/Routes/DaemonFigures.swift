@@ -9,27 +9,27 @@ internal import Threading
 
 /// What is looked up for `/metrics` beside what the daemon counts.
 ///
-/// What belongs to the database is read every five seconds at most, however many ask; while that is away, it is left out. Credentials'
-/// files are read once a minute.
+/// What belongs to the database is read every five seconds at most, however many ask and also where it cannot be read; while that is
+/// away, it is left out. Credentials' files are read once a minute.
 final class DaemonFigures: Sendable {
     /// How long what was read of the database counts.
     static let age = Duration.seconds(5)
     /// How long what was read of credentials counts.
     static let credentialAge = Duration.seconds(60)
 
-    private struct Look {
-        let families: [MetricFamily]
-        let at: ContinuousClock.Instant
-
-        func counts(for age: Duration) -> Bool { ContinuousClock.now - at < age }
-    }
-
     private let database: ToolDatabase
-    private let last = Locked<Look?>(nil)
-    private let lastCredentials = Locked<Look?>(nil)
+    /// What was read of the database, under the one key that there is.
+    let look: SharedLook<Int, [MetricFamily]>
+    private let lastCredentials = Locked<(family: MetricFamily, at: ContinuousClock.Instant)?>(nil)
 
-    init(_ database: ToolDatabase) {
+    /// Has read nothing yet.
+    ///
+    /// - Parameters:
+    ///   - database: what is looked at.
+    ///   - age: how long what was read of it counts.
+    init(_ database: ToolDatabase, age: Duration = age) {
         self.database = database
+        look = SharedLook(age, keepsFailures: true)
     }
 
     /// The figures now.
@@ -58,7 +58,9 @@ final class DaemonFigures: Sendable {
 
     /// What this machine's files say; one that cannot be read is told by `fanfare check`.
     private func credentials(of daemon: ListenedDaemon) -> MetricFamily {
-        if let look = lastCredentials.withLock({ $0 }), look.counts(for: Self.credentialAge) { return look.families[0] }
+        if let last = lastCredentials.withLock({ $0 }), ContinuousClock.now - last.at < Self.credentialAge {
+            return last.family
+        }
         let now = Int64(Date().timeIntervalSince1970)
         let all = daemon.configuration().credentialExpiries(environment: daemon.environment, now: now)
         let family = FigureMetric.credentialExpires.family(
@@ -71,19 +73,18 @@ final class DaemonFigures: Sendable {
                 }
             }
         )
-        lastCredentials.withLock { $0 = Look(families: [family], at: .now) }
+        lastCredentials.withLock { $0 = (family, .now) }
         return family
     }
 
-    private func stored() async -> [MetricFamily]? {
-        if let look = last.withLock({ $0 }), look.counts(for: Self.age) { return look.families }
-        guard let report = try? await database.status().json, let figures = try? await database.figures()
-        else { return nil }
-        let families =
-            Self.queues(report["queues"]?.arrayValue ?? []) + Self.daemons(report)
-            + [Self.ages(figures.ages)] + Self.campaigns(figures.campaigns)
-        last.withLock { $0 = Look(families: families, at: .now) }
-        return families
+    /// What the database has to tell; nil where it could not be asked.
+    func stored() async -> [MetricFamily]? {
+        try? await look.value(for: 0) { [database] in
+            let report = try await database.status().json
+            let figures = try await database.figures()
+            return Self.queues(report["queues"]?.arrayValue ?? []) + Self.daemons(report)
+                + [Self.ages(figures.ages)] + Self.campaigns(figures.campaigns)
+        }
     }
 
     private static func daemons(_ report: JSONValue) -> [MetricFamily] {
