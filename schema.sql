@@ -1535,7 +1535,8 @@ CREATE TABLE IF NOT EXISTS fanfare.api_secret (
 INSERT INTO fanfare.api_secret (secret)
 VALUES (sha256(convert_to(gen_random_uuid()::text || gen_random_uuid()::text, 'UTF8'))) ON CONFLICT DO NOTHING;
 
--- Requests that may come twice, with the events that the first one emitted; in its transaction, so that both exist or neither.
+-- Requests that may come twice, with the events that the first one emitted, or the occurrence that it started; in its transaction, so
+-- that both exist or neither.
 -- As long as keys of events (retention.keys).
 CREATE TABLE IF NOT EXISTS fanfare.api_requests (
     token_id int NOT NULL,

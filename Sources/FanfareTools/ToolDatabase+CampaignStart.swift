@@ -14,7 +14,7 @@ public struct CampaignStarted: Sendable {
     public let eventID: Int64?
     /// Why none was; nil where the campaign's query is read first.
     public let problem: String?
-    /// How many devices it would have reached just before; nil where that was not counted.
+    /// How many devices it would have reached just before; nil where that was not counted, and of one that was started before.
     public let devices: Int64?
 
     /// All of it as JSON.
@@ -55,8 +55,9 @@ extension ToolDatabase {
     ///   - name: its name.
     ///   - payload: a JSON object as text, over the campaign's own.
     ///   - isConfirmed: whether it is started however many it reaches; then nobody is counted.
+    ///   - once: by what the request is known again, for a token's; nil if it may come only once.
     ///   - configuration: whose credentials are compared with the audience.
-    /// - Returns: what came of it.
+    /// - Returns: what was started.
     /// - Throws: ``ToolError``; of kind `usage` if it would reach more than ``unconfirmedDevices``, or if that cannot be known,
     ///   and nobody confirmed it, and if the payload is no JSON object.
     public func startCampaign(
@@ -64,27 +65,36 @@ extension ToolDatabase {
         name: String,
         payload: String,
         isConfirmed: Bool,
+        once: RequestKey? = nil,
         _ configuration: Configuration
-    ) async throws(ToolError) -> CampaignStarted {
+    ) async throws(ToolError) -> RequestFate<CampaignStarted> {
         let own = try ToolJSON.object(payload, named: "--payload")
-        let devices = isConfirmed ? nil : try await audience(app, name, own, configuration)
+        // What was started is told of, whomever it would reach now.
+        let isSettled = isConfirmed ? true : try await knows(once)
+        let devices = isSettled ? nil : try await audience(app, name, own, configuration)
         let start = StartCampaign(RuleID(app: app, name: name), payload: JSONValue.object(own).text)
-        let occurrence = try await change { connection throws(PostgresError) -> OccurrenceRow? in
+        let fate = try await change(once: once) { connection throws(PostgresError) -> OccurrenceRow? in
             guard let id = try connection.run(start).first ?? nil else { return nil }
             // Its row is not seen by the statement that makes it.
             return try connection.run(FindOccurrence(id: id)).first
+        } ids: { occurrence in
+            occurrence.map { [$0.id] } ?? []
+        } again: { connection, ids throws(PostgresError) in
+            try connection.run(FindOccurrence(id: ids[0])).first
         } action: {
             $0.map { ToolAction("campaign.start", "\(app)/\(name): \($0.id)") }
         }
-        guard let occurrence else {
-            throw ToolError(.failed, "it was started at the very same moment", hint: "Try again.")
+        return try fate.map { occurrence throws(ToolError) in
+            guard let occurrence else {
+                throw ToolError(.failed, "it was started at the very same moment", hint: "Try again.")
+            }
+            return CampaignStarted(
+                occurrenceID: occurrence.id,
+                eventID: occurrence.eventID,
+                problem: occurrence.detail,
+                devices: devices
+            )
         }
-        return CampaignStarted(
-            occurrenceID: occurrence.id,
-            eventID: occurrence.eventID,
-            problem: occurrence.detail,
-            devices: devices
-        )
     }
 
     /// Counts whom a campaign would reach now, unless they are many; nil where nothing is in force.

@@ -28,44 +28,18 @@ public struct NewEvent: Sendable {
     }
 }
 
-/// By what a request is known that may come twice.
-public struct RequestKey: Sendable {
-    /// What the client calls it; 1 to 255 bytes.
-    public let key: String
-    /// SHA-256 of what is asked.
-    public let bodyHash: [UInt8]
-
-    /// Names a request.
-    ///
-    /// - Parameters:
-    ///   - key: what the client calls it.
-    ///   - bodyHash: SHA-256 of what is asked.
-    public init(_ key: String, bodyHash: [UInt8]) {
-        (self.key, self.bodyHash) = (key, bodyHash)
-    }
-}
-
-/// What came of emitting.
-public enum Emission: Sendable {
-    /// The events' ids, in the order of the events.
-    case emitted([Int64])
-    /// The same request was done before, and emitted these.
-    case repeated([Int64])
-    /// The same request is being done now.
-    case running
-    /// Another request was done with this key.
-    case keyReused
-}
-
 extension ToolDatabase {
     /// Emits events, all of them or none.
     ///
     /// - Parameters:
     ///   - events: at least one.
     ///   - once: by what the request is known again, for a token's; nil if it may come only once.
-    /// - Returns: what came of it.
+    /// - Returns: the events' ids, in the order of the events.
     /// - Throws: ``ToolError``; then nothing was emitted, unless the connection was lost in between.
-    public func emit(_ events: [NewEvent], once: RequestKey? = nil) async throws(ToolError) -> Emission {
+    public func emit(
+        _ events: [NewEvent],
+        once: RequestKey? = nil
+    ) async throws(ToolError) -> RequestFate<[Int64]> {
         let statement = EmitEvents(
             types: events.map(\.type),
             payloads: events.map { JSONValue.object($0.payload).text },
@@ -73,23 +47,14 @@ extension ToolDatabase {
             ttlSeconds: events.map { $0.ttl?.seconds },
             traces: events.map(\.trace)
         )
-        let tokenID = caller?.tokenID ?? 0
-        return try await change { connection throws(PostgresError) -> Emission? in
-            guard let once else { return nil }
-            guard try connection.run(ClaimRequest(tokenID: tokenID, key: once.key)).first == true else {
-                return .running
-            }
-            guard let first = try connection.run(FindRequest(tokenID: tokenID, key: once.key)).first else { return nil }
-            return first.bodyHash == once.bodyHash ? .repeated(first.eventIDs) : .keyReused
-        } _: { connection throws(PostgresError) -> Emission in
-            .emitted(try connection.run(statement))
-        } afterwards: { connection, emission throws(PostgresError) in
-            guard let once, case .emitted(let ids) = emission else { return }
-            let kept = KeepRequest(tokenID: tokenID, key: once.key, bodyHash: once.bodyHash, eventIDs: ids)
-            _ = try connection.runReturningCount(kept)
-        } action: { emission in
-            guard case .emitted(let ids) = emission, let first = ids.first else { return nil }
-            return ToolAction("event.emit", "\(first)", count: Int64(ids.count))
+        return try await change(once: once) { connection throws(PostgresError) in
+            try connection.run(statement)
+        } ids: {
+            $0
+        } again: { _, ids in
+            ids
+        } action: { ids in
+            ids.first.map { ToolAction("event.emit", "\($0)", count: Int64(ids.count)) }
         }
     }
 

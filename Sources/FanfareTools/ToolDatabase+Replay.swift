@@ -10,20 +10,26 @@ extension ToolDatabase {
     ///   - user: who of its audience is to get it; nil for all.
     ///   - app: whose rules are to take it; nil for those of all apps.
     ///   - trace: of which trace it is a part now, if of any.
+    ///   - once: by what the request is known again, for a token's; nil if it may come only once.
     /// - Returns: the new event's id.
     /// - Throws: ``ToolError``, also where the event is not in the log any more, or cannot go to one user only.
     public func replay(
         _ eventID: Int64,
         to user: String?,
         app: String?,
-        trace: TraceContext? = nil
-    ) async throws(ToolError) -> Int64 {
+        trace: TraceContext? = nil,
+        once: RequestKey? = nil
+    ) async throws(ToolError) -> RequestFate<Int64> {
         let statement = ReplayEvent(eventID: eventID, user: user, app: app, trace: trace)
-        return try await change { connection throws(PostgresError) in
+        return try await change(once: once) { connection throws(PostgresError) in
             guard let id = try connection.run(statement).first else {
                 throw PostgresError(.protocolMismatch, message: "fanfare.replay gave no id")
             }
             return id
+        } ids: {
+            [$0]
+        } again: { _, ids in
+            ids[0]
         } action: {
             ToolAction("event.replay", "\(eventID) as \($0)")
         }

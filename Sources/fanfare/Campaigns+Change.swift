@@ -35,7 +35,7 @@ extension Campaigns {
                     payload: payload,
                     isConfirmed: yes,
                     configuration
-                )
+                ).get()
             }
             try options.show(started.json, started.text)
             if started.eventID == nil { throw ExitCode.failure }

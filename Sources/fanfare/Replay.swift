@@ -27,7 +27,7 @@ struct Replay: AsyncParsableCommand {
 
     func run() async throws {
         let id = try await options.withDatabase { database throws(ToolError) in
-            try await database.replay(event, to: to, app: app)
+            try await database.replay(event, to: to, app: app).get()
         }
         try options.show(["event_id": .number(JSONNumber(id)), "replay_of": .number(JSONNumber(event))], "\(id)")
     }

@@ -24,6 +24,20 @@ import Testing
         #expect(Set(there).count == there.count)
     }
 
+    /// What is done twice if it is asked twice; all else comes to the same.
+    @Test func whatMayComeTwiceTakesAKey() {
+        let operations = Routes.all.filter { route in
+            let operation = document["paths"]?[route.path]?[route.method.rawValue.lowercased()]
+            return operation?["parameters"]?.arrayValue?.contains { $0["name"] == "Idempotency-Key" } == true
+                && operation?["responses"]?["409"] != nil
+        }
+        #expect(
+            operations.map(\.path).sorted() == [
+                "/v1/apps/{app}/campaigns/{campaign}/start", "/v1/events", "/v1/events/batch", "/v1/events/{id}/replay",
+            ]
+        )
+    }
+
     @Test func scopesNamesAndBodiesAreToldAsTheyAre() throws {
         for route in Routes.all {
             let operation = try #require(document["paths"]?[route.path]?[route.method.rawValue.lowercased()])

@@ -57,6 +57,15 @@ import Testing
             #expect(stored == [[id, event, "ann", "k"]])
             let noted = try await api.rows("SELECT action, target FROM fanfare.actions WHERE action = 'event.replay'")
             #expect(noted == [["event.replay", "\(event) as \(id)"]])
+            // Whoever does not know whether it was done asks again.
+            let key = ["Idempotency-Key": "again"]
+            let path = "/v1/events/\(event)/replay"
+            let first = try await api.ask("POST", path, #"{"user_id": "ann"}"#, token: token, key)
+            let second = try await api.ask("POST", path, #"{"user_id": "ann"}"#, token: token, key)
+            #expect(first.status == 202 && second.status == 202 && first.body == second.body)
+            #expect(first.headers["idempotency-replayed"] == nil && second.headers["idempotency-replayed"] == "true")
+            #expect(try await api.rows("SELECT count(*) FROM fanfare.outbox") == [["2"]])
+            #expect(try await api.ask("POST", path, #"{"user_id": "bob"}"#, token: token, key).status == 422)
             let unknown = try await api.ask("POST", "/v1/events/7/replay", token: token)
             #expect(unknown.status == 422 && unknown.body.contains("there is no event 7"))
             #expect(try await api.ask("POST", "/v1/events/\(event)/replay", token: api.token(.emitter)).status == 403)

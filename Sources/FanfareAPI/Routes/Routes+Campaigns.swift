@@ -31,14 +31,15 @@ extension Routes {
                 let payload = try fields.object(orNil: "payload") ?? JSONObject()
                 let isConfirmed = try fields.bool(orNil: "confirm") ?? false
                 try fields.end()
-                let started = try await call.database.startCampaign(
+                let fate = try await call.database.startCampaign(
                     app: call.name("app"),
                     name: call.name("campaign"),
                     payload: JSONValue.object(payload).text,
                     isConfirmed: isConfirmed,
+                    once: call.requestKey,
                     call.desk.daemon.configuration()
                 )
-                return Answer(.accepted, started.json)
+                return try Answer(once: fate, \.json)
             },
             Route(.get, "/v1/apps/{app}/campaigns/{campaign}/progress", .reader) { call in
                 let report = try await call.database.campaign(app: call.name("app"), name: call.name("campaign"))

@@ -2,7 +2,6 @@ internal import FanfareCore
 internal import FanfareStore
 internal import FanfareTools
 internal import HTTPTypes
-internal import PushCrypto
 
 extension Routes {
     /// What happens, and what became of it.
@@ -10,7 +9,9 @@ extension Routes {
         Route(.post, "/v1/events", .emitter) { call in
             var fields = try call.fields()
             let event = try NewEvent(from: &fields, at: "", ofTrace: call.trace)
-            return try await emit([event], call) { ["id": .string("\($0[0])")] }
+            return try await Answer(once: call.database.emit([event], once: call.requestKey)) {
+                ["id": .string("\($0[0])")]
+            }
         },
         Route(.post, "/v1/events/batch", .emitter) { call in
             var fields = try call.fields()
@@ -23,7 +24,9 @@ extension Routes {
                 var members = try Fields(value, at: "/events/\(index)")
                 return try NewEvent(from: &members, at: "/events/\(index)", ofTrace: call.trace)
             }
-            return try await emit(events, call) { ["ids": .array($0.map { .string("\($0)") })] }
+            return try await Answer(once: call.database.emit(events, once: call.requestKey)) { ids in
+                ["ids": .array(ids.map { .string("\($0)") })]
+            }
         },
         Route(.get, "/v1/events/{id}", .reader) { call in
             Answer(try await call.database.event(call.id("id")).json)
@@ -50,35 +53,6 @@ extension Routes {
             return try await page.answer(found.rows.map(\.json), next: found.next)
         },
     ]
-
-    /// Emits, once for each `Idempotency-Key`.
-    private static func emit(
-        _ events: [NewEvent],
-        _ call: Call,
-        _ shown: ([Int64]) -> JSONValue
-    ) async throws -> Answer {
-        var once: RequestKey?
-        if let key = call.headers[.idempotencyKey] {
-            guard (1...255).contains(key.utf8.count) else {
-                throw Problem(.malformed, "Idempotency-Key has not 1 to 255 bytes")
-            }
-            once = RequestKey(key, bodyHash: sha256(Array("\(call.path)\n".utf8) + call.body))
-        }
-        switch try await call.database.emit(events, once: once) {
-        case .emitted(let ids): return Answer(.accepted, shown(ids))
-        case .repeated(let ids):
-            var answer = Answer(.accepted, shown(ids))
-            answer.headers[.idempotencyReplayed] = "true"
-            return answer
-        case .running:
-            let detail = "the first request with this Idempotency-Key is not done yet"
-            var problem = Problem(.inUse, detail, hint: "Try again.")
-            problem.retryAfter = 1
-            throw problem
-        case .keyReused:
-            throw Problem(.keyReused, "this Idempotency-Key was used for another body", hint: "Use a new key.")
-        }
-    }
 }
 
 extension NewEvent {
@@ -101,15 +75,4 @@ extension NewEvent {
         )
         try fields.end()
     }
-}
-
-extension HTTPField.Name {
-    /// By which a request is known that comes twice.
-    static var idempotencyKey: Self { idempotency.key }
-    /// Tells that an answer is that of the first request.
-    static var idempotencyReplayed: Self { idempotency.replayed }
-
-    private static let idempotency = (
-        key: HTTPField.Name("Idempotency-Key") ?? .server, replayed: HTTPField.Name("Idempotency-Replayed") ?? .server
-    )
 }

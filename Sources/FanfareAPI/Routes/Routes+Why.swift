@@ -20,8 +20,14 @@ extension Routes {
             var fields = try call.fields(orEmpty: true)
             let (user, app) = (try fields.text(orNil: "user_id"), try fields.text(orNil: "app"))
             try fields.end()
-            let id = try await call.database.replay(call.id("id"), to: user, app: app, trace: call.trace)
-            return Answer(.accepted, ["id": .string("\(id)"), "replay_of": .string(call.name("id"))])
+            let fate = try await call.database.replay(
+                call.id("id"),
+                to: user,
+                app: app,
+                trace: call.trace,
+                once: call.requestKey
+            )
+            return try Answer(once: fate) { ["id": .string("\($0)"), "replay_of": .string(call.name("id"))] }
         },
     ]
 

@@ -26,7 +26,7 @@ import Threading
                 payload: payload,
                 isConfirmed: yes,
                 toolConfiguration()
-            )
+            ).get()
         }
     }
 

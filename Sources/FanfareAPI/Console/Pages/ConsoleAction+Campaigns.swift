@@ -28,7 +28,7 @@ extension ConsoleAction {
             payload: "{}",
             isConfirmed: true,
             visit.call.desk.daemon.configuration()
-        )
+        ).get()
         return .done("started", at: visit.campaignPath)
     }
 

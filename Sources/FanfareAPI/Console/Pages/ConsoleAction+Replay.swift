@@ -41,7 +41,7 @@ extension ConsoleAction {
     } perform: { visit, database, fields in
         let user = fields["user"].flatMap { $0.isEmpty ? nil : $0 }
         let app = fields["app"].flatMap { $0.isEmpty ? nil : $0 }
-        let id = try await database.replay(visit.call.id("id"), to: user, app: app)
+        let id = try await database.replay(visit.call.id("id"), to: user, app: app).get()
         return .done("replayed", at: "/events/\(id)")
     }
 }
