@@ -715,7 +715,8 @@ CREATE TABLE IF NOT EXISTS fanfare.subscriptions (
 SELECT fanfare.create_index('subscriptions_device', $$
     CREATE INDEX subscriptions_device ON fanfare.subscriptions (device_id)$$);
 
--- How far files of devices have been imported, for the next try at one of them. By the app's name: who imports may read no other table.
+-- How far files of devices have been imported, for the next try at one of them: a month long. By the app's name: who imports may read no
+-- other table.
 CREATE TABLE IF NOT EXISTS fanfare.imports (
     app text NOT NULL,
     -- Of the file and of how it is read.

@@ -101,11 +101,12 @@ struct Chores {
         _ = try connection.runReturningCount(ForgetGrants())
     }
 
-    /// Of what was asked by HTTP.
+    /// Of what was asked by HTTP, and imported.
     private func forgetAsked(on connection: PostgresConnection) throws(PostgresError) {
         try exhaust(ForgetRequests(retentionSeconds: context.settings.keyRetentionSeconds), on: connection)
         let days = context.settings.logRetentionDays
         try exhaust(ForgetActions(retentionDays: Int32(clamping: days)), on: connection)
+        try exhaust(ForgetImports(), on: connection)
     }
 
     /// A day after the batches that it is about.

@@ -88,6 +88,18 @@ package struct NoteImport: PostgresStatement {
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) {}
 }
 
+/// Forgets files of which nothing was imported for a month: whoever tries one again begins anew.
+package struct ForgetImports: PostgresStatement {
+    package static let name = "forget_imports"
+    package static let sql = """
+        DELETE FROM fanfare.imports WHERE ctid = ANY (ARRAY(
+            SELECT ctid FROM fanfare.imports WHERE noted_at < statement_timestamp() - interval '30 days'
+            LIMIT \(Forgetting.limit) FOR UPDATE SKIP LOCKED))
+        """
+
+    package init() {}
+}
+
 /// How far a file was imported.
 package struct FindImport: PostgresStatement {
     /// What was noted last.

@@ -47,15 +47,22 @@ public struct ImportSource: Sendable {
         return ByteWindow(at: place, line: line) { try handle.read(upToCount: $0) }
     }
 
-    /// What tells it, and how it is read, from others: its size, its head, and some text.
+    /// What tells it, and how it is read, from others: all that is in it, and some text.
+    ///
+    /// Reads it once from end to end, which takes a hundredth of the time that importing it does.
     ///
     /// - Parameter text: how it is read.
     /// - Returns: a hash; nil for a pipe.
     /// - Throws: ``ToolError`` if it cannot be read.
     func fingerprint(_ text: String) throws(ToolError) -> [UInt8]? {
-        guard let size else { return nil }
+        guard size != nil else { return nil }
+        var hash = sha256(Array(text.utf8))
         var window = try window()
-        _ = try window.fill()
-        return sha256(Array("\(size)\n\(text)\n".utf8) + window.bytes)
+        // Each block with the hash of all before it.
+        while try window.fill() {
+            hash = sha256(hash + window.bytes[window.start...])
+            window.advance(window.count, lines: 0)
+        }
+        return hash
     }
 }

@@ -87,6 +87,21 @@ struct RetentionTests {
         #expect(try left(in: world) == kept)
     }
 
+    /// A file that was imported, or given up, is known for a month.
+    @Test func importsAreForgottenAfterAMonth() throws {
+        let world = try world()
+        try world.connection.execute(
+            """
+            INSERT INTO fanfare.imports (app, fingerprint, file, place, line, counts, noted_at, finished_at)
+            SELECT 'shop', sha256(age::text::bytea), age || ' ' || is_done, 1, 1, '{}', at, CASE WHEN is_done THEN at END
+            FROM (VALUES (29, true), (31, true), (28, false), (32, false)) AS i (age, is_done)
+            CROSS JOIN LATERAL (SELECT now() - age * interval '1 day' AS at) AS a
+            """
+        )
+        try tidyUp(world)
+        #expect(try world.connection.column("SELECT file FROM fanfare.imports ORDER BY 1") == ["28 false", "29 true"])
+    }
+
     @Test func howeverManyThereAre() throws {
         let world = try world()
         try log(daysAgo: 0, in: world)

@@ -214,6 +214,22 @@ struct DeviceImportTests {
         }
     }
 
+    /// Whatever its size, and wherever it is another.
+    @Test(arguments: [1, 500_000, 999_999])
+    func aFileIsKnownByAllThatIsInIt(place: Int) async throws {
+        try await withNewFolder { folder in
+            let path = "\(folder)/devices.csv"
+            var bytes = [UInt8](repeating: UInt8(ascii: "a"), count: 1_000_000)
+            let fingerprint = {
+                try Data(bytes).write(to: URL(fileURLWithPath: path))
+                return try ImportSource(path).fingerprint("how")
+            }
+            let (first, again) = (try fingerprint(), try fingerprint())
+            bytes[place] = UInt8(ascii: "b")
+            #expect(try first != nil && first == again && first != fingerprint())
+        }
+    }
+
     @Test func oneRowThatTheDatabaseCannotTakeCostsItselfOnly() async throws {
         try sql("ALTER TABLE fanfare.devices ADD CONSTRAINT no_evil CHECK (user_id <> 'evil')")
         try await withNewFolder { folder in

@@ -466,7 +466,7 @@ struct StatementCatalog {
                 counts: "{}",
                 isFinished: false
             ),
-            FindImport(app: "shop", fingerprint: [2]),
+            FindImport(app: "shop", fingerprint: [2]), ForgetImports(),
             ExportDevices(page: Self.page), ExportDevicesWithTokens(page: Self.page),
             UnregisterDevice(app: "shop", platform: "apns", token: parts.token),
             UnregisterDeviceByID(app: "shop", id: parts.device),
