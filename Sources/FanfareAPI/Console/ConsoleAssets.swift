@@ -36,6 +36,7 @@ enum ConsoleAssets {
         ("badge", PackageResources.badge_mustache),
         ("campaign", PackageResources.campaign_mustache),
         ("campaign-calendar", PackageResources.campaign_calendar_mustache),
+        ("campaign-head", PackageResources.campaign_head_mustache),
         ("campaign-progress", PackageResources.campaign_progress_mustache),
         ("campaign-runs", PackageResources.campaign_runs_mustache),
         ("campaigns", PackageResources.campaigns_mustache),

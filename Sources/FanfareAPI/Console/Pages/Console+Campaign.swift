@@ -89,6 +89,10 @@ extension CampaignPage {
         let run = look.progress?.run
         let state =
             switch run {
+            case let run? where run.state == "aborting":
+                "It is being aborted: what is not sent is recorded as cancelled."
+            case let run? where run.isRunning && look.campaign.state == "paused":
+                "It is paused: what is not sent waits until it is resumed."
             case let run? where run.isRunning: run.hold.map { "It is held: \($0)." } ?? "It is under way."
             case _ where look.campaign.state == "paused": "It is paused: nothing of it is fired before it is resumed."
             default: "Nothing of it is under way."

@@ -22,8 +22,9 @@ enum LivePage: String, CaseIterable, Sendable {
         case .campaigns: [LivePart("live-runs", "campaign-runs"), LivePart("live-calendar", "campaign-calendar")]
         case .campaign:
             [
-                LivePart("live-progress", "campaign-progress"), LivePart("live-canary", "canary"),
-                LivePart("live-outcomes", "ended"), LivePart("live-occurrences", "occurrences"),
+                LivePart("live-head", "campaign-head"), LivePart("live-progress", "campaign-progress"),
+                LivePart("live-canary", "canary"), LivePart("live-outcomes", "ended"),
+                LivePart("live-occurrences", "occurrences"),
             ]
         case .devices:
             [

@@ -131,7 +131,7 @@ import Testing
                 try await browser.scan("\(path)/pause").text.contains("3pushes that are not sent yet")
             )
             #expect(try await browser.perform("\(path)/pause").location == "\(path)?did=paused")
-            #expect(try await browser.scan(path).text.contains("It is held: paused"))
+            #expect(try await browser.scan(path).text.contains("It is paused: what is not sent waits"))
             #expect(try await browser.scan("\(path)/pause").text.contains("it is paused already"))
             #expect(try await browser.scan("\(path)/start").text.contains("It cannot be started"))
             #expect(try await browser.perform("\(path)/resume").location == "\(path)?did=resumed")
