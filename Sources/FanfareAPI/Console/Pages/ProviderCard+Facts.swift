@@ -25,9 +25,10 @@ extension ProviderCard {
         at now: Int64
     ) {
         let recent = digest.recent[key] ?? ProviderDigest.Answers()
-        let lines = ProviderDaemonLine.lines(key, daemons)
+        let isServed = (digest.all[key]?.total ?? 0) > 0
+        let lines = ProviderDaemonLine.lines(key, daemons, isServed: isServed)
         let isOpen = lines.contains { $0.breaker.tone == Tone.bad.rawValue }
-        let (badge, problem) = Self.badge(isOpen: isOpen, isServed: !lines.isEmpty, credentials, at: now)
+        let (badge, problem) = Self.badge(isOpen: isOpen, isServed: isServed || !lines.isEmpty, credentials, at: now)
         let worst = recent.worst.map { worst in
             let share = FigureText.share(worst.count, of: recent.total)
             let meaning = digest.meanings[worst.key].map { ": \($0)" } ?? ""
@@ -96,11 +97,14 @@ extension ProviderDaemonLine {
     /// - Parameters:
     ///   - key: which.
     ///   - daemons: all that are on the list.
+    ///   - isServed: whether anything was answered: a daemon tells of a breaker only once that has opened, and of none that always was
+    ///     closed.
     /// - Returns: a line for each that lives and sends there.
-    static func lines(_ key: ProviderKey, _ daemons: [DaemonRow]) -> [ProviderDaemonLine] {
+    static func lines(_ key: ProviderKey, _ daemons: [DaemonRow], isServed: Bool) -> [ProviderDaemonLine] {
         let name = "\(key.app)/\(key.platform)/\(key.environment)"
         return daemons.filter(\.isAlive).compactMap { daemon in
-            guard let word = daemon.report["breakers"]?[name]?.stringValue else { return nil }
+            let word = daemon.report["breakers"]?[name]?.stringValue ?? (isServed ? "closed" : nil)
+            guard let word else { return nil }
             return ProviderDaemonLine(
                 daemon: daemon.name,
                 breaker: word == "open" ? Badge(.bad, "open: only probes are sent") : Badge(.good, word)

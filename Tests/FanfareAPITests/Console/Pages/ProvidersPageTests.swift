@@ -22,6 +22,10 @@ import Testing
                 FROM fanfare.targets AS t, (VALUES (1, 90), (117, 10), (4, 1000)) AS x (code, count)
                 WHERE t.platform = 'apns' AND t.environment = 'production'
                 """,
+                """
+                INSERT INTO fanfare.stats_pending (rule_version, target_id, outcome, pairs, at)
+                SELECT 1, t.id, 1, 5, now() - interval '1 minute' FROM fanfare.targets AS t WHERE t.platform = 'fcm'
+                """,
             ] { _ = try await api.rows(sql) }
             let browser = try await api.console()
             let page = try await browser.scan("/providers")
@@ -30,6 +34,10 @@ import Testing
             #expect(page.text.contains("100, 90.0 % accepted"), "what is too late was asked of nobody")
             let other = try await browser.scan("/providers?app=bank")
             #expect(!other.text.contains("InvalidProviderToken"))
+            #expect(
+                other.text.contains("fcm well") && other.text.contains("push-1closed"),
+                "no breaker of it ever opened"
+            )
         }
     }
 }
