@@ -31,7 +31,8 @@ struct PersonLook {
             facts: facts,
             actions: actions,
             devices: detail.devices.map { device in
-                let last = pushes.rows.first { $0.place.device == device.id }?.at
+                // What waits has no time yet.
+                let last = pushes.rows.first { $0.place.device == device.id && $0.at != nil }?.at
                 return DeviceLine(device, lastPush: last.map { Moment($0.microseconds, .short) })
             },
             preferences: detail.preferences.map { PreferenceLine($0.preference, app: $0.app) },
