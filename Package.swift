@@ -343,7 +343,11 @@ if withSandbox {
         ),
         // A real browser for tests of pages: Chromium, driven by WebDriver.
         .target(name: "BrowserKit", dependencies: ["TestKit"], path: "Tests/BrowserKit", swiftSettings: shared),
-        .testTarget(name: "BrowserTests", dependencies: ["BrowserKit", "TestKit"], swiftSettings: shared),
+        .testTarget(
+            name: "BrowserTests",
+            dependencies: ["BrowserKit", "PostgresClient", "TestKit"],
+            swiftSettings: shared
+        ),
         // The yardstick of `fanfare bench`: a bare libcurl client in C.
         .target(name: "CurlBaseline", linkerSettings: [.linkedLibrary("curl")]),
         // The command line: all that a machine needs that sends pushes.

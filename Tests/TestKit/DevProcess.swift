@@ -12,6 +12,8 @@ public final class DevProcess: Sendable {
     public let control: String
     /// Where the demo's page is: its origin.
     public let page: String
+    /// A libpq URL of its database, for the superuser.
+    public let database: String
     private let process: ProgramProcess
     private let directory: String
 
@@ -32,6 +34,7 @@ public final class DevProcess: Sendable {
                 let control = text.firstMatch(of: /control at (http:[^ ]+)/),
                 let console = text.firstMatch(of: /http:[^ ]+\/login\?token=[^\s]+/),
                 let page = text.firstMatch(of: /page +(http:[^ ,]+)/),
+                let database = text.firstMatch(of: /psql '(postgres:[^']+)'/),
                 let token = try? String(contentsOfFile: String(api.2), encoding: .utf8)
             else { break }
             return DevProcess(
@@ -40,6 +43,7 @@ public final class DevProcess: Sendable {
                 console: String(console.0),
                 control: String(control.1),
                 page: String(page.1),
+                database: String(database.1),
                 process,
                 directory
             )
@@ -57,11 +61,12 @@ public final class DevProcess: Sendable {
         console: String,
         control: String,
         page: String,
+        database: String,
         _ process: ProgramProcess,
         _ directory: String
     ) {
         (self.api, self.token, self.console) = (api, token, console)
-        (self.control, self.page) = (control, page)
+        (self.control, self.page, self.database) = (control, page, database)
         (self.process, self.directory) = (process, directory)
     }
 

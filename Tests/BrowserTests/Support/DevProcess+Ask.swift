@@ -8,7 +8,7 @@ import Testing
 #endif
 
 extension DevProcess {
-    /// Asks the daemon's HTTP API.
+    /// Asks the daemon's HTTP API; null where it answers without a body.
     func ask(_ method: String, _ path: String, _ body: JSON? = nil) async throws -> JSON {
         try await Self.send(method, api + path, body, ["Authorization": "Bearer \(token)"])
     }
@@ -16,6 +16,14 @@ extension DevProcess {
     /// A browser's subscription at the simulated push service, bound to the demo's VAPID key.
     func subscription() async throws -> JSON {
         try await Self.send("POST", "\(control)/subscriptions", [:])
+    }
+
+    /// Has the simulated push services answer otherwise.
+    ///
+    /// - Parameter faults: a list, as `fanfare sandbox` takes it; what was in force ends.
+    /// - Throws: what they say.
+    func putFaults(_ faults: JSON) async throws {
+        _ = try await Self.send("POST", "\(control)/faults", faults)
     }
 
     /// Waits for a push to a simulated browser.
@@ -45,7 +53,8 @@ extension DevProcess {
         _ headers: [String: String] = [:]
     ) async throws -> JSON {
         let content = try body.map { try JSONEncoder().encode($0) }
-        return try JSONDecoder().decode(JSON.self, from: await load(method, address, content, headers))
+        let answer = try await load(method, address, content, headers)
+        return answer.isEmpty ? .null : try JSONDecoder().decode(JSON.self, from: answer)
     }
 
     private static func load(

@@ -1,0 +1,73 @@
+import BrowserKit
+import TestKit
+import Testing
+
+extension ConsoleTests {
+    @Test func aCampaignIsPausedResumedAndAbortedByHand() async throws {
+        try await Browser.with { browser in
+            _ = try await dev.startHeldCampaign("by-hand", browser)
+            try await browser.logIn(dev)
+            try await browser.follow("#live-campaigns a[href='/campaigns/demo/by-hand']", to: "by-hand")
+
+            // Who thinks better of it changes nothing.
+            try await browser.follow(".actions a[href$='/pause']", to: "Pause by-hand?")
+            try await browser.follow(".ask a.quiet", to: "by-hand")
+            #expect(try await state() == "active")
+
+            try await change("Pause", because: "the price is wrong", browser)
+            try await browser.wait(for: ".notice", toSay: "The campaign is paused.")
+            #expect(try await browser.find(".lead .badge").text == "paused")
+            #expect(try await state() == "paused")
+
+            try await change("Resume", because: "the price is \"right\" <now>", browser)
+            try await browser.wait(for: ".notice", toSay: "The campaign goes on.")
+            #expect(try await browser.find(".lead .badge").text == "held by its canary")
+            #expect(try await state() == "active")
+
+            try await change("Abort", because: "it is over", browser)
+            try await browser.wait(for: ".notice", toSay: "The campaign is aborted.")
+            // Without a reload: what waited is recorded as cancelled, and nothing is under way any more.
+            try await browser.wait(for: ".lead", toHold: "Nothing of it is under way.")
+            let progress = try await dev.progress(of: "by-hand")
+            #expect(progress["state"] == "aborted")
+            #expect(progress["attempts"].elements.contains { $0["outcome"] == "cancelled" })
+            #expect(progress["left"] == 0)
+
+            let audit = try await dev.rows(
+                "SELECT actor, action, reason FROM fanfare.actions WHERE target = 'demo/by-hand' AND reason IS NOT NULL ORDER BY id"
+            )
+            #expect(
+                audit == [
+                    ["dev", "campaign.pause", "the price is wrong"],
+                    ["dev", "campaign.resume", "the price is \"right\" <now>"],
+                    ["dev", "campaign.abort", "it is over"],
+                ]
+            )
+            try await browser.expectNoComplaint()
+        }
+    }
+
+    private func left() async throws -> Int {
+        try #require(try await dev.progress(of: "by-hand")["left"].integer)
+    }
+
+    private func state() async throws -> JSON {
+        try await dev.ask("GET", "/v1/apps/demo/campaigns/by-hand")["state"]
+    }
+
+    /// Asks, reads the question, and says yes.
+    private func change(_ verb: String, because reason: String, _ browser: Browser) async throws {
+        let before = try await left()
+        try await browser.follow(".actions a[href$='/\(verb.lowercased())']", to: "\(verb) by-hand?")
+        let shown = try await browser.find(".how-many").text
+        let count = try #require(Int(shown.prefix(while: \.isNumber)))
+        // The last answers of its canary may come meanwhile.
+        let after = try await left()
+        #expect(count > 0 && after...before ~= count)
+        #expect(shown.contains("not sent yet"))
+        try await browser.find("#f-reason").type(reason)
+        let button = try await browser.find(".ask button[type=submit]")
+        #expect(try await button.text == verb)
+        try await button.click()
+    }
+}
