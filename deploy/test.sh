@@ -308,6 +308,10 @@ main() {
     if ((${#parts[@]} == 0)); then
         deploy/install-dependencies.sh --browser
         deploy/install-dependencies.sh --metrics
+        # Tests of pages look by it for what shuts people out.
+        deploy/install-dependencies.sh --clients
+        FANFARE_AXE=$(deploy/axe.sh)
+        export FANFARE_AXE
         check_format
     fi
     mkdir -p "$build"

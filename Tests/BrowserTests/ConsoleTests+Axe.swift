@@ -1,0 +1,48 @@
+import BrowserKit
+import Foundation
+import TestKit
+import Testing
+
+extension ConsoleTests {
+    private static let rules = """
+        const options = { runOnly: { type: 'tag', values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] },
+          rules: { 'target-size': { enabled: true } }, resultTypes: ['violations'] }
+
+        """
+    /// What depends on colours, which is all that the dark changes.
+    private static let colours = """
+        const options = { runOnly: { type: 'rule', values: ['color-contrast', 'link-in-text-block'] }, resultTypes: ['violations'] }
+
+        """
+    private static let examination = """
+        document.querySelectorAll('details:not(#who)').forEach((details) => { details.open = true })
+        const { violations } = await axe.run(document, options)
+        return violations.map(({ id, help, nodes }) => `${id}, ${help}: `
+          + nodes.map(({ html, failureSummary }) => `${html.slice(0, 160)} ${failureSummary}`).join('; '))
+        """
+
+    /// By axe-core, a library that others keep: what it cannot see, such as whether words make sense, is not tried.
+    @Test func nobodyIsShutOut() async throws {
+        guard let path = ProcessInfo.processInfo.environment["FANFARE_AXE"] else {
+            Issue.record("FANFARE_AXE is not set: run export FANFARE_AXE=$(deploy/axe.sh), or all by deploy/test.sh")
+            return
+        }
+        let axe = try String(contentsOfFile: path, encoding: .utf8)
+        try await Browser.with { browser in
+            let places = try await ConsolePlaces("open-to-all", dev, browser)
+            try await browser.logIn(dev)
+            try await browser.runFirst(axe)
+            for (width, scheme, options) in [
+                (360, "light", Self.rules), (1280, "light", Self.rules), (1280, "dark", Self.colours),
+            ] {
+                try await browser.resize(width: width, height: 900)
+                try await browser.emulate(["prefers-color-scheme": scheme])
+                for path in places.paths {
+                    try await browser.open(dev.api + path)
+                    let violations = try await browser.run(options + Self.examination, as: [String].self)
+                    #expect(violations == [], "\(path), \(width) pixels wide, \(scheme)")
+                }
+            }
+        }
+    }
+}
