@@ -59,10 +59,13 @@ package struct RuleVersions: PostgresStatement {
     }
 }
 
-/// What came of what a rule sent, by day in UTC and version; the last eleven minutes are not counted yet.
+/// What came of what a rule sent, by day in UTC and version.
 package struct RuleOutcomes: PostgresStatement {
     package static let name = "rule_outcomes"
     package static let sql = """
+        WITH pending AS MATERIALIZED (
+            SELECT p.rule_version, p.outcome, (p.at AT TIME ZONE 'UTC')::date AS day, sum(p.pairs) AS pairs
+            FROM fanfare.stats_pending AS p GROUP BY 1, 2, 3)
         SELECT s.day::text, v.version, coalesce(c.outcome, 'unknown'), coalesce(c.reason, 'unknown'), sum(s.pairs)::bigint
         FROM (
             SELECT x.id, x.version FROM fanfare.rule_versions AS x
@@ -71,8 +74,12 @@ package struct RuleOutcomes: PostgresStatement {
                 WHERE a.name = $1 AND r.name = $2 AND r.dropped_at IS NULL)
             ORDER BY x.version DESC LIMIT 50
         ) AS v
-        JOIN fanfare.stats AS s ON s.rule_version = v.id
-            AND s.day = ANY (ARRAY(SELECT (statement_timestamp() AT TIME ZONE 'UTC')::date - n FROM generate_series(0, $3::int - 1) AS n))
+        CROSS JOIN LATERAL (
+            SELECT s.day, s.outcome, s.pairs FROM fanfare.stats AS s WHERE s.rule_version = v.id
+                AND s.day = ANY (ARRAY(SELECT (statement_timestamp() AT TIME ZONE 'UTC')::date - n FROM generate_series(0, $3::int - 1) AS n))
+            UNION ALL
+            SELECT p.day, p.outcome, p.pairs FROM pending AS p WHERE p.rule_version = v.id
+                AND p.day > (statement_timestamp() AT TIME ZONE 'UTC')::date - $3::int) AS s
         LEFT JOIN fanfare.outcome_codes AS c ON c.code = s.outcome
         GROUP BY 1, 2, 3, 4
         ORDER BY 1 DESC, 2 DESC, 5 DESC

@@ -5,17 +5,23 @@ package import PostgresClient
 package struct RuleWeeks: PostgresStatement {
     package static let name = "rule_weeks"
     package static let sql = """
+        WITH pending AS MATERIALIZED (
+            SELECT p.rule_version, (p.at AT TIME ZONE 'UTC')::date AS day, sum(p.pairs) AS pairs
+            FROM fanfare.stats_pending AS p WHERE p.outcome = 1 GROUP BY 1, 2)
         SELECT q.position, n.created_at, ARRAY(
-            SELECT coalesce((
+            SELECT (coalesce((
                 SELECT sum(s.pairs) FROM fanfare.stats AS s
-                WHERE s.day = (statement_timestamp() AT TIME ZONE 'UTC')::date - d.n AND s.outcome = 1 AND s.rule_version = ANY (ARRAY(
-                    SELECT v.id FROM fanfare.rule_versions AS v WHERE v.rule_id = r.id ORDER BY v.version DESC LIMIT 10))), 0)::bigint
-            FROM generate_series($3::int - 1, 0, -1) AS d (n))
+                WHERE s.day = d.day AND s.outcome = 1 AND s.rule_version = ANY (x.versions)), 0)
+                + coalesce((
+                SELECT sum(p.pairs) FROM pending AS p WHERE p.day = d.day AND p.rule_version = ANY (x.versions)), 0))::bigint
+            FROM (SELECT (statement_timestamp() AT TIME ZONE 'UTC')::date - g.n AS day FROM generate_series($3::int - 1, 0, -1) AS g (n)) AS d)
         FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS q (app, rule, position)
         JOIN fanfare.apps AS a ON a.name = q.app
         JOIN fanfare.rules AS r ON r.app_id = a.id AND r.name = q.rule AND r.dropped_at IS NULL
         CROSS JOIN LATERAL (
             SELECT v.created_at FROM fanfare.rule_versions AS v WHERE v.rule_id = r.id ORDER BY v.version DESC LIMIT 1) AS n
+        CROSS JOIN LATERAL (SELECT ARRAY(
+            SELECT v.id FROM fanfare.rule_versions AS v WHERE v.rule_id = r.id ORDER BY v.version DESC LIMIT 10) AS versions) AS x
         ORDER BY q.position
         """
 
@@ -31,7 +37,7 @@ package struct RuleWeeks: PostgresStatement {
         /// Which of those that were asked about, from 1.
         package let position: Int64
         package let changedAt: Timestamp
-        /// By day in UTC, today last, whose last minutes are not counted yet; of its last ten versions.
+        /// By day in UTC, today last; of its last ten versions.
         package let accepted: [Int64]
     }
 

@@ -98,13 +98,21 @@ import Testing
                 FROM fanfare.rule_versions, (VALUES (1, 1200), (4, 34)) AS x (outcome, pairs) WHERE version < 3
                 """
             )
+            // What is not added up yet counts as well.
+            _ = try await api.rows(
+                """
+                INSERT INTO fanfare.stats_pending (rule_version, target_id, outcome, pairs)
+                SELECT id, 1, 1, 7 FROM fanfare.rule_versions WHERE version = 2
+                """
+            )
+            #expect(try await browser.scan("/rules").text.contains("2,407"))
             let page = try await browser.scan("/rules/shop/r")
             #expect(page.text.contains("version 2 in force, 3 refused"))
             #expect(
                 page.text.contains("Version 3 is refused: when: <b>no</b>. Version 2 stays in force.")
             )
             #expect(
-                page.text.contains("2,400") && page.text.contains("expired") && page.text.contains("68")
+                page.text.contains("2,407") && page.text.contains("expired") && page.text.contains("68")
             )
             let removed = page.elements.filter { $0.name == "li" && $0["class"] == "removed" }
             #expect(removed.count == 1 && page.text.contains(#""when": "$.total > 20""#))
