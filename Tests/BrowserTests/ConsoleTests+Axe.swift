@@ -6,12 +6,12 @@ import Testing
 extension ConsoleTests {
     private static let rules = """
         const options = { runOnly: { type: 'tag', values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] },
-          rules: { 'target-size': { enabled: true } }, resultTypes: ['violations'] }
+          rules: { 'target-size': { enabled: true } }, resultTypes: ['violations'], preload: false }
 
         """
     /// What depends on colours, which is all that the dark changes.
     private static let colours = """
-        const options = { runOnly: { type: 'rule', values: ['color-contrast', 'link-in-text-block'] }, resultTypes: ['violations'] }
+        const options = { runOnly: { type: 'rule', values: ['color-contrast', 'link-in-text-block'] }, resultTypes: ['violations'], preload: false }
 
         """
     private static let examination = """
@@ -32,13 +32,13 @@ extension ConsoleTests {
             let places = try await ConsolePlaces("open-to-all", dev, browser)
             try await browser.logIn(dev)
             try await browser.runFirst(axe)
-            for (width, scheme, options) in [
-                (360, "light", Self.rules), (1280, "light", Self.rules), (1280, "dark", Self.colours),
-            ] {
-                try await browser.resize(width: width, height: 900)
-                try await browser.emulate(["prefers-color-scheme": scheme])
-                for path in places.paths {
-                    try await browser.open(dev.api + path)
+            for path in places.paths {
+                try await browser.open(dev.api + path)
+                for (width, scheme, options) in [
+                    (360, "light", Self.rules), (1280, "light", Self.rules), (1280, "dark", Self.colours),
+                ] {
+                    try await browser.resize(width: width, height: 900)
+                    try await browser.emulate(["prefers-color-scheme": scheme])
                     let violations = try await browser.run(options + Self.examination, as: [String].self)
                     #expect(violations == [], "\(path), \(width) pixels wide, \(scheme)")
                 }
