@@ -100,8 +100,9 @@ import Threading
         times.answer = .seconds(1)
         try await APIWorld.with(APIWorld.configuration("  connections: 3"), times: times) { api in
             let port = api.port
-            let wires = try await onThread { try (0..<3).map { _ in try Self.overfill(port) } }
-            // There is no connection left for it until they are gone.
+            // More than are taken at once, some of which may be beyond the limit.
+            let wires = try await onThread { try (0..<16).map { _ in try Self.overfill(port) } }
+            // It is taken only when they are gone.
             #expect(try await api.ask("GET", "/livez").status == 200)
             withExtendedLifetime(wires) {}
         }
