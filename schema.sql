@@ -5466,7 +5466,7 @@ SELECT 'gatherings', coalesce(min(due_at) > now() - interval '1 minute', true),
     coalesce('what rules gathered has been due for ' || date_trunc('second', now() - min(due_at)), 'none is due'), min(due_at)
 FROM fanfare.gatherings WHERE due_at < now() - interval '1 minute'
 UNION ALL
-SELECT 'rules', count(*) = 0, count(*) || ' newest rule versions are refused', min(v.checked_at)
+SELECT 'rules', count(*) = 0, count(*) || CASE count(*) WHEN 1 THEN ' rule''s newest version is refused' ELSE ' rules'' newest versions are refused' END, min(v.checked_at)
 FROM fanfare.rules AS r
 CROSS JOIN LATERAL (SELECT * FROM fanfare.rule_versions WHERE rule_id = r.id ORDER BY version DESC LIMIT 1) AS v
 WHERE r.dropped_at IS NULL AND v.state = 'refused'
