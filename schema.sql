@@ -507,7 +507,7 @@ INSERT INTO fanfare.outcome_codes AS c (code, outcome, reason, provider, meaning
     (5, 'cancelled', 'cancel_requested', NULL, 'fanfare.cancel reached it before it was sent.'),
     (6, 'superseded', 'newer_event', NULL, 'A newer event of the same collapse key took its place.'),
     (7, 'disabled', 'device_disabled', NULL, 'The device was disabled, unregistered or forgotten between planning and sending.'),
-    (8, 'opted_out', 'user_opted_out', NULL, 'The user opted out between planning and sending.'),
+    (8, 'opted_out', 'user_opted_out', NULL, 'The user wants nothing of this category, or nothing that has one.'),
     (9, 'refused', 'not_renderable', NULL, 'The message could not be made for this event and device; the delivery''s detail names the rule and the field.'),
     (10, 'backlog_dropped', 'stale_after_outage', NULL, 'Waited out an outage, and the rule''s backlog option drops such events.'),
     (11, 'exhausted', 'attempts_used_up', NULL, 'All attempts, or the 24 hours without a ttl, were used up.'),
@@ -1567,6 +1567,9 @@ CREATE TABLE IF NOT EXISTS fanfare.actions (
     reason text
 );
 SELECT fanfare.create_index('actions_at', 'CREATE INDEX actions_at ON fanfare.actions USING brin (at)');
+-- What was done to a campaign stands on its page.
+SELECT fanfare.create_index('actions_campaign',
+    'CREATE INDEX actions_campaign ON fanfare.actions (target COLLATE "C") WHERE action LIKE ''campaign.%''');
 
 -- Whom outcomes are told to, by the name that the daemons' configuration has for it, and which. Read whenever a batch is closed, and
 -- written only where that changes, so that it stays one page whoever holds an old snapshot.

@@ -38,6 +38,8 @@ package struct CampaignLook: Sendable {
     package let due: [CampaignDue]
     /// What is in force sends, rendered for nobody in particular.
     package let messages: [RuleExplanation]
+    /// What was done by hand, the newest first.
+    package let deeds: [CampaignDeeds.Row]
 }
 
 extension ToolDatabase {
@@ -81,7 +83,7 @@ extension ToolDatabase {
     ///   - id: which.
     ///   - before: occurrences before this one only; nil for the newest.
     ///   - limit: how many occurrences.
-    ///   - configuration: has the apps' APNs topics; nil where only what changes is looked at: no waves, times and messages.
+    ///   - configuration: has the apps' APNs topics; nil where only what changes is looked at: no waves, times, messages and deeds.
     /// - Returns: all of it; nil if there is no such campaign.
     /// - Throws: ``ToolError``.
     package func campaignLook(
@@ -112,7 +114,9 @@ extension ToolDatabase {
                 due: row.schedule.map { CampaignDue.list(times, of: id, $0, asked: count) } ?? [],
                 messages: configuration.map { configuration in
                     row.messages { configuration.apps[$0]?.apns?.topic }
-                } ?? []
+                } ?? [],
+                deeds: configuration == nil
+                    ? [] : try connection.run(CampaignDeeds(of: "\(id.app)/\(id.name)", limit: Int64(count)))
             )
         }
     }

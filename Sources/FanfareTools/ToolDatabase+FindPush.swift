@@ -1,8 +1,17 @@
 internal import FanfareCore
-internal import FanfareStore
+package import FanfareStore
 internal import PostgresClient
 
 extension ToolDatabase {
+    /// Rules and campaigns of a name.
+    ///
+    /// - Parameter text: the whole name, however it is capitalized.
+    /// - Returns: at most 20, rules first.
+    /// - Throws: ``ToolError``.
+    package func named(_ text: String) async throws(ToolError) -> [FindNamed.Row] {
+        try await run { connection throws(PostgresError) in try connection.run(FindNamed(text)) }
+    }
+
     /// Looks among the last pushes for the one that a provider knows by an id, such as an `apns-id`.
     ///
     /// - Parameter deliveryID: as a UUID.

@@ -109,7 +109,14 @@ extension ToolDatabase {
         guard let judgement = try await judge(set, example, configuration).first else {
             throw ToolError(.failed, "the rule was not judged")
         }
-        let messages = try judgement.isMatched ? set.explain(example) { configuration.apps[$0]?.apns?.topic } : []
+        var messages = try judgement.isMatched ? set.explain(example) { configuration.apps[$0]?.apns?.topic } : []
+        if let user, messages.contains(where: { $0.variant != nil }) {
+            // What the user gets, whatever the others do.
+            let variant = try await run { connection throws(PostgresError) in
+                try connection.run(RuleVariant(of: definition.text, user: user)).first ?? nil
+            }
+            messages = messages.filter { $0.variant == variant }
+        }
         return RuleTrial(judgement: judgement, messages: messages, locale: example.locale)
     }
 

@@ -13,6 +13,18 @@ struct ChromeDriver: Sendable {
     ///
     /// - Throws: `BrowserError` if it is not installed or does not come up.
     static func start() async throws -> ChromeDriver {
+        // It takes a free port of one kind of addresses, and may find that of the other kind taken.
+        for _ in 0..<4 {
+            do {
+                return try await startOnce()
+            } catch let error as BrowserError where error.message.contains("Address already in use") {
+                continue
+            }
+        }
+        return try await startOnce()
+    }
+
+    private static func startOnce() async throws -> ChromeDriver {
         let folder = NSTemporaryDirectory() + "fanfare-browser-" + UUID().uuidString.prefix(13).lowercased()
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         // Chromium keeps fonts and crashes below HOME, and its socket in TMPDIR.

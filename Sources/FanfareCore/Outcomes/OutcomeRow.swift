@@ -44,7 +44,7 @@ extension OutcomeRow {
             "device_disabled",
             "The device was disabled, unregistered or forgotten between planning and sending."
         ),
-        OutcomeRow(.optedOut, "user_opted_out", "The user opted out between planning and sending."),
+        OutcomeRow(.optedOut, "user_opted_out", "The user wants nothing of this category, or nothing that has one."),
         OutcomeRow(
             .refused,
             "not_renderable",

@@ -100,6 +100,7 @@ struct StatementCatalog {
                 last_device, device_ids, outcomes)
             SELECT fanfare.ring_day(b.id), b.id, b.event_id, now(), \(version), 1, 1, 1, 1, 1, '{1}', '\\x23'
             FROM (VALUES (7::bigint << 32, 1), (\(event) + 1000, \(event))) AS b (id, event_id);
+            INSERT INTO fanfare.actions (actor, action, target) VALUES ('ann', 'campaign.start', 'shop/due: 7');
             INSERT INTO fanfare.batches (id, event_id, rule_version, target_id, lane, device_ids)
             VALUES (5::bigint << 32, 5::bigint << 32, 1, 1, 1, '{1}');
             INSERT INTO fanfare.instances (name, host, pid, version, lease_until, schema_version)
@@ -587,6 +588,8 @@ struct StatementCatalog {
             EventOutcomes(event: parts.event),
             EventVariants(event: parts.event),
             LastPairs(budget: 5),
+            FindNamed("Users"), RuleVariant(of: #"{"app": "shop", "name": "r"}"#, user: "u"),
+            CampaignDeeds(of: "shop/due", limit: 5),
             UserPushes(user: "u", app: nil, limit: 5),
             ListBacklog(),
             ListUnsent(events: [parts.event]),

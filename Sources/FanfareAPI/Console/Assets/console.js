@@ -29,7 +29,8 @@
     return root;
   };
   local(document);
-  if ($("zone")) $("zone").textContent = `Times in ${forms.full.resolvedOptions().timeZone}; UTC under the pointer.`;
+  const zone = forms.full.resolvedOptions().timeZone;
+  if ($("zone") && zone !== "UTC") $("zone").textContent = `Times in ${zone}; UTC under the pointer.`;
 
   // ---- A part of the page becomes like its new text, node by node: what did not change stays, with focus and scroll
   const alike = (a, b) => a.nodeType === b.nodeType && a.nodeName === b.nodeName && (a.id || "") === (b.id || "");
@@ -72,19 +73,33 @@
     while (place) drop();
   };
   const shown = new Map();
+  const kept = new Map();
   const show = ({ id, html: text }) => {
     const old = $(id);
     if (!old || shown.get(id) === text) return;
-    shown.set(id, text);
     const part = document.createElement("template");
     part.innerHTML = html.createHTML(text);
     const fresh = part.content.firstElementChild;
     if (!fresh || fresh.id !== id) return;
     const active = document.activeElement;
+    const row = active.matches("a[data-row]") && old.contains(active) && active.closest("[id]");
+    if (row && row !== old && !fresh.querySelector(`#${CSS.escape(row.id)}`)) {
+      // The row that the reader is on would go from under the keys: the list waits until they leave it.
+      if (!kept.size) active.addEventListener("blur", () => setTimeout(showKept), { once: true });
+      return kept.set(id, { id, html: text });
+    }
+    kept.delete(id);
+    shown.set(id, text);
     local(part.content);
     morph(old, fresh);
     // A row that was moved lost it.
     if (active.isConnected && active !== document.activeElement) active.focus({ preventScroll: true });
+  };
+
+  const showKept = () => {
+    const parts = [...kept.values()];
+    kept.clear();
+    parts.forEach(show);
   };
 
   // ---- The stream: none while the page is hidden; while paused, updates wait
@@ -102,17 +117,23 @@
     if (pausedAt) words(`Paused at ${pausedAt}, ${count} ${count === 1 ? "update waits" : "updates wait"}`, "paused");
     else if (source && source.readyState === EventSource.OPEN) words("Live", "on");
     else words("Not connected", "away");
-    $("live-button").textContent = pausedAt ? "Go on" : "Pause";
+    $("live-button").textContent = pausedAt ? "Go on" : "Pause updates";
     // A count that changes is not read out each second.
     $("live-words").setAttribute("aria-live", pausedAt && count ? "off" : "polite");
   };
   const connect = () => {
     if (source || document.hidden) return;
     source = new EventSource(path);
-    source.onopen = source.onerror = tell;
+    source.onopen = tell;
+    source.onerror = () => {
+      // Browsers give up on what is answered by an error.
+      if (source && source.readyState === EventSource.CLOSED) source = null, setTimeout(connect, 5000);
+      tell();
+    };
     source.addEventListener("part", (event) => {
       const part = JSON.parse(event.data);
       if (!pausedAt) return show(part);
+      if ((waiting.get(part.id)?.html ?? shown.get(part.id)) === part.html) return;
       waiting.set(part.id, part);
       count += 1;
       tell();
@@ -149,7 +170,7 @@
   // ---- Keys, which the reader may switch off
   const help = $("help");
   const on = $("help-on");
-  const kept = (value) => {
+  const choice = (value) => {
     try {
       return value === undefined ? localStorage.getItem("keys") : localStorage.setItem("keys", value);
     } catch {
@@ -159,8 +180,8 @@
   if ($("help-button")) {
     $("help-button").hidden = false;
     $("help-button").addEventListener("click", () => help.showModal());
-    on.checked = kept() !== "off";
-    on.addEventListener("change", () => kept(on.checked ? "on" : "off"));
+    on.checked = choice() !== "off";
+    on.addEventListener("change", () => choice(on.checked ? "on" : "off"));
   }
   const step = (by) => {
     const rows = [...document.querySelectorAll("a[data-row]")].filter((row) => row.offsetParent);

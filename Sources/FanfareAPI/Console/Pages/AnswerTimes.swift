@@ -39,7 +39,12 @@ struct AnswerTimes: Sendable {
                 share,
                 name,
                 kind in
-                ChartSeries(name: name, kind: kind, values: steps.map { $0.quantile(share) })
+                ChartSeries(
+                    name: name,
+                    kind: kind,
+                    values: steps.map { $0.quantile(share) },
+                    whole: all.quantile(share)
+                )
             },
             form: span.form
         ).figure

@@ -32,9 +32,12 @@ struct CampaignCalendar {
         today = now - (now % Self.day + Self.day) % Self.day
         start = today - Int64(CivilDate(now).weekday) * Self.day
         let rows = Dictionary(listing.campaigns.map { ($0.id, $0) }) { $1 }
+        let runs = Dictionary(
+            listing.running.map { (RuleID(app: $0.run.app, name: $0.run.campaign), CampaignProgressCard.badge($0.run)) }
+        ) { first, _ in first }
         for row in listing.campaigns {
             guard let last = row.lastAt?.microseconds, last <= now else { continue }
-            let badge = row.lastState.map(Badge.init(occurrence:))
+            let badge = runs[row.id] ?? row.lastState.map(Badge.init(occurrence:))
             add(row, at: last, clock: Self.clock(last), tone: badge?.tone ?? Tone.quiet.rawValue, badge?.words)
         }
         for due in listing.due {

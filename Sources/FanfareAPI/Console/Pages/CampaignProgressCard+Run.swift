@@ -83,7 +83,7 @@ extension CampaignProgressCard {
 
     /// Nothing is sent in a second of what has ended.
     private static func pace(_ run: CampaignRun) -> String {
-        guard run.isRunning else { return "" }
+        guard run.isRunning, !isPaused(run) else { return "" }
         let pace = "\(FigureText.short(run.pace ?? 0))/s"
         return run.perSecond.map { "\(pace) of \(FigureText.short($0))/s" } ?? pace
     }

@@ -80,7 +80,15 @@ extension CampaignPage {
             ),
             definition: look.campaign.newest.indented(),
             test: try await visit.refusal(.test) == nil && look.campaign.inForce != nil ? TestForm(visit) : nil,
-            previews: NotificationPreviews(look.messages)
+            previews: NotificationPreviews(look.messages),
+            deeds: look.deeds.map {
+                DeedLine(
+                    at: Moment($0.at.microseconds, .short),
+                    word: String($0.action.dropFirst("campaign.".count)),
+                    actor: $0.actor,
+                    reason: $0.reason
+                )
+            }
         )
     }
 

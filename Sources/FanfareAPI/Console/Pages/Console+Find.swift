@@ -58,6 +58,12 @@ extension Console {
             let places = Set(person.devices.map(\.app) + person.preferences.map(\.app)).sorted().joined(separator: ", ")
             found.append(FindCandidate("User \(text)", "\(devices), \(places)", PageAddress.person(text)))
         }
+        found += try await database.named(text).map { row in
+            let place = "\(PageAddress.encoded(row.app))/\(PageAddress.encoded(row.name))"
+            return row.isCampaign
+                ? FindCandidate("Campaign \(row.name)", row.app, "/campaigns/\(place)")
+                : FindCandidate("Rule \(row.name)", row.app, "/rules/\(place)")
+        }
         return found
     }
 }
@@ -74,7 +80,8 @@ extension Empty {
         guard !text.isEmpty else {
             return Empty(
                 title: "Find what?",
-                words: "Type an event's id or key, a user's id, or a device's id into the field above.",
+                words:
+                    "Type an event's id or key, a user's or a device's id, or the name of a rule or a campaign into the field above.",
                 command: nil
             )
         }
@@ -89,7 +96,7 @@ extension Empty {
         return Empty(
             title: "Nothing is found",
             words:
-                "Neither an event's id, a key that an event holds now, a device's id, nor a user with a device or preferences. Older keys are found by the filter of the page of events.",
+                "Neither an event's id, a key that an event holds now, a device's id, a user with a device or preferences, nor the name of a rule or a campaign. Older keys are found by the filter of the page of events.",
             command: nil
         )
     }

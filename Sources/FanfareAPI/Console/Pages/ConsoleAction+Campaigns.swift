@@ -36,8 +36,14 @@ extension ConsoleAction {
     private static func changeCampaign(_ change: CampaignChange, _ use: ConsoleUse) -> ConsoleAction {
         ConsoleAction(path: "/campaigns/{app}/{name}/\(change.rawValue)", use: use) { visit, form in
             ConfirmPage(change, try await visit.campaignLook(), visit, form)
-        } perform: { visit, database, _ in
+        } perform: { visit, database, fields in
             let id = visit.campaign
+            let look = try await visit.campaignLook()
+            guard fields["shown"] == ConfirmPage.standing(look) else {
+                // Another occurrence, or the canary's verdict came: who said yes was asked about something else.
+                let question = ConfirmPage(change, look, visit, try await ActionForm(visit), isAgain: true)
+                return .page(Console.templates.render("confirm", question))
+            }
             let isChanged = try await database.change(change, app: id.app, campaign: id.name)
             let code = [CampaignChange.pause: "paused", .resume: "resumed", .abort: "aborted"][change]
             return .done(isChanged ? code ?? "unchanged" : "unchanged", at: visit.campaignPath)
@@ -149,7 +155,13 @@ private struct CampaignStart {
 
 extension ConfirmPage {
     /// Asks whether a campaign is to be paused, resumed or aborted.
-    fileprivate init(_ change: CampaignChange, _ look: CampaignLook, _ visit: Visit, _ form: ActionForm) {
+    fileprivate init(
+        _ change: CampaignChange,
+        _ look: CampaignLook,
+        _ visit: Visit,
+        _ form: ActionForm,
+        isAgain: Bool = false
+    ) {
         let standing = CampaignStanding(look)
         let whyNot: String? =
             switch change {
@@ -169,6 +181,7 @@ extension ConfirmPage {
             let failed = FigureText.share(canary.failed, of: canary.answered)
             warning = "Of its canary \(failed) failed: with this all others get it."
         }
+        if isAgain { warning = "It is not as it was when you were asked. \(warning ?? "")" }
         let isPlanning = look.progress?.run.isPlanning == true
         self.init(
             frame: visit.frame("\(change.verb) \(look.campaign.name)?", parent: visit.campaignLink),
@@ -179,7 +192,7 @@ extension ConfirmPage {
             facts: [],
             samples: nil,
             action: form.action,
-            kept: [],
+            kept: [HiddenField(name: "shown", value: Self.standing(look))],
             seal: form.seal,
             isReasonOptional: true,
             verb: change.verb,
@@ -187,6 +200,13 @@ extension ConfirmPage {
             isImpossible: whyNot != nil,
             cancel: visit.campaignPath
         )
+    }
+}
+
+extension ConfirmPage {
+    /// What a question about a campaign was asked of: its occurrence, and what its canary came to.
+    fileprivate static func standing(_ look: CampaignLook) -> String {
+        "\(look.progress?.run.occurrenceID ?? 0) \(look.canary?.verdict ?? "")"
     }
 }
 

@@ -120,7 +120,7 @@ struct HealthAdvice: Sendable {
         },
         "rules": { _, detail in
             HealthAdvice(
-                "\(detail); what was in force before stays so",
+                "\(detail); a version that was in force before stays so",
                 .warn,
                 [
                     HealthStep(words: "See which and why, mend them, and apply them again.", link: rules),

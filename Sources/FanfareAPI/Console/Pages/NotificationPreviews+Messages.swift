@@ -10,7 +10,8 @@ extension NotificationPreviews {
     init?(_ messages: [RuleExplanation]) {
         func card(_ provider: String, _ read: (JSONValue, RuleExplanation) -> ScreenText) -> PreviewCard? {
             let all = messages.filter { $0.provider.rawValue == provider }
-            return (all.first { $0.problem == nil } ?? all.first).map { PreviewCard($0, read) }
+            let variants = all.compactMap(\.variant)
+            return (all.first { $0.problem == nil } ?? all.first).map { PreviewCard($0, of: variants, read) }
         }
         self.init(
             apple: card("apns", ScreenText.apple),
@@ -26,8 +27,13 @@ extension PreviewCard {
     ///
     /// - Parameters:
     ///   - message: as the provider would get it.
+    ///   - variants: that there are.
     ///   - read: finds what the screen shows.
-    fileprivate init(_ message: RuleExplanation, _ read: (JSONValue, RuleExplanation) -> ScreenText) {
+    fileprivate init(
+        _ message: RuleExplanation,
+        of variants: [String],
+        _ read: (JSONValue, RuleExplanation) -> ScreenText
+    ) {
         let body = (try? JSONValue(parsing: message.body)) ?? .null
         let text = read(body, message)
         let bytes = FigureText.count(Int64(message.body.utf8.count))
@@ -36,7 +42,11 @@ extension PreviewCard {
             silent = "Nothing is shown: the app gets the data, and decides itself."
         }
         var facts = text.facts
-        if let variant = message.variant { facts.insert(Fact(name: "Variant", words: variant), at: 0) }
+        if let variant = message.variant {
+            let others = variants.filter { $0 != variant }
+            let words = others.isEmpty ? variant : "\(variant); others get \(others.joined(separator: ", "))"
+            facts.insert(Fact(name: "Variant", words: words), at: 0)
+        }
         if let locale = message.matchedLocale { facts.insert(Fact(name: "Locale", words: locale), at: 0) }
         self.init(
             app: message.app,

@@ -31,8 +31,10 @@ struct PersonLook {
             facts: facts,
             actions: actions,
             devices: detail.devices.map { device in
-                // What waits has no time yet.
-                let last = pushes.rows.first { $0.place.device == device.id && $0.at != nil }?.at
+                // What waits has no time yet, and what is kept back was no push.
+                let last = pushes.rows.first {
+                    $0.place.device == device.id && $0.at != nil && !PushText.isKept($0.outcome)
+                }?.at
                 return DeviceLine(device, lastPush: last.map { Moment($0.microseconds, .short) })
             },
             preferences: detail.preferences.map { PreferenceLine($0.preference, app: $0.app) },
@@ -92,12 +94,20 @@ struct PersonLook {
         }
         let ago = FigureText.duration(Double(visit.now - at.microseconds) / 1e6)
         let accepted = last.outcome == "accepted"
-        return Notice(
-            accepted ? .good : .warn,
+        let words =
             accepted
-                ? "The last push was taken by \(last.platform) \(ago) ago; whether the device showed it, only the device knows."
-                : "The last push, \(ago) ago: \(PushText.badge(last.outcome, last.reason).words). \(last.detail ?? "")"
-        )
+            ? "The last push was taken by \(last.platform) \(ago) ago; whether the device showed it, only the device knows."
+            : "The last push, \(ago) ago: \(PushText.badge(last.outcome, last.reason).words). \(last.detail ?? "")"
+        let unwanted = unwanted
+        return Notice(accepted && unwanted.isEmpty ? .good : .warn, unwanted + words)
+    }
+
+    /// What the user wants nothing of now, as a sentence.
+    private var unwanted: String {
+        let words = detail.preferences.map { PreferenceLine($0.preference, app: $0.app) }
+            .filter { $0.badge.words != "on" }
+            .map { "\($0.category) (\($0.words))" }
+        return words.isEmpty ? "" : "Not wanted: \(words.joined(separator: ", ")). "
     }
 
     private var whyPanel: WhyPanel {
@@ -134,7 +144,7 @@ struct PersonLook {
 extension PreferenceLine {
     /// Shows what a user said.
     fileprivate init(_ said: UserPreference, app: String) {
-        let snooze = said.snoozedUntil.map { "snoozed until \(Moment($0.microseconds, .short).words)" }
+        let snooze = said.snoozedUntil.map { "snoozed until \(Moment($0.microseconds, .full).words)" }
         self.init(
             category: said.category == "*" ? "everything that has a category" : said.category,
             app: app,

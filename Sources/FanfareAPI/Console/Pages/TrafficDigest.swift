@@ -47,7 +47,7 @@ struct TrafficDigest: Sendable {
         self.outcomes = OutcomeLine.lines(sums, [OutcomeKey: String](rows.meanings))
         gone = outcomes.sum(where: \.isGone)
         figures = [
-            Self.accepted(outcomes, span), answers.keyFigure(span), Self.events(fates, span),
+            Self.accepted(outcomes, span, at: now), answers.keyFigure(span), Self.events(fates, span, at: now),
             Self.failed(outcomes, span),
         ]
     }
@@ -74,26 +74,25 @@ struct TrafficDigest: Sendable {
         ).figure
     }
 
-    /// The last step that is over, since the one that is not has less.
-    private static func rate(_ steps: [Int64], _ span: PageSpan) -> (perSecond: Double, count: Int64) {
-        let count = steps.dropLast().last ?? 0
-        return (Double(count) / Double(span.step), count)
+    /// So many a second, over the last step that is over and what there is of the one that is not: alone it may have begun just now.
+    private static func rate(_ steps: [Int64], _ span: PageSpan, at now: Int64) -> String {
+        let begun = span.times(at: now).last ?? now
+        let seconds = Double(span.step) + Double(now - begun) / 1_000_000
+        return FigureText.short(Double(steps.suffix(2).reduce(0, +)) / seconds)
     }
 
-    private static func accepted(_ counts: StepCounts<OutcomeKey>, _ span: PageSpan) -> KeyFigure {
+    private static func accepted(_ counts: StepCounts<OutcomeKey>, _ span: PageSpan, at now: Int64) -> KeyFigure {
         let steps = counts.steps { $0.outcome == "accepted" }
-        let last = rate(steps, span)
         return KeyFigure(
             "Accepted",
-            FigureText.short(last.perSecond),
+            rate(steps, span, at: now),
             unit: "/s",
-            note:
-                "\(FigureText.short(Double(last.count))) \(span.each) · \(FigureText.short(Double(steps.reduce(0, +)))) in \(span.label)",
+            note: "\(FigureText.short(Double(steps.reduce(0, +)))) in \(span.label)",
             spark: Sparkline.markup(steps.dropLast().map(Double.init), .accepted)
         )
     }
 
-    private static func events(_ counts: StepCounts<EventFate?>, _ span: PageSpan) -> KeyFigure {
+    private static func events(_ counts: StepCounts<EventFate?>, _ span: PageSpan, at now: Int64) -> KeyFigure {
         let steps = counts.steps { _ in true }
         let refused = counts.sum { $0 == .refused }
         let planned = counts.sum { $0 == .planned }
@@ -105,7 +104,7 @@ struct TrafficDigest: Sendable {
                 + (refused > 0 ? ["\(FigureText.short(Double(refused))) refused"] : [])
         return KeyFigure(
             "Events",
-            FigureText.short(rate(steps, span).perSecond),
+            rate(steps, span, at: now),
             unit: "/s",
             note: words.joined(separator: " · "),
             spark: Sparkline.markup(steps.dropLast().map(Double.init))

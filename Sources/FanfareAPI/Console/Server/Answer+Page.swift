@@ -10,8 +10,8 @@ extension Answer {
     static func page(_ html: String, _ status: HTTPResponse.Status = .ok) -> Answer {
         var answer = Answer(status, Array(html.utf8), type: "text/html; charset=utf-8")
         answer.headers[.contentSecurityPolicy] = ConsoleAssets.securityPolicy
-        // A page's address may hold whom it is about.
-        answer.headers[.referrerPolicy] = "no-referrer"
+        // A page's address may hold whom it is about. Not "no-referrer": without TLS a form's origin were "null" then.
+        answer.headers[.referrerPolicy] = "same-origin"
         answer.headers[.crossOriginOpenerPolicy] = "same-origin"
         answer.headers[.crossOriginResourcePolicy] = "same-origin"
         return answer
@@ -24,7 +24,7 @@ extension Answer {
     static func redirect(to path: String) -> Answer {
         var answer = Answer(.seeOther, [], type: "text/plain")
         answer.headers[.location] = path
-        answer.headers[.referrerPolicy] = "no-referrer"
+        answer.headers[.referrerPolicy] = "same-origin"
         return answer
     }
 }
@@ -33,6 +33,8 @@ extension HTTPField.Name {
     static let referrerPolicy = known("Referrer-Policy")
     static let crossOriginOpenerPolicy = known("Cross-Origin-Opener-Policy")
     static let secFetchSite = known("Sec-Fetch-Site")
+    static let forwardedFor = known("X-Forwarded-For")
+    static let forwardedProtocol = known("X-Forwarded-Proto")
 
     private static func known(_ name: String) -> HTTPField.Name {
         guard let name = HTTPField.Name(name) else { preconditionFailure("\(name) is no name of a field") }

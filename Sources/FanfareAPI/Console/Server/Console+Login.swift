@@ -8,7 +8,10 @@ extension Console {
     /// Asks for a token; one that is in the address of a loopback listener, as `fanfare dev` prints it, counts at once.
     static let login = Route(.get, "/login", nil) { call in
         await call.asPage {
-            if let token = call.query["token"], call.desk.isLoopback {
+            // What a proxy passes on came from elsewhere.
+            if let token = call.query["token"], call.desk.isLoopback, call.headers[.forwardedProtocol] == nil,
+                call.headers[.forwardedFor] == nil
+            {
                 return try await begin(token, back: call.query["back"], call)
             }
             return try await ask(call, back: call.query["back"], problem: nil)

@@ -9,9 +9,12 @@ extension Console {
     static let stream = Route(.get, "/console/stream", nil) { call in
         let address = call.query["page"] ?? ""
         let parts = address.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-        guard let session = try await ConsoleSession.find(call),
-            case .found(let page, let names) = pageTable.match(parts.first ?? "")
-        else { throw Problem(.absent, "there is no such page, or no session") }
+        guard case .found(let page, let names) = pageTable.match(parts.first ?? "") else {
+            throw Problem(.absent, "there is no such page")
+        }
+        guard let session = try await ConsoleSession.find(call) else {
+            return Answer(.ok, Array(PageStream.reload.utf8), type: "text/event-stream")
+        }
         var seen = call
         (seen.names, seen.path) = (names, parts[0])
         seen.query = parts.count > 1 ? FrontDoor.fields(in: parts[1]) : [:]
@@ -57,6 +60,9 @@ struct PageStream: AnswerStream {
     /// How long nothing may come before something is sent, by which a connection that is gone is noticed.
     static let silence = Duration.seconds(15)
 
+    /// For whom has no session, or none any more: the page asks to log in.
+    static let reload = "event: reload\ndata: {}\n\n"
+
     let page: ConsolePage
     let call: Call
     let session: ConsoleSession
@@ -66,14 +72,11 @@ struct PageStream: AnswerStream {
         var (sent, last): ([String: String], ContinuousClock.Instant) = ([:], .now)
         try await writer.write(ByteBuffer(string: "retry: 2000\n\n"))
         while ContinuousClock.now < end, !call.desk.tail.isStopped {
-            guard try await ConsoleSession.find(call) != nil else {
-                // Revoked, or over: its page asks to log in.
-                try await writer.write(ByteBuffer(string: "event: reload\ndata: {}\n\n"))
-                return
-            }
-            var text = ""
             // A database that is away for a moment is no reason to lose what is shown.
-            for part in (try? await parts()) ?? [] where sent[part.id] != part.html {
+            let isOver = try? await ConsoleSession.find(call) == nil
+            if isOver == true { return try await writer.write(ByteBuffer(string: Self.reload)) }
+            var text = ""
+            for part in isOver == nil ? [] : (try? await parts()) ?? [] where sent[part.id] != part.html {
                 sent[part.id] = part.html
                 let json: JSONValue = ["id": .string(part.id), "html": .string(part.html)]
                 text += "event: part\ndata: \(json.text)\n\n"

@@ -8,8 +8,8 @@ internal import Threading
 /// The cookie names the token and when the session ends, signed with the database's secret: every daemon knows it, none keeps it. A token
 /// that is revoked ends its sessions within a second.
 struct ConsoleSession: Sendable {
-    /// Its name at the browser.
-    static let cookie = "fanfare_session"
+    /// Its name at the browser; behind it stands the port, which cookies do not know.
+    private static let cookie = "fanfare_session"
     /// How long one lasts, in seconds.
     static let lifetime: Int64 = 12 * 3600
     private static let list = "console session"
@@ -24,7 +24,7 @@ struct ConsoleSession: Sendable {
     /// - Returns: nil where there is none, it is over, or its token is revoked.
     /// - Throws: ``ToolError`` if the database cannot be asked.
     static func find(_ call: Call) async throws -> ConsoleSession? {
-        guard let text = cookie(of: call.headers) else { return nil }
+        guard let text = cookie(of: call) else { return nil }
         let place: [Int64]
         do {
             place = try await call.desk.cursors.open(text, count: 2, of: list)
@@ -71,8 +71,15 @@ struct ConsoleSession: Sendable {
         }
     }
 
-    private static func cookie(of headers: HTTPFields) -> String? {
-        for field in headers[values: .cookie] {
+    /// The name for the address that the browser has: two daemons on one host have sessions of their own.
+    private static func cookieName(_ call: Call) -> String {
+        let port = call.authority?.split(separator: ":").last.flatMap { UInt16($0) }
+        return port.map { "\(cookie)_\($0)" } ?? cookie
+    }
+
+    private static func cookie(of call: Call) -> String? {
+        let cookie = cookieName(call)
+        for field in call.headers[values: .cookie] {
             for pair in field.split(separator: ";") {
                 let parts = pair.split(separator: "=", maxSplits: 1).map { $0.drop { $0 == " " } }
                 if parts.count == 2, parts[0] == cookie { return String(parts[1]) }
@@ -82,8 +89,8 @@ struct ConsoleSession: Sendable {
     }
 
     private static func setCookie(_ text: String, seconds: Int64, _ call: Call) -> String {
-        let secure = call.desk.isSecure ? "; Secure" : ""
-        return "\(cookie)=\(text); Path=/; HttpOnly; SameSite=Strict; Max-Age=\(seconds)\(secure)"
+        let secure = call.desk.isSecure || call.headers[.forwardedProtocol] == "https" ? "; Secure" : ""
+        return "\(cookieName(call))=\(text); Path=/; HttpOnly; SameSite=Strict; Max-Age=\(seconds)\(secure)"
     }
 
     private static var now: Int64 { KernelClock.realTime.microseconds / 1_000_000 }

@@ -16,7 +16,8 @@ enum LivePage: String, CaseIterable, Sendable {
         case .event:
             [
                 LivePart("live-head", "event-head"), LivePart("live-trace", "event-trace"),
-                LivePart("live-outcomes", "event-outcomes"), LivePart("live-deliveries", "event-deliveries"),
+                LivePart("live-audience", "event-audience"), LivePart("live-outcomes", "event-outcomes"),
+                LivePart("live-deliveries", "event-deliveries"),
             ]
         case .person: [LivePart("live-deliveries", "person-deliveries")]
         case .campaigns: [LivePart("live-runs", "campaign-runs"), LivePart("live-calendar", "campaign-calendar")]

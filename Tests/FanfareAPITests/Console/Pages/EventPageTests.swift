@@ -141,7 +141,8 @@ import Testing
             let first = try await api.logged("order")[0]
             let page = try await browser.scan("/events")
             let stream = try #require(page.elements.first { $0.name == "body" }?["data-stream"])
-            let request = "GET \(stream) HTTP/1.1\r\nHost: 127.0.0.1\r\nCookie: \(browser.cookie ?? "")\r\n\r\n"
+            let host = "127.0.0.1:\(api.port)"
+            let request = "GET \(stream) HTTP/1.1\r\nHost: \(host)\r\nCookie: \(browser.cookie ?? "")\r\n\r\n"
             let wire = try await onThread("stream") { [port = api.port] in
                 let wire = try Wire(port: port)
                 wire.send(request)

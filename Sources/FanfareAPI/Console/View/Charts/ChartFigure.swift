@@ -52,6 +52,8 @@ struct ChartSeries: Sendable {
     let kind: ChartKind
     /// One for each time; nil where nothing is known.
     let values: [Double?]
+    /// Over all of the time, for what cannot be added up; the last value stands in the key where it is nil.
+    var whole: Double? = nil
 }
 
 /// What a series means: the colour goes with the meaning, not with the place.

@@ -61,6 +61,7 @@ struct TimeChart {
 
     /// Rates and times cannot be added.
     private func total(of series: ChartSeries) -> String {
+        if let whole = series.whole { return unit.text(whole) }
         let known = times.indices.compactMap { value(series, $0) }
         return switch shape {
         case .bars where unit == .count: unit.text(known.reduce(0, +))

@@ -88,6 +88,19 @@ struct CampaignPage: ViewContext {
     let definition: String
     let test: TestForm?
     let previews: NotificationPreviews?
+    /// The newest first.
+    var deeds: [DeedLine] = []
+    var hasDeeds: Bool { !deeds.isEmpty }
+}
+
+/// Something that somebody did to a campaign.
+struct DeedLine: ViewContext {
+    let at: Moment
+    /// As in `pause`.
+    let word: String
+    /// The token's name.
+    let actor: String
+    let reason: String?
 }
 
 /// The first part of an audience, after which the rest waits.
