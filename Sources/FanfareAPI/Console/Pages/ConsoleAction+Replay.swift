@@ -28,7 +28,7 @@ extension ConsoleAction {
             facts: facts,
             samples: nil,
             action: form.action,
-            kept: [("user", user), ("app", app)].compactMap { name, value in
+            kept: [("user", user), ("app", app), ("nonce", form.nonce)].compactMap { name, value in
                 value.map { HiddenField(name: name, value: $0) }
             },
             seal: form.seal,
@@ -41,7 +41,8 @@ extension ConsoleAction {
     } perform: { visit, database, fields in
         let user = fields["user"].flatMap { $0.isEmpty ? nil : $0 }
         let app = fields["app"].flatMap { $0.isEmpty ? nil : $0 }
-        let id = try await database.replay(visit.call.id("id"), to: user, app: app).get()
+        let once = try RequestKey(form: fields, of: visit.call.path)
+        let id = try await database.replay(visit.call.id("id"), to: user, app: app, once: once).get()
         return .done("replayed", at: "/events/\(id)")
     }
 }

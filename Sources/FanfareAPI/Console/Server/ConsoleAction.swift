@@ -3,6 +3,7 @@ internal import FanfareCore
 internal import FanfareStore
 internal import FanfareTools
 internal import HTTPTypes
+internal import PushCrypto
 
 /// Something that the console can do: first it is shown what and how much, then it is done.
 struct ConsoleAction: Sendable {
@@ -72,9 +73,29 @@ struct ActionForm: Sendable {
     let action: String
     /// Proof that this session was shown it.
     let seal: String
+    /// By what it is known when it is sent twice.
+    let nonce: String
 
     init(_ visit: Visit) async throws {
         action = visit.call.path
         seal = try await visit.session.seal(visit.call.path, visit.call)
+        nonce = Base64URL.encode(try randomBytes(16))
+    }
+}
+
+extension RequestKey {
+    /// By what a form is known that is sent twice.
+    ///
+    /// - Parameters:
+    ///   - fields: of the form, the ``ActionForm/nonce`` among them.
+    ///   - path: where it was sent.
+    /// - Throws: a ``Problem`` for a form that this console did not write.
+    init(form fields: [String: String], of path: String) throws {
+        guard let nonce = fields["nonce"], (1...64).contains(nonce.utf8.count) else {
+            throw Problem(.malformed, "the form is not complete", hint: "Load its page again.")
+        }
+        // Another reason makes it no other request.
+        let asked = PageAddress(path, fields.filter { !["nonce", "seal", "reason"].contains($0.key) }).text
+        self.init("console \(nonce)", bodyHash: sha256(Array(asked.utf8)))
     }
 }

@@ -104,4 +104,25 @@ import Testing
             #expect(try await browser.scan(one.location ?? "").text.contains("Replay of"))
         }
     }
+
+    @Test func aFormThatIsSentTwiceReplaysOnce() async throws {
+        try await APIWorld.with { api in
+            let browser = try await api.console(.operator)
+            let event = try await api.logged("order")[0]
+            let path = "/events/\(event)/replay"
+            let fields = try await browser.question(path)
+            let first = try await browser.send(path, fields)
+            let again = try await browser.send(path, fields.merging(["reason": "a second click"]) { $1 })
+            #expect(first.status == 303 && first.location == again.location)
+            #expect(try await api.rows("SELECT 1 FROM fanfare.outbox").count == 1)
+            #expect(try await actions(api).count == 1)
+            // It is the same for nobody else, and never without what makes it known.
+            #expect(try await browser.send(path, fields.merging(["user": "ann"]) { $1 }).status >= 400)
+            #expect(try await browser.send(path, fields.merging(["nonce": ""]) { $1 }).status == 400)
+            #expect(try await api.rows("SELECT 1 FROM fanfare.outbox").count == 1)
+            // Who asks anew means it.
+            #expect(try await browser.perform(path).location != first.location)
+            #expect(try await api.rows("SELECT 1 FROM fanfare.outbox").count == 2)
+        }
+    }
 }
