@@ -8,22 +8,25 @@ extension ConsoleAction {
     static let replayEvent = ConsoleAction(path: "/events/{id}/replay", use: .replay) { visit, form in
         let id = try visit.call.id("id")
         let (user, app) = (visit.filter("user"), visit.filter("app"))
-        let detail = try await visit.database.eventDetail(id, after: 0)
-        let tally = EventTally(detail.outcomes)
+        let event = try await visit.database.knownEvent(id)
+        let reach = try await ReplayReach(id, user: user, app: app, visit.database)
         let whom = user.map { "Only devices of \($0) get it" } ?? "All whom it was for get it once more"
-        let link = PageLink(name: detail.event.type, href: "/events/\(id)")
-        var facts = [Fact(name: "Event", code: "\(id)"), Fact(name: "Type", words: detail.event.type)]
+        let link = PageLink(name: event.type, href: "/events/\(id)")
+        var facts = [Fact(name: "Event", code: "\(id)"), Fact(name: "Type", words: event.type)]
         if let user { facts.append(Fact(name: "User", words: user)) }
         if let app { facts.append(Fact(name: "App", words: app)) }
-        let isWaiting = detail.event.fate == "waiting"
+        let isWaiting = event.fate == "waiting"
+        let isNobody = user != nil && reach.pairs == 0
         return ConfirmPage(
             frame: visit.frame(user == nil ? "Replay this event?" : "Replay this event to one user?", parent: link),
             words: isWaiting
                 ? "It is not planned yet: it still goes by itself."
-                : "\(whom), by the rules in force now; a new event is emitted with the same payload.",
-            count: FigureText.count(tally.pairs) + (detail.next == nil ? "" : "+"),
-            counted: tally.pairs == 1 ? "push was made of it then" : "pushes were made of it then",
-            warning: user == nil && tally.pairs > 0
+                : isNobody
+                    ? "No device of \(user ?? "") gets pushes now: the page People shows what is registered."
+                    : "\(whom), by the rules in force now; a new event is emitted with the same payload.",
+            count: FigureText.count(reach.pairs) + (reach.isMore ? "+" : ""),
+            counted: reach.counted,
+            warning: user == nil && reach.pairs > 0
                 ? "Who has got it gets it again: replay to one user if only one missed it." : nil,
             facts: facts,
             samples: nil,
@@ -35,7 +38,7 @@ extension ConsoleAction {
             isReasonOptional: true,
             verb: user == nil ? "Replay to all" : "Replay to this user",
             isDangerous: user == nil,
-            isImpossible: isWaiting,
+            isImpossible: isWaiting || isNobody,
             cancel: user.map { PageAddress.person($0, app: app, event: id) } ?? "/events/\(id)"
         )
     } perform: { visit, database, fields in
@@ -44,5 +47,27 @@ extension ConsoleAction {
         let once = try RequestKey(form: fields, of: visit.call.path)
         let id = try await database.replay(visit.call.id("id"), to: user, app: app, once: once).get()
         return .done("replayed", at: "/events/\(id)")
+    }
+}
+
+/// To how much a replay may go.
+private struct ReplayReach {
+    let pairs: Int64
+    let isMore: Bool
+    /// What they are.
+    let counted: String
+
+    /// Counts: one user's devices of now, or else what the event was then.
+    init(_ id: Int64, user: String?, app: String?, _ database: ToolDatabase) async throws {
+        if let user {
+            pairs = Int64(try await database.liveDevices(of: user, app: app).count)
+            isMore = false
+            counted = pairs == 1 ? "device can get it" : "devices can get it"
+        } else {
+            let detail = try await database.eventDetail(id, after: 0)
+            pairs = EventTally(detail.outcomes).pairs
+            isMore = detail.next != nil
+            counted = pairs == 1 ? "push was made of it then" : "pushes were made of it then"
+        }
     }
 }

@@ -94,6 +94,11 @@ import Testing
             try await api.batch(event, devices, [1, 8])
             #expect(try await api.console(.emitter).page("/events/\(event)/replay").status == 403)
             #expect(try await browser.scan("/events/\(event)/replay").text.contains("2pushes were made of it then"))
+            // One user's devices are what one user's replay is about.
+            let bobs = try await browser.scan("/events/\(event)/replay?user=bob&app=shop")
+            #expect(bobs.text.contains("1device can get it") && !bobs.text.contains("pushes were made"))
+            let nobodys = try await browser.scan("/events/\(event)/replay?user=eve")
+            #expect(nobodys.text.contains("No device of eve") && !nobodys.elements.contains { $0["name"] == "reason" })
             let one = try await browser.perform("/events/\(event)/replay?user=bob&app=shop")
             let all = try await browser.perform("/events/\(event)/replay")
             let made = try await api.rows("SELECT id::text, replay_of::text, only_user FROM fanfare.outbox ORDER BY id")
