@@ -6191,28 +6191,48 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.find_events IS 'Events that were planned or refused, the newest first: of ids from `since` on and below `before`. A row without a type is the last: so far it looked, and goes on below its id.';
 
+-- Along the key of the queue, backwards: no index knows ids. What is emitted is newer than what waits, but for the transaction that lasts.
 CREATE OR REPLACE FUNCTION fanfare.find_waiting(
-    of_type text DEFAULT NULL, of_key text DEFAULT NULL, of_app text DEFAULT NULL, count int DEFAULT 50, budget int DEFAULT 20000)
-RETURNS TABLE (id bigint, type text, key text, created_at timestamptz, detail text, replay_of bigint)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
+    of_type text DEFAULT NULL, of_key text DEFAULT NULL, of_app text DEFAULT NULL, count int DEFAULT 50, budget int DEFAULT 20000,
+    since timestamptz DEFAULT NULL, until timestamptz DEFAULT NULL, before_xid xid8 DEFAULT NULL, before bigint DEFAULT NULL)
+RETURNS TABLE (id bigint, type text, key text, created_at timestamptz, detail text, replay_of bigint, xid xid8)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off AS $$
 #variable_conflict use_column
 DECLARE
     types CONSTANT text[] := fanfare.event_types_of(find_waiting.of_app);
+    upper CONSTANT xid8 := coalesce(find_waiting.before_xid, '18446744073709551615'::xid8);
+    highest CONSTANT bigint := coalesce(find_waiting.before, 9223372036854775807);
 BEGIN
     RETURN QUERY
-    SELECT o.id, o.type, o.key, o.created_at, o.detail, o.replay_of
-    FROM (
-        (SELECT x.id, x.type, x.key, x.created_at, NULL AS detail, x.replay_of FROM fanfare.outbox AS x ORDER BY x.xid, x.id LIMIT find_waiting.budget)
+    WITH queue AS MATERIALIZED (
+        SELECT o.* FROM (
+            (SELECT x.xid, x.id, x.type, x.key, x.created_at, NULL AS detail, x.replay_of FROM fanfare.outbox AS x
+            WHERE (x.xid, x.id) < (upper, highest) ORDER BY x.xid DESC, x.id DESC LIMIT find_waiting.budget)
+            UNION ALL
+            (SELECT x.xid, x.id, x.type, x.key, x.created_at, 'it is planned alone, since it may take long or fail', x.replay_of
+            FROM fanfare.outbox_slow AS x
+            WHERE (x.xid, x.id) < (upper, highest) ORDER BY x.xid DESC, x.id DESC LIMIT find_waiting.budget)
+        ) AS o ORDER BY o.xid DESC, o.id DESC LIMIT find_waiting.budget
+    ),
+    found AS MATERIALIZED (
+        SELECT q.* FROM queue AS q
+        WHERE (find_waiting.of_type IS NULL OR q.type = find_waiting.of_type) AND (find_waiting.of_key IS NULL OR q.key = find_waiting.of_key)
+            AND (types IS NULL OR q.type = ANY (types))
+            AND (find_waiting.since IS NULL OR q.created_at >= find_waiting.since)
+            AND (find_waiting.until IS NULL OR q.created_at < find_waiting.until)
+        ORDER BY q.xid DESC, q.id DESC LIMIT find_waiting.count
+    )
+    SELECT r.id, r.type, r.key, r.created_at, r.detail, r.replay_of, r.xid FROM (
+        SELECT f.id, f.type, f.key, f.created_at, f.detail, f.replay_of, f.xid FROM found AS f
         UNION ALL
-        (SELECT x.id, x.type, x.key, x.created_at, 'it is planned alone, since it may take long or fail', x.replay_of
-        FROM fanfare.outbox_slow AS x ORDER BY x.xid, x.id LIMIT find_waiting.budget)
-    ) AS o
-    WHERE (find_waiting.of_type IS NULL OR o.type = find_waiting.of_type) AND (find_waiting.of_key IS NULL OR o.key = find_waiting.of_key)
-        AND (types IS NULL OR o.type = ANY (types))
-    ORDER BY o.id DESC LIMIT find_waiting.count;
+        (SELECT q.id, NULL, NULL, q.created_at, NULL, NULL, q.xid FROM queue AS q
+        WHERE (SELECT count(*) FROM found) < find_waiting.count AND (SELECT count(*) FROM queue) = find_waiting.budget
+        ORDER BY q.xid, q.id LIMIT 1)
+    ) AS r
+    ORDER BY r.type IS NULL, r.xid DESC, r.id DESC;
 END
 $$;
-COMMENT ON FUNCTION fanfare.find_waiting IS 'Events that wait to be planned, the newest first; of more than `budget` the oldest are looked at.';
+COMMENT ON FUNCTION fanfare.find_waiting IS 'Events that wait to be planned, the newest transaction first, behind `before_xid` and `before`. A row without a type is the last: so far it looked, and goes on behind it.';
 
 -- By the key alone: types are few, and looked up one after the other.
 CREATE OR REPLACE FUNCTION fanfare.events_of_key(of_key text, of_type text DEFAULT NULL)

@@ -30,16 +30,25 @@ package struct EventFilter: Sendable {
 package struct FoundEvents: Sendable {
     /// The newest first; none does not mean that there are none, while there is ``next``.
     package let events: [FoundEvent]
-    /// Before which id the list goes on; nil for all that there is.
-    package let next: Int64?
+    /// Where the list goes on; nil for all that there is.
+    package let next: EventPlace?
+    /// Whether more wait to be planned than are among them, where ``next`` goes on in the log.
+    package let isMoreWaiting: Bool
     /// Whether the search ended before the list did.
     package let isStopped: Bool
     /// Back to when was looked then.
     package let searchedTo: Timestamp?
 
     /// Puts a part together.
-    package init(events: [FoundEvent], next: Int64?, isStopped: Bool, searchedTo: Timestamp?) {
-        (self.events, self.next, self.isStopped, self.searchedTo) = (events, next, isStopped, searchedTo)
+    package init(
+        events: [FoundEvent],
+        next: EventPlace?,
+        isMoreWaiting: Bool = false,
+        isStopped: Bool,
+        searchedTo: Timestamp?
+    ) {
+        (self.events, self.next, self.isMoreWaiting) = (events, next, isMoreWaiting)
+        (self.isStopped, self.searchedTo) = (isStopped, searchedTo)
     }
 }
 
@@ -52,32 +61,30 @@ extension ToolDatabase {
     /// - Parameters:
     ///   - filter: which.
     ///   - before: ``FoundEvents/next`` of the part before; nil for the beginning.
-    ///   - limit: how many at most of the log.
-    /// - Returns: a part of them. Those that hold the key are among the first, however old they are.
+    ///   - limit: how many at most of the log, and of what waits.
+    /// - Returns: a part of them. Those that hold the key are among the first, however old they are. The list goes on in the log, but for
+    ///   ``EventFilter/fate`` `waiting`.
     /// - Throws: ``ToolError``.
-    package func events(_ filter: EventFilter, before: Int64?, limit: Int) async throws(ToolError) -> FoundEvents {
+    package func events(_ filter: EventFilter, before: EventPlace?, limit: Int) async throws(ToolError) -> FoundEvents {
         try await run { connection throws(PostgresError) in
-            var others: [FoundEvent] = []
-            if before == nil, filter.fate ?? "waiting" == "waiting" {
-                others = try connection.run(
-                    FindWaiting(type: filter.type, key: filter.key, app: filter.app, limit: Int32(limit))
-                )
+            var waiting = FoundEvents(events: [], next: nil, isStopped: false, searchedTo: nil)
+            if before == nil || filter.fate == "waiting", filter.fate ?? "waiting" == "waiting" {
+                waiting = try Self.waiting(filter, before: before, limit: limit, connection)
             }
+            guard filter.fate != "waiting" else { return waiting }
+            var others = waiting.events
             if before == nil, let key = filter.key, filter.app == nil {
                 for holder in try connection.run(EventsOfKey(key: key, type: filter.type)).prefix(Self.eventsOfKey) {
                     others += try connection.run(EventHead(id: holder.id)).map(\.event)
                 }
             }
             others = others.filter(filter.takes)
-            guard filter.fate != "waiting" else {
-                return FoundEvents(events: others, next: nil, isStopped: false, searchedTo: nil)
-            }
             let until = try filter.until.flatMap { at throws(PostgresError) in
                 try connection.run(EventIDAt(at: at)).first
             }
             let rows = try connection.run(
                 FindEvents(
-                    before: [before, until].compactMap(\.self).min(),
+                    before: [before?.id, until].compactMap(\.self).min(),
                     since: filter.since,
                     type: filter.type,
                     key: filter.key,
@@ -92,11 +99,41 @@ extension ToolDatabase {
             let all = shown + Dictionary(others.map { ($0.id, $0) }) { $1 }.values.filter { !ids.contains($0.id) }
             return FoundEvents(
                 events: all.sorted { $0.id > $1.id },
-                next: found.count > limit ? shown.last?.id : stop?.place,
+                next: (found.count > limit ? shown.last?.id : stop?.place).map { EventPlace(id: $0) },
+                isMoreWaiting: waiting.next != nil,
                 isStopped: stop != nil,
                 searchedTo: stop?.at
             )
         }
+    }
+
+    /// Looks for events that wait.
+    private static func waiting(
+        _ filter: EventFilter,
+        before: EventPlace?,
+        limit: Int,
+        _ connection: PostgresConnection
+    ) throws(PostgresError) -> FoundEvents {
+        let rows = try connection.run(
+            FindWaiting(
+                type: filter.type,
+                key: filter.key,
+                app: filter.app,
+                since: filter.since,
+                until: filter.until,
+                before: before,
+                limit: Int32(limit + 1)
+            )
+        )
+        let stop = rows.last.flatMap { $0.event == nil ? $0 : nil }
+        let shown = rows.prefix(limit).filter { $0.event != nil }
+        let isFull = rows.count > limit && stop == nil
+        return FoundEvents(
+            events: shown.compactMap(\.event),
+            next: isFull ? shown.last?.place : stop?.place,
+            isStopped: stop != nil,
+            searchedTo: stop?.at
+        )
     }
 
     /// Which events hold a key now.

@@ -26,6 +26,18 @@ extension FoundEvent {
     }
 }
 
+/// Where a list of events goes on.
+package struct EventPlace: Sendable, Equatable {
+    /// By which those that wait are in order; nil in the log.
+    package let transaction: Int64?
+    /// Of the last event before it.
+    package let id: Int64
+
+    package init(transaction: Int64? = nil, id: Int64) {
+        (self.transaction, self.id) = (transaction, id)
+    }
+}
+
 /// Events that are logged, the newest first; what waits is not among them.
 package struct FindEvents: PostgresStatement {
     package static let name = "find_events"
@@ -131,17 +143,24 @@ package struct EventsOfKey: PostgresStatement {
     }
 }
 
-/// Events that wait to be planned, the newest first; of very many the oldest are looked at.
+/// Events that wait to be planned, the newest transaction first.
 package struct FindWaiting: PostgresStatement {
     package static let name = "find_waiting"
     package static let sql = """
-        SELECT id, type, key, created_at, 'waiting', detail, replay_of FROM fanfare.find_waiting($1, $2, $3, $4, $5)
+        SELECT id, type, key, created_at, 'waiting', detail, replay_of, xid::text::bigint
+        FROM fanfare.find_waiting($1, $2, $3, $4, $5, $6, $7, $8::bigint::text::xid8, $9)
         """
 
     package let type: String?
     package let key: String?
     /// Of types that this app has rules for.
     package let app: String?
+    /// Not older; nil for all.
+    package let since: Timestamp?
+    /// Older; nil for all.
+    package let until: Timestamp?
+    /// Behind this one; nil for the beginning.
+    package let before: EventPlace?
     package let limit: Int32
     /// Rows that are looked at.
     package let budget: Int32
@@ -150,11 +169,25 @@ package struct FindWaiting: PostgresStatement {
         type: String? = nil,
         key: String? = nil,
         app: String? = nil,
+        since: Timestamp? = nil,
+        until: Timestamp? = nil,
+        before: EventPlace? = nil,
         limit: Int32,
         budget: Int32 = SearchBudget.events
     ) {
         (self.type, self.key, self.app) = (type, key, app)
+        (self.since, self.until, self.before) = (since, until, before)
         (self.limit, self.budget) = (limit, budget)
+    }
+
+    /// An event, or where the search stopped.
+    package struct Row: Sendable {
+        /// Nil for the last row of a search that stopped.
+        package let event: FoundEvent?
+        /// Behind which the search goes on.
+        package let place: EventPlace
+        /// When it was emitted.
+        package let at: Timestamp
     }
 
     package func bind(to binds: inout PostgresBinds) {
@@ -163,10 +196,18 @@ package struct FindWaiting: PostgresStatement {
         binds.append(app)
         binds.append(limit)
         binds.append(budget)
+        binds.append(since)
+        binds.append(until)
+        binds.append(before?.transaction)
+        binds.append(before?.id)
     }
 
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> FoundEvent {
-        try FoundEvent(row, type: try row.string(1))
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Row {
+        let place = EventPlace(transaction: try row.int64(7), id: try row.int64(0))
+        guard let type = try row.string(orNil: 1) else {
+            return Row(event: nil, place: place, at: try row.timestamp(3))
+        }
+        return Row(event: try FoundEvent(row, type: type), place: place, at: try row.timestamp(3))
     }
 }
 

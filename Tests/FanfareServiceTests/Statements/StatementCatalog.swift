@@ -580,7 +580,13 @@ struct StatementCatalog {
         let (rule, epoch) = (RuleID(app: "shop", name: "users"), Timestamp(microseconds: 0))
         return [
             FindEvents(type: "order", fate: "planned", app: "shop", limit: 5),
-            FindWaiting(type: "order", key: nil, app: "shop", limit: 5),
+            FindWaiting(
+                type: "order",
+                app: "shop",
+                since: epoch,
+                before: EventPlace(transaction: 9, id: parts.event),
+                limit: 5
+            ),
             EventIDAt(at: epoch),
             EventsOfKey(key: "k", type: nil),
             EventHead(id: parts.event),

@@ -14,10 +14,10 @@ extension ConsolePage {
         var next: String?
         if let filter = search.filter {
             let cursors = visit.call.desk.cursors
-            var place: [Int64]?
-            if let cursor { place = try await cursors.open(cursor, count: 1, of: list) }
-            found = try await visit.database.events(filter, before: place?[0], limit: 50)
-            if let id = found.next { next = visit.address(["after": try await cursors.seal([id], of: list)]) }
+            var place: EventPlace?
+            if let cursor { place = try await EventPlace(cursor, of: list, cursors) }
+            found = try await visit.database.events(filter, before: place, limit: 50)
+            if let place = found.next { next = visit.address(["after": try await place.sealed(of: list, cursors)]) }
         }
         return EventListPage(
             // Older ones stay as they are.
@@ -25,7 +25,8 @@ extension ConsolePage {
             filter: search.form,
             rows: found.events.map(EventLine.init),
             pager: Pager(
-                shown: FigureText.counted(Int64(found.events.count), "event"),
+                shown: FigureText.counted(Int64(found.events.count), "event")
+                    + (found.isMoreWaiting ? "; of those not planned yet the newest" : ""),
                 first: cursor == nil ? nil : visit.address([:]),
                 next: found.isStopped ? nil : next,
                 searchedTo: found.isStopped ? found.searchedTo.map { Moment($0.microseconds, .short) } : nil,
@@ -34,6 +35,31 @@ extension ConsolePage {
             actions: [.cancelEvents(visit, search)],
             empty: found.events.isEmpty ? .events(search, found) : nil
         )
+    }
+}
+
+extension EventPlace {
+    /// Reads a place that a page has written.
+    ///
+    /// - Parameters:
+    ///   - text: of the address, or of a form.
+    ///   - list: which list it is.
+    ///   - cursors: the key.
+    /// - Throws: a ``Problem`` for one that this console did not write.
+    init(_ text: String, of list: String, _ cursors: CursorKey) async throws {
+        let place = try await cursors.open(text, count: 2, of: list)
+        self.init(transaction: place[0] == 0 ? nil : place[0], id: place[1])
+    }
+
+    /// For an address, or a form.
+    ///
+    /// - Parameters:
+    ///   - list: which list it is.
+    ///   - cursors: the key.
+    /// - Returns: what ``init(_:of:_:)`` reads.
+    /// - Throws: ``ToolError`` if the database cannot be asked.
+    func sealed(of list: String, _ cursors: CursorKey) async throws -> String {
+        try await cursors.seal([transaction ?? 0, id], of: list)
     }
 }
 

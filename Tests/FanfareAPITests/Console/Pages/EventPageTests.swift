@@ -51,6 +51,27 @@ import Testing
         }
     }
 
+    @Test func whatWaitsIsListedPageByPageTheNewestFirst() async throws {
+        try await APIWorld.with { api in
+            let browser = try await api.console()
+            var emitted: [String] = []
+            for count in [70, 50] {
+                let rows = try await api.rows(
+                    "SELECT fanfare.emit('chat', '{}')::text FROM generate_series(1, \(count))"
+                )
+                emitted += rows.compactMap { $0[0].map { "/events/\($0)" } }.sorted()
+            }
+            var (target, told): (String?, [String]) = ("/events?fate=waiting", [])
+            while let here = target, told.count < 1_000 {
+                let page = try await browser.scan(here)
+                told += page.links("/events/").filter { Int64($0.dropFirst(8)) != nil }
+                target = page.next
+            }
+            #expect(told == emitted.reversed())
+            #expect(try await browser.scan("/events").text.contains("50 events; of those not planned yet the newest"))
+        }
+    }
+
     @Test(arguments: [
         ("since=tomorrow", "This is no time"), ("until=2026-02-31T00:00", "This is no time"),
         ("fate=x", "None is called so. There are: waiting, planned"),
