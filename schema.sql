@@ -6642,6 +6642,9 @@ WITH waiting AS MATERIALIZED (
     UNION ALL
     SELECT o.id FROM fanfare.outbox_slow AS o WHERE o.id = ANY ($1)
 ),
+looked AS MATERIALIZED (
+    SELECT count(*) > 2000 AS is_cut FROM (SELECT FROM fanfare.batches AS x LIMIT 2001) AS x
+),
 shared AS MATERIALIZED (
     SELECT u.event_id, count(*) AS pairs, count(*) FILTER (WHERE q.owner IS NOT NULL) AS in_flight
     FROM (SELECT x.event_id, x.event_ids, x.owner FROM fanfare.batches AS x ORDER BY x.id LIMIT 2000) AS q
@@ -6650,7 +6653,7 @@ shared AS MATERIALIZED (
     GROUP BY u.event_id
 )
 SELECT e.id, EXISTS (SELECT FROM waiting AS w WHERE w.id = e.id), EXISTS (SELECT FROM fanfare.plans AS p WHERE p.event_id = e.id),
-    b.batches, b.batches = $2, b.pairs + coalesce(s.pairs, 0), b.in_flight + coalesce(s.in_flight, 0)
+    b.batches, b.batches = $2 OR (SELECT k.is_cut FROM looked AS k), b.pairs + coalesce(s.pairs, 0), b.in_flight + coalesce(s.in_flight, 0)
 FROM unnest($1) AS e (id)
 CROSS JOIN LATERAL (
     SELECT count(*) AS batches, coalesce(sum(cardinality(x.device_ids)), 0) AS pairs,
@@ -6659,7 +6662,7 @@ CROSS JOIN LATERAL (
 ) AS b
 LEFT JOIN shared AS s ON s.event_id = e.id
 $$;
-COMMENT ON FUNCTION fanfare.unsent IS 'What a cancellation of these events would still stop; where is_more there is more than this. Of what waits for many events together, the oldest 2,000 batches and 20,000 events are looked at.';
+COMMENT ON FUNCTION fanfare.unsent IS 'What a cancellation of these events would still stop; where is_more there may be more than this, even if this is nothing. Of what waits for many events together, the oldest 2,000 batches and 20,000 events are looked at.';
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- 28. Rights

@@ -18,6 +18,10 @@ extension ConsolePage {
         if let next = detail.next {
             look.countOn = try await visit.address(["counted": cursors.seal([next], of: batches)])
         }
+        if look.seemsOver {
+            let unsent = UnsentEvents(try await visit.database.unsent(of: [id]), of: [detail.event])
+            look.mayWait = !unsent.isNothing
+        }
         var after: [Int64]?
         if let text = visit.filter("after") {
             after = try await cursors.open(text, count: ToolDatabase.placeOfPush, of: list)

@@ -9,7 +9,7 @@ extension ConsoleAction {
     static let cancelEvent = ConsoleAction(path: "/events/{id}/cancel", use: .cancel) { visit, form in
         let id = try visit.call.id("id")
         let event = try await visit.database.knownEvent(id)
-        let unsent = UnsentEvents(try await visit.database.unsent(of: [id]))
+        let unsent = UnsentEvents(try await visit.database.unsent(of: [id]), of: [event])
         let link = PageLink(name: event.type, href: "/events/\(id)")
         return ConfirmPage(
             frame: visit.frame("Cancel this event?", parent: link),
@@ -79,7 +79,7 @@ struct CancelledEvents {
         let events = Array(found.events.filter { highest.map { [id = $0.id] in id <= $0 } ?? true }.prefix(limit))
         return CancelledEvents(
             events: events,
-            unsent: UnsentEvents(try await visit.database.unsent(of: events.map(\.id))),
+            unsent: UnsentEvents(try await visit.database.unsent(of: events.map(\.id)), of: events),
             isMore: found.next != nil || found.events.count > limit
         )
     }
@@ -93,13 +93,25 @@ struct UnsentEvents {
     private let planning: Int
     private let pairs: Int64
     private let inFlight: Int64
+    /// Those of which something may wait that was not looked at.
+    private let unknown: Int
     private let isMore: Bool
 
-    init(_ rows: [ListUnsent.Row]) {
-        let open = rows.filter { $0.isWaiting || $0.isPlanning || $0.pairs > 0 }
+    /// Adds up.
+    ///
+    /// - Parameters:
+    ///   - rows: a part of what waits: of very much not all is looked at.
+    ///   - events: what is known of them besides.
+    init(_ rows: [ListUnsent.Row], of events: [FoundEvent]) {
+        let waits = Set(events.filter { $0.fate == "waiting" }.map(\.id))
+        let over = Set(events.filter(\.isOver).map(\.id))
+        func isWaiting(_ row: ListUnsent.Row) -> Bool { row.isWaiting || waits.contains(row.event) }
+        func isKnown(_ row: ListUnsent.Row) -> Bool { isWaiting(row) || row.isPlanning || row.pairs > 0 }
+        let open = rows.filter { isKnown($0) || $0.isMore && !over.contains($0.event) }
         ids = open.map(\.event)
-        (waiting, planning) = (open.count(where: \.isWaiting), open.count(where: \.isPlanning))
+        (waiting, planning) = (open.count(where: isWaiting), open.count(where: \.isPlanning))
         (pairs, inFlight) = (open.reduce(0) { $0 + $1.pairs }, open.reduce(0) { $0 + $1.inFlight })
+        unknown = open.count(where: { !isKnown($0) })
         isMore = open.contains(where: \.isMore)
     }
 
@@ -125,6 +137,11 @@ struct UnsentEvents {
             )
         }
         if pairs > 0 { parts.append("What waits is not sent.") }
+        if unknown > 0 {
+            parts.append(
+                "So much waits that not all was looked at: of \(FigureText.counted(Int64(unknown), "event")) something may."
+            )
+        }
         if inFlight > 0 {
             parts.append(
                 "\(FigureText.counted(inFlight, "push is", "pushes are")) with a daemon now and may still go out."

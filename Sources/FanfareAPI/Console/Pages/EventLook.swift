@@ -13,6 +13,8 @@ struct EventLook {
     let tally: EventTally
     /// Where the counting goes on; nil where all is counted.
     var countOn: String?
+    /// Whether something may wait that was not counted, where very much does.
+    var mayWait = false
     var pager = Pager(shown: "", first: nil, next: nil, searchedTo: nil, further: nil)
     var pushes: [DeliveryRow] = []
     var rules: [WhyRow] = []
@@ -31,6 +33,9 @@ struct EventLook {
     private var isAll: Bool { countOn == nil && from == nil }
     private var canShowVariants: Bool { isAll && tally.pairs > 0 && tally.pairs <= Self.variantLimit }
 
+    /// Whether nothing was found that waits of it.
+    var seemsOver: Bool { event.fate != "waiting" && !event.isOver && isAll && tally.open == 0 }
+
     /// Whether the variants are asked for.
     var showsVariants: Bool { canShowVariants && visit.filter("show") == "variants" }
 
@@ -48,7 +53,7 @@ struct EventLook {
             id: "\(event.id)",
             type: event.type,
             fate: event.badge(tally),
-            verdict: event.verdict(tally, isAll: isAll),
+            verdict: event.verdict(tally, isAll: isAll && !mayWait),
             facts: facts,
             actions: actions,
             trace: EventTrace(detail, tally, now: visit.now),
@@ -101,9 +106,7 @@ struct EventLook {
     }
 
     private var actions: [ActionLink] {
-        let isOver =
-            ["duplicate", "cancelled", "expired", "unmatched"].contains(event.fate) || isAll && tally.open == 0
-        let done = event.fate != "waiting" && isOver ? "nothing of it waits" : nil
+        let done = event.isOver || seemsOver && !mayWait ? "nothing of it waits" : nil
         return [
             ActionLink("Cancel", "/events/\(event.id)/cancel", .bad, refused: visit.refusal(.cancel) ?? done),
             ActionLink("Replay", "/events/\(event.id)/replay", .quiet, refused: visit.refusal(.replay)),

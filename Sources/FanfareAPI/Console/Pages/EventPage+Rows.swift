@@ -84,6 +84,9 @@ extension VariantLine {
 }
 
 extension FoundEvent {
+    /// Whether nothing was planned of it, nor will be.
+    var isOver: Bool { ["duplicate", "cancelled", "expired", "unmatched"].contains(fate) }
+
     /// What became of it, in a sentence.
     ///
     /// - Parameters:
@@ -102,7 +105,9 @@ extension FoundEvent {
         default: break
         }
         guard tally.pairs > 0 else {
-            return "Planned, and nobody was reached by it: ask below why for one user."
+            return isAll
+                ? "Planned, and nobody was reached by it: ask below why for one user."
+                : "Planned; none of its pushes was found so far."
         }
         let parts = [
             (tally.accepted, "accepted"), (tally.open, "still to end"), (tally.failed, "failed"),

@@ -85,6 +85,58 @@ import Testing
         }
     }
 
+    @Test func whatWasNotLookedAtInAFloodMayStillBeCancelled() async throws {
+        try await APIWorld.with { api in
+            let browser = try await api.console(.emitter)
+            let devices = try await api.devices("ann")
+            try await api.rule("r", for: "order")
+            let planned = try await api.logged("order")[0]
+            let unmatched = try await api.logged("order", fate: 3)[0]
+            #expect(
+                !(try await browser.scan("/events/\(planned)").links("/events/").contains { $0.hasSuffix("/cancel") })
+            )
+            // More than is looked at, in either queue.
+            _ = try await api.rows(
+                "INSERT INTO fanfare.outbox (type, payload) SELECT 'rare', '{}' FROM generate_series(1, 2)"
+            )
+            _ = try await api.rows(
+                "INSERT INTO fanfare.outbox (type, payload) SELECT 'flood', '{}' FROM generate_series(1, 20001)"
+            )
+            _ = try await api.rows(
+                """
+                INSERT INTO fanfare.batches (lane, target_id, rule_version, device_ids, event_ids)
+                SELECT 1, (SELECT min(target_id) FROM fanfare.devices), (SELECT min(id) FROM fanfare.rule_versions),
+                    '{\(devices[0])}', '{7}'
+                FROM generate_series(1, 2001)
+                """
+            )
+            let newest = try await api.rows("SELECT fanfare.emit('order', '{}')::text")[0][0] ?? ""
+            #expect(try await browser.scan("/events/\(newest)/cancel").text.contains("1 event is not planned yet"))
+            #expect(try await browser.perform("/events/\(newest)/cancel").location == "/events/\(newest)?did=stopped")
+            // The event's page and its question say the same.
+            #expect(
+                try await browser.scan("/events/\(planned)").links("/events/").contains("/events/\(planned)/cancel")
+            )
+            #expect(
+                try await browser.scan("/events/\(planned)/cancel").text.contains("not all was looked at: of 1 event")
+            )
+            let stopped = try await browser.perform("/events/\(planned)/cancel")
+            #expect(stopped.status == 303)
+            #expect(
+                try await api.rows("SELECT event_id::text FROM fanfare.cancels ORDER BY event_id") == [
+                    ["\(planned)"], [newest],
+                ]
+            )
+            #expect(try await browser.scan("/events/\(unmatched)/cancel").text.contains("all is sent, or over"))
+            // What waits longest is searched for behind what was looked at.
+            let page = try await browser.scan("/events?fate=waiting&type=rare")
+            let further = try #require(page.links("/events?after=").first)
+            #expect(page.text.contains("None yet") && page.next == nil)
+            #expect(try await browser.scan(further).text.contains("2 events"))
+            #expect(try await browser.scan("/events/cancel?fate=waiting&type=rare").text.contains("of 2 events"))
+        }
+    }
+
     @Test func anEventIsReplayedToOneUserOrToAll() async throws {
         try await APIWorld.with { api in
             let browser = try await api.console(.operator)
