@@ -34,53 +34,95 @@ extension ConsoleAction {
         return .done(try await database.cancel(id) ? "stopped" : "unchanged", at: "/events/\(id)")
     }
 
-    /// Stops what is not sent of events that a filter takes.
+    /// Stops what is not sent of events that a filter takes, a thousand at a time.
     static let cancelEvents = ConsoleAction(path: "/events/cancel", use: .cancel) { visit, form in
         let search = try EventSearch.ofAction(visit)
-        return .cancel(visit, form, search, try await CancelledEvents.find(search, upTo: nil, visit), isAgain: false)
+        let (list, cursors) = (PageAddress("/events/cancel", search.query).text, visit.call.desk.cursors)
+        var place: EventPlace?
+        if let after = visit.filter("after") { place = try await EventPlace(after, of: list, cursors) }
+        let found = try await CancelledEvents.find(search.filter ?? EventFilter(), behind: place, visit.database)
+        let next = try await found.next?.sealed(of: list, cursors)
+        return .cancel(visit, form, search, found, next: next)
     } perform: { visit, database, fields in
         var visit = visit
         visit.call.query = fields
         let search = try EventSearch.ofAction(visit)
-        // Those that were asked about, and no event that came since.
-        guard let highest = fields["highest"].flatMap({ Int64($0) }), let shown = fields["shown"].flatMap({ Int64($0) })
-        else { throw Problem(.malformed, "the form is not complete", hint: "Load its page again.") }
-        let found = try await CancelledEvents.find(search, upTo: highest, visit)
-        guard Int64(found.unsent.ids.count) <= shown else {
-            let page = ConfirmPage.cancel(visit, try await ActionForm(visit), search, found, isAgain: true)
-            return .page(Console.templates.render("confirm", page))
+        // Those that were asked about, whatever came or was planned since.
+        let ids = (fields["events"] ?? "").split(separator: ".").map { Int64($0) }
+        guard !ids.isEmpty, !ids.contains(nil) else {
+            throw Problem(.malformed, "the form is not complete", hint: "Load its page again.")
         }
-        guard !found.unsent.isNothing else { return .done("unchanged", at: "/events") }
-        return .done("cancelled-\(try await database.cancel(found.unsent.ids))", at: "/events")
+        let done = "cancelled-\(try await database.cancel(ids.compactMap(\.self)))"
+        guard let next = visit.filter("next") else { return .done(done, at: "/events", search.query) }
+        return .done(done, at: "/events/cancel", search.query.merging(["after": next]) { $1 })
     }
 }
 
 /// Events of a filter, and what of them can still be stopped.
-struct CancelledEvents {
-    /// So many are cancelled at once.
-    static let limit = 1_000
+private struct CancelledEvents {
+    /// About so many are cancelled at once.
+    private static let limit = 1_000
+    /// So many times as many, of which nothing waits, are passed over.
+    private static let parts = 10
 
     let events: [FoundEvent]
     let unsent: UnsentEvents
-    /// Whether the filter takes more than were looked at.
-    let isMore: Bool
+    /// Behind which the filter may take more; nil for no more.
+    let next: EventPlace?
 
-    /// Finds them.
+    /// Finds the next events of which something is not sent.
     ///
     /// - Parameters:
-    ///   - search: which.
-    ///   - highest: the highest id there may be; nil for any.
-    ///   - visit: by whom.
-    /// - Returns: the newest.
+    ///   - filter: which.
+    ///   - place: ``next`` of those before; nil for the newest.
+    ///   - database: where.
+    /// - Returns: those that wait to be planned first; none does not mean that there are none, while there is ``next``.
     /// - Throws: ``ToolError``.
-    static func find(_ search: EventSearch, upTo highest: Int64?, _ visit: Visit) async throws -> CancelledEvents {
-        let filter = search.filter ?? EventFilter()
-        let found = try await visit.database.events(filter, before: nil, limit: limit)
-        let events = Array(found.events.filter { highest.map { [id = $0.id] in id <= $0 } ?? true }.prefix(limit))
-        return CancelledEvents(
-            events: events,
-            unsent: UnsentEvents(try await visit.database.unsent(of: events.map(\.id)), of: events),
-            isMore: found.next != nil || found.events.count > limit
+    static func find(
+        _ filter: EventFilter,
+        behind place: EventPlace?,
+        _ database: ToolDatabase
+    ) async throws -> CancelledEvents {
+        var place = place
+        for _ in 0..<parts {
+            let part = try await part(filter, behind: place, database)
+            let unsent = UnsentEvents(try await database.unsent(of: part.events.map(\.id)), of: part.events)
+            guard unsent.isNothing, part.next != nil else {
+                return CancelledEvents(events: part.events, unsent: unsent, next: part.next)
+            }
+            place = part.next
+        }
+        return CancelledEvents(events: [], unsent: UnsentEvents([], of: []), next: place)
+    }
+
+    /// All that wait before the log, which a page of the list shows beside each other.
+    private static func part(
+        _ filter: EventFilter,
+        behind place: EventPlace?,
+        _ database: ToolDatabase
+    ) async throws -> FoundEvents {
+        guard filter.fate == nil, place == nil || place?.transaction != nil else {
+            return try await database.events(filter, before: place, limit: limit)
+        }
+        var queued = filter
+        queued.fate = "waiting"
+        let waiting = try await database.events(queued, before: place, limit: limit)
+        guard waiting.next == nil else { return waiting }
+        let top = EventPlace(id: .max)
+        guard waiting.events.count < limit else {
+            return FoundEvents(events: waiting.events, next: top, isStopped: false, searchedTo: nil)
+        }
+        let log = try await database.events(
+            filter,
+            before: place == nil ? nil : top,
+            limit: limit - waiting.events.count
+        )
+        let ids = Set(waiting.events.map(\.id))
+        return FoundEvents(
+            events: waiting.events + log.events.filter { !ids.contains($0.id) },
+            next: log.next,
+            isStopped: log.isStopped,
+            searchedTo: log.searchedTo
         )
     }
 }
@@ -158,26 +200,31 @@ extension ConfirmPage {
         _ form: ActionForm,
         _ search: EventSearch,
         _ found: CancelledEvents,
-        isAgain: Bool
+        next: String?
     ) -> ConfirmPage {
         let (unsent, list) = (found.unsent, PageAddress("/events", search.query).text)
         let open = Set(unsent.ids)
         let events = FigureText.counted(Int64(open.count), "event")
         let warnings = [
-            isAgain ? "There is more to stop than when it was asked." : nil,
-            found.isMore
-                ? "The filter takes more: these are the newest \(FigureText.count(Int64(found.events.count))) that it takes. Cancel again for older ones."
-                : nil,
+            next != nil && !unsent.isNothing ? "The filter may take more: you are asked about older ones next." : nil,
             unsent.isNothing ? nil : "What is cancelled cannot go on. A replay emits an event once more.",
         ]
         let warning = warnings.compactMap(\.self).joined(separator: " ")
+        var facts = search.query.sorted { $0.key < $1.key }.map { Fact(name: $0.key, words: $0.value) }
+        if let next {
+            let href = PageAddress(visit.call.path, search.query.merging(["after": next]) { $1 }).text
+            let name = unsent.isNothing ? "Look further" : "Go on without these"
+            facts.append(Fact(name: "Older ones", link: PageLink(name: name, href: href)))
+        }
+        let isFirst = visit.filter("after") == nil
         return ConfirmPage(
             frame: visit.frame("Cancel \(events)?", parent: PageLink(name: "Events", href: list)),
-            words: unsent.words,
+            words: unsent.isNothing && next != nil
+                ? "Nothing waits of those that were looked at; older ones were not." : unsent.words,
             count: unsent.count,
             counted: "\(unsent.counted), of \(events)",
             warning: warning.isEmpty ? nil : warning,
-            facts: search.query.sorted { $0.key < $1.key }.map { Fact(name: $0.key, words: $0.value) },
+            facts: facts,
             samples: SampleTable(
                 heads: ["Event", "Type", "Key", "At"],
                 rows: found.events.filter { open.contains($0.id) }.prefix(10).map {
@@ -190,12 +237,12 @@ extension ConfirmPage {
             ),
             action: form.action,
             kept: search.query.sorted { $0.key < $1.key }.map { HiddenField(name: $0.key, value: $0.value) } + [
-                HiddenField(name: "highest", value: "\(found.events.map(\.id).max() ?? 0)"),
-                HiddenField(name: "shown", value: "\(open.count)"),
+                HiddenField(name: "events", value: unsent.ids.map(String.init).joined(separator: ".")),
+                HiddenField(name: "next", value: next ?? ""),
             ],
             seal: form.seal,
             isReasonOptional: true,
-            verb: "Cancel \(events)",
+            verb: isFirst ? "Cancel \(events)" : "Cancel the next \(events)",
             isDangerous: true,
             isImpossible: unsent.isNothing,
             cancel: list

@@ -49,8 +49,8 @@ struct ConsoleAction: Sendable {
                         )
                     )
                     switch try await perform(visit, database, fields) {
-                    case .done(let code, let path):
-                        return .redirect(to: PageAddress(path, ["did": code]).text)
+                    case .done(let code, let path, let query):
+                        return .redirect(to: PageAddress(path, query.merging(["did": code]) { $1 }).text)
                     case .page(let html): return .page(html)
                     }
                 }
@@ -61,8 +61,8 @@ struct ConsoleAction: Sendable {
 
 /// What came of an action.
 enum ActionOutcome: Sendable {
-    /// It is done: a code of ``ConsoleDone``, and the path of the page that shows it.
-    case done(String, at: String)
+    /// It is done: a code of ``ConsoleDone``, and path and query of the page that shows it.
+    case done(String, at: String, _ query: [String: String] = [:])
     /// A page instead, such as the question once more where the count has changed.
     case page(String)
 }

@@ -71,12 +71,10 @@ import Testing
             let later = try await api.logged("order")[0]
             try await api.waitingBatch(later, devices)
             #expect(try await browser.send("/events/cancel", fields.merging(["type": ""]) { $1 }).status == 400)
-            // More than was shown is asked about again.
-            let again = try await browser.send("/events/cancel", fields.merging(["shown": "1"]) { $1 })
-            #expect(again.status == 200 && again.body.contains("There is more to stop"))
+            #expect(try await browser.send("/events/cancel", fields.merging(["events": ""]) { $1 }).status == 400)
             #expect(try await api.rows("SELECT 1 FROM fanfare.cancels").isEmpty)
             let done = try await browser.send("/events/cancel", fields)
-            #expect(done.location == "/events?did=cancelled-3")
+            #expect(done.location == "/events?did=cancelled-3&type=order")
             let cancelled = try await api.rows("SELECT event_id::text FROM fanfare.cancels ORDER BY event_id")
             #expect(Set(cancelled.map { $0[0] }) == Set(events.prefix(2).map { "\($0)" } + [waiting]))
             #expect(
@@ -134,6 +132,36 @@ import Testing
             #expect(page.text.contains("None yet") && page.next == nil)
             #expect(try await browser.scan(further).text.contains("2 events"))
             #expect(try await browser.scan("/events/cancel?fate=waiting&type=rare").text.contains("of 2 events"))
+        }
+    }
+
+    @Test func aThousandAreCancelledAtATimeAndOlderOnesAfterThem() async throws {
+        try await APIWorld.with { api in
+            let browser = try await api.console(.emitter)
+            let devices = try await api.devices("ann")
+            try await api.rule("r", for: "order")
+            let old = try await api.logged("order", key: "'old'")[0]
+            try await api.waitingBatch(old, devices)
+            // Of these nothing waits any more: whoever is asked again is asked about the older one.
+            _ = try await api.logged("order", 1_100)
+            let past = try await browser.scan("/events/cancel?type=order")
+            #expect(past.text.contains("Cancel 1 event?") && past.text.contains("\(old)"))
+            _ = try await api.rows("SELECT fanfare.emit('order', '{}') FROM generate_series(1, 1002)")
+            let asked = try await browser.scan("/events/cancel?type=order")
+            #expect(asked.text.contains("Cancel 1,000 events?") && asked.text.contains("asked about older ones next"))
+            #expect(asked.links("/events/cancel?after=").count == 1)
+            let first = try await browser.perform("/events/cancel?type=order")
+            let second = try #require(first.location)
+            #expect(second.hasPrefix("/events/cancel?after=") && second.hasSuffix("&did=cancelled-1000&type=order"))
+            // They are in the queue still, and the filter takes them.
+            let rest = try await browser.scan(second)
+            #expect(
+                rest.text.contains("Of 1,000 events is cancelled") && rest.text.contains("Cancel the next 2 events")
+            )
+            let last = try await browser.perform(try #require(try await browser.perform(second).location))
+            #expect(last.location == "/events?did=cancelled-1&type=order")
+            let cancelled = try await api.rows("SELECT count(*)::text, min(event_id)::text FROM fanfare.cancels")
+            #expect(cancelled == [["1003", "\(old)"]])
         }
     }
 
