@@ -5,10 +5,14 @@ internal import FanfareStore
 internal import PostgresClient
 
 extension ToolDatabase {
+    /// How many devices a transaction restores at most, so that none is long.
+    private static let restoredAtOnce = 10_000
+
     /// Enables devices again that pruning had disabled; those their users or apps unregistered stay disabled.
     ///
-    /// Done in many short transactions: what was restored before an error stays restored. A provider that still calls a
-    /// token dead gets it pruned again.
+    /// It looks through all devices once, by their ids, in many short statements, and restores what it finds in many short
+    /// transactions: what was restored before an error stays restored. What is pruned while it runs may be restored or not, but
+    /// for a request with an end. A provider that still calls a token dead gets it pruned again.
     ///
     /// - Parameters:
     ///   - request: which.
@@ -20,51 +24,47 @@ extension ToolDatabase {
         reason: String, devices: Int64
     )] {
         try await check(request)
-        let counts = try await run(since: request.since) { connection throws(PostgresError) in
-            try connection.run(CountPruned(request: request))
+        let start = try await run(since: request.since) { connection throws(PostgresError) in
+            try connection.run(PrunedSince(request.since))
         }
-        guard !isDryRun else { return counts }
-        var restored: [String: Int64] = [:]
-        while true {
-            // The session is given back after each, so that nobody waits for all of them.
-            let slice = try await change(since: request.since) { connection throws(PostgresError) in
-                try connection.run(RestoreDevices(request: request))
-            } action: { slice in
-                slice.isEmpty
-                    ? nil : ToolAction("device.restore", request.app, count: slice.reduce(0) { $0 + $1.devices })
-            }
-            for row in slice { restored[row.reason, default: 0] += row.devices }
-            guard !slice.isEmpty else { break }
-        }
-        return restored.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
-    }
-}
-
-extension ToolDatabase {
-    /// Counts the devices that would be restored, so many at a time that no statement is long.
-    ///
-    /// - Parameter request: which.
-    /// - Returns: how many, by reason.
-    /// - Throws: ``ToolError``; of kind `usage` for an app, an environment or a reason that there is not, and for a time
-    ///   that is none.
-    public func countRestorable(_ request: RestoreRequest) async throws(ToolError) -> [(reason: String, devices: Int64)]
-    {
-        try await check(request)
-        var counts: [String: Int64] = [:]
+        guard let since = start.first else { throw ToolError(.failed, "the database did not say what time it is") }
+        var (counts, waiting): ([String: Int64], [Int64]) = ([:], [])
         var next: Int64? = 0
         while let place = next {
             next = nil
-            let rows = try await run(since: request.since) { connection throws(PostgresError) in
-                try connection.run(CountPrunedSlice(request: request, after: place))
+            // The session is given back after each, so that nobody waits for all of them.
+            let rows = try await run { connection throws(PostgresError) in
+                try connection.run(FindPruned(request: request, since: since, after: place, withIDs: !isDryRun))
             }
             for row in rows {
                 switch row {
-                case .counted(let reason, let devices): counts[reason, default: 0] += devices
+                case .found(let reason, let devices, let ids):
+                    if isDryRun { counts[reason, default: 0] += devices }
+                    waiting += ids
                 case .stopped(let last): next = last
+                }
+            }
+            while waiting.count >= Self.restoredAtOnce || (next == nil && !waiting.isEmpty) {
+                let ids = [Int64](waiting.prefix(Self.restoredAtOnce))
+                waiting.removeFirst(ids.count)
+                for row in try await restore(ids, of: request, since: since) {
+                    counts[row.reason, default: 0] += row.devices
                 }
             }
         }
         return counts.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    }
+
+    private func restore(
+        _ ids: [Int64],
+        of request: RestoreRequest,
+        since: Timestamp
+    ) async throws(ToolError) -> [(reason: String, devices: Int64)] {
+        try await change { connection throws(PostgresError) in
+            try connection.run(RestoreDevices(request: request, since: since, ids: ids))
+        } action: { rows in
+            rows.isEmpty ? nil : ToolAction("device.restore", request.app, count: rows.reduce(0) { $0 + $1.devices })
+        }
     }
 }
 

@@ -25,130 +25,132 @@ package struct PruneReasons: PostgresStatement {
     }
 }
 
+/// Since when the devices of a ``RestoreRequest`` were disabled: so long ago is reckoned once, however many statements follow.
+package struct PrunedSince: PostgresStatement {
+    package static let name = "pruned_since"
+    package static let sql =
+        "SELECT coalesce($2::timestamptz, clock_timestamp() - make_interval(secs => $1::float8))"
+
+    package let since: Since
+
+    package init(_ since: Since) {
+        self.since = since
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(since.seconds)
+        binds.append(since.text)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Timestamp {
+        try row.timestamp(0)
+    }
+}
+
 /// The devices a ``RestoreRequest`` means.
 private enum Pruned {
     static let condition = """
-        a.name = $1 AND d.disabled_at >= coalesce($3::timestamptz, clock_timestamp() - make_interval(secs => $2::float8))
+        a.name = $1 AND d.disabled_at >= $2::timestamptz AND ($3::timestamptz IS NULL OR d.disabled_at < $3)
             AND ($4::text IS NULL OR d.disabled_reason = $4) AND ($5::text IS NULL OR t.environment = $5)
             AND d.disabled_reason IN (SELECT c.reason FROM fanfare.outcome_codes AS c WHERE c.outcome = 'gone')
         """
 
-    static func bind(_ request: RestoreRequest, to binds: inout PostgresBinds) {
+    static func bind(_ request: RestoreRequest, since: Timestamp, to binds: inout PostgresBinds) {
         binds.append(request.app)
-        binds.append(request.since.seconds)
-        binds.append(request.since.text)
+        binds.append(since)
+        binds.append(request.until)
         binds.append(request.reason)
         binds.append(request.environment)
     }
 }
 
-/// Counts the devices that would be restored.
-package struct CountPruned: PostgresStatement {
-    package static let name = "count_pruned"
-    package static let sql = """
-        SELECT d.disabled_reason, count(*)
-        FROM fanfare.devices AS d
-        JOIN fanfare.apps AS a ON a.id = d.app_id
-        JOIN fanfare.targets AS t ON t.id = d.target_id
-        WHERE \(Pruned.condition)
-        GROUP BY d.disabled_reason
-        ORDER BY d.disabled_reason
-        """
-
-    package let request: RestoreRequest
-
-    package init(request: RestoreRequest) {
-        self.request = request
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        Pruned.bind(request, to: &binds)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> (reason: String, devices: Int64) {
-        (try row.string(0), try row.int64(1))
-    }
-}
-
-/// Restores up to 10,000 devices, so that no transaction is long.
-package struct RestoreDevices: PostgresStatement {
-    package static let name = "restore_devices"
-    package static let sql = """
-        WITH slice AS (
-            SELECT d.id, d.disabled_reason
-            FROM fanfare.devices AS d
-            JOIN fanfare.apps AS a ON a.id = d.app_id
-            JOIN fanfare.targets AS t ON t.id = d.target_id
-            WHERE \(Pruned.condition)
-            LIMIT 10000
-            FOR NO KEY UPDATE OF d
-        ),
-        restored AS (
-            UPDATE fanfare.devices AS d SET disabled_at = NULL, disabled_reason = NULL
-            FROM slice AS s WHERE d.id = s.id
-            RETURNING s.disabled_reason
-        )
-        SELECT disabled_reason, count(*) FROM restored GROUP BY disabled_reason
-        """
-
-    package let request: RestoreRequest
-
-    package init(request: RestoreRequest) {
-        self.request = request
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        Pruned.bind(request, to: &binds)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> (reason: String, devices: Int64) {
-        (try row.string(0), try row.int64(1))
-    }
-}
-
-/// Counts the devices that would be restored, so many of all at a time: what ``CountPruned`` counts in one go.
+/// Looks at the next 20,000 of all devices for those that would be restored.
 ///
+/// By their ids, whatever is restored meanwhile: with tens of millions no statement is long, and none looks at what another did.
 /// The last row tells up to which device was looked; there is none once all have been.
-package struct CountPrunedSlice: PostgresStatement {
-    package static let name = "count_pruned_slice"
+package struct FindPruned: PostgresStatement {
+    package static let name = "find_pruned"
     package static let sql = """
-        WITH slice AS MATERIALIZED (
+        WITH seen AS MATERIALIZED (
             SELECT x.id, x.app_id, x.target_id, x.disabled_at, x.disabled_reason FROM fanfare.devices AS x
-            WHERE x.id > $6 ORDER BY x.id LIMIT 50000
+            WHERE x.id > $6 ORDER BY x.id LIMIT 20000
         )
-        SELECT d.disabled_reason, count(*)
-        FROM slice AS d
+        SELECT d.disabled_reason, count(*), array_agg(d.id) FILTER (WHERE $7)
+        FROM seen AS d
         JOIN fanfare.apps AS a ON a.id = d.app_id
         JOIN fanfare.targets AS t ON t.id = d.target_id
         WHERE \(Pruned.condition)
         GROUP BY d.disabled_reason
         UNION ALL
-        SELECT NULL, max(s.id) FROM slice AS s HAVING count(*) > 0
+        SELECT NULL, max(s.id), NULL FROM seen AS s HAVING count(*) = 20000
         """
 
     package let request: RestoreRequest
+    package let since: Timestamp
     /// The device behind which it looks; 0 for the beginning.
     package let after: Int64
+    /// Whether ids are told too.
+    package let withIDs: Bool
 
-    package init(request: RestoreRequest, after: Int64) {
-        (self.request, self.after) = (request, after)
+    package init(request: RestoreRequest, since: Timestamp, after: Int64, withIDs: Bool) {
+        (self.request, self.since, self.after, self.withIDs) = (request, since, after, withIDs)
     }
 
-    /// A part of the count, or how far it is.
+    /// A part of what was found, or how far it is.
     package enum Row: Sendable, Equatable {
         /// Devices that were disabled for a reason.
-        case counted(reason: String, devices: Int64)
+        case found(reason: String, devices: Int64, ids: [Int64])
         /// The last device that was looked at.
         case stopped(at: Int64)
     }
 
     package func bind(to binds: inout PostgresBinds) {
-        Pruned.bind(request, to: &binds)
+        Pruned.bind(request, since: since, to: &binds)
         binds.append(after)
+        binds.append(withIDs)
     }
 
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Row {
         guard let reason = try row.string(orNil: 0) else { return .stopped(at: try row.int64(1)) }
-        return .counted(reason: reason, devices: try row.int64(1))
+        return .found(reason: reason, devices: try row.int64(1), ids: try row.int64s(orNil: 2) ?? [])
+    }
+}
+
+/// Restores some of the devices that ``FindPruned`` found, but for those that are no longer as they were.
+package struct RestoreDevices: PostgresStatement {
+    package static let name = "restore_devices"
+    package static let sql = """
+        WITH chosen AS (
+            SELECT d.id, d.disabled_reason
+            FROM unnest($6::bigint[]) AS i (id)
+            JOIN fanfare.devices AS d ON d.id = i.id
+            JOIN fanfare.apps AS a ON a.id = d.app_id
+            JOIN fanfare.targets AS t ON t.id = d.target_id
+            WHERE \(Pruned.condition)
+            FOR NO KEY UPDATE OF d
+        ),
+        restored AS (
+            UPDATE fanfare.devices AS d SET disabled_at = NULL, disabled_reason = NULL
+            FROM chosen AS c WHERE d.id = c.id
+            RETURNING c.disabled_reason
+        )
+        SELECT disabled_reason, count(*) FROM restored GROUP BY disabled_reason
+        """
+
+    package let request: RestoreRequest
+    package let since: Timestamp
+    package let ids: [Int64]
+
+    package init(request: RestoreRequest, since: Timestamp, ids: [Int64]) {
+        (self.request, self.since, self.ids) = (request, since, ids)
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        Pruned.bind(request, since: since, to: &binds)
+        binds.append(ids)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> (reason: String, devices: Int64) {
+        (try row.string(0), try row.int64(1))
     }
 }

@@ -1,3 +1,4 @@
+import PostgresClient
 import TestKit
 import Testing
 
@@ -100,6 +101,40 @@ import Testing
         #expect(try await database.device(gone).disabledReason == "unregistered")
         let ever = RestoreRequest(app: "shop", since: Since("2020-01-01T00:00:00Z"), reason: nil, environment: nil)
         #expect(try await database.restore(ever, isDryRun: false).map(\.devices) == [1])
+    }
+
+    @Test func restoreWalksThroughAllDevicesOnceInBoundedSteps() async throws {
+        _ = try await register("aa00")
+        try sql(
+            """
+            INSERT INTO fanfare.devices (app_id, target_id, platform, token, token_hash, disabled_at, disabled_reason)
+            SELECT d.app_id, d.target_id, d.platform, 't' || n, int8send(n), clock_timestamp() - interval '30 minutes',
+                CASE WHEN n % 2 = 0 THEN 'BadDeviceToken' ELSE 'Unregistered' END
+            FROM fanfare.devices AS d, generate_series(1, 25000) AS n
+            """
+        )
+        let database = try toolDatabase()
+        let hour = RestoreRequest(app: "shop", since: Since("1h"), reason: nil, environment: nil)
+        for isDryRun in [true, false] {
+            let counts = try await database.restore(hour, isDryRun: isDryRun)
+            #expect(counts.map(\.reason) == ["BadDeviceToken", "Unregistered"])
+            #expect(counts.map(\.devices) == [12_500, 12_500])
+        }
+        #expect(try await database.restore(hour, isDryRun: false).isEmpty)
+
+        // However many there are, each goes by ids.
+        let connection = try World().connection
+        try connection.execute("ANALYZE fanfare.devices")
+        let since = Timestamp(microseconds: 0)
+        _ = try connection.run(FindPruned(request: hour, since: since, after: 0, withIDs: true))
+        _ = try connection.run(RestoreDevices(request: hour, since: since, ids: []))
+        for call in [
+            "find_pruned ('shop', 'now', NULL, NULL, NULL, 7, true)",
+            "restore_devices ('shop', 'now', NULL, NULL, NULL, '{7}')",
+        ] {
+            let plan = try connection.column("EXPLAIN EXECUTE \(call)").joined(separator: "\n")
+            #expect(plan.contains("devices_pkey") && !plan.contains("Seq Scan on devices"), "\(plan)")
+        }
     }
 
     @Test(arguments: [("Shop", "production"), ("shop", "prod")])

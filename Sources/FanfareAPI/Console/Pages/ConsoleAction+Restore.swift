@@ -60,7 +60,7 @@ private struct Restoring: Sendable {
 
     /// How many there are.
     func count(_ visit: Visit) async throws -> Int64 {
-        try await visit.database.countRestorable(request).reduce(0) { $0 + $1.devices }
+        try await visit.database.restore(request, isDryRun: true).reduce(0) { $0 + $1.devices }
     }
 
     /// Says how many devices it would restore.
@@ -72,7 +72,7 @@ private struct Restoring: Sendable {
     /// - Returns: the question.
     /// - Throws: ``ToolError``; of kind `usage` for an app, an environment or a reason that there is not.
     func question(_ visit: Visit, _ form: ActionForm, isAgain: Bool = false) async throws -> ConfirmPage {
-        let counts = try await visit.database.countRestorable(request)
+        let counts = try await visit.database.restore(request, isDryRun: true)
         let count = counts.reduce(0) { $0 + $1.devices }
         let counted = FigureText.counted(count, "device")
         var filters = ["app": request.app, "state": "disabled", "since": PageTime(microseconds: since).field]
