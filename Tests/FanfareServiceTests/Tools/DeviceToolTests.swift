@@ -137,6 +137,32 @@ import Testing
         }
     }
 
+    @Test func restoreLeavesWhatWasDisabledAfterItsEnd() async throws {
+        let (before, after) = (try await register("bb01"), try await register("bb02"))
+        for (id, minutes) in [(before, 30), (after, 10)] {
+            try sql(
+                """
+                UPDATE fanfare.devices SET disabled_reason = 'Unregistered',
+                    disabled_at = '2026-11-26T12:00Z'::timestamptz - $2::int * interval '1 minute' WHERE id = $1
+                """,
+                "\(id)",
+                "\(minutes)"
+            )
+        }
+        let database = try toolDatabase()
+        let request = RestoreRequest(
+            app: "shop",
+            since: Since("2026-11-26T11:00:00Z"),
+            until: "2026-11-26T11:50:00Z",
+            reason: nil,
+            environment: nil
+        )
+        #expect(try await database.restore(request, isDryRun: true).map(\.devices) == [1])
+        #expect(try await database.restore(request, isDryRun: false).map(\.devices) == [1])
+        #expect(try await database.device(before).disabledReason == nil)
+        #expect(try await database.device(after).disabledReason == "Unregistered", "disabled just then")
+    }
+
     @Test(arguments: [("Shop", "production"), ("shop", "prod")])
     func mistypedNamesAreNoSuccess(app: String, environment: String) async throws {
         try World().device("aa")
