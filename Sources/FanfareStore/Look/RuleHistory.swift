@@ -59,26 +59,39 @@ package struct RuleVersions: PostgresStatement {
     }
 }
 
+/// The versions of a rule that what it sent is counted of, the same wherever it is.
+///
+/// Old ones too: what they planned may be sent long after another took their place. How many there are bounds what is looked at.
+enum CountedVersions {
+    /// The versions as a query.
+    ///
+    /// - Parameter rule: the rule's id, as SQL.
+    /// - Returns: a query of `id` and `version`, the newest 500.
+    static func of(_ rule: String) -> String {
+        "SELECT z.id, z.version FROM fanfare.rule_versions AS z WHERE z.rule_id = \(rule) ORDER BY z.version DESC LIMIT 500"
+    }
+}
+
 /// What came of what a rule sent, by day in UTC and version.
 package struct RuleOutcomes: PostgresStatement {
     package static let name = "rule_outcomes"
     package static let sql = """
         WITH pending AS MATERIALIZED (
             SELECT p.rule_version, p.outcome, (p.at AT TIME ZONE 'UTC')::date AS day, sum(p.pairs) AS pairs
-            FROM fanfare.stats_pending AS p GROUP BY 1, 2, 3)
-        SELECT s.day::text, v.version, coalesce(c.outcome, 'unknown'), coalesce(c.reason, 'unknown'), sum(s.pairs)::bigint
+            FROM fanfare.stats_pending AS p GROUP BY 1, 2, 3),
+        versions AS MATERIALIZED (
+            SELECT v.id, v.version
+            FROM fanfare.rules AS r
+            JOIN fanfare.apps AS a ON a.id = r.app_id
+            CROSS JOIN LATERAL (\(CountedVersions.of("r.id"))) AS v
+            WHERE a.name = $1 AND r.name = $2 AND r.dropped_at IS NULL)
+        SELECT s.day::text, s.version, coalesce(c.outcome, 'unknown'), coalesce(c.reason, 'unknown'), sum(s.pairs)::bigint
         FROM (
-            SELECT x.id, x.version FROM fanfare.rule_versions AS x
-            WHERE x.rule_id = (
-                SELECT r.id FROM fanfare.rules AS r JOIN fanfare.apps AS a ON a.id = r.app_id
-                WHERE a.name = $1 AND r.name = $2 AND r.dropped_at IS NULL)
-            ORDER BY x.version DESC LIMIT 50
-        ) AS v
-        CROSS JOIN LATERAL (
-            SELECT s.day, s.outcome, s.pairs FROM fanfare.stats AS s WHERE s.rule_version = v.id
-                AND s.day = ANY (ARRAY(SELECT (statement_timestamp() AT TIME ZONE 'UTC')::date - n FROM generate_series(0, $3::int - 1) AS n))
+            SELECT v.version, x.day, x.outcome, x.pairs FROM versions AS v
+            JOIN fanfare.stats AS x ON x.rule_version = v.id AND x.day = ANY (ARRAY(
+                SELECT (statement_timestamp() AT TIME ZONE 'UTC')::date - n FROM generate_series(0, $3::int - 1) AS n))
             UNION ALL
-            SELECT p.day, p.outcome, p.pairs FROM pending AS p WHERE p.rule_version = v.id
+            SELECT v.version, p.day, p.outcome, p.pairs FROM versions AS v JOIN pending AS p ON p.rule_version = v.id
                 AND p.day > (statement_timestamp() AT TIME ZONE 'UTC')::date - $3::int) AS s
         LEFT JOIN fanfare.outcome_codes AS c ON c.code = s.outcome
         GROUP BY 1, 2, 3, 4

@@ -59,6 +59,24 @@ import Testing
         }
     }
 
+    @Test func theListCountsWhatTheRulesPageCountsHoweverOftenItWasPut() async throws {
+        try await APIWorld.with { api in
+            let browser = try await api.console()
+            try await put(api, "busy")
+            for sql in [
+                "INSERT INTO fanfare.stats SELECT (now() AT TIME ZONE 'UTC')::date - 2, id, 1, 1, 3000 FROM fanfare.rule_versions",
+                "INSERT INTO fanfare.stats_pending (rule_version, target_id, outcome, pairs) SELECT id, 1, 1, 16 FROM fanfare.rule_versions",
+                """
+                INSERT INTO fanfare.rule_versions (rule_id, version, event_type, definition, state)
+                SELECT v.rule_id, v.version + n, v.event_type, v.definition, 'unchecked'
+                FROM fanfare.rule_versions AS v, generate_series(1, 60) AS n
+                """,
+            ] { _ = try await api.rows(sql) }
+            #expect(try await browser.scan("/rules").text.contains("3,016"))
+            #expect(try await browser.scan("/rules/shop/busy").text.contains("3,016"))
+        }
+    }
+
     @Test func manyRulesAreReadOnPageAfterPage() async throws {
         try await APIWorld.with { api in
             let browser = try await api.console()
