@@ -99,10 +99,17 @@ extension FilterForm {
                 .chosen("app", "App", apps, visit), .chosen("platform", "Platform", fleet.platforms, visit),
                 .chosen("state", "State", ["enabled", "disabled"], visit),
                 .chosen("reason", "Reason", fleet.reasonNames, visit),
-                .time("since", "Disabled since (UTC)", visit),
-            ],
-            also: ["id"]
+                .time("since", "Disabled since (UTC)", visit), .deviceID(visit),
+            ]
         )
+    }
+}
+
+extension FilterField {
+    /// One device alone; what is no id says so.
+    fileprivate static func deviceID(_ visit: Visit) -> FilterField {
+        let isID = visit.filter("id").map { Int64($0) != nil } ?? true
+        return .typed("id", "Device", visit, problem: isID ? nil : "This is no device's id: write a number.")
     }
 }
 

@@ -6,9 +6,8 @@ extension FilterForm {
     /// - Parameters:
     ///   - visit: whose address has them.
     ///   - fields: in their order.
-    ///   - names: of filters that have no field.
-    init(_ visit: Visit, _ fields: [FilterField], also names: [String] = []) {
-        let active = (fields.filter { !$0.isAlwaysSet }.map(\.name) + names).compactMap { name in
+    init(_ visit: Visit, _ fields: [FilterField]) {
+        let active = fields.filter { !$0.isAlwaysSet }.map(\.name).compactMap { name in
             visit.filter(name).map { PageLink(name: "\(name) \($0)", href: visit.address([name: nil])) }
         }
         self.init(

@@ -69,6 +69,12 @@ import Testing
             #expect(try await count("app=bank") == 0)
             let mistaken = try await browser.scan("/devices?since=yesterday")
             #expect(mistaken.text.contains("is no time"))
+            #expect(try await count("id=7") == 1)
+            for id in ["abc", "7x", "99999999999999999999"] {
+                let noID = try await browser.scan("/devices?id=\(id)")
+                #expect(noID.text.contains("This is no device's id") && noID.text.contains("Nothing was looked for"))
+                #expect(!noID.elements.contains { $0["id"]?.hasPrefix("device-") ?? false }, "not all of them")
+            }
             let one = try await browser.scan("/devices/1")
             #expect(one.text.contains("Device 1") && one.text.contains("u1"))
             #expect(try await browser.page("/devices/999999").status == 404)
