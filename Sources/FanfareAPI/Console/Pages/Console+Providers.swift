@@ -13,7 +13,7 @@ extension ConsolePage {
         let digest = try await looks.answers.value(for: window) { [database = visit.database, now = visit.now] in
             let rows = try await database.answers(
                 since: window.span.times(at: now).first ?? now,
-                recent: now - ProviderDigest.recent,
+                recent: ProviderDigest.recentSince(now),
                 stepSeconds: Int32(window.span.step),
                 app: window.app
             )

@@ -34,14 +34,13 @@ extension ProviderCard {
             let meaning = digest.meanings[worst.key].map { ": \($0)" } ?? ""
             return "\(share) of the last 5 minutes' answers are \(worst.key.outcome), \(worst.key.reason)\(meaning)"
         }
-        let seconds = Double(ProviderDigest.recent) / 1_000_000
         self.init(
             id: "\(key.app)-\(key.platform)-\(key.environment)",
             app: key.app,
             provider: key.environment == "production" ? key.platform : "\(key.platform) \(key.environment)",
             badge: badge,
             words: problem ?? worst,
-            perSecond: "\(FigureText.short(Double(recent.total) / seconds))/s",
+            perSecond: "\(FigureText.short(Double(recent.total) / digest.recentSeconds))/s",
             facts: Self.facts(digest.all[key] ?? ProviderDigest.Answers(), span, credentials, at: now),
             daemons: lines
         )

@@ -16,8 +16,16 @@ struct ProviderKey: Hashable, Comparable, Sendable {
 
 /// What providers answered, made once for all viewers.
 struct ProviderDigest: Sendable {
-    /// How much time the cards' rates and reasons are of, in microseconds.
-    static let recent: Int64 = 300 * 1_000_000
+    /// When the minutes begin that the cards' rates and reasons are of.
+    ///
+    /// What is counted of older times is counted by whole minutes: it begins with one, so that all of the time is counted.
+    ///
+    /// - Parameter now: by the database's clock, in microseconds since 1970.
+    /// - Returns: five minutes ago, or up to a minute more, in microseconds since 1970.
+    static func recentSince(_ now: Int64) -> Int64 {
+        let (span, minute): (Int64, Int64) = (300 * 1_000_000, 60 * 1_000_000)
+        return (now - span) / minute * minute
+    }
 
     /// What one of them answered.
     struct Answers: Sendable {
@@ -39,6 +47,8 @@ struct ProviderDigest: Sendable {
     let all: [ProviderKey: Answers]
     /// Over the last five minutes.
     let recent: [ProviderKey: Answers]
+    /// How long these were, in seconds.
+    let recentSeconds: Double
     /// Answers by what they were, over time.
     let answers: ChartFigure
     /// How long accepted pushes took.
@@ -56,6 +66,7 @@ struct ProviderDigest: Sendable {
         let times = span.times(at: now)
         all = Self.grouped(rows.answers)
         recent = Self.grouped(rows.recent)
+        recentSeconds = Double(now - Self.recentSince(now)) / 1_000_000
         meanings = [OutcomeKey: String](rows.meanings)
         var outcomes = StepCounts<OutcomeKey>(times)
         for row in rows.outcomes {

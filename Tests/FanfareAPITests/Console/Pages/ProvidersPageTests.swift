@@ -1,3 +1,4 @@
+import PostgresClient
 import TestKit
 import Testing
 
@@ -39,5 +40,25 @@ import Testing
                 "no breaker of it ever opened"
             )
         }
+    }
+
+    @Test func aRateIsOfTheTimeThatIsCounted() {
+        // One a second: five minutes and 59 seconds, since older ones are counted by whole minutes.
+        let (minute, second): (Int64, Int64) = (1_800_000_000, 1_000_000)
+        let now = (minute + 59) * second
+        #expect(ProviderDigest.recentSince(now) == (minute - 300) * second)
+        let row = AnswersByReason.Row(
+            app: "shop",
+            platform: "apns",
+            environment: "production",
+            outcome: "accepted",
+            reason: "delivered",
+            pairs: 359,
+            lastAt: Timestamp(microseconds: now)
+        )
+        let rows = AnswerFigures(answers: [], recent: [row], outcomes: [], times: [], meanings: [])
+        let key = ProviderKey(app: "shop", platform: "apns", environment: "production")
+        let card = ProviderCard(key, ProviderDigest(rows, .hour, at: now), .hour, [], [], at: now)
+        #expect(card.perSecond == "1/s")
     }
 }
