@@ -5450,23 +5450,35 @@ CROSS JOIN LATERAL (
 ) AS w
 $view$);
 
+-- By seconds alone: how an interval is written is each session's own affair.
+CREATE OR REPLACE FUNCTION fanfare.lasting(span interval) RETURNS text LANGUAGE sql IMMUTABLE STRICT
+BEGIN ATOMIC
+    SELECT CASE
+        WHEN s < 60 THEN s || ' s'
+        WHEN s < 3600 THEN s / 60 || ' min' || CASE WHEN s % 60 > 0 THEN ' ' || s % 60 || ' s' ELSE '' END
+        WHEN s < 86400 THEN s / 3600 || ' h' || CASE WHEN s % 3600 / 60 > 0 THEN ' ' || s % 3600 / 60 || ' min' ELSE '' END
+        ELSE s / 86400 || ' d' || CASE WHEN s % 86400 / 3600 > 0 THEN ' ' || s % 86400 / 3600 || ' h' ELSE '' END END
+    FROM (SELECT trunc(greatest(0, extract(epoch FROM span)))::bigint AS s) AS x;
+END;
+COMMENT ON FUNCTION fanfare.lasting IS 'How long something lasts, for people.';
+
 SELECT fanfare.create_view('health', 'What an operator should look at; ok is false where something needs a hand.', $view$
 SELECT 'daemons' AS name, count(*) FILTER (WHERE lease_until > now()) > 0 AS ok,
     count(*) FILTER (WHERE lease_until > now()) || ' alive' AS detail, max(heartbeat_at) AS since
 FROM fanfare.instances
 UNION ALL
 SELECT 'outbox', coalesce(min(created_at) > now() - interval '1 minute', true),
-    coalesce('oldest event waits ' || date_trunc('second', now() - min(created_at)), 'empty'), min(created_at)
+    coalesce('oldest event waits ' || fanfare.lasting(now() - min(created_at)), 'empty'), min(created_at)
 FROM fanfare.outbox
 UNION ALL
 SELECT 'side_queue', count(*) = 0, count(*) || ' events are planned singly', min(created_at) FROM fanfare.outbox_slow
 UNION ALL
 SELECT 'audience_queries', coalesce(min(created_at) > now() - interval '1 minute', true),
-    coalesce(count(*) || ' events wait for the users_sql of their rule, the oldest ' || date_trunc('second', now() - min(created_at)), 'empty'), min(created_at)
+    coalesce(count(*) || ' events wait for the users_sql of their rule, the oldest ' || fanfare.lasting(now() - min(created_at)), 'empty'), min(created_at)
 FROM fanfare.audience_queries
 UNION ALL
 SELECT 'gatherings', coalesce(min(due_at) > now() - interval '1 minute', true),
-    coalesce('what rules gathered has been due for ' || date_trunc('second', now() - min(due_at)), 'none is due'), min(due_at)
+    coalesce('what rules gathered has been due for ' || fanfare.lasting(now() - min(due_at)), 'none is due'), min(due_at)
 FROM fanfare.gatherings WHERE due_at < now() - interval '1 minute'
 UNION ALL
 SELECT 'rules', count(*) = 0, count(*) || CASE count(*) WHEN 1 THEN ' rule''s newest version is refused' ELSE ' rules'' newest versions are refused' END, min(v.checked_at)
@@ -5508,7 +5520,7 @@ FROM (
 LEFT JOIN fanfare.leaders AS l ON l.role = w.role
 CROSS JOIN LATERAL (SELECT CASE WHEN w.is_led THEN now() ELSE greatest(w.started_at, l.led_at) END AS at) AS t
 UNION ALL
-SELECT 'audit', t.at > now() - interval '2 minutes', 'last looked ' || date_trunc('second', now() - t.at) || ' ago', t.at
+SELECT 'audit', t.at > now() - interval '2 minutes', 'last looked ' || fanfare.lasting(now() - t.at) || ' ago', t.at
 FROM (
     SELECT greatest(min(i.started_at), (SELECT max(looked_at) FROM fanfare.audits)) AS at
     FROM fanfare.instances AS i WHERE i.lease_until > now()
@@ -5519,7 +5531,7 @@ SELECT 'feedback: ' || f.name, f.state = 'ok' AND f.lost = 0 AND f.lag < interva
     concat_ws('; ', CASE f.state WHEN 'ended' THEN 'answered 410 and is told nothing: fanfare feedback resume ' || f.name
             WHEN 'unknown' THEN 'no daemon has it in its configuration: fanfare feedback forget ' || f.name
             WHEN 'failing' THEN 'fails: ' || f.error END,
-        CASE WHEN f.lag > interval '0' THEN 'what is the oldest to tell waits ' || date_trunc('second', f.lag)
+        CASE WHEN f.lag > interval '0' THEN 'what is the oldest to tell waits ' || fanfare.lasting(f.lag)
             WHEN f.state = 'ok' THEN 'nothing waits' END,
         CASE WHEN f.lost > 0 THEN f.lost || ' batches were forgotten before it was told of them: fanfare feedback resume ' || f.name END),
     f.failing_since
@@ -6719,7 +6731,7 @@ GRANT SELECT ON fanfare.apps, fanfare.rules, fanfare.rule_versions, fanfare.camp
     fanfare.caps, fanfare.platforms, fanfare.health TO fanfare_author;
 
 -- What the view calls is called with its reader's rights. The other is for `fanfare explain`.
-GRANT EXECUTE ON FUNCTION fanfare.watches_to_make_again TO fanfare_reader, fanfare_author;
+GRANT EXECUTE ON FUNCTION fanfare.watches_to_make_again, fanfare.lasting TO fanfare_reader, fanfare_author;
 GRANT EXECUTE ON FUNCTION fanfare.path_fault, fanfare.variants TO fanfare_reader;
 -- To look up what somebody gets of a rule.
 GRANT EXECUTE ON FUNCTION fanfare.variant_of, fanfare.rule_groups, fanfare.group_of, fanfare.bucket TO fanfare_reader;

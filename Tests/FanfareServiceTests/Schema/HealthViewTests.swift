@@ -69,6 +69,22 @@ struct HealthViewTests {
         #expect(try isOK("audit") == "f")
     }
 
+    @Test func howLongItLastsIsWrittenForPeople() throws {
+        let spans = "'{26.9 s, -1 s, 60 s, 125 s, 1 h, 3723 s, 2 d, 53 h, 1 month}'::interval[]"
+        #expect(
+            try world.connection.column("SELECT fanfare.lasting(s) FROM unnest(\(spans)) AS s")
+                == ["26 s", "0 s", "1 min", "2 min 5 s", "1 h", "1 h 2 min", "2 d", "2 d 5 h", "30 d"]
+        )
+        // One transaction, so that no time goes by.
+        try world.connection.execute("BEGIN")
+        try daemon(since: "3723 s")
+        let detail = try world.connection.text("SELECT detail FROM fanfare.health WHERE name = 'audit'")
+        #expect(detail == "last looked 1 h 2 min ago")
+        try world.connection.execute("ROLLBACK")
+        let view = try world.connection.text("SELECT pg_get_viewdef('fanfare.health'::regclass)")
+        #expect(view?.contains("lasting(") == true && view?.contains("date_trunc") == false)
+    }
+
     @Test func aBadgeQueryThatFailsIsShownAsLongAsItsVersionIsInForce() throws {
         let badge = #""badge_sql": "SELECT id, n FROM public.unread WHERE id = ANY ($1)""#
         try world.connection.execute("CREATE TABLE public.unread (id text, n bigint)")
