@@ -50,7 +50,7 @@ package struct PrunedSince: PostgresStatement {
 /// The devices a ``RestoreRequest`` means.
 private enum Pruned {
     static let condition = """
-        a.name = $1 AND d.disabled_at >= $2::timestamptz AND ($3::timestamptz IS NULL OR d.disabled_at < $3)
+        a.name = $1 AND d.disabled_at >= $2::timestamptz AND ($3::timestamptz IS NULL OR d.disabled_at < $3::timestamptz)
             AND ($4::text IS NULL OR d.disabled_reason = $4) AND ($5::text IS NULL OR t.environment = $5)
             AND d.disabled_reason IN (SELECT c.reason FROM fanfare.outcome_codes AS c WHERE c.outcome = 'gone')
         """
