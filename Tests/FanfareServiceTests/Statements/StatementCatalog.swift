@@ -476,7 +476,7 @@ struct StatementCatalog {
             AppNames(), PruneReasons(),
             PrunedSince(pruned.since),
             FindPruned(request: pruned, since: Timestamp(microseconds: 0), after: 0, withIDs: true),
-            RestoreDevices(request: pruned, since: Timestamp(microseconds: 0), ids: [parts.device]),
+            RestoreDevices(request: pruned, since: Timestamp(microseconds: 0), ids: Array(1...50)),
             EmitEvent(type: "order", payload: "{}", key: "other", ttlSeconds: 60),
             TailStart(since: Since("1h")),
             LogPartitions(),
