@@ -17,7 +17,6 @@ struct APIDesk: Sendable {
     let authority: Authority
     let cursors: CursorKey
     /// What the console's pages share.
-    let status: StatusLook
     let looks = ConsoleLooks()
     /// Whether only this host can connect.
     let isLoopback: Bool
@@ -72,7 +71,6 @@ struct APIDesk: Sendable {
         try phones.read()
         authority = Authority(board: TokenBoard(gate, rate: configuration.api.rate), phones: phones)
         cursors = CursorKey(database)
-        status = StatusLook(database)
         (isLoopback, isSecure) = (address.isLoopback, configuration.api.certificateFile != nil)
     }
 

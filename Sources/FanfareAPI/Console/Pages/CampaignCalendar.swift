@@ -42,7 +42,9 @@ struct CampaignCalendar {
         }
         for due in listing.due {
             guard let row = rows[due.id] else { continue }
-            let at = due.isByRecipient ? Self.time(due.wall) ?? due.at.microseconds : due.at.microseconds
+            let at =
+                due.isByRecipient
+                ? PageTime(due.wall, at: now)?.microseconds ?? due.at.microseconds : due.at.microseconds
             let clock = due.isByRecipient ? "\(due.wall.suffix(5)) local" : Self.clock(at)
             add(row, at: at, clock: clock, tone: Tone.quiet.rawValue, AudienceText.words(row.inForce ?? row.newest))
             if due.hasMore { further[at - (at - start) % Self.day, default: []].append(row.name) }
@@ -80,15 +82,4 @@ struct CampaignCalendar {
     }
 
     private static func clock(_ time: Int64) -> String { String(CivilDate(time).clock.prefix(5)) }
-
-    /// `2026-11-30 09:00`, as if it were UTC.
-    private static func time(_ wall: String) -> Int64? {
-        let numbers = wall.split { !$0.isNumber }.compactMap { Int64($0) }
-        guard numbers.count == 5 else { return nil }
-        // Days since 1970 by years that begin in March (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms").
-        let year = numbers[1] > 2 ? numbers[0] : numbers[0] - 1
-        let ofYear = (153 * ((numbers[1] + 9) % 12) + 2) / 5 + numbers[2] - 1
-        let days = year * 365 + year / 4 - year / 100 + year / 400 + ofYear - 719_468
-        return ((days * 24 + numbers[3]) * 60 + numbers[4]) * 60_000_000
-    }
 }

@@ -183,12 +183,6 @@ extension Pager {
 }
 
 extension Empty {
-    fileprivate static let mistaken = Empty(
-        title: "Nothing was looked for",
-        words: "Mend the filter above.",
-        command: nil
-    )
-
     fileprivate static func noDevice(isFiltered: Bool, isRest: Bool) -> Empty {
         if isRest { return Empty(title: "No more devices", words: "That was all.", command: nil) }
         return isFiltered

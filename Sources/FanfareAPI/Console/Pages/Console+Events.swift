@@ -94,7 +94,7 @@ extension Empty {
     /// None was found.
     fileprivate static func events(_ search: EventSearch, _ found: FoundEvents) -> Empty {
         guard search.filter != nil else {
-            return Empty(title: "Nothing was looked for", words: "Mend the filter above.", command: nil)
+            return .mistaken
         }
         guard !found.isStopped else {
             return Empty(

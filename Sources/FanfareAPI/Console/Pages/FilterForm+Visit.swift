@@ -151,3 +151,8 @@ extension Visit {
         return try await database.appNames()
     }
 }
+
+extension Empty {
+    /// The form says what is wrong with it.
+    static let mistaken = Empty(title: "Nothing was looked for", words: "Mend the filter above.", command: nil)
+}

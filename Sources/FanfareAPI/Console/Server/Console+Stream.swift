@@ -91,7 +91,7 @@ struct PageStream: AnswerStream {
     }
 
     private func parts() async throws -> [(id: String, html: String)] {
-        let status = try await call.desk.status.report()
+        let status = try await call.desk.status()
         return try await page.parts(for: Visit(call, kind: page.kind, session: session, status: status))
     }
 }

@@ -19,6 +19,7 @@ struct ConsoleLooks: Sendable {
     let fleet = SharedLook<String?, FleetDigest>(.seconds(30))
     let backlog = SharedLook<Int, [BacklogRow]>(.seconds(2))
     let campaigns = SharedLook<Int, [CampaignProgress]>(.seconds(2))
+    let status = SharedLook<Int, StatusReport>(.seconds(1))
     let apps = SharedLook<Int, [String]>(.seconds(5))
     let credentials = SharedLook<Int, [CredentialExpiry]>(.seconds(60))
     let paces = DaemonPaces()

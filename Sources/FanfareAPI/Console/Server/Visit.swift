@@ -24,7 +24,7 @@ struct Visit: Sendable {
     /// - Throws: ``LoginNeeded``; a ``Problem`` where the token does not allow it; ``ToolError`` if the database cannot be asked.
     init(_ call: Call, kind: LivePage?) async throws {
         guard let session = try await ConsoleSession.find(call) else { throw LoginNeeded() }
-        try self.init(call, kind: kind, session: session, status: await call.desk.status.report(), isUpdate: false)
+        try self.init(call, kind: kind, session: session, status: await call.desk.status(), isUpdate: false)
     }
 
     /// Looks again, for the stream of a page.
