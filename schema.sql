@@ -3625,8 +3625,11 @@ $$;
 
 -- Has PostgreSQL read a badge_sql and look up what it names, with the rights that it will run with. A cursor is opened, which
 -- takes a single query, and nothing is fetched. A third column is named too, and must not be there.
+--
+-- The query runs in a read-only subtransaction that is always rolled back: ZZ000 ends it. (PostgreSQL 16 and newer refuse SET
+-- transaction_read_only on a function; on 15 a RESET inside the query makes the transaction writable again, and the rollback undoes what it wrote.)
 CREATE OR REPLACE FUNCTION fanfare.badge_sql_fault(query text, OUT reason text, OUT hint text)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET transaction_read_only = on AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     probe refcursor;
     state text;
@@ -3634,13 +3637,17 @@ BEGIN
     IF query IS NULL THEN
         RETURN;
     END IF;
+    PERFORM set_config('transaction_read_only', 'on', true);
     OPEN probe FOR EXECUTE format(E'SELECT q.id::text, q.count::bigint FROM (%s\n) AS q (id, count)', rtrim(query, E'; \t\r\n')) USING '{}'::text[];
     CLOSE probe;
     hint := 'select two columns, user and count';
     reason := 'has more than two columns';
     OPEN probe FOR EXECUTE format(E'SELECT q.more FROM (%s\n) AS q (id, count, more)', rtrim(query, E'; \t\r\n')) USING '{}'::text[];
     CLOSE probe;
+    RAISE SQLSTATE 'ZZ000';
 EXCEPTION
+    WHEN SQLSTATE 'ZZ000' THEN
+        NULL;
     WHEN data_exception OR syntax_error_or_access_rule_violation OR feature_not_supported OR program_limit_exceeded
         OR invalid_transaction_state OR invalid_cursor_definition OR raise_exception THEN
         GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE;
@@ -3698,7 +3705,7 @@ $$;
 -- Has PostgreSQL read a users_sql and look up what it names, as badge_sql_fault: that there is no second column, that there is one,
 -- and of which type it is, by a join that never takes a row of it.
 CREATE OR REPLACE FUNCTION fanfare.users_sql_fault(query text, OUT reason text, OUT hint text)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET transaction_read_only = on AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     body CONSTANT text := rtrim(query, E'; \t\r\n');
     example CONSTANT text := $q$write SELECT m.user_id FROM public.members AS m WHERE m.team = $1->>'team'$q$;
@@ -3709,6 +3716,7 @@ BEGIN
     IF query IS NULL THEN
         RETURN;
     END IF;
+    PERFORM set_config('transaction_read_only', 'on', true);
     BEGIN
         reason := 'has more than one column';
         OPEN probe FOR EXECUTE format(E'SELECT q.more FROM (%s\n) AS q (id, more)', body) USING '{}'::jsonb;
@@ -3731,11 +3739,11 @@ BEGIN
     END IF;
     IF reason IS NOT NULL THEN
         hint := 'select one column, the user';
-        RETURN;
+        RAISE SQLSTATE 'ZZ000';
     ELSIF lacking IS NOT NULL THEN
         -- Rights may come later; until then the rule's events wait, and are refused, and say so.
         RAISE WARNING 'to.users_sql: %', lacking USING HINT = 'GRANT what it reads to fanfare_sql.';
-        RETURN;
+        RAISE SQLSTATE 'ZZ000';
     END IF;
     EXECUTE format(E'SELECT pg_typeof(q.id) FROM (SELECT) AS one LEFT JOIN (%s\n) AS q (id) ON false', body)
     INTO column_type USING '{}'::jsonb;
@@ -3743,7 +3751,10 @@ BEGIN
         reason := format('returns %s, where a user is text or a number', column_type);
         hint := CASE WHEN column_type IN ('json'::regtype, 'jsonb'::regtype) THEN 'write ->> in place of ->' ELSE 'select the user''s id' END;
     END IF;
+    RAISE SQLSTATE 'ZZ000';
 EXCEPTION
+    WHEN SQLSTATE 'ZZ000' THEN
+        NULL;
     WHEN data_exception OR syntax_error_or_access_rule_violation OR feature_not_supported OR program_limit_exceeded
         OR invalid_transaction_state OR invalid_cursor_definition OR raise_exception THEN
         GET STACKED DIAGNOSTICS reason = MESSAGE_TEXT, hint = PG_EXCEPTION_HINT;
@@ -3797,7 +3808,7 @@ $$;
 
 -- As badge_sql_fault: read and looked up with the rights that it will run with, and not run.
 CREATE OR REPLACE FUNCTION fanfare.campaign_sql_fault(query text, is_audience boolean, OUT reason text, OUT hint text)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET transaction_read_only = on AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     example CONSTANT text := CASE WHEN is_audience
         THEN 'write SELECT user_id, jsonb_build_object(''first_name'', first_name) FROM public.lapsed'
@@ -3811,6 +3822,7 @@ BEGIN
     IF query IS NULL THEN
         RETURN;
     END IF;
+    PERFORM set_config('transaction_read_only', 'on', true);
     LOOP
         BEGIN
             OPEN probe FOR EXECUTE format(E'SELECT FROM (%s\n) AS q (%s)', rtrim(query, E'; \t\r\n'),
@@ -3826,13 +3838,16 @@ BEGIN
     IF width > most THEN
         reason := CASE WHEN is_audience THEN 'has more than two columns' ELSE 'has more than one column' END;
         hint := CASE WHEN is_audience THEN 'select the user, and one JSON object with what the message says of that user' ELSE 'select one JSON object' END;
-        RETURN;
+        RAISE SQLSTATE 'ZZ000';
     END IF;
     OPEN probe FOR EXECUTE format(E'SELECT %s FROM (%s\n) AS q (%s)',
         CASE WHEN NOT is_audience THEN 'q.a::jsonb' WHEN width = 1 THEN 'q.a::text' ELSE 'q.a::text, q.b::jsonb' END,
         rtrim(query, E'; \t\r\n'), CASE WHEN width = 1 THEN 'a' ELSE 'a, b' END);
     CLOSE probe;
+    RAISE SQLSTATE 'ZZ000';
 EXCEPTION
+    WHEN SQLSTATE 'ZZ000' THEN
+        NULL;
     WHEN data_exception OR syntax_error_or_access_rule_violation OR feature_not_supported OR program_limit_exceeded
         OR invalid_transaction_state OR invalid_cursor_definition OR raise_exception THEN
         GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, reason = MESSAGE_TEXT, hint = PG_EXCEPTION_HINT;
