@@ -2,8 +2,9 @@
 import Foundation
 import PackageDescription
 
-// SwiftNIO is most of a build, so the sanitizer runs leave it out: the sandbox runs beside them as a process.
-let withSandbox = ProcessInfo.processInfo.environment["FANFARE_WITHOUT_SANDBOX"] != "1"
+// What is built: everything, or with FANFARE_BUILD=sanitized what the sanitizers' tests need, =fuzz what the fuzzer needs, =docs the
+// articles. SwiftNIO is most of a whole build, so the parts leave it out: the sandbox runs beside their tests as a process.
+let part = ProcessInfo.processInfo.environment["FANFARE_BUILD"]
 
 let shared: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
@@ -84,7 +85,8 @@ let package = Package(
         .target(name: "FanfareMetrics", dependencies: ["Threading", metrics], swiftSettings: sources),
 
         // The database's side, as text.
-        .target(name: "FanfareSchema", resources: [.embedInCode("schema.sql")], swiftSettings: sources),
+        .target(name: "CSchema", exclude: ["schema.sql"]),
+        .target(name: "FanfareSchema", dependencies: ["CSchema"], swiftSettings: sources),
 
         // What the database is, is asked and is told: all SQL.
         .target(
@@ -170,7 +172,7 @@ let package = Package(
         // Tests.
         .target(
             name: "TestKit",
-            dependencies: ["FanfareStore", "PostgresClient", "PrivateCluster", "Threading"],
+            dependencies: ["FanfareSchema", "PostgresClient", "PrivateCluster", "Threading"],
             path: "Tests/TestKit",
             swiftSettings: shared
         ),
@@ -245,14 +247,29 @@ let package = Package(
     ]
 )
 
-// Needs all of the package compiled for libFuzzer: deploy/fuzz.sh.
-if ProcessInfo.processInfo.environment["FANFARE_FUZZ"] == "1" {
+/// Leaves the named targets, and what they depend on, and no other.
+@MainActor func keep(_ targets: Set<String>) { package.targets.removeAll { !targets.contains($0.name) } }
+
+switch part {
+case "sanitized":
+    // Those that reach C or threads: deploy/test.sh.
+    keep([
+        "CCurl", "CEventFD", "CNGHTTP2", "COpenSSL", "CPostgres", "CSchema", "FanfareMetrics", "FanfareMetricsTests",
+        "FanfareSchema", "HTTP2Client", "HTTP2Engine", "HTTP2EngineTests", "PostgresClient", "PostgresClientTests",
+        "PrivateCluster", "PushCrypto", "PushCryptoTests", "PushTransport", "TestKit", "Threading", "ThreadingTests",
+        "TransportTests",
+    ])
+    package.dependencies = [.package(url: "https://github.com/apple/swift-metrics", from: "2.13.0")]
+case "fuzz":
+    // All that the fuzzer reaches is compiled for it: deploy/fuzz.sh.
+    keep([
+        "CCurl", "CEventFD", "CNGHTTP2", "COpenSSL", "FanfareConfiguration", "FanfareCore", "FanfareLogging",
+        "FanfareProviders", "HTTP2Client", "HTTP2Engine", "PushCrypto", "PushTransport", "Threading",
+    ])
     package.targets.append(
         .executableTarget(
             name: "Fuzz",
-            dependencies: [
-                "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareProviders", "FanfareService",
-            ],
+            dependencies: ["FanfareConfiguration", "FanfareCore", "FanfareProviders"],
             path: "Tests/Fuzz",
             exclude: ["Seeds"],
             swiftSettings: shared,
@@ -260,9 +277,16 @@ if ProcessInfo.processInfo.environment["FANFARE_FUZZ"] == "1" {
             linkerSettings: [.unsafeFlags(["-use-ld=lld"])]
         )
     )
+case "docs":
+    // The articles name no symbols, so nothing of the program is built for them: deploy/docs.sh.
+    package.dependencies = [.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0")]
+    package.targets = [.target(name: "fanfare", path: "Sources/fanfare", sources: ["HelpText.swift"])]
+default:
+    addPrograms()
 }
 
-if withSandbox {
+/// Adds all that needs SwiftNIO: the HTTP API, the simulated providers, both programs.
+@MainActor func addPrograms() {
     package.dependencies += [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
@@ -379,10 +403,4 @@ if withSandbox {
             swiftSettings: sources
         ),
     ]
-}
-
-// The documentation alone, for deploy/docs.sh: its articles name no symbols, so nothing of the program is built for them.
-if ProcessInfo.processInfo.environment["FANFARE_DOCS"] == "1" {
-    package.dependencies = [.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0")]
-    package.targets = [.target(name: "fanfare", path: "Sources/fanfare", sources: ["HelpText.swift"])]
 }

@@ -14,6 +14,6 @@ if [[ -e Package.resolved ]]; then
 else
     trap 'rm -f Package.resolved' EXIT
 fi
-FANFARE_DOCS=1 swift package --scratch-path "$scratch" --disable-sandbox --allow-writing-to-directory "$output" \
+FANFARE_BUILD=docs swift package --scratch-path "$scratch" --disable-sandbox --allow-writing-to-directory "$output" \
     generate-documentation --target fanfare --output-path "$output" --warnings-as-errors >&2
 echo "$output"

@@ -17,7 +17,7 @@ if (($# == 0)); then
 fi
 
 # Everything is compiled for it, else the fuzzer would not see where in the parsers it is.
-export FANFARE_FUZZ=1 FANFARE_WITHOUT_SANDBOX=1
+export FANFARE_BUILD=fuzz
 swift build --quiet --scratch-path .build-fuzz --product Fuzz -Xswiftc -sanitize=fuzzer,address
 export ASAN_OPTIONS=detect_leaks=0
 

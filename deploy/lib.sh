@@ -44,12 +44,15 @@ need() {
     for command in "$@"; do command -v "$command" > /dev/null || fail "$command is missing" 69; done
 }
 
-# start_postgres [LINE…]: starts a server with an empty database `app`; lines go to its configuration. `url` leads there.
+# start_postgres [LINE…]: starts a server with an empty database `app`; lines go to its configuration. `url` leads there. It is the newest
+# that Debian installed, unless `postgres` names the directory of another one's programs.
 start_postgres() {
     local folder
-    for folder in /usr/lib/postgresql/*/bin; do
-        [[ ! -x "$folder/initdb" ]] || postgres=$folder
-    done
+    if [[ -z "$postgres" ]]; then
+        for folder in /usr/lib/postgresql/*/bin; do
+            [[ ! -x "$folder/initdb" ]] || postgres=$folder
+        done
+    fi
     [[ -n "$postgres" ]] || fail "PostgreSQL's server is missing" 69
     chmod 755 "$made"
     mkdir "$made/database" "$made/socket"

@@ -1,31 +1,49 @@
 #!/usr/bin/env bash
-# Installs what is missing and runs all tests. Safe to run again; leaves nothing outside the checkout.
+# Installs what is missing and runs all tests. Safe to run again.
 #
-#   deploy/test.sh           format, documentation, alerts, tests with coverage, a minute of made up requests to the HTTP API, then
-#                            tests under the address and the thread sanitizer, then a little fuzzing
-#   deploy/test.sh --quick   format, documentation, alerts, tests and made up requests, in the build folder of everyday work
+#   deploy/test.sh           format, documentation, alerts, tests with coverage, the main flow on each PostgreSQL, a minute of made up
+#                            requests to the HTTP API, then tests under the address and the thread sanitizer, then a little fuzzing
+#   deploy/test.sh --quick   the same without coverage, sanitizers and fuzzing, in the build folder of everyday work
 #   deploy/test.sh --soak [PART …]
 #                            the long forms of some tests, half an hour each; a part that passed is not run again at
-#                            the same commit. Parts: crash planning conditions simulator fuzz; webhook, which has requests
+#                            the same commit. Parts: crash planning conditions simulator fuzz; versions, which runs all tests
+#                            that need a database on PostgreSQL 16 and 18; webhook, which has requests
 #                            checked by the standard's library from PyPI; clients, which runs those of deploy/examples;
 #                            contract, which has requests made up from the HTTP API's description;
 #                            metrics, which has Prometheus look at alerts and at a daemon; schedules, which has cron and
 #                            pg_cron emit; and bareroot, which tries the package where there is no Swift. The last two as root
 #
-# The last line counts all of it: "N passed, N failed". Exit codes: 0 all passed, 1 not, 64 usage.
+# It leaves build folders in the checkout, and, where the user that servers run as cannot read that, PostgreSQL 16 and 18 in the
+# temporary directory (deploy/servers.sh). Each part's seconds are listed at the end; the last line counts all of it:
+# "N passed, N failed". Exit codes: 0 all passed, 1 not, 64 usage.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-# Those that reach C or threads; the rest is pure Swift, which the compiler checks.
+# Those that reach C or threads; the rest is pure Swift, which the compiler checks. Their targets are the manifest's `sanitized`.
 readonly address_sanitized="ThreadingTests PushCryptoTests PostgresClientTests HTTP2EngineTests"
 readonly thread_sanitized="ThreadingTests FanfareMetricsTests PostgresClientTests TransportTests HTTP2EngineTests"
+# Those that need a database.
+readonly database_tests="PostgresClientTests FanfareServiceTests FanfareAPITests"
+readonly all_parts="crash planning conditions simulator fuzz versions webhook clients contract metrics schedules bareroot"
 # Whole daemons and clusters that all run at once starve each other on two cores, and then their time limits end them.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=${SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH:-8}
 results=""
 passed=0
 failed=0
+part=""
+part_began=0
 
-announce() { printf '\n== %s\n' "$1"; }
+# announce TEXT: begins a part, and notes how long the one before took.
+announce() {
+    note_time
+    part=$1
+    printf '\n== %s (after %d s)\n' "$part" "$SECONDS"
+}
+
+note_time() {
+    [[ -z "$part" ]] || printf '%5d s  %s\n' "$((SECONDS - part_began))" "$part" >> "$results/times"
+    part_began=$SECONDS
+}
 
 # complain TEXT: tells what failed, now and once more at the end.
 complain() { echo "$1" | tee -a "$results/failures" >&2; }
@@ -92,139 +110,75 @@ soak_tests() {
         planning) echo FanfareServiceTests.ExactlyOnceTests ;;
         conditions) echo FanfareServiceTests.ConditionTests ;;
         simulator) echo SimulatorTests ;;
-        fuzz | webhook | clients | contract | metrics | schedules | bareroot) echo "" ;;
+        fuzz | versions | webhook | clients | contract | metrics | schedules | bareroot) echo "" ;;
         *)
-            echo "test.sh: no long run is called '$1'; there are: crash planning conditions simulator fuzz webhook clients contract metrics schedules bareroot" >&2
+            echo "test.sh: no long run is called '$1'; there are: $all_parts" >&2
             exit 64
             ;;
     esac
 }
 
-# run_fuzzers SECONDS: fuzzes each parser that reads what others wrote; together they count as one test.
-run_fuzzers() {
-    announce "fuzz: $1 s of each parser"
-    if deploy/fuzz.sh "$1"; then
+# check NAME COMMAND…: runs one check, which counts as one test.
+check() {
+    local name=$1
+    shift
+    announce "$name"
+    if "$@"; then
         passed=$((passed + 1))
     else
-        complain "fuzz: something was found, or it could not be built"
+        complain "$name: failed; see above"
         failed=$((failed + 1))
     fi
 }
 
-# Builds the documentation, whose links are checked; counts as one test.
-build_docs() {
-    announce "documentation"
-    if deploy/docs.sh; then
-        passed=$((passed + 1))
-    else
-        complain "documentation: an article is wrong, or DocC could not be built"
-        failed=$((failed + 1))
-    fi
+# with PACKAGES COMMAND…: installs what a command needs, and runs it.
+with() { deploy/install-dependencies.sh "--$1" && "${@:2}"; }
+
+# play_versions PROGRAM: plays the main flow on each PostgreSQL that is to be had here.
+play_versions() {
+    local server
+    check "fetching PostgreSQL 16 and 18" deploy/servers.sh
+    check "main flow on the installed PostgreSQL" deploy/versions.sh "" "$1"
+    for server in $(deploy/servers.sh); do
+        check "main flow on $("$server/postgres" --version)" deploy/versions.sh "$server" "$1"
+    done
 }
 
-# Has Prometheus' own tools check alerts and dashboard, without a daemon; counts as one test. What a daemon tells, they check in a test
-# of the API.
-check_alerts() {
-    announce "alerts"
-    if deploy/metrics.sh; then
-        passed=$((passed + 1))
-    else
-        complain "alerts: promtool found something, or could not be tried"
-        failed=$((failed + 1))
-    fi
-}
-
-# Has webhooks checked by the standard's own library; counts as one test.
-try_webhook() {
-    announce "webhook"
-    if deploy/webhook.sh; then
-        passed=$((passed + 1))
-    else
-        complain "webhook: the standard's library does not take what is sent, or could not be tried"
-        failed=$((failed + 1))
-    fi
-}
-
-# Runs the clients of deploy/examples; counts as one test.
-try_clients() {
-    announce "clients"
-    if deploy/install-dependencies.sh --clients && deploy/clients.sh; then
-        passed=$((passed + 1))
-    else
-        complain "clients: an example does not work, or could not be tried"
-        failed=$((failed + 1))
-    fi
-}
-
-# try_contract PROGRAM SECONDS: has requests made up from the HTTP API's description; counts as one test.
-try_contract() {
-    announce "contract: $2 s of made up requests"
-    if deploy/install-dependencies.sh --clients && deploy/contract.sh "$2" "$1"; then
-        passed=$((passed + 1))
-    else
-        complain "contract: the HTTP API does not answer as its description says, or could not be tried"
-        failed=$((failed + 1))
-    fi
-}
-
-# The same, and has a Prometheus scrape a daemon while faults are played; counts as one test.
-try_metrics() {
-    announce "metrics"
-    if deploy/install-dependencies.sh --metrics && deploy/metrics.sh .build/debug/fanfare; then
-        passed=$((passed + 1))
-    else
-        complain "metrics: promtool found something, or could not be tried"
-        failed=$((failed + 1))
-    fi
-}
-
-# Has cron and pg_cron emit; counts as one test.
-try_schedules() {
-    announce "schedules"
-    if deploy/install-dependencies.sh --schedules && deploy/schedules.sh; then
-        passed=$((passed + 1))
-    else
-        complain "schedules: cron or pg_cron did not emit, or could not be tried"
-        failed=$((failed + 1))
-    fi
-}
-
-# Tries the package in a bare root; counts as one test.
-try_bareroot() {
-    announce "bareroot"
-    if deploy/install-dependencies.sh --bareroot && deploy/bareroot.sh; then
-        passed=$((passed + 1))
-    else
-        complain "bareroot: the package does not install or run without Swift, or could not be tried"
-        failed=$((failed + 1))
-    fi
+# Runs all tests that need a database on each of the other servers.
+test_versions() {
+    local server
+    check "fetching PostgreSQL 16 and 18" deploy/servers.sh
+    for server in $(deploy/servers.sh); do
+        FANFARE_POSTGRES=$server run "$("$server/postgres" --version | tr -d ' ()')" .build "$database_tests" --skip-build
+    done
 }
 
 # run_soak PART…: runs the long forms, each part that has not passed at this commit.
 run_soak() {
-    local part tests marks before
+    local name tests marks before
     marks=.build/soak-$(git rev-parse HEAD)
     [[ -z "$(git status --porcelain)" ]] || marks=$(mktemp --directory "$results/soak.XXXXXX")
     mkdir -p "$marks"
     export FANFARE_SOAK=1
-    for part in "$@"; do
-        tests=$(soak_tests "$part")
-        if [[ -e "$marks/$part" ]]; then
-            announce "soak: $part passed at this commit before"
+    for name in "$@"; do
+        tests=$(soak_tests "$name")
+        if [[ -e "$marks/$name" ]]; then
+            announce "soak: $name passed at this commit before"
             continue
         fi
         before=$failed
-        case "$part" in
-            fuzz) run_fuzzers 180 ;;
-            webhook) try_webhook ;;
-            clients) try_clients ;;
-            contract) try_contract .build/debug/fanfare 600 ;;
-            metrics) try_metrics ;;
-            schedules) try_schedules ;;
-            bareroot) try_bareroot ;;
-            *) run "soak-$part" .build "$tests" --skip-build ;;
+        case "$name" in
+            fuzz) check "fuzz: 180 s of each parser" deploy/fuzz.sh 180 ;;
+            versions) test_versions ;;
+            webhook) check webhook deploy/webhook.sh ;;
+            clients) check clients with clients deploy/clients.sh ;;
+            contract) check "contract: 600 s of made up requests" with clients deploy/contract.sh 600 ;;
+            metrics) check metrics with metrics deploy/metrics.sh .build/debug/fanfare ;;
+            schedules) check schedules with schedules deploy/schedules.sh ;;
+            bareroot) check bareroot with bareroot deploy/bareroot.sh ;;
+            *) run "soak-$name" .build "$tests" --skip-build ;;
         esac
-        if ((failed == before)); then touch "$marks/$part"; fi
+        if ((failed == before)); then touch "$marks/$name"; fi
     done
 }
 
@@ -238,14 +192,9 @@ test_targets() {
 # build ARGUMENT…: builds, once more where the build tool itself crashed: it goes on where it was.
 build() {
     local status=0
-    swift build --build-tests "$@" || status=$?
-    ((status < 128)) || swift build --build-tests "$@"
+    swift build --build-tests --disable-index-store "$@" || status=$?
+    ((status < 128)) || swift build --build-tests --disable-index-store "$@"
     ((status == 0 || status >= 128))
-}
-
-check_format() {
-    announce "swift format lint"
-    swift format lint --strict --recursive Sources Tests Package.swift
 }
 
 # Prints the share of lines that tests ran, by target.
@@ -267,10 +216,10 @@ print_coverage() {
             }'
 }
 
-# SwiftNIO is left out of these builds, so the simulated services run as the program of the plain build.
+# Only what these tests need is in these builds, so the simulated services run as the program of the plain build.
 run_sanitizers() {
     local kind status targets
-    export FANFARE_WITHOUT_SANDBOX=1 FANFARE_BINARY=$PWD/.build-coverage/debug/fanfare
+    export FANFARE_BUILD=sanitized FANFARE_BINARY=$PWD/.build-coverage/debug/fanfare
     # Foundation's Process and URLSession, which tests use, leak by themselves and fill every leak report.
     export ASAN_OPTIONS=detect_leaks=0
     # That program was built for coverage, and would leave its profile here.
@@ -296,7 +245,7 @@ main() {
         --soak)
             shift
             parts=("$@")
-            if (($# == 0)); then parts=(crash planning conditions simulator fuzz webhook clients contract metrics schedules bareroot); fi
+            if (($# == 0)); then read -ra parts <<< "$all_parts"; fi
             ;;
         *)
             echo "usage: test.sh [--quick | --soak [PART …]]" >&2
@@ -304,6 +253,11 @@ main() {
             ;;
     esac
     PATH="$PATH:$HOME/.local/share/swiftly/bin:/usr/libexec/swift/bin"
+    mkdir -p "$build"
+    results=$(mktemp --directory "$PWD/$build/results.XXXXXX")
+    # The manifest without the sandbox resolves fewer packages, and would leave that behind.
+    trap 'if [[ -e "$results/resolved" ]]; then cp "$results/resolved" Package.resolved; fi; rm -rf "$results"' EXIT
+    announce "dependencies"
     deploy/install-dependencies.sh
     if ((${#parts[@]} == 0)); then
         deploy/install-dependencies.sh --browser
@@ -312,13 +266,8 @@ main() {
         deploy/install-dependencies.sh --clients
         FANFARE_AXE=$(deploy/axe.sh)
         export FANFARE_AXE
-        check_format
+        check "swift format lint" swift format lint --strict --recursive Sources Tests Package.swift
     fi
-    mkdir -p "$build"
-    results=$(mktemp --directory "$PWD/$build/results.XXXXXX")
-    # The manifest without the sandbox resolves fewer packages, and would leave that behind.
-    trap 'if [[ -e "$results/resolved" ]]; then cp "$results/resolved" Package.resolved; fi; rm -rf "$results"' EXIT
-
     local coverage=()
     if [[ "$build" == .build-coverage ]]; then coverage=(--enable-code-coverage); fi
     announce "swift build"
@@ -328,21 +277,27 @@ main() {
         run_soak "${parts[@]}"
     else
         run all "$build" "$(test_targets)" --skip-build "${coverage[@]}"
-        build_docs
-        check_alerts
+        check "documentation" deploy/docs.sh
+        # What a daemon tells, Prometheus' tools check in a test of the API.
+        check "alerts" deploy/metrics.sh
         # Debug builds leave their profile where they were started.
-        LLVM_PROFILE_FILE=/dev/null try_contract "$build/debug/fanfare" 60
+        export LLVM_PROFILE_FILE=/dev/null
+        play_versions "$build/debug/fanfare"
+        check "contract: 60 s of made up requests" with clients deploy/contract.sh 60 "$build/debug/fanfare"
+        unset LLVM_PROFILE_FILE
     fi
     if [[ "$build" == .build-coverage ]]; then
         print_coverage "$build/debug" || echo "coverage could not be told" >&2
         cp Package.resolved "$results/resolved"
         run_sanitizers
-        run_fuzzers 5
+        check "fuzz: 5 s of each parser" deploy/fuzz.sh 5
     fi
     if [[ -s "$results/failures" ]]; then
         announce "What failed"
         cat "$results/failures"
     fi
+    announce "Where $SECONDS s went"
+    cat "$results/times"
     printf '\n%d passed, %d failed\n' "$passed" "$failed"
     ((failed == 0))
 }

@@ -1,7 +1,10 @@
+internal import CSchema
+
 /// What `schema.sql` says.
-///
-/// A target of its own: compiling the embedded bytes takes longer than all statements together.
 public enum SchemaText {
     /// The whole text, compiled in.
-    public static let sql = String(decoding: PackageResources.schema_sql, as: UTF8.self)
+    public static let sql = unsafe String(
+        decoding: UnsafeRawBufferPointer(start: fanfare_schema(), count: fanfare_schema_length()),
+        as: UTF8.self
+    )
 }

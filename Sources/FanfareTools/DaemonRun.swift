@@ -91,7 +91,7 @@ public struct DaemonRun: Sendable {
         ToolError(
             .configuration,
             "api.listen: this program was built without what answers by HTTP at \(address)",
-            hint: "Leave api.listen out, or build without FANFARE_WITHOUT_SANDBOX."
+            hint: "Leave api.listen out, or build the program fanfare."
         )
     }
 

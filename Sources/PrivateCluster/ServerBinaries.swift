@@ -10,7 +10,8 @@ struct ServerBinaries: Equatable {
 
     /// Finds the newest server, or the one of a given version.
     ///
-    /// Looks into PATH, where `pg_config` points, and where Debian, PGDG and a build from source put them.
+    /// Looks into the directory that `FANFARE_POSTGRES` names and no other; without it into PATH, where `pg_config`
+    /// points, and where Debian, PGDG and a build from source put them.
     ///
     /// - Parameter version: the major version an existing data directory needs; nil for the newest.
     /// - Returns: the programs to use.
@@ -23,7 +24,7 @@ struct ServerBinaries: Equatable {
             throw ClusterError(
                 .noServerBinaries,
                 "the data is of PostgreSQL \(version), which is not installed",
-                hint: "Install postgresql-\(version), or delete the data."
+                hint: "Install postgresql-\(version), or delete the data." + chosenOnly
             )
         }
         guard let newest = usable.max(by: { $0.majorVersion < $1.majorVersion }) else {
@@ -31,13 +32,21 @@ struct ServerBinaries: Equatable {
                 .noServerBinaries,
                 "no PostgreSQL server of version \(oldestVersion) or newer found",
                 hint: "Install one (on Debian: apt install postgresql) or put the directory of initdb into PATH."
+                    + chosenOnly
             )
         }
         return newest
     }
 
+    /// Why a server that is installed may not be found.
+    private static var chosenOnly: String {
+        ProcessInfo.processInfo.environment["FANFARE_POSTGRES"].map { " FANFARE_POSTGRES names \($0) alone." } ?? ""
+    }
+
     private static func candidateDirectories() -> [String] {
-        let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
+        let environment = ProcessInfo.processInfo.environment
+        if let chosen = environment["FANFARE_POSTGRES"], !chosen.isEmpty { return [chosen] }
+        let path = environment["PATH"] ?? "/usr/bin:/bin"
         var directories = path.split(separator: ":").map(String.init)
         if let configured = try? Command.output(["pg_config", "--bindir"]) {
             directories.append(configured)

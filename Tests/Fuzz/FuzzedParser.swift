@@ -1,5 +1,4 @@
 import FanfareCore
-import FanfareService
 
 @testable import FanfareConfiguration
 @testable import FanfareProviders

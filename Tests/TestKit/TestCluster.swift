@@ -1,42 +1,82 @@
-internal import FanfareStore
+internal import FanfareSchema
 import PostgresClient
 public import PrivateCluster
+internal import Threading
 
 /// The PostgreSQL server that all tests of a process share.
 ///
 /// Started at first use. It ends, and its files go, with the process: see `PrivateCluster`.
 public enum TestCluster {
-    /// Name of the database that has the schema and that every test's database is copied from.
-    static let template = "fanfare_template"
+    /// A database with the schema, from which a test's own is copied.
+    enum Template: String {
+        /// With the logs' partitions of yesterday, today and tomorrow, and one for all other days: copied in two thirds of the time.
+        case shortRing = "fanfare_template"
+        /// As `schema.sql` makes it, with a partition for each of 32 days.
+        case wholeRing = "fanfare_template_whole_ring"
+    }
 
     private static let started = Result { try start() }
+    /// Templates that were made, by the server's directory.
+    private static let made = Locked<Set<String>>([])
 
-    /// Starts a server with the template.
+    /// Starts a server.
     ///
     /// - Returns: the server, which the caller stops, or which ends with the process.
     /// - Throws: why there is none.
     static func start() throws -> PrivateCluster {
-        let cluster = try PrivateCluster.start(options: .tests)
-        try loadTemplate(on: cluster)
-        return cluster
+        try PrivateCluster.start(options: .tests)
     }
 
     /// The shared server; the first call starts it, others wait for that.
     ///
-    /// - Returns: a running server, whose template is loaded.
+    /// - Returns: a running server.
     /// - Throws: why there is none. A test never skips for want of a server, since skipped counts as passed.
     public static func shared() async throws -> PrivateCluster {
         try await onThread("cluster") { try started.get() }
     }
 
-    /// Creates the template on a server.
+    /// Makes a template on a server unless it is there; others wait for that.
     ///
-    /// - Parameter cluster: a server that just started.
+    /// - Parameters:
+    ///   - template: which.
+    ///   - cluster: the shared server or one that ``start()`` started.
     /// - Throws: what the schema or the server says.
-    private static func loadTemplate(on cluster: PrivateCluster) throws {
-        try cluster.createDatabase(template)
-        let options = PostgresOptions(url: cluster.connectionURL(database: template))
-        let connection = try PostgresConnection.open(options)
-        try connection.execute(Schema.sql)
+    static func prepare(_ template: Template, on cluster: PrivateCluster) throws {
+        try made.withLock { made in
+            let name = cluster.directory + "/" + template.rawValue
+            guard !made.contains(name) else { return }
+            try load(template, on: cluster)
+            made.insert(name)
+        }
     }
+
+    private static func load(_ template: Template, on cluster: PrivateCluster) throws {
+        try cluster.createDatabase(template.rawValue)
+        let options = PostgresOptions(url: cluster.connectionURL(database: template.rawValue))
+        let connection = try PostgresConnection.open(options)
+        try connection.execute(SchemaText.sql)
+        if template == .shortRing {
+            try connection.execute(shortenRing)
+            // What was dropped would be copied, too.
+            try connection.execute("VACUUM FULL")
+        }
+    }
+
+    private static let shortenRing = """
+        SET ROLE fanfare_owner;
+        DO $$
+        DECLARE
+            today CONSTANT int := (clock_timestamp() AT TIME ZONE 'UTC')::date - DATE '2020-01-01';
+        BEGIN
+            FOR day IN 0..31 LOOP
+                IF day NOT IN ((today - 1) % 32, today % 32, (today + 1) % 32) THEN
+                    EXECUTE format('DROP TABLE fanfare.event_log_%1$s, fanfare.batch_log_%1$s', to_char(day, 'FM00'));
+                END IF;
+            END LOOP;
+        END
+        $$;
+        CREATE TABLE fanfare.event_log_other_days PARTITION OF fanfare.event_log DEFAULT;
+        CREATE TABLE fanfare.batch_log_other_days PARTITION OF fanfare.batch_log DEFAULT;
+        RESET ROLE;
+        """
 }

@@ -25,13 +25,15 @@ public struct TestDatabase: Sendable {
     ///
     /// - Parameters:
     ///   - cluster: where; nil for the shared server.
+    ///   - hasWholeRing: whether its logs have all 32 partitions.
     ///   - body: the test.
     /// - Throws: what `body` throws, or why there is no database.
     public static func with(
         on cluster: PrivateCluster? = nil,
+        hasWholeRing: Bool = false,
         _ body: () async throws -> Void
     ) async throws {
-        let database = try await create(on: cluster)
+        let database = try await create(on: cluster, hasWholeRing: hasWholeRing)
         let outcome: Result<Void, any Error>
         do {
             outcome = .success(try await $bound.withValue(database, operation: body))
@@ -45,15 +47,19 @@ public struct TestDatabase: Sendable {
 
     /// Creates a database that the caller drops, or that goes with its cluster.
     ///
-    /// - Parameter cluster: where; nil for the shared server.
+    /// - Parameters:
+    ///   - cluster: where; nil for the shared server.
+    ///   - hasWholeRing: whether its logs have all 32 partitions.
     /// - Returns: a copy of the template.
     /// - Throws: why there is none.
-    public static func create(on cluster: PrivateCluster? = nil) async throws -> TestDatabase {
+    public static func create(on cluster: PrivateCluster? = nil, hasWholeRing: Bool = false) async throws -> TestDatabase {
+        let template = hasWholeRing ? TestCluster.Template.wholeRing : .shortRing
         let server: PrivateCluster
         if let cluster { server = cluster } else { server = try await TestCluster.shared() }
         let name = "test_" + UUID().uuidString.prefix(13).lowercased()
         return try await onThread("create") {
-            try server.createDatabase(name, template: TestCluster.template)
+            try TestCluster.prepare(template, on: server)
+            try server.createDatabase(name, template: template.rawValue)
             return TestDatabase(name: name, url: server.connectionURL(database: name), cluster: server)
         }
     }

@@ -118,12 +118,13 @@ func planRoundSQL(taking: String, batchSize: String, isOfOutbox: Bool = false, i
                 WHEN octet_length(t.payload::text) > 65536 AND (t.type NOT LIKE 'digest.%' OR octet_length(t.payload::text) > 65792) THEN 'the payload has more than 65536 bytes'
                 WHEN jsonb_path_exists(t.payload, '$.**{33}') THEN 'the payload is nested more than 32 levels deep'
             END AS refusal,
-            -- Cancelled by its id, or by its key. Mostly there are no cancellations, and no event needs a look.
+            -- Cancelled by its id, or by its key. Mostly there are no cancellations, and no event needs a look. Without OFFSET 0
+            -- PostgreSQL may choose to hash all of the table, and does so on 18 as long as it was small when it was analysed.
             EXISTS (SELECT FROM fanfare.cancels)
-                AND EXISTS (SELECT FROM fanfare.cancels AS c WHERE c.event_id = t.id) AS is_stopped,
+                AND EXISTS (SELECT FROM fanfare.cancels AS c WHERE c.event_id = t.id OFFSET 0) AS is_stopped,
             EXISTS (SELECT FROM fanfare.cancels) AND t.key IS NOT NULL AND EXISTS (
                 SELECT FROM fanfare.cancels AS c
-                WHERE c.type = t.type AND c.key = t.key AND c.created_at >= t.created_at) AS is_withdrawn
+                WHERE c.type = t.type AND c.key = t.key AND c.created_at >= t.created_at OFFSET 0) AS is_withdrawn
         FROM taken AS t
     ),
     -- 3. Keys decide who is first. In key order, or two planners deadlock. A key that was cancelled in time is free again:
@@ -146,7 +147,7 @@ func planRoundSQL(taking: String, batchSize: String, isOfOutbox: Bool = false, i
             j.created_at + least(greatest(coalesce(least(j.ttl, r.rule_ttl), interval '24 hours'), interval '0'), interval '10 years')
                 -- By recipients' time it is counted from when each zone is due: the last is 27 hours after the event at most.
                 + CASE WHEN r.gate_id > 0 AND EXISTS (
-                    SELECT FROM fanfare.occurrences AS o WHERE o.event_id = j.id AND o.wall IS NOT NULL)
+                    SELECT FROM fanfare.occurrences AS o WHERE o.event_id = j.id AND o.wall IS NOT NULL OFFSET 0)
                     THEN interval '27 hours' ELSE interval '0' END
                 > statement_timestamp() AS is_live,
             \(gateSQL(of: "r", event: "j.id")) AS waits_behind,

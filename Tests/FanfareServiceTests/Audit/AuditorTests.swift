@@ -12,7 +12,7 @@ import Threading
 @testable import FanfareStore
 
 /// The audit against a database in which something was made to go wrong.
-@Suite(.database)
+@Suite(.databaseWithRing)
 struct AuditorTests {
     private static let interval = Auditor.interval
     private let world: World
@@ -200,7 +200,7 @@ struct AuditorTests {
 }
 
 /// What an audit tells operators.
-@Suite(.database)
+@Suite(.databaseWithRing)
 struct AuditReportTests {
     private let lines = LineLog()
 

@@ -9,7 +9,7 @@ import Testing
 @testable import FanfareStore
 
 /// The ring of log partitions: what is over is emptied, what anybody still needs is not.
-@Suite(.database)
+@Suite(.databaseWithRing)
 struct RetentionTests {
     private static let today = "((now() AT TIME ZONE 'UTC')::date - DATE '2020-01-01')"
 

@@ -9,7 +9,7 @@ import Testing
 @testable import FanfareStore
 
 /// The view `deliveries`: it finds what one event or user got through indexes, and nothing else than a look at all of it.
-@Suite(.database)
+@Suite(.databaseWithRing)
 struct DeliveryViewTests {
     let world: World
 

@@ -8,7 +8,7 @@ import Testing
 @testable import FanfareStore
 
 /// Who may do what.
-@Suite(.database)
+@Suite(.databaseWithRing)
 struct RoleTests {
     static let actions: [(sql: String, roles: Set<String>)] = [
         ("SELECT fanfare.emit('x', '{}', 'k', '1 h')", ["fanfare_emitter", "fanfare_daemon"]),

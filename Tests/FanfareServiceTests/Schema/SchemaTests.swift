@@ -5,7 +5,7 @@ import PostgresClient
 import TestKit
 import Testing
 
-@Suite(.database)
+@Suite(.databaseWithRing)
 struct SchemaTests {
     @Test func outcomeCodesAreTheEnums() throws {
         let connection = try TestDatabase.current.connect()

@@ -9,7 +9,7 @@ import Testing
 @testable import FanfareStages
 
 /// The schema over databases and beside daemons of another version.
-@Suite(.database)
+@Suite(.databaseWithRing)
 struct UpgradeTests {
     private static let shape = """
         SELECT string_agg(line, E'\\n' ORDER BY line COLLATE "C") FROM (

@@ -1,0 +1,138 @@
+#!/usr/bin/env bash
+# Plays Fanfare's main flow on one PostgreSQL server, once installed by a superuser and once by a role that has CREATEROLE and is no
+# superuser: migrate, adopt, watch triggers, rules with users_sql and badge_sql, a campaign with audience_sql, why, explain, check, and
+# migrate again beside the daemon.
+#
+#   deploy/versions.sh [DIRECTORY [PROGRAM]]   the newest server that Debian installed and the debug build, unless others are named;
+#                                              DIRECTORY holds initdb, and fanfare-lab is beside PROGRAM
+#
+# Needs curl and PostgreSQL's server; leaves nothing. Exit codes: 0 all was delivered, 1 not, 69 it cannot be tried.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+program=$(readlink -f "${2:-.build/debug/fanfare}")
+readonly program trial=versions
+. deploy/lib.sh
+
+# as ROLE TEXT: runs statements in the database at hand as a role of it.
+as() { as_postgres env PGOPTIONS="-c client_min_messages=warning" psql --host="$made/socket" --username="$1" --dbname="$database" -qAtX --set=ON_ERROR_STOP=1 --command="$2"; }
+
+fanfare() { "$program" "$@" --config "$made/sandbox/$database.yaml"; }
+
+# expect WHAT WANTED FOUND
+expect() { [[ "$2" == "$3" ]] || fail "$database: $1: wanted '$2', found '$3'"; }
+
+# await_value WANTED QUERY: waits until a query of the installing role answers so.
+await_value() {
+    local found="" _
+    for _ in {1..300}; do
+        found=$(as "$owner" "$2")
+        if [[ "$found" == "$1" ]]; then return; fi
+        sleep 0.1
+    done
+    as "$owner" "SELECT id, type, fate, detail FROM fanfare.events; SELECT user_id, outcome, reason FROM fanfare.deliveries" >&2 || true
+    fail "$database: wanted '$1', found '$found': $2"
+}
+
+# configure ROLE: writes a configuration for a role beside the sandbox's keys.
+configure() {
+    cat "$made/sandbox/fanfare.yaml" - > "$made/sandbox/$database.yaml" << YAML
+installation: versions
+database: { url: "postgres:///$database?host=$made/socket&user=$1" }
+log: { format: text }
+YAML
+}
+
+# make_shop: the application's tables, of a role that knows nothing of Fanfare but that it may emit.
+make_shop() {
+    as "$owner" "GRANT fanfare_emitter TO shop; GRANT CREATE ON DATABASE $database TO shop"
+    as shop "
+        CREATE SCHEMA shop;
+        GRANT USAGE ON SCHEMA shop TO fanfare_sql;
+        CREATE TABLE shop.orders (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, customer text, total numeric, status text DEFAULT 'new',
+            twice numeric GENERATED ALWAYS AS (total * 2) STORED, note json);
+        CREATE TABLE shop.members (team text, customer text);
+        INSERT INTO shop.members VALUES ('red', 'ann'), ('red', 'bob');
+        GRANT SELECT ON ALL TABLES IN SCHEMA shop TO fanfare_sql;
+        SELECT fanfare.watch_table('shop.orders', 'order.changed')" > "$made/watched"
+}
+
+put_rules() {
+    cat > "$made/rules.yaml" << 'YAML'
+- name: shipped
+  app: demo
+  event: order.changed
+  when: $.op == "update" && $.new.status == "shipped"
+  to: { users: $.new.customer }
+  badge_sql: "SELECT customer, count(*) FROM shop.orders WHERE customer = ANY ($1) GROUP BY customer"
+  message: { notification: { title: "Order {{new.id}}", body: "{{new.total}}" } }
+- name: team
+  app: demo
+  event: team.called
+  to: { users_sql: "SELECT customer FROM shop.members WHERE team = $1->>'team'" }
+  message: { notification: { title: "{{team}}" } }
+YAML
+    fanfare rules apply "$made/rules.yaml" > "$made/rules" 2>&1 || { cat "$made/rules" >&2 && fail "rules were refused"; }
+    as "$owner" "SELECT fanfare.put_campaign('{\"app\": \"demo\", \"name\": \"news\", \"schedule\": {\"cron\": \"0 9 1 1 *\", \"time_zone\": \"UTC\"},
+        \"audience_sql\": \"SELECT DISTINCT customer FROM shop.members\", \"message\": {\"notification\": {\"title\": \"News\"}}}')" > "$made/campaign"
+}
+
+# play DATABASE OWNER: one installation, from an empty database to pushes.
+play() {
+    database=$1 owner=$2
+    local device daemon
+    as_postgres createdb --host="$made/socket" --username=postgres --owner="$owner" "$database"
+    configure "$owner"
+    fanfare migrate > "$made/migrated" 2>&1 || { cat "$made/migrated" >&2 && fail "migrate as $owner failed"; }
+    as "$owner" "CREATE ROLE ${database}_daemon LOGIN; GRANT fanfare_daemon TO ${database}_daemon"
+    make_shop
+    for device in ann bob; do
+        as "$owner" "SELECT fanfare.register_device('demo', 'fcm', '$device:APA91b$(printf 'x%.0s' {1..140})', '$device')" > "$made/device"
+    done
+    configure "${database}_daemon"
+    "$program" serve --config "$made/sandbox/$database.yaml" > "$made/daemon.log" 2>&1 &
+    daemon=$!
+    processes+=("$daemon")
+    await "$made/daemon.log" ' ready '
+    configure "$owner"
+    put_rules
+    await "$made/daemon.log" 'rule in force.*shipped'
+    await "$made/daemon.log" 'rule in force.*team'
+
+    as shop "INSERT INTO shop.orders (customer, total) SELECT 'ann', n FROM generate_series(1, 3) AS n;
+        UPDATE shop.orders SET status = 'shipped' WHERE id = 2; DELETE FROM shop.orders WHERE id = 1"
+    as shop "SELECT fanfare.emit('team.called', '{\"team\": \"red\"}')" > "$made/emitted"
+    await_value 3 "SELECT count(*) FROM fanfare.deliveries WHERE outcome = 'accepted'"
+    await_value 1 "SELECT count(*) FROM fanfare.campaigns WHERE name = 'news' AND state = 'active'"
+    as "$owner" "SELECT fanfare.start_campaign('demo', 'news')" > "$made/started"
+    await_value 5 "SELECT count(*) FROM fanfare.deliveries WHERE outcome = 'accepted'"
+    expect "events of the watched table" "delete 1,insert 3,update 1" "$(as "$owner" "SELECT string_agg(op || ' ' || n, ',' ORDER BY op) FROM (
+        SELECT payload->>'op' AS op, count(*) AS n FROM fanfare.events WHERE type = 'order.changed' GROUP BY 1) AS e")"
+    fanfare why --user ann > "$made/why"
+    grep --quiet accepted "$made/why" || { cat "$made/why" >&2 && fail "$database: why does not say accepted"; }
+    fanfare explain --rule shipped --event '{"op": "update", "new": {"id": 9, "customer": "ann", "status": "shipped", "total": 1}}' > "$made/explained" 2>&1 \
+        || { cat "$made/explained" >&2 && fail "$database: explain failed"; }
+    # Authors' SQL stays read-only, also where it is only looked up.
+    as shop "CREATE FUNCTION shop.spoil() RETURNS text LANGUAGE plpgsql IMMUTABLE SECURITY DEFINER AS
+        'BEGIN PERFORM set_config(''transaction_read_only'', ''off'', true); DELETE FROM shop.members; RETURN ''ann''; END'"
+    as "$owner" "SELECT fanfare.put_rule('{\"app\": \"demo\", \"name\": \"spoiler\", \"event\": \"x\", \"to\": {\"users_sql\": \"SELECT shop.spoil()\"},
+        \"message\": {\"notification\": {\"title\": \"x\"}}}')" > "$made/spoiled" 2>&1 || true
+    expect "members after a users_sql that deletes" 2 "$(as shop "SELECT count(*) FROM shop.members")"
+    fanfare migrate > "$made/migrated" 2>&1 || { cat "$made/migrated" >&2 && fail "migrate again as $owner failed"; }
+    fanfare check > "$made/check" 2>&1 || { cat "$made/check" >&2 && fail "$database: check fails"; }
+    expect "ill rows of health" "" "$(as "$owner" "SELECT name, detail FROM fanfare.health WHERE NOT ok")"
+    kill "$daemon"
+    wait "$daemon" || fail "$database: the daemon ended with status $?"
+}
+
+need curl
+postgres=${1:-}
+start_postgres
+as_postgres psql --host="$made/socket" --username=postgres -qX --command="CREATE ROLE manager LOGIN CREATEROLE CREATEDB" \
+    --command="CREATE ROLE shop LOGIN"
+"$program" sandbox --dir "$made/sandbox" > "$made/sandbox.json" &
+processes+=($!)
+await "$made/sandbox.json" control_port
+play by_manager manager
+play by_superuser postgres
+echo "versions: all was delivered on $(as_postgres psql --host="$made/socket" --username=postgres -qAtXc 'SHOW server_version'), installed by a superuser and by a role with CREATEROLE"
