@@ -7,7 +7,8 @@
 #   deploy/test.sh --soak [PART …]
 #                            the long forms of some tests, half an hour each; a part that passed is not run again at
 #                            the same commit. Parts: crash planning conditions simulator fuzz; versions, which runs all tests
-#                            that need a database on PostgreSQL 16 and 18; webhook, which has requests
+#                            that need a database on PostgreSQL 16 and 18, or on the one that FANFARE_POSTGRES names by the
+#                            directory of its programs; webhook, which has requests
 #                            checked by the standard's library from PyPI; clients, which runs those of deploy/examples;
 #                            contract, which has requests made up from the HTTP API's description;
 #                            metrics, which has Prometheus look at alerts and at a daemon; schedules, which has cron and
@@ -134,21 +135,24 @@ check() {
 # with PACKAGES COMMAND…: installs what a command needs, and runs it.
 with() { deploy/install-dependencies.sh "--$1" && "${@:2}"; }
 
+# Prints the directories of the servers to try beside the installed one: PostgreSQL 16 and 18, or the one that FANFARE_POSTGRES names.
+other_servers() { if [[ -n "${FANFARE_POSTGRES:-}" ]]; then echo "$FANFARE_POSTGRES"; else deploy/servers.sh; fi; }
+
 # play_versions PROGRAM: plays the main flow on each PostgreSQL that is to be had here.
 play_versions() {
     local server
-    check "fetching PostgreSQL 16 and 18" deploy/servers.sh
+    check "fetching PostgreSQL 16 and 18" other_servers
     check "main flow on the installed PostgreSQL" deploy/versions.sh "" "$1"
-    for server in $(deploy/servers.sh); do
+    for server in $(other_servers); do
         check "main flow on $("$server/postgres" --version)" deploy/versions.sh "$server" "$1"
     done
 }
 
-# Runs all tests that need a database on each of the other servers.
+# Plays the main flow and runs all tests that need a database on each of the other servers.
 test_versions() {
     local server
-    check "fetching PostgreSQL 16 and 18" deploy/servers.sh
-    for server in $(deploy/servers.sh); do
+    play_versions .build/debug/fanfare
+    for server in $(other_servers); do
         FANFARE_POSTGRES=$server run "$("$server/postgres" --version | tr -d ' ()')" .build "$database_tests" --skip-build
     done
 }

@@ -77,6 +77,7 @@ public enum TestCluster {
         $$;
         CREATE TABLE fanfare.event_log_other_days PARTITION OF fanfare.event_log DEFAULT;
         CREATE TABLE fanfare.batch_log_other_days PARTITION OF fanfare.batch_log DEFAULT;
+        GRANT TRUNCATE ON fanfare.event_log_other_days, fanfare.batch_log_other_days TO fanfare_daemon;
         RESET ROLE;
         """
 }

@@ -52,7 +52,10 @@ public struct TestDatabase: Sendable {
     ///   - hasWholeRing: whether its logs have all 32 partitions.
     /// - Returns: a copy of the template.
     /// - Throws: why there is none.
-    public static func create(on cluster: PrivateCluster? = nil, hasWholeRing: Bool = false) async throws -> TestDatabase {
+    public static func create(
+        on cluster: PrivateCluster? = nil,
+        hasWholeRing: Bool = false
+    ) async throws -> TestDatabase {
         let template = hasWholeRing ? TestCluster.Template.wholeRing : .shortRing
         let server: PrivateCluster
         if let cluster { server = cluster } else { server = try await TestCluster.shared() }
