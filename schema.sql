@@ -34,6 +34,7 @@
 --  26  Functions: why
 --  27  Functions: looking things up
 --  28  Rights
+--  29  No JIT
 --
 -- Parts 6 and up say what a new database has; what an older one lacks is made up for before, in part 5. So who changes
 -- something
@@ -4888,7 +4889,7 @@ COMMENT ON FUNCTION fanfare.campaign_from_file IS 'Notes that a campaign comes f
 CREATE OR REPLACE FUNCTION fanfare.emit_gathered(now timestamptz, OUT app text, OUT rule text, OUT emitted int, OUT left_out int, OUT events bigint)
 RETURNS SETOF record LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET timezone = 'UTC'
 -- In the order of an index, however many are due.
-SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off AS $$
+SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 DECLARE
     rules int[];
     keys text[];
@@ -5316,7 +5317,7 @@ $view$);
 -- again stands in a later batch. To compile what reads 32 partitions takes seconds, and reads no faster.
 CREATE OR REPLACE FUNCTION fanfare.variants(event_id bigint)
 RETURNS TABLE (rule text, variant text, outcome text, reason text, count bigint)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 WITH pairs AS (
     SELECT b.rule_version, u.device_id,
         CASE WHEN octet_length(b.outcomes) = 0 THEN 0 ELSE get_byte(b.outcomes, (u.position - 1)::int) END AS code
@@ -5640,7 +5641,7 @@ COMMENT ON FUNCTION fanfare.when_verdict IS 'Which conditions of a rule''s "when
 CREATE OR REPLACE FUNCTION fanfare.pairs_of(event_id bigint, devices bigint[])
 RETURNS TABLE (rule_version int, target_id smallint, device_id bigint, attempt smallint, code int, at timestamptz, batch_id bigint,
     not_before timestamptz, is_owned boolean, gate_id int, due_at timestamptz, lane smallint, details jsonb)
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 #variable_conflict use_column
 DECLARE
     first_day CONSTANT bigint := pairs_of.event_id >> 32;
@@ -5729,7 +5730,7 @@ COMMENT ON FUNCTION fanfare.why_variant IS 'Which variant of a rule somebody get
 CREATE OR REPLACE FUNCTION fanfare.why_steps(event_id bigint, user_id text, app text)
 RETURNS TABLE (step smallint, at timestamptz, rule text, device_id bigint, platform text, attempt int, outcome text, reason text,
     until timestamptz, detail text)
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET intervalstyle = 'postgres' SET jit = off AS $$
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET intervalstyle = 'postgres' AS $$
 #variable_conflict use_column
 DECLARE
     e record;
@@ -6039,7 +6040,7 @@ COMMENT ON FUNCTION fanfare.why_verdict IS 'What an event came to for one user, 
 -- nothing else tells of an event that nobody was planned for. A day's partition at a time, the newest first: a batch is
 -- never of an earlier day than its events.
 CREATE OR REPLACE FUNCTION fanfare.recent_events(user_id text, app text DEFAULT NULL, count int DEFAULT 20) RETURNS SETOF bigint
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 #variable_conflict use_column
 DECLARE
     today CONSTANT bigint := (clock_timestamp() AT TIME ZONE 'UTC')::date - DATE '2020-01-01';
@@ -6132,7 +6133,7 @@ COMMENT ON FUNCTION fanfare.why IS 'Everything that happened to an event for one
 
 -- The first id of an event that was emitted at a time or later. Ids of a day come in the order of time, so that it is found along the key.
 CREATE OR REPLACE FUNCTION fanfare.event_id_at(at timestamptz) RETURNS bigint
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 DECLARE
     the_day CONSTANT bigint := (event_id_at.at AT TIME ZONE 'UTC')::date - DATE '2020-01-01';
     -- Whatever is below was emitted before, whatever is not below `high` was not.
@@ -6172,7 +6173,7 @@ CREATE OR REPLACE FUNCTION fanfare.find_events(
     before bigint DEFAULT NULL, since bigint DEFAULT NULL, of_type text DEFAULT NULL, of_key text DEFAULT NULL, of_fate text DEFAULT NULL,
     count int DEFAULT 50, budget int DEFAULT 20000, of_app text DEFAULT NULL)
 RETURNS TABLE (id bigint, type text, key text, created_at timestamptz, fate text, detail text, replay_of bigint)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 #variable_conflict use_column
 DECLARE
     today CONSTANT bigint := (clock_timestamp() AT TIME ZONE 'UTC')::date - DATE '2020-01-01';
@@ -6223,7 +6224,7 @@ CREATE OR REPLACE FUNCTION fanfare.find_waiting(
     of_type text DEFAULT NULL, of_key text DEFAULT NULL, of_app text DEFAULT NULL, count int DEFAULT 50, budget int DEFAULT 20000,
     since timestamptz DEFAULT NULL, until timestamptz DEFAULT NULL, before_xid xid8 DEFAULT NULL, before bigint DEFAULT NULL)
 RETURNS TABLE (id bigint, type text, key text, created_at timestamptz, detail text, replay_of bigint, xid xid8)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 #variable_conflict use_column
 DECLARE
     types CONSTANT text[] := fanfare.event_types_of(find_waiting.of_app);
@@ -6264,7 +6265,7 @@ COMMENT ON FUNCTION fanfare.find_waiting IS 'Events that wait to be planned, the
 -- By the key alone: types are few, and looked up one after the other.
 CREATE OR REPLACE FUNCTION fanfare.events_of_key(of_key text, of_type text DEFAULT NULL)
 RETURNS TABLE (id bigint, type text, created_at timestamptz)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 WITH RECURSIVE types AS (
     SELECT (SELECT k.type FROM fanfare.event_keys AS k ORDER BY k.type, k.key LIMIT 1) AS type, 1 AS number WHERE $2 IS NULL
     UNION ALL
@@ -6282,7 +6283,7 @@ COMMENT ON FUNCTION fanfare.events_of_key IS 'The events that hold a key now, of
 CREATE OR REPLACE FUNCTION fanfare.batches_of(event_id bigint, after bigint, count int)
 RETURNS TABLE (id bigint, rule_version int, target_id smallint, attempt smallint, created_at timestamptz, closed_at timestamptz,
     is_shared boolean, device_ids bigint[], event_ids bigint[], outcomes bytea, details jsonb)
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 #variable_conflict use_column
 DECLARE
     last_day CONSTANT bigint := (clock_timestamp() AT TIME ZONE 'UTC')::date - DATE '2020-01-01';
@@ -6323,7 +6324,7 @@ CREATE OR REPLACE FUNCTION fanfare.event_pushes(
     count int DEFAULT 50, budget int DEFAULT 1000)
 RETURNS TABLE (batch_id bigint, device_id bigint, rule text, rule_version int, app text, platform text, environment text, user_id text,
     attempt smallint, outcome text, reason text, at timestamptz, detail text)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 #variable_conflict use_column
 DECLARE
     -- NULL where all of them are asked for.
@@ -6385,7 +6386,7 @@ COMMENT ON FUNCTION fanfare.event_pushes IS 'What became of an event, by batch a
 CREATE OR REPLACE FUNCTION fanfare.event_outcomes(event_id bigint, after_batch bigint DEFAULT 0, budget int DEFAULT 500)
 RETURNS TABLE (app text, rule text, platform text, environment text, attempt smallint, outcome text, reason text, pairs bigint, batches bigint,
     first_at timestamptz, last_at timestamptz, last_batch bigint, advice text)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 WITH read AS MATERIALIZED (
     SELECT b.id, b.rule_version, b.target_id, b.attempt, b.created_at, b.closed_at, CASE
         WHEN b.is_shared THEN (
@@ -6440,7 +6441,7 @@ CREATE OR REPLACE FUNCTION fanfare.user_pushes(
     of_user text, of_app text DEFAULT NULL, before bigint DEFAULT NULL, count int DEFAULT 50, budget int DEFAULT 2000)
 RETURNS TABLE (batch_id bigint, event_id bigint, device_id bigint, event_type text, rule text, rule_version int, app text, platform text,
     environment text, attempt smallint, outcome text, reason text, at timestamptz, detail text)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 #variable_conflict use_column
 DECLARE
     today CONSTANT bigint := (clock_timestamp() AT TIME ZONE 'UTC')::date - DATE '2020-01-01';
@@ -6567,7 +6568,7 @@ COMMENT ON FUNCTION fanfare.user_pushes IS 'What was sent to the last 200 device
 -- From one kind of batches to the next along the index that claims go by; so deep into each, and the pairs of the first fifty.
 CREATE OR REPLACE FUNCTION fanfare.backlog(depth int DEFAULT 2000)
 RETURNS TABLE (app text, platform text, environment text, lane smallint, gate_id int, is_retry boolean, batches bigint, is_more boolean, pairs bigint, due_batches bigint, next_at timestamptz, oldest timestamptz)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 WITH RECURSIVE heads AS (
     (SELECT q.gate_id, q.target_id, q.lane, q.is_retry, 1 AS number FROM fanfare.batches AS q WHERE q.lease_token IS NULL
     ORDER BY q.gate_id, q.target_id, q.lane, q.is_retry LIMIT 1)
@@ -6606,7 +6607,7 @@ COMMENT ON FUNCTION fanfare.backlog IS 'What waits to be claimed, about: where i
 -- size.
 CREATE OR REPLACE FUNCTION fanfare.campaign_waves(of_occurrence bigint, budget int DEFAULT 5000)
 RETURNS TABLE (due_at timestamptz, pairs bigint, is_exact boolean)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 WITH seen AS (
     SELECT b.id, date_trunc('minute', b.not_before) AS due_at, b.target_id FROM fanfare.batches AS b
     WHERE b.lease_token IS NULL AND NOT b.is_retry AND b.gate_id = ANY (ARRAY(
@@ -6627,7 +6628,7 @@ COMMENT ON FUNCTION fanfare.campaign_waves IS 'What waits of an occurrence, by t
 
 CREATE OR REPLACE FUNCTION fanfare.last_pairs(budget int DEFAULT 10000)
 RETURNS TABLE (event_id bigint, created_at timestamptz, rule_id int, device_id bigint)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 #variable_conflict use_column
 DECLARE
     today CONSTANT bigint := (clock_timestamp() AT TIME ZONE 'UTC')::date - DATE '2020-01-01';
@@ -6663,7 +6664,7 @@ COMMENT ON FUNCTION fanfare.last_pairs IS 'What was sent last, the newest batche
 
 CREATE OR REPLACE FUNCTION fanfare.unsent(event_ids bigint[], depth int DEFAULT 1000)
 RETURNS TABLE (event_id bigint, is_waiting boolean, is_planning boolean, batches bigint, is_more boolean, pairs bigint, in_flight bigint)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 WITH waiting AS MATERIALIZED (
     SELECT o.id FROM (SELECT x.id FROM fanfare.outbox AS x ORDER BY x.xid, x.id LIMIT 20000) AS o WHERE o.id = ANY ($1)
     UNION ALL
@@ -6786,6 +6787,25 @@ BEGIN
     FOR day IN 0..31 LOOP
         EXECUTE format('GRANT TRUNCATE ON fanfare.event_log_%1$s, fanfare.batch_log_%1$s TO fanfare_daemon',
             to_char(day, 'FM00'));
+    END LOOP;
+END
+$$;
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- 29. No JIT
+-- ---------------------------------------------------------------------------------------------------------------
+-- PostgreSQL takes jsonpath functions and 32 partitions for so much work that it compiles the plan: put_rule took 50 to 80 ms of CPU at
+-- each call, and 0.5 ms without. A function without a setting is left as it is, since with one it could not be inlined.
+
+DO $$
+DECLARE
+    compiled regprocedure;
+BEGIN
+    FOR compiled IN
+        SELECT p.oid FROM pg_proc AS p
+        WHERE p.pronamespace = 'fanfare'::regnamespace AND p.proconfig IS NOT NULL AND NOT 'jit=off' = ANY (p.proconfig)
+    LOOP
+        EXECUTE format('ALTER FUNCTION %s SET jit = off', compiled);
     END LOOP;
 END
 $$;

@@ -205,6 +205,17 @@ struct SchemaTests {
         )
     }
 
+    /// A function without any setting may be inlined, and has nothing to compile by itself.
+    @Test func functionsAreNotCompiled() throws {
+        let compiled = try TestDatabase.current.connect().column(
+            """
+            SELECT oid::regprocedure FROM pg_proc WHERE pronamespace = 'fanfare'::regnamespace
+                AND proconfig IS NOT NULL AND NOT 'jit=off' = ANY (proconfig)
+            """
+        )
+        #expect(compiled.isEmpty)
+    }
+
     /// Two are called in everybody's transactions, one for every recipient; they name nothing without its schema.
     @Test func onlyEmitTakeAndWakeGoByTheirCallersSearchPath() throws {
         let connection = try TestDatabase.current.connect()
