@@ -1640,12 +1640,23 @@ SELECT fanfare.create_index('feedback_closed', 'CREATE INDEX feedback_closed ON 
 -- 15. Functions: installation and timelines
 -- ---------------------------------------------------------------------------------------------------------------
 
+-- Asked for by every session of a daemon. As the owner, so that one GRANT is enough where PUBLIC may not ask, and all get one answer.
+CREATE OR REPLACE FUNCTION fanfare.server_identifier() RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN (SELECT control.system_identifier FROM pg_control_system() AS control);
+EXCEPTION WHEN insufficient_privilege THEN
+    RETURN 0;
+END
+$$;
+COMMENT ON FUNCTION fanfare.server_identifier IS 'The system identifier of the cluster; 0 where pg_control_system() may not be called.';
+
 CREATE OR REPLACE FUNCTION fanfare.adopt(name text DEFAULT NULL) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC
     INSERT INTO fanfare.installation (name, system_identifier, database_oid)
-    SELECT adopt.name, control.system_identifier, here.oid
-    FROM pg_control_system() AS control, pg_database AS here
+    SELECT adopt.name, fanfare.server_identifier(), here.oid
+    FROM pg_database AS here
     WHERE here.datname = current_database()
     ON CONFLICT (one) DO UPDATE
         SET name = excluded.name, system_identifier = excluded.system_identifier,
@@ -1691,7 +1702,7 @@ CREATE OR REPLACE FUNCTION fanfare.enter_timeline() RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     here bigint := fanfare.timeline();
-    server bigint := (SELECT system_identifier FROM pg_control_system());
+    server bigint := fanfare.server_identifier();
     is_first boolean := NOT EXISTS (SELECT FROM fanfare.timelines);
 BEGIN
     IF here IS NULL OR EXISTS (SELECT FROM fanfare.timelines WHERE (system_identifier, timeline) = (server, here)) THEN
@@ -6763,6 +6774,7 @@ GRANT EXECUTE ON FUNCTION fanfare.ring_day, fanfare.may_hold, fanfare.rate_at, f
 -- For `fanfare status` and `fanfare rules list`; none of it holds tokens.
 GRANT SELECT ON fanfare.instances, fanfare.installation, fanfare.schema_version, fanfare.platforms, fanfare.targets,
     fanfare.apps, fanfare.rules, fanfare.rule_versions, fanfare.campaigns, fanfare.occurrences, fanfare.policies TO fanfare_reader;
+GRANT EXECUTE ON FUNCTION fanfare.server_identifier TO fanfare_reader;
 -- For `fanfare campaigns show` and `explain`: when it is due, and where.
 GRANT EXECUTE ON FUNCTION fanfare.wall_time, fanfare.next_due, fanfare.shown_at, fanfare.has_passed, fanfare.next_time, fanfare.next_showing, fanfare.next_wall,
     fanfare.instant, fanfare.zone, fanfare.is_time_zone TO fanfare_reader;

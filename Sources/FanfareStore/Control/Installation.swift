@@ -16,9 +16,8 @@ package struct ReadInstallation: PostgresStatement {
     package static let name = "read_installation"
     package static let sql = """
         SELECT v.version, v.oldest_daemon, i.one IS NOT NULL, i.name,
-            i.system_identifier = c.system_identifier AND i.database_oid = d.oid, pg_is_in_recovery()
+            i.system_identifier = fanfare.server_identifier() AND i.database_oid = d.oid, pg_is_in_recovery()
         FROM fanfare.schema_version AS v
-        CROSS JOIN pg_control_system() AS c
         JOIN pg_database AS d ON d.datname = current_database()
         LEFT JOIN fanfare.installation AS i ON true
         """

@@ -54,7 +54,7 @@ package struct SchemaVersion: PostgresStatement {
 public struct DatabaseIdentity: Sendable {
     /// The installation's name; nil if it has none.
     public let name: String?
-    /// The cluster's system identifier.
+    /// The cluster's system identifier; 0 where the server does not tell.
     public let systemIdentifier: Int64
     /// The database's oid.
     public let databaseOID: Int64
@@ -86,8 +86,8 @@ package struct RecordedIdentity: PostgresStatement {
 package struct ActualIdentity: PostgresStatement {
     package static let name = "actual_identity"
     package static let sql = """
-        SELECT NULL::text, c.system_identifier, d.oid::bigint
-        FROM pg_control_system() AS c, pg_database AS d
+        SELECT NULL::text, fanfare.server_identifier(), d.oid::bigint
+        FROM pg_database AS d
         WHERE d.datname = current_database()
         """
 

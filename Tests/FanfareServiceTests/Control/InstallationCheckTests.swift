@@ -38,6 +38,12 @@ struct InstallationCheckTests {
             "this database is a copy of the one that was adopted"
         ),
         (
+            // The server no longer says which cluster it is; once adopted so, a daemon goes on without.
+            "REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC",
+            "SELECT fanfare.adopt('here'); INSERT INTO fanfare.timelines VALUES (0, fanfare.timeline())",
+            "this database is a copy of the one that was adopted"
+        ),
+        (
             "SELECT fanfare.adopt('staging')", "SELECT fanfare.adopt('here')",
             "this database belongs to installation staging, the configuration says here"
         ),
