@@ -165,6 +165,12 @@ extension DaemonError {
                 "this database has no Fanfare schema",
                 hint: "Run `fanfare migrate`, then `fanfare adopt`."
             )
+        case "42883":
+            self.init(
+                .configuration,
+                "this database has a Fanfare schema of before this program",
+                hint: "Run `fanfare migrate`."
+            )
         case "42501":
             self.init(
                 .configuration,
