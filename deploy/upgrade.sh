@@ -1,0 +1,182 @@
+#!/usr/bin/env bash
+# Upgrades a live database with pg_upgrade: a daemon is killed in the middle of a broadcast, the old server is stopped, and the daemon
+# goes on with the new one. Counts what the simulated providers got before and afterwards.
+#
+#   deploy/upgrade.sh OLD NEW [PROGRAM]   directories of the old and of the new server's programs (initdb, pg_ctl, …), such as
+#                                         /usr/lib/postgresql/15/bin; the debug build, unless PROGRAM names another: fanfare-lab is
+#                                         beside it
+#
+# FANFARE_SCHEMA=FILE loads another schema.sql into the old server than the program's, as an earlier Fanfare left it.
+#
+# Needs curl, jq and both servers, built for the same locales; leaves nothing. Exit codes: 0 all was sent, 1 not, 64 usage, 69 it
+# cannot be tried.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+(($# == 2 || $# == 3)) || { echo "usage: upgrade.sh OLD NEW [PROGRAM]" >&2 && exit 64; }
+old=$1 new=$2
+program=$(readlink -f "${3:-.build/debug/fanfare}")
+readonly old new program trial=upgrade devices=6000
+. deploy/lib.sh
+
+fanfare() { "$program" "$@" --config "$made/sandbox/upgrade.yaml"; }
+
+# expect WHAT WANTED FOUND
+expect() { [[ "$2" == "$3" ]] || fail "$1: wanted '$2', found '$3'"; }
+
+# await_value WANTED QUERY: waits until a query answers so.
+await_value() {
+    local found="" _
+    for _ in {1..600}; do
+        found=$(sql "$2")
+        if [[ "$found" == "$1" ]]; then return; fi
+        sleep 0.2
+    done
+    fail "wanted '$1', found '$found': $2"
+}
+
+# control REQUEST [OPTION…]: asks the simulated providers.
+control() { curl --silent --show-error --fail "http://127.0.0.1:$port/$1" "${@:2}"; }
+
+# accepted [EXPRESSION]: the pushes that were accepted so far, as jq's expression picks them.
+accepted() { control "received?after=0" | jq --raw-output "select(.status == 200) | ${1:-.target}"; }
+
+# stop_server: as before an upgrade, in good order; pg_upgrade takes no other.
+stop_server() { as_postgres "$postgres/pg_ctl" --pgdata="$made/database" --mode=fast --wait stop > "$made/pg_ctl"; }
+
+start_server() {
+    as_postgres "$postgres/pg_ctl" --pgdata="$made/database" --wait --log="$made/socket/log" start > "$made/pg_ctl" \
+        || { cat "$made/socket/log" >&2 && fail "no server"; }
+}
+
+# serve: starts the daemon, and waits until it may send.
+serve() {
+    "$program" serve --config "$made/sandbox/upgrade.yaml" > "$made/daemon.log" 2>&1 &
+    daemon=$!
+    processes+=("$daemon")
+    await "$made/daemon.log" 'lease taken'
+}
+
+# has OPTION PROGRAM: whether a server's program knows an option.
+has() { "$2" --help | grep --quiet -e "$1"; }
+
+# prepare: the old server with a rule and many devices.
+prepare() {
+    postgres=$old
+    start_postgres
+    cat "$made/sandbox/fanfare.yaml" - > "$made/sandbox/upgrade.yaml" << YAML
+installation: production
+database: { url: "$url" }
+log: { format: text }
+YAML
+    if [[ -n "${FANFARE_SCHEMA:-}" ]]; then
+        as_postgres psql --host="$made/socket" --username=postgres --dbname=app -qX --set=ON_ERROR_STOP=1 < "$FANFARE_SCHEMA" > "$made/migrated"
+        sql "SELECT fanfare.adopt('production')" > "$made/adopted"
+    else
+        fanfare migrate > "$made/migrated"
+    fi
+    sql "SET client_min_messages = warning;
+        SELECT fanfare.register_device('demo', 'apns', encode(sha256(('device ' || n)::bytea), 'hex'), 'user-' || n)
+        FROM generate_series(1, $devices) AS n" > "$made/devices"
+    cat > "$made/rules.yaml" << 'YAML'
+- name: sale
+  app: demo
+  event: sale.started
+  to: { everyone: true }
+  message: { notification: { title: "Sale" } }
+- name: note
+  app: demo
+  event: note.written
+  to: { users: $.users }
+  message: { notification: { title: "{{text}}" } }
+YAML
+    serve
+    fanfare rules apply "$made/rules.yaml" > "$made/rules" 2>&1 || { cat "$made/rules" >&2 && fail "rules were refused"; }
+    await_value 2 "SELECT count(*) FROM fanfare.rule_versions WHERE state = 'active'"
+}
+
+# interrupt: kills the daemon in the middle of a broadcast, with two more events waiting, of which one is cancelled.
+interrupt() {
+    # Each answer takes a while, or the broadcast would be over at once.
+    control faults --request POST --header 'Content-Type: application/json' --data '[{"do": "slow", "ms": 400}]' > "$made/faults"
+    sql "SELECT fanfare.emit('sale.started', '{}')" > "$made/emitted"
+    control "counts?at_least=$((devices / 3))&wait=120" > "$made/counts"
+    kill -KILL "$daemon"
+    wait "$daemon" 2> /dev/null || true
+    sql "SELECT fanfare.emit('note.written', '{\"users\": [\"user-1\"], \"text\": \"kept\"}', 'kept')" > "$made/emitted"
+    sql "SELECT fanfare.emit('note.written', '{\"users\": [\"user-1\"], \"text\": \"taken back\"}', 'taken back');
+        SELECT fanfare.cancel('note.written', 'taken back')" > "$made/emitted"
+    recorded=$(sql "SELECT count(*) FROM fanfare.deliveries WHERE outcome = 'accepted'")
+    control faults --request DELETE > "$made/faults"
+}
+
+# upgrade: the same data below the new server.
+upgrade() {
+    local sums=()
+    stop_server
+    if as_postgres "$old/pg_controldata" "$made/database" | grep --quiet -e 'checksum version: *0' && has --no-data-checksums "$new/initdb"; then
+        sums=(--no-data-checksums)
+    fi
+    mv "$made/database" "$made/old"
+    mkdir "$made/database"
+    ((EUID != 0)) || chown postgres: "$made/database"
+    as_postgres "$new/initdb" --pgdata="$made/database" --username=postgres --auth=trust --no-sync "${sums[@]}" > "$made/initdb"
+    grep --after-context=3 "^listen_addresses" "$made/old/postgresql.conf" >> "$made/database/postgresql.conf"
+    (cd "$made/socket" && as_postgres "$new/pg_upgrade" --old-datadir="$made/old" --new-datadir="$made/database" --old-bindir="$old" \
+        --new-bindir="$new" --username=postgres --socketdir="$made/socket" > "$made/pg_upgrade") \
+        || { cat "$made/pg_upgrade" >&2 && fail "pg_upgrade refused"; }
+    postgres=$new
+    start_server
+    # By now the providers are done with what was in flight.
+    before=$(accepted | wc -l)
+    ((before > 0 && before < devices)) || fail "the broadcast was not interrupted: $before of $devices"
+}
+
+# resume: what the article on upgrades says, and what is so until then.
+resume() {
+    local status=0
+    fanfare migrate > "$made/migrated"
+    expect "ids that skipped ahead" t "$(sql "SELECT last_value > 10000000 FROM fanfare.event_sequence")"
+    fanfare serve > "$made/refused" 2>&1 || status=$?
+    expect "exit code before adopt" 78 "$status"
+    grep --quiet 'is a copy of the one that was adopted' "$made/refused" || { cat "$made/refused" >&2 && fail "other words"; }
+    expect "accepted before adopt" "$before" "$(accepted | wc -l)"
+    fanfare adopt > "$made/adopted"
+    serve
+    await_value 0 "SELECT count(*) FROM fanfare.deliveries WHERE outcome = 'pending'"
+    await_value "planned" "SELECT fate FROM fanfare.events WHERE key = 'kept'"
+}
+
+# judge: that each device got the broadcast, and what was repeated had its own id again.
+judge() {
+    expect "fate of the cancelled event" cancelled "$(sql "SELECT fate FROM fanfare.events WHERE key = 'taken back'")"
+    expect "devices that got the broadcast" "$devices" "$(accepted 'select(.body | tostring | contains("Sale")) | .target' | sort --unique | wc -l)"
+    expect "pushes of the event that waited" 1 "$(accepted 'select(.body | tostring | contains("kept")) | .target' | wc -l)"
+    expect "pushes of the cancelled event" 0 "$(accepted 'select(.body | tostring | contains("taken back")) | .target' | wc -l)"
+    ids=$(accepted '"\(.target) \(.headers["apns-id"] | ascii_downcase)"' | sort --unique | wc -l)
+    expect "pairs, each under one apns-id" "$((devices + 1))" "$ids"
+    repeated=$(($(accepted | wc -l) - devices - 1))
+    ((repeated <= before - recorded && repeated <= 4096)) || fail "$repeated repeated, $before accepted and $recorded recorded"
+    sed 's/^- name: note/- name: note\n  lane: transactional/' "$made/rules.yaml" > "$made/newer.yaml"
+    fanfare rules apply "$made/newer.yaml" > "$made/rules" 2>&1 || { cat "$made/rules" >&2 && fail "rules were refused after the upgrade"; }
+    await_value 2 "SELECT max(version) FROM fanfare.rules AS r JOIN fanfare.rule_versions AS v ON v.rule_id = r.id
+        WHERE r.name = 'note' AND v.state = 'active'"
+    sql "SELECT fanfare.emit('note.written', '{\"users\": [\"user-2\"], \"text\": \"afterwards\"}')" > "$made/emitted"
+    await_value $((devices + 2)) "SELECT count(DISTINCT (event_id, device_id)) FROM fanfare.deliveries WHERE outcome = 'accepted'"
+    expect "ill rows of health" "" "$(sql "SELECT name, detail FROM fanfare.health WHERE NOT ok")"
+}
+
+need curl jq
+[[ -x "$old/initdb" && -x "$new/initdb" && -x "$new/pg_upgrade" ]] || fail "no servers in $old and $new" 69
+"$program" sandbox --dir "$made/sandbox" > "$made/sandbox.json" &
+processes+=($!)
+await "$made/sandbox.json" control_port
+port=$(jq .control_port "$made/sandbox.json")
+prepare
+from=$(sql "SHOW server_version")
+interrupt
+upgrade
+resume
+judge
+echo "upgrade: $from to $(sql "SHOW server_version"): $before accepted and $recorded recorded at kill -9, $repeated of them repeated;" \
+    "$devices devices got the broadcast, the event that waited was sent, the cancelled one was not"
