@@ -148,11 +148,12 @@ play_versions() {
     done
 }
 
-# Plays the main flow and runs all tests that need a database on each of the other servers.
+# Plays the main flow, pg_upgrade and all tests that need a database on each of the other servers.
 test_versions() {
     local server
     play_versions .build/debug/fanfare
     for server in $(other_servers); do
+        check "pg_upgrade to $("$server/postgres" --version)" with metrics deploy/upgrade.sh /usr/lib/postgresql/15/bin "$server"
         FANFARE_POSTGRES=$server run "$("$server/postgres" --version | tr -d ' ()')" .build "$database_tests" --skip-build
     done
 }
