@@ -281,6 +281,7 @@ DROP INDEX IF EXISTS fanfare.batch_log_span;
 -- Helpers of other parameters.
 DROP FUNCTION IF EXISTS fanfare.add_column(regclass, text, text);
 DROP FUNCTION IF EXISTS fanfare.watch_query(text, text, text[], text[], text[], text);
+DROP FUNCTION IF EXISTS fanfare.watch_query(text, text, text[], text[], text[], text[], text, text);
 
 -- From version 3 to 4 -------------------------------------------------------------------------------------------
 
@@ -3219,6 +3220,18 @@ COMMENT ON FUNCTION fanfare.per_second IS 'How many a second a rate such as 500/
 -- * The function lives in the table's schema, not here: nobody needs CREATE in fanfare, and a dump of that schema
 --   alone restores.
 --
+-- Why a watch never fails its table's write. to_jsonb raises for what a row may hold: a NUL or half a surrogate pair in json,
+-- a cast of the type's own that raises, jsonb as deep as the stack, 300 MB of text. An error of an AFTER trigger can be caught in the trigger only.
+-- * So the INSERT … SELECT is in a block with an EXCEPTION clause, always. It is a subtransaction that writes, hence one transaction id for each
+--   statement: 3 to 6 µs of the 100 of a transaction with one row, nothing for each further row (PostgreSQL 15 and 18). While a transaction
+--   with more than 64 such statements is open, others look its ids up in pg_subtrans, as with savepoints. Types of which no value can
+--   fail are too few to spare it: text may be too large, jsonb too deep, and enums may get a cast. Nor is there a cheaper way: to make payloads in
+--   a block that does not write and insert them after it takes 20 µs, a function with a block for each row 2 µs a row.
+-- * If it fails, the statement's rows are told once more, each value in a block of its own (watch_query_each). A row with a value that
+--   cannot be told becomes an event whose payload is an array and no object, which ends as refused: it names the column, and has the
+--   rest of the row. If that fails too (the key's equality raises), each row becomes such an event without its values (watch_query_bare).
+-- * What is not the row's still raises: cancels, timeouts, deadlocks, lack of memory or disk; and a lost right, since the last INSERT is in no block.
+--
 -- What is told and what is not:
 -- * Changed means that the stored value differs (record_image_ne): NULL-safe, for every type, also json, and what
 --   differs only in spelling (citext, 1.0 and 1.00) counts, since the payload shows it. No user's operator is called.
@@ -3229,6 +3242,7 @@ COMMENT ON FUNCTION fanfare.per_second IS 'How many a second a rate such as 500/
 -- * A changed key is a delete and an insert, each told if its operation is watched. TRUNCATE tells nothing.
 -- * A partitioned or inherited table tells what is written through it. What is written to a partition directly is
 --   told by a watch on that partition only, and such a watch tells nothing else.
+-- * Virtual generated columns (PostgreSQL 18) are in no transition table: all columns is all but these.
 -- * Times with a zone are written with the offset of the writing session's TimeZone, as everywhere in PostgreSQL.
 -- * Replicated changes (session_replication_role = replica) fire no triggers. Row security does not filter payloads.
 -- * After ALTER TABLE … OWNER TO, run watch_table again: until then the trigger runs with the old owner's rights.
@@ -3276,6 +3290,14 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.check_watchable IS 'Refuses what watch_table cannot watch, with the reason and how to mend it.';
 
+CREATE OR REPLACE FUNCTION fanfare.computed_columns(rel oid) RETURNS text[]
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+    SELECT coalesce(array_agg(a.attname::text ORDER BY a.attname), '{}')
+    FROM pg_attribute AS a WHERE a.attrelid = rel AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = 'v';
+END;
+COMMENT ON FUNCTION fanfare.computed_columns IS 'The virtual generated columns of a table, which triggers do not see.';
+
 CREATE OR REPLACE FUNCTION fanfare.check_watch_lists(rel regclass, columns text[], operations text[]) RETURNS void
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -3296,6 +3318,12 @@ BEGIN
     ELSIF cardinality(columns) = 0 THEN
         RAISE EXCEPTION 'watch_table: the list of columns is empty'
             USING ERRCODE = 'invalid_parameter_value', HINT = 'Name the columns, or pass NULL for all of them.';
+    END IF;
+
+    SELECT string_agg(quote_ident(c), ', ') INTO wrong FROM unnest(columns) AS c WHERE c = ANY (fanfare.computed_columns(rel));
+    IF wrong IS NOT NULL THEN
+        RAISE EXCEPTION 'watch_table: % is computed when it is read, and no trigger sees it', wrong
+            USING ERRCODE = 'feature_not_supported', HINT = 'Make it STORED, or name what it is made of.';
     END IF;
 END
 $$;
@@ -3324,19 +3352,31 @@ COMMENT ON FUNCTION fanfare.watch_key IS 'The primary key''s columns, and the co
 
 -- to_jsonb of one nested row builds the payload in a single pass: jsonb_build_object takes a fifth longer, and has
 -- room for 50 columns. The sub-selects only name columns; the planner flattens them.
-CREATE OR REPLACE FUNCTION fanfare.watch_query(event_type text, operation text, shown text[], compared text[], operations text[], key_names text[],
-    key_matches text, table_name text)
+-- Where there are computed columns the whole row is taken, which has NULL for them, and they are taken out: to name one is an error.
+CREATE OR REPLACE FUNCTION fanfare.watch_query(event_type text, operation text, shown text[], computed text[], compared text[], operations text[],
+    key_names text[], key_matches text, table_name text)
 RETURNS text LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     new_row text := '(SELECT fanfare_new.*) AS fanfare_new_row';
     old_row text := '(SELECT fanfare_old.*) AS fanfare_old_row';
     changed text := 'record_image_ne(ROW(fanfare_new.*), ROW(fanfare_old.*))';
+    new_value text := 'fanfare_new_row';
+    old_value text := 'fanfare_old_row';
+    without text := '';
 BEGIN
     IF shown IS NOT NULL THEN
         SELECT format('(SELECT %s) AS fanfare_new_row', string_agg(format('fanfare_new.%I', name), ', ')),
             format('(SELECT %s) AS fanfare_old_row', string_agg(format('fanfare_old.%I', name), ', '))
         INTO new_row, old_row
         FROM (SELECT unnest(key_names) AS name UNION SELECT unnest(shown) ORDER BY name) AS shown;
+    ELSIF cardinality(computed) > 0 THEN
+        new_row := '(SELECT) AS fanfare_new_row';
+        old_row := '(SELECT) AS fanfare_old_row';
+        -- COALESCE, since the name alone may be that of a column.
+        new_value := 'COALESCE(fanfare_new.*)';
+        old_value := 'COALESCE(fanfare_old.*)';
+        changed := 'record_image_ne(fanfare_new.*, fanfare_old.*)';
+        SELECT string_agg(format(' #- ARRAY[''new'', %1$L] #- ARRAY[''old'', %1$L]', name), '') INTO without FROM unnest(computed) AS name;
     END IF;
     IF compared IS NOT NULL THEN
         SELECT format('record_image_ne(ROW(%s), ROW(%s))', string_agg(format('fanfare_new.%I', name), ', '), string_agg(format('fanfare_old.%I', name), ', '))
@@ -3345,26 +3385,26 @@ BEGIN
     END IF;
     RETURN format(CASE WHEN operation = 'insert' OR operation = 'update' AND key_names IS NULL THEN $sql$
         INSERT INTO fanfare.outbox (type, payload)
-        SELECT %1$L, to_jsonb(inserted)
+        SELECT %1$L, to_jsonb(inserted)%11$s
         FROM fanfare_new CROSS JOIN LATERAL %2$s
-        CROSS JOIN LATERAL (SELECT %10$L::text AS op, %9$s AS "table", fanfare_new_row AS new) AS inserted;$sql$
+        CROSS JOIN LATERAL (SELECT %10$L::text AS op, %9$s AS "table", %12$s AS new) AS inserted;$sql$
     WHEN operation = 'delete' THEN $sql$
         INSERT INTO fanfare.outbox (type, payload)
-        SELECT %1$L, to_jsonb(deleted)
+        SELECT %1$L, to_jsonb(deleted)%11$s
         FROM fanfare_old CROSS JOIN LATERAL %3$s
-        CROSS JOIN LATERAL (SELECT 'delete'::text AS op, %9$s AS "table", fanfare_old_row AS old) AS deleted;$sql$
+        CROSS JOIN LATERAL (SELECT 'delete'::text AS op, %9$s AS "table", %13$s AS old) AS deleted;$sql$
     ELSE $sql$
         -- A FULL JOIN, and a condition that cannot reduce it: the plan is kept, and one made for a single row must not
         -- be a nested loop, which would meet the next hundred thousand.
         INSERT INTO fanfare.outbox (type, payload)
         SELECT %1$L, CASE WHEN fanfare_new.%4$I IS NULL THEN to_jsonb(deleted)
-            WHEN fanfare_old.%4$I IS NULL THEN to_jsonb(inserted) ELSE to_jsonb(updated) END
+            WHEN fanfare_old.%4$I IS NULL THEN to_jsonb(inserted) ELSE to_jsonb(updated) END%11$s
         FROM fanfare_new FULL JOIN fanfare_old ON %5$s CROSS JOIN LATERAL %2$s CROSS JOIN LATERAL %3$s
-        CROSS JOIN LATERAL (SELECT 'insert'::text AS op, %9$s AS "table", fanfare_new_row AS new) AS inserted
-        CROSS JOIN LATERAL (SELECT 'delete'::text AS op, %9$s AS "table", fanfare_old_row AS old) AS deleted
-        CROSS JOIN LATERAL (SELECT 'update'::text AS op, %9$s AS "table", fanfare_new_row AS new, fanfare_old_row AS old) AS updated
+        CROSS JOIN LATERAL (SELECT 'insert'::text AS op, %9$s AS "table", %12$s AS new) AS inserted
+        CROSS JOIN LATERAL (SELECT 'delete'::text AS op, %9$s AS "table", %13$s AS old) AS deleted
+        CROSS JOIN LATERAL (SELECT 'update'::text AS op, %9$s AS "table", %12$s AS new, %13$s AS old) AS updated
         WHERE CASE WHEN fanfare_new.%4$I IS NULL THEN %7$L::boolean WHEN fanfare_old.%4$I IS NULL THEN %8$L::boolean ELSE %6$s END;$sql$
-    END, event_type, new_row, old_row, key_names[1], key_matches, changed, 'delete' = ANY (operations), 'insert' = ANY (operations), table_name, operation);
+    END, event_type, new_row, old_row, key_names[1], key_matches, changed, 'delete' = ANY (operations), 'insert' = ANY (operations), table_name, operation, without, new_value, old_value);
 END
 $$;
 COMMENT ON FUNCTION fanfare.watch_query IS 'The INSERT … SELECT that tells what one statement did to a watched table.';
@@ -3387,21 +3427,146 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.watch_stands IS 'Whether a table has all columns that a watch of it names.';
 
+-- As IMMUTABLE as watch_stands. What it finds in the catalog may be older than the table in a transaction with an older snapshot; then the
+-- INSERT fails, and the rows are told without their values.
+CREATE OR REPLACE FUNCTION fanfare.watch_fits(rel oid, names text[], computed text[]) RETURNS boolean
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    today text[];
+BEGIN
+    IF NOT fanfare.watch_stands(rel, names) THEN
+        RETURN false;
+    ELSIF current_setting('server_version_num')::int >= 180000 THEN
+        today := fanfare.computed_columns(rel);
+        RETURN NOT today && names AND (computed IS NULL OR today <@ computed);
+    END IF;
+    RETURN true;
+END
+$$;
+COMMENT ON FUNCTION fanfare.watch_fits IS 'Whether a table has all columns that a watch of it names, and none that triggers do not see but those it leaves out.';
+
 CREATE OR REPLACE FUNCTION fanfare.watch_query_now(rel oid, event_type text, operation text, columns text[], operations text[]) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
+    computed CONSTANT text[] := fanfare.computed_columns(rel);
     key record;
     left_over text[];
 BEGIN
     SELECT CASE WHEN k.joinable THEN k.names END AS names, k.matches INTO key FROM fanfare.watch_key(rel) AS k;
     IF columns IS NOT NULL THEN
-        SELECT array_agg(c) FILTER (WHERE fanfare.watch_stands(rel, ARRAY[c])) INTO left_over FROM unnest(columns) AS c;
+        SELECT array_agg(c) FILTER (WHERE fanfare.watch_stands(rel, ARRAY[c]) AND c <> ALL (computed)) INTO left_over FROM unnest(columns) AS c;
     END IF;
     RETURN fanfare.watch_query(event_type, operation, CASE WHEN columns IS NOT NULL THEN coalesce(left_over || key.names, left_over, key.names, '{}') END,
-        NULL, operations, key.names, key.matches, '$1');
+        computed, NULL, operations, key.names, key.matches, '$1');
 END
 $$;
-COMMENT ON FUNCTION fanfare.watch_query_now IS 'What a watch runs while columns are missing that it was made for; $1 is the table''s name.';
+COMMENT ON FUNCTION fanfare.watch_query_now IS 'What a watch runs while its table does not fit it; $1 is the table''s name.';
+
+-- Reasons never quote the value; PostgreSQL's message, which may, is in the payload.
+CREATE OR REPLACE FUNCTION fanfare.watch_value(value anyelement) RETURNS jsonb
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    told jsonb;
+BEGIN
+    told := coalesce(to_jsonb(value), 'null');
+    IF octet_length(told::text) > 65536 THEN
+        RETURN '[null, "it has more than 65536 bytes"]';
+    END IF;
+    RETURN jsonb_build_array(told);
+EXCEPTION
+    WHEN transaction_rollback OR insufficient_resources OR operator_intervention OR system_error OR lock_not_available THEN
+        RAISE;
+    WHEN OTHERS OR assert_failure THEN
+        RETURN jsonb_build_array(NULL, 'SQLSTATE ' || SQLSTATE || CASE SQLSTATE
+            WHEN '22P05' THEN ', as of a NUL in json'
+            WHEN '22P02' THEN ', as of half a surrogate pair in json'
+            WHEN '22003' THEN ', as of a number that numeric cannot hold'
+            WHEN '54000' THEN ', as of what is too large'
+            WHEN '54001' THEN ', as of what is nested too deep'
+            ELSE '' END, left(SQLERRM, 1000));
+END
+$$;
+COMMENT ON FUNCTION fanfare.watch_value IS 'A value as [jsonb], or [null, reason, message] where it cannot be told.';
+
+CREATE OR REPLACE FUNCTION fanfare.watch_event(operation text, table_name text, new_values jsonb, old_values jsonb) RETURNS jsonb
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    event jsonb := jsonb_build_object('op', operation, 'table', table_name);
+    side record;
+    shown jsonb;
+    reasons text[] := '{}';
+    messages jsonb := '{}';
+BEGIN
+    FOR side IN SELECT * FROM (VALUES ('new', new_values), ('old', old_values)) AS s (name, told) WHERE s.told IS NOT NULL LOOP
+        SELECT coalesce(jsonb_object_agg(v.key, v.value -> 0) FILTER (WHERE jsonb_array_length(v.value) = 1), '{}'),
+            reasons || coalesce(array_agg(format('column %I cannot be told: %s', v.key, v.value ->> 1)) FILTER (WHERE jsonb_array_length(v.value) > 1), '{}'),
+            messages || coalesce(jsonb_object_agg(v.key, v.value -> 2) FILTER (WHERE jsonb_array_length(v.value) > 2), '{}')
+        INTO shown, reasons, messages
+        FROM jsonb_each(side.told) AS v;
+        event := event || jsonb_build_object(side.name, shown);
+    END LOOP;
+    IF reasons = '{}' THEN
+        RETURN event;
+    END IF;
+    SELECT array_agg(DISTINCT r ORDER BY r) INTO reasons FROM unnest(reasons) AS r;
+    RETURN jsonb_build_array('fanfare.watch_table', table_name || ': ' || left(array_to_string(reasons, '; '), 1000),
+        event || CASE WHEN messages = '{}' THEN '{}' ELSE jsonb_build_object('errors', messages) END);
+END
+$$;
+COMMENT ON FUNCTION fanfare.watch_event IS
+    'An event''s payload of values by watch_value; where one cannot be told an array of who says so, why, and the rest. Planning refuses what is no object, with this reason.';
+
+-- No row is made of the values: one over 1 GB cannot be. What is large is not read.
+CREATE OR REPLACE FUNCTION fanfare.watch_query_each(rel oid, event_type text, operation text, columns text[], operations text[]) RETURNS text
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    key record;
+    seen text[];
+    shown text[];
+    side text := $sql$(SELECT jsonb_object_agg(name, value) AS told FROM (VALUES %s) AS v (name, value)) AS told_%s$sql$;
+    new_told text;
+    old_told text;
+    changed text;
+BEGIN
+    SELECT CASE WHEN k.joinable THEN k.names END AS names, k.matches INTO key FROM fanfare.watch_key(rel) AS k;
+    SELECT array_agg(a.attname::text ORDER BY a.attnum) INTO seen
+    FROM pg_attribute AS a WHERE a.attrelid = rel AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated <> 'v';
+    shown := CASE WHEN columns IS NULL THEN seen ELSE ARRAY(SELECT unnest(columns) INTERSECT SELECT unnest(seen) UNION SELECT unnest(key.names)) END;
+    SELECT format(side, string_agg(format(value, name, 'fanfare_new'), ', '), 'new'), format(side, string_agg(format(value, name, 'fanfare_old'), ', '), 'old')
+    INTO new_told, old_told
+    FROM unnest(shown) AS name, (VALUES ($sql$(%1$L, CASE WHEN pg_column_size(%2$s.%1$I) > 262144
+        THEN '[null, "it has more than 65536 bytes"]' ELSE fanfare.watch_value(%2$s.%1$I) END)$sql$)) AS v (value);
+    -- Where a watched column is gone, anything may be what changed.
+    SELECT string_agg(format('record_image_ne(ROW(fanfare_new.%1$I), ROW(fanfare_old.%1$I))', name), ' OR ') INTO changed
+    FROM unnest(CASE WHEN columns <@ seen THEN columns ELSE seen END) AS name;
+    RETURN format(CASE WHEN operation = 'insert' OR operation = 'update' AND key.names IS NULL THEN $sql$
+        INSERT INTO fanfare.outbox (type, payload)
+        SELECT %1$L, fanfare.watch_event(%9$L, $1, told_new.told, NULL) FROM fanfare_new CROSS JOIN LATERAL %2$s$sql$
+    WHEN operation = 'delete' THEN $sql$
+        INSERT INTO fanfare.outbox (type, payload)
+        SELECT %1$L, fanfare.watch_event('delete', $1, NULL, told_old.told) FROM fanfare_old CROSS JOIN LATERAL %3$s$sql$
+    ELSE $sql$
+        INSERT INTO fanfare.outbox (type, payload)
+        SELECT %1$L, CASE WHEN fanfare_new.%4$I IS NULL THEN fanfare.watch_event('delete', $1, NULL, told_old.told)
+            WHEN fanfare_old.%4$I IS NULL THEN fanfare.watch_event('insert', $1, told_new.told, NULL)
+            ELSE fanfare.watch_event('update', $1, told_new.told, told_old.told) END
+        FROM fanfare_new FULL JOIN fanfare_old ON %5$s CROSS JOIN LATERAL %2$s CROSS JOIN LATERAL %3$s
+        WHERE CASE WHEN fanfare_new.%4$I IS NULL THEN %7$L::boolean WHEN fanfare_old.%4$I IS NULL THEN %8$L::boolean ELSE %6$s END$sql$
+    END, event_type, new_told, old_told, key.names[1], key.matches, changed, 'delete' = ANY (operations), 'insert' = ANY (operations), operation);
+END
+$$;
+COMMENT ON FUNCTION fanfare.watch_query_each IS 'What a watch runs where its INSERT failed: each value on its own; $1 is the table''s name.';
+
+CREATE OR REPLACE FUNCTION fanfare.watch_query_bare(event_type text, operation text) RETURNS text
+LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+    SELECT format($sql$
+        INSERT INTO fanfare.outbox (type, payload)
+        SELECT %L, jsonb_build_array('fanfare.watch_table', $1 || ': the row cannot be told: SQLSTATE ' || $2,
+            jsonb_build_object('op', %L, 'table', $1, 'error', left($3, 1000)))
+        FROM %s$sql$, event_type, operation, CASE operation WHEN 'delete' THEN 'fanfare_old' ELSE 'fanfare_new' END);
+END;
+COMMENT ON FUNCTION fanfare.watch_query_bare IS 'What a watch runs where even the key cannot be compared; $1 is the table''s name, $2 and $3 are the error.';
 
 CREATE OR REPLACE FUNCTION fanfare.watch_body(rel regclass, event_type text, columns text[], operations text[]) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -3409,6 +3574,8 @@ DECLARE
     -- In an order of their own: the same watch has the same source.
     shown CONSTANT text[] := CASE WHEN columns IS NOT NULL THEN ARRAY(SELECT DISTINCT unnest(columns) ORDER BY 1) END;
     told CONSTANT text[] := ARRAY(SELECT DISTINCT unnest(operations) ORDER BY 1);
+    computed CONSTANT text[] := CASE WHEN columns IS NULL THEN fanfare.computed_columns(rel) END;
+    raised CONSTANT text := 'transaction_rollback OR insufficient_resources OR operator_intervention OR system_error OR lock_not_available';
     key record;
     needed text[];
     branches text;
@@ -3420,33 +3587,51 @@ BEGIN
             USING ERRCODE = 'invalid_table_definition',
             HINT = 'A row before and after is told apart by the primary key: add one (not DEFERRABLE), or pass operations => ''{insert,delete}''.';
     END IF;
-    SELECT string_agg(format('ELSIF TG_OP = %L THEN%s', upper(o),
-        fanfare.watch_query(event_type, o, shown, shown, told, key.names, key.matches, 'fanfare_table')), E'\n    ' ORDER BY o)
+    SELECT string_agg(format('ELSIF TG_OP = %L THEN%s', upper(o COLLATE "C"),
+        fanfare.watch_query(event_type, o, shown, computed, shown, told, key.names, key.matches, 'fanfare_table')), E'\n    ' ORDER BY o)
     INTO branches
     FROM unnest(told) AS o;
     needed := ARRAY(SELECT unnest(key.names) UNION SELECT unnest(shown) ORDER BY 1);
     RETURN format($body$
 -- Written by fanfare.watch_table for events of type %1$s. Change it there.
 -- Needs %3$s.
+-- Leaves out %9$s.
 #variable_conflict use_variable
 DECLARE
     -- The name of today: a renamed table is told by its new one.
     fanfare_table CONSTANT text := quote_ident(TG_TABLE_SCHEMA) || '.' || quote_ident(TG_TABLE_NAME);
 BEGIN
-    -- The first is looked up when the expression is planned, not when it is run; a restored table has another oid.
-    IF NOT (TG_RELID = %4$s::oid AND fanfare.watch_stands(%4$s, %5$L) OR fanfare.watch_stands(TG_RELID, %5$L)) THEN
-        EXECUTE fanfare.watch_query_now(TG_RELID, %6$L, lower(TG_OP), %7$L, %8$L) USING fanfare_table;
-        PERFORM fanfare.wake();
-        RETURN NULL;
-    %2$s
-    END IF;
-    -- No EXCEPTION block: an event that cannot be stored aborts the statement, as any constraint would.
+    BEGIN
+        -- The first is looked up when the expression is planned, not when it is run; a restored table has another oid.
+        IF NOT (TG_RELID = %4$s::oid AND fanfare.watch_fits(%4$s, %5$L, %10$L) OR fanfare.watch_fits(TG_RELID, %5$L, %10$L)) THEN
+            EXECUTE fanfare.watch_query_now(TG_RELID, %6$L, lower(TG_OP COLLATE "C"), %7$L, %8$L) USING fanfare_table;
+            PERFORM fanfare.wake();
+            RETURN NULL;
+        %2$s
+        END IF;
+    EXCEPTION
+        WHEN %11$s THEN
+            RAISE;
+        WHEN OTHERS OR assert_failure THEN
+            -- What the row holds cannot be told. The write goes on; each row is told as far as it can be.
+            BEGIN
+                EXECUTE fanfare.watch_query_each(TG_RELID, %6$L, lower(TG_OP COLLATE "C"), %7$L, %8$L) USING fanfare_table;
+            EXCEPTION
+                WHEN %11$s THEN
+                    RAISE;
+                WHEN OTHERS OR assert_failure THEN
+                    EXECUTE fanfare.watch_query_bare(%6$L, lower(TG_OP COLLATE "C")) USING fanfare_table, SQLSTATE, SQLERRM;
+            END;
+            PERFORM fanfare.wake();
+            RETURN NULL;
+    END;
     IF FOUND THEN
         PERFORM fanfare.wake();
     END IF;
     RETURN NULL;
 END
-$body$, event_type, branches, to_jsonb(needed), rel::oid, needed, event_type, shown, told);
+$body$, event_type, branches, to_jsonb(needed), rel::oid, needed, event_type, shown, told,
+        CASE WHEN columns IS NULL THEN to_jsonb(computed)::text ELSE 'what is not listed' END, computed, raised);
 END
 $$;
 COMMENT ON FUNCTION fanfare.watch_body IS 'The source of the trigger function of one watch.';
@@ -3537,6 +3722,13 @@ BEGIN
     IF (SELECT c.relispartition FROM pg_class AS c WHERE c.oid = rel) THEN
         RAISE WARNING 'watch_table: % is a partition; what is written through its parent will not be told', rel
             USING HINT = 'Watch the partitioned table instead.';
+    ELSIF (SELECT c.relkind = 'p' OR c.relhassubclass FROM pg_class AS c WHERE c.oid = rel) THEN
+        RAISE NOTICE 'watch_table: what is written to a partition or child of % directly will not be told', rel
+            USING HINT = 'Write through the table that is watched, or watch the partition too.';
+    END IF;
+    IF columns IS NULL AND fanfare.computed_columns(rel) <> '{}' THEN
+        RAISE NOTICE 'watch_table: % is computed when it is read and not told', (SELECT string_agg(quote_ident(c), ', ') FROM unnest(fanfare.computed_columns(rel)) AS c)
+            USING HINT = 'Make it STORED to have it told.';
     END IF;
 END
 $$;
@@ -3584,29 +3776,41 @@ CREATE OR REPLACE FUNCTION fanfare.watches_to_make_again() RETURNS TABLE (name t
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     watch record;
+    today text[];
     missing text;
+    computed text;
 BEGIN
     FOR watch IN
         SELECT DISTINCT t.tgrelid::regclass AS rel, p.prosrc AS body, (regexp_match(p.prosrc, ' for events of type (.*)\. Change it there\.$', 'n'))[1] AS type,
-            (regexp_match(p.prosrc, '^-- Needs (\[.*\])\.$', 'n'))[1] AS needed
+            (regexp_match(p.prosrc, '^-- Needs (\[.*\])\.$', 'n'))[1] AS needed, (regexp_match(p.prosrc, '^-- Leaves out (\[.*\])\.$', 'n'))[1] AS without,
+            p.prosrc LIKE '%fanfare.watch_query_bare(%' AS is_guarded
         FROM pg_trigger AS t JOIN pg_proc AS p ON p.oid = t.tgfoid
         WHERE t.tgname ~ '^fanfare_watch_[0-9a-f]{32}_(insert|update|delete)$' AND p.proname ~ '^fanfare_watch_[0-9a-f]{32}(_[0-9]+)?$'
     LOOP
         name := format('watch: %s %s', watch.rel, watch.type);
-        IF watch.needed IS NULL THEN
-            ok := true;
-            detail := 'made by an earlier Fanfare: writes fail once a column of its list or key is renamed or dropped; call fanfare.watch_table again';
-            CONTINUE WHEN watch.body !~ 'FULL JOIN|SELECT fanfare_(new|old)\.[^*]';
-        ELSE
+        ok := true;
+        IF watch.is_guarded THEN
+            today := fanfare.computed_columns(watch.rel);
             BEGIN
                 SELECT string_agg(n, ', ') INTO missing FROM jsonb_array_elements_text(watch.needed::jsonb) AS n
-                WHERE NOT EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = watch.rel AND a.attname = n);
+                WHERE n = ANY (today) OR NOT EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = watch.rel AND a.attname = n);
+                SELECT string_agg(n, ', ') INTO computed FROM unnest(today) AS n
+                WHERE watch.without IS NOT NULL AND NOT watch.without::jsonb ? n;
             EXCEPTION WHEN data_exception THEN
                 CONTINUE;
             END;
-            CONTINUE WHEN missing IS NULL;
-            ok := false;
-            detail := 'events lack what was renamed or dropped (' || missing || '), and any change is told; call fanfare.watch_table again';
+            IF missing IS NOT NULL THEN
+                ok := false;
+                detail := 'events lack what was renamed or dropped (' || missing || '), and any change is told; call fanfare.watch_table again';
+            ELSIF computed IS NOT NULL THEN
+                detail := 'events lack what is computed when it is read (' || computed || '), and writes take longer; call fanfare.watch_table again';
+            ELSE
+                CONTINUE;
+            END IF;
+        ELSE
+            -- With one of these columns, every write fails already.
+            ok := watch.body !~ 'SELECT fanfare_(new|old)\.\*' OR fanfare.computed_columns(watch.rel) = '{}';
+            detail := 'made by an earlier Fanfare: writes fail where a value cannot be told, or a column is gone or computed when it is read; call fanfare.watch_table again';
         END IF;
         RETURN NEXT;
     END LOOP;
@@ -6725,7 +6929,8 @@ GRANT EXECUTE ON FUNCTION fanfare.wake, fanfare.nobody_drains, fanfare.sleeper_t
 GRANT USAGE ON SEQUENCE fanfare.event_sequence TO fanfare_emitter;
 -- They run with their caller's rights; what he may not do to his table, they cannot do either.
 GRANT EXECUTE ON FUNCTION fanfare.watch_trigger, fanfare.check_watchable, fanfare.check_watch_lists, fanfare.watch_key,
-    fanfare.watch_query, fanfare.watch_query_now, fanfare.watch_stands, fanfare.watch_body, fanfare.is_watched_by,
+    fanfare.watch_query, fanfare.watch_query_now, fanfare.watch_query_each, fanfare.watch_query_bare, fanfare.watch_value, fanfare.watch_event,
+    fanfare.watch_stands, fanfare.watch_fits, fanfare.computed_columns, fanfare.watch_body, fanfare.is_watched_by,
     fanfare.make_watch_function, fanfare.drop_unused_watches, fanfare.watch_table, fanfare.unwatch_table
     TO fanfare_emitter;
 
@@ -6758,7 +6963,7 @@ GRANT SELECT ON fanfare.apps, fanfare.rules, fanfare.rule_versions, fanfare.camp
     fanfare.caps, fanfare.platforms, fanfare.health TO fanfare_author;
 
 -- What the view calls is called with its reader's rights. The other is for `fanfare explain`.
-GRANT EXECUTE ON FUNCTION fanfare.watches_to_make_again, fanfare.lasting TO fanfare_reader, fanfare_author;
+GRANT EXECUTE ON FUNCTION fanfare.watches_to_make_again, fanfare.computed_columns, fanfare.lasting TO fanfare_reader, fanfare_author;
 GRANT EXECUTE ON FUNCTION fanfare.path_fault, fanfare.variants TO fanfare_reader;
 -- To look up what somebody gets of a rule.
 GRANT EXECUTE ON FUNCTION fanfare.variant_of, fanfare.rule_groups, fanfare.group_of, fanfare.bucket TO fanfare_reader;

@@ -112,7 +112,10 @@ func planRoundSQL(taking: String, batchSize: String, isOfOutbox: Bool = false, i
                 -- No rule has a longer one, and an entry of the index on keys holds no more.
                 WHEN octet_length(t.type) > 255 THEN 'the type has more than 255 bytes'
                 WHEN octet_length(t.key) > 2048 THEN 'the key has more than 2048 bytes'
-                WHEN jsonb_typeof(t.payload) <> 'object' THEN 'the payload is no JSON object'
+                -- A watched row that could not be told is an array that says why.
+                WHEN jsonb_typeof(t.payload) <> 'object' THEN
+                    CASE WHEN t.payload ->> 0 = 'fanfare.watch_table' AND t.payload ->> 1 IS NOT NULL THEN t.payload ->> 1
+                        ELSE 'the payload is no JSON object' END
                 -- As text, which is what is read for sending: twelve stored bytes can be a number of 131,072 digits.
                 -- What is made of gathered events has three members more than one of them.
                 WHEN octet_length(t.payload::text) > 65536 AND (t.type NOT LIKE 'digest.%' OR octet_length(t.payload::text) > 65792) THEN 'the payload has more than 65536 bytes'
