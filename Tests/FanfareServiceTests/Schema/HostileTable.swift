@@ -1,0 +1,183 @@
+/// A table that breaks a watch, or might: what makes it, what the application writes, and what is told of it.
+struct HostileTable: Sendable, CustomStringConvertible {
+    let name: String
+    /// What the owner runs in schema `shop`; it makes and watches table `t`.
+    let made: String
+    /// What the application runs, and must succeed.
+    let write: String
+    /// A line for each event, sorted: its operation and its row after and before, or `refused`, its operation and the reason.
+    let told: [String]
+    /// SQL that says whether the server can do what the case needs.
+    let needs: String
+
+    init(_ name: String, _ made: String, _ write: String, _ told: [String], needs: String = "SELECT true") {
+        self.name = name
+        self.made = made
+        self.write = write
+        self.told = told
+        self.needs = needs
+    }
+
+    var description: String { name }
+
+    static let virtual = "SELECT current_setting('server_version_num')::int >= 180000"
+
+    /// Values of type json that jsonb has no room for.
+    static let json = [
+        HostileTable(
+            "a NUL in json",
+            #"""
+            CREATE TABLE t (id int PRIMARY KEY, j json, n text);
+            SELECT fanfare.watch_table('t', 'hostile');
+            """#,
+            #"""
+            INSERT INTO t VALUES (1, '{"a": "\u0000"}'), (2, '{"a": 1}')
+            """#,
+            [
+                #"insert {"j": {"a": 1}, "n": null, "id": 2}"#,
+                #"refused insert shop.t: column j cannot be told: SQLSTATE 22P05, as of a NUL in json"#,
+            ]
+        ),
+        HostileTable(
+            "half a surrogate pair",
+            #"""
+            CREATE TABLE t (id int PRIMARY KEY, j json, n text);
+            SELECT fanfare.watch_table('t', 'hostile');
+            """#,
+            #"""
+            INSERT INTO t VALUES (1, '"\ud83d cut"')
+            """#,
+            [
+                #"refused insert shop.t: column j cannot be told: SQLSTATE 22P02, as of half a surrogate pair in json"#
+            ]
+        ),
+        HostileTable(
+            "a number beyond numeric",
+            #"""
+            CREATE TABLE t (id int PRIMARY KEY, j json, n text);
+            SELECT fanfare.watch_table('t', 'hostile');
+            """#,
+            #"""
+            INSERT INTO t VALUES (1, '{"n": 1e400000}')
+            """#,
+            [
+                #"refused insert shop.t: column j cannot be told: SQLSTATE 22003, as of a number that numeric cannot hold"#
+            ]
+        ),
+        HostileTable(
+            "two columns at once",
+            #"""
+            CREATE TABLE t (id int PRIMARY KEY, a json, b json);
+            SELECT fanfare.watch_table('t', 'hostile');
+            """#,
+            #"""
+            INSERT INTO t VALUES (1, '"\u0000"', '"\ud83d"')
+            """#,
+            [
+                #"refused insert shop.t: column a cannot be told: SQLSTATE 22P05, as of a NUL in json; column b cannot be told: SQLSTATE 22P02, as of half a surrogate pair in json"#
+            ]
+        ),
+        HostileTable(
+            "a row from before the watch",
+            #"""
+            CREATE TABLE t (id int PRIMARY KEY, j json, n text);
+            INSERT INTO t VALUES (1, '"\u0000"', 'a');
+            SELECT fanfare.watch_table('t', 'hostile');
+            """#,
+            #"""
+            UPDATE t SET n = 'b'; DELETE FROM t
+            """#,
+            [
+                #"refused delete shop.t: column j cannot be told: SQLSTATE 22P05, as of a NUL in json"#,
+                #"refused update shop.t: column j cannot be told: SQLSTATE 22P05, as of a NUL in json"#,
+            ]
+        ),
+        HostileTable(
+            "a changed key",
+            #"""
+            CREATE TABLE t (id int PRIMARY KEY, j json, n text);
+            INSERT INTO t VALUES (1, '"\u0000"');
+            SELECT fanfare.watch_table('t', 'hostile');
+            """#,
+            #"""
+            UPDATE t SET id = 2
+            """#,
+            [
+                #"refused delete shop.t: column j cannot be told: SQLSTATE 22P05, as of a NUL in json"#,
+                #"refused insert shop.t: column j cannot be told: SQLSTATE 22P05, as of a NUL in json"#,
+            ]
+        ),
+        HostileTable(
+            "an update that changes nothing, beside one that does",
+            #"""
+            CREATE TABLE t (id int PRIMARY KEY, j json, n text);
+            INSERT INTO t VALUES (1, '"\u0000"', 'a'), (2, '1', 'b');
+            SELECT fanfare.watch_table('t', 'hostile');
+            """#,
+            #"""
+            UPDATE t SET n = 'b'
+            """#,
+            [
+                #"refused update shop.t: column j cannot be told: SQLSTATE 22P05, as of a NUL in json"#
+            ]
+        ),
+        HostileTable(
+            "operations that are not watched",
+            #"""
+            CREATE TABLE t (id int PRIMARY KEY, j json, n text);
+            INSERT INTO t VALUES (1, '"\u0000"', 'a');
+            SELECT fanfare.watch_table('t', 'hostile', NULL, '{update}');
+            """#,
+            #"""
+            INSERT INTO t VALUES (2, '"\u0000"'); UPDATE t SET id = 3, n = 'b' WHERE id = 2; UPDATE t SET n = 'c'; DELETE FROM t
+            """#,
+            [
+                #"refused update shop.t: column j cannot be told: SQLSTATE 22P05, as of a NUL in json"#,
+                #"refused update shop.t: column j cannot be told: SQLSTATE 22P05, as of a NUL in json"#,
+            ]
+        ),
+        HostileTable(
+            "a list without it",
+            #"""
+            CREATE TABLE t (id int PRIMARY KEY, j json, n text);
+            SELECT fanfare.watch_table('t', 'hostile', '{n}');
+            """#,
+            #"""
+            INSERT INTO t VALUES (1, '"\u0000"', 'a'); UPDATE t SET j = '"\ud83d"'; UPDATE t SET n = 'b'
+            """#,
+            [
+                #"insert {"n": "a", "id": 1}"#,
+                #"update {"n": "b", "id": 1} {"n": "a", "id": 1}"#,
+            ]
+        ),
+        HostileTable(
+            "no key, no updates",
+            #"""
+            CREATE TABLE t (j json);
+            SELECT fanfare.watch_table('t', 'hostile', NULL, '{insert,delete}');
+            """#,
+            #"""
+            INSERT INTO t VALUES ('"\u0000"'), ('1'); DELETE FROM t
+            """#,
+            [
+                #"delete {"j": 1}"#,
+                #"insert {"j": 1}"#,
+                #"refused delete shop.t: column j cannot be told: SQLSTATE 22P05, as of a NUL in json"#,
+                #"refused insert shop.t: column j cannot be told: SQLSTATE 22P05, as of a NUL in json"#,
+            ]
+        ),
+        HostileTable(
+            "an odd name",
+            #"""
+            CREATE TABLE t (id int PRIMARY KEY, "Body ""x' %s" json);
+            SELECT fanfare.watch_table('t', 'hostile');
+            """#,
+            #"""
+            INSERT INTO t VALUES (1, '"\u0000"')
+            """#,
+            [
+                #"refused insert shop.t: column "Body ""x' %s" cannot be told: SQLSTATE 22P05, as of a NUL in json"#
+            ]
+        ),
+    ]
+}
