@@ -45,7 +45,7 @@
 -- Daemons of two versions work side by side: a column goes one version after its last reader.
 -- A new version has its number in part 4 and in Schema.versions (Swift), and a section of its own at the end of part 5.
 
-BEGIN;
+BEGIN READ WRITE;
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- 1. One load at a time
@@ -55,6 +55,11 @@ BEGIN;
 SET LOCAL lock_timeout = '3s';
 SET LOCAL client_min_messages = warning;
 SET LOCAL search_path = pg_catalog, pg_temp;
+-- Whatever role, database or server set. Sent as one string, the file is read with the session's standard_conforming_strings.
+SET LOCAL statement_timeout = 0;
+SET LOCAL standard_conforming_strings = on;
+SET LOCAL plpgsql.extra_errors = 'none';
+SET LOCAL plpgsql.extra_warnings = 'none';
 
 -- Two loads at once would race on CREATE … IF NOT EXISTS. (0x46414e46 is "FANF"; the other keys are in part 14.)
 SELECT pg_advisory_xact_lock(1178685254, 0);
@@ -65,6 +70,8 @@ BEGIN
         RAISE EXCEPTION 'Fanfare needs PostgreSQL 15 or newer, this server is %', current_setting('server_version')
             USING ERRCODE = 'feature_not_supported', HINT = 'Upgrade the server, or use another one for Fanfare.';
     END IF;
+    -- PostgreSQL 17 and newer.
+    PERFORM set_config(s.name, '0', true) FROM pg_settings AS s WHERE s.name = 'transaction_timeout';
 END
 $$;
 
@@ -2714,7 +2721,7 @@ BEGIN
         PERFORM jsonb_path_query_array_tz('{}', path::jsonpath, '{}', true);
     END IF;
     PERFORM jsonb_path_query_array_tz('"x"', ('$.datetime(' || template[1] || ')')::jsonpath, '{}', true)
-    FROM regexp_matches(path, '\.\s*datetime\s*\(\s*("(?:[^"\\]|\\.)*")\s*\)', 'g') AS template;
+    FROM regexp_matches(path, E'\\.\\s*datetime\\s*\\(\\s*("(?:[^"\\\\]|\\\\.)*")\\s*\\)', 'g') AS template;
 EXCEPTION
     WHEN SQLSTATE '22038' THEN
         reason := 'is no predicate';
@@ -2722,7 +2729,7 @@ EXCEPTION
     WHEN data_exception OR syntax_error_or_access_rule_violation OR feature_not_supported OR program_limit_exceeded THEN
         GET STACKED DIAGNOSTICS reason = MESSAGE_TEXT, hint = PG_EXCEPTION_HINT;
         reason := 'is no jsonpath: ' || reason;
-        hint := coalesce(nullif(hint, ''), CASE WHEN path ~ '^\s*((lax|strict)\s+)?[(\s]*\$' THEN 'write it as PostgreSQL reads it, as in $.customer_id'
+        hint := coalesce(nullif(hint, ''), CASE WHEN path ~ E'^\\s*((lax|strict)\\s+)?[(\\s]*\\$' THEN 'write it as PostgreSQL reads it, as in $.customer_id'
             ELSE 'begin with "$", as in $.customer_id' END);
 END
 $$;
@@ -3880,7 +3887,7 @@ EXCEPTION
             hint := NULL;
             RETURN;
         END IF;
-        reason := CASE WHEN query ~* '^\s*(insert|update|delete|merge)\y' THEN 'writes, where it shall only read' ELSE reason END;
+        reason := CASE WHEN query ~* E'^\\s*(insert|update|delete|merge)\\y' THEN 'writes, where it shall only read' ELSE reason END;
         hint := coalesce(nullif(hint, ''), 'write SELECT user_id, count(*) FROM public.unread WHERE user_id = ANY ($1) GROUP BY user_id');
 END
 $$;
@@ -3974,7 +3981,7 @@ EXCEPTION
     WHEN data_exception OR syntax_error_or_access_rule_violation OR feature_not_supported OR program_limit_exceeded
         OR invalid_transaction_state OR invalid_cursor_definition OR raise_exception THEN
         GET STACKED DIAGNOSTICS reason = MESSAGE_TEXT, hint = PG_EXCEPTION_HINT;
-        reason := CASE WHEN query ~* '^\s*(insert|update|delete|merge)\y' THEN 'writes, where it shall only read' ELSE reason END;
+        reason := CASE WHEN query ~* E'^\\s*(insert|update|delete|merge)\\y' THEN 'writes, where it shall only read' ELSE reason END;
         hint := coalesce(nullif(hint, ''), example);
 END
 $$;
@@ -4004,7 +4011,7 @@ BEGIN
         columns := 'id';
     END;
     RETURN QUERY EXECUTE format(
-        E'SELECT DISTINCT ON (1, 2) (\'x\' || encode(substring(sha256(convert_to(%L || \':\' || q.id::text, \'UTF8\')), 1, 4), \'hex\'))::bit(32)::bigint,
+        E'SELECT DISTINCT ON (1, 2) (''x'' || encode(substring(sha256(convert_to(%L || '':'' || q.id::text, ''UTF8'')), 1, 4), ''hex''))::bit(32)::bigint,
             q.id::text, %s FROM (%s\n) AS q (%s) ORDER BY 1 NULLS FIRST, 2, 3',
         seed, CASE WHEN columns = 'id' THEN 'NULL::jsonb' ELSE 'q.variables::jsonb' END, rtrim(query, E'; \t\r\n'), columns);
 END
@@ -4075,7 +4082,7 @@ EXCEPTION
             hint := NULL;
             RETURN;
         END IF;
-        reason := CASE WHEN query ~* '^\s*(with\y.*\y)?(insert|update|delete|merge)\y' THEN 'writes, where it shall only read' ELSE reason END;
+        reason := CASE WHEN query ~* E'^\\s*(with\\y.*\\y)?(insert|update|delete|merge)\\y' THEN 'writes, where it shall only read' ELSE reason END;
         hint := coalesce(nullif(hint, ''), example);
 END
 $$;
@@ -5796,8 +5803,8 @@ COMMENT ON FUNCTION fanfare.utc IS 'A time for people.';
 CREATE OR REPLACE FUNCTION fanfare.when_parts(path text) RETURNS text[]
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    mode text := coalesce(substring(path from '^\s*((?:strict|lax)\s)'), '');
-    body text := btrim(substr(path, length(substring(path from '^\s*(?:(?:strict|lax)\s)?')) + 1), E' \t\r\n');
+    mode text := coalesce(substring(path from E'^\\s*((?:strict|lax)\\s)'), '');
+    body text := btrim(substr(path, length(substring(path from E'^\\s*(?:(?:strict|lax)\\s)?')) + 1), E' \t\r\n');
     parts text[];
     has_or boolean;
     is_wrapped boolean;
@@ -5808,7 +5815,7 @@ BEGIN
             SELECT m[1] AS token, n,
                 sum(CASE WHEN m[1] IN ('(', '[', '{') THEN 1 WHEN m[1] IN (')', ']', '}') THEN -1 ELSE 0 END) OVER (ORDER BY n) AS depth,
                 n = max(n) OVER () AS is_last
-            FROM regexp_matches(body, '"(?:[^"\\]|\\.)*"|/\*(?:[^*]|\*+[^*/])*\*+/|&&|\|\||[][(){}]|[^]["(){}&|/]+|.', 'g') WITH ORDINALITY AS x (m, n)
+            FROM regexp_matches(body, E'"(?:[^"\\\\]|\\\\.)*"|/\\*(?:[^*]|\\*+[^*/])*\\*+/|&&|\\|\\||[][(){}]|[^]["(){}&|/]+|.', 'g') WITH ORDINALITY AS x (m, n)
         ),
         numbered AS (
             SELECT t.*, token = '&&' AND depth = 0 AS is_cut, count(*) FILTER (WHERE token = '&&' AND depth = 0) OVER (ORDER BY n) AS place
@@ -6301,7 +6308,7 @@ BEGIN
             WHERE u.d = d.id);
         IF left_to_read > 0 THEN
             SELECT count(*), array_agg(l.id) FILTER (WHERE position(mention IN l.payload::text) > 0
-                OR is_number AND l.payload::text ~ (':\s*' || recent_events.user_id || '\M'))
+                OR is_number AND l.payload::text ~ (E':\\s*' || recent_events.user_id || E'\\M'))
             INTO was_read, named
             FROM (
                 SELECT x.id, x.payload FROM fanfare.event_log AS x WHERE x.day = (here % 32)::smallint ORDER BY x.day DESC, x.id DESC LIMIT left_to_read
@@ -6544,7 +6551,7 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp S
 DECLARE
     -- NULL where all of them are asked for.
     codes CONSTANT bytea[] := CASE WHEN event_pushes.of_outcome IS NOT NULL OR event_pushes.of_reason IS NOT NULL THEN ARRAY(
-        SELECT set_byte('\x00', 0, c.code) FROM fanfare.outcome_codes AS c
+        SELECT set_byte(decode('00', 'hex'), 0, c.code) FROM fanfare.outcome_codes AS c
         WHERE (event_pushes.of_outcome IS NULL OR c.outcome = event_pushes.of_outcome) AND (event_pushes.of_reason IS NULL OR c.reason = event_pushes.of_reason)) END;
     left_to_find int := event_pushes.count;
     was int;
@@ -6605,7 +6612,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET e
 WITH read AS MATERIALIZED (
     SELECT b.id, b.rule_version, b.target_id, b.attempt, b.created_at, b.closed_at, CASE
         WHEN b.is_shared THEN (
-            SELECT string_agg(CASE WHEN octet_length(b.outcomes) = 0 THEN '\x00' ELSE substr(b.outcomes, u.position::int, 1) END, ''::bytea)
+            SELECT string_agg(CASE WHEN octet_length(b.outcomes) = 0 THEN decode('00', 'hex') ELSE substr(b.outcomes, u.position::int, 1) END, ''::bytea)
             FROM unnest(b.event_ids) WITH ORDINALITY AS u (event_id, position) WHERE u.event_id = $1)
         WHEN octet_length(b.outcomes) = 0 THEN decode(repeat('00', cardinality(b.device_ids)), 'hex')
         ELSE b.outcomes END AS outcomes
@@ -6619,12 +6626,12 @@ grouped AS MATERIALIZED (
 ),
 parted AS MATERIALIZED (
     SELECT g.*, p.plain, length(p.plain) + (length(g.others) - length(p.plain)) / 4 AS unlike_accepted
-    FROM grouped AS g CROSS JOIN LATERAL (SELECT regexp_replace(g.others, '\\[0-7]{3}', '', 'g') AS plain) AS p
+    FROM grouped AS g CROSS JOIN LATERAL (SELECT regexp_replace(g.others, E'\\\\[0-7]{3}', '', 'g') AS plain) AS p
 ),
 counted AS (
     SELECT g.rule_version, g.target_id, g.attempt, c.code, (length(k.place) - length(replace(k.place, k.text, ''))) / length(k.text) AS pairs
     FROM parted AS g CROSS JOIN fanfare.outcome_codes AS c
-    CROSS JOIN LATERAL (SELECT encode(set_byte('\x00', 0, c.code), 'escape') AS text,
+    CROSS JOIN LATERAL (SELECT encode(set_byte(decode('00', 'hex'), 0, c.code), 'escape') AS text,
         CASE WHEN c.code BETWEEN 1 AND 127 THEN g.plain ELSE g.others END AS place) AS k
     WHERE c.code <> 1 AND position(k.text IN k.place) > 0
 ),

@@ -88,10 +88,14 @@ extension PostgresConnection {
 
     /// Sets all settings in one round trip and sees who answers.
     private func pinSettings() throws(PostgresError) {
-        let pairs = options.session.pairs
-        let calls = pairs.indices.map { "set_config($\($0 * 2 + 1), $\($0 * 2 + 2), false)" }
-        let sql =
-            "SELECT " + (["pg_catalog.pg_backend_pid()"] + calls.map { "pg_catalog." + $0 }).joined(separator: ", ")
+        let pairs = options.session.pairs + options.session.newerPairs
+        let calls = pairs.indices.map { index in
+            let (name, value) = ("$\(index * 2 + 1)", "$\(index * 2 + 2)")
+            let call = "pg_catalog.set_config(\(name), \(value), false)"
+            guard index >= options.session.pairs.count else { return call }
+            return "CASE WHEN pg_catalog.current_setting(\(name), true) IS NOT NULL THEN \(call) END"
+        }
+        let sql = "SELECT " + (["pg_catalog.pg_backend_pid()"] + calls).joined(separator: ", ")
         let answer = try query(sql, binds: pairs.flatMap { [$0.name, $0.value] })
         let greeter = unsafe PQbackendPID(try requireHandle())
         backendPID = answer.rows.first?.first?.flatMap { Int32($0) } ?? greeter

@@ -2,12 +2,17 @@
 public struct SessionSettings: Sendable {
     /// Names and values in the order they are set.
     public private(set) var pairs: [(name: String, value: String)]
+    /// The same for settings that older servers do not have, which are left out there.
+    public private(set) var newerPairs: [(name: String, value: String)]
 
     /// Makes settings from scratch.
     ///
-    /// - Parameter pairs: names and values, as `SET` takes them; the server refuses unknown names at connect.
-    public init(_ pairs: [(name: String, value: String)]) {
+    /// - Parameters:
+    ///   - pairs: names and values, as `SET` takes them; the server refuses unknown names at connect.
+    ///   - newerPairs: names and values that are set at connect where the server knows the name.
+    public init(_ pairs: [(name: String, value: String)], whereKnown newerPairs: [(name: String, value: String)] = []) {
         self.pairs = pairs
+        self.newerPairs = newerPairs
     }
 
     /// These settings with one added or replaced.
@@ -28,20 +33,26 @@ extension SessionSettings {
     /// For commands and tests: what a database may have changed is put back, nothing else.
     ///
     /// `search_path` ends in `pg_temp`, so that nobody's temporary table hides one of ours.
-    public static let plain = SessionSettings([
-        ("default_transaction_isolation", "read committed"),
-        ("default_transaction_read_only", "off"),
-        ("default_transaction_deferrable", "off"),
-        ("search_path", "fanfare, pg_catalog, pg_temp"),
-        ("TimeZone", "UTC"),
-        ("DateStyle", "ISO, YMD"),
-        ("IntervalStyle", "iso_8601"),
-        ("bytea_output", "hex"),
-        ("extra_float_digits", "1"),
-        ("row_security", "on"),
-        ("client_min_messages", "warning"),
-        ("idle_session_timeout", "0"),
-    ])
+    public static let plain = SessionSettings(
+        [
+            ("default_transaction_isolation", "read committed"),
+            ("default_transaction_read_only", "off"),
+            ("default_transaction_deferrable", "off"),
+            ("search_path", "fanfare, pg_catalog, pg_temp"),
+            ("TimeZone", "UTC"),
+            ("DateStyle", "ISO, YMD"),
+            ("IntervalStyle", "iso_8601"),
+            ("bytea_output", "hex"),
+            ("extra_float_digits", "1"),
+            ("row_security", "on"),
+            ("client_min_messages", "warning"),
+            ("standard_conforming_strings", "on"),
+            ("statement_timeout", "0"),
+            ("idle_session_timeout", "0"),
+        ],
+        // Since PostgreSQL 17. It ends the session, which reads like a lost connection.
+        whereKnown: [("transaction_timeout", "0")]
+    )
 
     /// For slices of large audiences: the normal planner, bounded times.
     ///

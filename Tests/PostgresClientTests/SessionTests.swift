@@ -19,6 +19,22 @@ struct SessionTests {
         #expect(try connection.text("SELECT pg_catalog.current_setting($1)", name) == value)
     }
 
+    @Test(arguments: [
+        ("statement_timeout", "0"), ("standard_conforming_strings", "on"), ("transaction_timeout", "0"),
+    ])
+    func whatEndsStatementsAndReadsLiteralsIsPinned(_ name: String, _ value: String) async throws {
+        // The last is there since PostgreSQL 17.
+        let known = try await connect().text("SELECT string_agg(name, ' ') FROM pg_catalog.pg_settings") ?? ""
+        let names = ["statement_timeout", "standard_conforming_strings", "transaction_timeout"]
+            .filter { known.split(separator: " ").contains($0[...]) }
+        let session = try await connect { options in
+            let defaults = names.map { "-c%20\($0)%3D\($0.hasSuffix("s") ? "off" : "7s")" }
+            options.url += "&options=" + defaults.joined(separator: "%20")
+        }
+        let there = try session.text("SELECT pg_catalog.current_setting($1, true)", name)
+        #expect(there == (names.contains(name) ? value : nil))
+    }
+
     @Test func slicesKeepTheNormalPlanner() async throws {
         let connection = try await connect(.slices)
         #expect(try connection.text("SHOW enable_seqscan") == "on")

@@ -45,7 +45,7 @@ struct SchemaTests {
     }
 
     @Test func theTableOfContentsNamesTheParts() throws {
-        let contents = try #require(Schema.sql.split(separator: "\nBEGIN;\n").first)
+        let contents = try #require(Schema.sql.split(separator: "\nBEGIN READ WRITE;\n").first)
         let listed = contents.matches(of: /\n-- {2,3}(\d+) {2}([^\n]+)/).map { "\($0.1). \($0.2)" }
         let parts = Schema.sql.matches(of: /\n-- -+\n-- (\d+\. [^\n]+)\n-- -+\n/).map { String($0.1) }
         #expect(listed.count > 20 && listed == parts)

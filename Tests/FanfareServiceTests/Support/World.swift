@@ -166,7 +166,11 @@ final class World {
 
 extension World {
     /// Reads and renders claimed batches as the claimer does.
-    func prepare(_ claimed: [ClaimedBatch], owner: Int32 = 1) throws -> [BatchPreparer.Prepared] {
+    func prepare(
+        _ claimed: [ClaimedBatch],
+        owner: Int32 = 1,
+        badges: BadgeReader? = nil
+    ) throws -> [BatchPreparer.Prepared] {
         context.directory.replace(try connection.run(AllTargets()))
         let path = FCMRequest.path(project: "shop")
         let apps: [String: AppIdentity] = [
@@ -174,7 +178,7 @@ extension World {
                 .apns: ProviderIdentity(topic: "com.example.shop"), .fcm: ProviderIdentity(path: Array(path.utf8)),
             ]
         ]
-        return try BatchPreparer(context: context, targets: context.directory.all, apps: apps)
+        return try BatchPreparer(context: context, targets: context.directory.all, apps: apps, badges: badges)
             .prepare(claimed, owner: owner, on: connection)
     }
 
