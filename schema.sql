@@ -40,7 +40,7 @@
 -- something
 --   1. writes the table, index, function or view in its part as it shall be, a new column last, as ALTER TABLE puts it;
 --   2. says in part 5 what an older database needs besides: a column, a constraint, an index that goes, rows to repair.
---      CREATE … IF NOT EXISTS adds what is new, and leaves alone what is there; functions and views are replaced.
+--      CREATE ... IF NOT EXISTS adds what is new, and leaves alone what is there; functions and views are replaced.
 -- Nothing waits for a lock when there is nothing to do: what would lock before it looks goes through part 3.
 -- Daemons of two versions work side by side: a column goes one version after its last reader.
 -- A new version has its number in part 4 and in Schema.versions (Swift), and a section of its own at the end of part 5.
@@ -61,7 +61,7 @@ SET LOCAL standard_conforming_strings = on;
 SET LOCAL plpgsql.extra_errors = 'none';
 SET LOCAL plpgsql.extra_warnings = 'none';
 
--- Two loads at once would race on CREATE … IF NOT EXISTS. (0x46414e46 is "FANF"; the other keys are in part 14.)
+-- Two loads at once would race on CREATE ... IF NOT EXISTS. (0x46414e46 is "FANF"; the other keys are in part 14.)
 SELECT pg_advisory_xact_lock(1178685254, 0);
 
 DO $$
@@ -72,6 +72,14 @@ BEGIN
     END IF;
     -- PostgreSQL 17 and newer.
     PERFORM set_config(s.name, '0', true) FROM pg_settings AS s WHERE s.name = 'transaction_timeout';
+    -- All before this is ASCII, so that a database of any encoding can say so.
+    IF current_setting('server_encoding') = 'SQL_ASCII' THEN
+        RAISE WARNING 'this database''s encoding is SQL_ASCII: text that is no UTF-8 gets in, and JSON with escapes beyond ASCII is refused'
+            USING HINT = 'Create one with ENCODING ''UTF8''.';
+    ELSIF current_setting('server_encoding') <> 'UTF8' THEN
+        RAISE EXCEPTION 'this database''s encoding is %, and pushes are UTF-8', current_setting('server_encoding')
+            USING ERRCODE = 'feature_not_supported', HINT = 'Create one with ENCODING ''UTF8''.';
+    END IF;
 END
 $$;
 
