@@ -91,6 +91,7 @@ $$;
 DO $$
 DECLARE
     role_name name;
+    refusal text;
 BEGIN
     FOREACH role_name IN ARRAY '{fanfare_owner,fanfare_daemon,fanfare_emitter,fanfare_registrar,
         fanfare_author,fanfare_operator,fanfare_reader,fanfare_sql}'::name[]
@@ -103,44 +104,62 @@ BEGIN
             END;
         END IF;
     END LOOP;
-    -- A superuser needs no membership, and granting one would touch a shared row for nothing. From PostgreSQL 16 on,
-    -- who creates a role is a member of it that may not become it.
-    IF NOT pg_has_role(current_user, 'fanfare_owner',
-        CASE WHEN current_setting('server_version_num')::int >= 160000 THEN 'SET' ELSE 'MEMBER' END)
-    THEN
-        EXECUTE format('GRANT fanfare_owner TO %I', current_user);
-    END IF;
-    -- Only the owner of a function may give it away, and only to a role that it is a member of.
-    IF NOT pg_has_role('fanfare_owner', 'fanfare_sql', 'MEMBER') THEN
-        BEGIN
-            GRANT fanfare_sql TO fanfare_owner;
-        EXCEPTION WHEN unique_violation THEN
-            NULL;
-        END;
-    END IF;
-    -- What is asked by HTTP a daemon does as the role that the request's token allows, so that no mistake there can do more
-    -- than that role may. And who operates something sees it.
-    FOREACH role_name IN ARRAY '{fanfare_emitter,fanfare_registrar,fanfare_author,fanfare_operator,fanfare_reader}'::name[]
-    LOOP
-        IF NOT pg_has_role('fanfare_daemon', role_name, 'MEMBER') THEN
+    BEGIN
+        -- A superuser needs no membership, and granting one would touch a shared row for nothing. From PostgreSQL 16 on,
+        -- who creates a role is a member of it that may not become it.
+        IF NOT pg_has_role(current_user, 'fanfare_owner',
+            CASE WHEN current_setting('server_version_num')::int >= 160000 THEN 'SET' ELSE 'MEMBER' END)
+        THEN
+            EXECUTE format('GRANT fanfare_owner TO %I', current_user);
+        END IF;
+        -- Only the owner of a function may give it away, and only to a role that it is a member of.
+        IF NOT pg_has_role('fanfare_owner', 'fanfare_sql', 'MEMBER') THEN
             BEGIN
-                EXECUTE format('GRANT %I TO fanfare_daemon', role_name);
+                GRANT fanfare_sql TO fanfare_owner;
             EXCEPTION WHEN unique_violation THEN
                 NULL;
             END;
         END IF;
-    END LOOP;
-    IF NOT pg_has_role('fanfare_operator', 'fanfare_reader', 'MEMBER') THEN
-        BEGIN
-            GRANT fanfare_reader TO fanfare_operator;
-        EXCEPTION WHEN unique_violation THEN
-            NULL;
-        END;
-    END IF;
+        -- What is asked by HTTP a daemon does as the role that the request's token allows, so that no mistake there can do more
+        -- than that role may. And who operates something sees it.
+        FOREACH role_name IN ARRAY '{fanfare_emitter,fanfare_registrar,fanfare_author,fanfare_operator,fanfare_reader}'::name[]
+        LOOP
+            IF NOT pg_has_role('fanfare_daemon', role_name, 'MEMBER') THEN
+                BEGIN
+                    EXECUTE format('GRANT %I TO fanfare_daemon', role_name);
+                EXCEPTION WHEN unique_violation THEN
+                    NULL;
+                END;
+            END IF;
+        END LOOP;
+        IF NOT pg_has_role('fanfare_operator', 'fanfare_reader', 'MEMBER') THEN
+            BEGIN
+                GRANT fanfare_reader TO fanfare_operator;
+            EXCEPTION WHEN unique_violation THEN
+                NULL;
+            END;
+        END IF;
+    EXCEPTION WHEN insufficient_privilege THEN
+        -- From PostgreSQL 16 on, CREATEROLE allows to grant a role only to its creator.
+        GET STACKED DIAGNOSTICS refusal = MESSAGE_TEXT;
+        RAISE EXCEPTION '%', refusal USING ERRCODE = '42501', HINT = format(
+            'Have %sa superuser run: GRANT fanfare_owner TO %I; and, so that %I can let daemons and applications in, %s TO %I WITH ADMIN OPTION.',
+            (SELECT string_agg(DISTINCT quote_ident(r.rolname) || ' or ', '')
+            FROM pg_auth_members AS m JOIN pg_roles AS r ON r.oid = m.member
+            WHERE m.roleid = to_regrole('fanfare_owner') AND m.admin_option AND NOT r.rolsuper), current_user, current_user,
+            'GRANT fanfare_daemon, fanfare_emitter, fanfare_registrar, fanfare_author, fanfare_operator, fanfare_reader', current_user);
+    END;
 END
 $$;
 
-CREATE SCHEMA IF NOT EXISTS fanfare AUTHORIZATION fanfare_owner;
+-- CREATE SCHEMA IF NOT EXISTS asks for CREATE on the database before it looks.
+DO $$
+BEGIN
+    IF to_regnamespace('fanfare') IS NULL THEN
+        CREATE SCHEMA fanfare AUTHORIZATION fanfare_owner;
+    END IF;
+END
+$$;
 
 SET LOCAL ROLE fanfare_owner;
 

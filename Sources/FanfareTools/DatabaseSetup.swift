@@ -28,13 +28,19 @@ public struct DatabaseSetup: Sendable {
 
     /// Loads the schema, again where it is there already; a database that nobody adopted yet is adopted.
     ///
+    /// - Returns: whether it was adopted.
     /// - Throws: ``ToolError``, naming a missing privilege.
-    public func migrate() throws(ToolError) {
+    @discardableResult
+    public func migrate() throws(ToolError) -> Bool {
         try run { connection throws(PostgresError) in
-            try connection.execute(Schema.sql)
-            if try connection.run(RecordedIdentity()).isEmpty {
-                try connection.run(AdoptDatabase(installation: installation))
+            // The file says so too, which the server cannot read as a whole in another encoding.
+            if let refusal = try DatabaseEncoding.read(on: connection).refusal {
+                throw PostgresError(.server, sqlState: "0A000", message: refusal, hint: DatabaseEncoding.advice)
             }
+            try connection.execute(Schema.sql)
+            guard try connection.run(RecordedIdentity()).isEmpty else { return false }
+            try connection.run(AdoptDatabase(installation: installation))
+            return true
         }
     }
 
@@ -42,16 +48,16 @@ public struct DatabaseSetup: Sendable {
     ///
     /// - Throws: ``ToolError``.
     public func adopt() throws(ToolError) {
-        try run { connection throws(PostgresError) in
+        _ = try run { connection throws(PostgresError) in
             try connection.run(AdoptDatabase(installation: installation))
         }
     }
 
-    private func run(_ work: (PostgresConnection) throws(PostgresError) -> Void) throws(ToolError) {
+    private func run<Result>(_ work: (PostgresConnection) throws(PostgresError) -> Result) throws(ToolError) -> Result {
         do throws(PostgresError) {
             let connection = try PostgresConnection.open(options)
             defer { connection.close() }
-            try work(connection)
+            return try work(connection)
         } catch {
             throw refusal(error)
         }
@@ -64,10 +70,10 @@ public struct DatabaseSetup: Sendable {
                 .configuration,
                 error.message,
                 at: place,
-                hint: "Run it as a superuser, or as a role with CREATEROLE and CREATE on the database."
+                hint: error.hint ?? "Run it as a superuser, or as a role with CREATEROLE and CREATE on the database."
             )
-        // The schema is newer than this program.
-        case "55000": ToolError(.configuration, error.message, at: place, hint: error.hint ?? "")
+        // The schema is newer than this program, or the server or the database is none for it.
+        case "55000", "0A000": ToolError(.configuration, error.message, at: place, hint: error.hint ?? "")
         case "55P03":
             ToolError(
                 .failed,

@@ -6,14 +6,18 @@ internal import PostgresClient
 
 /// What `fanfare migrate` does to a database.
 public struct MigrationPlan: Sendable {
-    /// The version there is; nil for none.
+    /// The version there is; nil for none, and for one that may not be read.
     public let from: Int?
+    /// Whether there is a schema that this role may read only once it has loaded it.
+    public let isHidden: Bool
     /// The version this program brings.
     public let to: Int
     /// Roles that are created, cluster-wide.
     public let roles: [String]
-    /// Whether the database is adopted too, because nobody has yet.
-    public let adopts: Bool
+    /// Whether the database is adopted too, because nobody has yet; known of a hidden schema only afterwards.
+    public var adopts: Bool
+    /// What does not work with this database; nil for nothing.
+    public let warning: String?
     /// The installation it is adopted as.
     public let installation: String?
 
@@ -25,7 +29,8 @@ public struct MigrationPlan: Sendable {
         [
             "from": JSONValue(orNull: from.map(Int64.init)), "to": JSONValue(Int64(to)),
             "roles": .array(roles.map(JSONValue.string)), "adopts": .bool(adopts),
-            "installation": JSONValue(orNull: installation), "done": .bool(isDone),
+            "installation": JSONValue(orNull: installation), "warning": JSONValue(orNull: warning),
+            "done": .bool(isDone),
         ]
     }
 
@@ -38,12 +43,13 @@ public struct MigrationPlan: Sendable {
         if !roles.isEmpty {
             lines.append("\(isDone ? "created" : "would create") the roles \(roles.joined(separator: ", "))")
         }
-        let versions = "schema version \(from.map(String.init) ?? "none") → \(to)"
+        let versions = "schema version \(from.map(String.init) ?? (isHidden ? "unknown" : "none")) → \(to)"
         lines.append(isDone ? versions : "would load schema.sql: \(versions)")
         if adopts {
             let owner = installation ?? "an unnamed installation"
             lines.append("\(isDone ? "adopted" : "would adopt") the database as \(owner)")
         }
+        if let warning { lines.append("warning: \(warning)") }
         return lines.joined(separator: "\n")
     }
 }
@@ -77,9 +83,14 @@ extension ToolDatabase {
     ///
     /// - Parameter configuration: names the installation.
     /// - Returns: the plan.
-    /// - Throws: ``ToolError``; of kind `configuration` for a schema that is newer than this program's.
+    /// - Throws: ``ToolError``; of kind `configuration` for a schema that is newer than this program's, and for an encoding that is
+    ///   none for pushes.
     public func migrationPlan(_ configuration: Configuration) async throws(ToolError) -> MigrationPlan {
-        let plan = try await currentPlan(configuration)
+        let encoding = try await run { connection throws(PostgresError) in try DatabaseEncoding.read(on: connection) }
+        if let refusal = encoding.refusal {
+            throw ToolError(.configuration, refusal, at: place, hint: DatabaseEncoding.advice)
+        }
+        let plan = try await currentPlan(configuration, encoding)
         if let from = plan.from, from > plan.to {
             throw ToolError(
                 .configuration,
@@ -91,15 +102,31 @@ extension ToolDatabase {
         return plan
     }
 
-    private func currentPlan(_ configuration: Configuration) async throws(ToolError) -> MigrationPlan {
+    private func currentPlan(
+        _ configuration: Configuration,
+        _ encoding: DatabaseEncoding
+    ) async throws(ToolError) -> MigrationPlan {
         try await run { connection throws(PostgresError) in
             let roles = try connection.run(MissingRoles()).first ?? []
-            guard try connection.run(HasRelation(relation: "fanfare.schema_version")).first ?? false else {
-                return plan(nil, roles, adopts: true, configuration)
+            let there: (version: Int?, isHidden: Bool, isAdopted: Bool)
+            do throws(PostgresError) {
+                let isThere = try connection.run(HasRelation(relation: "fanfare.schema_version")).first ?? false
+                let version = isThere ? try connection.run(SchemaVersion()).first : nil
+                there = (version, false, isThere ? try !connection.run(RecordedIdentity()).isEmpty : false)
+            } catch {
+                // The load makes its role a member of the owner, if it may.
+                guard error.sqlState == "42501" else { throw error }
+                there = (nil, true, true)
             }
-            let version = try connection.run(SchemaVersion()).first
-            let identity = try connection.run(RecordedIdentity()).first
-            return plan(version, roles, adopts: identity == nil, configuration)
+            return MigrationPlan(
+                from: there.version,
+                isHidden: there.isHidden,
+                to: Schema.versions.upperBound,
+                roles: roles,
+                adopts: !there.isAdopted,
+                warning: encoding.warning,
+                installation: configuration.installation
+            )
         }
     }
 
@@ -123,20 +150,6 @@ extension ToolDatabase {
         }
     }
 
-    private func plan(
-        _ version: Int?,
-        _ roles: [String],
-        adopts: Bool,
-        _ configuration: Configuration
-    ) -> MigrationPlan {
-        MigrationPlan(
-            from: version,
-            to: Schema.versions.upperBound,
-            roles: roles,
-            adopts: adopts,
-            installation: configuration.installation
-        )
-    }
 }
 
 extension DatabaseIdentity {

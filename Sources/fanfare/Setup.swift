@@ -19,10 +19,10 @@ struct Migrate: AsyncParsableCommand {
     func run() async throws {
         let configuration = try options.load()
         let database = try ToolDatabase(configuration, environment: options.environment)
-        let plan = try await database.whileOpen { database throws(ToolError) in
+        var plan = try await database.whileOpen { database throws(ToolError) in
             try await database.migrationPlan(configuration)
         }
-        if !dryRun { try DatabaseSetup(configuration, environment: options.environment).migrate() }
+        if !dryRun { plan.adopts = try DatabaseSetup(configuration, environment: options.environment).migrate() }
         try options.show(plan.json(isDone: !dryRun), plan.text(isDone: !dryRun))
     }
 }

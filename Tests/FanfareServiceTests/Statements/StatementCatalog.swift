@@ -483,6 +483,7 @@ struct StatementCatalog {
             MissingRoles(),
             HasRelation(relation: "fanfare.outbox"),
             SchemaVersion(),
+            ServerEncoding(),
             AdoptDatabase(installation: nil),
             RecordedIdentity(),
             ActualIdentity(),

@@ -1,0 +1,81 @@
+package import PostgresClient
+
+/// Whether a text is the one that the schema was loaded from.
+package struct IsLoadedFrom: PostgresStatement {
+    package static let name = "is_loaded_from"
+    package static let sql = """
+        SELECT CASE WHEN v.row ? 'text_hash' THEN v.row ->> 'text_hash' = encode(sha256(convert_to($1, 'UTF8')), 'hex') ELSE false END
+        FROM (SELECT to_jsonb(s) AS row FROM fanfare.schema_version AS s) AS v
+        """
+
+    package let text: String
+
+    package init(_ text: String) {
+        self.text = text
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(text)
+    }
+
+    /// - Returns: nil where the server got the text statement by statement, as from psql -f, and so does not know it.
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Bool? {
+        try row.bool(orNil: 0)
+    }
+}
+
+/// The database's encoding.
+package struct ServerEncoding: PostgresStatement {
+    package static let name = "server_encoding"
+    package static let sql = "SELECT current_setting('server_encoding')"
+
+    package init() {}
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> String {
+        try row.string(0)
+    }
+}
+
+/// Publications that have tables of ours.
+package struct Publications: PostgresStatement {
+    package static let name = "publications"
+    package static let sql = """
+        SELECT ARRAY(SELECT DISTINCT p.pubname::text FROM pg_publication_tables AS p WHERE p.schemaname = 'fanfare' ORDER BY 1)
+        """
+
+    package init() {}
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> [String] {
+        try row.strings(0)
+    }
+}
+
+/// Queries in force from which row-level security keeps rows.
+package struct HiddenTables: PostgresStatement {
+    package static let name = "hidden_tables"
+    package static let sql = """
+        SELECT coalesce(array_agg(q.place ORDER BY q.place, t.name), '{}'), coalesce(array_agg(t.name ORDER BY q.place, t.name), '{}')
+        FROM (
+            SELECT 'rule ' || a.name || '/' || r.name || ': ' || k.place AS place, k.query, k.parameter
+            FROM fanfare.rule_versions AS v
+            JOIN fanfare.rules AS r ON r.id = v.rule_id AND r.dropped_at IS NULL
+            JOIN fanfare.apps AS a ON a.id = r.app_id
+            CROSS JOIN LATERAL (VALUES ('badge_sql', v.definition ->> 'badge_sql', 'text[]'::regtype),
+                ('to.users_sql', v.definition #>> '{to,users_sql}', 'jsonb')) AS k (place, query, parameter)
+            WHERE v.state = 'active' AND v.retired_at IS NULL
+            UNION ALL
+            SELECT 'campaign ' || a.name || '/' || c.name || ': ' || k.place, c.definition ->> k.place, 'text[]'
+            FROM fanfare.campaigns AS c JOIN fanfare.apps AS a ON a.id = c.app_id
+            CROSS JOIN (VALUES ('audience_sql'), ('payload_sql')) AS k (place)
+            WHERE c.dropped_at IS NULL
+        ) AS q
+        CROSS JOIN LATERAL unnest(fanfare.hidden_tables(q.query, q.parameter)) AS t (name)
+        """
+
+    package init() {}
+
+    /// - Returns: where each query stands, and a table of it.
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> [(place: String, table: String)] {
+        Array(zip(try row.strings(0), try row.strings(1)).map { (place: $0, table: $1) })
+    }
+}

@@ -1,0 +1,34 @@
+internal import FanfareProviders
+internal import FanfareStore
+internal import PostgresClient
+
+/// The encoding of a database, in which text is stored that goes out as UTF-8.
+struct DatabaseEncoding: Equatable {
+    let name: String
+
+    /// Asks the server.
+    static func read(on connection: PostgresConnection) throws(PostgresError) -> DatabaseEncoding {
+        DatabaseEncoding(name: try connection.run(ServerEncoding()).first ?? "unknown")
+    }
+
+    static let advice = "Create one with ENCODING 'UTF8'."
+
+    /// Why the schema is not loaded; nil if it can be.
+    var refusal: String? {
+        ["UTF8", "SQL_ASCII"].contains(name) ? nil : "this database's encoding is \(name), and pushes are UTF-8"
+    }
+
+    /// What does not work although the schema can be loaded.
+    var warning: String? {
+        guard name == "SQL_ASCII" else { return nil }
+        return "this database's encoding is SQL_ASCII: text that is no UTF-8 gets in, "
+            + "and JSON with escapes beyond ASCII is refused"
+    }
+
+    /// For `check`.
+    var item: CheckItem {
+        if let refusal { return CheckItem(.fail, "encoding", refusal, advice: Self.advice) }
+        if let warning { return CheckItem(.warn, "encoding", warning, advice: Self.advice) }
+        return CheckItem(.ok, "encoding", name)
+    }
+}
