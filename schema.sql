@@ -216,24 +216,30 @@ CREATE TABLE IF NOT EXISTS fanfare.schema_version (
     -- The version of this file, and the oldest daemon that can still work with it.
     version int NOT NULL,
     oldest_daemon int NOT NULL,
-    loaded_at timestamptz NOT NULL DEFAULT clock_timestamp()
+    loaded_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    -- SHA-256 of this file, in hex; null where the server got it statement by statement, as from psql -f.
+    text_hash text
 );
+SELECT fanfare.add_column('fanfare.schema_version', 'text_hash', 'text');
 
 DO $$
 DECLARE
     this_version CONSTANT int := 5;
     oldest_daemon CONSTANT int := 4;
     there int := (SELECT version FROM fanfare.schema_version);
+    -- A program sends the file as one string, of which this block is a part.
+    text_hash CONSTANT text := CASE WHEN current_query() LIKE '-- Fanfare''s database: %'
+        THEN encode(sha256(convert_to(current_query(), 'UTF8')), 'hex') END;
 BEGIN
     IF there > this_version THEN
         RAISE EXCEPTION 'this database has schema version %, which is newer than this file (%)', there, this_version
             USING ERRCODE = '55000', HINT = 'Run the migrate command of the newest Fanfare.';
     END IF;
     -- What require_daemon raised stays raised.
-    INSERT INTO fanfare.schema_version AS v (version, oldest_daemon) VALUES (this_version, oldest_daemon)
+    INSERT INTO fanfare.schema_version AS v (version, oldest_daemon, text_hash) VALUES (this_version, oldest_daemon, text_hash)
     ON CONFLICT (one) DO UPDATE
         SET version = excluded.version, oldest_daemon = greatest(v.oldest_daemon, excluded.oldest_daemon),
-            loaded_at = clock_timestamp();
+            loaded_at = clock_timestamp(), text_hash = excluded.text_hash;
 END
 $$;
 

@@ -15,7 +15,8 @@ struct DatabaseCheckup {
     /// All items; the later ones only where the schema is there.
     func items() throws(PostgresError) -> [CheckItem] {
         let version = connection.serverVersion
-        var items = [serverItem(version), try listenItem(), try clockItem()]
+        var items = [serverItem(version), try DatabaseEncoding.read(on: connection).item]
+        items += [try listenItem(), try clockItem()]
         items += try connectionItems() + [vacuumItem()]
         guard try connection.run(HasRelation(relation: "fanfare.schema_version")).first ?? false else {
             let advice = "Run `fanfare migrate`."
@@ -124,14 +125,7 @@ struct DatabaseCheckup {
         } catch {
             items.append(CheckItem("installation", ToolError(error)))
         }
-        let newest = Schema.versions.upperBound
-        let text = "version \(installation.schemaVersion)"
-        items.append(
-            installation.schemaVersion < newest
-                ? CheckItem(.warn, "schema", "\(text), this program brings \(newest)", advice: "Run `fanfare migrate`.")
-                : CheckItem(.ok, "schema", text)
-        )
-        return items
+        return items + (try schemaItems(version: installation.schemaVersion))
     }
 
     private func appItems() throws(PostgresError) -> [CheckItem] {

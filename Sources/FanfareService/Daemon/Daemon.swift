@@ -113,11 +113,13 @@ public struct Daemon: Sendable {
     /// - Throws: ``DaemonError``.
     public func checkDatabase() throws(DaemonError) {
         let installation: Installation?
+        var isOwnSchema: Bool?
         do throws(PostgresError) {
             let connection = try PostgresConnection.open(database.control("start"))
             defer { connection.close() }
             // A pool may fail any prepared statement, in words that do not tell why.
             installation = connection.isPooled ? nil : try Self.readInstallation(on: connection)
+            if installation != nil { isOwnSchema = try connection.run(IsLoadedFrom(Schema.sql)).first ?? nil }
         } catch {
             throw DaemonError(databaseError: error)
         }
@@ -131,6 +133,9 @@ public struct Daemon: Sendable {
         try installation.check(name: configuration.installation)
         if configuration.installation == nil {
             logger.warning("no installation is named; a physical copy of this database could push to real users")
+        }
+        if isOwnSchema == false {
+            logger.warning("the schema was loaded by another program; run `fanfare migrate` of the newest Fanfare")
         }
     }
 

@@ -1,0 +1,58 @@
+internal import FanfareProviders
+internal import FanfareStore
+internal import PostgresClient
+
+extension DatabaseCheckup {
+    /// Whether the schema is this program's, and what the database does to it and to the queries that run beside it.
+    func schemaItems(version: Int) throws(PostgresError) -> [CheckItem] {
+        let isOwn = try connection.run(IsLoadedFrom(Schema.sql)).first ?? nil
+        let item = Self.schemaItem(version: version, isOwn: isOwn)
+        // Another program's may lack what is asked for.
+        guard isOwn != false else { return [item] }
+        return [item] + (try publicationItems()) + (try hiddenItems())
+    }
+
+    private static func schemaItem(version: Int, isOwn: Bool?) -> CheckItem {
+        let newest = Schema.versions.upperBound
+        let text = "version \(version)"
+        if version < newest {
+            let detail = "\(text), this program brings \(newest)"
+            return CheckItem(.warn, "schema", detail, advice: "Run `fanfare migrate`.")
+        }
+        return switch isOwn {
+        case true?: CheckItem(.ok, "schema", text)
+        case nil: CheckItem(.ok, "schema", "\(text), loaded by psql: whether by this program's text is not known")
+        case false?:
+            CheckItem(
+                .warn,
+                "schema",
+                "\(text), loaded by another program",
+                advice: "Run `fanfare migrate` of the newest Fanfare."
+            )
+        }
+    }
+
+    private func publicationItems() throws(PostgresError) -> [CheckItem] {
+        let names = try connection.run(Publications()).first ?? []
+        return names.map { name in
+            CheckItem(
+                .warn,
+                "publication \(name)",
+                "has tables of the schema fanfare: every change of the queues is decoded and sent",
+                advice: "Publish your own tables only: FOR TABLE, or FOR TABLES IN SCHEMA public."
+            )
+        }
+    }
+
+    private func hiddenItems() throws(PostgresError) -> [CheckItem] {
+        let hidden = try connection.run(HiddenTables()).first ?? []
+        return hidden.map { place, table in
+            CheckItem(
+                .warn,
+                place,
+                "row-level security of \(table) hides rows from fanfare_sql",
+                advice: "CREATE POLICY fanfare ON \(table) FOR SELECT TO fanfare_sql USING (true);"
+            )
+        }
+    }
+}
