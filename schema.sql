@@ -194,6 +194,17 @@ BEGIN
 END
 $$;
 
+-- Publications refuse UPDATE and DELETE of a table that has no key to name the row by; FOR ALL TABLES publishes ours too. It costs
+-- nothing below wal_level = logical.
+CREATE OR REPLACE FUNCTION fanfare.identify_by_row(relation text) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF (SELECT c.relreplident FROM pg_class AS c WHERE c.oid = relation::regclass) <> 'f' THEN
+        EXECUTE format('ALTER TABLE %s REPLICA IDENTITY FULL', relation::regclass);
+    END IF;
+END
+$$;
+
 -- Replaced only where the text changed, which the comment remembers: replacing a view waits for every open reader.
 CREATE OR REPLACE FUNCTION fanfare.create_view(name text, comment text, query text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -1406,6 +1417,7 @@ CREATE TABLE IF NOT EXISTS fanfare.stats_pending (
     -- Behind which gate they waited; 0 for none.
     gate_id int NOT NULL DEFAULT 0
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000);
+SELECT fanfare.identify_by_row('fanfare.stats_pending');
 SELECT fanfare.create_index('stats_pending_at', $$CREATE INDEX stats_pending_at ON fanfare.stats_pending (at)$$);
 SELECT fanfare.create_index('stats_pending_gate', $$
     CREATE INDEX stats_pending_gate ON fanfare.stats_pending (gate_id) WHERE gate_id <> 0$$);
@@ -1662,6 +1674,7 @@ CREATE TABLE IF NOT EXISTS fanfare.feedback (
     -- NULL until it is given.
     number bigint
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000);
+SELECT fanfare.identify_by_row('fanfare.feedback');
 SELECT fanfare.create_index('feedback_number', 'CREATE UNIQUE INDEX feedback_number ON fanfare.feedback (number)');
 SELECT fanfare.create_index('feedback_closed', 'CREATE INDEX feedback_closed ON fanfare.feedback USING brin (closed_at)');
 

@@ -13,31 +13,63 @@ struct Chores {
     private static let patience = 10 * Micros.second
     /// How many sets of batches are ended at a stretch.
     private static let endings = 5
+    /// How often in a row a task fails before an operator hears of it.
+    private static let failuresToTell = 3
 
-    let context: StageContext
+    private typealias Task = (name: String, work: (PostgresConnection) throws(PostgresError) -> Void)
 
-    /// Does all of it once; what fails stops nothing else.
+    private let context: StageContext
+    /// By task, of those whose last try failed.
+    private var failures: [String: Int] = [:]
+
+    /// Nothing has failed yet.
+    ///
+    /// - Parameter context: the stage's.
+    init(context: StageContext) {
+        self.context = context
+    }
+
+    /// Does all of it once; what fails stops nothing else, and is told by `fanfare.health` at the third time in a row.
     ///
     /// The logs come first: what is over there is a whole day.
     ///
     /// - Parameter connection: outside a transaction.
     /// - Throws: the first failure, after the rest was tried; at once if the connection is lost.
-    func run(on connection: PostgresConnection) throws(PostgresError) {
-        let chores: [(PostgresConnection) throws(PostgresError) -> Void] = [
-            keepLogsWithinRetention, endBatches, foldStats, foldTraffic, forgetAnswers, forgetKeys, forgetCancels,
-            forgetCollapseKeys, forgetGates, forgetOccurrences, forgetGrants, forgetAudiences, forgetAsked,
-            forgetFeedback,
-        ]
-        var failure: PostgresError?
-        for chore in chores {
+    mutating func run(on connection: PostgresConnection) throws(PostgresError) {
+        var errors: [String: PostgresError] = [:]
+        var first: PostgresError?
+        for (name, work) in tasks {
             do throws(PostgresError) {
-                try chore(connection)
+                try work(connection)
             } catch {
                 guard !error.isConnectionLost else { throw error }
-                failure = failure ?? error
+                errors[name] = error
+                first = first ?? error
             }
         }
-        if let failure { throw failure }
+        failures = errors.reduce(into: [:]) { $0[$1.key] = (failures[$1.key] ?? 0) + 1 }
+        try tell(errors, on: connection)
+        if let first { throw first }
+    }
+
+    private var tasks: [Task] {
+        [
+            ("keep_logs", keepLogsWithinRetention), ("end_batches", endBatches), ("fold_stats", foldStats),
+            ("fold_traffic", foldTraffic), ("forget_answers", forgetAnswers), ("forget_keys", forgetKeys),
+            ("forget_cancels", forgetCancels), ("forget_collapse_keys", forgetCollapseKeys),
+            ("forget_gates", forgetGates), ("forget_occurrences", forgetOccurrences), ("forget_grants", forgetGrants),
+            ("forget_audiences", forgetAudiences), ("forget_requests", forgetAsked),
+            ("forget_feedback", forgetFeedback),
+        ]
+    }
+
+    private func tell(_ errors: [String: PostgresError], on connection: PostgresConnection) throws(PostgresError) {
+        _ = try connection.runReturningCount(EndChoreAlarms(failing: Array(errors.keys)))
+        for (name, error) in errors {
+            guard let count = failures[name], count >= Self.failuresToTell else { continue }
+            let detail = "failed \(count) times in a row: \(error.message)"
+            _ = try connection.runReturningCount(RaiseChoreAlarm(chore: name, detail: detail))
+        }
     }
 
     /// Ends what nobody claimed until it was too late.

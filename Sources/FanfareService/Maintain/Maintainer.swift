@@ -52,9 +52,12 @@ struct Maintenance {
     /// Only while we lead: what another daemon saw in between is not known.
     private var auditor: Auditor?
     private var sweeper: GateSweeper
+    /// Begins anew as the auditor does.
+    private var chores: Chores
 
     init(context: StageContext) {
         self.context = context
+        chores = Chores(context: context)
         sweeper = GateSweeper(context: context)
     }
 
@@ -68,6 +71,7 @@ struct Maintenance {
                 let isFree = try connection.run(TryLock(key: AdvisoryLock.maintenance)).first ?? false
                 leads = isFree ? session.generation : nil
                 auditor = nil
+                chores = Chores(context: context)
                 context.audit.clear()
             }
             context.status.lead(.maintenance, leads != nil)
@@ -89,7 +93,7 @@ struct Maintenance {
         let isSwept = try sweeper.takeTurn(on: connection)
         if Clocks.steady >= choresAt {
             choresAt = Clocks.steady + Self.choreInterval
-            try Chores(context: context).run(on: connection)
+            try chores.run(on: connection)
         }
         if Clocks.steady >= auditAt {
             auditAt = Clocks.steady + Auditor.interval

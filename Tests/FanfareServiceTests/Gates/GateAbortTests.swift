@@ -125,7 +125,8 @@ struct GateAbortTests {
             INSERT INTO fanfare.gate_stats SELECT id, 1, 5 FROM fanfare.gates
             """
         )
-        try Chores(context: world.context).run(on: world.connection)
+        var chores = Chores(context: world.context)
+        try chores.run(on: world.connection)
         for table in ["gates", "gate_stats"] {
             let ids = "SELECT \(table == "gates" ? "id" : "gate_id") FROM fanfare.\(table) ORDER BY 1"
             #expect(try world.connection.column(ids) == ["\(recent)", "\(live)"])

@@ -57,7 +57,8 @@ struct EndBatchesTests {
     }
 
     private func tidyUp() throws {
-        try Chores(context: world.context).run(on: world.connection)
+        var chores = Chores(context: world.context)
+        try chores.run(on: world.connection)
     }
 
     private func waiting() throws -> [Int64] {

@@ -53,7 +53,8 @@ struct RetentionTests {
     }
 
     private func tidyUp(_ world: World) throws {
-        try Chores(context: world.context).run(on: world.connection)
+        var chores = Chores(context: world.context)
+        try chores.run(on: world.connection)
     }
 
     @Test(arguments: [(30, [0, 1, 7, 8, 30]), (7, [0, 1, 7]), (1, [0, 1])])

@@ -366,6 +366,8 @@ struct StatementCatalog {
         )
         return [
             FoldStats(),
+            RaiseChoreAlarm(chore: "fold_stats", detail: "failed"),
+            EndChoreAlarms(failing: ["fold_stats"]),
             FoldTraffic(),
             ForgetTraffic(retentionDays: 30),
             AddTraffic(counts: [.init(.fate, code: 1, count: 2)]),

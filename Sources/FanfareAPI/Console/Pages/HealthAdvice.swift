@@ -29,6 +29,9 @@ struct HealthAdvice: Sendable {
         if kind == "alarm", subject.hasPrefix("prune_fuse/") {
             return ("alarm: prune_fuse", String(subject.dropFirst("prune_fuse/".count)))
         }
+        if kind == "alarm", subject.hasPrefix("chore/") {
+            return ("alarm: chore", String(subject.dropFirst("chore/".count)))
+        }
         return kind == "audit" || kind == "role" ? (name, subject) : (kind, subject)
     }
 
@@ -201,6 +204,18 @@ struct HealthAdvice: Sendable {
                         words: "Then let pruning go on:",
                         command: "fanfare devices resume-pruning --app \(app)"
                     ),
+                ]
+            )
+        },
+        "alarm: chore": { task, detail in
+            HealthAdvice(
+                "Maintenance does not get on with \(task): it \(detail)",
+                .bad,
+                [
+                    HealthStep(
+                        words: "Mend what PostgreSQL says; pushes go on, and what is left is done within a minute:",
+                        command: "journalctl -u fanfare -p warning"
+                    )
                 ]
             )
         },

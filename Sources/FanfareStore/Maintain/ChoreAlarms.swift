@@ -1,0 +1,46 @@
+package import PostgresClient
+
+/// Has `fanfare.health` show a task of maintenance that keeps failing.
+package struct RaiseChoreAlarm: PostgresStatement {
+    package static let name = "raise_chore_alarm"
+    package static let sql = """
+        INSERT INTO fanfare.alarms (name, detail) VALUES ('chore/' || $1, $2)
+        ON CONFLICT (name) DO UPDATE SET detail = excluded.detail
+        """
+
+    package let chore: String
+    package let detail: String
+
+    package init(chore: String, detail: String) {
+        self.chore = chore
+        self.detail = detail
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(chore)
+        binds.append(detail)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) {}
+}
+
+/// Takes down the alarms of tasks that do not fail any more.
+package struct EndChoreAlarms: PostgresStatement {
+    package static let name = "end_chore_alarms"
+    package static let sql = """
+        DELETE FROM fanfare.alarms WHERE name LIKE 'chore/%' AND name <> ALL (SELECT 'chore/' || c.name FROM unnest($1::text[]) AS c (name))
+        """
+
+    /// Those whose last try failed.
+    package let failing: [String]
+
+    package init(failing: [String]) {
+        self.failing = failing
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(failing)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) {}
+}
