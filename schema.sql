@@ -3047,6 +3047,10 @@ BEGIN
         UNION ALL
         SELECT g.place, g.reason, g.hint FROM fanfare.gathering_fault(rule) AS g WHERE g.reason IS NOT NULL
     ) AS f LIMIT 1;
+    IF reason IS NULL THEN
+        PERFORM fanfare.warn_of_hidden_tables('badge_sql', rule ->> 'badge_sql', 'text[]'),
+            fanfare.warn_of_hidden_tables('to.users_sql', rule #>> '{to,users_sql}', 'jsonb');
+    END IF;
 END
 $$;
 COMMENT ON FUNCTION fanfare.rule_fault IS 'What put_rule refuses a rule for, where it stands in it and how to mend it; null where there is nothing.';
@@ -3898,7 +3902,7 @@ $$;
 -- The query runs in a read-only subtransaction that is always rolled back: ZZ000 ends it. (PostgreSQL 16 and newer refuse SET
 -- transaction_read_only on a function; on 15 a RESET inside the query makes the transaction writable again, and the rollback undoes what it wrote.)
 CREATE OR REPLACE FUNCTION fanfare.badge_sql_fault(query text, OUT reason text, OUT hint text)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET row_security = on AS $$
 DECLARE
     probe refcursor;
     state text;
@@ -3974,7 +3978,7 @@ $$;
 -- Has PostgreSQL read a users_sql and look up what it names, as badge_sql_fault: that there is no second column, that there is one,
 -- and of which type it is, by a join that never takes a row of it.
 CREATE OR REPLACE FUNCTION fanfare.users_sql_fault(query text, OUT reason text, OUT hint text)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET row_security = on AS $$
 DECLARE
     body CONSTANT text := rtrim(query, E'; \t\r\n');
     example CONSTANT text := $q$write SELECT m.user_id FROM public.members AS m WHERE m.team = $1->>'team'$q$;
@@ -4077,7 +4081,7 @@ $$;
 
 -- As badge_sql_fault: read and looked up with the rights that it will run with, and not run.
 CREATE OR REPLACE FUNCTION fanfare.campaign_sql_fault(query text, is_audience boolean, OUT reason text, OUT hint text)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET row_security = on AS $$
 DECLARE
     example CONSTANT text := CASE WHEN is_audience
         THEN 'write SELECT user_id, jsonb_build_object(''first_name'', first_name) FROM public.lapsed'
@@ -4134,6 +4138,69 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.campaign_sql_fault IS 'Why a campaign cannot have this audience_sql or payload_sql, and how to mend it; null where it can.';
 
+-- The tables from which row-level security keeps rows from a query; null for none, and for a query that cannot be read at all. The query is read
+-- twice, as badge_sql_fault reads it: with row_security = off PostgreSQL refuses to filter. It names one table, whatever the policies are; so
+-- tables that the query names count unless a policy lets fanfare_sql see every row.
+CREATE OR REPLACE FUNCTION fanfare.hidden_tables(query text, parameter regtype) RETURNS text[]
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET row_security = on AS $$
+DECLARE
+    body CONSTANT text := format(E'SELECT FROM (%s\n) AS q', rtrim(query, E'; \t\r\n'));
+    setting text;
+    probe refcursor;
+    refusal text;
+BEGIN
+    IF query IS NULL THEN
+        RETURN NULL;
+    END IF;
+    FOREACH setting IN ARRAY '{on,off}'::text[] LOOP
+        BEGIN
+            PERFORM set_config('transaction_read_only', 'on', true), set_config('row_security', setting, true);
+            IF parameter = 'jsonb'::regtype THEN
+                OPEN probe FOR EXECUTE body USING '{}'::jsonb;
+            ELSE
+                OPEN probe FOR EXECUTE body USING '{}'::text[];
+            END IF;
+            CLOSE probe;
+            RAISE SQLSTATE 'ZZ000';
+        EXCEPTION
+            WHEN SQLSTATE 'ZZ000' THEN
+                NULL;
+            WHEN data_exception OR syntax_error_or_access_rule_violation OR feature_not_supported OR program_limit_exceeded
+                OR invalid_transaction_state OR invalid_cursor_definition OR raise_exception THEN
+                GET STACKED DIAGNOSTICS refusal = MESSAGE_TEXT;
+        END;
+        EXIT WHEN refusal IS NOT NULL;
+    END LOOP;
+    IF refusal IS NULL OR setting = 'on' THEN
+        RETURN NULL;
+    END IF;
+    RETURN (
+        SELECT array_agg(c.oid::regclass::text ORDER BY c.oid::regclass::text)
+        FROM pg_class AS c
+        WHERE c.relrowsecurity AND row_security_active(c.oid) AND has_any_column_privilege(c.oid, 'SELECT')
+            AND (lower(c.relname) = ANY (regexp_split_to_array(lower(query), '[^[:alnum:]_$]+')) OR position(format('"%s"', c.relname) IN query || refusal) > 0)
+            AND (SELECT count(*) FILTER (WHERE p.polpermissive AND pg_get_expr(p.polqual, c.oid) = 'true') = 0
+                    OR bool_or(NOT p.polpermissive AND pg_get_expr(p.polqual, c.oid) IS DISTINCT FROM 'true')
+                FROM pg_policy AS p
+                WHERE p.polrelid = c.oid AND p.polcmd IN ('r', '*')
+                    AND EXISTS (SELECT FROM unnest(p.polroles) AS r (role) WHERE CASE WHEN r.role = 0 THEN true ELSE pg_has_role(r.role, 'USAGE') END)));
+END
+$$;
+COMMENT ON FUNCTION fanfare.hidden_tables IS 'The tables from which row-level security keeps rows from a query that authors wrote; null for none.';
+
+-- Policies may come later: the query works until then, and finds less.
+CREATE OR REPLACE FUNCTION fanfare.warn_of_hidden_tables(place text, query text, parameter regtype) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    hidden text;
+BEGIN
+    FOREACH hidden IN ARRAY coalesce(fanfare.hidden_tables(query, parameter), '{}') LOOP
+        RAISE WARNING '%: row-level security of % hides rows from fanfare_sql', place, hidden
+            USING HINT = format('CREATE POLICY fanfare ON %s FOR SELECT TO fanfare_sql USING (true).', hidden);
+    END LOOP;
+END
+$$;
+
 GRANT CREATE ON SCHEMA fanfare TO fanfare_sql;
 ALTER FUNCTION fanfare.users_by_sql OWNER TO fanfare_sql;
 ALTER FUNCTION fanfare.users_sql_fault OWNER TO fanfare_sql;
@@ -4142,6 +4209,7 @@ ALTER FUNCTION fanfare.badge_sql_fault OWNER TO fanfare_sql;
 ALTER FUNCTION fanfare.audience OWNER TO fanfare_sql;
 ALTER FUNCTION fanfare.payloads OWNER TO fanfare_sql;
 ALTER FUNCTION fanfare.campaign_sql_fault OWNER TO fanfare_sql;
+ALTER FUNCTION fanfare.hidden_tables OWNER TO fanfare_sql;
 REVOKE CREATE ON SCHEMA fanfare FROM fanfare_sql;
 
 -- ---------------------------------------------------------------------------------------------------------------
@@ -4608,6 +4676,9 @@ BEGIN
                 THEN jsonb_build_object('to', coalesce(campaign -> 'to', '{}') || '{"everyone": true}') ELSE '{}' END) AS r
         WHERE r.reason IS NOT NULL
     ) AS f (place, reason, hint) LIMIT 1;
+    IF reason IS NULL THEN
+        PERFORM fanfare.warn_of_hidden_tables(k, campaign ->> k, 'text[]') FROM unnest('{audience_sql,payload_sql}'::text[]) AS k;
+    END IF;
 END
 $$;
 COMMENT ON FUNCTION fanfare.campaign_fault IS 'What put_campaign refuses a campaign for, where it stands in it and how to mend it; null where there is nothing.';
@@ -7010,6 +7081,7 @@ GRANT EXECUTE ON FUNCTION fanfare.campaign_fault, fanfare.campaign_sql_fault, fa
     fanfare.is_time_zone, fanfare.next_due, fanfare.shown_at, fanfare.has_passed, fanfare.next_time, fanfare.next_showing,
     fanfare.next_wall, fanfare.instant TO fanfare_author;
 GRANT EXECUTE ON FUNCTION fanfare.rule_fault, fanfare.gathering_fault, fanfare.calm_fault, fanfare.quiet_fault, fanfare.caps_fault, fanfare.variants_fault, fanfare.share, fanfare.is_label, fanfare.audience_fault, fanfare.path_fault, fanfare.badge_sql_fault, fanfare.users_sql_fault,
+    fanfare.hidden_tables, fanfare.warn_of_hidden_tables,
     fanfare.is_app_name, fanfare.is_rule_name, fanfare.is_event_type TO fanfare_author;
 -- To compare what is there with what a file says, and to see whether a daemon will check it.
 GRANT SELECT ON fanfare.apps, fanfare.rules, fanfare.rule_versions, fanfare.campaigns, fanfare.occurrences, fanfare.policies,
