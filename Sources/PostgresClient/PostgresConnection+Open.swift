@@ -110,6 +110,7 @@ extension PostgresConnection {
         unsafe PQfreemem(message)
         unsafe PQconninfoFree(parsed)
         guard unsafe parsed != nil, !hasBarePassword(url) else {
+            if unsafe parsed == nil, let unknown = UnknownParameter(in: url) { throw unknown.error }
             throw PostgresError(
                 .invalidOptions,
                 message: "the database URL cannot be read",
