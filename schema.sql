@@ -5817,6 +5817,9 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION fanfare.lasting IS 'How long something lasts, for people.';
 
+-- Which the view calls: its patterns are plain literals.
+ALTER FUNCTION fanfare.watches_to_make_again SET standard_conforming_strings = on;
+
 SELECT fanfare.create_view('health', 'What an operator should look at; ok is false where something needs a hand.', $view$
 SELECT 'daemons' AS name, count(*) FILTER (WHERE lease_until > now()) > 0 AS ok,
     count(*) FILTER (WHERE lease_until > now()) || ' alive' AS detail, max(heartbeat_at) AS since
