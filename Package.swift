@@ -224,7 +224,7 @@ let package = Package(
                 "FanfareTools",
                 "PayloadFixtures",
                 "PostgresClient",
-                "PushTransport", "TestKit",
+                "PrivateCluster", "PushTransport", "TestKit",
                 "Threading", logging, metrics, serviceLifecycle, unixSignals,
             ],
             // Read from where they lie.

@@ -111,8 +111,8 @@ extension ToolDatabase {
             let there: (version: Int?, isHidden: Bool, isAdopted: Bool)
             do throws(PostgresError) {
                 let isThere = try connection.run(HasRelation(relation: "fanfare.schema_version")).first ?? false
-                let version = isThere ? try connection.run(SchemaVersion()).first : nil
-                there = (version, false, isThere ? try !connection.run(RecordedIdentity()).isEmpty : false)
+                let version = try isThere ? connection.run(SchemaVersion()).first : nil
+                there = (version, false, try isThere ? !connection.run(RecordedIdentity()).isEmpty : false)
             } catch {
                 // The load makes its role a member of the owner, if it may.
                 guard error.sqlState == "42501" else { throw error }

@@ -51,7 +51,7 @@ struct DevDaemon: Sendable {
         ]
         let configuration = try Configuration.load(file: configurationFile, environment: [:], flags: flags)
         var began = ContinuousClock.now
-        try await onThread { try DatabaseSetup(configuration, environment: [:]).migrate() }
+        _ = try await onThread { try DatabaseSetup(configuration, environment: [:]).migrate() }
         console.step("schema", "fanfare, version \(Schema.versions.upperBound)", since: began)
 
         began = .now

@@ -97,7 +97,7 @@ struct RowSecurityTests {
             GRANT SELECT ON public.team, public.open TO fanfare_sql;
             """
         )
-        let hidden = { query in
+        let hidden = { (query: String) in
             try world.connection.text("SELECT fanfare.hidden_tables($1, 'jsonb')", query)
         }
         #expect(try hidden("SELECT user_id FROM public.team") == nil, "its owner is a superuser")

@@ -1,4 +1,6 @@
+import FanfareCore
 import PostgresClient
+import PrivateCluster
 import TestKit
 import Testing
 

@@ -1,5 +1,7 @@
 import FanfareCore
 import PostgresClient
+import PrivateCluster
+import PushTransport
 import TestKit
 import Testing
 

@@ -1,5 +1,6 @@
 import FanfareStore
 import PostgresClient
+import PrivateCluster
 import TestKit
 import Testing
 
