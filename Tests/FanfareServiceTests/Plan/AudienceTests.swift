@@ -85,8 +85,7 @@ struct AudienceTests {
             expected = Array(range.dropFirst())
         }
         let event = try world.emit("e", #"{"id": 7}"#)
-        var loop = PlannerLoop(context: world.context)
-        _ = try loop.begin(on: world.connection)
+        try world.planRounds()
         #expect(try world.connection.number("SELECT count(*) FROM fanfare.plans") == (size >= 1000 ? 1 : 0))
         if size >= 1000 { try world.slice() }
         #expect(try world.recipients(event) == expected)
@@ -101,8 +100,7 @@ struct AudienceTests {
         _ = try world.connection.query("SELECT fanfare.subscribe(array_agg(id), 't') FROM fanfare.devices")
         try world.rule("r", event: "e", to: #"{"topic": "t"}"#)
         let event = try world.emit("e")
-        var loop = PlannerLoop(context: world.context)
-        _ = try loop.begin(on: world.connection)
+        try world.planRounds()
         // Its user changes between the first slice and the second: a new device with the same token.
         let again = try world.connection.number(
             """

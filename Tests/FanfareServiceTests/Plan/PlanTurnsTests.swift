@@ -71,8 +71,7 @@ struct PlanTurnsTests {
             """
         )
         try world.emit("e")
-        var loop = PlannerLoop(context: world.context)
-        _ = try loop.begin(on: world.connection)
+        try world.planRounds()
         let slicer = Slicer(context: world.context, wake: .init())
         let thread = WorkerThread.start(name: "slicer") { slicer.run() }
         try world.connection.waitUntil("SELECT EXISTS (SELECT FROM fanfare.batches)")
