@@ -86,7 +86,7 @@ struct BatchDraft {
     mutating func finish(_ devices: ArraySlice<DeviceRow>) -> BatchPreparer.Prepared {
         pairs.reserveCapacity(devices.count)
         for (position, device) in devices.enumerated() {
-            guard needsRequest(position) else { continue }
+            guard needsRequest(position, device) else { continue }
             if let result = decide(position, device) {
                 decided.append(result)
             }
@@ -124,14 +124,29 @@ struct BatchDraft {
     /// Whether nothing was recorded for the pair by a daemon before us.
     ///
     /// What it may have sent for a rule that promises at most once stays unknown.
-    private mutating func needsRequest(_ position: Int) -> Bool {
+    private mutating func needsRequest(_ position: Int, _ device: DeviceRow) -> Bool {
         guard !batch.outcomes.isEmpty else { return true }
         switch Outcome(rawValue: batch.outcomes[position]) {
         case .pending: return true
         case .attempted: decided.append(PairResult(position: Int32(position), outcome: .unknown))
+        case .retryingOtherEnvironment: if let move = move(position, device) { decided.append(move) }
         default: break
         }
         return false
+    }
+
+    /// The attempt in the other environment that was recorded as the next one; nil where the device's own is asked again first.
+    ///
+    /// What is recorded was said here (``OpenBatch/record``), and about this token: its device was registered before it was
+    /// planned, and belongs here still.
+    private func move(_ position: Int, _ device: DeviceRow) -> PairResult? {
+        var history = batch.history
+        guard history.marks.insert(.otherEnvironment).inserted, device.target == batch.target,
+            let event = events[batch.eventID(at: position)], device.registeredAt <= event.plannedAt,
+            let other = context.directory.otherEnvironment(of: target)
+        else { return nil }
+        let again = FollowUp.again(at: verdicts.now, history: history, target: other)
+        return PairResult(position: Int32(position), outcome: .retryingOtherEnvironment, followUp: again)
     }
 
     /// Decides a pair, or adds it to those that are sent.

@@ -27,6 +27,8 @@ struct OpenBatch {
     private(set) var returnDelay: Microseconds = 0
     /// Why pairs were refused, by event.
     private var refusals: [Int64: String]
+    /// Pairs that go where their device belongs by now, without that anybody was asked here.
+    private var unasked: [Int] = []
 
     init(_ batch: PreparedBatch, decided: [PairResult], window: Int = 0) {
         self.batch = batch
@@ -38,12 +40,23 @@ struct OpenBatch {
         if batch.isAtMostOnce {
             for pair in batch.pairs { outcomes[Int(pair.position)] = Outcome.attempted.rawValue }
         }
-        for result in decided { set(result) }
+        for result in decided {
+            set(result)
+            if result.isUnasked { unasked.append(Int(result.position)) }
+        }
     }
 
     var id: Int64 { batch.claimed.id }
     var claim: BatchClaim { batch.claimed.claim }
-    var record: BatchRecord { BatchRecord(id: id, leaseToken: batch.claimed.leaseToken, outcomes: outcomes) }
+    /// What is saved while it is open.
+    ///
+    /// A pair that goes elsewhere unasked stays pending: ``BatchDraft`` decides it again, and takes what is recorded of the
+    /// other environment for what this one's provider said.
+    var record: BatchRecord {
+        var saved = outcomes
+        for position in unasked { saved[position] = Outcome.pending.rawValue }
+        return BatchRecord(id: id, leaseToken: batch.claimed.leaseToken, outcomes: saved)
+    }
 
     /// All pairs have a result.
     var isComplete: Bool { undecided == 0 }
@@ -77,8 +90,8 @@ struct OpenBatch {
         let outcome = Outcome(rawValue: outcomes[Int(position)])
         guard outcome.kind == .retrying else { return nil }
         if outcome == .retryingOtherEnvironment {
-            // Asked here again, it names the other one again. To go there unasked, or to mark it as tried, could make
-            // evidence against a token of what only one environment said.
+            // Its device was registered since, or belongs elsewhere. Asked here again, it names the other one again: to mark
+            // that one as tried could make evidence against a token of what only one environment said.
             return .again(at: now, history: batch.claimed.history, target: batch.target.id)
         }
         // Asked here again, it is told until when.
@@ -183,7 +196,7 @@ struct OpenBatch {
 
     /// What goes into the log.
     var closing: BatchRecord {
-        var record = record
+        var record = BatchRecord(id: id, leaseToken: batch.claimed.leaseToken, outcomes: outcomes)
         record.index = LogIndex(batch.claimed)
         guard !refusals.isEmpty else { return record }
         var details = JSONObject()
@@ -215,11 +228,12 @@ struct OpenBatch {
             guard case .again(let at, let history, let target)? = followUp else { continue }
             let delay = Self.bucket(max(0, at - now))
             // What was held repeats nothing: it waits where it waited, or a night's pushes would wake by the budget of retries.
+            // Nor does who goes where its device belongs, and has not been tried.
             let isHeld = Outcome(rawValue: outcomes[position]).isHeld
             let group = Group(
                 target: target,
                 history: history,
-                isRetry: isHeld ? batch.claimed.queue.isRetry : !history.isMove,
+                isRetry: isHeld ? batch.claimed.queue.isRetry : !history.isMove && history != .none,
                 delay: delay
             )
             groups[group, default: []].append(position)
@@ -244,6 +258,14 @@ struct OpenBatch {
         let grain =
             delay < 2 * Micros.second ? Micros.second / 4 : delay < Micros.minute ? Micros.second : 5 * Micros.second
         return (delay + grain - 1) / grain * grain
+    }
+}
+
+extension PairResult {
+    /// Whether it goes to the environment of its device although nobody was asked here.
+    fileprivate var isUnasked: Bool {
+        guard outcome == .retryingOtherEnvironment, case .again(_, let history, _)? = followUp else { return false }
+        return !history.marks.contains(.otherEnvironment)
     }
 }
 

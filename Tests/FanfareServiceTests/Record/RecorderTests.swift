@@ -87,18 +87,6 @@ struct RecorderTests {
         )
     }
 
-    @Test func aRescuedRetryInTheOtherEnvironmentAsksHereFirst() throws {
-        let (_, first) = try batch(devices: 2)
-        let written = BatchRecord(id: first.claimed.id, leaseToken: first.claimed.leaseToken, outcomes: [44, 0])
-        _ = try world.connection.run(Checkpoint(owner: 1, batches: [written]))
-        _ = try world.connection.run(Rescue(dead: 1))
-        let again = try #require(try world.prepare(try world.claim(owner: 2), owner: 2).first).batch
-        close(again, [result(1, .accepted)])
-        let retry = try #require(try world.claim().first)
-        #expect(retry.deviceIDs == [first.claimed.deviceIDs[0]])
-        #expect(retry.target == first.target.id && !retry.history.marks.contains(.otherEnvironment))
-    }
-
     @Test func lateResultsOfAnEarlierClaimAreNotTheNextOnes() throws {
         let (event, first) = try batch(devices: 2)
         _ = try world.connection.run(Rescue(dead: 1))
