@@ -26,6 +26,7 @@ package struct EndedOccurrence {
 /// their gates with them.
 ///
 /// All in one snapshot: an event becomes plans and batches, a plan batches, and a batch its retries, in one transaction each.
+/// What a gate has is looked up, fenced by OFFSET 0: under OR, PostgreSQL may read all batches instead to hash their gates.
 package struct FinishOccurrences: PostgresStatement {
     package static let name = "finish_occurrences"
     package static let sql = """
@@ -41,8 +42,8 @@ package struct FinishOccurrences: PostgresStatement {
                 AND NOT EXISTS (
                     SELECT FROM fanfare.gates AS g
                     WHERE g.occurrence_id = o.id AND (
-                        EXISTS (SELECT FROM fanfare.batches AS b WHERE b.lease_token IS NULL AND b.gate_id = g.id)
-                        OR EXISTS (SELECT FROM fanfare.batches AS b WHERE b.owner IS NOT NULL AND b.gate_id = g.id)))
+                        EXISTS (SELECT FROM fanfare.batches AS b WHERE b.lease_token IS NULL AND b.gate_id = g.id OFFSET 0)
+                        OR EXISTS (SELECT FROM fanfare.batches AS b WHERE b.owner IS NOT NULL AND b.gate_id = g.id OFFSET 0)))
             UNION ALL
             -- Of many events none is told from those of another occurrence once they are planned: it ends when all are sent.
             SELECT o.id, \(EventFate.planned.rawValue), NULL
@@ -53,9 +54,9 @@ package struct FinishOccurrences: PostgresStatement {
                 AND NOT EXISTS (
                     SELECT FROM fanfare.gates AS g
                     WHERE g.rule_id = c.rule_id AND g.occurrence_id IS NULL AND (
-                        EXISTS (SELECT FROM fanfare.plans AS p WHERE p.gate_id = g.id)
-                        OR EXISTS (SELECT FROM fanfare.batches AS b WHERE b.lease_token IS NULL AND b.gate_id = g.id)
-                        OR EXISTS (SELECT FROM fanfare.batches AS b WHERE b.owner IS NOT NULL AND b.gate_id = g.id)))
+                        EXISTS (SELECT FROM fanfare.plans AS p WHERE p.gate_id = g.id OFFSET 0)
+                        OR EXISTS (SELECT FROM fanfare.batches AS b WHERE b.lease_token IS NULL AND b.gate_id = g.id OFFSET 0)
+                        OR EXISTS (SELECT FROM fanfare.batches AS b WHERE b.owner IS NOT NULL AND b.gate_id = g.id OFFSET 0)))
         ),
         ended AS (
             UPDATE fanfare.occurrences AS o

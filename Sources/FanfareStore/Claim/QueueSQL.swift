@@ -41,7 +41,7 @@ enum QueueSQL {
         """
         (\(gate) = 0 OR EXISTS (
             SELECT FROM fanfare.gates AS g
-            WHERE g.id = \(gate) AND g.state = 'open' AND NOT g.is_paused\(hasNoRate ? " AND g.rate_id IS NULL" : "")))
+            WHERE g.id = \(gate) AND g.state = 'open' AND NOT g.is_paused\(hasNoRate ? " AND g.rate_id IS NULL" : "") OFFSET 0))
         """
     }
 

@@ -48,12 +48,14 @@ package struct Gate: Hashable, Sendable {
 }
 
 /// The gates that are not done.
+///
+/// What waits behind one is looked up, fenced by OFFSET 0, or PostgreSQL may read all batches to hash their gates.
 package struct LiveGates: PostgresStatement {
     package static let name = "live_gates"
     package static let sql = """
         SELECT g.id, a.name, g.lane, g.state, g.is_paused, g.rate_id IS NOT NULL,
             g.occurrence_id IS NULL
-                AND NOT EXISTS (SELECT FROM fanfare.batches AS b WHERE b.lease_token IS NULL AND b.gate_id = g.id)
+                AND NOT EXISTS (SELECT FROM fanfare.batches AS b WHERE b.lease_token IS NULL AND b.gate_id = g.id OFFSET 0)
         FROM (SELECT * FROM fanfare.gates WHERE state <> 'done' OFFSET 0) AS g
         JOIN fanfare.rules AS r ON r.id = g.rule_id
         JOIN fanfare.apps AS a ON a.id = r.app_id

@@ -43,6 +43,8 @@ package struct FeedbackHookRow: Equatable {
 }
 
 /// The hooks of some names, as far as there are any.
+///
+/// What is at a hook's place is looked up, fenced by OFFSET 0, or PostgreSQL may read all feedback to hash its numbers.
 package struct FeedbackHooks: PostgresStatement {
     package static let name = "feedback_hooks"
     package static let sql = """
@@ -53,7 +55,7 @@ package struct FeedbackHooks: PostgresStatement {
             CASE WHEN isfinite(h.retry_at) THEN (extract(epoch FROM h.retry_at - clock_timestamp()) * 1000000)::bigint ELSE 0 END,
             h.ended_at IS NOT NULL, h.seen_at < clock_timestamp() - interval '1 minute',
             EXISTS (SELECT FROM fanfare.feedback AS f WHERE f.number > h.number)
-                OR h.pair < \(FeedbackPlace.wholeBatch) AND EXISTS (SELECT FROM fanfare.feedback AS f WHERE f.number = h.number)
+                OR h.pair < \(FeedbackPlace.wholeBatch) AND EXISTS (SELECT FROM fanfare.feedback AS f WHERE f.number = h.number OFFSET 0)
         FROM fanfare.feedback_cursors AS h JOIN fanfare.feedback_hooks AS x ON x.name = h.name WHERE h.name = ANY ($1)
         """
 
