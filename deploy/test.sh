@@ -197,8 +197,8 @@ test_targets() {
 # build ARGUMENT…: builds, once more where the build tool itself crashed: it goes on where it was.
 build() {
     local status=0
-    swift build --build-tests --disable-index-store "$@" || status=$?
-    ((status < 128)) || swift build --build-tests --disable-index-store "$@"
+    swift build --build-tests "$@" || status=$?
+    ((status < 128)) || swift build --build-tests "$@"
     ((status == 0 || status >= 128))
 }
 
