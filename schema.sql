@@ -143,7 +143,9 @@ BEGIN
         -- From PostgreSQL 16 on, CREATEROLE allows to grant a role only to its creator.
         GET STACKED DIAGNOSTICS refusal = MESSAGE_TEXT;
         RAISE EXCEPTION '%', refusal USING ERRCODE = '42501', HINT = format(
-            'Have %sa superuser run: GRANT fanfare_owner TO %I; and, so that %I can let daemons and applications in, %s TO %I WITH ADMIN OPTION.',
+            '%save %sa superuser run: GRANT fanfare_owner TO %I; and, so that %I can let daemons and applications in, %s TO %I WITH ADMIN OPTION.',
+            CASE WHEN (SELECT r.rolcreaterole FROM pg_roles AS r WHERE r.rolname = current_user) THEN 'H'
+                ELSE 'Run it as a role with CREATEROLE and CREATE on the database; or h' END,
             (SELECT string_agg(DISTINCT quote_ident(r.rolname) || ' or ', '')
             FROM pg_auth_members AS m JOIN pg_roles AS r ON r.oid = m.member
             WHERE m.roleid = to_regrole('fanfare_owner') AND m.admin_option AND NOT r.rolsuper), current_user, current_user,
@@ -4178,7 +4180,7 @@ BEGIN
         SELECT array_agg(c.oid::regclass::text ORDER BY c.oid::regclass::text)
         FROM pg_class AS c
         WHERE c.relrowsecurity AND row_security_active(c.oid) AND has_any_column_privilege(c.oid, 'SELECT')
-            AND (lower(c.relname) = ANY (regexp_split_to_array(lower(query), '[^[:alnum:]_$]+')) OR position(format('"%s"', c.relname) IN query || refusal) > 0)
+            AND (lower(c.relname) = ANY (regexp_split_to_array(lower(regexp_replace(query, '"[^"]*"', ' ', 'g')), '[^[:alnum:]_$]+')) OR position(format('"%s"', c.relname) IN query || refusal) > 0)
             AND (SELECT count(*) FILTER (WHERE p.polpermissive AND pg_get_expr(p.polqual, c.oid) = 'true') = 0
                     OR bool_or(NOT p.polpermissive AND pg_get_expr(p.polqual, c.oid) IS DISTINCT FROM 'true')
                 FROM pg_policy AS p
