@@ -51,7 +51,7 @@ missing_packages() {
         command -v node > /dev/null || echo nodejs
     fi
     if "$with_browser"; then
-        command -v chromedriver > /dev/null || echo chromium chromium-driver
+        command -v chromedriver > /dev/null || printf '%s\n' chromium chromium-driver
     fi
     if "$with_bareroot"; then
         PATH="$PATH:/usr/sbin:/sbin" command -v debootstrap > /dev/null || echo debootstrap
