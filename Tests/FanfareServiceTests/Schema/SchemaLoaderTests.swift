@@ -50,7 +50,7 @@ struct SchemaLoaderTests {
 
     @Test func aRolesTimeOutDoesNotEndIt() async throws {
         try await withRole(in: "fanfare_owner") { role in
-            try sql("ALTER ROLE \(role) SET statement_timeout = '1ms'")
+            try sql("ALTER ROLE \(role) SET statement_timeout = '100ms'")
             try setup(role).migrate()
         }
     }
