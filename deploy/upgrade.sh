@@ -6,8 +6,6 @@
 #                                         /usr/lib/postgresql/15/bin; the debug build, unless PROGRAM names another: fanfare-lab is
 #                                         beside it
 #
-# FANFARE_SCHEMA=FILE loads another schema.sql into the old server than the program's, as an earlier Fanfare left it.
-#
 # Needs curl, jq and both servers, built for the same locales; leaves nothing. Exit codes: 0 all was sent, 1 not, 64 usage, 69 it
 # cannot be tried.
 set -euo pipefail
@@ -69,12 +67,7 @@ installation: production
 database: { url: "$url" }
 log: { format: text }
 YAML
-    if [[ -n "${FANFARE_SCHEMA:-}" ]]; then
-        as_postgres psql --host="$made/socket" --username=postgres --dbname=app -qX --set=ON_ERROR_STOP=1 < "$FANFARE_SCHEMA" > "$made/migrated"
-        sql "SELECT fanfare.adopt('production')" > "$made/adopted"
-    else
-        fanfare migrate > "$made/migrated"
-    fi
+    fanfare migrate > "$made/migrated"
     sql "SET client_min_messages = warning;
         SELECT fanfare.register_device('demo', 'apns', encode(sha256(('device ' || n)::bytea), 'hex'), 'user-' || n)
         FROM generate_series(1, $devices) AS n" > "$made/devices"
