@@ -14,7 +14,8 @@ public struct MigrationPlan: Sendable {
     public let to: Int
     /// Roles that are created, cluster-wide.
     public let roles: [String]
-    /// Whether the database is adopted too, because nobody has yet; known of a hidden schema only afterwards.
+    /// Whether `migrate` also adopts the database: it does if no installation is recorded. A role that may not read the schema learns
+    /// this only after the load.
     public var adopts: Bool
     /// What does not work with this database; nil for nothing.
     public let warning: String?

@@ -262,7 +262,7 @@ struct OpenBatch {
 }
 
 extension PairResult {
-    /// Whether it goes to the environment of its device although nobody was asked here.
+    /// Whether the pair moves to its device's environment without a request in this batch's environment.
     fileprivate var isUnasked: Bool {
         guard outcome == .retryingOtherEnvironment, case .again(_, let history, _)? = followUp else { return false }
         return !history.marks.contains(.otherEnvironment)
