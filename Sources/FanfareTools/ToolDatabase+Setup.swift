@@ -14,8 +14,9 @@ public struct MigrationPlan: Sendable {
     public let to: Int
     /// Roles that are created, cluster-wide.
     public let roles: [String]
-    /// Whether `migrate` also adopts the database: it does if no installation is recorded. A role that may not read the schema learns
-    /// this only after the load.
+    /// Whether `migrate` also adopts the database, as it does where no installation is recorded.
+    ///
+    /// Not known before the load if the role may not read the schema.
     public var adopts: Bool
     /// What does not work with this database; nil for nothing.
     public let warning: String?
