@@ -2,8 +2,9 @@
 import Foundation
 import PackageDescription
 
-// What is built: everything, or with FANFARE_BUILD=sanitized what the sanitizers' tests need, =fuzz what the fuzzer needs, =docs the
-// articles. SwiftNIO is most of a whole build, so the parts leave it out: the sandbox runs beside their tests as a process.
+// The part to build: `sanitized` for the sanitizers' tests, `fuzz` for the fuzzer, `docs` for the articles; everything
+// if FANFARE_BUILD is not set. SwiftNIO takes most of a whole build, so the parts leave it out: their tests run the
+// sandbox as a process of its own.
 let part = ProcessInfo.processInfo.environment["FANFARE_BUILD"]
 
 let shared: [SwiftSetting] = [
@@ -247,12 +248,12 @@ let package = Package(
     ]
 )
 
-/// Leaves the named targets, and what they depend on, and no other.
+/// Removes all targets but the named ones, which include their dependencies.
 @MainActor func keep(_ targets: Set<String>) { package.targets.removeAll { !targets.contains($0.name) } }
 
 switch part {
 case "sanitized":
-    // Those that reach C or threads: deploy/test.sh.
+    // Targets that use C or threads: deploy/test.sh.
     keep([
         "CCurl", "CEventFD", "CNGHTTP2", "COpenSSL", "CPostgres", "CSchema", "FanfareMetrics", "FanfareMetricsTests",
         "FanfareSchema", "HTTP2Client", "HTTP2Engine", "HTTP2EngineTests", "PostgresClient", "PostgresClientTests",
@@ -261,7 +262,7 @@ case "sanitized":
     ])
     package.dependencies = [.package(url: "https://github.com/apple/swift-metrics", from: "2.13.0")]
 case "fuzz":
-    // All that the fuzzer reaches is compiled for it: deploy/fuzz.sh.
+    // Everything that the fuzzer reaches is compiled for libFuzzer: deploy/fuzz.sh.
     keep([
         "CCurl", "CEventFD", "CNGHTTP2", "COpenSSL", "FanfareConfiguration", "FanfareCore", "FanfareLogging",
         "FanfareProviders", "HTTP2Client", "HTTP2Engine", "PushCrypto", "PushTransport", "Threading",
@@ -278,7 +279,7 @@ case "fuzz":
         )
     )
 case "docs":
-    // The articles name no symbols, so nothing of the program is built for them: deploy/docs.sh.
+    // The articles name no symbols, so the program is not built: deploy/docs.sh.
     package.dependencies = [.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0")]
     package.targets = [.target(name: "fanfare", path: "Sources/fanfare", sources: ["HelpText.swift"])]
 default:

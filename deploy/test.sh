@@ -7,23 +7,23 @@
 #   deploy/test.sh --soak [PART …]
 #                            the long forms of some tests, half an hour each; a part that passed is not run again at
 #                            the same commit. Parts: crash planning conditions simulator fuzz; versions, which runs all tests
-#                            that need a database on PostgreSQL 16 and 18, or on the one that FANFARE_POSTGRES names by the
-#                            directory of its programs; webhook, which has requests
+#                            that need a database on PostgreSQL 16 and 18, or on the server whose programs are in the
+#                            directory FANFARE_POSTGRES; webhook, which has requests
 #                            checked by the standard's library from PyPI; clients, which runs those of deploy/examples;
 #                            contract, which has requests made up from the HTTP API's description;
 #                            metrics, which has Prometheus look at alerts and at a daemon; schedules, which has cron and
 #                            pg_cron emit; and bareroot, which tries the package where there is no Swift. The last two as root
 #
-# It leaves build folders in the checkout, and, where the user that servers run as cannot read that, PostgreSQL 16 and 18 in /tmp
-# (deploy/servers.sh). Each part's seconds are listed at the end; the last line counts all of it:
+# It leaves build folders in the checkout. PostgreSQL 16 and 18 stay in /tmp if the user that runs servers cannot read the checkout
+# (deploy/servers.sh). At the end it lists the seconds of each part; the last line has the total:
 # "N passed, N failed". Exit codes: 0 all passed, 1 not, 64 usage.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-# Those that reach C or threads; the rest is pure Swift, which the compiler checks. Their targets are the manifest's `sanitized`.
+# Tests that use C or threads; the rest is pure Swift, which the compiler checks. The part `sanitized` of the manifest has their targets.
 readonly address_sanitized="ThreadingTests PushCryptoTests PostgresClientTests HTTP2EngineTests"
 readonly thread_sanitized="ThreadingTests FanfareMetricsTests PostgresClientTests TransportTests HTTP2EngineTests"
-# Those that need a database.
+# Tests that need a database.
 readonly database_tests="PostgresClientTests FanfareServiceTests FanfareAPITests"
 readonly all_parts="crash planning conditions simulator fuzz versions webhook clients contract metrics schedules bareroot"
 # Whole daemons and clusters that all run at once starve each other on two cores, and then their time limits end them.
@@ -69,14 +69,14 @@ run() {
     done
 }
 
-# Gives tests a temporary folder in memory where there is room. They create and drop a thousand databases of 500 files each, which takes
-# two to five times as long on a disk.
+# Gives tests a temporary folder in memory if there is room. They create and drop a thousand databases of 500 files each, which takes two
+# to five times as long on a disk.
 use_memory() {
     local room
     room=$(df --output=avail --block-size=1G /dev/shm 2> /dev/null | tail -n 1) || return 0
     if ((room < 8)) || [[ ! -w /dev/shm ]] || findmnt --noheadings --output OPTIONS --target /dev/shm | grep --quiet noexec; then return 0; fi
     memory=$(mktemp --directory /dev/shm/fanfare.XXXXXX)
-    # Servers run as another user where this is root.
+    # If this user is root, servers run as another user.
     chmod 1777 "$memory"
     export TMPDIR=$memory
 }
@@ -148,10 +148,10 @@ check() {
 # with PACKAGES COMMAND…: installs what a command needs, and runs it.
 with() { deploy/install-dependencies.sh "--$1" && "${@:2}"; }
 
-# Prints the directories of the servers to try beside the installed one: PostgreSQL 16 and 18, or the one that FANFARE_POSTGRES names.
+# Prints the directories of the servers to test besides the installed one: PostgreSQL 16 and 18, or FANFARE_POSTGRES if it is set.
 other_servers() { if [[ -n "${FANFARE_POSTGRES:-}" ]]; then echo "$FANFARE_POSTGRES"; else deploy/servers.sh; fi; }
 
-# play_versions PROGRAM: plays the main flow on each PostgreSQL that is to be had here.
+# play_versions PROGRAM: runs the main flow on each available PostgreSQL.
 play_versions() {
     local server
     check "fetching PostgreSQL 16 and 18" other_servers
@@ -161,7 +161,7 @@ play_versions() {
     done
 }
 
-# Plays the main flow, pg_upgrade and all tests that need a database on each of the other servers.
+# Runs the main flow, pg_upgrade and all tests that need a database on each of the other servers.
 test_versions() {
     local server
     play_versions .build/debug/fanfare
@@ -234,7 +234,7 @@ print_coverage() {
             }'
 }
 
-# Only what these tests need is in these builds, so the simulated services run as the program of the plain build.
+# These builds contain only what their tests need, so the simulated services run as the program of the coverage build.
 run_sanitizers() {
     local kind status targets
     export FANFARE_BUILD=sanitized FANFARE_BINARY=$PWD/.build-coverage/debug/fanfare
@@ -297,7 +297,7 @@ main() {
     else
         run all "$build" "$(test_targets)" --skip-build "${coverage[@]}"
         check "documentation" deploy/docs.sh
-        # What a daemon tells, Prometheus' tools check in a test of the API.
+        # A test of the API checks a daemon's metrics with Prometheus' tools.
         check "alerts" deploy/metrics.sh
         # Debug builds leave their profile where they were started.
         export LLVM_PROFILE_FILE=/dev/null

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Upgrades a live database with pg_upgrade: a daemon is killed in the middle of a broadcast, the old server is stopped, and the daemon
-# goes on with the new one. Counts what the simulated providers got before and afterwards.
+# Upgrades a live database with pg_upgrade: kills the daemon in the middle of a broadcast, stops and upgrades the server, and starts the
+# daemon again. Counts the pushes that the simulated providers get before and after.
 #
 #   deploy/upgrade.sh OLD NEW [PROGRAM]   directories of the old and of the new server's programs (initdb, pg_ctl, …), such as
-#                                         /usr/lib/postgresql/15/bin; the debug build, unless PROGRAM names another: fanfare-lab is
-#                                         beside it
+#                                         /usr/lib/postgresql/15/bin; PROGRAM is the debug build unless named, with fanfare-lab in
+#                                         the same directory
 #
 # Needs curl, jq and both servers, built for the same locales; leaves nothing. Exit codes: 0 all was sent, 1 not, 64 usage, 69 it
 # cannot be tried.
@@ -22,7 +22,7 @@ fanfare() { "$program" "$@" --config "$made/sandbox/upgrade.yaml"; }
 # expect WHAT WANTED FOUND
 expect() { [[ "$2" == "$3" ]] || fail "$1: wanted '$2', found '$3'"; }
 
-# await_value WANTED QUERY: waits until a query answers so.
+# await_value WANTED QUERY: waits until a query returns the value.
 await_value() {
     local found="" _
     for _ in {1..600}; do
@@ -36,10 +36,10 @@ await_value() {
 # control REQUEST [OPTION…]: asks the simulated providers.
 control() { curl --silent --show-error --fail "http://127.0.0.1:$port/$1" "${@:2}"; }
 
-# accepted [EXPRESSION]: the pushes that were accepted so far, as jq's expression picks them.
+# accepted [EXPRESSION]: prints the pushes that were accepted so far, by an expression of jq.
 accepted() { control "received?after=0" | jq --raw-output "select(.status == 200) | ${1:-.target}"; }
 
-# stop_server: as before an upgrade, in good order; pg_upgrade takes no other.
+# stop_server: shuts the server down cleanly, as pg_upgrade requires.
 stop_server() { as_postgres "$postgres/pg_ctl" --pgdata="$made/database" --mode=fast --wait stop > "$made/pg_ctl"; }
 
 start_server() {
@@ -58,7 +58,7 @@ serve() {
 # has OPTION PROGRAM: whether a server's program knows an option.
 has() { "$2" --help | grep --quiet -e "$1"; }
 
-# prepare: the old server with a rule and many devices.
+# prepare: starts the old server, with rules and many devices.
 prepare() {
     postgres=$old
     start_postgres
@@ -103,7 +103,7 @@ interrupt() {
     control faults --request DELETE > "$made/faults"
 }
 
-# upgrade: the same data below the new server.
+# upgrade: moves the data to the new server.
 upgrade() {
     local sums=()
     stop_server
@@ -120,12 +120,12 @@ upgrade() {
         || { cat "$made/pg_upgrade" >&2 && fail "pg_upgrade refused"; }
     postgres=$new
     start_server
-    # By now the providers are done with what was in flight.
+    # The providers have answered all requests in flight by now.
     before=$(accepted | wc -l)
     ((before > 0 && before < devices)) || fail "the broadcast was not interrupted: $before of $devices"
 }
 
-# resume: what the article on upgrades says, and what is so until then.
+# resume: follows the steps of Upgrade.md, and checks that nothing is sent before adopt.
 resume() {
     local status=0
     fanfare migrate > "$made/migrated"
@@ -140,7 +140,7 @@ resume() {
     await_value "planned" "SELECT fate FROM fanfare.events WHERE key = 'kept'"
 }
 
-# judge: that each device got the broadcast, and what was repeated had its own id again.
+# judge: checks that each device got the broadcast, and that repeated pushes kept their apns-id.
 judge() {
     expect "fate of the cancelled event" cancelled "$(sql "SELECT fate FROM fanfare.events WHERE key = 'taken back'")"
     expect "devices that got the broadcast" "$devices" "$(accepted 'select(.body | tostring | contains("Sale")) | .target' | sort --unique | wc -l)"

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Plays Fanfare's main flow on one PostgreSQL server, once installed by a superuser and once by a role that has CREATEROLE and is no
+# Runs Fanfare's main flow on one PostgreSQL server, installed once by a superuser and once by a role with CREATEROLE that is not a
 # superuser: migrate, adopt, watch triggers, rules with users_sql and badge_sql, a campaign with audience_sql, why, explain, check, and
-# migrate again beside the daemon.
+# migrate again while the daemon runs.
 #
-#   deploy/versions.sh [DIRECTORY [PROGRAM]]   the newest server that Debian installed and the debug build, unless others are named;
-#                                              DIRECTORY holds initdb, and fanfare-lab is beside PROGRAM
+#   deploy/versions.sh [DIRECTORY [PROGRAM]]   DIRECTORY contains initdb; by default that of the newest server that Debian installed.
+#                                              PROGRAM is the debug build unless named, with fanfare-lab in the same directory
 #
 # Needs curl and PostgreSQL's server; leaves nothing. Exit codes: 0 all was delivered, 1 not, 69 it cannot be tried.
 set -euo pipefail
@@ -14,7 +14,7 @@ program=$(readlink -f "${2:-.build/debug/fanfare}")
 readonly program trial=versions
 . deploy/lib.sh
 
-# as ROLE TEXT: runs statements in the database at hand as a role of it.
+# as ROLE TEXT: runs statements as a role in the current database.
 as() { as_postgres env PGOPTIONS="-c client_min_messages=warning" psql --host="$made/socket" --username="$1" --dbname="$database" -qAtX --set=ON_ERROR_STOP=1 --command="$2"; }
 
 fanfare() { "$program" "$@" --config "$made/sandbox/$database.yaml"; }
@@ -22,7 +22,7 @@ fanfare() { "$program" "$@" --config "$made/sandbox/$database.yaml"; }
 # expect WHAT WANTED FOUND
 expect() { [[ "$2" == "$3" ]] || fail "$database: $1: wanted '$2', found '$3'"; }
 
-# await_value WANTED QUERY: waits until a query of the installing role answers so.
+# await_value WANTED QUERY: waits until a query returns the value to the installing role.
 await_value() {
     local found="" _
     for _ in {1..300}; do
@@ -34,7 +34,7 @@ await_value() {
     fail "$database: wanted '$1', found '$found': $2"
 }
 
-# configure ROLE: writes a configuration for a role beside the sandbox's keys.
+# configure ROLE: writes a configuration for a role into the sandbox's directory.
 configure() {
     cat "$made/sandbox/fanfare.yaml" - > "$made/sandbox/$database.yaml" << YAML
 installation: versions
@@ -43,7 +43,7 @@ log: { format: text }
 YAML
 }
 
-# make_shop: the application's tables, of a role that knows nothing of Fanfare but that it may emit.
+# make_shop: creates the application's tables, owned by a role that may emit and has no other right in Fanfare.
 make_shop() {
     as "$owner" "GRANT fanfare_emitter TO shop; GRANT CREATE ON DATABASE $database TO shop"
     as shop "
@@ -77,7 +77,7 @@ YAML
         \"audience_sql\": \"SELECT DISTINCT customer FROM shop.members\", \"message\": {\"notification\": {\"title\": \"News\"}}}')" > "$made/campaign"
 }
 
-# play DATABASE OWNER: one installation, from an empty database to pushes.
+# play DATABASE OWNER: tests one installation, from an empty database to pushes.
 play() {
     database=$1 owner=$2
     local device daemon
@@ -112,7 +112,7 @@ play() {
     grep --quiet accepted "$made/why" || { cat "$made/why" >&2 && fail "$database: why does not say accepted"; }
     fanfare explain --rule shipped --event '{"op": "update", "new": {"id": 9, "customer": "ann", "status": "shipped", "total": 1}}' > "$made/explained" 2>&1 \
         || { cat "$made/explained" >&2 && fail "$database: explain failed"; }
-    # Authors' SQL stays read-only, also where it is only looked up.
+    # Authors' SQL stays read-only, even when it is only checked.
     as shop "CREATE FUNCTION shop.spoil() RETURNS text LANGUAGE plpgsql IMMUTABLE SECURITY DEFINER AS
         'BEGIN PERFORM set_config(''transaction_read_only'', ''off'', true); DELETE FROM shop.members; RETURN ''ann''; END'"
     as "$owner" "SELECT fanfare.put_rule('{\"app\": \"demo\", \"name\": \"spoiler\", \"event\": \"x\", \"to\": {\"users_sql\": \"SELECT shop.spoil()\"},

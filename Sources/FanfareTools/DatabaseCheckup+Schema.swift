@@ -3,11 +3,11 @@ internal import FanfareStore
 internal import PostgresClient
 
 extension DatabaseCheckup {
-    /// Whether the schema is this program's, and what the database does to it and to the queries that run beside it.
+    /// Whether the schema is this program's, which publications include it, and which queries lack rows.
     func schemaItems(version: Int) throws(PostgresError) -> [CheckItem] {
         let isOwn = try connection.run(IsLoadedFrom(Schema.sql)).first ?? nil
         let item = Self.schemaItem(version: version, isOwn: isOwn)
-        // Another program's may lack what is asked for.
+        // The schema of another program may lack functions that these checks call.
         guard isOwn != false else { return [item] }
         return [item] + (try publicationItems()) + (try hiddenItems())
     }

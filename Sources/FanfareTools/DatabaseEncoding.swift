@@ -2,11 +2,11 @@ internal import FanfareProviders
 internal import FanfareStore
 internal import PostgresClient
 
-/// The encoding of a database, in which text is stored that goes out as UTF-8.
+/// The encoding of a database, whose text is sent as UTF-8.
 struct DatabaseEncoding: Equatable {
     let name: String
 
-    /// Asks the server.
+    /// Reads the encoding from the server.
     static func read(on connection: PostgresConnection) throws(PostgresError) -> DatabaseEncoding {
         DatabaseEncoding(name: try connection.run(ServerEncoding()).first ?? "unknown")
     }

@@ -28,12 +28,12 @@ public struct DatabaseSetup: Sendable {
 
     /// Loads the schema, again where it is there already; a database that nobody adopted yet is adopted.
     ///
-    /// - Returns: whether it was adopted.
+    /// - Returns: whether the database was adopted.
     /// - Throws: ``ToolError``, naming a missing privilege.
     @discardableResult
     public func migrate() throws(ToolError) -> Bool {
         try run { connection throws(PostgresError) in
-            // The file says so too, which the server cannot read as a whole in another encoding.
+            // The file checks this too, but the server cannot convert the whole file to some other encodings.
             if let refusal = try DatabaseEncoding.read(on: connection).refusal {
                 throw PostgresError(.server, sqlState: "0A000", message: refusal, hint: DatabaseEncoding.advice)
             }
@@ -72,7 +72,7 @@ public struct DatabaseSetup: Sendable {
                 at: place,
                 hint: error.hint ?? "Run it as a superuser, or as a role with CREATEROLE and CREATE on the database."
             )
-        // The schema is newer than this program, or the server or the database is none for it.
+        // The schema is newer than this program, or Fanfare does not support the server or the database.
         case "55000", "0A000": ToolError(.configuration, error.message, at: place, hint: error.hint ?? "")
         case "55P03":
             ToolError(

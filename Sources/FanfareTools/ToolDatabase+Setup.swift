@@ -6,9 +6,9 @@ internal import PostgresClient
 
 /// What `fanfare migrate` does to a database.
 public struct MigrationPlan: Sendable {
-    /// The version there is; nil for none, and for one that may not be read.
+    /// The database's version; nil if there is no schema, or if this role may not read it.
     public let from: Int?
-    /// Whether there is a schema that this role may read only once it has loaded it.
+    /// Whether there is a schema that this role may read only after loading it.
     public let isHidden: Bool
     /// The version this program brings.
     public let to: Int
@@ -18,7 +18,7 @@ public struct MigrationPlan: Sendable {
     ///
     /// Not known before the load if the role may not read the schema.
     public var adopts: Bool
-    /// What does not work with this database; nil for nothing.
+    /// What does not work in this database; nil if everything does.
     public let warning: String?
     /// The installation it is adopted as.
     public let installation: String?
@@ -85,8 +85,8 @@ extension ToolDatabase {
     ///
     /// - Parameter configuration: names the installation.
     /// - Returns: the plan.
-    /// - Throws: ``ToolError``; of kind `configuration` for a schema that is newer than this program's, and for an encoding that is
-    ///   none for pushes.
+    /// - Throws: ``ToolError``; of kind `configuration` for a schema that is newer than this program's, and for an
+    ///   encoding that Fanfare does not support.
     public func migrationPlan(_ configuration: Configuration) async throws(ToolError) -> MigrationPlan {
         let encoding = try await run { connection throws(PostgresError) in try DatabaseEncoding.read(on: connection) }
         if let refusal = encoding.refusal {
@@ -116,7 +116,7 @@ extension ToolDatabase {
                 let version = try isThere ? connection.run(SchemaVersion()).first : nil
                 there = (version, false, try isThere ? !connection.run(RecordedIdentity()).isEmpty : false)
             } catch {
-                // The load makes its role a member of the owner, if it may.
+                // Loading makes this role a member of the schema's owner, if the role has the right.
                 guard error.sqlState == "42501" else { throw error }
                 there = (nil, true, true)
             }

@@ -2,14 +2,14 @@
 public struct SessionSettings: Sendable {
     /// Names and values in the order they are set.
     public private(set) var pairs: [(name: String, value: String)]
-    /// The same for settings that older servers do not have, which are left out there.
+    /// Names and values of settings that older servers do not have; they are not set there.
     public private(set) var newerPairs: [(name: String, value: String)]
 
     /// Makes settings from scratch.
     ///
     /// - Parameters:
     ///   - pairs: names and values, as `SET` takes them; the server refuses unknown names at connect.
-    ///   - newerPairs: names and values that are set at connect where the server knows the name.
+    ///   - newerPairs: names and values that are set at connect if the server knows the name.
     public init(_ pairs: [(name: String, value: String)], whereKnown newerPairs: [(name: String, value: String)] = []) {
         self.pairs = pairs
         self.newerPairs = newerPairs
@@ -50,7 +50,7 @@ extension SessionSettings {
             ("statement_timeout", "0"),
             ("idle_session_timeout", "0"),
         ],
-        // Since PostgreSQL 17. It ends the session, which reads like a lost connection.
+        // PostgreSQL 17 and newer. This timeout ends the session, which looks like a lost connection.
         whereKnown: [("transaction_timeout", "0")]
     )
 

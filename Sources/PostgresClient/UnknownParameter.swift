@@ -1,22 +1,23 @@
 internal import CPostgres
 
-/// A word of a connection URL that libpq takes for no parameter.
+/// A parameter of a connection URL that libpq does not know.
 ///
-/// Poolers, ORMs and hosters add words of their own, or of a newer libpq. Only the word is shown: what follows it may be secret.
+/// Poolers, ORMs and hosting providers add parameters of their own, or of a newer libpq. Errors show only the name,
+/// because the value may be secret.
 struct UnknownParameter: Equatable {
     let name: String
 
-    /// Finds the first in a URL that libpq refuses; nil if there is none, or if it may be a piece of a password.
+    /// Finds the first one in a URL that libpq refuses; nil if there is none, or if it may be part of a password.
     ///
     /// - Parameter url: `postgres://…?name=value`, or `name=value` words.
     init?(in url: String) {
         let isURI = url.starts(with: /postgres(ql)?:\/\//)
-        // In a URI's own part for passwords, `?` would begin the parameters, and an `@` come after it.
+        // If an unencoded password contains `?`, the parameters seem to begin there, and an `@` follows.
         let query = isURI ? url.drop { $0 != "?" }.dropFirst() : url[...]
         guard !isURI || !query.contains("@") else { return nil }
         let known = Self.known
         for name in isURI ? Self.names(inQuery: query) : Self.names(inWords: query) {
-            // A password that is not encoded, or not quoted, may go on as what looks like a parameter.
+            // The rest of an unencoded or unquoted password may look like a parameter.
             guard !name.hasSuffix("password") else { return nil }
             guard !known.contains(name) else { continue }
             guard name.wholeMatch(of: /[A-Za-z_]{1,63}/) != nil else { return nil }
@@ -26,7 +27,7 @@ struct UnknownParameter: Equatable {
         return nil
     }
 
-    /// Names it and says what to do.
+    /// The error that names the parameter and says what to do.
     var error: PostgresError {
         PostgresError(
             .invalidOptions,
@@ -49,7 +50,7 @@ struct UnknownParameter: Equatable {
         }
     }
 
-    /// What newer versions of libpq know.
+    /// Parameters of newer versions of libpq, by the version that added them.
     private static let releases: [(version: Int, names: Set<String>)] = [
         (16, ["require_auth", "sslcertmode", "load_balance_hosts"]),
         (17, ["sslnegotiation", "gssdelegation"]),
@@ -62,13 +63,13 @@ struct UnknownParameter: Equatable {
         ),
     ]
 
-    /// Such as `15.18`.
+    /// The version of libpq, such as `15.18`.
     private static var version: String {
         let number = Int(PQlibVersion())
         return "\(number / 10_000).\(number % 10_000)"
     }
 
-    /// What the libpq at hand knows, and what it takes in URIs besides.
+    /// The parameters that the installed libpq knows, and `ssl`, which it accepts in URIs.
     private static var known: Set<String> {
         var names: Set<String> = ["ssl"]
         let options = unsafe PQconndefaults()
@@ -85,14 +86,15 @@ struct UnknownParameter: Equatable {
         query.split(separator: "&").map { String($0.prefix { $0 != "=" }) }
     }
 
-    /// As libpq reads them: blanks around `=`, values in single quotes or up to a blank, backslashes before any character.
+    /// Parses as libpq does: blanks around `=`, values in single quotes or up to a blank, backslashes before any
+    /// character.
     private static func names(inWords words: Substring) -> [String] {
         var names: [String] = []
         var rest = words.drop(while: \.isWhitespace)
         while !rest.isEmpty {
             names.append(String(rest.prefix { $0 != "=" && !$0.isWhitespace }))
             rest = rest.drop { $0 != "=" && !$0.isWhitespace }.drop(while: \.isWhitespace)
-            // A word without a value: libpq says so, and does not go on.
+            // For a word without a value libpq reports an error and stops.
             guard rest.first == "=" else { return Array(names.dropLast()) }
             rest = rest.dropFirst().drop(while: \.isWhitespace)
             let isQuoted = rest.first == "'"

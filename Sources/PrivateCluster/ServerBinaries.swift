@@ -10,8 +10,8 @@ struct ServerBinaries: Equatable {
 
     /// Finds the newest server, or the one of a given version.
     ///
-    /// Looks into the directory that `FANFARE_POSTGRES` names and no other; without it into PATH, where `pg_config`
-    /// points, and where Debian, PGDG and a build from source put them.
+    /// Searches only the directory `FANFARE_POSTGRES` if that is set. Otherwise searches PATH, the directory that
+    /// `pg_config` prints, and the directories that Debian, PGDG and a build from source use.
     ///
     /// - Parameter version: the major version an existing data directory needs; nil for the newest.
     /// - Returns: the programs to use.
@@ -38,7 +38,7 @@ struct ServerBinaries: Equatable {
         return newest
     }
 
-    /// Why a server that is installed may not be found.
+    /// The hint that only `FANFARE_POSTGRES` is searched, if it is set.
     private static var chosenOnly: String {
         ProcessInfo.processInfo.environment["FANFARE_POSTGRES"].map { " FANFARE_POSTGRES names \($0) alone." } ?? ""
     }

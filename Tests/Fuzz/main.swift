@@ -2,7 +2,7 @@ import Glibc
 
 /// Runs libFuzzer on one parser: `Fuzz PARSER [ARGUMENTS OF LIBFUZZER]`.
 ///
-/// Built only with `FANFARE_BUILD=fuzz`, since everything must be compiled for it: see `deploy/fuzz.sh`.
+/// Built only with `FANFARE_BUILD=fuzz`, since everything must be compiled for libFuzzer: see `deploy/fuzz.sh`.
 @_silgen_name("LLVMFuzzerRunDriver")
 func runFuzzer(
     _ count: UnsafeMutablePointer<Int32>,

@@ -23,7 +23,7 @@ struct SessionTests {
         ("statement_timeout", "0"), ("standard_conforming_strings", "on"), ("transaction_timeout", "0"),
     ])
     func whatEndsStatementsAndReadsLiteralsIsPinned(_ name: String, _ value: String) async throws {
-        // The last is there since PostgreSQL 17.
+        // PostgreSQL 17 and newer have the last one.
         let known = try await connect().text("SELECT string_agg(name, ' ') FROM pg_catalog.pg_settings") ?? ""
         let names = ["statement_timeout", "standard_conforming_strings", "transaction_timeout"]
             .filter { known.split(separator: " ").contains($0[...]) }

@@ -1,7 +1,7 @@
 import PostgresClient
 import Testing
 
-/// Words in connection URLs that libpq does not know.
+/// Parameters of connection URLs that libpq does not know.
 @Suite struct UnknownParameterTests {
     private func refusal(_ url: String) throws -> PostgresError {
         let error = try #require(throws: PostgresError.self) { try PostgresConnection.open(PostgresOptions(url: url)) }
@@ -23,7 +23,7 @@ import Testing
         #expect(error.hint?.contains(advice) == true, "\(error.hint ?? "")")
     }
 
-    /// Those that the libpq at hand knows are no mistake.
+    /// A parameter that the installed libpq knows is no error.
     @Test(arguments: [("require_auth", "16"), ("sslnegotiation", "17"), ("min_protocol_version", "18")])
     func whatANewerLibpqKnowsSaysFromWhichOn(_ word: String, _ release: String) throws {
         let error = try #require(throws: PostgresError.self) {
@@ -34,7 +34,7 @@ import Testing
         #expect(error.hint?.contains("from version \(release) on") == true)
     }
 
-    /// A password that is not encoded may go on as what looks like one.
+    /// The rest of an unencoded password may look like a parameter.
     @Test(arguments: [
         "postgres://u:x?hunter=2@127.0.0.1:1/db?no=1", "postgres://u@127.0.0.1:1/db?password=x&hunter=2",
         "postgres://u@127.0.0.1:1/db?sslpassword=x&hunter=2", "host=127.0.0.1 password=x hunter=2",

@@ -39,7 +39,7 @@ public struct DatabaseTrait: TestTrait, SuiteTrait, TestScoping {
 extension Trait where Self == DatabaseTrait {
     /// A database of the test's own, with the schema loaded, dropped afterwards.
     ///
-    /// Its logs have few partitions; all rows find one.
+    /// Its logs have few partitions, which take the rows of all days.
     public static var database: Self { Self(hasOwnServer: false, hasWholeRing: false) }
 
     /// The same with all partitions, for tests that name them.

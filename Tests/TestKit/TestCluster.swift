@@ -9,14 +9,15 @@ internal import Threading
 public enum TestCluster {
     /// A database with the schema, from which a test's own is copied.
     enum Template: String {
-        /// With the logs' partitions of yesterday, today and tomorrow, and one for all other days: copied in two thirds of the time.
+        /// The logs have partitions for yesterday, today and tomorrow, and one for other days: copies take a third less
+        /// time.
         case shortRing = "fanfare_template"
-        /// As `schema.sql` makes it, with a partition for each of 32 days.
+        /// The schema as `schema.sql` makes it, with a partition for each of 32 days.
         case wholeRing = "fanfare_template_whole_ring"
     }
 
     private static let started = Result { try start() }
-    /// Templates that were made, by the server's directory.
+    /// The templates that exist, each as the server's directory and the name.
     private static let made = Locked<Set<String>>([])
 
     /// Starts a server.
@@ -35,7 +36,7 @@ public enum TestCluster {
         try await onThread("cluster") { try started.get() }
     }
 
-    /// Makes a template on a server unless it is there; others wait for that.
+    /// Makes a template on a server unless it exists; concurrent calls wait.
     ///
     /// - Parameters:
     ///   - template: which.
@@ -57,7 +58,7 @@ public enum TestCluster {
         try connection.execute(SchemaText.sql)
         if template == .shortRing {
             try connection.execute(shortenRing)
-            // What was dropped would be copied, too.
+            // Otherwise each copy would have what the drops left behind.
             try connection.execute("VACUUM FULL")
         }
     }

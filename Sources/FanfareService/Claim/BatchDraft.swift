@@ -135,10 +135,10 @@ struct BatchDraft {
         return false
     }
 
-    /// The attempt in the other environment that was recorded as the next one; nil where the device's own is asked again first.
+    /// The recorded next attempt, in the other environment; nil if the device's own environment is tried again first.
     ///
-    /// What is recorded was said here (``OpenBatch/record``), and about this token: its device was registered before it was
-    /// planned, and belongs here still.
+    /// A recorded move is an answer of this environment's provider (``OpenBatch/record``). It is about the present
+    /// token if the device was registered before the event was planned and still belongs to this environment.
     private func move(_ position: Int, _ device: DeviceRow) -> PairResult? {
         var history = batch.history
         guard history.marks.insert(.otherEnvironment).inserted, device.target == batch.target,

@@ -13,23 +13,23 @@ struct Chores {
     private static let patience = 10 * Micros.second
     /// How many sets of batches are ended at a stretch.
     private static let endings = 5
-    /// How often in a row a task fails before an operator hears of it.
+    /// The failures in a row after which `fanfare.health` shows a task.
     private static let failuresToTell = 3
 
     private typealias Task = (name: String, work: (PostgresConnection) throws(PostgresError) -> Void)
 
     private let context: StageContext
-    /// By task, of those whose last try failed.
+    /// Failures in a row, by task; without tasks whose last run succeeded.
     private var failures: [String: Int] = [:]
 
-    /// Nothing has failed yet.
+    /// Starts without failures.
     ///
     /// - Parameter context: the stage's.
     init(context: StageContext) {
         self.context = context
     }
 
-    /// Does all of it once; what fails stops nothing else, and is told by `fanfare.health` at the third time in a row.
+    /// Runs each task once; a failing task stops no other, and `fanfare.health` shows it after three failures in a row.
     ///
     /// The logs come first: what is over there is a whole day.
     ///

@@ -52,7 +52,7 @@ struct Maintenance {
     /// Only while we lead: what another daemon saw in between is not known.
     private var auditor: Auditor?
     private var sweeper: GateSweeper
-    /// Replaced when this daemon loses the lead, as the auditor is: failures are counted only while it leads.
+    /// Replaced, like the auditor, when this daemon loses the lead: failures count only while it leads.
     private var chores: Chores
 
     init(context: StageContext) {

@@ -27,7 +27,7 @@ struct OpenBatch {
     private(set) var returnDelay: Microseconds = 0
     /// Why pairs were refused, by event.
     private var refusals: [Int64: String]
-    /// Pairs that go where their device belongs by now, without that anybody was asked here.
+    /// Positions of pairs that move to their device's environment without a request in this batch's environment.
     private var unasked: [Int] = []
 
     init(_ batch: PreparedBatch, decided: [PairResult], window: Int = 0) {
@@ -48,10 +48,10 @@ struct OpenBatch {
 
     var id: Int64 { batch.claimed.id }
     var claim: BatchClaim { batch.claimed.claim }
-    /// What is saved while it is open.
+    /// What checkpoints save while the batch is open.
     ///
-    /// A pair that goes elsewhere unasked stays pending: ``BatchDraft`` decides it again, and takes what is recorded of the
-    /// other environment for what this one's provider said.
+    /// A pair that moves without a request is saved as pending, and ``BatchDraft`` decides it again: a saved move
+    /// counts as an answer of this environment's provider.
     var record: BatchRecord {
         var saved = outcomes
         for position in unasked { saved[position] = Outcome.pending.rawValue }
@@ -90,8 +90,9 @@ struct OpenBatch {
         let outcome = Outcome(rawValue: outcomes[Int(position)])
         guard outcome.kind == .retrying else { return nil }
         if outcome == .retryingOtherEnvironment {
-            // Its device was registered since, or belongs elsewhere. Asked here again, it names the other one again: to mark
-            // that one as tried could make evidence against a token of what only one environment said.
+            // The device was registered later, or belongs elsewhere. Another request here names the other environment
+            // again. Marking that one as tried could make evidence against the token from the answer of one
+            // environment.
             return .again(at: now, history: batch.claimed.history, target: batch.target.id)
         }
         // Asked here again, it is told until when.
@@ -227,8 +228,8 @@ struct OpenBatch {
             let followUp = followUps[Int32(position)] ?? recovered(Int32(position), now: now)
             guard case .again(let at, let history, let target)? = followUp else { continue }
             let delay = Self.bucket(max(0, at - now))
-            // What was held repeats nothing: it waits where it waited, or a night's pushes would wake by the budget of retries.
-            // Nor does who goes where its device belongs, and has not been tried.
+            // A held pair repeats no request: it waits in its queue, or the retry budget would slow down a night's
+            // pushes. A pair that moves to its device's environment without a request repeats none either.
             let isHeld = Outcome(rawValue: outcomes[position]).isHeld
             let group = Group(
                 target: target,

@@ -26,7 +26,8 @@ package struct EndedOccurrence {
 /// their gates with them.
 ///
 /// All in one snapshot: an event becomes plans and batches, a plan batches, and a batch its retries, in one transaction each.
-/// What a gate has is looked up, fenced by OFFSET 0: under OR, PostgreSQL may read all batches instead to hash their gates.
+/// OFFSET 0 makes PostgreSQL look up the batches of each gate. Without it PostgreSQL may read all batches, under OR,
+/// and hash their gates.
 package struct FinishOccurrences: PostgresStatement {
     package static let name = "finish_occurrences"
     package static let sql = """

@@ -49,7 +49,7 @@ package struct Gate: Hashable, Sendable {
 
 /// The gates that are not done.
 ///
-/// What waits behind one is looked up, fenced by OFFSET 0, or PostgreSQL may read all batches to hash their gates.
+/// OFFSET 0 makes PostgreSQL look up the batches of each gate. Otherwise it may read all batches and hash their gates.
 package struct LiveGates: PostgresStatement {
     package static let name = "live_gates"
     package static let sql = """

@@ -44,7 +44,8 @@ package struct FeedbackHookRow: Equatable {
 
 /// The hooks of some names, as far as there are any.
 ///
-/// What is at a hook's place is looked up, fenced by OFFSET 0, or PostgreSQL may read all feedback to hash its numbers.
+/// OFFSET 0 makes PostgreSQL look up the row at a hook's place. Otherwise it may read all feedback and hash its
+/// numbers.
 package struct FeedbackHooks: PostgresStatement {
     package static let name = "feedback_hooks"
     package static let sql = """

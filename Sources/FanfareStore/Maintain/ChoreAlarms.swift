@@ -1,6 +1,6 @@
 package import PostgresClient
 
-/// Has `fanfare.health` show a task of maintenance that keeps failing.
+/// Makes `fanfare.health` show a maintenance task that keeps failing.
 package struct RaiseChoreAlarm: PostgresStatement {
     package static let name = "raise_chore_alarm"
     package static let sql = """
@@ -24,14 +24,14 @@ package struct RaiseChoreAlarm: PostgresStatement {
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) {}
 }
 
-/// Takes down the alarms of tasks that do not fail any more.
+/// Deletes the alarms of tasks that no longer fail.
 package struct EndChoreAlarms: PostgresStatement {
     package static let name = "end_chore_alarms"
     package static let sql = """
         DELETE FROM fanfare.alarms WHERE name LIKE 'chore/%' AND name <> ALL (SELECT 'chore/' || c.name FROM unnest($1::text[]) AS c (name))
         """
 
-    /// Those whose last try failed.
+    /// The tasks whose last run failed.
     package let failing: [String]
 
     package init(failing: [String]) {

@@ -54,7 +54,7 @@ package struct SchemaVersion: PostgresStatement {
 public struct DatabaseIdentity: Sendable {
     /// The installation's name; nil if it has none.
     public let name: String?
-    /// The cluster's system identifier; 0 where the server does not tell.
+    /// The cluster's system identifier; 0 if the owner may not read it.
     public let systemIdentifier: Int64
     /// The database's oid.
     public let databaseOID: Int64

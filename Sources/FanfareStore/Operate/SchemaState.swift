@@ -1,6 +1,6 @@
 package import PostgresClient
 
-/// Whether a text is the one that the schema was loaded from.
+/// Whether the schema was loaded from a given text.
 package struct IsLoadedFrom: PostgresStatement {
     package static let name = "is_loaded_from"
     package static let sql = """
@@ -18,7 +18,7 @@ package struct IsLoadedFrom: PostgresStatement {
         binds.append(text)
     }
 
-    /// - Returns: nil where the server got the text statement by statement, as from psql -f, and so does not know it.
+    /// - Returns: nil if the text was sent statement by statement, as by psql -f, so that the server could not hash it.
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Bool? {
         try row.bool(orNil: 0)
     }
@@ -36,7 +36,7 @@ package struct ServerEncoding: PostgresStatement {
     }
 }
 
-/// Publications that have tables of ours.
+/// Publications that include tables of the schema `fanfare`.
 package struct Publications: PostgresStatement {
     package static let name = "publications"
     package static let sql = """
@@ -50,7 +50,7 @@ package struct Publications: PostgresStatement {
     }
 }
 
-/// Queries in force from which row-level security keeps rows.
+/// Queries in force from which row-level security hides rows.
 package struct HiddenTables: PostgresStatement {
     package static let name = "hidden_tables"
     package static let sql = """
@@ -74,7 +74,7 @@ package struct HiddenTables: PostgresStatement {
 
     package init() {}
 
-    /// - Returns: where each query stands, and a table of it.
+    /// - Returns: the place of each query, and a table that hides rows from it.
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> [(place: String, table: String)] {
         Array(zip(try row.strings(0), try row.strings(1)).map { (place: $0, table: $1) })
     }

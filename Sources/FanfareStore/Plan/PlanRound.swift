@@ -112,7 +112,7 @@ func planRoundSQL(taking: String, batchSize: String, isOfOutbox: Bool = false, i
                 -- No rule has a longer one, and an entry of the index on keys holds no more.
                 WHEN octet_length(t.type) > 255 THEN 'the type has more than 255 bytes'
                 WHEN octet_length(t.key) > 2048 THEN 'the key has more than 2048 bytes'
-                -- A watched row that could not be told is an array that says why.
+                -- A watch stores a row that it cannot emit as an array with the reason.
                 WHEN jsonb_typeof(t.payload) <> 'object' THEN
                     CASE WHEN t.payload ->> 0 = 'fanfare.watch_table' AND t.payload ->> 1 IS NOT NULL THEN t.payload ->> 1
                         ELSE 'the payload is no JSON object' END
@@ -121,8 +121,8 @@ func planRoundSQL(taking: String, batchSize: String, isOfOutbox: Bool = false, i
                 WHEN octet_length(t.payload::text) > 65536 AND (t.type NOT LIKE 'digest.%' OR octet_length(t.payload::text) > 65792) THEN 'the payload has more than 65536 bytes'
                 WHEN jsonb_path_exists(t.payload, '$.**{33}') THEN 'the payload is nested more than 32 levels deep'
             END AS refusal,
-            -- Cancelled by its id, or by its key. Mostly there are no cancellations, and no event needs a look. Without OFFSET 0
-            -- PostgreSQL may choose to hash all of the table, and does so on 18 as long as it was small when it was analysed.
+            -- Cancelled by id or by key. Usually there are no cancellations, and no event is looked up. Without OFFSET
+            -- 0 PostgreSQL may hash the whole table; version 18 does so if the table was small at its last ANALYZE.
             EXISTS (SELECT FROM fanfare.cancels)
                 AND EXISTS (SELECT FROM fanfare.cancels AS c WHERE c.event_id = t.id OFFSET 0) AS is_stopped,
             EXISTS (SELECT FROM fanfare.cancels) AND t.key IS NOT NULL AND EXISTS (

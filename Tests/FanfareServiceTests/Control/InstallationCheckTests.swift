@@ -38,7 +38,7 @@ struct InstallationCheckTests {
             "this database is a copy of the one that was adopted"
         ),
         (
-            // The server no longer says which cluster it is; once adopted so, a daemon goes on without.
+            // The identifier can no longer be read. After another adoption a daemon works without it.
             "REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC",
             "SELECT fanfare.adopt('here'); INSERT INTO fanfare.timelines VALUES (0, fanfare.timeline())",
             "this database is a copy of the one that was adopted"

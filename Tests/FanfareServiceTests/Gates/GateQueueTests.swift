@@ -230,7 +230,7 @@ struct GateQueueTests {
         }
     }
 
-    /// As the queues' sessions plan it, with what it computes.
+    /// The plan in a session of the queues, with its output columns.
     private func plan<Statement: PostgresStatement>(_: Statement.Type) throws -> String {
         let count = (1...10).last { Statement.sql.contains("$\($0)") } ?? 0
         try world.connection.execute("PREPARE look AS \(Statement.sql)")
@@ -240,7 +240,7 @@ struct GateQueueTests {
         return try world.connection.column(look).joined(separator: "\n")
     }
 
-    /// Vacuumed while it was empty, the queue looks cheap to read whole, however much is in it since.
+    /// If the queue was empty at its last VACUUM, PostgreSQL estimates a full read as cheap, whatever was added since.
     @Test func whatManyGatesHaveIsLookedUpNotReadWhole() throws {
         try world.connection.execute(
             """

@@ -5,7 +5,7 @@ import Testing
 @testable import FanfareService
 @testable import FanfareStages
 
-/// Maintenance that keeps failing is told by `fanfare.health`.
+/// `fanfare.health` shows maintenance tasks that keep failing.
 @Suite(.database)
 struct ChoreAlarmTests {
     private let world: World
@@ -41,7 +41,7 @@ struct ChoreAlarmTests {
         #expect(try alarms().isEmpty)
     }
 
-    /// What Debezium makes unless told otherwise.
+    /// Debezium creates such a publication by default.
     @Test func publishedTablesTakeUpdatesAndDeletes() throws {
         try world.connection.execute("SET client_min_messages = error; CREATE PUBLICATION everything FOR ALL TABLES")
         // Rows of the outbox are never updated.

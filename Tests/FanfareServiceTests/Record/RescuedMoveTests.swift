@@ -8,7 +8,7 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// What becomes of pairs that were to go to the other environment when their batch went back to the queue.
+/// The outcomes of pairs that were due in the other environment when their batch went back to the queue.
 @Suite(.database)
 struct RescuedMoveTests {
     private let world: World
@@ -35,7 +35,7 @@ struct RescuedMoveTests {
         return first
     }
 
-    /// Who takes over sends to the second; what is claimed then is the first's next attempt.
+    /// Another daemon sends to the second device; the next claim is the first device's next attempt.
     private func nextAttempt() throws -> ClaimedBatch {
         let again = try prepared(owner: 2)
         #expect(again.batch.pairs.map(\.token) == ["aa11"])
@@ -55,7 +55,7 @@ struct RescuedMoveTests {
         #expect(next.target == other && next.history.isMove)
     }
 
-    /// Who registered since may have another token, of which nobody said anything.
+    /// A device that was registered since may have another token, which no provider has judged.
     @Test func whoRegisteredSinceIsAskedForInItsOwnFirst() throws {
         let home = try refuseFirst().target.id
         try world.connection.execute(
@@ -65,7 +65,8 @@ struct RescuedMoveTests {
         #expect(next.target == home && next.history == .none)
     }
 
-    /// Only what a provider said is recorded as that: in the other environment it is half of the evidence against a token.
+    /// Only a provider's answer is recorded as one: in the other environment it is half of the evidence against a
+    /// token.
     @Test func whoGoesElsewhereUnaskedStaysPendingUntilTheClose() throws {
         try world.device("aa10", user: "u", "environment => 'sandbox'")
         let first = try prepared()

@@ -1,13 +1,14 @@
-/// A table that breaks a watch, or might: what makes it, what the application writes, and what is told of it.
+/// A table that may break a watch: the SQL that makes it, the application's writes, and the events of its watch.
 struct HostileTable: Sendable, CustomStringConvertible {
     let name: String
-    /// What the owner runs in schema `shop`; it makes and watches table `t`.
+    /// The owner's SQL in schema `shop`; it makes and watches table `t`.
     let made: String
-    /// What the application runs, and must succeed.
+    /// The application's SQL, which must succeed.
     let write: String
-    /// A line for each event, sorted: its operation and its row after and before, or `refused`, its operation and the reason.
+    /// A line for each event, sorted: the operation and the new and old row, or `refused`, the operation and the
+    /// reason.
     let told: [String]
-    /// SQL that says whether the server can do what the case needs.
+    /// SQL that is true if the server has the feature that the case needs.
     let needs: String
 
     init(_ name: String, _ made: String, _ write: String, _ told: [String], needs: String = "SELECT true") {
@@ -22,7 +23,7 @@ struct HostileTable: Sendable, CustomStringConvertible {
 
     static let virtual = "SELECT current_setting('server_version_num')::int >= 180000"
 
-    /// Values of type json that jsonb has no room for.
+    /// Values of type json that jsonb cannot hold.
     static let json = [
         HostileTable(
             "a NUL in json",

@@ -7,7 +7,7 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareTools
 
-/// Row-level security keeps rows from `fanfare_sql`, as which authors' SQL runs, without a word of its own.
+/// Row-level security silently hides rows from `fanfare_sql`, the role that runs authors' SQL.
 @Suite(.database)
 struct RowSecurityTests {
     private static let members = "row-level security of public.members hides rows from fanfare_sql"

@@ -52,7 +52,7 @@ struct SchemaLoadTests {
         return statements
     }
 
-    /// What a database or a role sets, and the file must not depend on.
+    /// Settings of databases and roles on which the file must not depend.
     static let settings = [
         "standard_conforming_strings = off", "backslash_quote = off", "default_transaction_read_only = on",
         "statement_timeout = '10ms'", "transaction_timeout = '10ms'", "default_transaction_isolation = serializable",
@@ -128,7 +128,7 @@ struct SchemaLoadTests {
             let items = await Checkup(configuration, environment: [:]).items(online: false)
             let item = items.first { $0.name == "encoding" }
             #expect(item?.level == .fail && item?.detail == planned?.reason)
-            // Nothing that psql sends before that needs another encoding.
+            // psql sends only ASCII before the check.
             let session = try PostgresConnection.open(PostgresOptions(url: url))
             defer { session.close() }
             var refusal: PostgresError?

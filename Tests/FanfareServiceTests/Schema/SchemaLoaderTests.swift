@@ -13,7 +13,7 @@ struct SchemaLoaderTests {
         try DatabaseSetup(toolConfiguration(user: role), environment: [:])
     }
 
-    /// From PostgreSQL 16 on, CREATEROLE does not allow to grant what others made.
+    /// From PostgreSQL 16 on, a role with CREATEROLE may not grant roles that another role created.
     @Test func aSecondManagerIsToldWhatToHaveGranted() async throws {
         try await withRole(in: nil) { role in
             try sql("ALTER ROLE \(role) CREATEROLE")

@@ -205,7 +205,7 @@ struct SchemaTests {
         )
     }
 
-    /// A function without any setting may be inlined, and has nothing to compile by itself.
+    /// A function without any setting may be inlined, and then has no plan of its own to compile.
     @Test func functionsAreNotCompiled() throws {
         let compiled = try TestDatabase.current.connect().column(
             """

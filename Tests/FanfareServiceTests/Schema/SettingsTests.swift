@@ -12,10 +12,10 @@ import Testing
 @testable import FanfareStore
 @testable import FanfareTools
 
-/// What a database sets for its sessions changes nothing that Fanfare does: a database for each row, and the same happens in all.
+/// A database's settings do not change what Fanfare does: each row has a database of its own, all have one result.
 @Suite(.database, .timeLimit(.minutes(5)))
 struct SettingsTests {
-    /// As ALTER DATABASE … SET takes them; those that a server does not know are left out there.
+    /// Settings for ALTER DATABASE … SET; a server that does not know one leaves it out.
     private static let rows = [
         ["search_path = ''"], ["default_transaction_isolation = serializable"], ["row_security = off"],
         ["idle_in_transaction_session_timeout = '5s'", "statement_timeout = '1s'", "lock_timeout = '200ms'"],
@@ -40,7 +40,7 @@ struct SettingsTests {
     @Test func theSameHappensWhateverADatabaseSets() async throws {
         let plain = try await lines([])
         #expect(plain.count > 60 && plain.contains("ann accepted accepted orders apns 1"), "\(plain)")
-        // So many at once as a small machine bears.
+        // A small machine bears this many at once.
         let width = 4
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (number, settings) in Self.rows.enumerated() {
@@ -54,7 +54,7 @@ struct SettingsTests {
         }
     }
 
-    /// What comes of it in a database with these settings.
+    /// The result in a database with these settings.
     private func lines(_ settings: [String]) async throws -> [String] {
         let database = try await TestDatabase.create()
         let outcome: Result<[String], any Error>
@@ -82,7 +82,7 @@ struct SettingsTests {
         )
     }
 
-    /// What the commands say, but for numbers and times.
+    /// The output of the commands, without numbers and times.
     private static func told(of events: [Int64], _ configuration: Configuration) async throws -> [String] {
         try await ToolDatabase(configuration, environment: [:]).whileOpen { database in
             var texts: [String] = []
@@ -97,7 +97,7 @@ struct SettingsTests {
             texts += await Checkup(configuration, environment: [:]).items(online: false).map {
                 "\($0.level) \($0.name): \($0.detail)"
             }
-            // Columns are as wide as what stands in them.
+            // The width of a column depends on its values.
             return texts.joined(separator: "\n").replacing(/[0-9]+/, with: "#").replacing(/[ ]+/, with: " ")
                 .replacing(/-{2,}/, with: "-").split(separator: "\n").map(String.init)
         }
@@ -107,7 +107,7 @@ struct SettingsTests {
 /// A shop, its application and a daemon's stages, in a database with settings of its own.
 private final class SettingsWorld {
     private let world: World
-    /// Pins nothing but what would forbid its work, or show in its payloads.
+    /// Pins only the settings that would prevent its work or change its payloads.
     private static let applications = SessionSettings(
         [
             ("default_transaction_read_only", "off"), ("quote_all_identifiers", "off"), ("statement_timeout", "0"),
@@ -141,7 +141,7 @@ private final class SettingsWorld {
         world.connection.close()
     }
 
-    /// Plays all of it through.
+    /// Runs the whole flow.
     ///
     /// - Returns: the events.
     func run() throws -> [Int64] {
@@ -202,7 +202,7 @@ private final class SettingsWorld {
         try world.schedule()
     }
 
-    /// Plans, asks, claims, renders and records until nothing is left.
+    /// Plans, runs queries, claims, renders and records until nothing is left.
     private func send() throws {
         try world.plan()
         while try desk.takeTurn(on: world.connection) {}
@@ -223,7 +223,7 @@ private final class SettingsWorld {
 
     private var bodies: [String] = []
 
-    /// What the views say, and what was rendered.
+    /// The contents of the views, and the rendered pushes.
     func lines() throws -> [String] {
         try bodies.sorted()
             + world.connection.column(

@@ -89,7 +89,7 @@ struct WatchChangeTests {
         // What an owner writes into his function does not break the view for others.
         try rewrite(shop, "-- Needs [^\n]*\n", "-- Needs [not json].\n")
         #expect(try shop.connection.column(Self.watches).isEmpty)
-        // Earlier ones let a value that cannot be told fail the write.
+        // With a watch of an earlier version, a value that jsonb cannot hold fails the write.
         try rewrite(shop, "fanfare\\.watch_query_bare\\(", "fanfare.watch_query_now(")
         #expect(
             try shop.connection.column(Self.watches) == [

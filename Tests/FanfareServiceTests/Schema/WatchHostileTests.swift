@@ -4,7 +4,7 @@ import PrivateCluster
 import TestKit
 import Testing
 
-/// A watched table never fails its application's write, whatever the row or the table holds.
+/// A watch never fails its application's write because of the row's values or the table's columns.
 @Suite(.database)
 struct WatchHostileTests {
     private static let events = """
@@ -42,7 +42,7 @@ struct WatchHostileTests {
                 "refused shop.t: column j cannot be told: SQLSTATE 22P05, as of a NUL in json", "unmatched",
             ]
         )
-        // The operator finds the row by what could be told.
+        // The operator finds the row by the values that the event has.
         #expect(
             try shop.connection.text(
                 "SELECT payload -> 2 ->> 'new' FROM fanfare.events WHERE type = 'hostile' ORDER BY id LIMIT 1"
@@ -62,7 +62,7 @@ struct WatchHostileTests {
         #expect(row[1] == #"{"m": "secret bad"}"#)
     }
 
-    /// What jsonb holds already it may not hold two levels deeper, which a payload is.
+    /// A payload holds a value two levels deeper than its column, where it may be too deep for jsonb.
     @Test func nestedAsDeepAsTheStackAllows() throws {
         let shop = try WatchShop()
         try shop.run(
@@ -92,7 +92,7 @@ struct WatchHostileTests {
 
     @Test func aKeyWhoseEqualityRaises() throws {
         let shop = try WatchShop()
-        // Only a superuser makes an operator class.
+        // Only a superuser may create an operator class.
         try shop.run(as: nil, "SET search_path = shop;\n\(Self.raisingKey)")
         try shop.run(as: "web", "INSERT INTO shop.t VALUES (ROW(7), 1); UPDATE shop.t SET n = 2; DELETE FROM shop.t")
         #expect(
@@ -161,7 +161,7 @@ struct WatchHostileTests {
         #expect(try shop.connection.column(health).isEmpty)
     }
 
-    /// Turkish upper case of `insert` is no operation.
+    /// The Turkish upper case of `insert` is not the name of an operation.
     @Test func aTurkishDatabaseTellsInserts() throws {
         let shop = try WatchShop()
         guard try shop.connection.text("SELECT EXISTS (SELECT FROM pg_collation WHERE collname = 'tr-x-icu')") == "t"

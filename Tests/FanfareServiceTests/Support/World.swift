@@ -123,11 +123,11 @@ final class World {
         if try connection.number("SELECT count(*) FROM fanfare.plans") > 0 { try slice() }
     }
 
-    /// Plans what is in the outbox; slices of large audiences are left.
+    /// Plans the events of the outbox, but no slices of large audiences.
     func planRounds() throws {
         var loop = PlannerLoop(context: context)
         _ = try loop.begin(on: connection)
-        // A planner allows itself half a second, which is not what a test needs that counts 25,000 pairs on a busy machine.
+        // A planner stops after half a second, too early for a test that counts 25,000 pairs on a busy machine.
         try connection.execute("SET statement_timeout = '30s'; SET lock_timeout = '5s'")
     }
 

@@ -6,7 +6,7 @@ import Testing
 @testable import FanfareStore
 @testable import FanfareTools
 
-/// What `check` says of a schema that is there.
+/// The items of `check` for an existing schema.
 @Suite(.database)
 struct SchemaCheckTests {
     private func items() async throws -> [CheckItem] {
