@@ -75,11 +75,11 @@ BEGIN
     PERFORM set_config(s.name, '0', true) FROM pg_settings AS s WHERE s.name = 'transaction_timeout';
     -- The file is ASCII up to here, so that a database of any encoding can report this.
     IF current_setting('server_encoding') = 'SQL_ASCII' THEN
-        RAISE WARNING 'this database''s encoding is SQL_ASCII: text that is no UTF-8 gets in, and JSON with escapes beyond ASCII is refused'
-            USING HINT = 'Create one with ENCODING ''UTF8''.';
+        RAISE WARNING 'this database''s encoding is SQL_ASCII: text that is not valid UTF-8 can be stored, and JSON with escapes beyond ASCII is refused'
+            USING HINT = 'Create a database with ENCODING ''UTF8''.';
     ELSIF current_setting('server_encoding') <> 'UTF8' THEN
         RAISE EXCEPTION 'this database''s encoding is %, and pushes are UTF-8', current_setting('server_encoding')
-            USING ERRCODE = 'feature_not_supported', HINT = 'Create one with ENCODING ''UTF8''.';
+            USING ERRCODE = 'feature_not_supported', HINT = 'Create a database with ENCODING ''UTF8''.';
     END IF;
 END
 $$;
@@ -144,7 +144,7 @@ BEGIN
         -- From PostgreSQL 16 on, a role with CREATEROLE may grant only the roles that it created.
         GET STACKED DIAGNOSTICS refusal = MESSAGE_TEXT;
         RAISE EXCEPTION '%', refusal USING ERRCODE = '42501', HINT = format(
-            '%save %sa superuser run: GRANT fanfare_owner TO %I; and, so that %I can let daemons and applications in, %s TO %I WITH ADMIN OPTION.',
+            '%save %sa superuser run: GRANT fanfare_owner TO %I; and, so that %I can grant roles to daemons and applications, %s TO %I WITH ADMIN OPTION.',
             CASE WHEN (SELECT r.rolcreaterole FROM pg_roles AS r WHERE r.rolname = current_user) THEN 'H'
                 ELSE 'Run it as a role with CREATEROLE and CREATE on the database; or h' END,
             (SELECT string_agg(DISTINCT quote_ident(r.rolname) || ' or ', '')
@@ -3384,8 +3384,8 @@ BEGIN
 
     SELECT string_agg(quote_ident(c), ', ') INTO wrong FROM unnest(columns) AS c WHERE c = ANY (fanfare.computed_columns(rel));
     IF wrong IS NOT NULL THEN
-        RAISE EXCEPTION 'watch_table: % is computed when it is read, and no trigger sees it', wrong
-            USING ERRCODE = 'feature_not_supported', HINT = 'Make it STORED, or name what it is made of.';
+        RAISE EXCEPTION 'watch_table: % is a virtual generated column, which triggers do not see', wrong
+            USING ERRCODE = 'feature_not_supported', HINT = 'Make it STORED, or name the columns that it is computed from.';
     END IF;
 END
 $$;
@@ -3785,12 +3785,12 @@ BEGIN
         RAISE WARNING 'watch_table: % is a partition; what is written through its parent will not be told', rel
             USING HINT = 'Watch the partitioned table instead.';
     ELSIF (SELECT c.relkind = 'p' OR c.relhassubclass FROM pg_class AS c WHERE c.oid = rel) THEN
-        RAISE NOTICE 'watch_table: what is written to a partition or child of % directly will not be told', rel
-            USING HINT = 'Write through the table that is watched, or watch the partition too.';
+        RAISE NOTICE 'watch_table: rows written directly to a partition or child of % emit no events', rel
+            USING HINT = 'Write to the watched table, or watch the partition too.';
     END IF;
     IF columns IS NULL AND fanfare.computed_columns(rel) <> '{}' THEN
-        RAISE NOTICE 'watch_table: % is computed when it is read and not told', (SELECT string_agg(quote_ident(c), ', ') FROM unnest(fanfare.computed_columns(rel)) AS c)
-            USING HINT = 'Make it STORED to have it told.';
+        RAISE NOTICE 'watch_table: events will lack virtual generated columns: %', (SELECT string_agg(quote_ident(c), ', ') FROM unnest(fanfare.computed_columns(rel)) AS c)
+            USING HINT = 'Make a column STORED to have it in events.';
     END IF;
 END
 $$;
@@ -3863,16 +3863,16 @@ BEGIN
             END;
             IF missing IS NOT NULL THEN
                 ok := false;
-                detail := 'events lack what was renamed or dropped (' || missing || '), and any change is told; call fanfare.watch_table again';
+                detail := 'events lack renamed or dropped columns (' || missing || '), and any change emits one; call fanfare.watch_table again';
             ELSIF computed IS NOT NULL THEN
-                detail := 'events lack what is computed when it is read (' || computed || '), and writes take longer; call fanfare.watch_table again';
+                detail := 'events lack virtual generated columns (' || computed || '), and writes take longer; call fanfare.watch_table again';
             ELSE
                 CONTINUE;
             END IF;
         ELSE
             -- With such a column, every write fails already.
             ok := watch.body !~ 'SELECT fanfare_(new|old)\.\*' OR fanfare.computed_columns(watch.rel) = '{}';
-            detail := 'made by an earlier Fanfare: writes fail where a value cannot be told, or a column is gone or computed when it is read; call fanfare.watch_table again';
+            detail := 'made by an earlier Fanfare: writes fail if jsonb cannot hold a value, or if a column was dropped or is a virtual generated one; call fanfare.watch_table again';
         END IF;
         RETURN NEXT;
     END LOOP;

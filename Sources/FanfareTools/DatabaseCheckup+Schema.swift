@@ -21,7 +21,7 @@ extension DatabaseCheckup {
         }
         return switch isOwn {
         case true?: CheckItem(.ok, "schema", text)
-        case nil: CheckItem(.ok, "schema", "\(text), loaded by psql: whether by this program's text is not known")
+        case nil: CheckItem(.ok, "schema", "\(text), loaded by psql: its text is not known")
         case false?:
             CheckItem(
                 .warn,
@@ -38,7 +38,7 @@ extension DatabaseCheckup {
             CheckItem(
                 .warn,
                 "publication \(name)",
-                "has tables of the schema fanfare: every change of the queues is decoded and sent",
+                "includes tables of the schema fanfare: PostgreSQL decodes and sends every change of the queues",
                 advice: "Publish your own tables only: FOR TABLE, or FOR TABLES IN SCHEMA public."
             )
         }

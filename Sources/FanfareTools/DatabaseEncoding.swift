@@ -11,7 +11,7 @@ struct DatabaseEncoding: Equatable {
         DatabaseEncoding(name: try connection.run(ServerEncoding()).first ?? "unknown")
     }
 
-    static let advice = "Create one with ENCODING 'UTF8'."
+    static let advice = "Create a database with ENCODING 'UTF8'."
 
     /// Why the schema is not loaded; nil if it can be.
     var refusal: String? {
@@ -21,7 +21,7 @@ struct DatabaseEncoding: Equatable {
     /// What does not work although the schema can be loaded.
     var warning: String? {
         guard name == "SQL_ASCII" else { return nil }
-        return "this database's encoding is SQL_ASCII: text that is no UTF-8 gets in, "
+        return "this database's encoding is SQL_ASCII: text that is not valid UTF-8 can be stored, "
             + "and JSON with escapes beyond ASCII is refused"
     }
 

@@ -44,9 +44,9 @@ struct UnknownParameter: Equatable {
             return "Leave it out, and connect to PostgreSQL itself, not through a pool."
         default:
             guard let release = Self.releases.first(where: { $0.names.contains(name) })?.version else {
-                return "Leave it out, or look at its spelling."
+                return "Leave it out, or check its spelling."
             }
-            return "libpq knows it from version \(release) on: install that, or leave it out."
+            return "libpq knows it from version \(release) on: install that version, or leave it out."
         }
     }
 

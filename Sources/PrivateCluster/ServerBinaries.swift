@@ -40,7 +40,7 @@ struct ServerBinaries: Equatable {
 
     /// The hint that only `FANFARE_POSTGRES` is searched, if it is set.
     private static var chosenOnly: String {
-        ProcessInfo.processInfo.environment["FANFARE_POSTGRES"].map { " FANFARE_POSTGRES names \($0) alone." } ?? ""
+        ProcessInfo.processInfo.environment["FANFARE_POSTGRES"].map { " FANFARE_POSTGRES allows only \($0)." } ?? ""
     }
 
     private static func candidateDirectories() -> [String] {

@@ -173,7 +173,7 @@ extension DaemonError {
         case "42883":
             self.init(
                 .configuration,
-                "this database has a Fanfare schema of before this program",
+                "this database's Fanfare schema is older than this program",
                 hint: "Run `fanfare migrate`."
             )
         case "42501":

@@ -123,7 +123,7 @@ struct SchemaLoadTests {
             }
             for error in [planned, loaded] {
                 #expect(error?.reason == "this database's encoding is LATIN1, and pushes are UTF-8")
-                #expect(error?.hint == "Create one with ENCODING 'UTF8'." && error?.exitCode == 78)
+                #expect(error?.hint == "Create a database with ENCODING 'UTF8'." && error?.exitCode == 78)
             }
             let items = await Checkup(configuration, environment: [:]).items(online: false)
             let item = items.first { $0.name == "encoding" }

@@ -209,11 +209,11 @@ struct HealthAdvice: Sendable {
         },
         "alarm: chore": { task, detail in
             HealthAdvice(
-                "Maintenance does not get on with \(task): it \(detail)",
+                "The maintenance task \(task) \(detail)",
                 .bad,
                 [
                     HealthStep(
-                        words: "Mend what PostgreSQL says; pushes go on, and what is left is done within a minute:",
+                        words: "Mend what PostgreSQL reports; pushes go on, and the task runs again within a minute:",
                         command: "journalctl -u fanfare -p warning"
                     )
                 ]
