@@ -3540,11 +3540,11 @@ EXCEPTION
         RAISE;
     WHEN OTHERS OR assert_failure THEN
         RETURN jsonb_build_array(NULL, 'SQLSTATE ' || SQLSTATE || CASE SQLSTATE
-            WHEN '22P05' THEN ', as of a NUL in json'
-            WHEN '22P02' THEN ', as of half a surrogate pair in json'
-            WHEN '22003' THEN ', as of a number that numeric cannot hold'
-            WHEN '54000' THEN ', as of what is too large'
-            WHEN '54001' THEN ', as of what is nested too deep'
+            WHEN '22P05' THEN ', for example a NUL in json'
+            WHEN '22P02' THEN ', for example half a surrogate pair in json'
+            WHEN '22003' THEN ', for example a number that numeric cannot hold'
+            WHEN '54000' THEN ', for example a value that is too large'
+            WHEN '54001' THEN ', for example a value that is nested too deeply'
             ELSE '' END, left(SQLERRM, 1000));
 END
 $$;
@@ -3561,7 +3561,7 @@ DECLARE
 BEGIN
     FOR side IN SELECT * FROM (VALUES ('new', new_values), ('old', old_values)) AS s (name, told) WHERE s.told IS NOT NULL LOOP
         SELECT coalesce(jsonb_object_agg(v.key, v.value -> 0) FILTER (WHERE jsonb_array_length(v.value) = 1), '{}'),
-            reasons || coalesce(array_agg(format('column %I cannot be told: %s', v.key, v.value ->> 1)) FILTER (WHERE jsonb_array_length(v.value) > 1), '{}'),
+            reasons || coalesce(array_agg(format('column %I cannot be emitted: %s', v.key, v.value ->> 1)) FILTER (WHERE jsonb_array_length(v.value) > 1), '{}'),
             messages || coalesce(jsonb_object_agg(v.key, v.value -> 2) FILTER (WHERE jsonb_array_length(v.value) > 2), '{}')
         INTO shown, reasons, messages
         FROM jsonb_each(side.told) AS v;
@@ -3624,7 +3624,7 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC
     SELECT format($sql$
         INSERT INTO fanfare.outbox (type, payload)
-        SELECT %L, jsonb_build_array('fanfare.watch_table', $1 || ': the row cannot be told: SQLSTATE ' || $2,
+        SELECT %L, jsonb_build_array('fanfare.watch_table', $1 || ': the row cannot be emitted: SQLSTATE ' || $2,
             jsonb_build_object('op', %L, 'table', $1, 'error', left($3, 1000)))
         FROM %s$sql$, event_type, operation, CASE operation WHEN 'delete' THEN 'fanfare_old' ELSE 'fanfare_new' END);
 END;

@@ -13,7 +13,7 @@ extension HostileTable {
             INSERT INTO t VALUES (1, '"\u0000"')
             """#,
             [
-                #"refused insert shop.t: column j cannot be told: SQLSTATE 22P05, as of a NUL in json"#
+                #"refused insert shop.t: column j cannot be emitted: SQLSTATE 22P05, for example a NUL in json"#
             ]
         ),
         HostileTable(
@@ -27,8 +27,8 @@ extension HostileTable {
             INSERT INTO t VALUES (1, '"\u0000"'); UPDATE t SET j = '1'
             """#,
             [
-                #"refused insert shop.t: column j cannot be told: SQLSTATE 22P05, as of a NUL in json"#,
-                #"refused update shop.t: column j cannot be told: SQLSTATE 22P05, as of a NUL in json"#,
+                #"refused insert shop.t: column j cannot be emitted: SQLSTATE 22P05, for example a NUL in json"#,
+                #"refused update shop.t: column j cannot be emitted: SQLSTATE 22P05, for example a NUL in json"#,
             ]
         ),
         HostileTable(
@@ -43,7 +43,7 @@ extension HostileTable {
             INSERT INTO t VALUES (1, '"\u0000"')
             """#,
             [
-                #"refused insert shop.t: column j cannot be told: SQLSTATE 22P05, as of a NUL in json"#
+                #"refused insert shop.t: column j cannot be emitted: SQLSTATE 22P05, for example a NUL in json"#
             ]
         ),
         HostileTable(
@@ -60,7 +60,7 @@ extension HostileTable {
             """#,
             [
                 #"insert {"j": 2, "id": 2}"#,
-                #"refused insert shop.t: column j cannot be told: SQLSTATE 22P05, as of a NUL in json"#,
+                #"refused insert shop.t: column j cannot be emitted: SQLSTATE 22P05, for example a NUL in json"#,
             ]
         ),
         HostileTable(
@@ -75,7 +75,7 @@ extension HostileTable {
             INSERT INTO t VALUES (1, '1')
             """#,
             [
-                #"refused insert shop.t: column j cannot be told: SQLSTATE 22P05, as of a NUL in json"#
+                #"refused insert shop.t: column j cannot be emitted: SQLSTATE 22P05, for example a NUL in json"#
             ]
         ),
         HostileTable(
@@ -92,7 +92,7 @@ extension HostileTable {
             """#,
             [
                 #"insert {"j": 1, "id": 1}"#,
-                #"refused update shop.t: column j cannot be told: SQLSTATE 22P05, as of a NUL in json"#,
+                #"refused update shop.t: column j cannot be emitted: SQLSTATE 22P05, for example a NUL in json"#,
             ]
         ),
         HostileTable(
@@ -108,7 +108,7 @@ extension HostileTable {
             """#,
             [
                 #"insert {"n": 1, "id": 1}"#,
-                #"refused insert shop.t: column j cannot be told: SQLSTATE 22P05, as of a NUL in json"#,
+                #"refused insert shop.t: column j cannot be emitted: SQLSTATE 22P05, for example a NUL in json"#,
                 #"update {"j": null, "m": 3, "id": 1} {"j": null, "m": 1, "id": 1}"#,
             ]
         ),
@@ -123,8 +123,8 @@ extension HostileTable {
             INSERT INTO t VALUES (1, '1') ON CONFLICT (id) DO UPDATE SET j = '"\ud83d"'; COMMIT
             """#,
             [
-                #"refused insert shop.t: column j cannot be told: SQLSTATE 22P05, as of a NUL in json"#,
-                #"refused update shop.t: column j cannot be told: SQLSTATE 22P02, as of half a surrogate pair in json; column j cannot be told: SQLSTATE 22P05, as of a NUL in json"#,
+                #"refused insert shop.t: column j cannot be emitted: SQLSTATE 22P05, for example a NUL in json"#,
+                #"refused update shop.t: column j cannot be emitted: SQLSTATE 22P02, for example half a surrogate pair in json; column j cannot be emitted: SQLSTATE 22P05, for example a NUL in json"#,
             ]
         ),
         HostileTable(
@@ -188,7 +188,7 @@ extension HostileTable {
             """#,
             [
                 #"insert {"j": 2, "id": 2}"#,
-                #"refused insert shop.t: column j cannot be told: SQLSTATE 22P05, as of a NUL in json"#,
+                #"refused insert shop.t: column j cannot be emitted: SQLSTATE 22P05, for example a NUL in json"#,
             ],
             needs: virtual
         ),

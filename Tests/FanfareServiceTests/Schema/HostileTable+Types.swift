@@ -12,7 +12,7 @@ extension HostileTable {
             INSERT INTO t VALUES (1, '"\u0000"')
             """#,
             [
-                #"refused insert shop.t: column j cannot be told: SQLSTATE 22P05, as of a NUL in json"#
+                #"refused insert shop.t: column j cannot be emitted: SQLSTATE 22P05, for example a NUL in json"#
             ]
         ),
         HostileTable(
@@ -25,7 +25,7 @@ extension HostileTable {
             INSERT INTO t VALUES (1, ARRAY['1', '"\u0000"']::json[])
             """#,
             [
-                #"refused insert shop.t: column j cannot be told: SQLSTATE 22P05, as of a NUL in json"#
+                #"refused insert shop.t: column j cannot be emitted: SQLSTATE 22P05, for example a NUL in json"#
             ]
         ),
         HostileTable(
@@ -39,7 +39,7 @@ extension HostileTable {
             INSERT INTO t VALUES (1, ROW(1, '"\u0000"'))
             """#,
             [
-                #"refused insert shop.t: column p cannot be told: SQLSTATE 22P05, as of a NUL in json"#
+                #"refused insert shop.t: column p cannot be emitted: SQLSTATE 22P05, for example a NUL in json"#
             ]
         ),
         HostileTable(
@@ -57,9 +57,9 @@ extension HostileTable {
             """#,
             [
                 #"insert {"m": "good", "n": "a", "id": 1}"#,
-                #"refused delete shop.t: column m cannot be told: SQLSTATE P0001"#,
-                #"refused insert shop.t: column m cannot be told: SQLSTATE P0001"#,
-                #"refused update shop.t: column m cannot be told: SQLSTATE P0001"#,
+                #"refused delete shop.t: column m cannot be emitted: SQLSTATE P0001"#,
+                #"refused insert shop.t: column m cannot be emitted: SQLSTATE P0001"#,
+                #"refused update shop.t: column m cannot be emitted: SQLSTATE P0001"#,
                 #"update {"m": "good", "n": "b", "id": 1} {"m": "good", "n": "a", "id": 1}"#,
             ]
         ),
@@ -77,7 +77,7 @@ extension HostileTable {
             INSERT INTO t VALUES (1, 'bad')
             """#,
             [
-                #"refused insert shop.t: column m cannot be told: SQLSTATE P0004"#
+                #"refused insert shop.t: column m cannot be emitted: SQLSTATE P0004"#
             ]
         ),
         HostileTable(
@@ -94,7 +94,7 @@ extension HostileTable {
             INSERT INTO t VALUES (1, 'bad')
             """#,
             [
-                #"refused insert shop.t: column m cannot be told: SQLSTATE 22P02, as of half a surrogate pair in json"#
+                #"refused insert shop.t: column m cannot be emitted: SQLSTATE 22P02, for example half a surrogate pair in json"#
             ]
         ),
         HostileTable(
@@ -111,7 +111,7 @@ extension HostileTable {
             INSERT INTO t VALUES (1, 'bad')
             """#,
             [
-                #"refused insert shop.t: column m cannot be told: SQLSTATE 42501"#
+                #"refused insert shop.t: column m cannot be emitted: SQLSTATE 42501"#
             ]
         ),
         HostileTable(
@@ -128,7 +128,7 @@ extension HostileTable {
             INSERT INTO t VALUES (2, 'bad')
             """#,
             [
-                #"refused insert shop.t: column m cannot be told: SQLSTATE 22012"#
+                #"refused insert shop.t: column m cannot be emitted: SQLSTATE 22012"#
             ]
         ),
         HostileTable(
@@ -171,7 +171,7 @@ extension HostileTable {
             INSERT INTO t SELECT 1, x, x, x FROM repeat('x', 90000000) AS x
             """#,
             [
-                #"refused insert shop.t: column a cannot be told: it has more than 65536 bytes; column b cannot be told: it has more than 65536 bytes; column c cannot be told: it has more than 65536 bytes"#
+                #"refused insert shop.t: column a cannot be emitted: it has more than 65536 bytes; column b cannot be emitted: it has more than 65536 bytes; column c cannot be emitted: it has more than 65536 bytes"#
             ]
         ),
         HostileTable(

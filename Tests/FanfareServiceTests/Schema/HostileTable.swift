@@ -36,7 +36,7 @@ struct HostileTable: Sendable, CustomStringConvertible {
             """#,
             [
                 #"insert {"j": {"a": 1}, "n": null, "id": 2}"#,
-                #"refused insert shop.t: column j cannot be told: SQLSTATE 22P05, as of a NUL in json"#,
+                #"refused insert shop.t: column j cannot be emitted: SQLSTATE 22P05, for example a NUL in json"#,
             ]
         ),
         HostileTable(
@@ -49,7 +49,7 @@ struct HostileTable: Sendable, CustomStringConvertible {
             INSERT INTO t VALUES (1, '"\ud83d cut"')
             """#,
             [
-                #"refused insert shop.t: column j cannot be told: SQLSTATE 22P02, as of half a surrogate pair in json"#
+                #"refused insert shop.t: column j cannot be emitted: SQLSTATE 22P02, for example half a surrogate pair in json"#
             ]
         ),
         HostileTable(
@@ -62,7 +62,7 @@ struct HostileTable: Sendable, CustomStringConvertible {
             INSERT INTO t VALUES (1, '{"n": 1e400000}')
             """#,
             [
-                #"refused insert shop.t: column j cannot be told: SQLSTATE 22003, as of a number that numeric cannot hold"#
+                #"refused insert shop.t: column j cannot be emitted: SQLSTATE 22003, for example a number that numeric cannot hold"#
             ]
         ),
         HostileTable(
@@ -75,7 +75,7 @@ struct HostileTable: Sendable, CustomStringConvertible {
             INSERT INTO t VALUES (1, '"\u0000"', '"\ud83d"')
             """#,
             [
-                #"refused insert shop.t: column a cannot be told: SQLSTATE 22P05, as of a NUL in json; column b cannot be told: SQLSTATE 22P02, as of half a surrogate pair in json"#
+                #"refused insert shop.t: column a cannot be emitted: SQLSTATE 22P05, for example a NUL in json; column b cannot be emitted: SQLSTATE 22P02, for example half a surrogate pair in json"#
             ]
         ),
         HostileTable(
@@ -89,8 +89,8 @@ struct HostileTable: Sendable, CustomStringConvertible {
             UPDATE t SET n = 'b'; DELETE FROM t
             """#,
             [
-                #"refused delete shop.t: column j cannot be told: SQLSTATE 22P05, as of a NUL in json"#,
-                #"refused update shop.t: column j cannot be told: SQLSTATE 22P05, as of a NUL in json"#,
+                #"refused delete shop.t: column j cannot be emitted: SQLSTATE 22P05, for example a NUL in json"#,
+                #"refused update shop.t: column j cannot be emitted: SQLSTATE 22P05, for example a NUL in json"#,
             ]
         ),
         HostileTable(
@@ -104,8 +104,8 @@ struct HostileTable: Sendable, CustomStringConvertible {
             UPDATE t SET id = 2
             """#,
             [
-                #"refused delete shop.t: column j cannot be told: SQLSTATE 22P05, as of a NUL in json"#,
-                #"refused insert shop.t: column j cannot be told: SQLSTATE 22P05, as of a NUL in json"#,
+                #"refused delete shop.t: column j cannot be emitted: SQLSTATE 22P05, for example a NUL in json"#,
+                #"refused insert shop.t: column j cannot be emitted: SQLSTATE 22P05, for example a NUL in json"#,
             ]
         ),
         HostileTable(
@@ -119,7 +119,7 @@ struct HostileTable: Sendable, CustomStringConvertible {
             UPDATE t SET n = 'b'
             """#,
             [
-                #"refused update shop.t: column j cannot be told: SQLSTATE 22P05, as of a NUL in json"#
+                #"refused update shop.t: column j cannot be emitted: SQLSTATE 22P05, for example a NUL in json"#
             ]
         ),
         HostileTable(
@@ -133,8 +133,8 @@ struct HostileTable: Sendable, CustomStringConvertible {
             INSERT INTO t VALUES (2, '"\u0000"'); UPDATE t SET id = 3, n = 'b' WHERE id = 2; UPDATE t SET n = 'c'; DELETE FROM t
             """#,
             [
-                #"refused update shop.t: column j cannot be told: SQLSTATE 22P05, as of a NUL in json"#,
-                #"refused update shop.t: column j cannot be told: SQLSTATE 22P05, as of a NUL in json"#,
+                #"refused update shop.t: column j cannot be emitted: SQLSTATE 22P05, for example a NUL in json"#,
+                #"refused update shop.t: column j cannot be emitted: SQLSTATE 22P05, for example a NUL in json"#,
             ]
         ),
         HostileTable(
@@ -163,8 +163,8 @@ struct HostileTable: Sendable, CustomStringConvertible {
             [
                 #"delete {"j": 1}"#,
                 #"insert {"j": 1}"#,
-                #"refused delete shop.t: column j cannot be told: SQLSTATE 22P05, as of a NUL in json"#,
-                #"refused insert shop.t: column j cannot be told: SQLSTATE 22P05, as of a NUL in json"#,
+                #"refused delete shop.t: column j cannot be emitted: SQLSTATE 22P05, for example a NUL in json"#,
+                #"refused insert shop.t: column j cannot be emitted: SQLSTATE 22P05, for example a NUL in json"#,
             ]
         ),
         HostileTable(
@@ -177,7 +177,7 @@ struct HostileTable: Sendable, CustomStringConvertible {
             INSERT INTO t VALUES (1, '"\u0000"')
             """#,
             [
-                #"refused insert shop.t: column "Body ""x' %s" cannot be told: SQLSTATE 22P05, as of a NUL in json"#
+                #"refused insert shop.t: column "Body ""x' %s" cannot be emitted: SQLSTATE 22P05, for example a NUL in json"#
             ]
         ),
     ]

@@ -39,7 +39,7 @@ struct WatchHostileTests {
         )
         #expect(
             fates == [
-                "refused shop.t: column j cannot be told: SQLSTATE 22P05, as of a NUL in json", "unmatched",
+                "refused shop.t: column j cannot be emitted: SQLSTATE 22P05, for example a NUL in json", "unmatched",
             ]
         )
         // The operator finds the row by the values that the event has.
@@ -58,7 +58,7 @@ struct WatchHostileTests {
         let row = try shop.connection.query("SELECT payload ->> 1, payload -> 2 ->> 'errors' FROM fanfare.outbox").rows[
             0
         ]
-        #expect(row[0] == "shop.t: column m cannot be told: SQLSTATE P0001")
+        #expect(row[0] == "shop.t: column m cannot be emitted: SQLSTATE P0001")
         #expect(row[1] == #"{"m": "secret bad"}"#)
     }
 
@@ -85,7 +85,7 @@ struct WatchHostileTests {
         )
         #expect(
             try shop.connection.column(Self.events) == [
-                "refused insert shop.t: column j cannot be told: SQLSTATE 54001, as of what is nested too deep"
+                "refused insert shop.t: column j cannot be emitted: SQLSTATE 54001, for example a value that is nested too deeply"
             ]
         )
     }
@@ -98,7 +98,7 @@ struct WatchHostileTests {
         #expect(
             try shop.connection.column(Self.events) == [
                 #"delete {"n": 2, "id": {"n": 7}}"#, #"insert {"n": 1, "id": {"n": 7}}"#,
-                "refused update shop.t: the row cannot be told: SQLSTATE 22012",
+                "refused update shop.t: the row cannot be emitted: SQLSTATE 22012",
             ]
         )
     }
