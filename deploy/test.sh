@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # Installs what is missing and runs all tests. Safe to run again.
 #
-#   deploy/test.sh           format, documentation, alerts, tests with coverage, the main flow on each PostgreSQL, a minute of made up
-#                            requests to the HTTP API, then tests under the address and the thread sanitizer, then a little fuzzing
-#   deploy/test.sh --quick   the same without coverage, sanitizers and fuzzing, in the build folder of everyday work
+#   deploy/test.sh           format, documentation, alerts, all tests, the main flow on each PostgreSQL, half a minute of made up
+#                            requests to the HTTP API; tests of C and threads under the address and the thread sanitizer
+#   deploy/test.sh --quick   the same without sanitizers
 #   deploy/test.sh --soak [PART …]
 #                            the long forms of some tests, half an hour each; a part that passed is not run again at
-#                            the same commit. Parts: crash planning conditions simulator fuzz; versions, which runs all tests
+#                            the same commit. Parts: crash planning conditions simulator fuzz; coverage, which runs all tests
+#                            and prints the lines that they reach; versions, which runs all tests
 #                            that need a database on PostgreSQL 16 and 18, or on the server whose programs are in the
 #                            directory FANFARE_POSTGRES; webhook, which has requests
 #                            checked by the standard's library from PyPI; clients, which runs those of deploy/examples;
@@ -25,7 +26,7 @@ readonly address_sanitized="ThreadingTests PushCryptoTests PostgresClientTests H
 readonly thread_sanitized="ThreadingTests FanfareMetricsTests PostgresClientTests TransportTests HTTP2EngineTests"
 # Tests that need a database.
 readonly database_tests="PostgresClientTests FanfareServiceTests FanfareAPITests"
-readonly all_parts="crash planning conditions simulator fuzz versions webhook clients contract metrics schedules bareroot"
+readonly all_parts="crash planning conditions simulator fuzz coverage versions webhook clients contract metrics schedules bareroot"
 # Whole daemons and clusters that all run at once starve each other on two cores, and then their time limits end them.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=${SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH:-8}
 results=""
@@ -34,6 +35,7 @@ failed=0
 part=""
 part_began=0
 memory=""
+servers=""
 
 # announce TEXT: begins a part, and notes how long the one before took.
 announce() {
@@ -124,7 +126,7 @@ soak_tests() {
         planning) echo FanfareServiceTests.ExactlyOnceTests ;;
         conditions) echo FanfareServiceTests.ConditionTests ;;
         simulator) echo SimulatorTests ;;
-        fuzz | versions | webhook | clients | contract | metrics | schedules | bareroot) echo "" ;;
+        fuzz | coverage | versions | webhook | clients | contract | metrics | schedules | bareroot) echo "" ;;
         *)
             echo "test.sh: no long run is called '$1'; there are: $all_parts" >&2
             exit 64
@@ -148,15 +150,15 @@ check() {
 # with PACKAGES COMMAND…: installs what a command needs, and runs it.
 with() { deploy/install-dependencies.sh "--$1" && "${@:2}"; }
 
-# Prints the directories of the servers to test besides the installed one: PostgreSQL 16 and 18, or FANFARE_POSTGRES if it is set.
-other_servers() { if [[ -n "${FANFARE_POSTGRES:-}" ]]; then echo "$FANFARE_POSTGRES"; else deploy/servers.sh; fi; }
+# Sets `servers`, the directories of the servers to test besides the installed one: PostgreSQL 16 and 18, or FANFARE_POSTGRES if it is set.
+fetch_servers() { servers=${FANFARE_POSTGRES:-$(deploy/servers.sh)}; }
 
 # play_versions PROGRAM: runs the main flow on each available PostgreSQL.
 play_versions() {
     local server
-    check "fetching PostgreSQL 16 and 18" other_servers
+    check "the other PostgreSQL servers" fetch_servers
     check "main flow on the installed PostgreSQL" deploy/versions.sh "" "$1"
-    for server in $(other_servers); do
+    for server in $servers; do
         check "main flow on $("$server/postgres" --version)" deploy/versions.sh "$server" "$1"
     done
 }
@@ -165,7 +167,7 @@ play_versions() {
 test_versions() {
     local server
     play_versions .build/debug/fanfare
-    for server in $(other_servers); do
+    for server in $servers; do
         check "pg_upgrade to $("$server/postgres" --version)" with metrics deploy/upgrade.sh /usr/lib/postgresql/15/bin "$server"
         FANFARE_POSTGRES=$server run "$("$server/postgres" --version | tr -d ' ()')" .build "$database_tests" --skip-build
     done
@@ -187,6 +189,7 @@ run_soak() {
         before=$failed
         case "$name" in
             fuzz) check "fuzz: 180 s of each parser" deploy/fuzz.sh 180 ;;
+            coverage) test_coverage ;;
             versions) test_versions ;;
             webhook) check webhook deploy/webhook.sh ;;
             clients) check clients with clients deploy/clients.sh ;;
@@ -200,19 +203,33 @@ run_soak() {
     done
 }
 
-# Prints the names of the test targets, and of the faults that are played every time; deploy/faults.sh plays all.
+# test_targets [SANITIZED]: prints the names of the test targets, without those that run under a sanitizer if SANITIZED is set, and
+# of the faults that are played every time; deploy/faults.sh plays all.
 test_targets() {
-    local path
-    for path in Tests/*Tests; do [[ "$path" == Tests/FaultTests ]] || echo "${path#Tests/}"; done
+    local path name without=" FaultTests "
+    [[ -z "${1:-}" ]] || without+="$address_sanitized $thread_sanitized "
+    for path in Tests/*Tests; do
+        name=${path#Tests/}
+        [[ "$without" == *" $name "* ]] || echo "$name"
+    done
     printf 'FaultTests.%s\n' DeliveryAuditTests UnitHardeningTests DaemonFaultTests
 }
 
 # build ARGUMENT…: builds, once more where the build tool itself crashed: it goes on where it was.
 build() {
     local status=0
-    swift build --build-tests "$@" || status=$?
-    ((status < 128)) || swift build --build-tests "$@"
+    swift build --build-tests --disable-xctest "$@" || status=$?
+    ((status < 128)) || swift build --build-tests --disable-xctest "$@"
     ((status == 0 || status >= 128))
+}
+
+# Runs all tests in a build that notes which lines they reach.
+test_coverage() {
+    announce "swift build: coverage"
+    build --scratch-path .build-coverage --enable-code-coverage
+    rm -rf .build-coverage/debug/codecov
+    run coverage .build-coverage "$(test_targets)" --skip-build --enable-code-coverage
+    print_coverage .build-coverage/debug
 }
 
 # Prints the share of lines that tests ran, by target.
@@ -234,14 +251,12 @@ print_coverage() {
             }'
 }
 
-# These builds contain only what their tests need, so the simulated services run as the program of the coverage build.
+# These builds contain only what their tests need, so the simulated services run as the program of the other build.
 run_sanitizers() {
     local kind status targets
-    export FANFARE_BUILD=sanitized FANFARE_BINARY=$PWD/.build-coverage/debug/fanfare
+    export FANFARE_BUILD=sanitized FANFARE_BINARY=$PWD/.build/debug/fanfare
     # Foundation's Process and URLSession, which tests use, leak by themselves and fill every leak report.
     export ASAN_OPTIONS=detect_leaks=0
-    # That program was built for coverage, and would leave its profile here.
-    export LLVM_PROFILE_FILE=/dev/null
     for kind in address thread; do
         status=0
         announce "swift build: $kind sanitizer"
@@ -256,9 +271,9 @@ run_sanitizers() {
 }
 
 main() {
-    local build=.build parts=()
+    local sanitize="" parts=()
     case "${1:-}" in
-        "") build=.build-coverage ;;
+        "") sanitize=yes ;;
         --quick) ;;
         --soak)
             shift
@@ -271,8 +286,8 @@ main() {
             ;;
     esac
     PATH="$PATH:$HOME/.local/share/swiftly/bin:/usr/libexec/swift/bin"
-    mkdir -p "$build"
-    results=$(mktemp --directory "$PWD/$build/results.XXXXXX")
+    mkdir -p .build
+    results=$(mktemp --directory "$PWD/.build/results.XXXXXX")
     # The manifest without the sandbox resolves fewer packages, and would leave that behind.
     trap 'if [[ -e "$results/resolved" ]]; then cp "$results/resolved" Package.resolved; fi; rm -rf "$results" "$memory"' EXIT
     use_memory
@@ -287,29 +302,21 @@ main() {
         export FANFARE_AXE
         check "swift format lint" swift format lint --strict --recursive Sources Tests Package.swift
     fi
-    local coverage=()
-    if [[ "$build" == .build-coverage ]]; then coverage=(--enable-code-coverage); fi
     announce "swift build"
-    build --scratch-path "$build" "${coverage[@]}"
-    rm -rf "$build/debug/codecov"
+    build
     if ((${#parts[@]} > 0)); then
         run_soak "${parts[@]}"
     else
-        run all "$build" "$(test_targets)" --skip-build "${coverage[@]}"
+        run all .build "$(test_targets "$sanitize")" --skip-build
         check "documentation" deploy/docs.sh
         # A test of the API checks a daemon's metrics with Prometheus' tools.
         check "alerts" deploy/metrics.sh
-        # Debug builds leave their profile where they were started.
-        export LLVM_PROFILE_FILE=/dev/null
-        play_versions "$build/debug/fanfare"
-        check "contract: 60 s of made up requests" with clients deploy/contract.sh 60 "$build/debug/fanfare"
-        unset LLVM_PROFILE_FILE
+        play_versions .build/debug/fanfare
+        check "contract: 30 s of made up requests" with clients deploy/contract.sh 30
     fi
-    if [[ "$build" == .build-coverage ]]; then
-        print_coverage "$build/debug" || echo "coverage could not be told" >&2
+    if [[ -n "$sanitize" ]]; then
         cp Package.resolved "$results/resolved"
         run_sanitizers
-        check "fuzz: 5 s of each parser" deploy/fuzz.sh 5
     fi
     if [[ -s "$results/failures" ]]; then
         announce "What failed"
