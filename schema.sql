@@ -5863,6 +5863,16 @@ FROM fanfare.instances AS i CROSS JOIN LATERAL jsonb_each_text(i.report -> 'brea
 WHERE i.lease_until > now() AND b.state = 'open'
 GROUP BY b.name
 UNION ALL
+-- The provider refuses the sender, or one topic of it, and no push: all of them wait.
+SELECT 'refused: ' || r.name, false,
+    format('%s: %s Pushes wait, and are sent once this is corrected: in the configuration, or at the provider', r.reason,
+        (SELECT min(c.meaning) FROM fanfare.outcome_codes AS c
+        WHERE c.outcome = 'rejected' AND c.reason = r.reason AND c.provider = split_part(r.name, '/', 2))),
+    NULL
+FROM fanfare.instances AS i CROSS JOIN LATERAL jsonb_each_text(i.report -> 'refusals') AS r (name, reason)
+WHERE i.lease_until > now()
+GROUP BY r.name, r.reason
+UNION ALL
 SELECT w.name, w.ok, w.detail, NULL FROM fanfare.watches_to_make_again() AS w
 UNION ALL
 SELECT 'alarm: ' || name, false, detail, since FROM fanfare.alarms

@@ -8,7 +8,7 @@ package final class StatusBoard: Sendable {
         var leads: Set<LeaderRole> = []
         var isListening = false
         var listenProvedAt: Double?
-        var breakers: [String: String] = [:]
+        var breakers: [String: BreakerReport] = [:]
     }
 
     private let state = Locked(State())
@@ -38,13 +38,13 @@ package final class StatusBoard: Sendable {
     package var isListening: Bool { state.withLock { $0.isListening } }
 
     /// Notes a provider's breaker.
-    package func breaker(_ name: String, _ word: String) {
-        state.withLock { $0.breakers[name] = word }
+    package func breaker(_ name: String, _ report: BreakerReport) {
+        state.withLock { $0.breakers[name] = report }
     }
 
     /// The breakers that are not closed, by name.
     package var openBreakers: [String] {
-        state.withLock { $0.breakers.filter { $0.value != "closed" }.keys.sorted() }
+        state.withLock { $0.breakers.filter(\.value.isOpen).keys.sorted() }
     }
 
     /// Forgets the breaker of senders that are gone.
@@ -68,8 +68,15 @@ package final class StatusBoard: Sendable {
         }
         report["events"] = .object(events)
         var breakers = JSONObject()
-        for (name, word) in state.breakers.sorted(by: { $0.key < $1.key }) { breakers[name] = .string(word) }
+        var refusals = JSONObject()
+        for (name, breaker) in state.breakers.sorted(by: { $0.key < $1.key }) {
+            breakers[name] = .string(breaker.isOpen ? "open" : "closed")
+            for (whom, reason) in breaker.refusals.sorted(by: { $0.key < $1.key }) {
+                refusals[whom.isEmpty ? name : "\(name) \(whom)"] = .string(reason)
+            }
+        }
         report["breakers"] = .object(breakers)
+        report["refusals"] = .object(refusals)
         report["fuses_blown"] = .array(context.fuses.blown.map { .string("\($0)") })
         let audit = context.audit.figures
         if !audit.isEmpty { report["audit"] = Self.audit(audit, at: context.lease.databaseNow) }

@@ -88,15 +88,24 @@ public enum Disposition: Equatable, Sendable {
     /// The same push at once to the device's other environment; only an acceptance there moves the device. Where this daemon
     /// knows no other, the pair ends with the outcome given.
     case tryOtherEnvironment(otherwise: Outcome)
-    /// Renew the credential, once for all pushes refused with it, and send at once again on a new connection.
+    /// Renew the credential, once for all pushes refused with it; the push waits for that.
     case renewCredential
-    /// A configuration error: only probes are sent in this scope from now on, and an operator is called. The push itself is
-    /// final.
+    /// A configuration error: only probes are sent in this scope from now on, and an operator is called.
+    ///
+    /// The provider refused the sender and not the push, which waits with the others.
     case pause(AnswerScope)
-    /// As ``pause(_:)``, but the provider did not look at the push itself: it is sent again, however often it takes.
-    case holdBack(AnswerScope)
     /// A configuration error that others sent with the same credential do not share: call an operator, and go on sending.
     ///
     /// The push itself is final.
     case callOperator
+}
+
+extension Disposition {
+    /// Whether the push waits in its batch until its sender is taken again: nothing became of it, and no attempt is counted.
+    package var refusesSender: Bool {
+        switch self {
+        case .renewCredential, .pause: true
+        default: false
+        }
+    }
 }

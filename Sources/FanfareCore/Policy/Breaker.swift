@@ -1,8 +1,9 @@
 /// Stops sending to a provider that fails or asks for a pause, and finds out when it works again.
 ///
 /// One for each (app, provider). Opens at 50 % failures among 20 or more answers in 10 s, or when the provider refuses the
-/// sender. Probes with one request after 5 s, doubling to 60 s; after a pause that was asked for, when that is over. Closes
-/// after 3 accepted.
+/// sender. Probes with one request after 5 s, doubling to 60 s where the provider fails; every 5 s where it refuses the sender,
+/// which an operator is about to mend; after a pause that was asked for, when that is over. Closes after 3 accepted, after 1 where
+/// the sender was refused: that one says that it is no more.
 ///
 /// After 5 failed connects in a row one request at a time is let through, to connect for: connecting is the probe, which the
 /// transport paces, and costs the provider nothing. The first connection that stands closes it.
@@ -40,7 +41,7 @@ public struct Breaker: Equatable, Sendable {
         case open(until: Microseconds, wait: Microseconds)
         /// One request at a time is let through; `since` is when the one in flight was, nil while none is.
         ///
-        /// Can transition to: ``closed``, after three accepted; ``open(until:wait:)`` with a doubled wait, after a failure.
+        /// Can transition to: ``closed``, after three accepted, or one where the sender was refused; ``open(until:wait:)`` with a doubled wait, after a failure.
         case probing(since: Microseconds?, accepted: Int, wait: Microseconds)
     }
 
@@ -169,7 +170,7 @@ public struct Breaker: Equatable, Sendable {
             reopen(after: wait, at: now)
         case .neutral, .throttled:
             state = .probing(since: nil, accepted: accepted, wait: wait)
-        case .accepted where accepted + 1 >= Self.acceptedProbes:
+        case .accepted where accepted + 1 >= Self.acceptedProbes || cause == .refused:
             self = Breaker()
         case .accepted:
             state = .probing(since: nil, accepted: accepted + 1, wait: wait)
@@ -204,17 +205,14 @@ public struct Breaker: Equatable, Sendable {
         cause = .unreachable(connects: connectsFailed)
     }
 
-    /// Reports that the provider refused the sender itself: the next push would be refused too, and lost.
+    /// Reports that the provider refused the sender itself: the next push would be refused too.
     ///
-    /// Opens at once; a probe that met it is followed by a longer wait, as one that failed is.
+    /// Opens at once.
     ///
     /// - Parameter now: the time.
     public mutating func refused(at now: Microseconds) {
-        switch state {
-        case .open: break
-        case .probing(_, _, let wait): reopen(after: wait, at: now)
-        case .closed, .unreachable: open(for: Self.waits.lowerBound, at: now, because: .refused)
-        }
+        if case .open = state { return }
+        open(for: Self.waits.lowerBound, at: now, because: .refused)
     }
 
     private mutating func reopen(after wait: Microseconds, at now: Microseconds) {

@@ -15,8 +15,7 @@ public struct RetryHistory: Equatable, Hashable, Sendable {
 
         /// Sent again at once after its answer was lost.
         public static let resent = Marks(rawValue: 1)
-        /// Sent again with a renewed credential.
-        public static let credentialRenewed = Marks(rawValue: 2)
+        // 2 stood for a push that was sent again with a renewed credential.
         /// Sent again on a connection of its own.
         public static let otherConnection = Marks(rawValue: 4)
         /// Sent, or being sent, to the other APNs environment than the one stored with the device.

@@ -93,13 +93,11 @@ public struct RetrySchedule: Equatable, Sendable {
     ) -> RetryDecision {
         let retry: Retry
         switch verdict.disposition {
-        case .final, .prune, .pause, .callOperator: return .final(verdict.outcome)
+        // A push whose sender was refused waits in its batch, and is not decided.
+        case .final, .prune, .pause, .renewCredential, .callOperator: return .final(verdict.outcome)
         case .retry(let asked): retry = asked
-        // It waits for the operator, and no attempt is charged for that.
-        case .holdBack: retry = Retry(isFree: true)
         // Each environment has attempts of its own: what one of them does not know was not tried there.
         case .tryOtherEnvironment: retry = Retry(pace: .onceAtOnce, isFree: true)
-        case .renewCredential: retry = Retry(pace: .onceAtOnce)
         }
         var next = history
         next.marks.formUnion(mark(for: verdict.outcome))
@@ -144,7 +142,6 @@ public struct RetrySchedule: Equatable, Sendable {
     private func mark(for outcome: Outcome) -> RetryHistory.Marks {
         switch outcome {
         case .retryingAnswerLost: .resent
-        case .retryingCredentialRenewed: .credentialRenewed
         case .retryingOtherConnection: .otherConnection
         case .retryingOtherEnvironment: .otherEnvironment
         case .retryingRegisteredLater: .registeredLater

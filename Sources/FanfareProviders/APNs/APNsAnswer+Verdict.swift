@@ -122,12 +122,11 @@ extension APNsAnswer {
     }
 
     private func staleCredential(_ reason: APNsReason, tried: RetryHistory.Marks) -> Verdict {
-        let isGuess = tried.contains(.otherEnvironment) && reason == .invalidProviderToken
-        if tried.contains(.credentialRenewed) || isGuess {
+        if tried.contains(.otherEnvironment) && reason == .invalidProviderToken {
             return configurationError(reason, scope: .credential, tried: tried)
         }
         // A connection whose token expired can stay unusable for new ones.
-        return Verdict(.retryingCredentialRenewed, .renewCredential, replacesConnection: true)
+        return Verdict(rejection(reason), .renewCredential, replacesConnection: true)
     }
 
     private func badConnection(

@@ -17,13 +17,11 @@ public struct APNsGoodbye: Equatable, Sendable {
     /// Judges a request that the connection left unprocessed.
     ///
     /// - Parameter context: the circumstances of the attempt.
-    /// - Returns: what an answer with this reason would mean, but that the push is not lost: it was not what was refused. Nil
-    ///   unless the reason is about the configuration; then the connection's end says nothing about its requests.
+    /// - Returns: what an answer with this reason would mean; nil unless the reason is about the configuration: the connection's
+    ///   end says nothing about its requests then.
     public func verdict(in context: AttemptContext) -> Verdict? {
         guard let reason, case .badConfiguration = reason.meaning else { return nil }
         let error = APNsErrorBody(reason: reason.rawValue)
-        let answered = APNsAnswer(status: reason.status, error: error).verdict(in: context)
-        guard case .pause(let scope) = answered.disposition else { return answered }
-        return Verdict(.retryingNotProcessed, .holdBack(scope))
+        return APNsAnswer(status: reason.status, error: error).verdict(in: context)
     }
 }

@@ -55,7 +55,7 @@ extension FCMAnswer {
     /// Without FcmError the answer is about the sender, never about the token.
     private func verdictWithoutCode(in context: AttemptContext) -> Verdict {
         switch error.status {
-        case "UNAUTHENTICATED": unauthenticated(in: context)
+        case "UNAUTHENTICATED": unauthenticated
         case "PERMISSION_DENIED": Verdict(.fcmPermissionDenied, .pause(.credential))
         case "NOT_FOUND": Verdict(.fcmNotFound, .pause(.credential))
         case "INVALID_ARGUMENT": Verdict(.fcmInvalidArgument, .final)
@@ -69,7 +69,7 @@ extension FCMAnswer {
     /// A body that says nothing known: empty, or the HTML of a load balancer.
     private func verdictByStatus(in context: AttemptContext) -> Verdict {
         switch status {
-        case 401: unauthenticated(in: context).unrecognized
+        case 401: unauthenticated.unrecognized
         case 403: Verdict(.fcmPermissionDenied, .pause(.credential), isUnrecognized: true)
         case 429: quotaExceeded(in: context).unrecognized
         case 500: Verdict(.retryingServerError, .retry(retry(in: context)), isUnrecognized: true)
@@ -97,12 +97,7 @@ extension FCMAnswer {
         Verdict(gone, .prune(PruneEvidence(strength: strength, registeredUpTo: context.registeredAt)))
     }
 
-    private func unauthenticated(in context: AttemptContext) -> Verdict {
-        guard context.history.marks.contains(.credentialRenewed) else {
-            return Verdict(.retryingCredentialRenewed, .renewCredential)
-        }
-        return Verdict(.fcmUnauthenticated, .pause(.credential))
-    }
+    private var unauthenticated: Verdict { Verdict(.fcmUnauthenticated, .renewCredential) }
 
     private func quotaExceeded(in context: AttemptContext) -> Verdict {
         let scope = error.quotaScope ?? .credential

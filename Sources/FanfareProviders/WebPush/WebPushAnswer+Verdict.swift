@@ -15,8 +15,8 @@ extension WebPushAnswer {
         switch status {
         case 200...299: taken(in: context)
         case 400: badRequest(in: context)
-        case 401: unauthorized(in: context)
-        case 403: forbidden(in: context)
+        case 401: unauthorized
+        case 403: forbidden
         case 404: dead(.goneWebPushNotFound, .strong, in: context)
         case 405: Verdict(.webPushMethodNotAllowed, .final)
         // WNS throttles an app server with 406.
@@ -63,16 +63,15 @@ extension WebPushAnswer {
         }
     }
 
-    private func unauthorized(in context: AttemptContext) -> Verdict {
-        if error.complaint == .keyMismatch { return keyMismatch }
-        return renewing(.webPushUnauthorized, in: context)
+    private var unauthorized: Verdict {
+        error.complaint == .keyMismatch ? keyMismatch : Verdict(.webPushUnauthorized, .renewCredential)
     }
 
     /// 403 without words known to us may be the mismatch of one subscription's key, so it stops nobody else.
-    private func forbidden(in context: AttemptContext) -> Verdict {
+    private var forbidden: Verdict {
         switch error.complaint {
         case .keyMismatch: keyMismatch
-        case .token: renewing(.webPushForbidden, in: context)
+        case .token: Verdict(.webPushForbidden, .renewCredential)
         case .credential: Verdict(.webPushForbidden, .pause(.credential))
         case .subscription, .idle, .shutdown, .blocked, nil: Verdict(.webPushForbidden, .callOperator)
         }
@@ -92,13 +91,6 @@ extension WebPushAnswer {
 
     /// Never evidence against the device: a daemon with the wrong key hears it from every subscription.
     private var keyMismatch: Verdict { Verdict(.webPushVAPIDKeyMismatch, .callOperator) }
-
-    private func renewing(_ refused: Outcome, in context: AttemptContext) -> Verdict {
-        guard context.history.marks.contains(.credentialRenewed) else {
-            return Verdict(.retryingCredentialRenewed, .renewCredential)
-        }
-        return Verdict(refused, .pause(.credential))
-    }
 
     private func dead(_ gone: Outcome, _ strength: PruneEvidence.Strength, in context: AttemptContext) -> Verdict {
         // No time comes with it: a registration after the endpoint was read is not what was judged.

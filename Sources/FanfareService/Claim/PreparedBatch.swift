@@ -73,6 +73,15 @@ final class PreparedBatch: Sendable {
     /// The APNs topic that a pair is for; nil at other providers.
     func topic(of pair: PreparedPair) -> String? { variants[Int(pair.variant)].push.topic }
 
+    /// Which push a pair is.
+    func place(of pair: PreparedPair) -> BatchPosition { BatchPosition(batch: claimed.id, position: pair.position) }
+
+    /// What may keep a pair back: its topic, and where it goes.
+    func scopes(of pair: PreparedPair) -> [BreakerScope] {
+        guard pair.address.origin == nil, let topic = topic(of: pair) else { return [pair.address.scope] }
+        return [.topic(topic), pair.address.scope]
+    }
+
     /// The environment that the devices are registered in, whichever they are sent to: what is said against their tokens
     /// is said about devices of this one.
     var homeEnvironment: String {

@@ -228,9 +228,11 @@ struct OpenBatch {
             let followUp = followUps[Int32(position)] ?? recovered(Int32(position), now: now)
             guard case .again(let at, let history, let target)? = followUp else { continue }
             let delay = Self.bucket(max(0, at - now))
-            // A held pair repeats no request: it waits in its queue, or the retry budget would slow down a night's
-            // pushes. A pair that moves to its device's environment without a request repeats none either.
-            let isHeld = Outcome(rawValue: outcomes[position]).isHeld
+            // A pair that is held, or was never sent, repeats no request: it waits in its queue, or the retry budget would
+            // slow down a night's pushes. A pair that moves to its device's environment without a request repeats none
+            // either, nor does one whose move was never asked for and is decided again.
+            let outcome = Outcome(rawValue: outcomes[position])
+            let isHeld = outcome.isHeld || outcome == .retryingNotSent
             let group = Group(
                 target: target,
                 history: history,

@@ -10,6 +10,8 @@ final class ActiveBatch {
     struct Line {
         /// Nil for the provider's one endpoint.
         let origin: Endpoint?
+        /// What the provider may let through: the last one is where it goes, a topic comes before.
+        let scopes: [BreakerScope]
         /// Indices of pairs; the last goes first.
         fileprivate(set) var waiting: [Int]
     }
@@ -40,18 +42,21 @@ final class ActiveBatch {
     }
 
     private static func lines(of batch: PreparedBatch) -> [Line] {
-        guard batch.pairs.first?.address.origin != nil else {
-            return [Line(origin: nil, waiting: batch.pairs.indices.reversed())]
+        guard let first = batch.pairs.first else { return [] }
+        let topic = batch.topic(of: first)
+        if first.address.origin == nil, batch.variants.allSatisfy({ $0.push.topic == topic }) {
+            return [Line(origin: nil, scopes: batch.scopes(of: first), waiting: batch.pairs.indices.reversed())]
         }
         var lines: [Line] = []
-        var places: [Endpoint?: Int] = [:]
+        var places: [[BreakerScope]: Int] = [:]
         for index in batch.pairs.indices.reversed() {
-            let origin = batch.pairs[index].address.origin
-            if let place = places[origin] {
+            let pair = batch.pairs[index]
+            let scopes = batch.scopes(of: pair)
+            if let place = places[scopes] {
                 lines[place].waiting.append(index)
             } else {
-                places[origin] = lines.count
-                lines.append(Line(origin: origin, waiting: [index]))
+                places[scopes] = lines.count
+                lines.append(Line(origin: pair.address.origin, scopes: scopes, waiting: [index]))
             }
         }
         return lines
@@ -66,11 +71,15 @@ final class ActiveBatch {
         return index
     }
 
-    /// Lets a pair wait again that was not sent; it is the next.
-    func putBack(_ index: Int) {
-        let origin = batch.pairs[index].address.origin
-        guard let line = lines.firstIndex(where: { $0.origin == origin }) else { return }
-        lines[line].waiting.append(index)
+    /// Lets a pair wait again.
+    ///
+    /// - Parameters:
+    ///   - index: which.
+    ///   - isLast: whether all others of its line go first; it is the next otherwise.
+    func putBack(_ index: Int, last isLast: Bool = false) {
+        let scopes = batch.scopes(of: batch.pairs[index])
+        guard let line = lines.firstIndex(where: { $0.scopes == scopes }) else { return }
+        lines[line].waiting.insert(index, at: isLast ? 0 : lines[line].waiting.count)
         remaining += 1
     }
 

@@ -33,19 +33,20 @@ struct AnswerJudge {
     func verdict(_ answer: PushAnswer, pair: PreparedPair, batch: PreparedBatch, generation: Int) -> Verdict {
         let verdict = judge(answer, pair: pair, batch: batch)
         switch verdict.disposition {
-        case .renewCredential: renew(generation, scope: pair.address.scope, after: answer, verdict)
+        case .renewCredential:
+            guard blame(pair, of: batch, pair.address.scope) else { return alone(verdict, answer, pair, batch) }
+            renew(generation, scope: pair.address.scope, after: answer, verdict)
         case .retry(let retry) where retry.scope == .credential && retry.floor > 0:
             // A quota that is used up is everybody's: asking on would only use up the next one, and can get a sender blocked.
             let why = BreakerReason(verdict.outcome, in: words(answer))
             shared.breakers.hold(pair.address.scope, for: retry.floor, at: Clocks.steady, because: why)
-        case .pause(let reach), .holdBack(let reach):
-            let topic = reach == .topic ? batch.variants[Int(pair.variant)].push.topic : nil
+        case .pause(let reach):
+            let topic = reach == .topic ? batch.topic(of: pair) : nil
+            let scope = topic.map(BreakerScope.topic) ?? pair.address.scope
+            guard blame(pair, of: batch, scope) else { return alone(verdict, answer, pair, batch) }
             // A credential or a topic that is wrong is wrong for the next push too: probes find out when it is mended.
-            shared.breakers.refused(
-                topic.map(BreakerScope.topic) ?? pair.address.scope,
-                at: Clocks.steady,
-                because: BreakerReason(verdict.outcome, in: words(answer))
-            )
+            let why = BreakerReason(verdict.outcome, in: words(answer))
+            shared.breakers.refused(scope, at: Clocks.steady, because: why)
             tell(.error, "the provider refuses this configuration", answer, verdict, pair: pair, batch: batch)
             return verdict
         case .callOperator:
@@ -132,6 +133,23 @@ struct AnswerJudge {
             answeredAt: context.lease.databaseNow,
             plannedAt: batch.variants[Int(pair.variant)].event.plannedAt.microseconds
         )
+    }
+
+    /// Whether a refusal is the sender's, and not one push's alone.
+    private func blame(_ pair: PreparedPair, of batch: PreparedBatch, _ scope: BreakerScope) -> Bool {
+        shared.breakers.blames(scope, push: batch.place(of: pair))
+    }
+
+    /// Ends a push that is refused where others are accepted.
+    private func alone(
+        _ verdict: Verdict,
+        _ answer: PushAnswer,
+        _ pair: PreparedPair,
+        _ batch: PreparedBatch
+    ) -> Verdict {
+        let final = Verdict(verdict.outcome, .final, replacesConnection: verdict.replacesConnection)
+        log(answer, final, pair: pair, batch: batch)
+        return final
     }
 
     private func renew(_ generation: Int, scope: BreakerScope, after answer: PushAnswer, _ verdict: Verdict) {

@@ -21,6 +21,26 @@ struct BreakerReason: Sendable {
     }
 }
 
+extension BreakerReport {
+    /// Names what a pool's breakers keep back.
+    init(_ standing: (isAnyOpen: Bool, refusals: [BreakerScope: String])) {
+        var named: [String: String] = [:]
+        for (scope, reason) in standing.refusals { named[scope.words] = reason }
+        self.init(isOpen: standing.isAnyOpen, refusals: named)
+    }
+}
+
+extension BreakerScope {
+    /// Empty for all that goes to a provider with one endpoint.
+    fileprivate var words: String {
+        switch self {
+        case .provider: ""
+        case .origin(let endpoint): "\(endpoint.authority)"
+        case .topic(let topic): topic
+        }
+    }
+}
+
 /// A breaker that opened or closed.
 struct BreakerChange: Sendable {
     let scope: BreakerScope

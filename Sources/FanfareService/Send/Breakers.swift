@@ -8,27 +8,32 @@ internal import Threading
 final class Breakers: Sendable {
     /// Origins come from strangers: of so many breakers those that are closed are forgotten.
     private static let limit = 1000
+    /// So many of those that refuse the sender are told.
+    private static let toldLimit = 20
+    /// So often a push is refused while others are accepted in between, until it is taken to be refused for its own sake.
+    private static let patience = 3
+    /// So much longer a push that was refused waits to be a probe: others go first, so that one that is refused for its own sake
+    /// stops nobody.
+    private static let grace = Micros.second
+
+    /// A push that was refused as its sender was.
+    private struct Suspect {
+        let scope: BreakerScope
+        var refusals = 0
+        /// Others were accepted since it was refused last.
+        var isDue = true
+    }
 
     private struct State {
         var all: [BreakerScope: Breaker] = [:]
+        /// What the provider said where it refuses the sender or a topic.
+        var refusals: [BreakerScope: String] = [:]
+        var suspects: [BatchPosition: Suspect] = [:]
         /// That nobody has told yet.
         var changes: [BreakerChange] = []
     }
 
     private let state = Locked(State())
-
-    /// Whether requests may be sent now.
-    ///
-    /// - Parameters:
-    ///   - scope: which.
-    ///   - now: steady time.
-    /// - Returns: all, a single probe, or nothing.
-    func admit(_ scope: BreakerScope, at now: Microseconds) -> Breaker.Admission {
-        state.withLock { state in
-            guard state.all[scope] != nil else { return .all }
-            return state.all[scope, default: Breaker()].admit(at: now)
-        }
-    }
 
     /// Tells a breaker something.
     ///
@@ -44,6 +49,7 @@ final class Breakers: Sendable {
             body(&breaker)
             if breaker.isClosed != wasClosed {
                 state.changes.append(BreakerChange(scope: scope, cause: breaker.cause, why: why))
+                if breaker.isClosed { Self.closed(scope, &state) }
             }
             state.all[scope] = scope.isTopic && breaker.isClosed ? nil : breaker
         }
@@ -64,7 +70,53 @@ final class Breakers: Sendable {
     ///   - now: steady time.
     ///   - why: what the provider said.
     func refused(_ scope: BreakerScope, at now: Microseconds, because why: BreakerReason) {
+        state.withLock { state in
+            // Of very many services that refuse the sender, the first are told.
+            guard state.refusals[scope] != nil || state.refusals.count < Self.toldLimit else { return }
+            state.refusals[scope] = why.reason
+        }
         update(scope, because: why) { $0.refused(at: now) }
+    }
+
+    /// Whether the refusal of a push is its sender's: it may be refused for its own sake, each time that others are accepted.
+    ///
+    /// - Parameters:
+    ///   - scope: what the answer refused.
+    ///   - push: which push was refused.
+    /// - Returns: false if the push was refused three times, and others were accepted in between.
+    func blames(_ scope: BreakerScope, push: BatchPosition) -> Bool {
+        state.withLock { state in
+            guard state.suspects[push] != nil || state.suspects.count < Self.limit else { return true }
+            var suspect = state.suspects[push] ?? Suspect(scope: scope)
+            if suspect.isDue { suspect.refusals += 1 }
+            suspect.isDue = false
+            let isOver = suspect.refusals >= Self.patience
+            state.suspects[push] = isOver ? nil : suspect
+            return !isOver
+        }
+    }
+
+    /// Whether requests may be sent now.
+    ///
+    /// - Parameters:
+    ///   - scope: which.
+    ///   - push: which would be the first.
+    ///   - now: steady time.
+    /// - Returns: all, a single probe, or nothing.
+    func admit(_ scope: BreakerScope, for push: BatchPosition, at now: Microseconds) -> Breaker.Admission {
+        state.withLock { state in
+            guard state.all[scope] != nil else { return .all }
+            let isSuspect = state.suspects[push] != nil
+            return state.all[scope, default: Breaker()].admit(at: isSuspect ? now - Self.grace : now)
+        }
+    }
+
+    private static func closed(_ scope: BreakerScope, _ state: inout State) {
+        state.refusals[scope] = nil
+        for (push, suspect) in state.suspects where suspect.scope == scope {
+            // One that was not refused again since others were accepted last is no suspect.
+            state.suspects[push] = suspect.isDue ? nil : Suspect(scope: scope, refusals: suspect.refusals, isDue: true)
+        }
     }
 
     /// Keeps everything back that goes there, since the provider asked for it.
@@ -78,11 +130,18 @@ final class Breakers: Sendable {
         update(scope, because: why) { $0.hold(for: wait, at: now) }
     }
 
-    /// Whether a provider or a service keeps requests back.
-    var isAnyOpen: Bool { state.withLock { $0.all.contains { !$0.key.isTopic && !$0.value.isClosed } } }
+    /// Whether a provider or a service keeps requests back, and what the provider said where it refuses the sender or a topic.
+    var standing: (isAnyOpen: Bool, refusals: [BreakerScope: String]) {
+        state.withLock { state in
+            (state.all.contains { !$0.key.isTopic && !$0.value.isClosed }, state.refusals)
+        }
+    }
+}
 
-    /// Whether any topic was refused, and its pushes are held back.
-    var isAnyTopicRefused: Bool { state.withLock { $0.all.keys.contains(where: \.isTopic) } }
+/// A push, by its place in its batch.
+struct BatchPosition: Hashable, Sendable {
+    let batch: Int64
+    let position: Int32
 }
 
 extension BreakerScope {

@@ -61,7 +61,9 @@ extension SenderDesk {
         var health = ProviderTally()
         var accepted = 0
         var originHealth: [Endpoint: ProviderTally] = [:]
+        // What requests took that are not recorded, and how many of them were never made.
         var unused: [BudgetShare: Int] = [:]
+        var returned = 0
         for answer in answers {
             let index = Int(answer.tag)
             guard let slot = slots[index] else { continue }
@@ -78,12 +80,18 @@ extension SenderDesk {
             let origin = pair.address.origin
             if let origin { watchOrigin(origin, answer) }
             if answer.isReturned {
+                returned += 1
                 unused[slot.active.batch.share, default: 0] += 1
                 putBack(slot)
                 continue
             }
             let verdict = judge.verdict(answer, pair: pair, batch: slot.active.batch, generation: slot.generation)
             if verdict.replacesConnection { transport.retire(answer.connection) }
+            if verdict.disposition.refusesSender {
+                unused[slot.active.batch.share, default: 0] += 1
+                putBack(slot, last: true)
+                continue
+            }
             if slot.probed.isEmpty && origin == nil {
                 health.count(verdict)
             } else {
@@ -94,13 +102,13 @@ extension SenderDesk {
             note(slot.active, result, slots: 1)
         }
         if !shared.hasManyOrigins && answers.contains(where: { $0.fate == .answered }) {
-            quietSince = [:]
+            quietSince[.provider] = nil
         }
         health.accepted += accepted
         report(health, originHealth)
         giveBack(unused)
         // Counted when it is known: what the transport gives back never was a request.
-        let judged = answers.count - unused.values.reduce(0, +)
+        let judged = answers.count - returned
         if judged > 0 { requests.increment(by: judged) }
         shared.retries.withLock { $0.answered(judged, at: Clocks.steady) }
         answers.removeAll(keepingCapacity: true)
@@ -134,7 +142,7 @@ extension SenderDesk {
         }
     }
 
-    /// Gives back what requests took that were never sent.
+    /// Gives back what requests took of which nothing is recorded.
     private func giveBack(_ unused: [BudgetShare: Int]) {
         guard !unused.isEmpty else { return }
         context.budget.release(unused)
@@ -147,7 +155,7 @@ extension SenderDesk {
             let why = BreakerReason(.retryingNotSent, in: "\(answer.detail)")
             shared.breakers.update(.origin(origin), because: why) { $0.connectFailed() }
         case .none:
-            quietSince[origin] = nil
+            quietSince[.origin(origin)] = nil
             shared.breakers.update(.origin(origin)) { $0.connected() }
         default: break
         }

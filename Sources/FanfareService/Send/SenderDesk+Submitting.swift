@@ -92,15 +92,12 @@ extension SenderDesk {
         var progress = Progress.held
         for line in active.lines.indices where !active.lines[line].waiting.isEmpty {
             var chunk = Chunk(line: line, credential: credential, size: room, end: end)
-            let origin = active.lines[line].origin
-            guard admit(&chunk, to: origin, at: now) else {
-                if origin == nil { return .stopped }
+            if let refusing = admit(&chunk, from: active, at: now) {
+                if refusing == .provider { return .stopped }
                 continue
             }
             let used = pay(for: chunk, from: active, in: queue)
-            if used ?? 0 == 0 {
-                for scope in chunk.probed { shared.breakers.update(scope) { $0.probeEnded(.neutral, at: now) } }
-            }
+            if used ?? 0 == 0 { giveUpProbes(chunk, at: now) }
             guard used != nil else { return .stopped }
             progress = .some
             // Where else it goes is looked at with the slots that are left.
@@ -109,25 +106,36 @@ extension SenderDesk {
         return progress
     }
 
-    /// Makes a chunk as large as its place lets it be.
+    /// Makes a chunk as large as its place and its topic let it be.
     ///
-    /// - Returns: false if nothing may go there now.
-    private mutating func admit(_ chunk: inout Chunk, to origin: Endpoint?, at now: Microseconds) -> Bool {
-        let scope = origin.map(BreakerScope.origin) ?? .provider
-        if let origin {
-            guard !full.contains(origin) else { return false }
+    /// - Returns: what lets nothing through now; nil if something may go.
+    private mutating func admit(_ chunk: inout Chunk, from active: ActiveBatch, at now: Microseconds) -> BreakerScope? {
+        let line = active.lines[chunk.line]
+        guard let next = line.waiting.last else { return line.scopes.last }
+        let push = active.batch.place(of: active.batch.pairs[next])
+        if let origin = line.origin {
+            guard !full.contains(origin) else { return .origin(origin) }
             chunk.size = min(chunk.size, transport.freeSlots(for: origin))
         }
-        let admission = chunk.size > 0 ? shared.breakers.admit(scope, at: now) : .awaitsProbe
-        switch admission {
-        case .all: if origin != nil { quietSince[origin] = nil }
-        case .probe: (chunk.size, chunk.probed) = (1, [scope])
-        case .nothing, .awaitsProbe:
-            if let origin { full.insert(origin) }
-            if quietSince[origin] == nil { quietSince[origin] = now }
-            return false
+        for scope in line.scopes {
+            switch chunk.size > 0 ? shared.breakers.admit(scope, for: push, at: now) : .awaitsProbe {
+            case .all: if scope != .provider { quietSince[scope] = nil }
+            case .probe:
+                chunk.size = 1
+                chunk.probed.append(scope)
+            case .nothing, .awaitsProbe:
+                if let origin = line.origin { full.insert(origin) }
+                if quietSince[scope] == nil { quietSince[scope] = now }
+                giveUpProbes(chunk, at: now)
+                return scope
+            }
         }
-        return true
+        return nil
+    }
+
+    /// Lets somebody else probe.
+    private func giveUpProbes(_ chunk: Chunk, at now: Microseconds) {
+        for scope in chunk.probed { shared.breakers.update(scope) { $0.probeEnded(.neutral, at: now) } }
     }
 
     /// - Returns: how many requests were submitted; nil if W or the retry budget has no room left.
@@ -154,7 +162,6 @@ extension SenderDesk {
     private mutating func submit(_ chunk: Chunk, from active: ActiveBatch) -> Int {
         active.refresh(context.cancels)
         let databaseNow = context.lease.databaseNow
-        let isAnyTopicRefused = !shared.hasManyOrigins && shared.breakers.isAnyTopicRefused
         var requests: [PushRequest] = []
         requests.reserveCapacity(chunk.size)
         while requests.count < chunk.size, let index = active.takeNext(of: chunk.line) {
@@ -163,20 +170,7 @@ extension SenderDesk {
                 decide(pair, of: active, PairResult(position: pair.position, outcome: outcome))
                 continue
             }
-            var slot = Slot(active: active, pair: index, generation: chunk.credential.generation, probed: chunk.probed)
-            if isAnyTopicRefused, let topic = active.batch.topic(of: pair) {
-                switch shared.breakers.admit(.topic(topic), at: Clocks.steady) {
-                case .all: break
-                case .probe: slot.probed.append(.topic(topic))
-                // Others of the batch are for other topics: they do not wait for what is refused.
-                case .nothing(let until):
-                    decide(pair, of: active, unsent(pair, of: active.batch, until: until))
-                    continue
-                case .awaitsProbe:
-                    decide(pair, of: active, unsent(pair, of: active.batch))
-                    continue
-                }
-            }
+            let slot = Slot(active: active, pair: index, generation: chunk.credential.generation, probed: chunk.probed)
             guard let request = write(pair, in: slot, credential: chunk.credential) else { continue }
             requests.append(request)
         }
@@ -208,13 +202,6 @@ extension SenderDesk {
             decide(pair, of: active, PairResult(position: pair.position, outcome: .refused))
             return nil
         }
-    }
-
-    /// What becomes of a pair whose topic is not to be tried now, or not before some steady time.
-    private func unsent(_ pair: PreparedPair, of batch: PreparedBatch, until end: Microseconds = 0) -> PairResult {
-        let retry = Retry(pace: .repeatedly, floor: max(0, end - Clocks.steady), isFree: true)
-        let verdict = Verdict(.retryingNotSent, .retry(retry))
-        return AnswerJudge(shared: shared, context: context).result(verdict, pair: pair, batch: batch)
     }
 
     /// Notes what became of a pair without a request.

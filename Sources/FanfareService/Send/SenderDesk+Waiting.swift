@@ -94,15 +94,15 @@ extension SenderDesk {
         guard now - lookedAt >= Self.lookInterval else { return }
         lookedAt = now
         guard queues.contains(where: { !$0.value.isEmpty }) else { return quietSince = [:] }
-        if !shared.hasManyOrigins && quietSince[nil] == nil { quietSince[nil] = now }
+        if !shared.hasManyOrigins && quietSince[.provider] == nil { quietSince[.provider] = now }
         let since = now - Self.quiet
         guard quietSince.contains(where: { $0.value <= since }) else { return }
         for queue in SendQueue.allCases where queues[queue]?.isEmpty == false { lookAtWaiting(queue, at: now) }
     }
 
     private mutating func lookAtWaiting(_ queue: SendQueue, at now: Microseconds) {
-        // Half of the room may be taken by what waits for services that cannot be reached: others find the rest.
-        let heldDepth = shared.hasManyOrigins ? SenderPool.depth(queue) / 2 : .max
+        // Half of the room may be taken by what waits for its service or its topic: others find the rest.
+        let heldDepth = isQuiet(.provider, at: now) ? .max : SenderPool.depth(queue) / 2
         var held = 0
         var kept: [ActiveBatch] = []
         for active in queues[queue] ?? [] {
@@ -133,12 +133,20 @@ extension SenderDesk {
     private func isQuiet(_ active: ActiveBatch, at now: Microseconds) -> Bool {
         guard context.lease.startsUntil(owner: active.batch.owner) > now else { return false }
         return active.lines.allSatisfy { line in
-            line.waiting.isEmpty || quietSince[line.origin].map { $0 <= now - Self.quiet } ?? false
+            line.waiting.isEmpty || line.scopes.contains { isQuiet($0, at: now) }
         }
     }
 
-    /// Lets a pair wait again that the transport gave back.
-    mutating func putBack(_ slot: Slot) {
+    private func isQuiet(_ scope: BreakerScope, at now: Microseconds) -> Bool {
+        quietSince[scope].map { $0 <= now - Self.quiet } ?? false
+    }
+
+    /// Lets a pair wait again that the transport gave back, or whose sender was refused.
+    ///
+    /// - Parameters:
+    ///   - slot: what it had.
+    ///   - isLast: whether others go first: the next probe is another push then.
+    mutating func putBack(_ slot: Slot, last isLast: Bool = false) {
         let active = slot.active
         for scope in slot.probed { shared.breakers.update(scope) { $0.probeEnded(.neutral, at: Clocks.steady) } }
         guard !active.isLeft && !isDraining else {
@@ -147,10 +155,11 @@ extension SenderDesk {
             return
         }
         if active.remaining == 0 {
-            shared.waiting.withLock { $0[active.batch.claimed.queue, default: 0] += 1 }
-            queues[active.batch.claimed.queue, default: []].insert(active, at: 0)
+            let queue = active.batch.claimed.queue
+            shared.waiting.withLock { $0[queue, default: 0] += 1 }
+            queues[queue, default: []].insert(active, at: isLast ? queues[queue]?.count ?? 0 : 0)
         }
-        active.putBack(slot.pair)
+        active.putBack(slot.pair, last: isLast)
     }
 
     mutating func leaveQueue(_ active: ActiveBatch) {

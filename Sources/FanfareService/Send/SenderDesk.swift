@@ -35,9 +35,8 @@ struct SenderDesk {
     var touched: [ActiveBatch] = []
     /// The services that take no more in this turn.
     var full: Set<Endpoint> = []
-    /// Since when what waits for a place has seen nothing go there and no answer come (steady clock); nil stands for the
-    /// provider's one endpoint.
-    var quietSince: [Endpoint?: Microseconds] = [:]
+    /// Since when what waits for a place or a topic has seen nothing go there and no answer come (steady clock).
+    var quietSince: [BreakerScope: Microseconds] = [:]
     /// When what waits was last looked at.
     var lookedAt: Microseconds = 0
     /// When batches that only wait for services that cannot be reached are looked at again.
@@ -57,7 +56,7 @@ struct SenderDesk {
     var nextDeadline = Microseconds.max
     /// Whether what is decided without a request is logged; looked up at the first one of a turn.
     var logsDecisions: Bool?
-    private var breakerWord = "closed"
+    private var told = BreakerReport()
     private var gauges: TransportGauges
     /// Its thread's.
     var name = ""
@@ -146,9 +145,9 @@ struct SenderDesk {
     /// Logs what opened or closed, whichever thread saw it, and tells `fanfare status`.
     private mutating func watchBreaker() {
         for change in shared.breakers.takeChanges() { change.tell(to: context.logger, about: target) }
-        let word = shared.breakers.isAnyOpen ? "open" : "closed"
-        guard word != breakerWord else { return }
-        breakerWord = word
-        context.status.breaker("\(target.app)/\(target.platform)/\(target.environment)", word)
+        let report = BreakerReport(shared.breakers.standing)
+        guard report != told else { return }
+        told = report
+        context.status.breaker("\(target.app)/\(target.platform)/\(target.environment)", report)
     }
 }

@@ -13,7 +13,7 @@ struct APNsGoodbyeTests {
         for marks in RetryHistory.Marks.combinations where !marks.contains(.otherEnvironment) {
             let verdict = goodbye(#"{"reason":"\#(reason.rawValue)"}"#, in: context(marks))
             if case .badConfiguration(let scope) = reason.meaning {
-                #expect(verdict == Verdict(.retryingNotProcessed, .holdBack(scope)))
+                #expect(verdict?.disposition == .pause(scope) && verdict?.outcome == reason.rejection)
             } else {
                 #expect(verdict == nil)
             }

@@ -78,7 +78,7 @@ struct FCMVerdictTests {
 
     @Test(
         arguments: [
-            (401, "UNAUTHENTICATED", .retryingCredentialRenewed, .renewCredential),
+            (401, "UNAUTHENTICATED", .fcmUnauthenticated, .renewCredential),
             (403, "PERMISSION_DENIED", .fcmPermissionDenied, .pause(.credential)),
             (404, "NOT_FOUND", .fcmNotFound, .pause(.credential)),
             (400, "INVALID_ARGUMENT", .fcmInvalidArgument, .final),
@@ -97,7 +97,7 @@ struct FCMVerdictTests {
 
     @Test(
         arguments: [
-            (400, .fcmStatus4xx, .final), (401, .retryingCredentialRenewed, .renewCredential),
+            (400, .fcmStatus4xx, .final), (401, .fcmUnauthenticated, .renewCredential),
             (403, .fcmPermissionDenied, .pause(.credential)), (404, .fcmStatus4xx, .final),
             (405, .fcmStatus4xx, .final), (413, .fcmStatus4xx, .final),
             (429, .retryingSenderThrottled, .retry(Retry(floor: Micros.minute, scope: .credential))),
@@ -208,13 +208,6 @@ struct FCMVerdictTests {
         let busy = verdict(503, body("UNAVAILABLE", "UNAVAILABLE"), retryAfter: "90")
         #expect(busy.disposition == .retry(Retry(floor: 90 * Micros.second, scope: .credential)))
         #expect(verdict(502, retryAfter: "5").disposition == .retry(Retry(floor: 5 * Micros.second)))
-    }
-
-    @Test func theAccessTokenIsRenewedOnce() {
-        let again = verdict(401, body("UNAUTHENTICATED"), in: context(.credentialRenewed))
-        #expect(again == Verdict(.fcmUnauthenticated, .pause(.credential)))
-        let third = verdict(401, body("UNAUTHENTICATED", "THIRD_PARTY_AUTH_ERROR"), in: context(.credentialRenewed))
-        #expect(third.disposition == .callOperator)
     }
 
     @Test(arguments: [-1, 0, 199, 301, 400, 401, 403, 404, 409, 418, 429, 500, 501, 503, 599, 600])

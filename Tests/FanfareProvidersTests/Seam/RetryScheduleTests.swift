@@ -82,12 +82,6 @@ struct RetryScheduleTests {
         #expect(run.end == nil && run.waits.last == 15 * Self.minute)
     }
 
-    @Test func whatIsHeldBackWaitsAndNeverCounts() {
-        let run = waits(after: Verdict(.retryingNotProcessed, .holdBack(.credential)), limit: 300)
-        #expect(run.waits.prefix(6) == Self.backoff.prefix(6))
-        #expect(run.end == nil && run.waits.last == 15 * Self.minute)
-    }
-
     @Test func whatWasNotSentNeverCountsAndEndsByTimeAlone() {
         let verdict = Verdict(fate: .notSent, atMostOnce: true)
         let run = waits(after: verdict, limit: 300)
@@ -105,16 +99,11 @@ struct RetryScheduleTests {
         }
     }
 
-    @Test(arguments: [Disposition.tryOtherEnvironment(otherwise: .apnsBadDeviceToken), .renewCredential])
-    func changedAttemptFollowsAtOnceAndCountsInItsEnvironment(disposition: Disposition) {
-        let outcome: Outcome =
-            disposition == .renewCredential ? .retryingCredentialRenewed : .retryingOtherEnvironment
-        let decision = RetrySchedule()
-            .decide(Verdict(outcome, disposition), history: .none, deadline: far, now: now, random: 0.5)
-        let mark: RetryHistory.Marks =
-            disposition == .renewCredential ? .credentialRenewed : .otherEnvironment
-        let history = RetryHistory(attempts: disposition == .renewCredential ? 1 : 0, marks: mark)
-        #expect(decision == .again(at: now, outcome: outcome, history: history))
+    @Test func theOtherEnvironmentIsAskedAtOnceAndNothingIsCounted() {
+        let verdict = Verdict(.retryingOtherEnvironment, .tryOtherEnvironment(otherwise: .apnsBadDeviceToken))
+        let decision = RetrySchedule().decide(verdict, history: .none, deadline: far, now: now, random: 0.5)
+        let history = RetryHistory(marks: .otherEnvironment)
+        #expect(decision == .again(at: now, outcome: .retryingOtherEnvironment, history: history))
     }
 
     /// What repeats nothing that failed does not pay from the budget of retries.

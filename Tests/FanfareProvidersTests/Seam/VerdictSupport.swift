@@ -27,10 +27,10 @@ func expectConsistent(_ verdict: Verdict, sourceLocation: SourceLocation = #_sou
     let outcome = verdict.outcome
     switch verdict.disposition {
     case .final: #expect(outcome.range.isFinal && outcome.kind != .gone, sourceLocation: sourceLocation)
-    case .retry, .tryOtherEnvironment, .renewCredential, .holdBack:
-        #expect(outcome.kind == .retrying, sourceLocation: sourceLocation)
+    case .retry, .tryOtherEnvironment: #expect(outcome.kind == .retrying, sourceLocation: sourceLocation)
     case .prune: #expect(outcome.kind == .gone, sourceLocation: sourceLocation)
-    case .pause, .callOperator: #expect(outcome.kind == .rejected, sourceLocation: sourceLocation)
+    case .pause, .renewCredential, .callOperator:
+        #expect(outcome.kind == .rejected, sourceLocation: sourceLocation)
     }
 }
 

@@ -27,7 +27,7 @@ struct WebPushVerdictTests {
         arguments: [
             (200, .accepted, .final), (201, .accepted, .final), (202, .accepted, .final), (204, .accepted, .final),
             (301, .webPushStatus3xx, .callOperator), (307, .webPushStatus3xx, .callOperator),
-            (400, .webPushBadRequest, .final), (401, .retryingCredentialRenewed, .renewCredential),
+            (400, .webPushBadRequest, .final), (401, .webPushUnauthorized, .renewCredential),
             (403, .webPushForbidden, .callOperator), (404, .goneWebPushNotFound, evidence(.strong)),
             (405, .webPushMethodNotAllowed, .final), (406, .retryingSenderThrottled, senderMinute),
             (410, .goneWebPushGone, evidence(.strong)), (413, .webPushPayloadTooLarge, .callOperator),
@@ -54,7 +54,7 @@ struct WebPushVerdictTests {
         arguments: [
             (400, "101", .webPushBadRequest), (404, "102", .goneWebPushNotFound), (410, "103", .goneWebPushGone),
             (413, "104", .webPushPayloadTooLarge), (410, "105", .goneWebPushGone), (410, "106", .goneWebPushGone),
-            (400, "108", .goneWebPushInvalidSubscription), (401, "109", .retryingCredentialRenewed),
+            (400, "108", .goneWebPushInvalidSubscription), (401, "109", .webPushUnauthorized),
             (400, "110", .webPushBadRequest), (400, "111", .webPushBadRequest), (400, "112", .webPushBadRequest),
             (400, "113", .webPushBadRequest), (400, "114", .webPushBadRequest), (503, "201", .retryingUnavailable),
             (500, "201", .retryingServerError), (503, "202", .retryingUnavailable), (502, "900", .retryingStatus5xx),
@@ -77,7 +77,7 @@ struct WebPushVerdictTests {
             (403, "VapidPkHashMismatch", .webPushVAPIDKeyMismatch, .callOperator),
             (400, "IdleTimeout", .retryingIdleTimeout, .retry(Retry())),
             (403, "BadAuthorizationHeader", .webPushForbidden, .pause(.credential)),
-            (403, "BadJwtToken", .retryingCredentialRenewed, .renewCredential),
+            (403, "BadJwtToken", .webPushForbidden, .renewCredential),
             (403, "BadVapidPublicKey", .webPushForbidden, .pause(.credential)),
             (404, "BadPath", .goneWebPushNotFound, evidence(.strong)),
             (405, "MethodNotAllowed", .webPushMethodNotAllowed, .final),
@@ -104,8 +104,8 @@ struct WebPushVerdictTests {
                     + "create the subscriptions.", .webPushVAPIDKeyMismatch
             ),
             (403, "crypto-key header had invalid format", .webPushForbidden),
-            (403, "invalid JWT provided", .retryingCredentialRenewed),
-            (403, "sender is not authenticated", .retryingCredentialRenewed),
+            (403, "invalid JWT provided", .webPushForbidden),
+            (403, "sender is not authenticated", .webPushForbidden),
             (403, "<html><title>Forbidden</title></html>", .webPushForbidden),
             (404, "A valid push subscription endpoint should be specified in the URL", .goneWebPushNotFound),
             (410, "push subscription has unsubscribed or expired.", .goneWebPushGone),
@@ -147,11 +147,9 @@ struct WebPushVerdictTests {
     @Test(arguments: [
         (401, ""), (401, mozilla(401, "109")), (403, apple("BadJwtToken")), (403, "invalid JWT provided"),
     ])
-    func theTokenIsRenewedOnce(status: Int, body: String) {
-        #expect(verdict(status, body) == Verdict(.retryingCredentialRenewed, .renewCredential))
+    func theTokenIsRenewed(status: Int, body: String) {
         let outcome: Outcome = status == 401 ? .webPushUnauthorized : .webPushForbidden
-        let again = verdict(status, body, in: context(.credentialRenewed))
-        #expect(again == Verdict(outcome, .pause(.credential)))
+        #expect(verdict(status, body) == Verdict(outcome, .renewCredential))
     }
 
     @Test func anotherKeyIsNeverEvidenceAndNeverRenewed() {
@@ -175,12 +173,10 @@ struct WebPushVerdictTests {
             String(repeating: "x", count: 20_000),
         ]
         for body in bodies {
-            for marks in [[], .credentialRenewed] as [RetryHistory.Marks] {
-                let verdict = verdict(status, body, in: context(marks))
-                expectConsistent(verdict)
-                guard case .prune = verdict.disposition else { continue }
-                #expect([404, 410].contains(status) || (status == 400 && body.contains("108")))
-            }
+            let verdict = verdict(status, body)
+            expectConsistent(verdict)
+            guard case .prune = verdict.disposition else { continue }
+            #expect([404, 410].contains(status) || (status == 400 && body.contains("108")))
         }
     }
 

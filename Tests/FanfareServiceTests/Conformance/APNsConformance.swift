@@ -38,20 +38,14 @@ private enum APNs {
         [
             "BadTopic", "MissingTopic", "TopicDisallowed", "BadCertificate", "BadCertificateEnvironment", "Forbidden",
             "MissingProviderToken", "BadEnvironmentKeyIdInToken",
-        ].map { ConformanceCase(.apns, $0, nil, "rejected/\($0)") } + [
+            "InvalidProviderToken",
+        ].map { ConformanceCase.refused(.apns, $0, as: $0) } + [
             // A spelling that was seen besides the documented one.
-            ConformanceCase(
+            ConformanceCase.refused(
                 .apns,
                 "BadEnvironmentKeyInToken",
                 #""status": 403, "reason": "BadEnvironmentKeyInToken""#,
-                "rejected/BadEnvironmentKeyIdInToken"
-            ),
-            ConformanceCase(
-                .apns,
-                "InvalidProviderToken",
-                nil,
-                "retrying/credential_renewed",
-                "rejected/InvalidProviderToken"
-            ),
+                as: "BadEnvironmentKeyIdInToken"
+            )
         ]
 }

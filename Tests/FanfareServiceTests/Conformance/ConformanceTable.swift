@@ -41,4 +41,16 @@ extension ConformanceCase {
         let fault = #""reason": "\#(reason)", "times": 1"#
         return ConformanceCase(provider, reason, fault, "retrying/\(word)", "accepted/accepted")
     }
+
+    /// The sender is refused, and the push waits.
+    static func refused(
+        _ provider: ProviderUnderTest,
+        _ name: String,
+        _ fault: String? = nil,
+        as word: String
+    ) -> ConformanceCase {
+        var refused = ConformanceCase(provider, name, fault, "pending/not_attempted")
+        refused.refusal = word
+        return refused
+    }
 }

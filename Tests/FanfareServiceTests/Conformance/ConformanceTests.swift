@@ -28,9 +28,18 @@ struct ConformanceTests {
     }
 
     @Test(arguments: ConformanceTable.all.flatMap(\.stopping))
-    func aRefusedCredentialCostsNoDevice(refused: ConformanceCase) async throws {
-        let log = try await Flow.run { flow in try await flow.conform(to: [refused]) }
-        #expect(log.contains { $0.contains("the provider refuses this configuration") })
+    func aRefusedCredentialCostsNoDeviceAndNoPush(refused: ConformanceCase) async throws {
+        let refusal = try #require(refused.refusal)
+        let log = try await Flow.run { flow in
+            try await flow.conform(to: [refused])
+            try await flow.until(
+                """
+                SELECT EXISTS (SELECT FROM fanfare.health
+                    WHERE name ~ '^refused: shop/\(refused.provider.rawValue)/' AND NOT ok AND starts_with(detail, '\(refusal): '))
+                """
+            )
+        }
+        #expect(log.contains { $0.contains("refuses this") })
     }
 
     @Test(arguments: ConformanceTable.all.flatMap(\.holding))
@@ -112,7 +121,6 @@ struct ConformanceTests {
                     table.provider,
                     "expired",
                     "\(expired), \"times\": 1",
-                    "retrying/credential_renewed",
                     "accepted/accepted"
                 )
             ])

@@ -59,15 +59,9 @@ private enum FCM {
 
     static let stopping: [ConformanceCase] = [
         // Without FCM's own code it is about the sender, never about a token.
-        ConformanceCase(.fcm, "api-not-enabled", #""status": 403"#, "rejected/PERMISSION_DENIED"),
-        ConformanceCase(.fcm, "no-such-project", #""status": 404"#, "rejected/NOT_FOUND"),
-        ConformanceCase(
-            .fcm,
-            "still-unauthenticated",
-            #""status": 401"#,
-            "retrying/credential_renewed",
-            "rejected/UNAUTHENTICATED"
-        ),
+        ConformanceCase.refused(.fcm, "api-not-enabled", #""status": 403"#, as: "PERMISSION_DENIED"),
+        ConformanceCase.refused(.fcm, "no-such-project", #""status": 404"#, as: "NOT_FOUND"),
+        ConformanceCase.refused(.fcm, "still-unauthenticated", #""status": 401"#, as: "UNAUTHENTICATED"),
     ]
 
     private static let malformed = "The registration token is not a valid FCM registration token"

@@ -47,6 +47,8 @@ struct ConformanceCase: Sendable, CustomTestStringConvertible {
     let fault: String
     /// Outcome and reason of each attempt, in order.
     let outcomes: [String]
+    /// Why the sender is refused; nil where it is not.
+    var refusal: String?
 
     var testDescription: String { "\(provider) \(name)" }
 

@@ -56,14 +56,13 @@ private enum WebPush {
                 "rejected/status_3xx"
             ),
             ConformanceCase(.webpush, "BadAudience", nil, "rejected/forbidden"),
+            ConformanceCase(.webpush, "BadKey", nil, "rejected/forbidden"),
             ConformanceCase(.webpush, "nameless403", #""status": 403, "body": "no""#, "rejected/forbidden"),
             ConformanceCase.once(.webpush, "InternalServerError", "server_error"),
             ConformanceCase.once(.webpush, "ServiceUnavailable", "unavailable"),
         ]
 
     static let stopping: [ConformanceCase] =
-        ["BadAuthorization", "BadKey"].map { ConformanceCase(.webpush, $0, nil, "rejected/forbidden") } + [
-            ConformanceCase(.webpush, "BadToken", nil, "retrying/credential_renewed", "rejected/forbidden"),
-            ConformanceCase(.webpush, "Unauthorized", nil, "retrying/credential_renewed", "rejected/unauthorized"),
-        ]
+        ["BadAuthorization", "BadToken"].map { ConformanceCase.refused(.webpush, $0, as: "forbidden") }
+        + [ConformanceCase.refused(.webpush, "Unauthorized", as: "unauthorized")]
 }

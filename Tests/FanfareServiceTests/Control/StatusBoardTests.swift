@@ -30,20 +30,22 @@ struct StatusBoardTests {
             let target = Target(id: 1, app: "shop", platform: "apns", environment: environment)
             context.counters.requests(to: target).increment(by: 8)
         }
-        context.status.breaker("shop/apns/production", "open")
+        let refusals = ["": "Forbidden", "com.example": "TopicDisallowed"]
+        context.status.breaker("shop/apns/production", BreakerReport(isOpen: true, refusals: refusals))
         context.status.listening(true)
     }
 
     private static let worked = """
         {"listening":true,"roles":["maintenance"],"requests":16,"batches_closed":5,"devices_pruned":0,\
-        "events":{"planned":7,"refused":1,"77":2},"breakers":{"shop/apns/production":"open"},"fuses_blown":[]}
+        "events":{"planned":7,"refused":1,"77":2},"breakers":{"shop/apns/production":"open"},\
+        "refusals":{"shop/apns/production":"Forbidden","shop/apns/production com.example":"TopicDisallowed"},"fuses_blown":[]}
         """
 
     @Test func aDaemonThatHasDoneNothingSaysSo() {
         let context = context(MetricsRegistry())
         let idle = """
             {"listening":false,"roles":["maintenance"],"requests":0,"batches_closed":0,"devices_pruned":0,"events":{},"breakers":{},\
-            "fuses_blown":[]}
+            "refusals":{},"fuses_blown":[]}
             """
         #expect(context.status.report(context) == idle)
     }

@@ -64,14 +64,6 @@ struct FaultTests {
         }
     }
 
-    @Test func aConfigurationErrorPrunesNobody() async throws {
-        try await Flow.run { flow in
-            let sent = try await send(to: ["e40301"], flow)
-            #expect(sent.outcomes == [["rejected/TopicDisallowed"]])
-            #expect(sent.devices == ["production"])
-        }
-    }
-
     @Test func anAnswerThatWasLostIsAskedForOnceMore() async throws {
         try await Flow.run { flow in
             let sent = try await send(to: ["ec1001"], flow)

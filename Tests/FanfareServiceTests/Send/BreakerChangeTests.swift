@@ -30,9 +30,10 @@ import Threading
                     $0.record(.failed, count: 15, at: Int64(n))
                 }
             }
+            let push = BatchPosition(batch: 1, position: 0)
             for n in 1...3 {
                 let now = Int64(n) * Micros.minute
-                #expect(breakers.admit(.provider, at: now) == .probe)
+                #expect(breakers.admit(.provider, for: push, at: now) == .probe)
                 breakers.update(.provider) { $0.probeEnded(.accepted, at: now) }
             }
         }

@@ -169,6 +169,22 @@ struct HealthAdvice: Sendable {
                 ]
             )
         },
+        "refused": { subject, detail in
+            HealthAdvice(
+                "\(subject) is refused: \(detail)",
+                .bad,
+                [
+                    HealthStep(
+                        words: "Correct the credential or the topic; this asks the provider whether it takes them:",
+                        command: "fanfare check --online"
+                    ),
+                    HealthStep(
+                        words: "Then start the daemons again, so that they read the credentials:",
+                        command: "systemctl restart fanfare"
+                    ),
+                ]
+            )
+        },
         "watch": { subject, detail in
             HealthAdvice(
                 "The watch \(subject) does not fit its table: \(detail)",
