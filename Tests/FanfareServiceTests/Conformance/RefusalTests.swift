@@ -9,7 +9,8 @@ import Testing
 @Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(3)))
 struct RefusalTests {
     @Test(arguments: [
-        #""do": "status", "reason": "BadEnvironmentKeyIdInToken""#, #""do": "status", "reason": "InvalidProviderToken""#,
+        #""do": "status", "reason": "BadEnvironmentKeyIdInToken""#,
+        #""do": "status", "reason": "InvalidProviderToken""#,
         // APNs ends the connection instead of answering, and has processed nothing.
         #""do": "goaway", "debug": {"reason": "BadCertificateEnvironment"}"#,
     ])
