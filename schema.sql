@@ -143,10 +143,10 @@ BEGIN
     EXCEPTION WHEN insufficient_privilege THEN
         -- From PostgreSQL 16 on, a role with CREATEROLE may grant only the roles that it created.
         GET STACKED DIAGNOSTICS refusal = MESSAGE_TEXT;
-        RAISE EXCEPTION '%', refusal USING ERRCODE = '42501', HINT = format(
-            '%save %sa superuser run: GRANT fanfare_owner TO %I; and, so that %I can grant roles to daemons and applications, %s TO %I WITH ADMIN OPTION.',
-            CASE WHEN (SELECT r.rolcreaterole FROM pg_roles AS r WHERE r.rolname = current_user) THEN 'H'
-                ELSE 'Run it as a role with CREATEROLE and CREATE on the database; or h' END,
+        RAISE EXCEPTION '%', refusal USING ERRCODE = '42501', HINT = CASE
+            WHEN (SELECT r.rolcreaterole FROM pg_roles AS r WHERE r.rolname = current_user) THEN 'Have'
+            ELSE 'Run it as a role with CREATEROLE and CREATE on the database; or have' END || format(
+            ' %sa superuser run: GRANT fanfare_owner TO %I; and, so that %I can grant roles to daemons and applications, %s TO %I WITH ADMIN OPTION.',
             (SELECT string_agg(DISTINCT quote_ident(r.rolname) || ' or ', '')
             FROM pg_auth_members AS m JOIN pg_roles AS r ON r.oid = m.member
             WHERE m.roleid = to_regrole('fanfare_owner') AND m.admin_option AND NOT r.rolsuper), current_user, current_user,
@@ -3833,9 +3833,10 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.unwatch_table IS 'Ends the table''s watch of this event type, or all of them (NULL). No error where there is none.';
 
--- Whoever owns a watch's function may change it: what cannot be read is passed over.
+-- Whoever owns a watch's function may change it: what cannot be read is passed over. The view health calls this function in sessions of any
+-- setting, and the patterns are plain literals.
 CREATE OR REPLACE FUNCTION fanfare.watches_to_make_again() RETURNS TABLE (name text, ok boolean, detail text)
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on AS $$
 DECLARE
     watch record;
     today text[];
@@ -5821,9 +5822,6 @@ BEGIN ATOMIC
     FROM (SELECT trunc(greatest(0, extract(epoch FROM span)))::bigint AS s) AS x;
 END;
 COMMENT ON FUNCTION fanfare.lasting IS 'How long something lasts, for people.';
-
--- The view calls this function, whose patterns are plain literals.
-ALTER FUNCTION fanfare.watches_to_make_again SET standard_conforming_strings = on;
 
 SELECT fanfare.create_view('health', 'What an operator should look at; ok is false where something needs a hand.', $view$
 SELECT 'daemons' AS name, count(*) FILTER (WHERE lease_until > now()) > 0 AS ok,
