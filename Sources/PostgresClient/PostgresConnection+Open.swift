@@ -107,10 +107,11 @@ extension PostgresConnection {
     private static func checkSyntax(of url: String) throws(PostgresError) {
         var message: UnsafeMutablePointer<CChar>?
         let parsed = unsafe PQconninfoParse(url, &message)
+        let fault = unsafe message.map { unsafe String(cString: $0) }
         unsafe PQfreemem(message)
         unsafe PQconninfoFree(parsed)
         guard unsafe parsed != nil, !hasBarePassword(url) else {
-            if unsafe parsed == nil, let unknown = UnknownParameter(in: url) { throw unknown.error }
+            if let fault, let unknown = UnknownParameter(in: fault, about: url) { throw unknown.error }
             throw PostgresError(
                 .invalidOptions,
                 message: "the database URL cannot be read",

@@ -7,24 +7,21 @@ internal import CPostgres
 struct UnknownParameter: Equatable {
     let name: String
 
-    /// Finds the first one in a URL that libpq refuses; nil if there is none, or if it may be part of a password.
+    /// Reads it from libpq's message about a URL; nil if the message is another one, or if the name may be part of a
+    /// password.
     ///
-    /// - Parameter url: `postgres://…?name=value`, or `name=value` words.
-    init?(in url: String) {
+    /// - Parameters:
+    ///   - message: libpq's, untranslated.
+    ///   - url: what libpq parsed: `postgres://…?name=value`, or `name=value` words.
+    init?(in message: String, about url: String) {
+        let words = /invalid (URI query parameter: |connection option )"([A-Za-z_]{1,63})"\s*/
+        guard let name = message.wholeMatch(of: words)?.2 else { return nil }
         let isURI = url.starts(with: /postgres(ql)?:\/\//)
-        // If an unencoded password contains `?`, the parameters seem to begin there, and an `@` follows.
-        let query = isURI ? url.drop { $0 != "?" }.dropFirst() : url[...]
-        guard !isURI || !query.contains("@") else { return nil }
-        let known = Self.known
-        for name in isURI ? Self.names(inQuery: query) : Self.names(inWords: query) {
-            // The rest of an unencoded or unquoted password may look like a parameter.
-            guard !name.hasSuffix("password") else { return nil }
-            guard !known.contains(name) else { continue }
-            guard name.wholeMatch(of: /[A-Za-z_]{1,63}/) != nil else { return nil }
-            self.name = name
-            return
-        }
-        return nil
+        let parameters = isURI ? url.drop { $0 != "?" } : url[...]
+        // The rest of an unencoded or unquoted password may look like a parameter. If an unencoded one contains `?`, the
+        // parameters seem to begin there, and an `@` follows.
+        guard !parameters.contains("password"), !isURI || !parameters.contains("@") else { return nil }
+        self.name = String(name)
     }
 
     /// The error that names the parameter and says what to do.
@@ -67,43 +64,5 @@ struct UnknownParameter: Equatable {
     private static var version: String {
         let number = Int(PQlibVersion())
         return "\(number / 10_000).\(number % 10_000)"
-    }
-
-    /// The parameters that the installed libpq knows, and `ssl`, which it accepts in URIs.
-    private static var known: Set<String> {
-        var names: Set<String> = ["ssl"]
-        let options = unsafe PQconndefaults()
-        defer { unsafe PQconninfoFree(options) }
-        var next = unsafe options
-        while let option = unsafe next, let keyword = unsafe option.pointee.keyword {
-            names.insert(unsafe String(cString: keyword))
-            unsafe next = option.advanced(by: 1)
-        }
-        return names
-    }
-
-    private static func names(inQuery query: Substring) -> [String] {
-        query.split(separator: "&").map { String($0.prefix { $0 != "=" }) }
-    }
-
-    /// Parses as libpq does: blanks around `=`, values in single quotes or up to a blank, backslashes before any
-    /// character.
-    private static func names(inWords words: Substring) -> [String] {
-        var names: [String] = []
-        var rest = words.drop(while: \.isWhitespace)
-        while !rest.isEmpty {
-            names.append(String(rest.prefix { $0 != "=" && !$0.isWhitespace }))
-            rest = rest.drop { $0 != "=" && !$0.isWhitespace }.drop(while: \.isWhitespace)
-            // For a word without a value libpq reports an error and stops.
-            guard rest.first == "=" else { return Array(names.dropLast()) }
-            rest = rest.dropFirst().drop(while: \.isWhitespace)
-            let isQuoted = rest.first == "'"
-            if isQuoted { rest.removeFirst() }
-            while let character = rest.first, isQuoted ? character != "'" : !character.isWhitespace {
-                rest = rest.dropFirst(character == "\\" ? 2 : 1)
-            }
-            rest = rest.dropFirst().drop(while: \.isWhitespace)
-        }
-        return names
     }
 }
