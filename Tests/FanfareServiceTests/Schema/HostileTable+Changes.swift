@@ -9,12 +9,8 @@ extension HostileTable {
             INSERT INTO t VALUES (0);
             ALTER TABLE t ADD j json;
             """#,
-            #"""
-            INSERT INTO t VALUES (1, '"\u0000"')
-            """#,
-            [
-                #"refused insert shop.t: column j cannot be emitted: SQLSTATE 22P05, for example a NUL in json"#
-            ]
+            #"INSERT INTO t VALUES (1, '"\u0000"')"#,
+            [refused("insert", ["j": nul])]
         ),
         HostileTable(
             "a column that is gone, and json",
@@ -23,13 +19,8 @@ extension HostileTable {
             SELECT fanfare.watch_table('t', 'hostile', '{j,n}');
             ALTER TABLE t DROP n;
             """#,
-            #"""
-            INSERT INTO t VALUES (1, '"\u0000"'); UPDATE t SET j = '1'
-            """#,
-            [
-                #"refused insert shop.t: column j cannot be emitted: SQLSTATE 22P05, for example a NUL in json"#,
-                #"refused update shop.t: column j cannot be emitted: SQLSTATE 22P05, for example a NUL in json"#,
-            ]
+            #"INSERT INTO t VALUES (1, '"\u0000"'); UPDATE t SET j = '1'"#,
+            [refused("insert", ["j": nul]), refused("update", ["j": nul])]
         ),
         HostileTable(
             "a type that became json",
@@ -39,12 +30,8 @@ extension HostileTable {
             INSERT INTO t VALUES (0, '1');
             ALTER TABLE t ALTER j TYPE json USING j::json;
             """#,
-            #"""
-            INSERT INTO t VALUES (1, '"\u0000"')
-            """#,
-            [
-                #"refused insert shop.t: column j cannot be emitted: SQLSTATE 22P05, for example a NUL in json"#
-            ]
+            #"INSERT INTO t VALUES (1, '"\u0000"')"#,
+            [refused("insert", ["j": nul])]
         ),
         HostileTable(
             "a partition of another order",
@@ -55,13 +42,8 @@ extension HostileTable {
             ALTER TABLE t ATTACH PARTITION t_1 FOR VALUES IN (1, 2);
             SELECT fanfare.watch_table('t', 'hostile');
             """#,
-            #"""
-            INSERT INTO t VALUES (1, '"\u0000"'), (2, '2')
-            """#,
-            [
-                #"insert {"j": 2, "id": 2}"#,
-                #"refused insert shop.t: column j cannot be emitted: SQLSTATE 22P05, for example a NUL in json"#,
-            ]
+            #"INSERT INTO t VALUES (1, '"\u0000"'), (2, '2')"#,
+            [#"insert {"j": 2, "id": 2}"#, refused("insert", ["j": nul])]
         ),
         HostileTable(
             "a trigger that changes the row before",
@@ -71,12 +53,8 @@ extension HostileTable {
             CREATE TRIGGER spoil BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION spoil();
             SELECT fanfare.watch_table('t', 'hostile');
             """#,
-            #"""
-            INSERT INTO t VALUES (1, '1')
-            """#,
-            [
-                #"refused insert shop.t: column j cannot be emitted: SQLSTATE 22P05, for example a NUL in json"#
-            ]
+            "INSERT INTO t VALUES (1, '1')",
+            [refused("insert", ["j": nul])]
         ),
         HostileTable(
             "a trigger that writes again after",
@@ -87,13 +65,8 @@ extension HostileTable {
             CREATE TRIGGER a_spoil AFTER INSERT ON t FOR EACH ROW EXECUTE FUNCTION spoil();
             SELECT fanfare.watch_table('t', 'hostile');
             """#,
-            #"""
-            INSERT INTO t VALUES (1, '1')
-            """#,
-            [
-                #"insert {"j": 1, "id": 1}"#,
-                #"refused update shop.t: column j cannot be emitted: SQLSTATE 22P05, for example a NUL in json"#,
-            ]
+            "INSERT INTO t VALUES (1, '1')",
+            [#"insert {"j": 1, "id": 1}"#, refused("update", ["j": nul])]
         ),
         HostileTable(
             "a table altered between two writes of a transaction",
@@ -103,29 +76,21 @@ extension HostileTable {
             CREATE FUNCTION alter_it() RETURNS void LANGUAGE sql SECURITY DEFINER AS
                 'ALTER TABLE shop.t RENAME n TO m; ALTER TABLE shop.t ADD j json';
             """#,
-            #"""
-            BEGIN; INSERT INTO t VALUES (1, 1); SELECT alter_it(); INSERT INTO t VALUES (2, 2, '"\u0000"'); UPDATE t SET m = 3 WHERE id = 1; COMMIT
-            """#,
+            #"BEGIN; INSERT INTO t VALUES (1, 1); SELECT alter_it(); INSERT INTO t VALUES (2, 2, '"\u0000"'); UPDATE t SET m = 3 WHERE id = 1; COMMIT"#,
             [
                 #"insert {"n": 1, "id": 1}"#,
-                #"refused insert shop.t: column j cannot be emitted: SQLSTATE 22P05, for example a NUL in json"#,
+                refused("insert", ["j": nul]),
                 #"update {"j": null, "m": 3, "id": 1} {"j": null, "m": 1, "id": 1}"#,
             ]
         ),
         HostileTable(
             "a savepoint, and an upsert",
-            #"""
-            CREATE TABLE t (id int PRIMARY KEY, j json, n text);
-            SELECT fanfare.watch_table('t', 'hostile');
-            """#,
+            "CREATE TABLE t (id int PRIMARY KEY, j json, n text); SELECT fanfare.watch_table('t', 'hostile');",
             #"""
             BEGIN; INSERT INTO t VALUES (1, '"\u0000"'); SAVEPOINT s; INSERT INTO t VALUES (2, '"\u0000"'); ROLLBACK TO s;
             INSERT INTO t VALUES (1, '1') ON CONFLICT (id) DO UPDATE SET j = '"\ud83d"'; COMMIT
             """#,
-            [
-                #"refused insert shop.t: column j cannot be emitted: SQLSTATE 22P05, for example a NUL in json"#,
-                #"refused update shop.t: column j cannot be emitted: SQLSTATE 22P02, for example half a surrogate pair in json; column j cannot be emitted: SQLSTATE 22P05, for example a NUL in json"#,
-            ]
+            [refused("insert", ["j": nul]), refused("update", ["j": halfAPair, "j": nul])]
         ),
         HostileTable(
             "a virtual column",
@@ -134,9 +99,7 @@ extension HostileTable {
             SELECT fanfare.watch_table('t', 'hostile');
             ALTER TABLE t ADD c int;
             """#,
-            #"""
-            INSERT INTO t (id, c) VALUES (1, 1); UPDATE t SET c = 2; UPDATE t SET c = c; DELETE FROM t
-            """#,
+            "INSERT INTO t (id, c) VALUES (1, 1); UPDATE t SET c = 2; UPDATE t SET c = c; DELETE FROM t",
             [
                 #"delete {"c": 2, "id": 1}"#,
                 #"insert {"c": 1, "id": 1}"#,
@@ -152,9 +115,7 @@ extension HostileTable {
             INSERT INTO t VALUES (0, 0);
             ALTER TABLE t ADD b int GENERATED ALWAYS AS (a * 2);
             """#,
-            #"""
-            INSERT INTO t (id, a) VALUES (1, 1); UPDATE t SET a = 2 WHERE id = 1; DELETE FROM t WHERE id = 1
-            """#,
+            "INSERT INTO t (id, a) VALUES (1, 1); UPDATE t SET a = 2 WHERE id = 1; DELETE FROM t WHERE id = 1",
             [
                 #"delete {"a": 2, "id": 1}"#,
                 #"insert {"a": 1, "id": 1}"#,
@@ -169,12 +130,8 @@ extension HostileTable {
             SELECT fanfare.watch_table('t', 'hostile', '{a,b}');
             ALTER TABLE t DROP b, ADD b int GENERATED ALWAYS AS (a * 2);
             """#,
-            #"""
-            INSERT INTO t (id, a) VALUES (1, 1)
-            """#,
-            [
-                #"insert {"a": 1, "id": 1}"#
-            ],
+            "INSERT INTO t (id, a) VALUES (1, 1)",
+            [#"insert {"a": 1, "id": 1}"#],
             needs: virtual
         ),
         HostileTable(
@@ -183,13 +140,8 @@ extension HostileTable {
             CREATE TABLE t (id int PRIMARY KEY, j json, b int GENERATED ALWAYS AS (id * 2));
             SELECT fanfare.watch_table('t', 'hostile');
             """#,
-            #"""
-            INSERT INTO t VALUES (1, '"\u0000"'), (2, '2')
-            """#,
-            [
-                #"insert {"j": 2, "id": 2}"#,
-                #"refused insert shop.t: column j cannot be emitted: SQLSTATE 22P05, for example a NUL in json"#,
-            ],
+            #"INSERT INTO t VALUES (1, '"\u0000"'), (2, '2')"#,
+            [#"insert {"j": 2, "id": 2}"#, refused("insert", ["j": nul])],
             needs: virtual
         ),
     ]
