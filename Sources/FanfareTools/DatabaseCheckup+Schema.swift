@@ -33,8 +33,7 @@ extension DatabaseCheckup {
     }
 
     private func publicationItems() throws(PostgresError) -> [CheckItem] {
-        let names = try connection.run(Publications()).first ?? []
-        return names.map { name in
+        try connection.run(Publications()).map { name in
             CheckItem(
                 .warn,
                 "publication \(name)",
@@ -45,8 +44,7 @@ extension DatabaseCheckup {
     }
 
     private func hiddenItems() throws(PostgresError) -> [CheckItem] {
-        let hidden = try connection.run(HiddenTables()).first ?? []
-        return hidden.map { place, table in
+        try connection.run(HiddenTables()).map { place, table in
             CheckItem(
                 .warn,
                 place,

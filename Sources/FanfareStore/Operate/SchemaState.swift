@@ -40,13 +40,13 @@ package struct ServerEncoding: PostgresStatement {
 package struct Publications: PostgresStatement {
     package static let name = "publications"
     package static let sql = """
-        SELECT ARRAY(SELECT DISTINCT p.pubname::text FROM pg_publication_tables AS p WHERE p.schemaname = 'fanfare' ORDER BY 1)
+        SELECT DISTINCT p.pubname::text FROM pg_publication_tables AS p WHERE p.schemaname = 'fanfare' ORDER BY 1
         """
 
     package init() {}
 
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> [String] {
-        try row.strings(0)
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> String {
+        try row.string(0)
     }
 }
 
@@ -54,7 +54,7 @@ package struct Publications: PostgresStatement {
 package struct HiddenTables: PostgresStatement {
     package static let name = "hidden_tables"
     package static let sql = """
-        SELECT coalesce(array_agg(q.place ORDER BY q.place, t.name), '{}'), coalesce(array_agg(t.name ORDER BY q.place, t.name), '{}')
+        SELECT q.place, t.name
         FROM (
             SELECT 'rule ' || a.name || '/' || r.name || ': ' || k.place AS place, k.query, k.parameter
             FROM fanfare.rule_versions AS v
@@ -70,12 +70,13 @@ package struct HiddenTables: PostgresStatement {
             WHERE c.dropped_at IS NULL
         ) AS q
         CROSS JOIN LATERAL unnest(fanfare.hidden_tables(q.query, q.parameter)) AS t (name)
+        ORDER BY q.place, t.name
         """
 
     package init() {}
 
-    /// - Returns: the place of each query, and a table that hides rows from it.
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> [(place: String, table: String)] {
-        Array(zip(try row.strings(0), try row.strings(1)).map { (place: $0, table: $1) })
+    /// - Returns: the place of a query, and a table that hides rows from it.
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> (place: String, table: String) {
+        (place: try row.string(0), table: try row.string(1))
     }
 }
