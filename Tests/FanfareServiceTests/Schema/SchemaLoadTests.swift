@@ -1,6 +1,5 @@
 import FanfareCore
 import PostgresClient
-import PrivateCluster
 import TestKit
 import Testing
 
@@ -14,24 +13,6 @@ import Testing
 /// Loading the schema into databases of all kinds.
 @Suite(.database)
 struct SchemaLoadTests {
-    /// A new database beside the test's own.
-    private func withDatabase(
-        _ options: String,
-        _ body: (_ name: String, _ url: String, Configuration) async throws -> Void
-    ) async throws {
-        let name = TestDatabase.current.name + "_b"
-        try sql("CREATE DATABASE \"\(name)\" TEMPLATE template0 \(options)")
-        defer { _ = try? sql("DROP DATABASE \"\(name)\" WITH (FORCE)") }
-        let url = TestDatabase.current.cluster.connectionURL(database: name)
-        let configuration = try Configuration.parse(
-            nil,
-            named: "fanfare.yaml",
-            directory: "/etc/fanfare",
-            environment: ["DATABASE_URL": url]
-        )
-        try await body(name, url, configuration)
-    }
-
     /// The file's statements one by one, as psql -f sends them.
     private func statements() -> [String] {
         var statements: [String] = []
@@ -69,7 +50,8 @@ struct SchemaLoadTests {
             #expect(parameter == "transaction_timeout", "which PostgreSQL 17 brought")
             return
         }
-        try await withDatabase("") { name, url, configuration in
+        try await withDatabase { name, url in
+            let configuration = try toolConfiguration(url: url)
             try sql("ALTER DATABASE \"\(name)\" SET \(setting)")
             let session = try PostgresConnection.open(PostgresOptions(url: url, session: SessionSettings([])))
             defer { session.close() }
@@ -114,7 +96,8 @@ struct SchemaLoadTests {
     }
 
     @Test func anotherEncodingIsRefusedInWords() async throws {
-        try await withDatabase("ENCODING LATIN1 LOCALE 'C'") { _, url, configuration in
+        try await withDatabase("ENCODING LATIN1 LOCALE 'C'") { _, url in
+            let configuration = try toolConfiguration(url: url)
             let planned = await #expect(throws: ToolError.self) {
                 try await ToolDatabase(configuration, environment: [:]).migrationPlan(configuration)
             }
@@ -138,7 +121,8 @@ struct SchemaLoadTests {
     }
 
     @Test func noEncodingAtAllIsWarnedAbout() async throws {
-        try await withDatabase("ENCODING SQL_ASCII LOCALE 'C'") { _, _, configuration in
+        try await withDatabase("ENCODING SQL_ASCII LOCALE 'C'") { _, url in
+            let configuration = try toolConfiguration(url: url)
             let plan = try await ToolDatabase(configuration, environment: [:]).migrationPlan(configuration)
             #expect(plan.text(isDone: false).contains("warning: this database's encoding is SQL_ASCII"))
             #expect(plan.json(isDone: false)["warning"]?.stringValue == plan.warning && plan.warning != nil)

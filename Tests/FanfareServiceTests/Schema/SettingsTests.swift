@@ -1,6 +1,5 @@
 import FanfareCore
 import PostgresClient
-import PrivateCluster
 import PushTransport
 import TestKit
 import Testing
@@ -56,30 +55,18 @@ struct SettingsTests {
 
     /// The result in a database with these settings.
     private func lines(_ settings: [String]) async throws -> [String] {
-        let database = try await TestDatabase.create()
-        let outcome: Result<[String], any Error>
-        do {
-            let configuration = try Self.configuration(database)
-            let events = try await onThread("settings") {
+        var lines: [String] = []
+        try await TestDatabase.with {
+            let configuration = try toolConfiguration()
+            let database = TestDatabase.current
+            let (events, stored) = try await onThread("settings") {
                 let world = try SettingsWorld(database, settings)
                 try DatabaseSetup(configuration, environment: [:]).migrate()
                 return (try world.run(), try world.lines())
             }
-            outcome = .success(events.1 + (try await Self.told(of: events.0, configuration)))
-        } catch {
-            outcome = .failure(error)
+            lines = stored + (try await Self.told(of: events, configuration))
         }
-        try await onThread("settings") { try database.cluster.dropDatabase(database.name) }
-        return try outcome.get()
-    }
-
-    private static func configuration(_ database: TestDatabase) throws -> Configuration {
-        try Configuration.parse(
-            nil,
-            named: "fanfare.yaml",
-            directory: "/etc/fanfare",
-            environment: ["DATABASE_URL": database.url]
-        )
+        return lines
     }
 
     /// The output of the commands, without numbers and times.

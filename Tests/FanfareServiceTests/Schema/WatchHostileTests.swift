@@ -1,6 +1,5 @@
 import FanfareStore
 import PostgresClient
-import PrivateCluster
 import TestKit
 import Testing
 
@@ -162,31 +161,26 @@ struct WatchHostileTests {
     }
 
     /// The Turkish upper case of `insert` is not the name of an operation.
-    @Test func aTurkishDatabaseTellsInserts() throws {
+    @Test func aTurkishDatabaseTellsInserts() async throws {
         let shop = try WatchShop()
         guard try shop.connection.text("SELECT EXISTS (SELECT FROM pg_collation WHERE collname = 'tr-x-icu')") == "t"
         else { return }
-        let database = TestDatabase.current
-        let name = database.name + "_tr"
-        try shop.connection.execute(
-            "CREATE DATABASE \"\(name)\" TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'tr-TR' LOCALE 'C.UTF-8' ENCODING 'UTF8'"
-        )
-        defer { try? database.cluster.dropDatabase(name) }
-        let turkish = try PostgresConnection.open(
-            PostgresOptions(url: database.cluster.connectionURL(database: name))
-        )
-        try turkish.execute(Schema.sql)
-        try turkish.execute(
-            """
-            CREATE TABLE public.t (id int PRIMARY KEY, i int); SELECT fanfare.watch_table('public.t', 'hostile');
-            INSERT INTO public.t VALUES (1, 1); UPDATE public.t SET i = 2; ALTER TABLE public.t RENAME id TO key;
-            DELETE FROM public.t; INSERT INTO public.t VALUES (2, 2)
-            """
-        )
-        #expect(
-            try turkish.column("SELECT payload ->> 'op' FROM fanfare.outbox ORDER BY id") == [
-                "insert", "update", "delete", "insert",
-            ]
-        )
+        try await withDatabase("LOCALE_PROVIDER icu ICU_LOCALE 'tr-TR' LOCALE 'C.UTF-8' ENCODING 'UTF8'") { _, url in
+            let turkish = try PostgresConnection.open(PostgresOptions(url: url))
+            defer { turkish.close() }
+            try turkish.execute(Schema.sql)
+            try turkish.execute(
+                """
+                CREATE TABLE public.t (id int PRIMARY KEY, i int); SELECT fanfare.watch_table('public.t', 'hostile');
+                INSERT INTO public.t VALUES (1, 1); UPDATE public.t SET i = 2; ALTER TABLE public.t RENAME id TO key;
+                DELETE FROM public.t; INSERT INTO public.t VALUES (2, 2)
+                """
+            )
+            #expect(
+                try turkish.column("SELECT payload ->> 'op' FROM fanfare.outbox ORDER BY id") == [
+                    "insert", "update", "delete", "insert",
+                ]
+            )
+        }
     }
 }

@@ -1,5 +1,6 @@
 import FanfareService
 import PostgresClient
+import PrivateCluster
 import TestKit
 
 @testable import FanfareConfiguration
@@ -11,13 +12,14 @@ func toolDatabase(user: String? = nil, environment: [String: String] = [:]) thro
     try ToolDatabase(toolConfiguration(user: user), environment: environment)
 }
 
-/// A configuration that names the running test's database.
+/// A configuration that names a database.
 ///
 /// - Parameters:
 ///   - yaml: the rest of it.
 ///   - user: who connects; nil for the superuser.
-func toolConfiguration(_ yaml: String? = nil, user: String? = nil) throws -> Configuration {
-    var url = TestDatabase.current.url
+///   - url: the database; nil for the running test's.
+func toolConfiguration(_ yaml: String? = nil, user: String? = nil, url: String? = nil) throws -> Configuration {
+    var url = url ?? TestDatabase.current.url
     if let user { url = url.replacing("user=postgres", with: "user=\(user)") }
     return try Configuration.parse(
         yaml,
@@ -33,6 +35,18 @@ func sql(_ text: String, _ binds: String?...) throws -> [String?] {
     let connection = try TestDatabase.current.connect()
     defer { connection.close() }
     return try connection.query(text, binds: binds).rows.map { $0.first ?? nil }
+}
+
+/// Runs a body with an empty database beside the test's own.
+///
+/// - Parameters:
+///   - options: of CREATE DATABASE.
+///   - body: gets its name and its superuser's URL.
+func withDatabase(_ options: String = "", _ body: (_ name: String, _ url: String) async throws -> Void) async throws {
+    let name = TestDatabase.current.name + "_b"
+    try sql("CREATE DATABASE \"\(name)\" TEMPLATE template0 \(options)")
+    defer { _ = try? sql("DROP DATABASE \"\(name)\" WITH (FORCE)") }
+    try await body(name, TestDatabase.current.cluster.connectionURL(database: name))
 }
 
 /// Runs a body with a role that may log in and has nothing but the rights of another one.
