@@ -151,7 +151,6 @@ extension ToolDatabase {
             return AdoptionChange(old: old, new: new)
         }
     }
-
 }
 
 extension DatabaseIdentity {

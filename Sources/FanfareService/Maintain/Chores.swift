@@ -13,13 +13,13 @@ struct Chores {
     private static let patience = 10 * Micros.second
     /// How many sets of batches are ended at a stretch.
     private static let endings = 5
-    /// The failures in a row after which `fanfare.health` shows a task.
+    /// The failures in a row after which `fanfare.health` shows a chore.
     private static let failuresToTell = 3
 
-    private typealias Task = (name: String, work: (PostgresConnection) throws(PostgresError) -> Void)
+    private typealias Chore = (name: String, work: (PostgresConnection) throws(PostgresError) -> Void)
 
     private let context: StageContext
-    /// Failures in a row, by task; without tasks whose last run succeeded.
+    /// Failures in a row, by chore; without chores whose last run succeeded.
     private var failures: [String: Int] = [:]
 
     /// Starts without failures.
@@ -29,7 +29,7 @@ struct Chores {
         self.context = context
     }
 
-    /// Runs each task once; a failing task stops no other, and `fanfare.health` shows it after three failures in a row.
+    /// Runs each chore once; a failing chore stops no other, and `fanfare.health` shows it after three failures in a row.
     ///
     /// The logs come first: what is over there is a whole day.
     ///
@@ -38,7 +38,7 @@ struct Chores {
     mutating func run(on connection: PostgresConnection) throws(PostgresError) {
         var errors: [String: PostgresError] = [:]
         var first: PostgresError?
-        for (name, work) in tasks {
+        for (name, work) in chores {
             do throws(PostgresError) {
                 try work(connection)
             } catch {
@@ -52,7 +52,7 @@ struct Chores {
         if let first { throw first }
     }
 
-    private var tasks: [Task] {
+    private var chores: [Chore] {
         [
             ("keep_logs", keepLogsWithinRetention), ("end_batches", endBatches), ("fold_stats", foldStats),
             ("fold_traffic", foldTraffic), ("forget_answers", forgetAnswers), ("forget_keys", forgetKeys),

@@ -229,8 +229,8 @@ struct OpenBatch {
             guard case .again(let at, let history, let target)? = followUp else { continue }
             let delay = Self.bucket(max(0, at - now))
             // A pair that is held, or was never sent, repeats no request: it waits in its queue, or the retry budget would
-            // slow down a night's pushes. A pair that moves to its device's environment without a request repeats none
-            // either, nor does one whose move was never asked for and is decided again.
+            // slow down a night's pushes. A pair without history is no retry either: it moves to its device's environment
+            // without a request, or its batch was rescued after a first answer that named the other environment.
             let outcome = Outcome(rawValue: outcomes[position])
             let isHeld = outcome.isHeld || outcome == .retryingNotSent
             let group = Group(

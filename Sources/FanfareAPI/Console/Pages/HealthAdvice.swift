@@ -22,15 +22,13 @@ struct HealthAdvice: Sendable {
             )
     }
 
-    /// The name's kind, and what differs: of `breaker: shop/fcm` both; of `audit: overdue_batches` the whole is the kind.
+    /// The name's kind, and what differs: of `breaker: shop/fcm` both; of `audit: overdue_batches` the whole is the kind;
+    /// of `alarm: chore/fold_stats` all up to the slash.
     private static func split(_ name: String) -> (kind: String, subject: String) {
         guard let colon = name.firstRange(of: ": ") else { return (name, "") }
         let (kind, subject) = (String(name[..<colon.lowerBound]), String(name[colon.upperBound...]))
-        if kind == "alarm", subject.hasPrefix("prune_fuse/") {
-            return ("alarm: prune_fuse", String(subject.dropFirst("prune_fuse/".count)))
-        }
-        if kind == "alarm", subject.hasPrefix("chore/") {
-            return ("alarm: chore", String(subject.dropFirst("chore/".count)))
+        if kind == "alarm", let slash = subject.firstIndex(of: "/"), of["alarm: \(subject[..<slash])"] != nil {
+            return ("alarm: \(subject[..<slash])", String(subject[subject.index(after: slash)...]))
         }
         return kind == "audit" || kind == "role" ? (name, subject) : (kind, subject)
     }
