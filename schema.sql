@@ -3284,10 +3284,11 @@ COMMENT ON FUNCTION fanfare.per_second IS 'How many a second a rate such as 500/
 -- Why a watch never fails its table's write. to_jsonb raises an error for some values: a NUL or half a surrogate pair in json, a type
 -- whose own cast raises, jsonb as deep as the stack, 300 MB of text. Only the AFTER trigger itself can catch its errors.
 -- * So the INSERT … SELECT is always in a block with an EXCEPTION clause. The block is a subtransaction that writes, and takes one transaction
---   id for each statement: 3 to 6 µs of the 100 µs of a transaction with one row, nothing for each further row (PostgreSQL 15 and 18). While
---   a transaction with more than 64 such statements is open, other sessions look its ids up in pg_subtrans, as with savepoints. Too few types
---   have only values that cannot fail to make an exception for them: text may be too large, jsonb too deep, and enums may get a cast. Other
---   ways cost more: a block that makes the payloads, with the INSERT after it, takes 20 µs; a function with a block for each row takes 2 µs a row.
+--   id for each statement: 3 to 6 µs of the 100 µs of a transaction with one row, nothing for each further row. While a transaction with more
+--   than 64 such statements is open, other sessions look its ids up in pg_subtrans, as with savepoints. Too few types have only values that
+--   cannot fail to make an exception for them: text may be too large, jsonb too deep, and enums may get a cast. Other ways cost more: a block
+--   that makes the payloads, with the INSERT after it, takes 20 µs; a function with a block for each row takes 2 µs a row. (PostgreSQL 15 and
+--   18, November 2026.)
 -- * If the INSERT fails, watch_query_each emits the statement's rows again, each value in a block of its own. A row with a value that jsonb
 --   cannot hold becomes an event that ends as refused: its payload is an array, not an object, with the name of the column and the rest of
 --   the row. If that fails too (the key's equality raises), watch_query_bare makes such an event of each row, without its values.
@@ -3731,7 +3732,7 @@ BEGIN
     WHERE NOT EXISTS (SELECT FROM pg_proc AS p WHERE p.proname = name AND p.pronamespace = class.relnamespace)
     ORDER BY n LIMIT 1;
 
-    -- The estimates of a FULL JOIN of transition tables make PostgreSQL compile it: 0.2 s, for nothing.
+    -- The estimates of a FULL JOIN of transition tables make PostgreSQL compile it, for nothing.
     EXECUTE format('CREATE FUNCTION %s.%I() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS %L',
         class.relnamespace::regnamespace, made_name, body);
     made := format('%s.%I()', class.relnamespace::regnamespace, made_name)::regprocedure;
@@ -7152,8 +7153,8 @@ $$;
 -- ---------------------------------------------------------------------------------------------------------------
 -- 29. No JIT
 -- ---------------------------------------------------------------------------------------------------------------
--- PostgreSQL estimates jsonpath functions and 32 partitions as so expensive that it compiles the plan: put_rule took 50 to 80 ms of CPU at
--- each call, and takes 0.5 ms without JIT. A function without a setting is left as it is, since a setting would prevent inlining.
+-- PostgreSQL estimates jsonpath functions and 32 partitions as so expensive that it compiles the plan: put_rule took far longer to compile
+-- than to run. A function without a setting is left as it is, since a setting would prevent inlining.
 
 DO $$
 DECLARE

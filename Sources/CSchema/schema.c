@@ -1,6 +1,6 @@
 #include "CSchema.h"
 
-// Swift's compiler takes four minutes and 3 GB for an array of these bytes, which is what SwiftPM's .embedInCode makes of a file.
+// Swift's compiler takes minutes and gigabytes for an array of these bytes, which is what SwiftPM's .embedInCode makes of a file.
 #pragma clang diagnostic ignored "-Wc23-extensions"
 
 static const char text[] = {

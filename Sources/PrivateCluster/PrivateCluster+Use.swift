@@ -19,7 +19,7 @@ extension PrivateCluster {
     /// - Throws: 42P04 if it exists, 55006 if somebody uses the template.
     public func createDatabase(_ name: String, template: String? = nil) throws(PostgresError) {
         let connection = try administer()
-        // With the strategy WAL_LOG, eight databases at once took half as long again, on 15 and on 18.
+        // With the strategy WAL_LOG it takes longer, where several databases are created at once.
         let source = try template.map { (name) throws(PostgresError) in
             " TEMPLATE " + (try connection.quoteIdentifier(name)) + " STRATEGY FILE_COPY"
         }
