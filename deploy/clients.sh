@@ -16,13 +16,8 @@ need curl python3 node
 node --eval 'process.exit(Number.parseInt(process.versions.node) < 18 ? 1 : 0)' || fail "Node $(node --version) is older than 18" 69
 start_postgres
 
-"$program" sandbox --dir "$made/sandbox" > "$made/sandbox.json" &
-processes+=($!)
-await "$made/sandbox.json" control_port
-control=http://127.0.0.1:$(sed -nE 's/.*"control_port":([0-9]+).*/\1/p' "$made/sandbox.json")
-
-# Beside the sandbox's keys, which its configuration names from there.
-cat "$made/sandbox/fanfare.yaml" - > "$made/sandbox/clients.yaml" << YAML
+start_sandbox
+configure clients << YAML
 installation: clients
 database: { url: "$url" }
 api: { listen: "127.0.0.1:0" }
@@ -45,13 +40,8 @@ cat > "$made/rules.yaml" << 'YAML'
       notification: { dir: ltr }
       fcm_options: { link: https://shop.example.com/orders }
 YAML
-fanfare() { "$program" "$@" --config "$made/sandbox/clients.yaml"; }
 fanfare migrate > "$made/migrated"
-# Not by the function, whose shell would be ended in the daemon's place.
-"$program" serve --config "$made/sandbox/clients.yaml" > "$made/daemon.log" 2>&1 &
-processes+=($!)
-await "$made/daemon.log" 'answering by HTTP'
-await "$made/daemon.log" ' ready '
+start_daemon 'answering by HTTP' ' ready '
 fanfare rules apply "$made/rules.yaml" > "$made/rules" 2>&1
 # An event goes by the rules that are in force when it is emitted.
 await "$made/daemon.log" 'rule in force.*sale-started'
@@ -82,5 +72,5 @@ done
 events=$(sql "SELECT count(*) FROM fanfare.events WHERE type = 'sale.started'")
 ((events == 3)) || fail "there are $events events instead of one for each backend"
 
-FANFARE_URL=$daemon node Tests/ClientExamples/browser.mjs "$control" 2> "$made/browser" \
+FANFARE_URL=$daemon node Tests/ClientExamples/browser.mjs "http://127.0.0.1:$control" 2> "$made/browser" \
     || { cat "$made/browser" >&2 && fail "the browser page failed"; }

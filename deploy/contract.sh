@@ -19,21 +19,15 @@ python3 -m venv "$made/venv" > "$made/pip" 2>&1 && "$made/venv/bin/pip" install 
     || { cat "$made/pip" >&2 && fail "schemathesis cannot be installed" 69; }
 start_postgres
 
-"$program" sandbox --dir "$made/sandbox" > "$made/sandbox.json" &
-processes+=($!)
-await "$made/sandbox.json" control_port
-cat "$made/sandbox/fanfare.yaml" - > "$made/sandbox/contract.yaml" << YAML
+start_sandbox
+configure contract << YAML
 installation: contract
 database: { url: "$url" }
 api: { listen: "127.0.0.1:0" }
 log: { format: text }
 YAML
-fanfare() { "$program" "$@" --config "$made/sandbox/contract.yaml"; }
 fanfare migrate > "$made/migrated"
-"$program" serve --config "$made/sandbox/contract.yaml" > "$made/daemon.log" 2>&1 &
-processes+=($!)
-await "$made/daemon.log" 'answering by HTTP'
-await "$made/daemon.log" ' ready '
+start_daemon 'answering by HTTP' ' ready '
 daemon=http://$(sed -nE 's/.*answering by HTTP.* listen=([^ ]+).*/\1/p' "$made/daemon.log")
 token=$(fanfare tokens create contract --scope emitter --scope registrar --scope author --scope operator --scope reader --rate 100000)
 curl --silent --show-error --fail "$daemon/v1/openapi.json" > "$made/openapi.json"

@@ -1,19 +1,26 @@
 # What the scripts here share that try programs for real: a folder, processes and a server of their own, all gone in the end.
 #
-# Sourced after `cd` to the checkout, with `trial` set to what messages begin with.
+# Sourced after `cd` to the checkout, with `trial` set to what messages begin with. `program` is the program, and `configuration` its
+# configuration, for what runs it.
 
-# shellcheck disable=SC2154 # `trial` is the script's.
+# shellcheck disable=SC2154 # `trial`, `program` and `configuration` are the script's.
 made=$(mktemp --directory --tmpdir "fanfare-$trial.XXXXXX")
 readonly made
 processes=()
 postgres=""
 
-# fail TEXT [CODE]: says why, with the end of the daemon's log where there is one.
+# trouble: prints what may show why something failed: the end of the daemon's log, unless a script defines another.
+trouble() { [[ ! -s "$made/daemon.log" ]] || tail -n 20 "$made/daemon.log"; }
+
+# fail TEXT [CODE]: says why.
 fail() {
     echo "$trial: $1" >&2
-    [[ ! -s "$made/daemon.log" ]] || tail -n 20 "$made/daemon.log" >&2
+    trouble >&2 || true
     exit "${2:-1}"
 }
+
+# expect WHAT WANTED FOUND
+expect() { [[ "$2" == "$3" ]] || fail "$1: wanted '$2', found '$3'"; }
 
 # No server runs as root.
 as_postgres() { if ((EUID == 0)); then runuser --user=postgres -- "$@"; else "$@"; fi; }
@@ -38,10 +45,30 @@ await() {
     fail "$1 never had: $2"
 }
 
+# ask QUERY: what await_value waits for; a script may define another.
+ask() { sql "$1"; }
+
+# await_value WANTED QUERY: waits until `ask` prints the value.
+await_value() {
+    local found="" _
+    for _ in {1..600}; do
+        found=$(ask "$2")
+        if [[ "$found" == "$1" ]]; then return; fi
+        sleep 0.2
+    done
+    fail "wanted '$1', found '$found': $2"
+}
+
 # need COMMAND…: ends where one is missing.
 need() {
     local command
     for command in "$@"; do command -v "$command" > /dev/null || fail "$command is missing" 69; done
+}
+
+# start_server: starts the server again.
+start_server() {
+    as_postgres "$postgres/pg_ctl" --pgdata="$made/database" --wait --log="$made/socket/log" start > "$made/pg_ctl" \
+        || { cat "$made/socket/log" >&2 && fail "no server"; }
 }
 
 # start_postgres [LINE…]: starts a server with an empty database `app`, adds the lines to its configuration and sets `url`. It starts the
@@ -59,11 +86,36 @@ start_postgres() {
     ((EUID != 0)) || chown postgres: "$made/database" "$made/socket"
     as_postgres "$postgres/initdb" --pgdata="$made/database" --username=postgres --auth=trust --no-sync > "$made/initdb"
     printf '%s\n' "listen_addresses = ''" "unix_socket_directories = '$made/socket'" "fsync = off" "$@" >> "$made/database/postgresql.conf"
-    as_postgres "$postgres/pg_ctl" --pgdata="$made/database" --wait --log="$made/socket/log" start > "$made/pg_ctl" \
-        || { cat "$made/socket/log" >&2 && fail "no server"; }
+    start_server
     as_postgres "$postgres/createdb" --host="$made/socket" --username=postgres app
     url="postgres:///app?host=$made/socket&user=postgres"
 }
 
 # sql TEXT: asks that database.
 sql() { as_postgres psql --host="$made/socket" --username=postgres --dbname=app --no-align --tuples-only --quiet --command="$1"; }
+
+fanfare() { "$program" "$@" --config "$configuration"; }
+
+# start_sandbox: starts the simulated providers, with their keys and a configuration in $made/sandbox, and sets `control` to their control port.
+start_sandbox() {
+    "$program" sandbox --dir "$made/sandbox" > "$made/sandbox.json" &
+    processes+=($!)
+    await "$made/sandbox.json" control_port
+    control=$(sed -nE 's/.*"control_port":([0-9]+).*/\1/p' "$made/sandbox.json")
+}
+
+# configure NAME: writes a configuration beside the sandbox's keys, which it names from there: the sandbox's, and more from standard input.
+configure() {
+    configuration=$made/sandbox/$1.yaml
+    cat "$made/sandbox/fanfare.yaml" - > "$configuration"
+}
+
+# start_daemon TEXT…: starts a daemon, sets `daemon` to its process, and waits until its log has lines that match. Not by `fanfare`, whose shell
+# would be ended in the daemon's place.
+start_daemon() {
+    local text
+    "$program" serve --config "$configuration" > "$made/daemon.log" 2>&1 &
+    daemon=$!
+    processes+=("$daemon")
+    for text in "$@"; do await "$made/daemon.log" "$text"; done
+}

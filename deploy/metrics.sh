@@ -131,7 +131,7 @@ await_clear() { await_answer "absent($(firing "$1"))" "that $1 clears"; }
 await_calm() { await_answer 'absent(ALERTS{alertstate="firing"})' "that nothing fires"; }
 
 # Starts a daemon with simulated providers, on a database behind the proxy; FCM's credentials are not there yet.
-start_daemon() {
+start_all() {
     start_postgres
     write_deaf_proxy
     mkdir "$made/proxy"
@@ -140,9 +140,7 @@ start_daemon() {
     processes+=("$proxy")
     await "$made/proxy.log" listens
 
-    "$program" sandbox --dir "$made/sandbox" > "$made/sandbox.json" &
-    processes+=($!)
-    await "$made/sandbox.json" control_port
+    start_sandbox
     # Beside the sandbox's keys, which its configuration names from there.
     configuration=$made/sandbox/metrics.yaml
     {
@@ -163,13 +161,9 @@ start_daemon() {
   lane: transactional
   message: { notification: { title: "Your code" } }
 YAML
-    "$program" migrate --config "$configuration" > "$made/migrated"
-    "$program" serve --config "$configuration" > "$made/daemon.log" 2>&1 &
-    daemon=$!
-    processes+=("$daemon")
-    await "$made/daemon.log" 'answering by HTTP'
-    await "$made/daemon.log" ' ready '
-    "$program" rules apply "$made/rules.yaml" --config "$configuration" > "$made/rules" 2>&1
+    fanfare migrate > "$made/migrated"
+    start_daemon 'answering by HTTP' ' ready '
+    fanfare rules apply "$made/rules.yaml" > "$made/rules" 2>&1
     await "$made/daemon.log" 'rule in force.*code-sent'
     address=$(sed -nE 's/.*answering by HTTP.* listen=([^ ]+).*/\1/p' "$made/daemon.log")
 }
@@ -190,7 +184,7 @@ emit() { sql "SELECT fanfare.emit('code.sent', '{\"user\": \"$1\"}')"; }
 
 check_daemon() {
     local unknown event
-    start_daemon
+    start_all
     start_prometheus
     sql "SELECT fanfare.register_device('demo', 'apns', repeat('ab', 32), 'ann'), fanfare.register_device('demo', 'fcm', 'android-1', 'ben')" > "$made/registered"
     event=$(emit ann)

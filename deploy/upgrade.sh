@@ -17,43 +17,14 @@ program=$(readlink -f "${3:-.build/debug/fanfare}")
 readonly old new program trial=upgrade devices=6000
 . deploy/lib.sh
 
-fanfare() { "$program" "$@" --config "$made/sandbox/upgrade.yaml"; }
-
-# expect WHAT WANTED FOUND
-expect() { [[ "$2" == "$3" ]] || fail "$1: wanted '$2', found '$3'"; }
-
-# await_value WANTED QUERY: waits until a query returns the value.
-await_value() {
-    local found="" _
-    for _ in {1..600}; do
-        found=$(sql "$2")
-        if [[ "$found" == "$1" ]]; then return; fi
-        sleep 0.2
-    done
-    fail "wanted '$1', found '$found': $2"
-}
-
 # control REQUEST [OPTION…]: asks the simulated providers.
-control() { curl --silent --show-error --fail "http://127.0.0.1:$port/$1" "${@:2}"; }
+control() { curl --silent --show-error --fail "http://127.0.0.1:$control/$1" "${@:2}"; }
 
 # accepted [EXPRESSION]: prints the pushes that were accepted so far, by an expression of jq.
 accepted() { control "received?after=0" | jq --raw-output "select(.status == 200) | ${1:-.target}"; }
 
 # stop_server: shuts the server down cleanly, as pg_upgrade requires.
 stop_server() { as_postgres "$postgres/pg_ctl" --pgdata="$made/database" --mode=fast --wait stop > "$made/pg_ctl"; }
-
-start_server() {
-    as_postgres "$postgres/pg_ctl" --pgdata="$made/database" --wait --log="$made/socket/log" start > "$made/pg_ctl" \
-        || { cat "$made/socket/log" >&2 && fail "no server"; }
-}
-
-# serve: starts the daemon, and waits until it may send.
-serve() {
-    "$program" serve --config "$made/sandbox/upgrade.yaml" > "$made/daemon.log" 2>&1 &
-    daemon=$!
-    processes+=("$daemon")
-    await "$made/daemon.log" 'lease taken'
-}
 
 # has OPTION PROGRAM: whether a server's program knows an option.
 has() { "$2" --help | grep --quiet -e "$1"; }
@@ -62,7 +33,7 @@ has() { "$2" --help | grep --quiet -e "$1"; }
 prepare() {
     postgres=$old
     start_postgres
-    cat "$made/sandbox/fanfare.yaml" - > "$made/sandbox/upgrade.yaml" << YAML
+    configure upgrade << YAML
 installation: production
 database: { url: "$url" }
 log: { format: text }
@@ -83,7 +54,7 @@ YAML
   to: { users: $.users }
   message: { notification: { title: "{{text}}" } }
 YAML
-    serve
+    start_daemon 'lease taken'
     fanfare rules apply "$made/rules.yaml" > "$made/rules" 2>&1 || { cat "$made/rules" >&2 && fail "rules were refused"; }
     await_value 2 "SELECT count(*) FROM fanfare.rule_versions WHERE state = 'active'"
 }
@@ -135,7 +106,7 @@ resume() {
     grep --quiet 'is a copy of the one that was adopted' "$made/refused" || { cat "$made/refused" >&2 && fail "other words"; }
     expect "accepted before adopt" "$before" "$(accepted | wc -l)"
     fanfare adopt > "$made/adopted"
-    serve
+    start_daemon 'lease taken'
     await_value 0 "SELECT count(*) FROM fanfare.deliveries WHERE outcome = 'pending'"
     await_value "planned" "SELECT fate FROM fanfare.events WHERE key = 'kept'"
 }
@@ -161,10 +132,7 @@ judge() {
 
 need curl jq
 [[ -x "$old/initdb" && -x "$new/initdb" && -x "$new/pg_upgrade" ]] || fail "no servers in $old and $new" 69
-"$program" sandbox --dir "$made/sandbox" > "$made/sandbox.json" &
-processes+=($!)
-await "$made/sandbox.json" control_port
-port=$(jq .control_port "$made/sandbox.json")
+start_sandbox
 prepare
 from=$(sql "SHOW server_version")
 interrupt

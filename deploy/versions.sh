@@ -11,32 +11,19 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 program=$(readlink -f "${2:-.build/debug/fanfare}")
-readonly program trial=versions
+readonly program
+trial=versions
 . deploy/lib.sh
 
 # as ROLE TEXT: runs statements as a role in the current database.
 as() { as_postgres env PGOPTIONS="-c client_min_messages=warning" psql --host="$made/socket" --username="$1" --dbname="$database" -qAtX --set=ON_ERROR_STOP=1 --command="$2"; }
 
-fanfare() { "$program" "$@" --config "$made/sandbox/$database.yaml"; }
+# ask QUERY: asks as the installing role.
+ask() { as "$owner" "$1"; }
 
-# expect WHAT WANTED FOUND
-expect() { [[ "$2" == "$3" ]] || fail "$database: $1: wanted '$2', found '$3'"; }
-
-# await_value WANTED QUERY: waits until a query returns the value to the installing role.
-await_value() {
-    local found="" _
-    for _ in {1..300}; do
-        found=$(as "$owner" "$2")
-        if [[ "$found" == "$1" ]]; then return; fi
-        sleep 0.1
-    done
-    as "$owner" "SELECT id, type, fate, detail FROM fanfare.events; SELECT user_id, outcome, reason FROM fanfare.deliveries" >&2 || true
-    fail "$database: wanted '$1', found '$found': $2"
-}
-
-# configure ROLE: writes a configuration for a role into the sandbox's directory.
-configure() {
-    cat "$made/sandbox/fanfare.yaml" - > "$made/sandbox/$database.yaml" << YAML
+# configure_as ROLE: writes a configuration for a role.
+configure_as() {
+    configure "$database" << YAML
 installation: versions
 database: { url: "postgres:///$database?host=$made/socket&user=$1" }
 log: { format: text }
@@ -79,22 +66,19 @@ YAML
 
 # play DATABASE OWNER: tests one installation, from an empty database to pushes.
 play() {
-    database=$1 owner=$2
-    local device daemon
+    database=$1 owner=$2 trial="versions: $1"
+    local device
     as_postgres createdb --host="$made/socket" --username=postgres --owner="$owner" "$database"
-    configure "$owner"
+    configure_as "$owner"
     fanfare migrate > "$made/migrated" 2>&1 || { cat "$made/migrated" >&2 && fail "migrate as $owner failed"; }
     as "$owner" "CREATE ROLE ${database}_daemon LOGIN; GRANT fanfare_daemon TO ${database}_daemon"
     make_shop
     for device in ann bob; do
         as "$owner" "SELECT fanfare.register_device('demo', 'fcm', '$device:APA91b$(printf 'x%.0s' {1..140})', '$device')" > "$made/device"
     done
-    configure "${database}_daemon"
-    "$program" serve --config "$made/sandbox/$database.yaml" > "$made/daemon.log" 2>&1 &
-    daemon=$!
-    processes+=("$daemon")
-    await "$made/daemon.log" ' ready '
-    configure "$owner"
+    configure_as "${database}_daemon"
+    start_daemon ' ready '
+    configure_as "$owner"
     put_rules
     await "$made/daemon.log" 'rule in force.*shipped'
     await "$made/daemon.log" 'rule in force.*team'
@@ -109,9 +93,9 @@ play() {
     expect "events of the watched table" "delete 1,insert 3,update 1" "$(as "$owner" "SELECT string_agg(op || ' ' || n, ',' ORDER BY op) FROM (
         SELECT payload->>'op' AS op, count(*) AS n FROM fanfare.events WHERE type = 'order.changed' GROUP BY 1) AS e")"
     fanfare why --user ann > "$made/why"
-    grep --quiet accepted "$made/why" || { cat "$made/why" >&2 && fail "$database: why does not say accepted"; }
+    grep --quiet accepted "$made/why" || { cat "$made/why" >&2 && fail "why does not say accepted"; }
     fanfare explain --rule shipped --event '{"op": "update", "new": {"id": 9, "customer": "ann", "status": "shipped", "total": 1}}' > "$made/explained" 2>&1 \
-        || { cat "$made/explained" >&2 && fail "$database: explain failed"; }
+        || { cat "$made/explained" >&2 && fail "explain failed"; }
     # Authors' SQL stays read-only, even when it is only checked.
     as shop "CREATE FUNCTION shop.spoil() RETURNS text LANGUAGE plpgsql IMMUTABLE SECURITY DEFINER AS
         'BEGIN PERFORM set_config(''transaction_read_only'', ''off'', true); DELETE FROM shop.members; RETURN ''ann''; END'"
@@ -119,10 +103,10 @@ play() {
         \"message\": {\"notification\": {\"title\": \"x\"}}}')" > "$made/spoiled" 2>&1 || true
     expect "members after a users_sql that deletes" 2 "$(as shop "SELECT count(*) FROM shop.members")"
     fanfare migrate > "$made/migrated" 2>&1 || { cat "$made/migrated" >&2 && fail "migrate again as $owner failed"; }
-    fanfare check > "$made/check" 2>&1 || { cat "$made/check" >&2 && fail "$database: check fails"; }
+    fanfare check > "$made/check" 2>&1 || { cat "$made/check" >&2 && fail "check fails"; }
     expect "ill rows of health" "" "$(as "$owner" "SELECT name, detail FROM fanfare.health WHERE NOT ok")"
     kill "$daemon"
-    wait "$daemon" || fail "$database: the daemon ended with status $?"
+    wait "$daemon" || fail "the daemon ended with status $?"
 }
 
 need curl
@@ -130,9 +114,11 @@ postgres=${1:-}
 start_postgres
 as_postgres psql --host="$made/socket" --username=postgres -qX --command="CREATE ROLE manager LOGIN CREATEROLE CREATEDB" \
     --command="CREATE ROLE shop LOGIN"
-"$program" sandbox --dir "$made/sandbox" > "$made/sandbox.json" &
-processes+=($!)
-await "$made/sandbox.json" control_port
+start_sandbox
+trouble() {
+    ask "SELECT id, type, fate, detail FROM fanfare.events; SELECT user_id, outcome, reason FROM fanfare.deliveries"
+    tail -n 20 "$made/daemon.log"
+}
 play by_manager manager
 play by_superuser postgres
 echo "versions: all was delivered on $(as_postgres psql --host="$made/socket" --username=postgres -qAtXc 'SHOW server_version'), installed by a superuser and by a role with CREATEROLE"

@@ -30,7 +30,8 @@ port=$(head -n 1 "$made/received")
 processes+=($!)
 await "$made/dev.log" 'Ctrl-C'
 url=$(sed -nE 's/^  url: "(.*)"$/\1/p' "$made/dev/sandbox/fanfare.yaml")
-cat > "$made/fanfare.yaml" << YAML
+configuration=$made/fanfare.yaml
+cat > "$configuration" << YAML
 database: { url: "$url" }
 apps:
   hooks:
@@ -39,11 +40,8 @@ apps:
       allowed_networks: [ 127.0.0.1/32 ]
       ca_file: $made/certificate.pem
 YAML
-"$program" serve --config "$made/fanfare.yaml" > "$made/daemon.log" 2>&1 &
-processes+=($!)
-await "$made/daemon.log" 'lease taken'
+start_daemon 'lease taken'
 
-fanfare() { "$program" "$@" --config "$made/fanfare.yaml"; }
 fanfare devices register --app hooks --platform webhook --user alice --auth "$own" "https://localhost:$port/alice" > "$made/ids"
 fanfare devices register --app hooks --platform webhook --user mallory --auth "$(secret)" "https://localhost:$port/mallory" >> "$made/ids"
 cat > "$made/rules.yaml" << 'YAML'
