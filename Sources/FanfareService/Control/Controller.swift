@@ -249,13 +249,17 @@ private struct Tenure {
     private mutating func rescue(on connection: PostgresConnection) throws(PostgresError) {
         let now = Clocks.steady
         let others = try connection.run(OtherInstances(owner: owner))
+        watch.see(others, at: Clocks.steady)
         for other in others {
             if watch.shouldTryLock(of: other) {
                 let isFree = try connection.run(TryLock(family: AdvisoryLock.instances, key: other.id)).first ?? false
                 if isFree { watch.tookLock(of: other.id, at: now) }
             }
             guard watch.isDead(other, at: now) else { continue }
-            let rescue = Rescue(dead: other.id, unlessRenewed: !watch.isSilent(other.id, at: now))
+            let rescue = Rescue(
+                dead: other.id,
+                unlessRenewed: watch.isSilent(other.id, at: now) ? nil : other.leaseUntil
+            )
             guard let freed = try connection.run(rescue).first else { continue }
             context.logger.notice(
                 "batches of a dead daemon rescued",
@@ -263,7 +267,7 @@ private struct Tenure {
             )
             if freed > 0 { context.bells.claim.ring() }
         }
-        for id in watch.settle(others) {
+        for id in watch.settle(others, at: now) {
             _ = try connection.run(Unlock(family: AdvisoryLock.instances, key: id))
         }
     }

@@ -96,7 +96,12 @@ package struct RenewLease: PostgresStatement {
 /// Another daemon's row.
 package struct OtherInstance: Equatable {
     package let id: Int32
-    package let isLeaseOver: Bool
+    /// Until when its lease goes by the database's clock: each renewal changes it. Nil for an owner that is in no list.
+    package let leaseUntil: Timestamp?
+
+    package init(id: Int32, leaseUntil: Timestamp?) {
+        (self.id, self.leaseUntil) = (id, leaseUntil)
+    }
 }
 
 /// The other daemons, and owners of batches that are in no list: whoever was stopped in the middle of a claim and struck off
@@ -104,9 +109,9 @@ package struct OtherInstance: Equatable {
 package struct OtherInstances: PostgresStatement {
     package static let name = "other_instances"
     package static let sql = """
-        SELECT id, lease_until < clock_timestamp() FROM fanfare.instances WHERE id <> $1
+        SELECT id, lease_until FROM fanfare.instances WHERE id <> $1
         UNION ALL
-        SELECT DISTINCT b.owner, true FROM fanfare.batches AS b
+        SELECT DISTINCT b.owner, NULL::timestamptz FROM fanfare.batches AS b
         WHERE b.owner <> $1 AND NOT EXISTS (SELECT FROM fanfare.instances AS i WHERE i.id = b.owner)
         """
 
@@ -121,7 +126,7 @@ package struct OtherInstances: PostgresStatement {
     }
 
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> OtherInstance {
-        OtherInstance(id: try row.int32(0), isLeaseOver: try row.bool(1))
+        OtherInstance(id: try row.int32(0), leaseUntil: try row.timestamp(orNil: 1))
     }
 }
 
@@ -133,7 +138,7 @@ package struct Rescue: PostgresStatement {
     package static let name = "rescue"
     package static let sql = """
         WITH struck AS (
-            DELETE FROM fanfare.instances WHERE id = $1 AND (NOT $2 OR lease_until < clock_timestamp()) RETURNING id
+            DELETE FROM fanfare.instances WHERE id = $1 AND ($2::timestamptz IS NULL OR lease_until = $2) RETURNING id
         ),
         dead AS (
             SELECT id FROM struck
@@ -149,17 +154,17 @@ package struct Rescue: PostgresStatement {
         """
 
     package let dead: Int32
-    /// Whether it lives if it has renewed its lease.
-    package var unlessRenewed = false
+    /// The lease that nobody renewed for its length: if it has been renewed, the daemon lives. Nil if it is dead in any case.
+    package var lease: Timestamp?
 
-    package init(dead: Int32, unlessRenewed: Bool = false) {
+    package init(dead: Int32, unlessRenewed lease: Timestamp? = nil) {
         self.dead = dead
-        self.unlessRenewed = unlessRenewed
+        self.lease = lease
     }
 
     package func bind(to binds: inout PostgresBinds) {
         binds.append(dead)
-        binds.append(unlessRenewed)
+        binds.append(lease)
     }
 
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int64 {

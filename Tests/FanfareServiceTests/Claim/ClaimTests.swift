@@ -140,7 +140,7 @@ struct ClaimTests {
     @Test func aClaimOfADaemonThatWasStruckOffIsFound() throws {
         let world = try world(batches: 1)
         _ = try claim(world)
-        let other = OtherInstance(id: 1, isLeaseOver: true)
+        let other = OtherInstance(id: 1, leaseUntil: nil)
         #expect(try world.connection.run(OtherInstances(owner: 2)) == [other])
         #expect(try world.connection.run(OtherInstances(owner: 1)).isEmpty, "one's own are not another's")
     }

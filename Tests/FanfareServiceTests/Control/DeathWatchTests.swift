@@ -1,4 +1,5 @@
 import FanfareCore
+import PostgresClient
 import Testing
 
 @testable import FanfareProviders
@@ -7,8 +8,9 @@ import Testing
 @testable import FanfareStore
 
 struct DeathWatchTests {
-    private let silent = OtherInstance(id: 7, isLeaseOver: false)
-    private let over = OtherInstance(id: 7, isLeaseOver: true)
+    private let silent = OtherInstance(id: 7, leaseUntil: Timestamp(microseconds: 1))
+    private let renewed = OtherInstance(id: 7, leaseUntil: Timestamp(microseconds: 2))
+    private let unlisted = OtherInstance(id: 7, leaseUntil: nil)
 
     @Test func whoseLockIsHeldForThreeSecondsIsDead() {
         var watch = DeathWatch()
@@ -18,16 +20,28 @@ struct DeathWatchTests {
         #expect(!watch.isDead(silent, at: DeathWatch.patience - 1) && watch.isDead(silent, at: DeathWatch.patience))
     }
 
-    @Test func whoseLeaseIsOverIsDeadAtOnce() {
-        #expect(DeathWatch().isDead(over, at: 0))
+    /// Whatever the database's clock says: it may be set while a daemon is at work.
+    @Test func whoIsNotSeenToRenewItsLeaseIsDead() {
+        var watch = DeathWatch()
+        watch.see([silent], at: 0)
+        #expect(!watch.isDead(silent, at: LeaseGuard.length - 1) && watch.isDead(silent, at: LeaseGuard.length))
+        watch.see([renewed], at: LeaseGuard.length)
+        #expect(!watch.isDead(renewed, at: 2 * LeaseGuard.length - 1))
+        watch.see([renewed], at: 2 * LeaseGuard.length)
+        #expect(watch.isDead(renewed, at: 2 * LeaseGuard.length))
+    }
+
+    @Test func whoIsInNoListIsDeadAtOnce() {
+        #expect(DeathWatch().isDead(unlisted, at: 0))
     }
 
     @Test func locksOfWhoIsGoneAreReleased() {
         var watch = DeathWatch()
         watch.tookLock(of: 7, at: 0)
-        #expect(watch.settle([silent]).isEmpty, "it is still waited for")
-        #expect(watch.settle([over]) == [7])
+        watch.see([silent], at: 0)
+        #expect(watch.settle([silent], at: 0).isEmpty, "it is still waited for")
+        #expect(watch.settle([silent], at: LeaseGuard.length) == [7])
         watch.tookLock(of: 7, at: 0)
-        #expect(watch.settle([]) == [7] && watch.suspects.isEmpty)
+        #expect(watch.settle([], at: 0) == [7] && watch.suspects.isEmpty)
     }
 }

@@ -43,6 +43,12 @@ struct RescueTests {
         #expect(try connection.run(renewal).count == 1)
     }
 
+    private func lease(of owner: Int32) throws -> Timestamp {
+        let others = try world.connection.run(OtherInstances(owner: 0))
+        #expect(others.map(\.id) == [owner])
+        return try #require(others.first?.leaseUntil)
+    }
+
     private var owners: [String?] {
         get throws { try world.connection.query("SELECT owner FROM fanfare.batches").rows.map { $0[0] } }
     }
@@ -50,9 +56,9 @@ struct RescueTests {
     @Test func whoRenewedSinceTheLookKeepsItsBatches() throws {
         let late = try enter(leaseMicroseconds: -1)
         try claimedBatch(by: late)
-        #expect(try world.connection.run(OtherInstances(owner: 0)) == [OtherInstance(id: late, isLeaseOver: true)])
+        let lease = try lease(of: late)
         try renew(late, on: world.connection)
-        #expect(try world.connection.run(Rescue(dead: late, unlessRenewed: true)).isEmpty)
+        #expect(try world.connection.run(Rescue(dead: late, unlessRenewed: lease)).isEmpty)
         #expect(try owners == ["\(late)"])
         #expect(try world.connection.run(Rescue(dead: late)) == [1], "its lock says that it is gone")
         #expect(try owners == [nil])
@@ -61,13 +67,14 @@ struct RescueTests {
     @Test func whoRenewsInTheSameMomentKeepsItsBatches() throws {
         let late = try enter(leaseMicroseconds: -1)
         try claimedBatch(by: late)
+        let lease = try lease(of: late)
         let database = TestDatabase.current
         let freed = Mailbox<Int>()
         try world.connection.execute("BEGIN")
         try renew(late, on: world.connection)
         let thread = WorkerThread.start(name: "rescue") {
             let rescuer = try? database.connect()
-            freed.put((try? rescuer?.run(Rescue(dead: late, unlessRenewed: true)))?.count ?? -1)
+            freed.put((try? rescuer?.run(Rescue(dead: late, unlessRenewed: lease)))?.count ?? -1)
         }
         try World(database).connection.waitUntil("SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)")
         try world.connection.execute("COMMIT")
@@ -79,9 +86,10 @@ struct RescueTests {
     @Test func whoseLeaseIsOverLosesThem() throws {
         let late = try enter(leaseMicroseconds: -1)
         try claimedBatch(by: late)
-        #expect(try world.connection.run(Rescue(dead: late, unlessRenewed: true)) == [1])
+        let lease = try lease(of: late)
+        #expect(try world.connection.run(Rescue(dead: late, unlessRenewed: lease)) == [1])
         #expect(try owners == [nil])
         #expect(try world.connection.number("SELECT count(*) FROM fanfare.instances") == 0)
-        #expect(try world.connection.run(Rescue(dead: late, unlessRenewed: true)) == [0], "in no list it stays dead")
+        #expect(try world.connection.run(Rescue(dead: late, unlessRenewed: lease)) == [0], "in no list it stays dead")
     }
 }

@@ -106,13 +106,14 @@ extension VirtualDaemon {
             rows.apply(OtherInstances(owner: tenure.owner))
         } answered: { others in
             guard let others else { return self.lose() }
+            self.tenure?.watch.see(others, at: Clocks.steady)
             self.judge(others[...], all: others, at: now)
         }
     }
 
     private func judge(_ rest: ArraySlice<OtherInstance>, all: [OtherInstance], at now: Microseconds) {
         guard let other = rest.first else {
-            for id in tenure?.watch.settle(all) ?? [] {
+            for id in tenure?.watch.settle(all, at: now) ?? [] {
                 if let session = control.id { server.unlock(id, of: session) }
             }
             return after(Self.interval) { self.tick() }
@@ -128,7 +129,7 @@ extension VirtualDaemon {
             }
             let isSilent = self.tenure?.watch.isSilent(other.id, at: now) ?? false
             self.run(self.control) { rows in
-                _ = rows.apply(Rescue(dead: other.id, unlessRenewed: !isSilent))
+                _ = rows.apply(Rescue(dead: other.id, unlessRenewed: isSilent ? nil : other.leaseUntil))
             } answered: { (done: Void?) in
                 guard done != nil else { return self.lose() }
                 self.judge(rest.dropFirst(), all: all, at: now)

@@ -196,7 +196,7 @@ final class History {
             #expect(try (rows.apply(statement) == nil) == real.connection.run(statement).isEmpty)
         case 2:
             lastName = "rescue"
-            let statement = Rescue(dead: owner, unlessRenewed: chance.happens(0.5))
+            let statement = Rescue(dead: owner, unlessRenewed: chance.happens(0.5) ? Timestamp(microseconds: 1) : nil)
             #expect(try rows.apply(statement) == real.connection.run(statement).first)
         default:
             lastName = "others"

@@ -23,15 +23,15 @@ extension Rows {
 
     func apply(_ statement: OtherInstances) -> [OtherInstance] {
         let listed = instances.filter { $0.key != statement.owner }.sorted { $0.key < $1.key }
-            .map { OtherInstance(id: $0.key, isLeaseOver: $0.value < now) }
+            .map { OtherInstance(id: $0.key, leaseUntil: Timestamp(microseconds: $0.value)) }
         let owners = Set(batches.values.compactMap(\.owner)).subtracting(instances.keys).subtracting([statement.owner])
-        return listed + owners.sorted().map { OtherInstance(id: $0, isLeaseOver: true) }
+        return listed + owners.sorted().map { OtherInstance(id: $0, leaseUntil: nil) }
     }
 
     /// - Returns: how many batches are free; nil if the daemon was not dead after all.
     @discardableResult
     mutating func apply(_ statement: Rescue) -> Int64? {
-        if statement.unlessRenewed, let end = instances[statement.dead], end >= now { return nil }
+        if let lease = statement.lease, let end = instances[statement.dead], end != lease.microseconds { return nil }
         instances[statement.dead] = nil
         let freed = batches.values.filter { $0.owner == statement.dead }.map(\.id)
         for id in freed {
