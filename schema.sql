@@ -410,6 +410,8 @@ SELECT fanfare.add_column('fanfare.batches', 'gate_id', 'int NOT NULL DEFAULT 0'
 SELECT fanfare.add_column('fanfare.batches', 'due_at', 'timestamptz');
 SELECT fanfare.add_column('fanfare.stats_pending', 'gate_id', 'int NOT NULL DEFAULT 0');
 SELECT fanfare.add_column('fanfare.preferences', 'xid', 'xid8 NOT NULL DEFAULT pg_current_xact_id()');
+SELECT fanfare.add_column('fanfare.rules', 'event_number', 'bigint DEFAULT nextval(''fanfare.event_sequence'')');
+SELECT fanfare.add_column('fanfare.rule_versions', 'rule_event_number', 'bigint');
 SELECT fanfare.add_column('fanfare.outbox', 'replay_of', 'bigint');
 SELECT fanfare.add_column('fanfare.outbox', 'only_app', 'smallint');
 SELECT fanfare.add_column('fanfare.outbox', 'only_user', 'text');
@@ -455,6 +457,15 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION fanfare.ring_day IS
     'The partition of an event''s or a batch''s log row: the day of its id modulo 32.';
+
+-- The sequence says what came first where clocks do not: they are set. It begins anew after 4 billion events, so that it can only
+-- order what is at most 2 billion events apart.
+CREATE OR REPLACE FUNCTION fanfare.is_emitted_after(event_id bigint, number bigint) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT ((event_id & 4294967295) - number) & 4294967295 < 2147483648;
+END;
+COMMENT ON FUNCTION fanfare.is_emitted_after IS 'Whether an event was emitted after a number was taken from the sequence of events; null for no number.';
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- 7. The installation, and where it has been
@@ -815,7 +826,9 @@ CREATE TABLE IF NOT EXISTS fanfare.rules (
     -- From YAML? Only such rules are disabled by `rules apply --prune`.
     from_file boolean NOT NULL DEFAULT false,
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    dropped_at timestamptz
+    dropped_at timestamptz,
+    -- Taken from the sequence of events: what follows was emitted later, whatever clocks say.
+    event_number bigint DEFAULT nextval('fanfare.event_sequence')
 );
 SELECT fanfare.create_index('rules_name', $$
     CREATE UNIQUE INDEX rules_name ON fanfare.rules (app_id, name) WHERE dropped_at IS NULL$$);
@@ -837,6 +850,7 @@ CREATE TABLE IF NOT EXISTS fanfare.rule_versions (
     app_id smallint,
     event_type text,
     rule_created_at timestamptz,
+    rule_event_number bigint,
     when_path jsonpath,
     audience text,
     audience_path jsonpath,
@@ -3078,8 +3092,8 @@ BEGIN
     END IF;
     version := coalesce(newest.version, 0) + 1;
     -- With its event type and the rule's age: younger events of the type wait for the judgement.
-    INSERT INTO fanfare.rule_versions (rule_id, version, definition, event_type, rule_created_at)
-    SELECT r.id, store_rule.version, rule::json, rule ->> 'event', r.created_at FROM fanfare.rules AS r WHERE r.id = store_rule.rule_id;
+    INSERT INTO fanfare.rule_versions (rule_id, version, definition, event_type, rule_created_at, rule_event_number)
+    SELECT r.id, store_rule.version, rule::json, rule ->> 'event', r.created_at, r.event_number FROM fanfare.rules AS r WHERE r.id = store_rule.rule_id;
 END
 $$;
 COMMENT ON FUNCTION fanfare.store_rule IS 'Stores a version of a rule, unless the newest is the same; what put_rule does once it has looked.';
@@ -5574,7 +5588,8 @@ FROM (
     SELECT o.id, o.type, o.key, o.created_at, 0::smallint AS fate, (
         SELECT 'waits until a daemon has checked rule ' || a.name || '/' || r.name
         FROM fanfare.rule_versions AS v JOIN fanfare.rules AS r ON r.id = v.rule_id JOIN fanfare.apps AS a ON a.id = r.app_id
-        WHERE v.state = 'unchecked' AND v.retired_at IS NULL AND v.event_type = o.type AND v.rule_created_at <= o.created_at
+        WHERE v.state = 'unchecked' AND v.retired_at IS NULL AND v.event_type = o.type
+            AND (v.rule_created_at <= o.created_at OR fanfare.is_emitted_after(o.id, v.rule_event_number))
             AND NOT EXISTS (SELECT FROM fanfare.rule_versions AS i WHERE i.rule_id = v.rule_id AND i.state = 'active' AND i.retired_at IS NULL)
         ORDER BY v.id LIMIT 1
     ) AS detail, o.payload, o.replay_of, o.trace
@@ -6155,7 +6170,7 @@ BEGIN
     RETURN QUERY
     WITH rules AS MATERIALIZED (
         -- 2. Of each rule of its type the version that was in force when it was planned, or the newest there was.
-        SELECT DISTINCT ON (r.id) r.id AS rule_id, n.name, a.name || '/' || n.name AS rule, a.name AS app, r.app_id, r.created_at, r.dropped_at,
+        SELECT DISTINCT ON (r.id) r.id AS rule_id, n.name, a.name || '/' || n.name AS rule, a.name AS app, r.app_id, r.created_at, r.event_number, r.dropped_at,
             v.id AS version_id, v.version, v.definition::jsonb AS definition, v.state, v.reason, v.when_path, v.audience, v.audience_path,
             v.devices_path, v.kind, v.platform, v.ttl, v.enabled, f.is_in_force
         FROM fanfare.rule_versions AS v
@@ -6177,7 +6192,7 @@ BEGIN
     ),
     judged AS MATERIALIZED (
         SELECT r.*, CASE
-                WHEN r.created_at > e.created_at THEN 'rule_younger'
+                WHEN r.created_at > e.created_at AND fanfare.is_emitted_after(e.id, r.event_number) IS NOT TRUE THEN 'rule_younger'
                 WHEN NOT r.is_in_force AND r.dropped_at <= planned THEN 'rule_dropped'
                 WHEN NOT r.is_in_force AND r.state = 'refused' THEN 'rule_refused'
                 WHEN NOT r.is_in_force AND r.state = 'unchecked' THEN 'rule_unchecked'
@@ -7117,7 +7132,7 @@ GRANT SELECT ON fanfare.traffic, fanfare.prune_fuses, fanfare.prune_counts TO fa
 GRANT SELECT ON fanfare.events, fanfare.deliveries, fanfare.queue, fanfare.campaign_runs, fanfare.health, fanfare.stats,
     fanfare.feedback_state, fanfare.outcome_codes TO fanfare_reader;
 -- Which `deliveries` and `campaign_runs` call, as whoever reads them.
-GRANT EXECUTE ON FUNCTION fanfare.ring_day, fanfare.may_hold, fanfare.rate_at, fanfare.is_failure TO fanfare_reader;
+GRANT EXECUTE ON FUNCTION fanfare.ring_day, fanfare.is_emitted_after, fanfare.may_hold, fanfare.rate_at, fanfare.is_failure TO fanfare_reader;
 -- For `fanfare status` and `fanfare rules list`; none of it holds tokens.
 GRANT SELECT ON fanfare.instances, fanfare.installation, fanfare.schema_version, fanfare.platforms, fanfare.targets,
     fanfare.apps, fanfare.rules, fanfare.rule_versions, fanfare.campaigns, fanfare.occurrences, fanfare.policies TO fanfare_reader;

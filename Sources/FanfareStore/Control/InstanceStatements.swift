@@ -96,7 +96,7 @@ package struct RenewLease: PostgresStatement {
 /// Another daemon's row.
 package struct OtherInstance: Equatable {
     package let id: Int32
-    /// Until when its lease goes by the database's clock: each renewal changes it. Nil for an owner that is in no list.
+    /// Until when its lease goes by the database's clock, which each renewal changes; nil for an owner that is in no list.
     package let leaseUntil: Timestamp?
 
     package init(id: Int32, leaseUntil: Timestamp?) {
@@ -154,7 +154,7 @@ package struct Rescue: PostgresStatement {
         """
 
     package let dead: Int32
-    /// The lease that nobody renewed for its length: if it has been renewed, the daemon lives. Nil if it is dead in any case.
+    /// The lease that nobody renewed for its length, or the daemon lives; nil if it is dead in any case.
     package var lease: Timestamp?
 
     package init(dead: Int32, unlessRenewed lease: Timestamp? = nil) {

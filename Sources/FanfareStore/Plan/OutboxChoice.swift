@@ -45,7 +45,8 @@ package struct OutboxChoice: Equatable {
                 AND (\(only)::text[] IS NULL OR o.type IN (SELECT unnest(\(only)::text[])))
                 AND o.type NOT IN (SELECT unnest(\(except)::text[]))
                 AND (o.type NOT IN (SELECT event_type FROM unjudged) OR NOT EXISTS (
-                    SELECT FROM unjudged AS u WHERE u.event_type = o.type AND u.rule_created_at <= o.created_at))
+                    SELECT FROM unjudged AS u WHERE u.event_type = o.type
+                        AND (u.rule_created_at <= o.created_at OR fanfare.is_emitted_after(o.id, u.rule_event_number))))
                 AND (cardinality(\(types)::text[]) > 0 AND EXISTS (
                     SELECT FROM unnest(\(types)::text[], \(sizes)::int[]) AS s (type, size)
                     WHERE s.type = o.type AND octet_length(o.payload::text) >= s.size)) = \(isForSuspects)::boolean

@@ -71,7 +71,7 @@ struct OutboxLook {
 
     static let unjudgedSQL = """
         unjudged AS MATERIALIZED (
-            SELECT v.id, v.event_type, v.rule_created_at FROM fanfare.rule_versions AS v
+            SELECT v.id, v.event_type, v.rule_created_at, v.rule_event_number FROM fanfare.rule_versions AS v
             WHERE v.state = 'unchecked' AND v.retired_at IS NULL AND v.event_type IS NOT NULL
                 AND v.rule_created_at IS NOT NULL AND NOT EXISTS (
                     SELECT FROM fanfare.rule_versions AS a

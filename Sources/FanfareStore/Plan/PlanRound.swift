@@ -168,7 +168,9 @@ func planRoundSQL(taking: String, batchSize: String, isOfOutbox: Bool = false, i
                     v.lane, v.ttl AS rule_ttl, v.when_path, v.supersede, v.gate_id
                 FROM fanfare.rule_versions AS v
                 WHERE v.event_type = j.type AND v.state = 'active' AND v.retired_at IS NULL AND v.enabled
-                    AND v.rule_created_at <= j.created_at AND (j.only_app IS NULL OR v.app_id = j.only_app)
+                    -- A clock that was set back since the rule was put would pass it by.
+                    AND (v.rule_created_at <= j.created_at OR fanfare.is_emitted_after(j.id, v.rule_event_number))
+                    AND (j.only_app IS NULL OR v.app_id = j.only_app)
                 OFFSET 0
             ) AS v
             WHERE CASE

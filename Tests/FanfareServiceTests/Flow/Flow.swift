@@ -172,7 +172,7 @@ struct FlowSandboxTrait: SuiteTrait, TestScoping {
           {"match": {"token": "^e400"}, "environment": "production", "do": "status", "reason": "BadDeviceToken"},
           {"match": {"token": "^e401"}, "do": "status", "reason": "BadDeviceToken"},
           {"match": {"token": "^e429"}, "do": "status", "reason": "TooManyRequests"},
-          {"match": {"token": "^e403"}, "do": "status", "reason": "TopicDisallowed"},
+          {"match": {"token": "^e403"}, "do": "status", "reason": "DeviceTokenNotForTopic"},
           {"match": {"token": "^ec10"}, "do": "close", "times": 1},
           {"match": {"token": "^ec11"}, "do": "close"},
           {"match": {"token": "^ef00"}, "do": "slow", "ms": 60},

@@ -44,6 +44,21 @@ struct FateTests {
         #expect(try world.connection.number("SELECT count(*) FROM fanfare.outbox") == 0)
     }
 
+    /// The database's clock was ten minutes ahead while the rule was put, and is right again.
+    @Test func aClockThatWasSetBackHidesNoRule() throws {
+        let world = try World()
+        try world.device("aa", user: "u")
+        let before = try world.emit("e", #"{"u": "u"}"#)
+        try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
+        for (table, column) in [("rules", "created_at"), ("rule_versions", "rule_created_at")] {
+            try world.connection.execute("UPDATE fanfare.\(table) SET \(column) = \(column) + interval '10 minutes'")
+        }
+        let after = try (0..<6).map { _ in try world.emit("e", #"{"u": "u"}"#) }
+        try world.plan()
+        #expect(try after.map { try world.fate($0) } == Array(repeating: "planned", count: 6))
+        #expect(try world.fate(before) == "unmatched", "the rule was put later")
+    }
+
     @Test func anEventThatNamesNobodySaysSo() throws {
         let world = try World()
         try world.device("aa", user: "ann")

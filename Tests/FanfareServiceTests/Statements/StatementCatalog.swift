@@ -96,6 +96,12 @@ struct StatementCatalog {
             UPDATE fanfare.occurrences SET fired_at = now();
             SELECT fanfare.put_campaign(
                 '{"app": "shop", "name": "draft", "to": {"everyone": true}, "message": {"data": {"a": "b"}}}');
+            CREATE TABLE public.members (user_id text);
+            ALTER TABLE public.members ENABLE ROW LEVEL SECURITY;
+            GRANT SELECT ON public.members TO fanfare_sql;
+            CREATE PUBLICATION everything FOR ALL TABLES;
+            SELECT fanfare.put_campaign('{"app": "shop", "name": "hidden", "audience_sql": "SELECT user_id FROM public.members",
+                "message": {"data": {"a": "b"}}}');
             INSERT INTO fanfare.batch_log (day, id, event_id, created_at, rule_version, target_id, lane, attempt, first_device,
                 last_device, device_ids, outcomes)
             SELECT fanfare.ring_day(b.id), b.id, b.event_id, now(), \(version), 1, 1, 1, 1, 1, '{1}', '\\x23'
