@@ -104,9 +104,9 @@ extension ToolDatabase {
     /// - Returns: whether there was something to do.
     /// - Throws: ``ToolError``, also if there is no such campaign, but for `drop`.
     public func change(_ change: CampaignChange, app: String, campaign name: String) async throws(ToolError) -> Bool {
-        let statement = ChangeCampaign(change, of: RuleID(app: app, name: name))
+        let id = RuleID(app: app, name: name)
         return try await self.change { connection throws(PostgresError) in
-            try connection.run(statement).first ?? false
+            try connection.change(change, of: id)
         } action: {
             $0 ? ToolAction("campaign.\(change)", "\(app)/\(name)") : nil
         }
@@ -136,6 +136,6 @@ extension ToolDatabase {
         let campaigns = set.entries.filter { changed.contains($0.id) }
         try connection.run(PutCampaigns(campaigns: campaigns.map(\.definition.json.text)))
         try connection.run(MarkCampaignsFromFile(ids: set.entries.map(\.id)))
-        for id in plan.dropped { _ = try connection.run(ChangeCampaign(.drop, of: id)) }
+        for id in plan.dropped { _ = try connection.change(.drop, of: id) }
     }
 }

@@ -90,11 +90,21 @@ import Testing
             #expect(try unconfirmed.json["code"] == "key_reused")
             let paused = try await api.ask("POST", "\(path)/pause", token: `operator`)
             #expect(try paused.json["changed"] == true)
+            // As often as there are sessions, and each one's plan is a generic one then.
+            for _ in 0..<60 {
+                for change in ["resume", "pause"] {
+                    let changed = try await api.ask("POST", "\(path)/\(change)", token: `operator`)
+                    #expect(changed.status == 200, "\(changed.body)")
+                }
+            }
+            for _ in 0..<7 {
+                #expect(try await api.ask("POST", "\(path)/abort", token: `operator`).status == 200)
+            }
             let absent = try await api.ask("POST", "/v1/apps/shop/campaigns/none/pause", token: `operator`)
             #expect(absent.status == 422 || absent.status == 404)
             #expect(
-                try await api.rows("SELECT action FROM fanfare.actions ORDER BY id")
-                    == [["campaigns.apply"], ["campaign.start"], ["campaign.pause"]]
+                try await api.rows("SELECT action FROM fanfare.actions ORDER BY id LIMIT 4")
+                    == [["campaigns.apply"], ["campaign.start"], ["campaign.pause"], ["campaign.resume"]]
             )
         }
     }

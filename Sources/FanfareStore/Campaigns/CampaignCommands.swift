@@ -110,35 +110,86 @@ public enum CampaignChange: String, CaseIterable, Sendable {
     case drop
 }
 
-/// Calls `fanfare.pause_campaign`, `resume_campaign`, `abort_campaign` or `drop_campaign`.
-package struct ChangeCampaign: PostgresStatement {
-    package static let name = "change_campaign"
-    package static let sql = """
-        SELECT CASE $3::text
-            WHEN 'pause' THEN fanfare.pause_campaign($1, $2)
-            WHEN 'resume' THEN fanfare.resume_campaign($1, $2)
-            WHEN 'abort' THEN fanfare.abort_campaign($1, $2)
-            WHEN 'drop' THEN fanfare.drop_campaign($1, $2)
-        END
-        """
+/// A change of one campaign: each is a statement of its own, because a generic plan checks EXECUTE on every function that the
+/// statement names, and no role but the daemon's may call all four.
+package protocol CampaignStatement: PostgresStatement where Row == Bool {
+    /// Which campaign.
+    var id: RuleID { get }
+}
 
-    package let id: RuleID
-    package let change: CampaignChange
-
-    package init(_ change: CampaignChange, of id: RuleID) {
-        self.id = id
-        self.change = change
-    }
-
+extension CampaignStatement {
     package func bind(to binds: inout PostgresBinds) {
         binds.append(id.app)
         binds.append(id.name)
-        binds.append(change.rawValue)
     }
 
     /// Whether there was something to do.
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Bool {
         try row.bool(0)
+    }
+}
+
+/// Calls `fanfare.pause_campaign`.
+package struct PauseCampaign: PostgresStatement, CampaignStatement {
+    package static let name = "pause_campaign"
+    package static let sql = "SELECT fanfare.pause_campaign($1, $2)"
+
+    package let id: RuleID
+
+    package init(_ id: RuleID) {
+        self.id = id
+    }
+}
+
+/// Calls `fanfare.resume_campaign`.
+package struct ResumeCampaign: PostgresStatement, CampaignStatement {
+    package static let name = "resume_campaign"
+    package static let sql = "SELECT fanfare.resume_campaign($1, $2)"
+
+    package let id: RuleID
+
+    package init(_ id: RuleID) {
+        self.id = id
+    }
+}
+
+/// Calls `fanfare.abort_campaign`.
+package struct AbortCampaign: PostgresStatement, CampaignStatement {
+    package static let name = "abort_campaign"
+    package static let sql = "SELECT fanfare.abort_campaign($1, $2)"
+
+    package let id: RuleID
+
+    package init(_ id: RuleID) {
+        self.id = id
+    }
+}
+
+/// Calls `fanfare.drop_campaign`.
+package struct DropCampaign: PostgresStatement, CampaignStatement {
+    package static let name = "drop_campaign"
+    package static let sql = "SELECT fanfare.drop_campaign($1, $2)"
+
+    package let id: RuleID
+
+    package init(_ id: RuleID) {
+        self.id = id
+    }
+}
+
+extension PostgresConnection {
+    /// Pauses, resumes, aborts or drops a campaign.
+    ///
+    /// - Returns: whether there was something to do.
+    package func change(_ change: CampaignChange, of id: RuleID) throws(PostgresError) -> Bool {
+        let changed =
+            switch change {
+            case .pause: try run(PauseCampaign(id))
+            case .resume: try run(ResumeCampaign(id))
+            case .abort: try run(AbortCampaign(id))
+            case .drop: try run(DropCampaign(id))
+            }
+        return changed.first ?? false
     }
 }
 

@@ -584,7 +584,7 @@ struct StatementCatalog {
             RunningCampaigns(),
             CountAttempts(occurrence: 2),
             StartCampaign(RuleID(app: "shop", name: "by-hand"), payload: "{}"),
-            ChangeCampaign(.pause, of: id),
+            PauseCampaign(id), ResumeCampaign(id), AbortCampaign(id), DropCampaign(id),
         ]
     }
 

@@ -40,6 +40,43 @@ struct StatementTests {
         #expect(Set(mentioned) == Set(1..<Int(prepared) + 1), "\(Statement.name) binds what it does not name")
     }
 
+    /// From its sixth execution on a statement may have a generic plan, which checks all rights that its text may need. What a role may
+    /// do once it may do for as long as its session lasts.
+    @Test(arguments: ["emitter", "registrar", "author", "operator", "reader", "daemon"])
+    func whatARoleMayDoOnceItMayDoAlways(role: String) throws {
+        let world = try World()
+        // As the sessions of the API and of the commands have it.
+        try world.connection.execute("SET plan_cache_mode = auto; SET enable_seqscan = on")
+        var allowed = 0
+        for statement in try StatementCatalog(world).all {
+            let first = refusal(of: statement, as: role, "auto", on: world.connection)
+            guard first?.sqlState != "42501" else { continue }
+            allowed += 1
+            for mode in Array(repeating: "auto", count: 5) + ["force_generic_plan"] {
+                let again = refusal(of: statement, as: role, mode, on: world.connection)
+                #expect(again?.sqlState == first?.sqlState, "\(type(of: statement)): \(again?.message ?? "")")
+            }
+        }
+        #expect(allowed > 0)
+    }
+
+    /// Why a role is refused a statement, whose transaction is rolled back.
+    private func refusal(
+        of statement: some PostgresStatement,
+        as role: String,
+        _ mode: String,
+        on connection: PostgresConnection
+    ) -> PostgresError? {
+        do throws(PostgresError) {
+            try connection.execute("BEGIN; SET LOCAL plan_cache_mode = \(mode); SET LOCAL ROLE fanfare_\(role)")
+            defer { try? connection.execute("ROLLBACK") }
+            _ = try connection.run(statement)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
     @Test func namesAreUniqueAndFitAnIdentifier() throws {
         let all = try StatementCatalog(World()).all
         let names = all.map { type(of: $0).name }

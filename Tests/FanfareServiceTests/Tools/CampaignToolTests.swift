@@ -46,6 +46,21 @@ import Testing
         #expect(try await database.campaigns(app: "shop").map(\.version) == [1, 1])
     }
 
+    /// With the role's rights alone, on one session, for longer than its statements have plans of their own for each execution.
+    @Test func anOperatorPausesAndResumesAsOftenAsItTakes() async throws {
+        _ = try await toolDatabase().applyCampaigns(set(Self.hello), prune: false)
+        try sql("SELECT fanfare.take_campaign(id, version, NULL, now()) FROM fanfare.campaigns")
+        try await withRole(in: "fanfare_operator") { role in
+            try await toolDatabase(user: role).whileOpen { database in
+                for _ in 0..<7 {
+                    #expect(try await database.change(.pause, app: "shop", campaign: "hello"))
+                    #expect(try await database.change(.resume, app: "shop", campaign: "hello"))
+                }
+                for _ in 0..<7 { _ = try await database.change(.abort, app: "shop", campaign: "hello") }
+            }
+        }
+    }
+
     @Test func eachShowsWhenItWouldBeDueBeforeAnythingIsSaved() async throws {
         let plan = try await toolDatabase().planCampaigns(set(Self.digest + "\n" + Self.hello), prune: false)
         let year = try #require(try sql("SELECT extract(year FROM now() AT TIME ZONE 'Europe/Madrid')::int")[0])
