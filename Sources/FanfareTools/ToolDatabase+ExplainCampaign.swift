@@ -52,8 +52,8 @@ extension ToolDatabase {
             let limits = SendingLimits(policy, lane: chosen.definition.rule.definition.lane)
             return (next, try reader.audience(of: next, payload: own, policy), limits)
         }
-        let messages = try chosen.definition.messages(own, occurrence, for: audience) { app in
-            configuration.apps[app]?.apns?.topic
+        let messages = try await RenderThread.run { () throws(ToolError) in
+            try chosen.definition.messages(own, occurrence, for: audience) { configuration.apps[$0]?.apns?.topic }
         }
         return CampaignExplanation(chosen, occurrence, audience, limits, messages)
     }

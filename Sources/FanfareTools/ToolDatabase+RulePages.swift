@@ -109,7 +109,7 @@ extension ToolDatabase {
         guard let judgement = try await judge(set, example, configuration).first else {
             throw ToolError(.failed, "the rule was not judged")
         }
-        var messages = try judgement.isMatched ? set.explain(example) { configuration.apps[$0]?.apns?.topic } : []
+        var messages = judgement.isMatched ? try await set.explain(example, configuration) : []
         if let user, messages.contains(where: { $0.variant != nil }) {
             // What the user gets, whatever the others do.
             let variant = try await run { connection throws(PostgresError) in

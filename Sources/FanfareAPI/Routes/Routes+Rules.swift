@@ -76,7 +76,7 @@ extension Routes {
             return ["data": []]
         }
         let judgements = try await call.database.judge(set, example, configuration)
-        let explanations = try set.matched(judgements).explain(example) { configuration.apps[$0]?.apns?.topic }
+        let explanations = try await set.matched(judgements).explain(example, configuration)
         return [
             "data": .array(
                 judgements.map { judgement in

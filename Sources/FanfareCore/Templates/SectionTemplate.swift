@@ -5,13 +5,25 @@ import Mustache
 /// The library renders a missing name as nothing, and when it climbs from a section to what is around it, nobody can
 /// tell a name that is missing from one that is found further out. So every tag goes to the library under a name of
 /// its own (`t0`, `t1`, …), and what it stands for, transforms included, is looked up by `SectionFrame`.
+///
+/// The library has no limits. So bytes are counted before it gets them: those of a variable when it is looked up, those that a
+/// section has between its tags when the library asks what it repeats over.
 package struct SectionTemplate: Sendable {
-    /// The most lookups and list elements of one rendering: sections may repeat each other's lists.
-    static let stepLimit = 65_536
+    /// What stands directly between a section's tags, and not in sections of its own.
+    struct Body {
+        /// At most so many bytes that are written out in the template.
+        var bytes = 0
+        /// Tags whose names are looked up.
+        var tags = 0
+    }
 
     let template: MustacheTemplate
     let tags: [TemplateTag]
     let optionalNames: Set<String>
+    /// By the opening tag's index.
+    let bodies: [Int: Body]
+    /// What stands outside of all sections.
+    let root: Body
     /// What follows the rendered text.
     let suffix: String
 
@@ -34,15 +46,46 @@ package struct SectionTemplate: Sendable {
             )
         }
         self.tags = tags
+        (root, bodies) = Self.bodies(of: source, tags)
         let sections = tags.filter { $0.kind == .section || $0.kind == .invertedSection }
         optionalNames = Set(sections.compactMap(\.expression?.path.text))
     }
 
     package func text(in scope: TemplateScope) throws(RenderProblem) -> String {
-        let rendering = SectionRendering(tags: tags, optionalNames: optionalNames, scope: scope)
+        try scope.budget.take(bytes: root.bytes)
+        let rendering = SectionRendering(self, scope)
         let text = template.render(SectionFrame(rendering, .object(scope.context.payload), isRoot: true))
         if let problem = rendering.problem { throw problem }
         return text + suffix
+    }
+
+    /// A position in a list is the library's own, and so are sections by one: what is in them counts as if they were always shown.
+    private static func bodies(of source: String, _ tags: [TemplateTag]) -> (root: Body, sections: [Int: Body]) {
+        var (root, sections) = (Body(), [Int: Body]())
+        var open: [Int?] = []
+        var position = 0
+        func add(_ bytes: Int, tags: Int = 0) {
+            let section = open.last ?? nil
+            var body = section.map { sections[$0] ?? Body() } ?? root
+            body.bytes += bytes
+            body.tags += tags
+            if let section { sections[section] = body } else { root = body }
+        }
+        for (index, tag) in tags.enumerated() {
+            add(tag.range.lowerBound - position)
+            position = tag.range.upperBound
+            switch tag.kind {
+            case .section, .invertedSection:
+                add(0, tags: 1)
+                open.append(tag.expression == nil ? open.last ?? nil : index)
+            case .sectionEnd: _ = open.popLast()
+            // The digits of an index.
+            case .variable: add(tag.expression == nil ? 5 : 0, tags: 1)
+            case .comment: break
+            }
+        }
+        add(source.utf8.count - position)
+        return (root, sections)
     }
 
     /// Writes the tag's own name into each tag; a closing tag gets that of the one it closes.
@@ -82,29 +125,45 @@ package struct SectionTemplate: Sendable {
 
 /// One rendering: what it looks names up in, and the first thing that went wrong.
 private final class SectionRendering {
-    let tags: [TemplateTag]
-    let optionalNames: Set<String>
+    let template: SectionTemplate
     let scope: TemplateScope
-    var problem: RenderProblem?
-    private var steps = 0
+    private(set) var problem: RenderProblem?
 
-    init(tags: [TemplateTag], optionalNames: Set<String>, scope: TemplateScope) {
-        self.tags = tags
-        self.optionalNames = optionalNames
-        self.scope = scope
+    init(_ template: SectionTemplate, _ scope: TemplateScope) {
+        (self.template, self.scope) = (template, scope)
     }
 
-    /// Counts steps; false once there were too many, from when on every section is empty.
-    func take(_ count: Int) -> Bool {
-        steps += count
-        guard steps > SectionTemplate.stepLimit else { return true }
-        if problem == nil { problem = .tooManySteps(limit: SectionTemplate.stepLimit) }
-        return false
+    /// Does something unless something went wrong before.
+    ///
+    /// - Returns: nil if it does now.
+    func attempt<Result>(_ work: () throws(RenderProblem) -> Result) -> Result? {
+        guard problem == nil else { return nil }
+        do throws(RenderProblem) {
+            return try work()
+        } catch {
+            problem = error
+            return nil
+        }
     }
 
-    func noteMissing(_ tag: TemplateTag, _ path: TemplatePath) {
-        guard problem == nil, tag.kind == .variable, !optionalNames.contains(path.text) else { return }
-        problem = .missing(name: path.text)
+    /// Counts what a section is about to show.
+    func take(section index: Int, times: Int) throws(RenderProblem) {
+        let body = template.bodies[index] ?? SectionTemplate.Body()
+        // Neither has more than some thousands: a payload has 64 KiB, and so has a rule.
+        try scope.budget.take(times > 1 ? times : 0, ahead: times.multipliedClamping(by: body.tags))
+        try scope.budget.take(bytes: times.multipliedClamping(by: body.bytes))
+    }
+
+    /// Refuses a variable that is missing; an inverted section shows itself.
+    func checkMissing(_ index: Int) throws(RenderProblem) {
+        let tag = template.tags[index]
+        switch tag.kind {
+        case .invertedSection: try take(section: index, times: 1)
+        case .variable:
+            guard let path = tag.expression?.path, !template.optionalNames.contains(path.text) else { return }
+            throw .missing(name: path.text)
+        case .section, .sectionEnd, .comment: break
+        }
     }
 }
 
@@ -128,40 +187,48 @@ private final class SectionFrame: MustacheParent, MustacheCustomRenderable {
     /// - Parameter named: `t` and the tag's index.
     /// - Returns: nil to make the library look further out; anything else ends the search.
     func child(named: String) -> Any? {
-        guard let index = Int(named.dropFirst()), rendering.tags.indices.contains(index),
-            let expression = rendering.tags[index].expression
+        let tags = rendering.template.tags
+        guard let index = Int(named.dropFirst()), tags.indices.contains(index), let expression = tags[index].expression
         else { return nil }
-        let tag = rendering.tags[index]
-        let nothing = SectionFrame(rendering, .null)
-        guard rendering.take(1) else { return nothing }
-        let components = expression.path.components
-        guard var found = components.isEmpty ? value : lookup(components[0]) else {
-            if isRoot || expression.path.isRelative { rendering.noteMissing(tag, expression.path) }
-            return nil
+        let tag = tags[index]
+        let answer = rendering.attempt { () throws(RenderProblem) -> Any? in
+            try rendering.scope.budget.take()
+            let components = expression.path.components
+            guard var found = components.isEmpty ? value : lookup(components[0]) else {
+                return isRoot || expression.path.isRelative ? try missing(index) : nil
+            }
+            for component in components.dropFirst() { found = found[component] ?? .null }
+            guard !found.isNull else { return try missing(index) }
+            let result = try expression.transformed(found, within: rendering.scope.budget)
+            guard tag.kind == .variable else { return try section(result, index) }
+            let text = try expression.text(of: result)
+            try rendering.scope.budget.take(bytes: text.utf8.count)
+            return text
         }
-        for component in components.dropFirst() { found = found[component] ?? .null }
-        guard !found.isNull else {
-            rendering.noteMissing(tag, expression.path)
-            return nothing
-        }
-        do throws(RenderProblem) {
-            let result = try expression.transformed(found)
-            return tag.kind == .variable ? try expression.text(of: result) : section(result)
-        } catch {
-            if rendering.problem == nil { rendering.problem = error }
-            return nothing
-        }
+        if case .some(let found) = answer { return found }
+        // Once something went wrong nothing more is shown: neither a section, nor one that is shown without its name.
+        return tag.kind == .invertedSection ? true : SectionFrame(rendering, .null)
     }
 
     private func lookup(_ name: String) -> JSONValue? { isRoot ? rendering.scope.root(name) : value[name] }
 
-    private func section(_ value: JSONValue) -> Any {
+    private func missing(_ index: Int) throws(RenderProblem) -> Any? {
+        try rendering.checkMissing(index)
+        return SectionFrame(rendering, .null)
+    }
+
+    private func section(_ value: JSONValue, _ index: Int) throws(RenderProblem) -> Any {
+        let isInverted = rendering.template.tags[index].kind == .invertedSection
         switch value {
-        case .bool(let flag): return flag
+        case .bool(let flag):
+            if flag != isInverted { try rendering.take(section: index, times: 1) }
+            return flag
         case .array(let elements):
-            guard rendering.take(elements.count) else { return SectionFrame(rendering, .null) }
+            try rendering.take(section: index, times: isInverted ? elements.isEmpty ? 1 : 0 : elements.count)
             return SectionList(frames: elements.map { SectionFrame(rendering, $0) })
-        default: return SectionFrame(rendering, value)
+        default:
+            if !isInverted { try rendering.take(section: index, times: 1) }
+            return SectionFrame(rendering, value)
         }
     }
 }

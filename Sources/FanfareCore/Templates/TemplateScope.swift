@@ -124,6 +124,8 @@ package struct TemplateScope {
     package var derived = DerivedValues()
     /// The user's badge count, if `badge_sql` gave one.
     package var badge: Int64?
+    /// What all texts that are rendered in it may cost together.
+    let budget = RenderBudget()
 
     /// Takes an event, and for whom it is rendered.
     package init(context: RenderContext, device: DeviceContext?, badge: Int64? = nil) {
@@ -167,15 +169,16 @@ package struct TemplateScope {
             value = child
         }
         guard !value.isNull else { throw .missing(name: expression.path.text) }
-        return expression.transforms.isEmpty ? value : try expression.transformed(value)
+        return expression.transforms.isEmpty ? value : try expression.transformed(value, within: budget)
     }
 }
 
 extension TemplateExpression {
     /// Applies the transforms to what the name stands for.
-    func transformed(_ value: JSONValue) throws(RenderProblem) -> JSONValue {
+    func transformed(_ value: JSONValue, within budget: RenderBudget) throws(RenderProblem) -> JSONValue {
         var value = value
         for transform in transforms {
+            try budget.take(transforming: value)
             guard let next = transform.apply(to: value), !next.isNull else {
                 throw .transform(name: path.text, transform: transform.rawValue)
             }

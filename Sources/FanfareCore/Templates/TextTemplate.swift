@@ -3,6 +3,9 @@
 /// Names used as a section or inverted section in it are optional. Any other name that is missing or null refuses the
 /// rendering: it never becomes an empty string. Nothing is HTML-escaped.
 public struct TextTemplate: Sendable {
+    /// The most bytes of a text, and of a whole message: no provider takes more than 20 kB.
+    package static let sizeLimit = 65_536
+
     /// What rendering does; text and variables, by far the most, need no Mustache.
     package enum Program: Sendable {
         case literal(String)
@@ -93,10 +96,13 @@ public struct TextTemplate: Sendable {
         case .segments(let segments):
             var result = ""
             for segment in segments {
+                let text: String
                 switch segment {
-                case .text(let text): result += text
-                case .variable(let variable): result += try variable.text(of: try scope.value(of: variable))
+                case .text(let literal): text = literal
+                case .variable(let variable): text = try variable.text(of: try scope.value(of: variable))
                 }
+                try scope.budget.take(bytes: text.utf8.count)
+                result += text
             }
             return result
         }

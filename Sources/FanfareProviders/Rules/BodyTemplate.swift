@@ -53,6 +53,7 @@ struct BodyTemplate: Sendable {
             case .sections(let template):
                 JSONValue.encodeContent(of: try template.text(in: scope), into: &output)
             }
+            guard output.count <= TextTemplate.sizeLimit else { throw .tooLong(limit: TextTemplate.sizeLimit) }
         }
         return output
     }

@@ -5,7 +5,7 @@ internal import FanfareStore
 internal import PostgresClient
 internal import Threading
 
-/// Claims and renders a lone event's batches in the transaction that plans it.
+/// Claims a lone event's batches in the transaction that plans it, and renders them once that is committed.
 ///
 /// What a push of an idle daemon waits for is mostly threads and sessions that wake up: so it goes through one of each on its
 /// way to the sender, and not through the claimer's too. Whatever is not that simple is left to the ``Claimer``.
@@ -68,42 +68,59 @@ final class LoneClaimer {
         return claim
     }
 
-    /// Renders what a round claimed.
+    /// Chooses what a round claimed and is to be sent from here.
     ///
     /// - Parameters:
     ///   - round: what it did.
     ///   - claim: what it was to claim.
     ///   - connection: in the round's transaction.
-    /// - Returns: as many; none if there is nothing, or something that is the claimer's to do, for whom it is given back.
+    /// - Returns: all of it; none if there is nothing, or something that is the claimer's to do, for whom it is given back.
     /// - Throws: what the database says.
-    func prepare(
+    func keep(
         _ round: PlanRoundSummary,
         _ claim: LoneClaim,
         on connection: PostgresConnection
-    ) throws(PostgresError) -> [BatchPreparer.Prepared] {
+    ) throws(PostgresError) -> [LoneBatch] {
         guard !round.lone.isEmpty else { return [] }
         let known = round.lone.compactMap(\.self)
         // What is deferred may wait for others' locks, after the devices were read.
         let isFresh = round.deferred.isEmpty && Clocks.steady - claim.beganAt < patience
-        if isFresh, known.count == round.lone.count, try areSimple(known, on: connection) {
-            let preparer = BatchPreparer(context: context, targets: context.directory.all, apps: roster.identities)
-            let prepared = try preparer.prepare(
-                known.map(\.claimed),
-                of: Dictionary(known.map { ($0.event.id, $0.event) }) { first, _ in first },
-                to: known.flatMap(\.devices),
-                owner: claim.owner,
-                on: connection
-            )
-            if prepared.count == known.count { return prepared }
-        }
+        if isFresh, known.count == round.lone.count, try areSimple(known, on: connection) { return known }
         _ = try connection.runReturningCount(ReleaseClaims(claims: [claim.claim]))
         return []
     }
 
-    /// The round is committed: hands what was prepared to the senders.
-    func end(_ claim: LoneClaim, handing prepared: [BatchPreparer.Prepared]) {
+    /// The round is committed: renders what it claimed, and hands it to the senders.
+    ///
+    /// What cannot be prepared is given back; until then the claim is in doubt.
+    ///
+    /// - Parameters:
+    ///   - claim: what it was to claim.
+    ///   - batches: what ``keep(_:_:on:)`` chose.
+    ///   - connection: outside a transaction: however long a message takes to render, no lock and no snapshot is held for it.
+    /// - Throws: what the database says.
+    func end(
+        _ claim: LoneClaim,
+        sending batches: [LoneBatch],
+        on connection: PostgresConnection
+    ) throws(PostgresError) {
+        if !batches.isEmpty {
+            let preparer = BatchPreparer(context: context, targets: context.directory.all, apps: roster.identities)
+            let prepared = try preparer.prepare(
+                batches.map(\.claimed),
+                of: Dictionary(batches.map { ($0.event.id, $0.event) }) { first, _ in first },
+                to: batches.flatMap(\.devices),
+                owner: claim.owner,
+                on: connection
+            )
+            guard prepared.count == batches.count else {
+                _ = try connection.runReturningCount(ReleaseClaims(claims: [claim.claim]))
+                doubts.answered(claim.claim)
+                return context.bells.claim.ring()
+            }
+            for one in prepared { handover.hand(one, to: roster) }
+        }
         doubts.answered(claim.claim)
-        for one in prepared { handover.hand(one, to: roster) }
     }
 
     /// The round failed.

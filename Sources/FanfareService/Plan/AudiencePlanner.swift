@@ -6,6 +6,7 @@ internal import FanfareStages
 internal import FanfareStore
 internal import Logging
 internal import PostgresClient
+internal import Threading
 
 /// Plans what a round could not: audiences that are rendered, walked slice by slice, made of tokens, or kept by a
 /// provider, and the newest event of rules that supersede.
@@ -18,6 +19,8 @@ struct AudiencePlanner {
     private static let firstSlice = 1000
 
     let context: StageContext
+    /// How long templates of a round's audiences may take: the transaction is open meanwhile.
+    var patience = Micros.second
 
     /// Plans the rest of a round.
     ///
@@ -30,7 +33,9 @@ struct AudiencePlanner {
         guard !matches.isEmpty else { return PlannedCounts() }
         let rules = try context.rules.load(Set(matches.map(\.ruleVersion)), from: connection)
         var work = AudienceWork()
+        let began = Clocks.steady
         for match in matches {
+            guard Clocks.steady - began < patience else { throw .renderingTooLong }
             guard let rule = rules[match.ruleVersion] else {
                 // Checked by a newer daemon while this one is still running: nobody will plan it again, so it must show.
                 let problem = "rule version \(match.ruleVersion): the daemon that planned this event is too old for it"
@@ -260,6 +265,15 @@ extension DeferredMatch {
             replayOf: event["replay_of"]?.numberValue?.integer
         )
     }
+}
+
+extension PostgresError {
+    /// As a statement that ran into its time-out: smaller sets are tried, and an event that is alone is set aside.
+    fileprivate static let renderingTooLong = PostgresError(
+        .cancelled,
+        sqlState: "57014",
+        message: "rendering what the rules say of audiences took too long"
+    )
 }
 
 extension PlannedCounts {

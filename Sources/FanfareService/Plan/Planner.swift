@@ -39,19 +39,21 @@ final class Planner: Stage {
     func run() {
         let session = Session(context.database.planning(name), of: context, stop: stopping)
         let lone = makeLoneClaimer?()
+        var lost: Int?
         while !stopping.isStopped {
             context.pulses.beat(name)
             // After any error: a lock that the same connection took twice would outlive its release, and whoever holds the
             // drainer's keeps all emitters from waking anybody.
             session.close()
             context.status.listening(false)
+            var loop = PlannerLoop(context: context, lone: lone, lost: lost)
+            defer { lost = loop.lostWith }
             let begun = session.attempt { connection throws(PostgresError) in
                 let listener = try WakeListener(context: context, on: connection)
-                var loop = PlannerLoop(context: context, lone: lone)
                 let wait = try loop.begin(on: connection)
-                return (listener, loop, wait)
+                return (listener, wait)
             }
-            guard var (listener, loop, wait) = begun else { continue }
+            guard var (listener, wait) = begun else { continue }
             // One connection's life: its floor and its locks go with it.
             while !stopping.isStopped {
                 let next = session.attempt { connection throws(PostgresError) in

@@ -47,6 +47,7 @@ extension PlannerLoop {
             return round
         } catch {
             guard error.isDataError || error.isCancelled else {
+                if error.isIdleInTransaction { lostWith = lastTaken }
                 // A rollback of our own: what it had taken lies below the floor again.
                 startOver()
                 throw error
@@ -71,7 +72,7 @@ extension PlannerLoop {
         return choice
     }
 
-    private func planSet(
+    private mutating func planSet(
         _ track: OutboxTrack,
         _ choice: OutboxChoice?,
         _ connection: PostgresConnection
@@ -93,7 +94,7 @@ extension PlannerLoop {
             if let lone, let claim { lone.end(claim, with: error) }
             throw error
         }
-        if let lone, let claim { lone.end(claim, handing: planned.prepared) }
+        if let lone, let claim { try send(planned.kept, of: claim, by: lone, connection) }
         if planned.isLeftToClaim { context.bells.claim.ring() }
         if planned.counts.plans > 0 { context.bells.slice.ring() }
         if planned.counts.queries > 0 { context.ringForQueries() }
@@ -101,15 +102,37 @@ extension PlannerLoop {
         return planned.round
     }
 
-    private func commit<Statement: PostgresStatement>(
+    /// Sends what a committed round claimed; what the server says against it costs no event, and the claim is given back.
+    private func send(
+        _ batches: [LoneBatch],
+        of claim: LoneClaim,
+        by lone: LoneClaimer,
+        _ connection: PostgresConnection
+    ) throws(PostgresError) {
+        do throws(PostgresError) {
+            try lone.end(claim, sending: batches, on: connection)
+        } catch {
+            guard error.code == .server || error.isCancelled, !error.isConnectionLost else { throw error }
+            context.logger.warning(
+                "a lone event's batches could not be prepared; they are claimed again",
+                metadata: .init([.error: "\(error)"])
+            )
+        }
+    }
+
+    private mutating func commit<Statement: PostgresStatement>(
         _ statement: Statement,
         _ claim: LoneClaim?,
         _ connection: PostgresConnection
     ) throws(PostgresError) -> Planned where Statement.Row == PlanRoundPart {
-        try connection.transaction(beginningWith: statement) { connection, parts throws(PostgresError) in
+        let (audiences, lone, context) = (audiences, lone, context)
+        var taken = 0
+        defer { lastTaken = taken }
+        return try connection.transaction(beginningWith: statement) { connection, parts throws(PostgresError) in
             let round = PlanRoundSummary(parts)
+            taken = round.taken
             var planned = Planned(round: round, counts: try audiences.plan(round.deferred, on: connection))
-            if let lone, let claim { planned.prepared = try lone.prepare(round, claim, on: connection) }
+            if let lone, let claim { planned.kept = try lone.keep(round, claim, on: connection) }
             // What is left of a lone event is not to wait for the claimer to wake: that takes longer than the commit.
             if round.taken == 1, planned.isLeftToClaim { context.bells.claim.ring() }
             return planned
@@ -152,6 +175,14 @@ extension PlannerLoop {
         }
     }
 
+    /// Goes on after a session was lost with a set: smaller ones are tried, and an event that was alone is set aside.
+    mutating func avoid(setOf taken: Int, on connection: PostgresConnection) throws(PostgresError) {
+        guard taken > 0 else { return }
+        guard taken == 1 else { return tracks[.main].limit.failed(taken, tookTooLong: true) }
+        let lost = PostgresError(.cancelled, message: "the session was lost while the event was planned")
+        try setAside(by: tracks[.main].setAside(chosen(on: tracks[.main], connection), limit: 1), lost, connection)
+    }
+
     private mutating func setAside(
         by statement: SetAside,
         _ error: PostgresError,
@@ -176,10 +207,11 @@ extension PlannerLoop {
 private struct Planned {
     let round: PlanRoundSummary
     let counts: PlannedCounts
-    var prepared: [BatchPreparer.Prepared] = []
+    /// Batches that go to the senders from here.
+    var kept: [LoneBatch] = []
 
     /// Whether there are batches that have no sender yet.
-    var isLeftToClaim: Bool { round.batches + counts.batches > prepared.count }
+    var isLeftToClaim: Bool { round.batches + counts.batches > kept.count }
 }
 
 extension OutboxTrack {

@@ -26,7 +26,7 @@ struct PlannerLoop {
     var sweepInterval = 10 * Micros.second
 
     let context: StageContext
-    let audiences: AudiencePlanner
+    var audiences: AudiencePlanner
     let lone: LoneClaimer?
     var tracks = OutboxTracks()
     var suspects = Suspects()
@@ -34,8 +34,13 @@ struct PlannerLoop {
     var unjudged: String?
     /// Whether something is left to look at that no way knows of.
     var hasMore = false
+    /// How many events the last round took.
+    var lastTaken = 0
+    /// How many events the round had with which the session was lost because planning them took too long; nil if it was not.
+    var lostWith: Int?
     /// The session's statement time-out, in milliseconds.
     var timeout: Int64 = 0
+    private let lostBefore: Int?
     private var rules = EventTypeRules()
     private var readRulesAt: Microseconds = 0
     private var sweptAt = Clocks.steady
@@ -44,9 +49,16 @@ struct PlannerLoop {
     private var schedule = SweepSchedule()
     private var isDrainer = false
 
-    init(context: StageContext, lone: LoneClaimer? = nil) {
+    /// Makes a loop.
+    ///
+    /// - Parameters:
+    ///   - context: what all stages share.
+    ///   - lone: what claims a lone event's batches; nil if all is left to the claimer.
+    ///   - lost: with how many events the last session was lost, as ``lostWith``.
+    init(context: StageContext, lone: LoneClaimer? = nil, lost: Int? = nil) {
         self.context = context
         self.lone = lone
+        lostBefore = lost
         audiences = AudiencePlanner(context: context)
     }
 
@@ -57,6 +69,7 @@ struct PlannerLoop {
         try judgeRules(on: connection)
         try connection.set(SessionSettings([("lock_timeout", String(Self.lockTimeout))]))
         _ = try readRules(on: connection)
+        if let lostBefore { try avoid(setOf: lostBefore, on: connection) }
         try drain(on: connection)
         return try fallAsleep(on: connection)
     }

@@ -24,6 +24,7 @@ struct SideQueue {
     private static let memory = 1000
 
     let context: StageContext
+    var audiences: AudiencePlanner
     private let stop: StopSignal
     /// Who took too long, and how often.
     private var tries: [OutboxPlace: Int] = [:]
@@ -32,6 +33,7 @@ struct SideQueue {
 
     init(context: StageContext, stop: StopSignal = StopSignal()) {
         self.context = context
+        audiences = AudiencePlanner(context: context)
         self.stop = stop
     }
 
@@ -68,10 +70,16 @@ struct SideQueue {
 
     private mutating func plan(_ event: OutboxPlace, on connection: PostgresConnection) throws(PostgresError) {
         let tried = tries[event] ?? 0
+        // Each time the session was lost with it.
+        guard tried < timeouts.count else {
+            tries[event] = nil
+            return try refuse(event, because: .lostWithIt, on: connection)
+        }
         do throws(PostgresError) {
             try commit(event, within: timeouts[tried], on: connection)
             tries[event] = nil
         } catch {
+            if error.isIdleInTransaction, tries.count < Self.memory { tries[event] = tried + 1 }
             if error.isCancelled, tried + 1 < timeouts.count, tries.count < Self.memory {
                 tries[event] = tried + 1
                 return
@@ -93,7 +101,7 @@ struct SideQueue {
             try connection.setLocally(Self.settings.setting("statement_timeout", to: String(timeout)))
             let statement = PlanSideQueueEvent(event: event, batchSize: context.settings.batchSize)
             let round = PlanRoundSummary(try connection.run(statement))
-            return (round, try AudiencePlanner(context: context).plan(round.deferred, on: connection))
+            return (round, try audiences.plan(round.deferred, on: connection))
         }
         context.counters.ended(round.fates)
         if round.batches + counts.batches > 0 { context.bells.claim.ring() }
@@ -114,4 +122,12 @@ struct SideQueue {
             metadata: .about(refused.id, ofTrace: refused.traceID, [.error: "\(error)"])
         )
     }
+}
+
+extension PostgresError {
+    fileprivate static let lostWithIt = PostgresError(
+        .connectionLost,
+        sqlState: "25P03",
+        message: "planning it took longer than a transaction may wait"
+    )
 }

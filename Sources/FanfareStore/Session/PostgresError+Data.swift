@@ -9,4 +9,8 @@ extension PostgresError {
     package var isDataError: Bool {
         code == .server && ["22", "23", "54"].contains(sqlState?.prefix(2))
     }
+
+    /// Whether the server ended the session because a transaction was left idle for too long: what was done between its statements
+    /// took that time.
+    package var isIdleInTransaction: Bool { sqlState == "25P03" }
 }

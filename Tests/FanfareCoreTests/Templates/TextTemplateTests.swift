@@ -148,6 +148,38 @@ struct TextTemplateTests {
         #expect(throws: RenderProblem.tooManySteps(limit: 65_536)) { try template.text(event(["l": list])) }
     }
 
+    /// Whatever repeats it, 64 KiB are all that a text may have; what is written out between tags counts as what is looked up does.
+    @Test(arguments: [
+        "{{#l}}{{long}} {{/l}}", "{{#l}}{{#l}}{{long}}{{/l}}{{/l}}", "{{#l}}{{#l}}LITERAL{{/l}}{{/l}}",
+        "{{#l}}{{^none}}LITERAL{{/none}}{{/l}}", "{{#l}}{{#flag}}LITERAL{{/flag}}{{/l}}",
+        "{{#l}}{{#first()}}LITERAL{{/first()}}{{^first()}}LITERAL{{/first()}}{{/l}}",
+        "{{long}}{{long}}{{long}}{{long}}{{long}}{{long}}{{long}}", "{{#flag}}{{long}}{{long}}{{long}}{{long}}{{/flag}}",
+    ])
+    func aTextIsBoundedWhileItIsRendered(source: String) throws {
+        let list = JSONValue.array([JSONValue](repeating: "x", count: 200))
+        let long = String(repeating: "l", count: 20_000)
+        let template = try TextTemplate(source.replacing("LITERAL", with: long))
+        #expect(throws: RenderProblem.tooLong(limit: 65_536)) {
+            try template.text(event(["l": list, "long": .string(long), "flag": true]))
+        }
+    }
+
+    @Test func aTextMayHaveAllThatFits() throws {
+        let template = try TextTemplate("{{#l}}{{.}}{{#l}}{{.}}{{/l}}{{/l}}")
+        let list = JSONValue.array([JSONValue](repeating: .string(String(repeating: "x", count: 65_536 / 240)), count: 15))
+        #expect(try template.text(event(["l": list])).utf8.count == 65_536 / 240 * 240)
+    }
+
+    /// What a section repeats is counted before it is repeated, and so is what a transform goes through.
+    @Test(arguments: ["{{#l}}{{#l}}{{/l}}{{/l}}", "{{#l}}\(String(repeating: "{{e}}", count: 500)){{/l}}", "{{#l}}{{#empty(reversed(long))}}{{/empty(reversed(long))}}{{/l}}"])
+    func workIsBoundedToo(source: String) throws {
+        let list = JSONValue.array([JSONValue](repeating: "x", count: 300))
+        let template = try TextTemplate(source)
+        #expect(throws: RenderProblem.tooManySteps(limit: 65_536)) {
+            try template.text(event(["l": list, "e": "", "long": .string(String(repeating: "l", count: 60_000))]))
+        }
+    }
+
     @Test func isSafeToShareBetweenThreads() async throws {
         let template = try TextTemplate("{{#items}}{{title}}{{^last()}}, {{/last()}}{{/items}} for {{n}}")
         await withTaskGroup(of: Bool.self) { group in

@@ -37,6 +37,18 @@ struct CompiledRuleTests {
         #expect(push[header: "apns-topic"] == "com.example.shop")
     }
 
+    /// Each text is small enough, and so is each provider's idea of what it may count.
+    @Test(arguments: [PushProvider.apns, .fcm])
+    func aWholeMessageIsBounded(platform: PushProvider) throws {
+        var data = JSONObject()
+        for number in 0..<20 { data["d\(number)"] = "{{long}}" }
+        let source = rule(message: ["notification": ["title": "T"], "data": .object(data)])
+        let long = event(["long": .string(String(repeating: "l", count: 20_000))])
+        #expect(throws: RenderProblem.tooLong(limit: 65_536)) {
+            try CompiledRule(json: source).render(long, platform: platform, kind: .device, locale: nil, identity: .init(topic: "t"), device: nil)
+        }
+    }
+
     @Test func silentMessageWithData() throws {
         let message: JSONValue = [
             "data": ["key1": "some_value"], "android": ["priority": "HIGH"],

@@ -124,6 +124,31 @@ struct LoneClaimerTests {
         #expect(try owners() == [nil])
     }
 
+    /// However long a message takes to render, planning holds no transaction open for it.
+    @Test func nothingIsRenderedBeforeTheRoundIsCommitted() throws {
+        let log = CapturedLog()
+        let world = try World(logger: log.logger)
+        world.context.directory.replace(try world.connection.run(AllTargets()))
+        world.context.lease.begin(owner: 7, startedAt: Clocks.steady, databaseNow: Clocks.wall)
+        try world.rule("r", event: "e", to: #"{"users": "$.u"}"#, #""message": {"notification": {"title": "{{none}}"}}"#)
+        try world.emit("e", #"{"u": "u"}"#)
+        try world.connection.execute(
+            """
+            CREATE FUNCTION public.fail() RETURNS trigger LANGUAGE plpgsql AS $$
+            BEGIN RAISE 'not now' USING ERRCODE = '55P03'; END $$;
+            CREATE CONSTRAINT TRIGGER fail AFTER INSERT ON fanfare.batches DEFERRABLE INITIALLY DEFERRED
+            FOR EACH ROW EXECUTE FUNCTION public.fail();
+            """
+        )
+        let lone = LoneClaimer(context: world.context, pools: pools, recorder: recorder, patience: .max)
+        var loop = PlannerLoop(context: world.context, lone: lone)
+        #expect(throws: PostgresError.self) { try loop.begin(on: world.connection) }
+        #expect(log.count(of: "'none' is missing") == 0)
+        try world.connection.execute("DROP TRIGGER fail ON fanfare.batches")
+        _ = try loop.begin(on: world.connection)
+        #expect(log.count(of: "'none' is missing") == 1)
+    }
+
     @Test func severalEventsAreTheClaimers() throws {
         #expect(try plan(events: 2).isEmpty)
         #expect(try owners() == [nil])

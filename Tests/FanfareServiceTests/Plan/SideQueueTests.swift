@@ -149,6 +149,50 @@ struct SideQueueTests {
         return (good, bad)
     }
 
+    @Test func anEventWhoseTopicTakesTooLongToRenderIsSetAside() throws {
+        let world = try World()
+        try world.rule("r", event: "e", to: #"{"topic": "t-{{t}}"}"#)
+        let event = try world.emit("e", #"{"t": "x"}"#)
+        var loop = PlannerLoop(context: world.context)
+        loop.audiences.patience = 0
+        _ = try loop.begin(on: world.connection)
+        #expect(try world.connection.column("SELECT id FROM fanfare.outbox_slow") == ["\(event)"])
+        var lane = SideQueue(context: world.context)
+        lane.audiences.patience = 0
+        try lane.plan(on: world.connection)
+        #expect(try world.fate(event) == "refused")
+        #expect(try world.detail(event)?.contains("took too long") == true)
+    }
+
+    /// The server ends a transaction in which nothing is said for too long, and the session with it.
+    @Test func anEventThatCostASessionIsSetAside() throws {
+        let world = try World()
+        let event = try world.emit("e")
+        let later = try world.emit("e")
+        var loop = PlannerLoop(context: world.context, lost: 1)
+        _ = try loop.begin(on: world.connection)
+        #expect(try world.connection.column("SELECT id FROM fanfare.outbox_slow") == ["\(event)"])
+        #expect(try world.fate(later) == "unmatched")
+    }
+
+    @Test func anEventThatCostsEachSessionIsRefused() throws {
+        let world = try World()
+        try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
+        let event = try world.emit("e", #"{"u": "u"}"#)
+        try world.setAside(1)
+        try world.connection.execute(
+            """
+            CREATE FUNCTION public.lose() RETURNS trigger LANGUAGE plpgsql AS $$
+            BEGIN RAISE 'as if' USING ERRCODE = '25P03'; END $$;
+            CREATE TRIGGER lose BEFORE INSERT ON fanfare.event_log FOR EACH ROW WHEN (NEW.fate <> 6) EXECUTE FUNCTION public.lose();
+            """
+        )
+        var lane = SideQueue(context: world.context)
+        for _ in lane.timeouts { #expect(throws: PostgresError.self) { try lane.plan(on: world.connection) } }
+        try lane.plan(on: world.connection)
+        #expect(try world.fate(event) == "refused")
+    }
+
     // MARK: The side queue
 
     @Test func aMachineThatStandsStillIsNoBomb() throws {

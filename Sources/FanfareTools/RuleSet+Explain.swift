@@ -1,0 +1,233 @@
+public import FanfareConfiguration
+internal import FanfareCore
+internal import FanfareProviders
+internal import Foundation
+internal import Threading
+
+extension RuleSet {
+    /// The rules of one name, app or event type.
+    ///
+    /// - Parameters:
+    ///   - rule: the name; nil for all.
+    ///   - app: the app; nil for all.
+    ///   - type: the event's type; nil for all.
+    /// - Returns: at least one rule.
+    /// - Throws: ``ToolError`` if there is none.
+    public func only(rule: String?, app: String?, type: String? = nil) throws(ToolError) -> RuleSet {
+        let found = entries.filter { entry in
+            (rule == nil || entry.id.name == rule) && (app == nil || entry.id.app == app)
+                && (type == nil || entry.compiled.definition.event == type)
+        }
+        guard !found.isEmpty else {
+            let known = entries.map { "\($0.id.app)/\($0.id.name)" }.joined(separator: ", ")
+            throw ToolError(.failed, "there is no such rule", hint: known.isEmpty ? "" : "There are: \(known).")
+        }
+        return RuleSet(entries: found)
+    }
+
+    /// The rules that take an event.
+    ///
+    /// - Parameter judgements: of all of these rules, in their order.
+    /// - Returns: perhaps none.
+    public func matched(_ judgements: [RuleJudgement]) -> RuleSet {
+        RuleSet(entries: zip(entries, judgements).filter { $0.1.isMatched }.map(\.0))
+    }
+
+    /// Renders what every rule would send; nothing is sent, no database is asked.
+    ///
+    /// - Parameters:
+    ///   - example: the event and the device.
+    ///   - topic: the APNs topic of an app; nil if it is not known.
+    /// - Returns: one explanation for each variant of each rule and each provider that it has something for; for one that has
+    ///   nothing for any, the reason.
+    /// - Throws: ``ToolError`` of kind `usage` if the payload is no JSON object.
+    public func explain(
+        _ example: ExampleEvent,
+        topic: (String) -> String?
+    ) throws(ToolError) -> [RuleExplanation] {
+        let payload = try ToolJSON.object(example.payload, named: "--event")
+        let (now, began) = (Clocks.wallSeconds, Clocks.steady)
+        var explanations: [RuleExplanation] = []
+        var bytes = 0
+        for entry in entries {
+            let own = explain(entry, example, payload, now: now, topic: topic(entry.id.app))
+            bytes += own.reduce(0) { $0 + $1.body.utf8.count }
+            explanations += own
+            guard bytes <= Self.explainedBytes, Clocks.steady - began < Self.explainTime else {
+                throw ToolError(.failed, "the rules render too much to be shown together", hint: "Explain one rule at a time.")
+            }
+        }
+        return explanations
+    }
+
+    /// The same on a thread of its own, for a server.
+    ///
+    /// - Parameters:
+    ///   - example: the event and the device.
+    ///   - configuration: has the apps' APNs topics.
+    /// - Returns: as ``explain(_:topic:)``.
+    /// - Throws: as ``explain(_:topic:)``, and ``ToolError`` of kind `unavailable` where too many ask at once.
+    public func explain(
+        _ example: ExampleEvent,
+        _ configuration: Configuration
+    ) async throws(ToolError) -> [RuleExplanation] {
+        try await RenderThread.run { () throws(ToolError) in
+            try explain(example) { configuration.apps[$0]?.apns?.topic }
+        }
+    }
+
+    /// The most bytes of bodies in one answer, and the most time to render them.
+    private static let explainedBytes = 4_194_304
+    private static let explainTime = 5 * Micros.second
+
+    private func explain(
+        _ entry: Entry,
+        _ example: ExampleEvent,
+        _ payload: JSONObject,
+        now: Int64,
+        topic: String?
+    ) -> [RuleExplanation] {
+        let rule = entry.compiled
+        let context = rule.exampleContext(example, payload, now: now)
+        let device = DeviceContext(
+            deviceID: 1,
+            userID: example.userID,
+            locale: example.locale,
+            variables: example.variables
+        )
+        let names = rule.definition.groups.variants.map(\.name)
+        return (0..<max(1, names.count)).flatMap { variant in
+            let all = rule.platforms.map { platform in
+                let rendered = Result { () throws(RenderProblem) in
+                    try rule.explain(
+                        context,
+                        platform: platform,
+                        example: example,
+                        topic: topic ?? "(topic of \(entry.id.app))",
+                        device: device,
+                        variant: variant
+                    )
+                }
+                return (platform, rendered)
+            }
+            let sent = all.filter { $0.1 != .failure(.noContent($0.0)) }
+            return (sent.isEmpty ? Array(all.prefix(1)) : sent).map { platform, rendered in
+                RuleExplanation(
+                    entry,
+                    provider: platform,
+                    variant: names.isEmpty ? nil : names[variant],
+                    locale: rule.matchedLocale(for: example.locale),
+                    rendered
+                )
+            }
+        }
+    }
+}
+
+/// What is compared and shown of a push.
+private struct ExplainedPush: Equatable {
+    let headers: [[String]]
+    let body: [UInt8]
+}
+
+extension Gathering {
+    /// What an event that was gathered alone becomes: the same as `fanfare.emit_gathered` makes of it.
+    fileprivate static func payload(ofOne payload: JSONObject, at seconds: Int64) -> JSONObject {
+        var made = payload
+        made["events"] = [.object(payload)]
+        made["count"] = 1
+        made["since"] = .string(Date(timeIntervalSince1970: TimeInterval(seconds)).ISO8601Format())
+        return made
+    }
+}
+
+extension CompiledRule {
+    /// What templates may name of an event that was never emitted; of a rule that gathers, of what is made of it alone.
+    func exampleContext(_ example: ExampleEvent, _ payload: JSONObject, now: Int64) -> RenderContext {
+        RenderContext(
+            eventID: EventID(rawValue: 1),
+            eventType: definition.gathering == nil ? definition.event : Gathering.eventType(of: definition),
+            eventKey: definition.gathering == nil ? example.key : nil,
+            payload: definition.gathering == nil ? payload : Gathering.payload(ofOne: payload, at: now),
+            expiration: definition.ttl.map { now + $0.seconds },
+            now: now,
+            time: now
+        )
+    }
+
+    /// What tells with which others an event that was never emitted would be gathered.
+    ///
+    /// - Returns: nil if the rule does not gather.
+    /// - Throws: `RenderProblem` where it would be refused.
+    func gatheringKey(_ example: ExampleEvent, _ payload: JSONObject) throws(RenderProblem) -> String? {
+        try gatheringKey(
+            RenderContext(
+                eventID: EventID(rawValue: 1),
+                eventType: definition.event,
+                eventKey: example.key,
+                payload: payload
+            )
+        )
+    }
+
+    /// Renders for a device that is made up, or for the audience that the provider keeps.
+    fileprivate func explain(
+        _ context: RenderContext,
+        platform: PushProvider,
+        example: ExampleEvent,
+        topic: String,
+        device: DeviceContext,
+        variant: Int
+    ) throws(RenderProblem) -> ExplainedPush {
+        let identity = ProviderIdentity(topic: topic)
+        let provider = Providers.named(platform.rawValue)
+        let push: RenderedPush
+        let address: PushAddress?
+        if case .native(let audience) = audience {
+            let native = try audience.target(context)
+            push = try render(context, to: native)
+            address = provider?.address(of: native, as: identity)
+        } else {
+            push = try render(
+                context,
+                platform: platform,
+                kind: example.kind ?? definition.audience.kind,
+                locale: example.locale,
+                identity: identity,
+                device: device,
+                variant: variant
+            )
+            address = provider?.address(of: Recipient(token: "…", p256dh: nil, auth: nil), as: identity)
+        }
+        var insertion: [UInt8] = []
+        if case .shared(_, let bytes)? = address { insertion = bytes }
+        return ExplainedPush(
+            headers: push.headers.map { [$0.name, $0.value] },
+            body: push.body + insertion + push.bodySuffix
+        )
+    }
+}
+
+extension RuleExplanation {
+    fileprivate init(
+        _ entry: RuleSet.Entry,
+        provider: PushProvider,
+        variant: String?,
+        locale: String?,
+        _ rendered: Result<ExplainedPush, RenderProblem>
+    ) {
+        let push = try? rendered.get()
+        var problem: String?
+        if case .failure(let reason) = rendered { problem = reason.description }
+        self.init(
+            app: entry.id.app,
+            rule: entry.id.name,
+            provider: provider,
+            variant: variant,
+            matchedLocale: locale,
+            headers: push?.headers.map { (name: $0[0], value: $0[1]) } ?? [],
+            body: push.map { String(decoding: $0.body, as: UTF8.self) } ?? "",
+            problem: problem
+        )
+    }
+}
