@@ -3912,8 +3912,9 @@ BEGIN
         RAISE EXCEPTION 'badges are read in read-only transactions only'
             USING ERRCODE = '42501', HINT = 'BEGIN READ ONLY.';
     END IF;
-    RETURN QUERY EXECUTE format(E'SELECT q.id::text, q.count::bigint FROM (%s\n) AS q (id, count)', rtrim(query, E'; \t\r\n'))
-        USING user_ids;
+    -- A row for each user that was asked for at most, whatever the query gives.
+    RETURN QUERY EXECUTE format(E'SELECT DISTINCT ON (1) q.id::text, q.count::bigint FROM (%s\n) AS q (id, count) WHERE q.id::text = ANY ($1)',
+        rtrim(query, E'; \t\r\n')) USING user_ids;
 END
 $$;
 
@@ -4063,13 +4064,16 @@ COMMENT ON FUNCTION fanfare.users_sql_fault IS 'Why a rule cannot have this user
 -- user was named twice, with the first of the objects. NULL for a user comes before all others. What comes is on the server's disk
 -- before the first row is given, so that the caller may take it bit by bit.
 --
--- RETURN QUERY EXECUTE gives them, and no cursor: who fetches from one that a SECURITY DEFINER function opened runs its query with
+-- Rows are bounded here, before the daemon holds any: several thousand are fetched at once.
+--
+-- A loop gives them, and no cursor: who fetches from one that a SECURITY DEFINER function opened runs its query with
 -- his own rights. From the one below nothing is fetched: it tells whether there is a second column.
 CREATE OR REPLACE FUNCTION fanfare.audience(query text, seed text) RETURNS TABLE (bucket bigint, user_id text, variables jsonb)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     probe refcursor;
     columns text := 'id, variables';
+    users bigint := 0;
 BEGIN
     IF NOT current_setting('transaction_read_only')::boolean THEN
         RAISE EXCEPTION 'audiences are read in read-only transactions only'
@@ -4081,22 +4085,44 @@ BEGIN
     EXCEPTION WHEN invalid_column_reference THEN
         columns := 'id';
     END;
-    RETURN QUERY EXECUTE format(
+    FOR bucket, user_id, variables IN EXECUTE format(
         E'SELECT DISTINCT ON (1, 2) (''x'' || encode(substring(sha256(convert_to(%L || '':'' || q.id::text, ''UTF8'')), 1, 4), ''hex''))::bit(32)::bigint,
             q.id::text, %s FROM (%s\n) AS q (%s) ORDER BY 1 NULLS FIRST, 2, 3',
-        seed, CASE WHEN columns = 'id' THEN 'NULL::jsonb' ELSE 'q.variables::jsonb' END, rtrim(query, E'; \t\r\n'), columns);
+        seed, CASE WHEN columns = 'id' THEN 'NULL::jsonb' ELSE 'q.variables::jsonb' END, rtrim(query, E'; \t\r\n'), columns)
+    LOOP
+        users := users + 1;
+        IF octet_length(user_id) > 2048 THEN
+            RAISE EXCEPTION 'audience_sql gives a user''s id of more than 2048 bytes'
+                USING ERRCODE = '54000', HINT = 'Select the ids that devices are registered with.';
+        ELSIF octet_length(variables::text) > 4096 THEN
+            RAISE EXCEPTION 'audience_sql gives more than 4096 bytes beside a user'
+                USING ERRCODE = '54000', HINT = 'Select only what the message names.';
+        ELSIF users > 50000000 THEN
+            RAISE EXCEPTION 'audience_sql gives more than 50000000 users'
+                USING ERRCODE = '54000', HINT = 'Select fewer, or write everyone: true.';
+        END IF;
+        RETURN NEXT;
+    END LOOP;
 END
 $$;
 
 -- Runs a campaign's payload_sql: a JSON object for each event.
 CREATE OR REPLACE FUNCTION fanfare.payloads(query text) RETURNS SETOF jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    payload jsonb;
 BEGIN
     IF NOT current_setting('transaction_read_only')::boolean THEN
         RAISE EXCEPTION 'payloads are read in read-only transactions only'
             USING ERRCODE = '42501', HINT = 'BEGIN READ ONLY.';
     END IF;
-    RETURN QUERY EXECUTE format(E'SELECT q.payload::jsonb FROM (%s\n) AS q (payload)', rtrim(query, E'; \t\r\n'));
+    FOR payload IN EXECUTE format(E'SELECT q.payload::jsonb FROM (%s\n) AS q (payload)', rtrim(query, E'; \t\r\n')) LOOP
+        IF octet_length(payload::text) > 65536 THEN
+            RAISE EXCEPTION 'payload_sql gives a payload of more than 65536 bytes'
+                USING ERRCODE = '54000', HINT = 'Select only what rules and messages name.';
+        END IF;
+        RETURN NEXT payload;
+    END LOOP;
 END
 $$;
 

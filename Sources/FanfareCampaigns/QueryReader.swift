@@ -83,7 +83,7 @@ package final class QueryReader: Stage {
     private func read(_ reading: Reading, owner: Int32, into store: Session) throws(ReadingProblem) -> Int64 {
         guard let query = reading.query else { throw .row(sqlState: "55000", "the campaign has no query any more") }
         let source: PostgresConnection
-        let rows: QueryRows
+        var rows: QueryRows
         let first: [[String?]]
         do throws(PostgresError) {
             source = try .open(context.database.campaignQueries(within: patience))
