@@ -103,7 +103,30 @@ import Testing
         #expect(cursor.place == ring.last)
     }
 
-    @Test(arguments: ["", "0", "-1", "1.2", "1.2.3.4", "1..3", "1.2.-3", "1.4294967296.3", "x", "1.2.3 "])
+    /// The number comes from the client, who may make it up.
+    @Test(arguments: [251, 252, 1 << 53, Int.max - 1, Int.max])
+    func aNumberThatNoLineHasIsAGap(number: Int) {
+        var ring = TailRing(run: 1, coveredFrom: Self.noon)
+        ring.append((1...250).map { Self.line($0, at: Self.noon) })
+        let mark = TailPlace.Mark(run: 1, number: number)
+        var cursor = TailCursor(LogTail.Filter(), behind: TailPlace(at: .max, mark: mark))
+        let read = Self.read(&cursor, ring)
+        #expect(read.gaps == 1 && read.ids == (1...250).map(Int64.init))
+        #expect(cursor.place == ring.last)
+    }
+
+    @Test func aPlaceInTheFutureIsTheNewestLine() {
+        var ring = TailRing(run: 1, coveredFrom: Self.noon - TailRing.slack)
+        ring.append([Self.line(1, at: Self.noon)])
+        var cursor = TailCursor(LogTail.Filter(), behind: TailPlace(at: .max))
+        #expect(Self.read(&cursor, ring) == ([1], 0))
+        ring.append([Self.line(2, at: Self.noon + 1)])
+        #expect(Self.read(&cursor, ring) == ([2], 0))
+        // Another daemon gets a place that it can go on behind.
+        #expect(cursor.place?.at == Self.noon + 1)
+    }
+
+    @Test(arguments: ["1.2.9223372036854775807", "1.2.9223372036854775808", "", "0", "-1", "1.2", "1.2.3.4", "1..3", "1.2.-3", "1.4294967296.3", "x", "1.2.3 "])
     func whatIsNoPlaceIsRefused(text: String) {
         #expect(TailPlace(text) == nil)
     }

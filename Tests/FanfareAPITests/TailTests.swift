@@ -99,6 +99,39 @@ import Threading
         }
     }
 
+    /// Reads the number of some line, asks behind others that no line has, and goes on.
+    @Test func aNumberThatNoLineHasIsTold() async throws {
+        try await APIWorld.with { api in
+            let token = try await api.token(.reader)
+            try await log("t")
+            let minuteBefore = Int64(Date().timeIntervalSince1970 * 1e6) - 60_000_000
+            let wire = try await follow(api, "/v1/tail?type=t", token, after: "\(minuteBefore)")
+            let text = try await onThread { try wire.read(until: "data: ") }
+            let place = try #require(text.firstMatch(of: /id: (\d+\.\d+)\.\d+\n/)).1
+            let again = try await follow(api, "/v1/tail?type=t", token, after: "\(place).\(1 << 53)")
+            #expect(try await onThread { try again.read(until: "\"event.type\":\"t\"") }.contains("event: gap"))
+            let made = ["Last-Event-ID": "\(place).9223372036854775807"]
+            #expect(try await api.ask("GET", "/v1/tail", token: token, made).status == 400)
+        }
+    }
+
+    @Test func aPlaceInTheFutureHidesNothingFromOthers() async throws {
+        try await APIWorld.with { api in
+            let token = try await api.token(.reader)
+            let wires = [
+                try await follow(api, "/v1/tail?type=t", token, after: "\(Int64.max)"),
+                try await follow(api, "/v1/tail?type=t", token),
+            ]
+            let isTold = Locked(false)
+            async let told: Void = onThread {
+                defer { isTold.withLock { $0 = true } }
+                for wire in wires { _ = try wire.read(until: "\"event.type\":\"t\"") }
+            }
+            while !isTold.withLock({ $0 }) { try await log("t") }
+            try await told
+        }
+    }
+
     @Test(arguments: ["/v1/tail?nobody=x", "/v1/tail?outcome=great", "/v1/tail?event_id=x"])
     func aFilterThatThereIsNotIsRefused(target: String) async throws {
         try await APIWorld.with { api in

@@ -33,9 +33,10 @@ struct TailCursor: Sendable {
     /// - Returns: what comes next; nil if nothing has come yet.
     mutating func next(in ring: TailRing) -> News? {
         let behind = place ?? ring.beginning
+        let time = ring.time(of: behind)
         guard let start = ring.start(behind: behind) else {
             (place, since) = (ring.front, 0)
-            return .gap(after: behind.at, until: ring.coveredFrom)
+            return .gap(after: time, until: ring.coveredFrom)
         }
         since = max(since, start.since)
         let lines = ring.lines(from: start.number)
@@ -44,11 +45,11 @@ struct TailCursor: Sendable {
             (place, since) = (start.since > 0 ? ring.last : behind, 0)
             return nil
         }
-        let latest = lines.reduce(behind.at) { max($0, $1.place) }
+        let latest = lines.reduce(time) { max($0, $1.place) }
         place = TailPlace(at: latest, mark: TailPlace.Mark(run: ring.run, number: start.number + lines.count - 1))
         return .lines(
             zip(start.number..., lines).filter { $1.place >= since && filter.passes($1) }.map { number, line in
-                (TailPlace(at: max(behind.at, line.place), mark: TailPlace.Mark(run: ring.run, number: number)), line)
+                (TailPlace(at: max(time, line.place), mark: TailPlace.Mark(run: ring.run, number: number)), line)
             }
         )
     }

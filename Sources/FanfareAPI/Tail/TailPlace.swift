@@ -6,6 +6,9 @@ struct TailPlace: Sendable, Equatable, CustomStringConvertible {
         let number: Int
     }
 
+    /// The numbers that lines may have; one more than any of them is still a number.
+    private static let numbers = 0...(1 << 53)
+
     /// When the line was written, in microseconds since 1970 by the database's clock; by it another daemon finds the place, too.
     let at: Int64
     /// Nil for a place by time alone, as somebody may write it.
@@ -29,7 +32,7 @@ struct TailPlace: Sendable, Equatable, CustomStringConvertible {
         switch parts.count {
         case 1: self.init(at: at)
         case 3:
-            guard let run = UInt32(parts[1]), let number = Int(parts[2]), number >= 0 else { return nil }
+            guard let run = UInt32(parts[1]), let number = Int(parts[2]), Self.numbers.contains(number) else { return nil }
             self.init(at: at, mark: Mark(run: run, number: number))
         default: return nil
         }

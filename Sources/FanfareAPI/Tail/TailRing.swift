@@ -88,14 +88,21 @@ struct TailRing: Sendable {
     ///
     /// - Parameter place: where he was.
     /// - Returns: the number of the line, and the time before which lines are none of his if he is there by time; nil if what was
-    ///   between is not here.
+    ///   between is not here, or if no line ever had that number.
     func start(behind place: TailPlace) -> (number: Int, since: Int64)? {
         if let mark = place.mark, mark.run == run {
-            return mark.number + 1 >= first ? (min(mark.number + 1, end), 0) : nil
+            // No arithmetic on the number: clients send it.
+            return (first - 1..<end).contains(mark.number) ? (mark.number + 1, 0) : nil
         }
-        let since = place.at - Self.slack
+        let since = time(of: place) - Self.slack
         return since >= coveredFrom ? (first, since) : nil
     }
+
+    /// When a place is: clients send it, so one later than the newest line counts as that line's.
+    ///
+    /// - Parameter place: from here or from elsewhere.
+    /// - Returns: microseconds since 1970.
+    func time(of place: TailPlace) -> Int64 { min(place.at, newest) }
 
     /// Some lines in their order.
     ///

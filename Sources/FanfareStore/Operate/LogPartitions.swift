@@ -1,14 +1,16 @@
 package import FanfareCore
 package import PostgresClient
 
-/// When and on which day of the ids a tail begins.
+/// When and on which day of the ids a tail begins: now, where it should begin later.
 package struct TailStart: PostgresStatement {
     package static let name = "tail_start"
     package static let sql = """
         SELECT s.at::text, (clock_timestamp() AT TIME ZONE 'UTC')::date - DATE '2020-01-01',
             (s.at AT TIME ZONE 'UTC')::date - DATE '2020-01-01', (extract(epoch FROM s.at) * 1e6)::bigint
         FROM (
-            SELECT coalesce($2::timestamptz, clock_timestamp() - make_interval(secs => coalesce($1, 0)::float8)) AS at
+            SELECT least(
+                coalesce($2::timestamptz, clock_timestamp() - make_interval(secs => coalesce($1, 0)::float8)), clock_timestamp()
+            ) AS at
         ) AS s
         """
 

@@ -50,6 +50,8 @@ import Testing
             let moment = Moment(seconds * 1_000_000)
             #expect(moment.iso == date.ISO8601Format())
         }
+        // SQL has such times: '-infinity' and 'infinity'.
+        #expect(Moment(.min).iso == "-290308-12-21T19:59:05Z" && Moment(.max).iso == "294247-01-10T04:00:54Z")
         let moment = { Moment(1_795_701_802_999_999, $0).words }
         #expect(
             moment(.weekday) == "Thu 26 Nov" && moment(.minute) == "14:03 UTC" && moment(.short) == "26 Nov 14:03 UTC"

@@ -98,6 +98,7 @@ struct CivilDate {
     private static func two(_ number: Int64) -> String { number < 10 ? "0\(number)" : "\(number)" }
 
     private static func floor(_ number: Int64, _ by: Int64) -> Int64 {
-        number >= 0 ? number / by : -((by - 1 - number) / by)
+        let (quotient, rest) = number.quotientAndRemainder(dividingBy: by)
+        return rest < 0 ? quotient - 1 : quotient
     }
 }
