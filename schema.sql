@@ -1065,6 +1065,8 @@ CREATE TABLE IF NOT EXISTS fanfare.event_log (
     PRIMARY KEY (day, id),
     CONSTRAINT event_log_day CHECK (day = ((id >> 32) % 32))
 ) PARTITION BY LIST (day);
+-- For who follows the logs. Ids do not serve: an event may wait for days before it is planned, and a row goes to any page that has room.
+SELECT fanfare.create_index('event_log_planned', $$CREATE INDEX event_log_planned ON fanfare.event_log (planned_at)$$);
 
 -- Where the expansion of a large audience stands. One row per (event, rule version) that did not fit its first slice.
 CREATE TABLE IF NOT EXISTS fanfare.plans (
@@ -1361,6 +1363,7 @@ SELECT fanfare.create_index('batch_log_spans', $$
     CREATE INDEX batch_log_spans ON fanfare.batch_log
     USING gist (int8range(first_event, last_event, '[]'), int8range(first_device, last_device, '[]'))
     WHERE event_id IS NULL$$);
+SELECT fanfare.create_index('batch_log_closed', $$CREATE INDEX batch_log_closed ON fanfare.batch_log (closed_at)$$);
 SELECT fanfare.create_index('batch_log_parent', $$
     CREATE INDEX batch_log_parent ON fanfare.batch_log (parent_id) WHERE parent_id IS NOT NULL$$);
 

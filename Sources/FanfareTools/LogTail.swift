@@ -5,26 +5,27 @@ internal import Threading
 
 /// Follows the logs of a database: which events were planned, what became of each pair, and how far campaigns are.
 ///
-/// Reads only what was appended since the last look, by its place in the partitions: an index on the time of closing
-/// would cost every batch something, for a command that is seldom run. Nothing is notified. A row is missed if its
-/// transaction stays open while more than ``slack`` pages are filled behind it. Used by one thread.
+/// Reads both logs by the time at which rows were written, up to the same time, so that one time says what was read. The last
+/// ``margin`` before the database's clock is read again at each look: a transaction commits later than it writes. A row is missed if
+/// its transaction stays open longer than that; the daemon's end sooner. Nothing is notified. Used by one thread.
 public final class LogTail {
-    /// Pages that are read again each time, since sessions that append at once fill different pages.
-    static let slack: Int64 = 64
-
-    /// Where a partition was read to, and which rows of its last pages.
-    private struct Place {
-        var page: Int64
-        var seen: [Int64: Int64] = [:]
-    }
+    /// How much is read again, in microseconds.
+    static let margin: Int64 = 10_000_000
 
     private let connection: PostgresConnection
     private let database: String
     private let filter: Filter
-    private let start: TailStart.Row
     private let clock: @Sendable () -> Microseconds
-    private var places: [String: Place] = [:]
     private var campaigns: CampaignWatch
+    /// From which time on lines are read, in microseconds since 1970 by the database's clock.
+    package let from: Int64
+    /// The same, unless the clock was set back behind it.
+    private var begun: Int64
+    /// What is older was read, in both logs.
+    private var place: Int64
+    /// What was read and is not older, with its time.
+    private var events: [Int64: Int64] = [:]
+    private var batches: [Int64: Int64] = [:]
 
     init(
         _ connection: PostgresConnection,
@@ -37,75 +38,81 @@ public final class LogTail {
         self.filter = filter
         self.clock = clock
         campaigns = CampaignWatch(filter)
-        guard let start = try connection.run(TailStart(since: filter.since)).first else {
-            throw PostgresError(.protocolMismatch, message: "the server does not say what time it is")
-        }
-        self.start = start
+        from = try Self.time(on: connection, since: filter.since)
+        (begun, place) = (from, from)
     }
-
-    /// From which time on lines are read, in microseconds since 1970 by the database's clock.
-    package var from: Int64 { start.sinceMicroseconds }
 
     /// What came since the last look, in the order of time.
     ///
-    /// - Returns: events and outcomes; a part of them if there are many, the rest with the next call. Every few seconds also
-    ///   a line for each campaign that has come on.
+    /// - Returns: events and outcomes; a part of them if there are many, the rest with the next call. Behind all that is there, every
+    ///   few seconds, also a line for each campaign that has come on.
     /// - Throws: ``ToolError``.
     public func next() throws(ToolError) -> [TailLine] {
         do throws(PostgresError) {
-            let progress = try campaigns.lines(on: connection, at: clock())
-            var lines: [TailLine] = []
-            var isBehind = true
+            var (lines, isBehind): ([TailLine], Bool) = ([], true)
             // What was read may all be filtered out; that is no reason to pause.
-            while lines.isEmpty && isBehind {
-                isBehind = false
-                for partition in try connection.run(LogPartitions()) where partition.pages > 0 {
-                    let part = try read(partition)
-                    lines += part.lines
-                    isBehind = isBehind || part.isBehind
-                }
-            }
-            return (lines + progress).sorted { ($0.at, $0.eventID ?? 0) < ($1.at, $1.eventID ?? 0) }
+            while lines.isEmpty && isBehind { (lines, isBehind) = try read() }
+            if !isBehind { lines += try campaigns.lines(on: connection, at: clock()) }
+            return lines.sorted { ($0.at, $0.eventID ?? 0) < ($1.at, $1.eventID ?? 0) }
         } catch {
             throw ToolError(error, at: database)
         }
     }
 
-    /// Reads on in a partition.
+    /// Reads on in both logs, as far as there is room for in both.
     ///
     /// - Returns: what passes the filter, and whether there is more than was read.
-    private func read(_ partition: LogPartitions.Row) throws(PostgresError) -> (lines: [TailLine], isBehind: Bool) {
-        guard let reader = TailReader.allCases.first(where: { partition.name.hasPrefix($0.rawValue) }),
-            reader != .events || !filter.hidesEvents
-        else { return ([], false) }
-        var place = places[partition.name] ?? Place(page: firstPage(partition))
-        // Retention empties partitions; then all that is in them is new.
-        if partition.pages <= place.page { place = Place(page: 0, seen: place.seen) }
-        let from = max(0, place.page - Self.slack)
-        place.seen = place.seen.filter { $0.value >= from }
-        let seen = "{" + place.seen.keys.map(String.init).joined(separator: ",") + "}"
-        let rows = try connection.query(
-            reader.sql(partition: partition.name),
-            binds: ["(\(from),0)", start.since, seen] + filter.binds(for: reader)
-        ).rows
-        for row in rows {
-            guard let id = row[0].flatMap({ Int64($0) }), let page = row[1].flatMap({ Int64($0) }) else { continue }
-            place.seen[id] = page
-            place.page = max(place.page, page)
+    private func read() throws(PostgresError) -> (lines: [TailLine], isBehind: Bool) {
+        let now = try Self.time(on: connection)
+        // A clock that was set back leaves rows of a time to come: they have their turn then.
+        var end = now + Self.margin
+        var isBehind = false
+        var fates = filter.hidesEvents ? [] : try connection.run(TailEvents(window(until: end, seen: events)))
+        if fates.count >= TailEvents.limit {
+            (isBehind, end) = (true, fates.reduce(place) { max($0, $1.at.microseconds) })
         }
-        // What the filter left out was read too; of each batch that was read there is a row.
-        let isBehind = Set(rows.map { $0[0] }).count >= reader.limit
-        if !isBehind { place.page = max(place.page, partition.pages - 1) }
-        places[partition.name] = place
-        return (rows.compactMap(reader.line), isBehind)
+        let pushes = try connection.run(TailPushes(window(until: end, seen: batches)))
+        if Set(pushes.map(\.batchID)).count >= TailPushes.limit {
+            (isBehind, end) = (true, pushes.reduce(place) { max($0, $1.at.microseconds) })
+            // These are read again, when the batches before them have been.
+            fates.removeAll { $0.at.microseconds > end }
+        }
+        for fate in fates { events[fate.id] = fate.at.microseconds }
+        for push in pushes { batches[push.batchID] = push.at.microseconds }
+        begun = min(begun, now)
+        place = max(begun, min(end, now - Self.margin))
+        events = events.filter { $0.value >= place }
+        batches = batches.filter { $0.value >= place }
+        return (fates.map(TailLine.init) + pushes.compactMap(TailLine.init), isBehind)
     }
 
-    /// Where to begin: at the front of the partitions whose days are asked for, near the end of the others, in which only
-    /// what is closed late comes in.
-    private func firstPage(_ partition: LogPartitions.Row) -> Int64 {
-        guard let ring = partition.name.split(separator: "_").last.flatMap({ Int64($0) }) else { return 0 }
-        let day = start.today - (start.today - ring + Int64(EventID.ringDays)) % Int64(EventID.ringDays)
-        return day >= start.sinceDay - 1 && filter.since != nil ? 0 : max(0, partition.pages - 1)
+    private func window(until end: Int64, seen: [Int64: Int64]) -> TailWindow {
+        var window = TailWindow(
+            since: Timestamp(microseconds: place),
+            until: Timestamp(microseconds: end),
+            seen: Array(seen.keys)
+        )
+        (window.eventID, window.eventType, window.outcomes) = (filter.eventID, filter.eventType, filter.outcomes)
+        (window.user, window.app, window.rule) = (filter.user, filter.app, filter.rule)
+        return window
+    }
+
+    /// The session: its statements are planned once, and whatever the statistics say of a partition, rows are found by the index on
+    /// their time.
+    ///
+    /// - Parameter session: what it has besides.
+    /// - Returns: the settings.
+    static func settings(_ session: SessionSettings) -> SessionSettings {
+        (SessionSettings.nestedLoops.pairs + [("enable_bitmapscan", "off"), ("enable_sort", "off"), ("jit", "off")]).reduce(session) {
+            $0.setting($1.name, to: $1.value)
+        }
+    }
+
+    private static func time(on connection: PostgresConnection, since: Since? = nil) throws(PostgresError) -> Int64 {
+        guard let time = try connection.run(TailStart(since: since)).first else {
+            throw PostgresError(.protocolMismatch, message: "the server does not say what time it is")
+        }
+        return time
     }
 }
 
@@ -124,6 +131,8 @@ extension ToolDatabase {
     /// The same by a clock that gives the steady time at which campaigns are looked at.
     func tail(_ filter: LogTail.Filter, clock: @escaping @Sendable () -> Microseconds) throws(ToolError) -> LogTail {
         do throws(PostgresError) {
+            var options = self.options
+            options.session = LogTail.settings(options.session)
             return try LogTail(PostgresConnection.open(options), database: place, filter: filter, clock: clock)
         } catch {
             throw filter.since?.mistake(in: error) ?? ToolError(error, at: place)

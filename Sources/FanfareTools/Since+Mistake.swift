@@ -4,8 +4,8 @@ internal import PostgresClient
 extension Since {
     /// The mistake of who typed what PostgreSQL takes for no time; nil for any other error.
     func mistake(in error: PostgresError) -> ToolError? {
-        // No time, out of range, and two ways to name no time zone.
-        guard let text, let state = error.sqlState, ["22007", "22008", "22009", "22023"].contains(state) else {
+        // No time, out of range, two ways to name no time zone, and infinity.
+        guard let text, let state = error.sqlState, ["22007", "22008", "22009", "22023", "0A000"].contains(state) else {
             return nil
         }
         return ToolError(

@@ -44,11 +44,5 @@ extension LogTail {
                 && (rule == nil || rule == RuleNames.ofCampaign(run.campaign))
                 && (eventID == nil || eventID == run.eventID)
         }
-
-        /// What the statements of a reader bind after the place, the time and before the ids that were read.
-        func binds(for reader: TailReader) -> [String?] {
-            let common = [eventID.map(String.init), eventType, outcomes.map { "{\($0.joined(separator: ","))}" }]
-            return reader == .events ? common : common + [user, app, rule]
-        }
     }
 }

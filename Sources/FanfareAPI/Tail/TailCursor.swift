@@ -7,7 +7,7 @@ struct TailCursor: Sendable {
     /// What comes next for a reader.
     enum News: Sendable {
         /// Those of the next lines that pass his filter, perhaps none of them, and their places.
-        case lines([(place: TailPlace, line: TailLine)])
+        case lines([(place: TailPlace, entry: TailRing.Entry)])
         /// What was written between two times, in microseconds since 1970, is not here, or not all of it.
         case gap(after: Int64, until: Int64)
     }
@@ -45,11 +45,11 @@ struct TailCursor: Sendable {
             (place, since) = (start.since > 0 ? ring.last : behind, 0)
             return nil
         }
-        let latest = lines.reduce(time) { max($0, $1.place) }
+        let latest = lines.reduce(time) { max($0, $1.line.place) }
         place = TailPlace(at: latest, mark: TailPlace.Mark(run: ring.run, number: start.number + lines.count - 1))
         return .lines(
-            zip(start.number..., lines).filter { $1.place >= since && filter.passes($1) }.map { number, line in
-                (TailPlace(at: max(time, line.place), mark: TailPlace.Mark(run: ring.run, number: number)), line)
+            zip(start.number..., lines).filter { $1.line.place >= since && filter.passes($1.line) }.map { number, entry in
+                (TailPlace(at: max(time, entry.line.place), mark: TailPlace.Mark(run: ring.run, number: number)), entry)
             }
         )
     }

@@ -103,7 +103,7 @@ final class TailHub: Sendable {
             var isBusy = false
             do {
                 if let tail {
-                    let lines = try tail.next()
+                    let lines = try tail.next().map(TailRing.Entry.init)
                     isBusy = !lines.isEmpty
                     state.withLock { $0.ring?.append(lines) }
                 } else {
@@ -137,7 +137,7 @@ final class TailHub: Sendable {
         var ring = TailRing(run: .random(in: 1 ... .max), coveredFrom: tail.from)
         if since != nil {
             for _ in 0..<Self.backReads where !isStopped {
-                let lines = try tail.next()
+                let lines = try tail.next().map(TailRing.Entry.init)
                 if lines.isEmpty { break }
                 ring.append(lines)
             }

@@ -1,18 +1,30 @@
+internal import FanfareCore
 internal import FanfareTools
 
 /// The last lines of the logs, for all who look: each is numbered, so that nobody needs a copy, and none is taken for another.
 struct TailRing: Sendable {
+    /// A line, and its JSON: written once, however many readers get it.
+    struct Entry: Sendable {
+        let line: TailLine
+        let text: String
+
+        init(_ line: TailLine) {
+            self.line = line
+            text = line.json.text
+        }
+    }
+
     /// Lines that were read together, or a part of them.
     private struct Piece {
         let first: Int
-        let lines: [TailLine]
+        let lines: [Entry]
         let weight: Int
         let newest: Int64
 
-        init(_ lines: [TailLine], first: Int) {
+        init(_ lines: [Entry], first: Int) {
             (self.lines, self.first) = (lines, first)
-            weight = lines.reduce(0) { $0 + $1.weight }
-            newest = lines.reduce(0) { max($0, $1.place) }
+            weight = lines.reduce(0) { $0 + $1.line.weight + $1.text.utf8.count }
+            newest = lines.reduce(0) { max($0, $1.line.place) }
         }
 
         var end: Int { first + lines.count }
@@ -53,7 +65,7 @@ struct TailRing: Sendable {
     /// Keeps lines behind those that are there, and forgets the oldest where they are too many.
     ///
     /// - Parameter lines: in the order in which readers get them.
-    mutating func append(_ lines: [TailLine]) {
+    mutating func append(_ lines: [Entry]) {
         for start in stride(from: 0, to: lines.count, by: Self.pieceLimit) {
             let piece = Piece(Array(lines[start..<min(start + Self.pieceLimit, lines.count)]), first: end)
             pieces.append(piece)
@@ -108,7 +120,7 @@ struct TailRing: Sendable {
     ///
     /// - Parameter number: of the first of them; at least ``first``.
     /// - Returns: at most ``pieceLimit``; none if that line has not come.
-    func lines(from number: Int) -> ArraySlice<TailLine> {
+    func lines(from number: Int) -> ArraySlice<Entry> {
         // The last piece that begins at or before it.
         var (low, high) = (0, pieces.count)
         while low < high {

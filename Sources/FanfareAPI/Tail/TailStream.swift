@@ -48,7 +48,7 @@ struct TailStream: AnswerStream {
 
     private static func text(_ news: TailCursor.News) -> String {
         switch news {
-        case .lines(let lines): lines.map { "id: \($0.place)\ndata: \($0.line.json.text)\n\n" }.joined()
+        case .lines(let lines): lines.map { "id: \($0.place)\ndata: \($0.entry.text)\n\n" }.joined()
         case .gap(let after, let until):
             """
             event: gap
