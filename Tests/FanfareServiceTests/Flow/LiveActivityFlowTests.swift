@@ -103,13 +103,27 @@ struct LiveActivityFlowTests {
         }
     }
 
+    @Test(arguments: ["FeatureNotEnabled", "TopicMismatch"])
+    func aBroadcastOfARefusedSenderWaits(reason: String) async throws {
+        try await Flow.run { flow in
+            try await flow.sandbox.setFaults(#"[{"provider": "apns", "do": "status", "reason": "\(reason)"}]"#)
+            let event = try await flow.sql { world in
+                try world.rule("match", event: "goal", to: #"{"channel": "{{channel}}"}"#, Self.broadcast)
+                return try world.emit("goal", #"{"channel": "AAAA", "score": "0:0"}"#)
+            }
+            try await flow.until(
+                "SELECT EXISTS (SELECT FROM fanfare.health WHERE name ~ '^refused: shop/apns/' AND starts_with(detail, '\(reason): '))"
+            )
+            #expect(try await flow.sql { try $0.outcomes(event) } == ["pending/not_attempted"])
+        }
+    }
+
     /// Apple, "Handling error responses from Apple Push Notification service".
     @Test(arguments: [
         [
             "BadChannelId", "BadRequestParams", "BadRequestPayload", "CannotCreateChannelConfig",
             "ChannelNotRegistered", "MissingChannelId", "MissingPushType", "PayloadEmpty", "InvalidPushType",
-        ],
-        ["FeatureNotEnabled"], ["TopicMismatch"],
+        ]
     ])
     func eachReasonOfABroadcastIsTakenAtItsWord(reasons: [String]) async throws {
         try await Flow.run { flow in

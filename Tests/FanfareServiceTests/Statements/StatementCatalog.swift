@@ -100,8 +100,6 @@ struct StatementCatalog {
             ALTER TABLE public.members ENABLE ROW LEVEL SECURITY;
             GRANT SELECT ON public.members TO fanfare_sql;
             CREATE PUBLICATION everything FOR ALL TABLES;
-            SELECT fanfare.put_campaign('{"app": "shop", "name": "hidden", "audience_sql": "SELECT user_id FROM public.members",
-                "message": {"data": {"a": "b"}}}');
             INSERT INTO fanfare.batch_log (day, id, event_id, created_at, rule_version, target_id, lane, attempt, first_device,
                 last_device, device_ids, outcomes)
             SELECT fanfare.ring_day(b.id), b.id, b.event_id, now(), \(version), 1, 1, 1, 1, 1, '{1}', '\\x23'
@@ -143,6 +141,8 @@ struct StatementCatalog {
             INSERT INTO fanfare.feedback (batch_id, number) VALUES (7::bigint << 32, nextval('fanfare.feedback_sequence')), (8::bigint << 32, NULL);
             INSERT INTO fanfare.gate_stats SELECT id, 1, 5 FROM fanfare.gates;
             UPDATE fanfare.gates SET state = 'aborting' WHERE rule_id = (SELECT rule_id FROM fanfare.campaigns WHERE id = 3);
+            SELECT fanfare.put_campaign('{"app": "shop", "name": "hidden", "audience_sql": "SELECT user_id FROM public.members",
+                "message": {"data": {"a": "b"}}}');
             """
         )
         let targets = try world.connection.run(AllTargets()).sorted { $0.id < $1.id }
