@@ -197,6 +197,20 @@ BEGIN
 END
 $$;
 
+-- A CHECK of rows that are written from now on, the old ones included once they are updated. A new database has it from CREATE TABLE.
+CREATE OR REPLACE FUNCTION fanfare.add_check(relation text, name text, condition text) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    place regclass := to_regclass(relation);
+BEGIN
+    IF place IS NOT NULL AND NOT EXISTS (
+        SELECT FROM pg_constraint AS c WHERE c.conrelid = place AND c.conname = add_check.name)
+    THEN
+        EXECUTE format('ALTER TABLE %s ADD CONSTRAINT %I CHECK (%s) NOT VALID', place, name, condition);
+    END IF;
+END
+$$;
+
 -- PostgreSQL refuses UPDATE and DELETE of a published table without a replica identity, and FOR ALL TABLES publishes Fanfare's tables
 -- too. FULL costs nothing below wal_level = logical.
 CREATE OR REPLACE FUNCTION fanfare.identify_by_row(relation text) RETURNS void
@@ -427,6 +441,27 @@ SELECT fanfare.add_column('fanfare.event_log', 'trace', 'bytea');
 SELECT fanfare.add_column('fanfare.policies', 'quiet_from', 'time');
 SELECT fanfare.add_column('fanfare.policies', 'quiet_until', 'time');
 SELECT fanfare.add_column('fanfare.policies', 'quiet_mode', 'text');
+
+-- Texts that SQL of authors' own may make long. What was stored before is cut; but in the log, of which all would have to be read: there
+-- fanfare.events shows no more.
+DO $$
+DECLARE
+    place record;
+BEGIN
+    FOR place IN
+        SELECT x.relation, x.field, format('%s_%s_length', x.relation, x.field) AS name
+        FROM (VALUES ('rule_versions', 'reason'), ('campaigns', 'reason'), ('occurrences', 'detail'), ('event_log', 'detail'),
+            ('badge_failures', 'error'), ('audience_failures', 'error'), ('feedback_cursors', 'error')) AS x (relation, field)
+    LOOP
+        CONTINUE WHEN to_regclass('fanfare.' || place.relation) IS NULL OR EXISTS (
+            SELECT FROM pg_constraint AS c WHERE c.conrelid = to_regclass('fanfare.' || place.relation) AND c.conname = place.name);
+        IF place.relation <> 'event_log' THEN
+            EXECUTE format('UPDATE fanfare.%1$I SET %2$I = left(%2$I, 2000) WHERE octet_length(%2$I) > 8192', place.relation, place.field);
+        END IF;
+        PERFORM fanfare.add_check('fanfare.' || place.relation, place.name, format('octet_length(%I) <= 8192', place.field));
+    END LOOP;
+END
+$$;
 
 -- With version 6 goes batches_due, by which daemons of version 4 claim.
 
@@ -842,7 +877,7 @@ CREATE TABLE IF NOT EXISTS fanfare.rule_versions (
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     state text NOT NULL DEFAULT 'unchecked'
         CONSTRAINT rule_versions_state CHECK (state IN ('unchecked', 'active', 'refused')),
-    reason text,
+    reason text CONSTRAINT rule_versions_reason_length CHECK (octet_length(reason) <= 8192),
     checked_at timestamptz,
     retired_at timestamptz,
     -- What planning needs of the definition, filled in by the daemon that checked it; the event type and the rule's
@@ -891,7 +926,7 @@ CREATE TABLE IF NOT EXISTS fanfare.campaigns (
     state text NOT NULL DEFAULT 'unchecked'
         CONSTRAINT campaigns_state CHECK (state IN ('unchecked', 'active', 'paused', 'refused', 'ended')),
     -- Why the newest version is not in force.
-    reason text,
+    reason text CONSTRAINT campaigns_reason_length CHECK (octet_length(reason) <= 8192),
     -- The schedule in force: the lists of a cron expression, or one wall time, in a time zone; none of them where it is only
     -- started by hand. `recipient` is each device's own; the other zone is that of devices without one, NULL for
     -- the app's (policies).
@@ -939,7 +974,7 @@ CREATE TABLE IF NOT EXISTS fanfare.occurrences (
     planned bigint NOT NULL DEFAULT 0,
     -- skipped: it was missed, and the last of several that were. reading: its campaign has a query, which a daemon reads, or will.
     state text NOT NULL CONSTRAINT occurrences_state CHECK (state IN ('skipped', 'reading', 'running', 'aborting', 'done', 'aborted', 'failed')),
-    detail text,
+    detail text CONSTRAINT occurrences_detail_length CHECK (octet_length(detail) <= 8192),
     fired_at timestamptz,
     ended_at timestamptz,
     -- What it was started with, until there is an event that says it.
@@ -1056,7 +1091,7 @@ CREATE TABLE IF NOT EXISTS fanfare.event_log (
     type text NOT NULL,
     key text,
     ttl interval,
-    detail text,
+    detail text CONSTRAINT event_log_detail_length CHECK (octet_length(detail) <= 8192),
     payload jsonb,
     replay_of bigint,
     only_app smallint,
@@ -1537,14 +1572,14 @@ CREATE TABLE IF NOT EXISTS fanfare.leaders (
 -- Rule versions whose badge_sql failed when it was last run; the row goes when it works again.
 CREATE TABLE IF NOT EXISTS fanfare.badge_failures (
     rule_version int PRIMARY KEY,
-    error text NOT NULL,
+    error text NOT NULL CONSTRAINT badge_failures_error_length CHECK (octet_length(error) <= 8192),
     since timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 
 -- Rule versions whose users_sql failed when it was last run; the row goes when it works again.
 CREATE TABLE IF NOT EXISTS fanfare.audience_failures (
     rule_version int PRIMARY KEY,
-    error text NOT NULL,
+    error text NOT NULL CONSTRAINT audience_failures_error_length CHECK (octet_length(error) <= 8192),
     since timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 
@@ -1671,7 +1706,7 @@ CREATE TABLE IF NOT EXISTS fanfare.feedback_cursors (
     owner int,
     failures int NOT NULL DEFAULT 0,
     failing_since timestamptz,
-    error text,
+    error text CONSTRAINT feedback_cursors_error_length CHECK (octet_length(error) <= 8192),
     retry_at timestamptz NOT NULL DEFAULT '-infinity',
     -- Since when it wants nothing more: it answered 410.
     ended_at timestamptz,
@@ -2296,6 +2331,8 @@ BEGIN
     END IF;
     IF jsonb_typeof(register_device.attributes) <> 'object' THEN
         RAISE EXCEPTION 'attributes must be a JSON object' USING ERRCODE = '22023', HINT = 'For example {"tier": "gold"}.';
+    ELSIF octet_length(register_device.attributes::text) > 16384 THEN
+        RAISE EXCEPTION 'the attributes have more than 16384 bytes' USING ERRCODE = '22023', HINT = 'Keep what rules and messages name.';
     END IF;
     -- A phone may know newer ones than this server: it is registered all the same.
     IF NOT fanfare.is_locale(register_device.locale) THEN
@@ -2449,6 +2486,10 @@ BEGIN
             field := 'attributes';
             reason := 'attributes must be a JSON object';
             hint := 'For example {"tier": "gold"}.';
+        ELSIF octet_length(r.attributes::text) > 16384 THEN
+            field := 'attributes';
+            reason := 'the attributes have more than 16384 bytes';
+            hint := 'Keep what rules and messages name.';
         ELSIF octet_length(r.user_id) > 2048 THEN
             field := 'user_id';
             reason := 'the user''s id is longer than 2048 bytes';
@@ -5627,7 +5668,7 @@ FROM (
     SELECT id, type, key, created_at, 0::smallint, 'is planned alone, since it may take long or fail', payload, replay_of, trace FROM fanfare.outbox_slow
     UNION ALL
     -- All days: with them the key, which begins with the day, finds an id.
-    SELECT id, type, key, created_at, fate, detail, payload, replay_of, trace FROM fanfare.event_log
+    SELECT id, type, key, created_at, fate, left(detail, 2000), payload, replay_of, trace FROM fanfare.event_log
     WHERE day = ANY ('{0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31}')
 ) AS e
 -- What is planned for one rule may wait for another's query.
@@ -6151,7 +6192,7 @@ BEGIN
     -- 1. The event.
     SELECT x.id, x.type, x.key, x.created_at, x.planned_at, x.ttl, x.payload, f.name AS fate, x.detail, x.replay_of, x.only_app, x.only_user INTO e
     FROM (
-        SELECT l.id, l.type, l.key, l.created_at, l.planned_at, l.ttl, l.payload, l.fate, l.detail, l.replay_of, l.only_app, l.only_user
+        SELECT l.id, l.type, l.key, l.created_at, l.planned_at, l.ttl, l.payload, l.fate, left(l.detail, 2000) AS detail, l.replay_of, l.only_app, l.only_user
         FROM fanfare.event_log AS l WHERE l.day = fanfare.ring_day(why_steps.event_id) AND l.id = why_steps.event_id
         UNION ALL
         SELECT o.id, o.type, o.key, o.created_at, NULL, o.ttl, o.payload, 0, NULL, o.replay_of, o.only_app, o.only_user FROM fanfare.outbox AS o WHERE o.id = why_steps.event_id
@@ -6590,7 +6631,7 @@ DECLARE
 BEGIN
     FOR here IN SELECT d FROM generate_series((upper - 1) >> 32, lower >> 32, -1) AS d LOOP
         RETURN QUERY
-        SELECT l.id, l.type, l.key, l.created_at, f.name, l.detail, l.replay_of
+        SELECT l.id, l.type, l.key, l.created_at, f.name, left(l.detail, 2000), l.replay_of
         FROM (
             SELECT x.id, x.type, x.key, x.created_at, x.fate, x.detail, x.replay_of FROM fanfare.event_log AS x
             WHERE x.day = (here % 32)::smallint AND x.id < least(upper, (here + 1) << 32) AND x.id >= greatest(lower, here << 32)

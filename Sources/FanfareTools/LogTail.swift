@@ -103,9 +103,10 @@ public final class LogTail {
     /// - Parameter session: what it has besides.
     /// - Returns: the settings.
     static func settings(_ session: SessionSettings) -> SessionSettings {
-        (SessionSettings.nestedLoops.pairs + [("enable_bitmapscan", "off"), ("enable_sort", "off"), ("jit", "off")]).reduce(session) {
-            $0.setting($1.name, to: $1.value)
-        }
+        (SessionSettings.nestedLoops.pairs + [("enable_bitmapscan", "off"), ("enable_sort", "off"), ("jit", "off")])
+            .reduce(session) {
+                $0.setting($1.name, to: $1.value)
+            }
     }
 
     private static func time(on connection: PostgresConnection, since: Since? = nil) throws(PostgresError) -> Int64 {

@@ -29,7 +29,11 @@ enum RenderThread {
             return true
         }
         guard isTaken else {
-            throw ToolError(.unavailable, "too many explanations are being rendered", hint: "Try again in some seconds.")
+            throw ToolError(
+                .unavailable,
+                "too many explanations are being rendered",
+                hint: "Try again in some seconds."
+            )
         }
         defer { waiting.withLock { $0 -= 1 } }
         _ = thread

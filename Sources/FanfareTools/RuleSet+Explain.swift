@@ -54,7 +54,11 @@ extension RuleSet {
             bytes += own.reduce(0) { $0 + $1.body.utf8.count }
             explanations += own
             guard bytes <= Self.explainedBytes, Clocks.steady - began < Self.explainTime else {
-                throw ToolError(.failed, "the rules render too much to be shown together", hint: "Explain one rule at a time.")
+                throw ToolError(
+                    .failed,
+                    "the rules render too much to be shown together",
+                    hint: "Explain one rule at a time."
+                )
             }
         }
         return explanations

@@ -32,3 +32,25 @@ func withCStrings<Result>(
         }
     }
 }
+
+extension String {
+    /// The most bytes of a text of an error or a notice. SQL that others wrote says what is in it, and it is stored, shown and sent on.
+    static let serverTextLimit = 2048
+
+    /// A text of an error or a notice, cut at a character's end where it is longer than ``serverTextLimit``.
+    ///
+    /// - Parameter start: what libpq owns, ended by a NUL.
+    init(serverText start: UnsafePointer<CChar>) {
+        var length = 0
+        while length <= Self.serverTextLimit, unsafe start[length] != 0 { length += 1 }
+        guard length > Self.serverTextLimit else {
+            unsafe self.init(cString: start)
+            return
+        }
+        var bytes = unsafe UnsafeRawBufferPointer(start: start, count: Self.serverTextLimit).map { $0 }
+        // Bytes that go on with a character, and then the one that begins it.
+        while let last = bytes.last, last & 0xC0 == 0x80 { bytes.removeLast() }
+        if let last = bytes.last, last & 0x80 != 0 { bytes.removeLast() }
+        self = String(decoding: bytes, as: UTF8.self) + "…"
+    }
+}

@@ -165,7 +165,7 @@ extension PostgresConnection {
     /// The error for a command that libpq did not send or to which it has no answer.
     private func refusal(_ handle: OpaquePointer, statement: String?) -> PostgresError {
         guard unsafe PQstatus(handle) != CONNECTION_BAD else { return unsafe lost(handle) }
-        let message = unsafe String(cString: PQerrorMessage(handle)).singleLine
+        let message = unsafe String(serverText: PQerrorMessage(handle)).singleLine
         return PostgresError(.protocolMismatch, message: "libpq: " + message, statement: statement)
     }
 }

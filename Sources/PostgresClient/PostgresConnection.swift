@@ -99,7 +99,7 @@ public final class PostgresConnection {
 
     /// The error for a connection that libpq reports broken.
     func lost(_ handle: OpaquePointer) -> PostgresError {
-        let message = unsafe String(cString: PQerrorMessage(handle)).singleLine
+        let message = unsafe String(serverText: PQerrorMessage(handle)).singleLine
         return PostgresError(.connectionLost, message: message.isEmpty ? "the connection is broken" : message)
     }
 }
@@ -108,9 +108,9 @@ private func receiveNotice(_ context: UnsafeMutableRawPointer?, _ result: Opaque
     guard let context = unsafe context, let result = unsafe result else { return }
     guard let handler = unsafe Unmanaged<NoticeSink>.fromOpaque(context).takeUnretainedValue().handler else { return }
     func field(_ field: DiagnosticField) -> String? {
-        unsafe PQresultErrorField(result, Int32(field.rawValue)).map { unsafe String(cString: $0) }
+        unsafe PQresultErrorField(result, Int32(field.rawValue)).map { unsafe String(serverText: $0) }
     }
-    let message = unsafe field(.message) ?? String(cString: PQresultErrorMessage(result)).singleLine
+    let message = unsafe field(.message) ?? String(serverText: PQresultErrorMessage(result)).singleLine
     handler(
         PostgresNotice(
             severity: field(.severity) ?? "NOTICE",

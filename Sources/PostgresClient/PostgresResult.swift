@@ -40,13 +40,13 @@ struct PostgresResult: ~Copyable {
         return unsafe String(cString: PQgetvalue(pointer, Int32(row), Int32(column)))
     }
 
-    /// A field of an error or notice, such as its SQLSTATE.
+    /// A field of an error, such as its SQLSTATE; cut where it is long.
     func errorField(_ field: DiagnosticField) -> String? {
-        unsafe PQresultErrorField(pointer, Int32(field.rawValue)).map { unsafe String(cString: $0) }
+        unsafe PQresultErrorField(pointer, Int32(field.rawValue)).map { unsafe String(serverText: $0) }
     }
 
     /// libpq's own account of the failure, for those that are not from the server.
-    var errorMessage: String { unsafe String(cString: PQresultErrorMessage(pointer)) }
+    var errorMessage: String { unsafe String(serverText: PQresultErrorMessage(pointer)) }
 }
 
 /// Fields of errors and notices; the values are the protocol's (postgres_ext.h, `PG_DIAG_…`).

@@ -90,6 +90,28 @@ struct ErrorTests {
         )
     }
 
+    /// SQL that others wrote says what an error says.
+    @Test(arguments: ["x", "é", "\u{1F600}"])
+    func longTextsAreCut(character: String) async throws {
+        let connection = try await connect()
+        var notice: String?
+        connection.noticeHandler = { notice = $0.message }
+        let words = "repeat('\(character)', 1000000)"
+        let error = try #require(throws: PostgresError.self) {
+            try connection.execute(
+                """
+                DO $$ BEGIN RAISE NOTICE '%', \(words);
+                RAISE EXCEPTION '%', \(words) USING DETAIL = \(words), HINT = \(words); END $$
+                """
+            )
+        }
+        for text in [error.message, error.detail, error.hint, notice] {
+            let text = try #require(text)
+            #expect(text.utf8.count <= 2051 && text.utf8.count > 2040)
+            #expect(text.hasPrefix(character) && text.hasSuffix(character + "…"))
+        }
+    }
+
     @Test func copyIsRefused() async throws {
         let connection = try await connect()
         let error = try #require(throws: PostgresError.self) { try connection.execute("COPY (SELECT 1) TO STDOUT") }

@@ -48,7 +48,9 @@ struct TailCursor: Sendable {
         let latest = lines.reduce(time) { max($0, $1.line.place) }
         place = TailPlace(at: latest, mark: TailPlace.Mark(run: ring.run, number: start.number + lines.count - 1))
         return .lines(
-            zip(start.number..., lines).filter { $1.line.place >= since && filter.passes($1.line) }.map { number, entry in
+            zip(start.number..., lines).filter { $1.line.place >= since && filter.passes($1.line) }.map {
+                number,
+                entry in
                 (TailPlace(at: max(time, entry.line.place), mark: TailPlace.Mark(run: ring.run, number: number)), entry)
             }
         )

@@ -32,7 +32,9 @@ struct TailPlace: Sendable, Equatable, CustomStringConvertible {
         switch parts.count {
         case 1: self.init(at: at)
         case 3:
-            guard let run = UInt32(parts[1]), let number = Int(parts[2]), Self.numbers.contains(number) else { return nil }
+            guard let run = UInt32(parts[1]), let number = Int(parts[2]), Self.numbers.contains(number) else {
+                return nil
+            }
             self.init(at: at, mark: Mark(run: run, number: number))
         default: return nil
         }

@@ -15,6 +15,7 @@ final class RenderBudget {
     /// - Parameters:
     ///   - count: those that are done now.
     ///   - ahead: those that will be counted when they are done, and must still be left.
+    /// - Throws: if there are too many.
     func take(_ count: Int = 1, ahead: Int = 0) throws(RenderProblem) {
         steps = steps.addingClamping(count)
         guard steps.addingClamping(ahead) <= Self.stepLimit else { throw .tooManySteps(limit: Self.stepLimit) }

@@ -5,7 +5,7 @@ package struct StoreBadgeFailure: PostgresStatement {
     package static let name = "store_badge_failure"
     package static let sql = """
         WITH mended AS (DELETE FROM fanfare.badge_failures WHERE rule_version = $1 AND $2::text IS NULL)
-        INSERT INTO fanfare.badge_failures (rule_version, error) SELECT $1, $2 WHERE $2::text IS NOT NULL
+        INSERT INTO fanfare.badge_failures (rule_version, error) SELECT $1, left($2, 2000) WHERE $2::text IS NOT NULL
         ON CONFLICT (rule_version) DO UPDATE SET error = excluded.error
         """
 

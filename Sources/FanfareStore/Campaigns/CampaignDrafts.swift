@@ -71,7 +71,7 @@ package struct RefuseCampaign: PostgresStatement {
     package static let name = "refuse_campaign"
     package static let sql = """
         UPDATE fanfare.campaigns AS c
-        SET reason = $3::text, state = CASE WHEN c.definition IS NULL THEN 'refused' ELSE c.state END
+        SET reason = left($3::text, 2000), state = CASE WHEN c.definition IS NULL THEN 'refused' ELSE c.state END
         WHERE c.id = $1::int AND c.version = $2::int AND c.draft IS NOT NULL
         """
 

@@ -64,7 +64,7 @@ package struct FinishOccurrences: PostgresStatement {
             SET state = CASE WHEN v.fate = \(EventFate.planned.rawValue) AND o.state = 'aborting' THEN 'aborted'
                     WHEN v.fate = \(EventFate.planned.rawValue) THEN 'done'
                     WHEN v.fate = \(EventFate.cancelled.rawValue) THEN 'aborted' ELSE 'failed' END,
-                detail = CASE WHEN v.fate <> \(EventFate.planned.rawValue) THEN coalesce(v.detail, f.name) END,
+                detail = CASE WHEN v.fate <> \(EventFate.planned.rawValue) THEN left(coalesce(v.detail, f.name), 2000) END,
                 ended_at = clock_timestamp()
             FROM over AS v JOIN fanfare.event_fates AS f ON f.fate = v.fate
             WHERE o.id = v.id AND o.state IN ('running', 'aborting')

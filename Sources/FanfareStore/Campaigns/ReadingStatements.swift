@@ -196,7 +196,7 @@ package struct FailReading: PostgresStatement {
     package static let sql = """
         WITH noted AS (
             UPDATE fanfare.occurrences AS o
-            SET owner = NULL, detail = $3, read_at = clock_timestamp() + $4 * interval '1 microsecond',
+            SET owner = NULL, detail = left($3, 2000), read_at = clock_timestamp() + $4 * interval '1 microsecond',
                 state = CASE WHEN t.is_over THEN 'failed' ELSE o.state END, ended_at = CASE WHEN t.is_over THEN clock_timestamp() END
             FROM (
                 SELECT $4::bigint IS NULL OR clock_timestamp() + $4 * interval '1 microsecond' >= x.fired_at + coalesce((

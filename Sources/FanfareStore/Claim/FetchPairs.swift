@@ -67,7 +67,9 @@ package struct FetchDevices: PostgresStatement {
 package struct FetchDeviceFields: PostgresStatement {
     package static let name = "fetch_device_fields"
     package static let sql = """
-        SELECT d.id, d.user_id, d.locale, d.time_zone, d.attributes::text
+        SELECT d.id, d.user_id, d.locale, d.time_zone,
+            -- Older versions of Fanfare stored any.
+            CASE WHEN octet_length(d.attributes::text) <= 16384 THEN d.attributes::text END
         FROM fanfare.devices AS d WHERE d.id = ANY ($1::bigint[])
         """
 

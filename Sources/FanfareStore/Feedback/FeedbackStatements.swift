@@ -231,7 +231,7 @@ package struct FailFeedback: PostgresStatement {
     package static let name = "fail_feedback"
     package static let sql = """
         UPDATE fanfare.feedback_cursors AS h SET failures = h.failures + 1, failing_since = coalesce(h.failing_since, clock_timestamp()),
-            error = $4, retry_at = clock_timestamp() + $5 * interval '1 microsecond',
+            error = left($4, 2000), retry_at = clock_timestamp() + $5 * interval '1 microsecond',
             ended_at = CASE WHEN $6 THEN clock_timestamp() END
         WHERE h.name = $1 AND h.owner = $2 AND h.delivery = $3
         RETURNING h.failures

@@ -158,7 +158,7 @@ package struct RefusedRule {
 package struct RefuseRules: PostgresStatement {
     package static let name = "refuse_rules"
     package static let sql = """
-        UPDATE fanfare.rule_versions AS v SET state = 'refused', reason = b.reason, checked_at = clock_timestamp()
+        UPDATE fanfare.rule_versions AS v SET state = 'refused', reason = left(b.reason, 2000), checked_at = clock_timestamp()
         FROM unnest($1::int[], $2::text[]) AS b (id, reason)
         WHERE v.id = b.id AND v.state = 'unchecked'
         """

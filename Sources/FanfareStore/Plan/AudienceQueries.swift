@@ -258,7 +258,7 @@ package struct EndQuestion: PostgresStatement {
         WITH ended AS (
             DELETE FROM fanfare.audience_queries WHERE event_id = $1 AND rule_version = $2 RETURNING event_id
         )
-        UPDATE fanfare.event_log SET fate = greatest(fate, $3::smallint), detail = concat_ws('; ', detail, $4::text)
+        UPDATE fanfare.event_log SET fate = greatest(fate, $3::smallint), detail = left(concat_ws('; ', detail, $4::text), 2000)
         WHERE day = fanfare.ring_day($1) AND id = $1 AND EXISTS (SELECT FROM ended)
         """
 

@@ -77,7 +77,7 @@ package struct RefuseSideQueueEvent: PostgresStatement {
     package static let sql = """
         WITH \(takeOneSQL)
         INSERT INTO fanfare.event_log (day, id, created_at, type, key, ttl, payload, replay_of, only_app, only_user, trace, detail, fate)
-        SELECT fanfare.ring_day(id), id, created_at, type, key, ttl, payload, replay_of, only_app, only_user, trace, $3, 6 FROM taken
+        SELECT fanfare.ring_day(id), id, created_at, type, key, ttl, payload, replay_of, only_app, only_user, trace, left($3, 2000), 6 FROM taken
         RETURNING id, \(traceIDSQL(of: "trace"))
         """
 

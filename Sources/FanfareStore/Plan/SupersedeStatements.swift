@@ -53,7 +53,7 @@ package struct NewestEvents: PostgresStatement {
 package struct NotePlanProblem: PostgresStatement {
     package static let name = "note_plan_problem"
     package static let sql = """
-        UPDATE fanfare.event_log SET fate = 6, detail = concat_ws('; ', detail, $2::text)
+        UPDATE fanfare.event_log SET fate = 6, detail = left(concat_ws('; ', detail, $2::text), 2000)
         WHERE day = fanfare.ring_day($1) AND id = $1
         """
 

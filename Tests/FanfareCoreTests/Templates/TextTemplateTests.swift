@@ -153,7 +153,8 @@ struct TextTemplateTests {
         "{{#l}}{{long}} {{/l}}", "{{#l}}{{#l}}{{long}}{{/l}}{{/l}}", "{{#l}}{{#l}}LITERAL{{/l}}{{/l}}",
         "{{#l}}{{^none}}LITERAL{{/none}}{{/l}}", "{{#l}}{{#flag}}LITERAL{{/flag}}{{/l}}",
         "{{#l}}{{#first()}}LITERAL{{/first()}}{{^first()}}LITERAL{{/first()}}{{/l}}",
-        "{{long}}{{long}}{{long}}{{long}}{{long}}{{long}}{{long}}", "{{#flag}}{{long}}{{long}}{{long}}{{long}}{{/flag}}",
+        "{{long}}{{long}}{{long}}{{long}}{{long}}{{long}}{{long}}",
+        "{{#flag}}{{long}}{{long}}{{long}}{{long}}{{/flag}}",
     ])
     func aTextIsBoundedWhileItIsRendered(source: String) throws {
         let list = JSONValue.array([JSONValue](repeating: "x", count: 200))
@@ -166,12 +167,17 @@ struct TextTemplateTests {
 
     @Test func aTextMayHaveAllThatFits() throws {
         let template = try TextTemplate("{{#l}}{{.}}{{#l}}{{.}}{{/l}}{{/l}}")
-        let list = JSONValue.array([JSONValue](repeating: .string(String(repeating: "x", count: 65_536 / 240)), count: 15))
+        let list = JSONValue.array(
+            [JSONValue](repeating: .string(String(repeating: "x", count: 65_536 / 240)), count: 15)
+        )
         #expect(try template.text(event(["l": list])).utf8.count == 65_536 / 240 * 240)
     }
 
     /// What a section repeats is counted before it is repeated, and so is what a transform goes through.
-    @Test(arguments: ["{{#l}}{{#l}}{{/l}}{{/l}}", "{{#l}}\(String(repeating: "{{e}}", count: 500)){{/l}}", "{{#l}}{{#empty(reversed(long))}}{{/empty(reversed(long))}}{{/l}}"])
+    @Test(arguments: [
+        "{{#l}}{{#l}}{{/l}}{{/l}}", "{{#l}}\(String(repeating: "{{e}}", count: 500)){{/l}}",
+        "{{#l}}{{#empty(reversed(long))}}{{/empty(reversed(long))}}{{/l}}",
+    ])
     func workIsBoundedToo(source: String) throws {
         let list = JSONValue.array([JSONValue](repeating: "x", count: 300))
         let template = try TextTemplate(source)

@@ -45,7 +45,14 @@ struct CompiledRuleTests {
         let source = rule(message: ["notification": ["title": "T"], "data": .object(data)])
         let long = event(["long": .string(String(repeating: "l", count: 20_000))])
         #expect(throws: RenderProblem.tooLong(limit: 65_536)) {
-            try CompiledRule(json: source).render(long, platform: platform, kind: .device, locale: nil, identity: .init(topic: "t"), device: nil)
+            try CompiledRule(json: source).render(
+                long,
+                platform: platform,
+                kind: .device,
+                locale: nil,
+                identity: .init(topic: "t"),
+                device: nil
+            )
         }
     }
 

@@ -95,7 +95,10 @@ struct CampaignQueryTests {
             "SELECT id, jsonb_build_object('a', repeat('x', 5000)) FROM public.lapsed",
             "54000: audience_sql gives more than"
         ),
-        ("SELECT string_agg(md5(g::text), '') FROM generate_series(1, 400) AS g", "54000: audience_sql gives a user's id of more than"),
+        (
+            "SELECT string_agg(md5(g::text), '') FROM generate_series(1, 400) AS g",
+            "54000: audience_sql gives a user's id of more than"
+        ),
         ("SELECT (1 / (length(id) - 1))::text FROM public.lapsed", "22012: division by zero"),
         ("SELECT id FROM public.unread", "42501: permission denied for table unread"),
     ])

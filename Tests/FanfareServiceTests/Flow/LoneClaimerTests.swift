@@ -130,7 +130,12 @@ struct LoneClaimerTests {
         let world = try World(logger: log.logger)
         world.context.directory.replace(try world.connection.run(AllTargets()))
         world.context.lease.begin(owner: 7, startedAt: Clocks.steady, databaseNow: Clocks.wall)
-        try world.rule("r", event: "e", to: #"{"users": "$.u"}"#, #""message": {"notification": {"title": "{{none}}"}}"#)
+        try world.rule(
+            "r",
+            event: "e",
+            to: #"{"users": "$.u"}"#,
+            #""message": {"notification": {"title": "{{none}}"}}"#
+        )
         try world.emit("e", #"{"u": "u"}"#)
         try world.connection.execute(
             """

@@ -55,6 +55,8 @@ struct ImportFunctionTests {
         ).rows
     }
 
+    private static let large = #""attributes": {"a": "\#(String(repeating: "x", count: 16_384))"}"#
+
     /// Rows that tell nothing of time count as now, as a registration does, if they are of the future.
     private func row(_ random: inout SeededGenerator) -> String {
         func one(_ choices: [String?]) -> String? { choices.randomElement(using: &random) ?? nil }
@@ -70,7 +72,7 @@ struct ImportFunctionTests {
             one([#""environment": "production""#, #""environment": "sandbox""#]),
             one([#""locale": "es-MX""#, #""locale": "de""#, #""locale": "?""#, nil]),
             one([#""time_zone": "Europe/Madrid""#, #""time_zone": "Mars/Base""#, nil]),
-            one([#""attributes": {"tier": "gold"}"#, #""attributes": [1]"#, nil, nil]),
+            one([#""attributes": {"tier": "gold"}"#, #""attributes": [1]"#, Self.large, nil, nil]),
             #""registered_at": "2999-01-01T00:00:00Z""#,
         ]
         return "{\(members.compactMap(\.self).joined(separator: ", "))}"

@@ -57,6 +57,29 @@ struct QueryDeskTests {
         try world.connection.number("SELECT count(*) FROM fanfare.audience_queries")
     }
 
+    /// The value that a cast cannot take is part of the error.
+    @Test func whatAnErrorQuotesIsCut() throws {
+        try world.rule("r", event: "e", to: Self.to("SELECT (repeat('x', 1000000) || ($1->>'a'))::int::text"))
+        let event = try world.emit("e", #"{"a": "a"}"#)
+        try askUntilRefused()
+        let detail = try #require(try world.detail(event))
+        #expect(detail.hasPrefix("rule r: to.users_sql") && detail.utf8.count < 3000)
+        #expect(try world.connection.number("SELECT max(octet_length(error)) FROM fanfare.audience_failures") < 3000)
+        #expect(try world.connection.number("SELECT max(octet_length(detail)) FROM fanfare.health") < 4000)
+    }
+
+    /// As many rules as there are note why they could not be planned; and who emits may say what a watch says of a row.
+    @Test func manyProblemsOfOneEventFitIntoTheLog() throws {
+        for number in 0..<40 {
+            try world.rule("r\(number)", event: "e", to: #"{"topic": "t-{{\(String(repeating: "n", count: 200))}}"}"#)
+        }
+        let event = try world.emit("e")
+        let row = try world.emit("f", #"["fanfare.watch_table", "\(String(repeating: "x", count: 30_000))"]"#)
+        try world.plan()
+        #expect(try world.detail(event)?.count == 2000)
+        #expect(try world.fate(row) == "refused" && world.detail(row)?.count == 2000)
+    }
+
     @Test func allMembersButTheSender() throws {
         let bob = try world.device("b0", user: "bob")
         let cid = try ["c0", "c1"].map { try world.device($0, user: "cid") }

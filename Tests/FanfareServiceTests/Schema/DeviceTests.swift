@@ -123,7 +123,9 @@ struct DeviceTests {
         "'shop', 'webpush', 'https://x example', p256dh => '\(p256dh)', auth => '\(auth)'",
         "'shop', 'webpush', 'https://x.example/1', p256dh => '\(p256dh)'",
         "'shop', 'telegraph', 'ab'", "'shop', NULL, 'ab'", "'shop', 'apns', 'ab', environment => 'test'",
-        "'shop', 'apns', 'ab', attributes => '[]'", "'', 'apns', 'ab'", "'a b', 'apns', 'ab'", "NULL, 'apns', 'ab'",
+        "'shop', 'apns', 'ab', attributes => '[]'",
+        "'shop', 'apns', 'ab', attributes => jsonb_build_object('a', repeat('x', 16384))", "'', 'apns', 'ab'",
+        "'a b', 'apns', 'ab'", "NULL, 'apns', 'ab'",
         "repeat('a', 65), 'apns', 'ab'",
     ]
 

@@ -16,7 +16,7 @@ struct UpgradeTests {
             SELECT 'a ' || attrelid::regclass || '.' || attname || ' ' || atttypid::regtype || ' ' || attnotnull AS line
             FROM pg_attribute WHERE attnum > 0 AND NOT attisdropped AND attrelid IN (
                 SELECT oid FROM pg_class WHERE relnamespace = 'fanfare'::regnamespace AND relkind IN ('r', 'p', 'v'))
-            UNION ALL SELECT 'c ' || conrelid::regclass || ' ' || conname || ' ' || pg_get_constraintdef(oid)
+            UNION ALL SELECT 'c ' || conrelid::regclass || ' ' || conname || ' ' || replace(pg_get_constraintdef(oid), ' NOT VALID', '')
             FROM pg_constraint WHERE connamespace = 'fanfare'::regnamespace) AS lines
         """
 
@@ -53,6 +53,11 @@ struct UpgradeTests {
             ALTER TABLE fanfare.batch_log DROP COLUMN first_event, DROP COLUMN last_event, DROP COLUMN device_marks,
                 DROP COLUMN details;
             ALTER TABLE fanfare.outcome_codes DROP COLUMN meaning;
+            ALTER TABLE fanfare.event_log DROP CONSTRAINT event_log_detail_length;
+            ALTER TABLE fanfare.audience_failures DROP CONSTRAINT audience_failures_error_length;
+            INSERT INTO fanfare.audience_failures (rule_version, error) VALUES (1, repeat('x', 20000));
+            INSERT INTO fanfare.event_log (day, fate, id, created_at, type, detail)
+            VALUES (6, 6, 6::bigint << 32, now(), 'e', repeat('x', 20000));
             INSERT INTO fanfare.event_log (day, fate, id, created_at, type)
             SELECT 7, 1, 7::bigint << 32 | n, now(), 'e' FROM generate_series(1, 2) AS n;
             INSERT INTO fanfare.batch_log (day, lane, target_id, attempt, id, created_at, first_device, last_device, rule_version,
@@ -84,6 +89,12 @@ struct UpgradeTests {
         #expect(try connection.column("SELECT id FROM fanfare.targets ORDER BY id") == old)
         #expect(try connection.text("SELECT to_regprocedure('fanfare.event_span(bigint[])') IS NULL") == "t")
         #expect(try connection.text("SELECT to_regprocedure('fanfare.check_token(text, text)') IS NULL") == "t")
+        #expect(try connection.number("SELECT max(length(error)) FROM fanfare.audience_failures") == 2000)
+        #expect(try connection.number("SELECT max(length(detail)) FROM fanfare.events") == 2000)
+        #expect(
+            connection.refusal("UPDATE fanfare.audience_failures SET error = repeat('x', 9000)")?.constraint
+                == "audience_failures_error_length"
+        )
         #expect(try connection.number("SELECT last_event - first_event FROM fanfare.batch_log") == 1)
         let noted = "SELECT event_type FROM fanfare.rule_versions WHERE state = 'unchecked' AND rule_created_at < now()"
         #expect(try connection.column(noted) == ["f"])

@@ -40,8 +40,9 @@ struct StatementTests {
         #expect(Set(mentioned) == Set(1..<Int(prepared) + 1), "\(Statement.name) binds what it does not name")
     }
 
-    /// From its sixth execution on a statement may have a generic plan, which checks all rights that its text may need. What a role may
-    /// do once it may do for as long as its session lasts.
+    /// From its sixth execution on a statement may have a generic plan, which checks all rights that its text may need.
+    ///
+    /// What a role may do once it may do for as long as its session lasts.
     @Test(arguments: ["emitter", "registrar", "author", "operator", "reader", "daemon"])
     func whatARoleMayDoOnceItMayDoAlways(role: String) throws {
         let world = try World()

@@ -121,7 +121,10 @@ import Testing
             let partitions = try connection.query(
                 "SELECT count(*) FROM pg_inherits WHERE inhparent = 'fanfare.\(log)'::regclass"
             ).rows[0][0]
-            #expect("\(plan.count { $0.contains("Index Scan using \(log)_") && $0.contains("_\(index)_idx") })" == partitions)
+            #expect(
+                "\(plan.count { $0.contains("Index Scan using \(log)_") && $0.contains("_\(index)_idx") })"
+                    == partitions
+            )
             #expect(!plan.contains { $0.contains("Seq Scan on \(log)") })
         }
     }

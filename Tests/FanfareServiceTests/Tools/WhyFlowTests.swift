@@ -111,7 +111,8 @@ struct WhyFlowTests {
         "disabled": ("not_reached | disabled | The device is disabled since ", "unregistered. The app must register"),
         "gone": ("gone | Unregistered | The app was removed from the device", "register its new token"),
         "rejected": (
-            "rejected | DeviceTokenNotForTopic | The token belongs to another app than the topic.", "mend what the provider names"
+            "rejected | DeviceTokenNotForTopic | The token belongs to another app than the topic.",
+            "mend what the provider names"
         ),
         "not subscribed": (
             "not_reached | not_subscribed | Not subscribed to news; its topics now: none.", "fanfare.subscribe"

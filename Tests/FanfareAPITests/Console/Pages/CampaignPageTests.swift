@@ -144,7 +144,9 @@ import Testing
             #expect(try await browser.perform("\(path)/abort").location == "\(path)?did=aborted")
             #expect(
                 try await actions(api)
-                    == Array(repeating: [["test", "campaign.pause"], ["test", "campaign.resume"]], count: 7).flatMap(\.self)
+                    == Array(repeating: [["test", "campaign.pause"], ["test", "campaign.resume"]], count: 7).flatMap(
+                        \.self
+                    )
                     + [["test", "campaign.abort"]]
             )
             let nothing = try await browser.scan("\(path)/abort")
