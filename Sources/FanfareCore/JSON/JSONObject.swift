@@ -34,14 +34,14 @@ public struct JSONObject: Sendable {
 
     /// The value of a key; setting nil removes the member, setting a new key appends it.
     ///
-    /// - Parameter key: the key, compared as Unicode text.
+    /// - Parameter key: the key, compared byte by byte.
     public subscript(key: String) -> JSONValue? {
         get {
-            for member in members where member.key == key { return member.value }
+            for member in members where member.key.isExactly(key) { return member.value }
             return nil
         }
         set {
-            let index = members.firstIndex { $0.key == key }
+            let index = members.firstIndex { $0.key.isExactly(key) }
             switch (index, newValue) {
             case (.some(let index), .some(let value)): members[index].value = value
             case (.some(let index), .none): members.remove(at: index)
@@ -70,10 +70,10 @@ extension JSONObject: Hashable {
     /// - Returns: whether both have the same keys with equal values.
     public static func == (left: JSONObject, right: JSONObject) -> Bool {
         guard left.count == right.count else { return false }
-        let inOrder = zip(left.members, right.members).allSatisfy { $0.key == $1.key }
+        let inOrder = zip(left.members, right.members).allSatisfy { $0.key.isExactly($1.key) }
         if inOrder { return zip(left.members, right.members).allSatisfy { $0.value == $1.value } }
-        let others = Dictionary(right.members.lazy.map { ($0.key, $0.value) }) { first, _ in first }
-        return left.members.allSatisfy { others[$0.key] == $0.value }
+        let others = Dictionary(right.members.lazy.map { (ExactText($0.key), $0.value) }) { first, _ in first }
+        return left.members.allSatisfy { others[ExactText($0.key)] == $0.value }
     }
 
     /// Hashes without regard to the order of the keys.

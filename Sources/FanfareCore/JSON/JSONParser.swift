@@ -167,11 +167,11 @@ extension JSONParser {
 /// thousands of keys costs no quadratic time.
 private struct KeySet {
     private static let walkLimit = 16
-    private var seen: Set<String> = []
+    private var seen: Set<ExactText> = []
 
     mutating func insert(_ key: String, besides members: [JSONObject.Member]) -> Bool {
-        if members.count < Self.walkLimit { return !members.contains { $0.key == key } }
-        if seen.isEmpty { seen = Set(members.map(\.key)) }
-        return seen.insert(key).inserted
+        if members.count < Self.walkLimit { return !members.contains { $0.key.isExactly(key) } }
+        if seen.isEmpty { seen = Set(members.map { ExactText($0.key) }) }
+        return seen.insert(ExactText(key)).inserted
     }
 }

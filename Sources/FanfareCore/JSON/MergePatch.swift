@@ -19,7 +19,7 @@ extension MergePatchable {
         guard let changes = patch.mergeMembers else { return patch }
         var members = mergeMembers ?? []
         for change in changes {
-            let index = members.firstIndex { $0.key == change.key }
+            let index = members.firstIndex { $0.key.isExactly(change.key) }
             if change.value.removesMember {
                 if let index { members.remove(at: index) }
             } else if let index {

@@ -60,7 +60,7 @@ indirect enum ContentNode: Sendable {
     }
 
     /// The member of an object.
-    subscript(key: String) -> ContentNode? { mergeMembers?.first { $0.key == key }?.value }
+    subscript(key: String) -> ContentNode? { mergeMembers?.first { $0.key.isExactly(key) }?.value }
 
     /// The JSON, if it is a scalar without templates.
     var literalValue: JSONValue? {
@@ -93,7 +93,7 @@ extension ContentNode {
     func setting(_ path: ArraySlice<String>, to value: ContentNode?) -> ContentNode {
         guard let key = path.first else { return value ?? self }
         var members = mergeMembers ?? []
-        let index = members.firstIndex { $0.key == key }
+        let index = members.firstIndex { $0.key.isExactly(key) }
         var child = value
         if path.count > 1 {
             guard index != nil || value != nil else { return self }

@@ -43,14 +43,14 @@ final class BadgeReader {
     ///   - rule: a rule, perhaps without `badge_sql`.
     ///   - users: whose.
     /// - Returns: by user; those are missing for whom the query gave no row or NULL, and all of them if it failed.
-    func counts(of rule: LoadedRule, for users: Set<String>) -> [String: Int64] {
+    func counts(of rule: LoadedRule, for users: Set<ExactText>) -> [ExactText: Int64] {
         guard let sql = rule.compiled.definition.badgeSQL, !users.isEmpty,
             pausedUntil[rule.id].map({ $0 <= Clocks.steady }) ?? true
         else { return [:] }
         pausedUntil[rule.id] = nil
         do throws(PostgresError) {
             let counts = try author.run { connection throws(PostgresError) in
-                try connection.badgeCounts(sql, of: users.sorted(), within: Self.patience)
+                try connection.badgeCounts(sql, of: users.sorted().map(\.text), within: Self.patience)
             }
             note(nil, of: rule)
             return counts

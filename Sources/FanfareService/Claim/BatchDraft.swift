@@ -33,7 +33,7 @@ struct BatchDraft {
     private let events: [Int64: EventRow]
     private let fields: [Int64: DeviceContext]
     /// Users' badge counts.
-    private let badges: [String: Int64]
+    private let badges: [ExactText: Int64]
     /// What a campaign says of the user of a pair, by the pair's position.
     private let variables: [Int: JSONObject]
     private var calm: Calm
@@ -55,7 +55,7 @@ struct BatchDraft {
         events: [Int64: EventRow],
         newest: [Int64: Int64],
         fields: [Int64: DeviceContext],
-        badges: [String: Int64],
+        badges: [ExactText: Int64],
         variables: [Int: JSONObject] = [:],
         calm: Calm
     ) {
@@ -280,7 +280,7 @@ struct BatchDraft {
             locale: rule.compiled.matchedLocale(for: device.locale),
             kind: device.kind,
             reader: rule.compiled.needsDevice ? id : Int64(edition),
-            badge: fields[id]?.userID.flatMap { badges[$0] }
+            badge: fields[id]?.userID.flatMap { badges[ExactText($0)] }
         )
         if let known = rendered[key] { return known }
         var own = rule.compiled.needsDevice ? fields[id] : nil

@@ -1,3 +1,4 @@
+internal import FanfareCore
 internal import FanfareStore
 internal import PostgresClient
 
@@ -33,15 +34,15 @@ struct CapTaker {
 struct CapRounds {
     private let target: Int16
     private let caps: [String]
-    private var left: [String: [(key: Int64, value: [CapTaker.Pair])]]
+    private var left: [ExactText: [(key: Int64, value: [CapTaker.Pair])]]
     /// What was asked for last.
-    private var round: [(user: String, event: Int64, pairs: [CapTaker.Pair])] = []
+    private var round: [(user: ExactText, event: Int64, pairs: [CapTaker.Pair])] = []
     /// The positions of pairs for which a cap is full, by the answers so far.
     private(set) var full: [Int] = []
 
     init(_ pairs: [CapTaker.Pair], target: Int16, caps: [String]) {
         (self.target, self.caps) = (target, caps)
-        left = Dictionary(grouping: pairs, by: \.user).mapValues { pairs in
+        left = Dictionary(grouping: pairs) { ExactText($0.user) }.mapValues { pairs in
             Dictionary(grouping: pairs, by: \.event).sorted { $0.key < $1.key }
         }
     }
@@ -53,12 +54,12 @@ struct CapRounds {
             events.first.map { (user: user, event: $0.key, pairs: $0.value) }
         }
         left = left.mapValues { Array($0.dropFirst()) }.filter { !$0.value.isEmpty }
-        return TakeCaps(target: target, caps: caps, users: round.map(\.user), events: round.map(\.event))
+        return TakeCaps(target: target, caps: caps, users: round.map(\.user.text), events: round.map(\.event))
     }
 
     /// Takes over who was granted what was asked for last.
     mutating func answered(_ users: [String]) {
-        let granted = Set(users)
+        let granted = Set(users.map { ExactText($0) })
         for one in round where !granted.contains(one.user) { full += one.pairs.map(\.position) }
     }
 }

@@ -89,9 +89,10 @@ struct AudiencePlanner {
         if !work.conditions.isEmpty { counts += try openPlans(work.conditions, on: connection) }
         for match in work.staged { counts.plans += try openStaged(match, on: connection) }
         // In the same order in every daemon: two that register the same tokens wait for each other, and not in a ring.
-        let tokens = Dictionary(grouping: work.tokens, by: \.onlyUser).sorted { ($0.key ?? "") < ($1.key ?? "") }
+        let tokens = Dictionary(grouping: work.tokens) { $0.onlyUser.map { ExactText($0) } }
+            .sorted { ($0.key?.text ?? "") < ($1.key?.text ?? "") }
         for (user, matches) in tokens {
-            counts += try planTokens(matches, of: user, on: connection)
+            counts += try planTokens(matches, of: user?.text, on: connection)
         }
         if !work.queries.isEmpty {
             let statement = OpenQueries(

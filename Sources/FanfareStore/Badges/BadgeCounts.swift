@@ -1,3 +1,4 @@
+package import FanfareCore
 package import PostgresClient
 
 extension PostgresConnection {
@@ -14,17 +15,17 @@ extension PostgresConnection {
         _ sql: String,
         of users: [String],
         within milliseconds: Int
-    ) throws(PostgresError) -> [String: Int64] {
+    ) throws(PostgresError) -> [ExactText: Int64] {
         try execute("BEGIN READ ONLY; SET LOCAL statement_timeout = \(milliseconds)")
         let table = try query(
             "SELECT user_id, badge FROM fanfare.badges($1, $2::text[])",
             sql,
             Self.arrayLiteral(users)
         )
-        var counts: [String: Int64] = [:]
+        var counts: [ExactText: Int64] = [:]
         for row in table.rows {
             guard let user = row[0], let count = row[1].flatMap({ Int64($0) }), count >= 0 else { continue }
-            counts[user] = min(count, Int64(Int32.max))
+            counts[ExactText(user)] = min(count, Int64(Int32.max))
         }
         return counts
     }

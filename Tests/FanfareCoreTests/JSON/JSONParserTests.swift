@@ -50,6 +50,16 @@ struct JSONParserTests {
         }
     }
 
+    /// As PostgreSQL does, which keeps both.
+    @Test(arguments: [0, 100])
+    func keysAreComparedByTheirBytes(others: Int) throws {
+        let members = (0..<others).map { "\"k\($0)\":\($0)," }.joined()
+        let value = try JSONValue(parsing: "{\(members)\"\u{E9}\":1,\"e\u{301}\":2}")
+        #expect(value["\u{E9}"] == 1 && value["e\u{301}"] == 2)
+        let other = try JSONValue(parsing: "{\(members)\"\u{E9}\":2,\"e\u{301}\":1}")
+        #expect(value != other)
+    }
+
     @Test func refusesRepeatedKeyAmongMany() {
         let members = (0..<100).map { "\"k\($0)\":\($0)" }.joined(separator: ",")
         let error = #expect(throws: JSONSyntaxError.self) { try JSONValue(parsing: "{\(members),\"k3\":0}") }

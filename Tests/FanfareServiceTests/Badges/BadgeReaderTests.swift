@@ -27,7 +27,7 @@ struct BadgeReaderTests {
     }
 
     /// Runs a query as a rule's.
-    private func counts(_ sql: String, for users: Set<String> = ["a"]) throws -> [String: Int64] {
+    private func counts(_ sql: String, for users: Set<ExactText> = ["a"]) throws -> [ExactText: Int64] {
         let rule: JSONValue = [
             "name": "r", "app": "shop", "event": "e", "to": ["everyone": true], "badge_sql": .string(sql),
             "message": ["notification": ["title": "T"]],
@@ -48,6 +48,21 @@ struct BadgeReaderTests {
     func usersGetTheirCounts(sql: String) throws {
         let counts = try counts(sql, for: ["a", "b", "c", "d\"\\,", "e", "f"])
         #expect(counts == ["a": 3, "c": 2_147_483_647, "d\"\\,": 4], "a count below zero is none")
+    }
+
+    /// Users whose ids differ in their normal form only are two.
+    @Test func usersAreToldApartByTheirBytes() throws {
+        let sql = "SELECT u, length(u) FROM unnest($1) AS u"
+        #expect(try counts(sql, for: ["\u{E9}", "e\u{301}"]) == ["\u{E9}": 1, "e\u{301}": 2])
+    }
+
+    /// However many rows there are, the daemon holds one for each user that it asked for.
+    @Test func rowsOfOthersAreLeftOnTheServer() throws {
+        let sql = "SELECT CASE WHEN g % 2 = 0 THEN 'a' ELSE repeat('b', 100) END, 1 FROM generate_series(1, 1000) AS g WHERE $1 IS NOT NULL"
+        #expect(try counts(sql) == ["a": 1])
+        let connection = try TestDatabase.current.connect()
+        try connection.execute("BEGIN READ ONLY")
+        #expect(try connection.query("SELECT * FROM fanfare.badges($1, '{a,c}')", sql).rows.count == 1)
     }
 
     /// Each would change or reveal something with the daemon's rights, or those of the schema's owner.

@@ -222,6 +222,16 @@ struct PrepareTests {
         #expect(batch.pairs.map { batch.claimed.eventID(at: Int($0.position)) } == [good])
     }
 
+    /// PostgreSQL keeps both keys: they have other bytes.
+    @Test func aPayloadMayHaveKeysThatDifferInTheirNormalFormOnly() throws {
+        try world.device("aa", user: "u")
+        try world.rule("r", event: "e", to: #"{"users": "$.u"}"#, #""message": {"notification": {"title": "{{name}}"}}"#)
+        try world.emit("e", "{\"u\": \"u\", \"name\": \"n\", \"\u{E9}\": 1, \"e\u{301}\": 2}")
+        try world.plan()
+        let (batch, decided) = try prepared()
+        #expect(batch.pairs.count == 1 && decided.isEmpty)
+    }
+
     @Test func aRepeatedPairKeepsItsIdentity() throws {
         let device = try world.device("aa10", user: "u")
         try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
