@@ -34,7 +34,9 @@ func withCStrings<Result>(
 }
 
 extension String {
-    /// The most bytes of a text of an error or a notice. SQL that others wrote says what is in it, and it is stored, shown and sent on.
+    /// The most bytes of a text of an error or a notice.
+    ///
+    /// SQL that others wrote says what is in it, and it is stored, shown and sent on.
     static let serverTextLimit = 2048
 
     /// A text of an error or a notice, cut at a character's end where it is longer than ``serverTextLimit``.

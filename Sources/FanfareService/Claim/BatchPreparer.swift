@@ -79,7 +79,8 @@ struct BatchPreparer {
                     variables[row.position] = row.variables
                 }
             }
-            let counts = badges?.counts(of: rule, for: Set(fields.values.compactMap { $0.userID.map { ExactText($0) } })) ?? [:]
+            let counts =
+                badges?.counts(of: rule, for: Set(fields.values.compactMap { $0.userID.map { ExactText($0) } })) ?? [:]
             for news in badges?.takeNews() ?? [] { try connection.run(news) }
             let newest = try newestEvents(rule, events: events, on: connection)
             var drafting = BatchDraft(

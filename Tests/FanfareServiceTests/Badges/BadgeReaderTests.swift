@@ -58,7 +58,8 @@ struct BadgeReaderTests {
 
     /// However many rows there are, the daemon holds one for each user that it asked for.
     @Test func rowsOfOthersAreLeftOnTheServer() throws {
-        let sql = "SELECT CASE WHEN g % 2 = 0 THEN 'a' ELSE repeat('b', 100) END, 1 FROM generate_series(1, 1000) AS g WHERE $1 IS NOT NULL"
+        let sql =
+            "SELECT CASE WHEN g % 2 = 0 THEN 'a' ELSE repeat('b', 100) END, 1 FROM generate_series(1, 1000) AS g WHERE $1 IS NOT NULL"
         #expect(try counts(sql) == ["a": 1])
         let connection = try TestDatabase.current.connect()
         try connection.execute("BEGIN READ ONLY")

@@ -225,7 +225,12 @@ struct PrepareTests {
     /// PostgreSQL keeps both keys: they have other bytes.
     @Test func aPayloadMayHaveKeysThatDifferInTheirNormalFormOnly() throws {
         try world.device("aa", user: "u")
-        try world.rule("r", event: "e", to: #"{"users": "$.u"}"#, #""message": {"notification": {"title": "{{name}}"}}"#)
+        try world.rule(
+            "r",
+            event: "e",
+            to: #"{"users": "$.u"}"#,
+            #""message": {"notification": {"title": "{{name}}"}}"#
+        )
         try world.emit("e", "{\"u\": \"u\", \"name\": \"n\", \"\u{E9}\": 1, \"e\u{301}\": 2}")
         try world.plan()
         let (batch, decided) = try prepared()
