@@ -35,7 +35,29 @@ public struct TextTable: Sendable {
     /// - Parameter text: any text.
     /// - Returns: the text on one line.
     public static func printable(_ text: String) -> String {
-        let scalars = text.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : $0 }
-        return String(String.UnicodeScalarView(scalars))
+        String(String.UnicodeScalarView(text.unicodeScalars.map { isUnruly($0) ? " " : $0 }))
+    }
+
+    /// JSON that cannot drive a terminal either: what could is escaped, and means the same.
+    ///
+    /// - Parameter json: as it is encoded.
+    /// - Returns: the same on one line.
+    public static func printableJSON(_ json: String) -> String {
+        json.unicodeScalars.reduce(into: "") { text, scalar in
+            if isUnruly(scalar) {
+                let digits = String(scalar.value, radix: 16)
+                text += "\\u" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+            } else {
+                text.unicodeScalars.append(scalar)
+            }
+        }
+    }
+
+    /// Controls, and what turns the order of the text around it or begins a line.
+    private static func isUnruly(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .lineSeparator, .paragraphSeparator: true
+        default: scalar.properties.isBidiControl
+        }
     }
 }

@@ -61,7 +61,7 @@ struct Tail: ParsableCommand {
         while true {
             let text = try tail.next().map { line in
                 style.isTerminal && !options.json
-                    ? line.text(colour: style.isColoured) : String(decoding: line.json.encoded, as: UTF8.self)
+                    ? line.text(colour: style.isColoured) : TextTable.printableJSON(line.json.text)
             }
             if !text.isEmpty {
                 try options.write(text.joined(separator: "\n"))

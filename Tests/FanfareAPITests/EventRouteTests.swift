@@ -7,6 +7,21 @@ import Threading
 @testable import FanfareAPI
 
 @Suite(.database) struct EventRouteTests {
+    /// As the planner counts: blanks behind colons and commas too.
+    @Test(arguments: [(65_527, 202), (65_528, 422)])
+    func aPayloadThatIsTooLargeIsRefusedAtOnce(count: Int, status: Int) async throws {
+        try await APIWorld.with { api in
+            let token = try await api.token(.emitter)
+            let x = String(repeating: "x", count: count)
+            let body = #"{"type": "t", "payload": {"k":"\#(x)"}}"#
+            let reply = try await api.ask("POST", "/v1/events", body, token: token)
+            #expect(reply.status == status)
+            let stored = try await api.rows("SELECT octet_length(payload::text) FROM fanfare.outbox")
+            #expect(status == 422 ? stored.isEmpty : stored[0][0] == "65536")
+            if status == 422 { #expect(reply.body.contains("/payload")) }
+        }
+    }
+
     @Test func eventsAreEmittedAllOrNone() async throws {
         try await APIWorld.with { api in
             let token = try await api.token(.emitter)

@@ -66,13 +66,40 @@ extension NewEvent {
                 hint: "Use 1 to \(RuleNames.eventTypeLimit) bytes, such as order.shipped."
             )
         }
+        let payload = try fields.object(orNil: "payload") ?? JSONObject()
+        guard payload.storedSize <= 65536 else {
+            throw Fields.refusal(
+                "has more than 65536 bytes",
+                at: "\(pointer)/payload",
+                hint: "Store what is long, and send what finds it."
+            )
+        }
         self.init(
             type: type,
-            payload: try fields.object(orNil: "payload") ?? JSONObject(),
+            payload: payload,
             key: try fields.text(orNil: "key"),
             ttl: try fields.span(orNil: "ttl"),
             trace: try fields.text(orNil: "traceparent").flatMap { TraceContext(traceparent: $0) } ?? trace
         )
         try fields.end()
+    }
+}
+
+extension JSONObject {
+    /// How many bytes PostgreSQL's text of it has, but for numbers that it writes otherwise.
+    fileprivate var storedSize: Int {
+        let value = JSONValue.object(self)
+        return value.encoded.count + value.blanks
+    }
+}
+
+extension JSONValue {
+    /// How many blanks PostgreSQL writes behind colons and commas.
+    fileprivate var blanks: Int {
+        switch self {
+        case .object(let object): object.members.reduce(max(0, 2 * object.count - 1)) { $0 + $1.value.blanks }
+        case .array(let elements): elements.reduce(max(0, elements.count - 1)) { $0 + $1.blanks }
+        default: 0
+        }
     }
 }

@@ -227,6 +227,14 @@ import Testing
         #expect(!push.text(colour: true).contains("\u{1B}[2J"))
     }
 
+    @Test(arguments: ["\u{9B}", "\u{202E}", "\u{2066}", "\u{200F}", "\u{2028}", "\u{7}"])
+    func noControlOfOthersReachesATerminal(control: String) throws {
+        #expect(TextTable.printable("a\(control)b") == "a b")
+        let text = TextTable.printableJSON(JSONValue.string("a\(control)b").text)
+        #expect(!text.contains(control) && text.hasPrefix("\"a\\u"))
+        #expect(try JSONValue(parsing: text) == .string("a\(control)b"))
+    }
+
     @Test func jsonHasTheKeysOfLogLines() {
         #expect(push.json["event.id"] == 7 && push.json["lag_ms"] == 23 && push.json["outcome"] == "rejected")
     }
