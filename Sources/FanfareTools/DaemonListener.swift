@@ -13,10 +13,11 @@ public protocol DaemonListener: Sendable {
     /// - Parameters:
     ///   - address: where.
     ///   - daemon: beside whom.
+    ///   - onlyHealth: whether only health and metrics are answered.
     /// - Returns: answers while it runs; on a graceful shutdown it takes no more connections, and ends when what was begun is
     ///   answered.
     /// - Throws: ``ToolError``; of kind `unavailable` for an address that is taken, before any stage has begun.
-    func open(at address: ListenAddress, for daemon: ListenedDaemon) throws(ToolError) -> any Service
+    func open(at address: ListenAddress, for daemon: ListenedDaemon, onlyHealth: Bool) throws(ToolError) -> any Service
 }
 
 /// A daemon as what answers by HTTP sees it.

@@ -20,7 +20,7 @@ public struct DaemonRun: Sendable {
     private let notifier: SystemdNotifier
     private let reloader: ConfigurationReloader
     /// What answers by HTTP; nil where that is off.
-    private let listener: (any Service)?
+    private let listeners: [any Service]
 
     /// Reads the keys and puts the services together; nothing is connected yet.
     ///
@@ -77,10 +77,13 @@ public struct DaemonRun: Sendable {
             configuration: { reloader.configuration },
             readiness: { daemon.readiness }
         )
-        self.listener = try configuration.api.listen.map { address throws(ToolError) in
+        var listeners: [any Service] = []
+        for (address, onlyHealth) in [(configuration.api.listen, false), (configuration.api.healthListen, true)] {
+            guard let address else { continue }
             guard let listener else { throw Self.cannotListen(address) }
-            return try listener.open(at: address, for: listened)
+            listeners.append(try listener.open(at: address, for: listened, onlyHealth: onlyHealth))
         }
+        self.listeners = listeners
         for warning in configuration.warnings {
             logger.warning("configuration warning", metadata: .init([.detail: "\(warning)"]))
         }
@@ -140,7 +143,7 @@ public struct DaemonRun: Sendable {
         let group = ServiceGroup(
             // Last, because they end in reverse: nothing more is asked while what is in flight is recorded.
             configuration: .init(
-                services: (daemon.services + [listener].compactMap(\.self)).map { .init(service: $0) },
+                services: (daemon.services + listeners).map { .init(service: $0) },
                 logger: logger
             )
         )

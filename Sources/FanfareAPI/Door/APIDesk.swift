@@ -16,6 +16,8 @@ struct APIDesk: Sendable {
     let tail: TailHub
     let authority: Authority
     let cursors: CursorKey
+    let connections: ConnectionTable
+    let streams = StreamSlots()
     /// What the console's pages share.
     let looks = ConsoleLooks()
     /// Whether only this host can connect.
@@ -34,9 +36,15 @@ struct APIDesk: Sendable {
     /// - Parameters:
     ///   - daemon: beside whom.
     ///   - address: where it answers.
+    ///   - connections: how many there may be.
     ///   - times: when files are looked at again, and what time it is.
     /// - Throws: ``ToolError`` for a password file that cannot be read, and keys of phones' tokens that cannot be used.
-    init(_ daemon: ListenedDaemon, at address: ListenAddress, times: ListenerTimes) throws(ToolError) {
+    init(
+        _ daemon: ListenedDaemon,
+        at address: ListenAddress,
+        connections: Int,
+        times: ListenerTimes
+    ) throws(ToolError) {
         let configuration = daemon.configuration()
         self.daemon = daemon
         database = try ToolDatabase(
@@ -71,6 +79,7 @@ struct APIDesk: Sendable {
         try phones.read()
         authority = Authority(board: TokenBoard(gate, rate: configuration.api.rate), phones: phones)
         cursors = CursorKey(database)
+        self.connections = ConnectionTable(limit: connections)
         (isLoopback, isSecure) = (address.isLoopback, configuration.api.certificateFile != nil)
     }
 

@@ -1,6 +1,7 @@
 internal import FanfareCore
 internal import FanfareTools
 internal import HTTPTypes
+internal import NIOCore
 internal import Threading
 
 /// One request, as its route sees it.
@@ -10,6 +11,10 @@ struct Call: Sendable {
     let database: ToolDatabase
     /// Whose phone asks, who may touch what is his only; nil for who has a token of Fanfare's own.
     let phone: PhoneUser?
+    /// The id of Fanfare's own token; nil for a phone's, and for none.
+    let tokenID: Int32?
+    /// On which connection it came; nil for none.
+    let channel: (any Channel)?
     /// By which log lines are found.
     let requestID: String
     /// What stands in the place of the path's names.
@@ -18,7 +23,7 @@ struct Call: Sendable {
     var query: [String: String]
     let headers: HTTPFields
     /// As it came; empty where there is none.
-    let body: [UInt8]
+    var body: [UInt8]
     /// The path as it was sent.
     var path: String
     /// The host that the request names.

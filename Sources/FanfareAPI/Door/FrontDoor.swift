@@ -12,7 +12,7 @@ internal import NIOCore
 
 /// Takes every request: finds its route, reads the body within its limit, and tells what went wrong.
 struct FrontDoor: HTTPResponder {
-    typealias Context = BasicRequestContext
+    typealias Context = ConnectionContext
 
     /// What a body may have.
     static let bodyLimit = 1 << 20
@@ -28,7 +28,7 @@ struct FrontDoor: HTTPResponder {
     func respond(to request: Request, context: Context) async -> Response {
         let requestID = Self.newRequestID()
         do {
-            var answer = try await answer(to: request, requestID)
+            var answer = try await answer(to: request, context.channel, requestID)
             answer.headers[.requestID] = requestID
             return answer.response
         } catch {
@@ -40,7 +40,7 @@ struct FrontDoor: HTTPResponder {
         }
     }
 
-    private func answer(to request: Request, _ requestID: String) async throws -> Answer {
+    private func answer(to request: Request, _ channel: any Channel, _ requestID: String) async throws -> Answer {
         try checkHost(request)
         // Of what needs no token, such as health, the head alone can be asked for, as monitors do.
         let isHead = request.method == .head
@@ -52,18 +52,22 @@ struct FrontDoor: HTTPResponder {
         case .found(let route, let names):
             // Whose it is comes before what it says: nobody unknown has his body read.
             let asker = try await asker(for: route, names, request)
-            let call = Call(
+            if asker != nil { desk.connections.trust(channel) }
+            var call = Call(
                 desk: desk,
                 database: asker?.caller(scope: route.scope, requestID).map(desk.database.acting) ?? desk.database,
                 phone: asker?.phone,
+                tokenID: asker?.tokenID,
+                channel: channel,
                 requestID: requestID,
                 names: names,
                 query: Self.fields(in: request.uri.query ?? ""),
                 headers: request.headers,
-                body: route.takesBody ? try await Self.body(of: request) : [],
+                body: [],
                 path: request.uri.path,
                 authority: request.head.authority
             )
+            if route.takesBody { call.body = try await body(of: request, for: route, call) }
             let answer = try await route.handle(call)
             return isHead ? answer.head : answer
         }
@@ -118,14 +122,27 @@ struct FrontDoor: HTTPResponder {
         return query
     }
 
-    private static func body(of request: Request) async throws -> [UInt8] {
-        let problem = Problem(.tooLarge, "a body has at most \(bodyLimit) bytes", hint: "Ask in several requests.")
+    /// Reads the body of whom the route lets ask; a form without a session is not read, but for what the route says.
+    private func body(of request: Request, for route: Route, _ call: Call) async throws -> [UInt8] {
+        var limit = Self.bodyLimit
+        if route.scope == nil {
+            let isKnown = route.strangersBody == 0 ? try? await ConsoleSession.find(call) != nil : false
+            if isKnown != true { limit = route.strangersBody }
+        }
+        guard limit > 0 else { return [] }
+        let problem = Problem(.tooLarge, "a body has at most \(limit) bytes here", hint: "Ask in several requests.")
         // Before any of it is read.
-        if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > bodyLimit { throw problem }
+        if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > limit { throw problem }
+        call.channel?.triggerUserOutboundEvent(ConnectionWatch.BodyIsWanted(), promise: nil)
         do {
-            return Array(try await request.body.collect(upTo: bodyLimit).readableBytesView)
+            return Array(try await request.body.collect(upTo: limit).readableBytesView)
         } catch is NIOTooManyBytesError {
             throw problem
+        } catch is CancellationError {
+            throw Problem.away("the daemon is being stopped")
+        } catch {
+            // The client broke it off, or its chunks are none.
+            throw Problem(.malformed, "the body did not come whole", hint: "Send it again.")
         }
     }
 

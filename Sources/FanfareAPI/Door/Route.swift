@@ -10,6 +10,8 @@ struct Route: Sendable {
     let scope: TokenScope?
     /// Whether a phone may ask with a token of its app's backend, about its own user: what ``handle`` then sees to.
     let isForPhones: Bool
+    /// How many bytes of the body are read of whom nobody knows: of a form without a session.
+    let strangersBody: Int
     /// Does it.
     let handle: @Sendable (Call) async throws -> Answer
 
@@ -20,16 +22,18 @@ struct Route: Sendable {
     ///   - path: with names in braces for what differs.
     ///   - scope: what a token must allow; nil for nothing.
     ///   - isForPhones: whether a phone may ask, about its own user.
+    ///   - strangersBody: what is read of the body of a form without a session.
     ///   - handle: does it.
     init(
         _ method: HTTPRequest.Method,
         _ path: String,
         _ scope: TokenScope?,
         forPhones isForPhones: Bool = false,
+        strangersBody: Int = 0,
         _ handle: @escaping @Sendable (Call) async throws -> Answer
     ) {
         (self.method, self.path, self.scope, self.handle) = (method, path, scope, handle)
-        self.isForPhones = isForPhones
+        (self.isForPhones, self.strangersBody) = (isForPhones, strangersBody)
     }
 
     /// Where clients' changes come with a body.

@@ -5,6 +5,7 @@ public import ServiceLifecycle
 /// Answers by HTTP for a daemon.
 public struct APIListener: DaemonListener {
     private let onListening: @Sendable (ListenAddress) -> Void
+    private let onHealthListening: @Sendable (ListenAddress) -> Void
     private let times: ListenerTimes
 
     /// Makes one.
@@ -14,8 +15,12 @@ public struct APIListener: DaemonListener {
         self.init(times: ListenerTimes(), onListening: onListening)
     }
 
-    init(times: ListenerTimes, onListening: @escaping @Sendable (ListenAddress) -> Void) {
-        (self.times, self.onListening) = (times, onListening)
+    init(
+        times: ListenerTimes,
+        onHealthListening: @escaping @Sendable (ListenAddress) -> Void = { _ in },
+        onListening: @escaping @Sendable (ListenAddress) -> Void
+    ) {
+        (self.times, self.onListening, self.onHealthListening) = (times, onListening, onHealthListening)
     }
 
     /// Looks whether the address can be had, reads certificate and key, and puts together what will answer there.
@@ -23,24 +28,29 @@ public struct APIListener: DaemonListener {
     /// - Parameters:
     ///   - address: where.
     ///   - daemon: beside whom.
+    ///   - onlyHealth: whether only health and metrics are answered, without TLS, with sessions of its own.
     /// - Returns: answers while it runs.
     /// - Throws: ``ToolError``; of kind `unavailable` for an address that is taken, of kind `configuration` for one that cannot be
     ///   used, and for a certificate, key or password file that cannot, nor the keys of phones' tokens.
-    public func open(at address: ListenAddress, for daemon: ListenedDaemon) throws(ToolError) -> any Service {
-        let configuration = daemon.configuration()
-        let tls = try ServerIdentity.open(configuration.api, daemon, every: times.reread)
-        try AddressProbe.check(address)
-        let desk = try APIDesk(daemon, at: address, times: times)
+    public func open(
+        at address: ListenAddress,
+        for daemon: ListenedDaemon,
+        onlyHealth: Bool
+    ) throws(ToolError) -> any Service {
+        let settings = daemon.configuration().api
+        let key = onlyHealth ? "api.health_listen" : "api.listen"
+        let tls = onlyHealth ? nil : try ServerIdentity.open(settings, daemon, every: times.reread)
+        try AddressProbe.check(address, key)
+        let connections = onlyHealth ? Configuration.API.healthConnections : settings.connections
+        let desk = try APIDesk(daemon, at: address, connections: connections, times: times)
+        let routes = Routes.all + (settings.console.contains(.read) ? Console.routes : [])
         return APIService(
             address: address,
-            settings: configuration.api,
+            key: key,
             tls: tls,
             times: times,
-            door: FrontDoor(
-                desk,
-                routes: RouteTable(Routes.all + (configuration.api.console.contains(.read) ? Console.routes : []))
-            ),
-            onListening: onListening
+            door: FrontDoor(desk, routes: RouteTable(onlyHealth ? Routes.forProbes : routes)),
+            onListening: onlyHealth ? onHealthListening : onListening
         )
     }
 }

@@ -13,14 +13,15 @@ internal import ServiceLifecycle
 /// The HTTP server as one of the daemon's services.
 struct APIService: Service, CustomStringConvertible {
     let address: ListenAddress
-    let settings: Configuration.API
+    /// The setting that names it.
+    let key: String
     let tls: TLSConfiguration?
     let times: ListenerTimes
     let door: FrontDoor
     /// Told where it listens.
     let onListening: @Sendable (ListenAddress) -> Void
 
-    var description: String { "api" }
+    var description: String { key }
 
     func run() async throws {
         defer {
@@ -44,7 +45,7 @@ struct APIService: Service, CustomStringConvertible {
         do {
             try outcome.get()
         } catch {
-            throw error is IOError ? AddressProbe.error(error, at: address) : error
+            throw error is IOError ? AddressProbe.error(error, at: address, key) : error
         }
     }
 
@@ -55,8 +56,8 @@ struct APIService: Service, CustomStringConvertible {
         let http = HTTPServerBuilder.http1(
             configuration: .init(
                 additionalChannelHandlers: [
-                    RequestFraming(), RequestDeadline(head: times.head, body: times.body),
-                    AnswerDeadline.Placing(times),
+                    HostRule.Placing(), RequestFraming(), RequestDeadline(head: times.head, body: times.body),
+                    AnswerDeadline.Placing(times), ConnectionWatch(door.desk.connections),
                 ],
                 httpDecoderConfiguration: .init(
                     maxHeaderFieldSize: 16 * 1024,
@@ -70,7 +71,10 @@ struct APIService: Service, CustomStringConvertible {
             server: tls.map { try .tls(http, tlsConfiguration: $0) } ?? http,
             configuration: ApplicationConfiguration(
                 address: bindAddress,
-                availableConnectionsDelegate: MaximumAvailableConnections(settings.connections, logger: quiet)
+                availableConnectionsDelegate: MaximumAvailableConnections(
+                    door.desk.connections.limit + 1,
+                    logger: quiet
+                )
             ),
             onServerRunning: { announce($0) },
             logger: quiet

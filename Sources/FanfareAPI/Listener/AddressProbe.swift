@@ -11,21 +11,23 @@ internal import NIOPosix
 enum AddressProbe {
     /// Binds an address, and lets it go again.
     ///
-    /// - Parameter address: where.
+    /// - Parameters:
+    ///   - address: where.
+    ///   - key: the setting that names it.
     /// - Throws: ``ToolError``, by whose fault it is.
-    static func check(_ address: ListenAddress) throws(ToolError) {
+    static func check(_ address: ListenAddress, _ key: String = "api.listen") throws(ToolError) {
         do {
             let server = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
                 .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             switch address {
             case .tcp(let host, let port): try server.bind(host: host, port: port).wait().close().wait()
             case .unix(let path):
-                if isAnswered(path) { throw taken(address) }
+                if isAnswered(path) { throw taken(address, key) }
                 try server.bind(unixDomainSocketPath: path, cleanupExistingSocketFile: true).wait().close().wait()
                 try? FileManager.default.removeItem(atPath: path)
             }
         } catch {
-            throw self.error(error, at: address)
+            throw self.error(error, at: address, key)
         }
     }
 
@@ -34,16 +36,17 @@ enum AddressProbe {
     /// - Parameters:
     ///   - error: from binding.
     ///   - address: where.
+    ///   - key: the setting that names it.
     /// - Returns: what, and how to mend it.
-    static func error(_ error: any Error, at address: ListenAddress) -> ToolError {
+    static func error(_ error: any Error, at address: ListenAddress, _ key: String) -> ToolError {
         if let error = error as? ToolError { return error }
-        guard let error = error as? IOError else { return refused(address, "\(error)") }
+        guard let error = error as? IOError else { return refused(address, key, "\(error)") }
         switch error.errnoCode {
-        case EADDRINUSE: return taken(address)
-        case EACCES, EPERM: return refused(address, "this user may not")
-        case EADDRNOTAVAIL: return refused(address, "this host has no such address")
-        case ENOENT, ENOTDIR: return refused(address, "there is no such folder")
-        default: return refused(address, "the system says no (errno \(error.errnoCode))")
+        case EADDRINUSE: return taken(address, key)
+        case EACCES, EPERM: return refused(address, key, "this user may not")
+        case EADDRNOTAVAIL: return refused(address, key, "this host has no such address")
+        case ENOENT, ENOTDIR: return refused(address, key, "there is no such folder")
+        default: return refused(address, key, "the system says no (errno \(error.errnoCode))")
         }
     }
 
@@ -55,15 +58,15 @@ enum AddressProbe {
         return true
     }
 
-    private static func taken(_ address: ListenAddress) -> ToolError {
+    private static func taken(_ address: ListenAddress, _ key: String) -> ToolError {
         ToolError(
             .unavailable,
-            "api.listen: \(address) is taken: another program listens there",
+            "\(key): \(address) is taken: another program listens there",
             hint: "Is another daemon running on this host? Stop what listens there, or choose another address."
         )
     }
 
-    private static func refused(_ address: ListenAddress, _ reason: String) -> ToolError {
-        ToolError(.configuration, "api.listen: cannot listen at \(address): \(reason)", hint: "Choose another address.")
+    private static func refused(_ address: ListenAddress, _ key: String, _ reason: String) -> ToolError {
+        ToolError(.configuration, "\(key): cannot listen at \(address): \(reason)", hint: "Choose another address.")
     }
 }

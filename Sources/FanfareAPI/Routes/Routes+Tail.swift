@@ -33,7 +33,8 @@ extension Routes {
                 }
                 return place
             }
-            return Answer(streaming: TailStream(hub: call.desk.tail, filter: filter, after: after))
+            let slot = try call.desk.streams.take(call.tokenID ?? 0)
+            return Answer(streaming: TailStream(hub: call.desk.tail, filter: filter, after: after, slot: slot))
         }
     ]
 }

@@ -3,4 +3,6 @@ enum Routes {
     /// In the order of the documentation.
     static let all: [Route] =
         health + documents + apps + events + devices + users + why + rules + campaigns + status + tail
+    /// Those of `api.health_listen`.
+    static let forProbes = (health + documents).filter { ["/livez", "/readyz", "/metrics"].contains($0.path) }
 }

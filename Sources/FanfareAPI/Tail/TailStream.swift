@@ -15,6 +15,8 @@ struct TailStream: AnswerStream {
     let filter: LogTail.Filter
     /// Behind what to go on; nil for now.
     let after: TailPlace?
+    /// Counts for as long as this lives.
+    let slot: StreamSlot
 
     /// Writes until the reader goes, his time is over, or the server stops.
     ///

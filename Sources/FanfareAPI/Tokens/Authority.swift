@@ -89,6 +89,11 @@ enum Asker: Sendable {
         if case .phone(let user) = self { user } else { nil }
     }
 
+    /// The id of Fanfare's own token; nil for a phone's.
+    var tokenID: Int32? {
+        if case .token(let token) = self { token.row.id } else { nil }
+    }
+
     /// On whose behalf the database is asked.
     ///
     /// - Parameters:

@@ -148,6 +148,14 @@ extension Configuration {
                 + "can connect."
         ),
         .init(
+            "api.health_listen",
+            \.api.healthListen,
+            ConfigurationValueKind<ListenAddress>.listenAddress.optional,
+            change: .restart,
+            "Where `/livez`, `/readyz` and `/metrics` are answered besides, without TLS and whatever `api.listen` has to do: what probes "
+                + "should ask. It has 64 connections and up to two sessions of the database of its own."
+        ),
+        .init(
             "api.certificate_file",
             \.api.certificateFile,
             file.optional,
@@ -167,7 +175,8 @@ extension Configuration {
             \.api.connections,
             .integer(1...100_000),
             change: .restart,
-            "Connections from clients at once; further ones wait until one ends."
+            "Connections from clients at once. One more ends the one without a token that has asked nothing for longest; where all have "
+                + "tokens, it waits."
         ),
         .init(
             "api.sessions",

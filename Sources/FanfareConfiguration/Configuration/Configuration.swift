@@ -101,11 +101,15 @@ public struct Configuration: Equatable, Sendable {
     public struct API: Equatable, Sendable {
         /// Where it listens; nil for not at all.
         public var listen: ListenAddress?
+        /// Where it answers health and metrics besides; nil for nowhere else.
+        public var healthListen: ListenAddress?
+        /// Connections there at once.
+        public static let healthConnections = 64
         /// Absolute path of its certificate and those above it, as PEM; nil for no TLS.
         public var certificateFile: String?
         /// Absolute path of the certificate's private key, as PEM.
         public var keyFile: String?
-        /// Connections from clients at once; further ones wait.
+        /// Connections from clients at once.
         public var connections = 1000
         /// Sessions of the database for what is asked.
         public var sessions = 4

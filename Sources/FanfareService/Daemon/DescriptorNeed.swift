@@ -34,7 +34,9 @@ package struct DescriptorNeed: Equatable {
         // each session has a signal beside its socket.
         let sessions = 2 * (configuration.database.connections + 10)
         let api = configuration.api
-        let asked = api.listen == nil ? 0 : api.connections + 2 * api.sessions + 16
+        let asked =
+            (api.listen == nil ? 0 : api.connections + 2 * api.sessions + 16)
+            + (api.healthListen == nil ? 0 : Configuration.API.healthConnections + 8)
         // A session, and for each hook a client with its waker, a socket, and libcurl's own waker.
         let hooks = configuration.feedback.isEmpty ? 0 : 2 + 4 * configuration.feedback.count
         count = Self.base + sessions + apps + asked + hooks

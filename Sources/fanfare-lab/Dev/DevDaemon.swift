@@ -77,7 +77,8 @@ struct DevDaemon: Sendable {
                 metrics: metrics,
                 configuration: { configuration },
                 readiness: { daemon.readiness }
-            )
+            ),
+            onlyHealth: false
         )
         var settings = ServiceGroupConfiguration(
             services: (daemon.services + [listener]).map { .init(service: $0) },

@@ -52,9 +52,10 @@ final class APIWorld: Sendable {
     static func with(
         _ more: String = "",
         times: ListenerTimes = ListenerTimes(),
+        onlyHealth: Bool = false,
         _ body: (APIWorld) async throws -> Void
     ) async throws {
-        try await with(configuration(more), times: times, body)
+        try await with(configuration(more), times: times, onlyHealth: onlyHealth, body)
     }
 
     /// Runs a body with a server, and has that drain.
@@ -62,10 +63,12 @@ final class APIWorld: Sendable {
     /// - Parameters:
     ///   - configuration: what is in force; later another, where the test says so.
     ///   - times: how long things may take.
+    ///   - onlyHealth: whether it is the server for probes.
     ///   - body: the test.
     static func with(
         _ configuration: Configuration,
         times: ListenerTimes = ListenerTimes(),
+        onlyHealth: Bool = false,
         _ body: (APIWorld) async throws -> Void
     ) async throws {
         let standing = Locked(DaemonReadiness(holdsLease: true, isListening: true, openBreakers: []))
@@ -81,11 +84,12 @@ final class APIWorld: Sendable {
             readiness: { standing.withLock { $0 } }
         )
         let (ports, heard) = AsyncStream.makeStream(of: Int.self)
-        let listener = APIListener(times: times) { place in
+        let hear = { @Sendable (place: ListenAddress) -> Void in
             if case .tcp(_, let port) = place { heard.yield(port) } else { heard.yield(0) }
         }
+        let listener = APIListener(times: times, onHealthListening: hear, onListening: hear)
         guard let address = configuration.api.listen else { return }
-        let service = try listener.open(at: address, for: daemon)
+        let service = try listener.open(at: address, for: daemon, onlyHealth: onlyHealth)
         let group = ServiceGroup(configuration: .init(services: [.init(service: service)], logger: logger))
         // Awaited below.
         let running = Task { try await group.run() }

@@ -33,7 +33,6 @@ extension HTTPField.Name {
     static let referrerPolicy = known("Referrer-Policy")
     static let crossOriginOpenerPolicy = known("Cross-Origin-Opener-Policy")
     static let secFetchSite = known("Sec-Fetch-Site")
-    static let forwardedFor = known("X-Forwarded-For")
     static let forwardedProtocol = known("X-Forwarded-Proto")
 
     private static func known(_ name: String) -> HTTPField.Name {

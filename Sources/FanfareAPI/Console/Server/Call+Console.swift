@@ -47,6 +47,16 @@ extension Call {
         return FrontDoor.fields(in: String(decoding: body, as: UTF8.self))
     }
 
+    /// Whether a proxy says that it passes this on.
+    ///
+    /// One that does not say so, and sits on this host, cannot be told from a browser.
+    var isForwarded: Bool {
+        headers.contains { field in
+            let name = field.name.canonicalName
+            return name.hasPrefix("x-forwarded-") || ["forwarded", "via", "x-real-ip"].contains(name)
+        }
+    }
+
     private static let foreign = Problem(
         .forbidden,
         "the form was sent by a page of another site",

@@ -9,9 +9,7 @@ extension Console {
     static let login = Route(.get, "/login", nil) { call in
         await call.asPage {
             // What a proxy passes on came from elsewhere.
-            if let token = call.query["token"], call.desk.isLoopback, call.headers[.forwardedProtocol] == nil,
-                call.headers[.forwardedFor] == nil
-            {
+            if let token = call.query["token"], call.desk.isLoopback, !call.isForwarded {
                 return try await begin(token, back: call.query["back"], call)
             }
             return try await ask(call, back: call.query["back"], problem: nil)
@@ -19,8 +17,15 @@ extension Console {
     }
 
     /// Takes a token.
-    static let logIn = Route(.post, "/login", nil) { call in
+    static let logIn = Route(.post, "/login", nil, strangersBody: 4096) { call in
         await call.asPage {
+            guard call.headers[.secFetchSite] != nil || call.headers[.origin] != nil else {
+                throw Problem(
+                    .forbidden,
+                    "the form does not say which site sent it",
+                    hint: "Log in with a browser that sends Origin, as all of today do."
+                )
+            }
             let form = try call.form()
             return try await begin(form["token"] ?? "", back: form["back"], call)
         }

@@ -1,4 +1,5 @@
 internal import FanfareCore
+internal import FanfareStore
 internal import FanfareTools
 internal import HTTPTypes
 internal import HummingbirdCore
@@ -18,7 +19,8 @@ extension Console {
         var seen = call
         (seen.names, seen.path) = (names, parts[0])
         seen.query = parts.count > 1 ? FrontDoor.fields(in: parts[1]) : [:]
-        return Answer(streaming: PageStream(page: page, call: seen, session: session))
+        let slot = try call.desk.streams.take(session.token.row.id)
+        return Answer(streaming: PageStream(page: page, call: seen, session: session, slot: slot))
     }
 
     private static let pageTable = PageTable(pages)
@@ -66,6 +68,8 @@ struct PageStream: AnswerStream {
     let page: ConsolePage
     let call: Call
     let session: ConsoleSession
+    /// Counts for as long as this lives.
+    let slot: StreamSlot
 
     @concurrent func write(to writer: inout any ResponseBodyWriter) async throws {
         let end = ContinuousClock.now + Self.lifetime

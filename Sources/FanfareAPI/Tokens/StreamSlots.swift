@@ -1,0 +1,49 @@
+internal import Threading
+
+/// How many streams each token has open.
+final class StreamSlots: Sendable {
+    /// How many a token may have.
+    static let limit = 20
+
+    private let counts = Locked<[Int32: Int]>([:])
+
+    /// Takes one up.
+    ///
+    /// - Parameter token: whose.
+    /// - Returns: what counts for as long as somebody holds it.
+    /// - Throws: a ``Problem`` where there are too many.
+    func take(_ token: Int32) throws -> StreamSlot {
+        let isTaken = counts.withLock { counts in
+            guard counts[token, default: 0] < Self.limit else { return false }
+            counts[token, default: 0] += 1
+            return true
+        }
+        guard isTaken else {
+            var problem = Problem(
+                .tooMany,
+                "token \(token) has \(Self.limit) streams open",
+                hint: "Close those that nobody reads, share one among readers, or make another token."
+            )
+            problem.retryAfter = 1
+            throw problem
+        }
+        return StreamSlot(self, token)
+    }
+
+    fileprivate func leave(_ token: Int32) {
+        counts.withLock { counts in
+            let left = counts[token, default: 1] - 1
+            counts[token] = left > 0 ? left : nil
+        }
+    }
+}
+
+/// One stream of a token.
+final class StreamSlot: Sendable {
+    private let slots: StreamSlots
+    private let token: Int32
+
+    fileprivate init(_ slots: StreamSlots, _ token: Int32) { (self.slots, self.token) = (slots, token) }
+
+    deinit { slots.leave(token) }
+}
