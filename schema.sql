@@ -1659,6 +1659,13 @@ CREATE TABLE IF NOT EXISTS fanfare.api_requests (
 );
 SELECT fanfare.create_index('api_requests_created', 'CREATE INDEX api_requests_created ON fanfare.api_requests (created_at)');
 
+-- Sessions of the console that somebody logged out of, until they would have ended; all daemons look here.
+CREATE TABLE IF NOT EXISTS fanfare.ended_sessions (
+    id bigint PRIMARY KEY,
+    ends_at timestamptz NOT NULL
+);
+SELECT fanfare.create_index('ended_sessions_ends', 'CREATE INDEX ended_sessions_ends ON fanfare.ended_sessions (ends_at)');
+
 -- Who changed what by HTTP, in the transaction of the change. As long as the log (retention.log).
 CREATE TABLE IF NOT EXISTS fanfare.actions (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

@@ -104,6 +104,27 @@ extension ToolDatabase {
     package func cursorSecret() async throws(ToolError) -> [UInt8] {
         try await run { connection throws(PostgresError) in try connection.run(ReadCursorSecret()).first ?? [] }
     }
+
+    /// Ends a session of the console, for all daemons.
+    ///
+    /// - Parameters:
+    ///   - id: which.
+    ///   - end: when it would end by itself, in seconds since 1970.
+    /// - Throws: ``ToolError``.
+    package func endSession(_ id: Int64, until end: Int64) async throws(ToolError) {
+        _ = try await run { connection throws(PostgresError) in
+            try connection.runReturningCount(EndSession(id: id, end: end))
+        }
+    }
+
+    /// Whether somebody logged out of a session of the console.
+    ///
+    /// - Parameter id: which.
+    /// - Returns: whether it counts no more.
+    /// - Throws: ``ToolError``.
+    package func isSessionEnded(_ id: Int64) async throws(ToolError) -> Bool {
+        try await run { connection throws(PostgresError) in try connection.run(IsSessionEnded(id: id)).first ?? false }
+    }
 }
 
 extension APITokenRow {

@@ -41,6 +41,24 @@ import Threading
         }
     }
 
+    @Test func aCopyOfTheCookieEndsWithTheSessionAtAllDaemons() async throws {
+        try await APIWorld.with { api in
+            try await APIWorld.with { other in
+                let (browser, second) = (try await api.console(), try await api.console())
+                let copy = { (client: ConsoleClient, world: APIWorld) in
+                    let value = client.cookie?.split(separator: "=", maxSplits: 1).last ?? ""
+                    return ConsoleClient(api: world, cookie: "fanfare_session_\(world.port)=\(value)")
+                }
+                #expect(try await copy(browser, other).page(page).status == 200)
+                #expect(try await browser.send("/logout", [:]).location == "/login")
+                for world in [api, other] {
+                    #expect(try await copy(browser, world).page(page).status == 303)
+                    #expect(try await copy(second, world).page(page).status == 200)
+                }
+            }
+        }
+    }
+
     @Test func pagesTellBrowsersWhatTheyMayLoadAndKeep() async throws {
         try await APIWorld.with { api in
             let browser = try await api.console()
@@ -97,9 +115,9 @@ import Threading
             let cursors = CursorKey(database)
             let now = Int64(try await api.rows("SELECT extract(epoch FROM now())::bigint::text")[0][0] ?? "") ?? 0
             // As the console makes them, of another time; of another list; changed by hand.
-            let later = try await cursors.seal([id, now + 60], of: "console session")
-            let over = try await cursors.seal([id, now - 1], of: "console session")
-            let stolen = try await cursors.seal([id, now + 60], of: "/v1/devices")
+            let later = try await cursors.seal([id, now + 60, 7], of: "console session")
+            let over = try await cursors.seal([id, now - 1, 7], of: "console session")
+            let stolen = try await cursors.seal([id, now + 60, 7], of: "/v1/devices")
             let longer = later.replacing(".\(now + 60).", with: ".\(now + 9_999_999).")
             let another = "2" + later.drop { $0 != "." }
             for (text, status) in [
@@ -130,11 +148,11 @@ import Threading
                 let reply = try await browser.send(path, fields, headers)
                 #expect(reply.status == 403 && reply.cookie == nil, "\(headers)")
             }
-            // A browser that says only where it is, and one that says nothing, which is none.
-            for headers in [["Origin": "http://127.0.0.1:\(api.port)"], [:]] {
-                #expect(try await browser.send(path, fields, headers).status == 303, "\(headers)")
-            }
-            let json = try await api.ask("POST", path, #"{"token": ""}"#)
+            // A browser that says only where it is, and one that says nothing, which is none: nobody need be logged in for a login.
+            let own = ["Origin": "http://127.0.0.1:\(api.port)"]
+            #expect(try await browser.send(path, fields, own).status == 303)
+            #expect(try await browser.send(path, fields, [:]).status == (path == "/login" ? 403 : 303))
+            let json = try await api.ask("POST", path, #"{"token": ""}"#, token: nil, own)
             #expect(json.status == 415 && json.headers["set-cookie"] == nil)
             browser.cookie = nil
             // The browser is told to load the page again, which leads to the login.
@@ -165,11 +183,13 @@ import Threading
             configuration: { configuration },
             readiness: { DaemonReadiness(holdsLease: true, isListening: true, openBreakers: []) }
         )
-        let desk = try APIDesk(daemon, at: .tcp(host: "0.0.0.0", port: 443), times: ListenerTimes())
+        let desk = try APIDesk(daemon, at: .tcp(host: "0.0.0.0", port: 443), connections: 1, times: ListenerTimes())
         let call = Call(
             desk: desk,
             database: desk.database,
             phone: nil,
+            tokenID: nil,
+            channel: nil,
             requestID: "r",
             names: [:],
             query: query,

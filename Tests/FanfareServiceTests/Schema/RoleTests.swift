@@ -65,7 +65,10 @@ struct RoleTests {
         ("SELECT fanfare.resume_feedback('h') WHERE false", ["fanfare_operator", "fanfare_daemon"]),
         ("SELECT fanfare.forget_feedback('h') WHERE false", ["fanfare_operator", "fanfare_daemon"]),
         ("INSERT INTO fanfare.actions (actor, action) VALUES ('a', 'b')", ["fanfare_daemon"]),
-        ("SELECT * FROM fanfare.api_tokens, fanfare.api_requests, fanfare.api_secret", ["fanfare_daemon"]),
+        (
+            "SELECT * FROM fanfare.api_tokens, fanfare.api_requests, fanfare.api_secret, fanfare.ended_sessions",
+            ["fanfare_daemon"]
+        ),
         (
             "UPDATE fanfare.devices SET disabled_at = NULL, disabled_reason = NULL",
             ["fanfare_operator", "fanfare_daemon"]

@@ -521,7 +521,7 @@ struct StatementCatalog {
             ListAPITokens(onlyValid: true),
             RevokeAPIToken(id: 1),
             NoteTokenUse(ids: [1]),
-            ReadCursorSecret(),
+            ReadCursorSecret(), EndSession(id: 1, end: 1), IsSessionEnded(id: 1),
             ClaimRequest(tokenID: 1, key: "once"),
             FindRequest(tokenID: 1, key: "once"),
             KeepRequest(tokenID: 1, key: "again", bodyHash: hash, eventIDs: [1, 2]),

@@ -31,12 +31,12 @@ extension Console {
         }
     }
 
-    /// Ends a session at the browser.
+    /// Ends a session.
     static let logOut = Route(.post, "/logout", nil) { call in
         await call.asPage {
             _ = try call.form()
             var answer = Answer.redirect(to: "/login")
-            answer.headers[.setCookie] = ConsoleSession.ending(call)
+            answer.headers[.setCookie] = try await ConsoleSession.finish(call)
             return answer
         }
     }

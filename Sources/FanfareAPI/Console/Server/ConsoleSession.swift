@@ -1,12 +1,14 @@
 internal import FanfareCore
 internal import FanfareStore
+internal import FanfareTools
 internal import HTTPTypes
 internal import Threading
 
 /// Who looks at the console: a token of the API, remembered by the browser without the token itself.
 ///
-/// The cookie names the token and when the session ends, signed with the database's secret: every daemon knows it, none keeps it. A token
-/// that is revoked ends its sessions within a second.
+/// The cookie names the token, when the session ends and its number, signed with the database's secret: every daemon knows it, none keeps
+/// it. Those that were logged out of are in the database until they would have ended. A token that is revoked ends its sessions within a
+/// second.
 struct ConsoleSession: Sendable {
     /// Its name at the browser; behind it stands the port, which cookies do not know.
     private static let cookie = "fanfare_session"
@@ -17,6 +19,8 @@ struct ConsoleSession: Sendable {
     let token: KnownToken
     /// When it ends, in seconds since 1970.
     let end: Int64
+    /// Its own number.
+    let id: Int64
 
     /// Finds the session of a request.
     ///
@@ -27,14 +31,16 @@ struct ConsoleSession: Sendable {
         guard let text = cookie(of: call) else { return nil }
         let place: [Int64]
         do {
-            place = try await call.desk.cursors.open(text, count: 2, of: list)
+            place = try await call.desk.cursors.open(text, count: 3, of: list)
         } catch is Problem {
             return nil
         }
         guard place[1] > now, let id = Int32(exactly: place[0]),
             let token = try await call.desk.authority.board.find(id: id)
         else { return nil }
-        return ConsoleSession(token: token, end: place[1])
+        guard try await !call.desk.gate.isSessionEnded(place[2]) else { return nil }
+        if let channel = call.channel { call.desk.connections.trust(channel) }
+        return ConsoleSession(token: token, end: place[1], id: place[2])
     }
 
     /// Begins one.
@@ -45,27 +51,39 @@ struct ConsoleSession: Sendable {
     /// - Returns: what the browser is told to keep.
     /// - Throws: ``ToolError`` if the database cannot be asked.
     static func begin(_ token: KnownToken, _ call: Call) async throws -> String {
-        let text = try await call.desk.cursors.seal([Int64(token.row.id), now + lifetime], of: list)
+        let text = try await call.desk.cursors.seal(
+            [Int64(token.row.id), now + lifetime, .random(in: 0 ... .max)],
+            of: list
+        )
         return setCookie(text, seconds: lifetime, call)
     }
 
-    /// What has the browser forget its session.
-    static func ending(_ call: Call) -> String { setCookie("", seconds: 0, call) }
+    /// Ends the session of a request, at all daemons.
+    ///
+    /// - Parameter call: the request.
+    /// - Returns: what has the browser forget it.
+    /// - Throws: ``ToolError`` if the database cannot be asked.
+    static func finish(_ call: Call) async throws -> String {
+        if let session = try await find(call) {
+            try await call.desk.database.endSession(session.id, until: session.end)
+        }
+        return setCookie("", seconds: 0, call)
+    }
 
     /// Whether the token allows something.
     func may(_ scope: TokenScope) -> Bool { token.scopes.contains(scope) }
 
     /// Proof that a form was on a page of this session, for one place it is sent to.
     func seal(_ path: String, _ call: Call) async throws -> String {
-        try await call.desk.cursors.seal([Int64(token.row.id), end], of: "console form\n\(path)")
+        try await call.desk.cursors.seal([Int64(token.row.id), end, id], of: "console form\n\(path)")
     }
 
     /// Refuses a form that was on no page of this session.
     func check(seal: String, of path: String, _ call: Call) async throws {
         let stale = Problem(.forbidden, "this form is of another session", hint: "Load its page again.")
         do {
-            let place = try await call.desk.cursors.open(seal, count: 2, of: "console form\n\(path)")
-            guard place == [Int64(token.row.id), end] else { throw stale }
+            let place = try await call.desk.cursors.open(seal, count: 3, of: "console form\n\(path)")
+            guard place == [Int64(token.row.id), end, id] else { throw stale }
         } catch is Problem {
             throw stale
         }
