@@ -6,14 +6,13 @@ import Testing
 /// How the pairs of a batch are asked about.
 struct CapRoundsTests {
     /// Users whose ids differ in their normal form only are two, each with caps of its own.
-    @Test func usersAreToldApartByTheirBytes() throws {
+    @Test func usersAreToldApartByTheirBytes() {
         let users = ["\u{E9}", "e\u{301}"]
         let pairs = users.enumerated().map { CapTaker.Pair(position: $0, user: $1, event: 1) }
         var rounds = CapRounds(pairs, target: 1, caps: ["daily"])
-        let take = try #require(rounds.next())
-        #expect(take.users.count == 2)
+        let asked = rounds.next()
+        #expect(asked?.users.count == 2)
         rounds.answered([users[1]])
         #expect(rounds.full == [0])
-        #expect(rounds.next().map(\.users.count) == nil)
     }
 }
