@@ -4,24 +4,28 @@ internal import Threading
 final class StreamSlots: Sendable {
     /// How many a token may have.
     static let limit = 20
+    /// How many it may have if the next is a page's: a page that was left keeps its stream until something is written to it.
+    static let pageLimit = 100
 
     private let counts = Locked<[Int32: Int]>([:])
 
     /// Takes one up.
     ///
-    /// - Parameter token: whose.
+    /// - Parameters:
+    ///   - token: whose.
+    ///   - limit: how many it may have with this one.
     /// - Returns: what counts for as long as somebody holds it.
     /// - Throws: a ``Problem`` where there are too many.
-    func take(_ token: Int32) throws -> StreamSlot {
+    func take(_ token: Int32, upTo limit: Int = StreamSlots.limit) throws -> StreamSlot {
         let isTaken = counts.withLock { counts in
-            guard counts[token, default: 0] < Self.limit else { return false }
+            guard counts[token, default: 0] < limit else { return false }
             counts[token, default: 0] += 1
             return true
         }
         guard isTaken else {
             var problem = Problem(
                 .tooMany,
-                "token \(token) has \(Self.limit) streams open",
+                "token \(token) has \(limit) streams open",
                 hint: "Close those that nobody reads, share one among readers, or make another token."
             )
             problem.retryAfter = 1

@@ -19,7 +19,7 @@ extension Console {
         var seen = call
         (seen.names, seen.path) = (names, parts[0])
         seen.query = parts.count > 1 ? FrontDoor.fields(in: parts[1]) : [:]
-        let slot = try call.desk.streams.take(session.token.row.id)
+        let slot = try call.desk.streams.take(session.token.row.id, upTo: StreamSlots.pageLimit)
         return Answer(streaming: PageStream(page: page, call: seen, session: session, slot: slot))
     }
 
