@@ -106,7 +106,7 @@ struct LiveActivityFlowTests {
     @Test(arguments: ["FeatureNotEnabled", "TopicMismatch"])
     func aBroadcastOfARefusedSenderWaits(reason: String) async throws {
         try await Flow.run { flow in
-            try await flow.sandbox.setFaults(#"[{"provider": "apns", "do": "status", "reason": "\(reason)"}]"#)
+            try await flow.sandbox.setFaults(#"[{"provider": "apns", "do": "status", "reason": "\#(reason)"}]"#)
             let event = try await flow.sql { world in
                 try world.rule("match", event: "goal", to: #"{"channel": "{{channel}}"}"#, Self.broadcast)
                 return try world.emit("goal", #"{"channel": "AAAA", "score": "0:0"}"#)

@@ -143,6 +143,7 @@ struct StatementCatalog {
             UPDATE fanfare.gates SET state = 'aborting' WHERE rule_id = (SELECT rule_id FROM fanfare.campaigns WHERE id = 3);
             SELECT fanfare.put_campaign('{"app": "shop", "name": "hidden", "audience_sql": "SELECT user_id FROM public.members",
                 "message": {"data": {"a": "b"}}}');
+            SELECT fanfare.take_campaign(4, 1, NULL, now());
             """
         )
         let targets = try world.connection.run(AllTargets()).sorted { $0.id < $1.id }
