@@ -100,7 +100,7 @@ struct ErrorTests {
         let error = try #require(throws: PostgresError.self) {
             try connection.execute(
                 """
-                DO $$ BEGIN RAISE NOTICE '%', \(words);
+                DO $$ BEGIN RAISE WARNING '%', \(words);
                 RAISE EXCEPTION '%', \(words) USING DETAIL = \(words), HINT = \(words); END $$
                 """
             )

@@ -71,10 +71,10 @@ struct QueryDeskTests {
     /// As many rules as there are note why they could not be planned; and who emits may say what a watch says of a row.
     @Test func manyProblemsOfOneEventFitIntoTheLog() throws {
         for number in 0..<40 {
-            try world.rule("r\(number)", event: "e", to: #"{"topic": "t-{{\(String(repeating: "n", count: 200))}}"}"#)
+            try world.rule("r\(number)", event: "e", to: #"{"topic": "t-{{\#(String(repeating: "n", count: 200))}}"}"#)
         }
         let event = try world.emit("e")
-        let row = try world.emit("f", #"["fanfare.watch_table", "\(String(repeating: "x", count: 30_000))"]"#)
+        let row = try world.emit("f", #"["fanfare.watch_table", "\#(String(repeating: "x", count: 30_000))"]"#)
         try world.plan()
         #expect(try world.detail(event)?.count == 2000)
         #expect(try world.fate(row) == "refused" && world.detail(row)?.count == 2000)
