@@ -16,6 +16,28 @@ struct CrashTests {
             AND NOT EXISTS (SELECT FROM fanfare.batches)
         """
 
+    /// No lock of Fanfare's has it.
+    private static let haltKey = 7_007_007
+    /// Has whoever plans more than a share of an audience wait for a lock.
+    private static let haltSQL = """
+        CREATE TABLE public.halt AS SELECT NULL::bigint AS share;
+        CREATE FUNCTION public.halt() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN
+            IF (SELECT sum(cardinality(device_ids)) FROM fanfare.batches) >= (SELECT share FROM public.halt) THEN
+                PERFORM pg_advisory_xact_lock_shared(\(haltKey));
+            END IF;
+            RETURN NULL;
+        END
+        $$;
+        CREATE TRIGGER halt AFTER INSERT ON fanfare.batches EXECUTE FUNCTION public.halt();
+        """
+    private static let isHalted = """
+        SELECT EXISTS (
+            SELECT FROM pg_locks
+            WHERE locktype = 'advisory' AND objid = \(haltKey) AND NOT granted
+                AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))
+        """
+
     @Test func whatAKilledDaemonLeftIsFinishedByAnother() async throws {
         try await withSandbox { flow in
             let devices = Soak.choose(5000, soak: 100_000)
@@ -58,17 +80,23 @@ struct CrashTests {
             let kills = Soak.choose(2, soak: 15)
             // No daemon has credentials for this app: it is planned, and stays in the queue to be counted.
             try await broadcast(flow, devices: devices, app: "elsewhere")
+            try await flow.sql { try $0.connection.execute(Self.haltSQL) }
             for kill in 1...kills {
-                let daemon = try serve(flow)
                 let share = devices * kill / (kills + 1)
-                try await flow.until(
-                    "SELECT sum(cardinality(device_ids)) >= \(share) FROM fanfare.batches",
-                    seconds: 120
-                )
-                daemon.signal(SIGKILL)
+                let daemon = try await flow.sql { world in
+                    // However late we look, no more than the share is planned.
+                    try world.connection.execute(
+                        "UPDATE public.halt SET share = \(share); SELECT pg_advisory_lock(\(Self.haltKey))"
+                    )
+                    let daemon = try serve(flow)
+                    try world.connection.waitUntil(Self.isHalted, seconds: 120)
+                    daemon.signal(SIGKILL)
+                    return daemon
+                }
                 #expect(await daemon.exitStatus() == 137)
             }
             #expect(try await flow.sql { try $0.connection.number("SELECT count(*) FROM fanfare.plans") } == 1)
+            try await flow.sql { try $0.connection.execute("UPDATE public.halt SET share = NULL") }
             let last = try serve(flow)
             try await flow.until("SELECT NOT EXISTS (SELECT FROM fanfare.plans)", seconds: 120)
             #expect(await last.stop() == 0)
