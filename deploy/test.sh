@@ -52,7 +52,7 @@ note_time() {
 # complain TEXT: tells what failed, now and once more at the end.
 complain() { echo "$1" | tee -a "$results/failures" >&2; }
 
-# run NAME SCRATCH TARGETS ARGUMENT…: runs tests of a build, each target in a process of its own, and counts them. Targets joined by "+" share one.
+# run NAME SCRATCH TARGETS ARGUMENT…: runs tests of a build, each target in a process of its own, and counts them.
 # Tests that wait for a database block their threads, and would starve others in the same process.
 run() {
     local name=$1 scratch=$2 targets=$3 status report target
@@ -61,12 +61,12 @@ run() {
         status=0
         report="$results/$name-$target.xml"
         announce "swift test: $name $target"
-        swift test --scratch-path "$scratch" --disable-xctest --xunit-output "$report" --filter "^(${target//+/|})[./]" "$@" 2>&1 \
+        swift test --scratch-path "$scratch" --disable-xctest --xunit-output "$report" --filter "^$target[./]" "$@" 2>&1 \
             | tee "$results/output" || status=$?
         ((status == 0)) || grep -E "^✘|SUMMARY: |Fatal error" "$results/output" >> "$results/failures" || true
         # Swift Testing puts its name in front of the last part of the path that it is given.
         [[ -s "$report" ]] || report="${report%.xml}-swift-testing.xml"
-        count "$name $target" "$report" "${target//+/ }" "$status"
+        count "$name $target" "$report" "$target" "$status"
         keep_profiles "$scratch/debug/codecov" "$target"
     done
 }
@@ -204,17 +204,15 @@ run_soak() {
 }
 
 # test_targets [SANITIZED]: prints the names of the test targets, without those that run under a sanitizer if SANITIZED is set, and
-# of the faults that are played every time; deploy/faults.sh plays all. Pages and daemons are waited for one by one: both at once leave
-# no processor idle.
+# of the faults that are played every time; deploy/faults.sh plays all.
 test_targets() {
-    local path name without=" FaultTests BrowserTests "
+    local path name without=" FaultTests "
     [[ -z "${1:-}" ]] || without+="$address_sanitized $thread_sanitized "
     for path in Tests/*Tests; do
         name=${path#Tests/}
         [[ "$without" == *" $name "* ]] || echo "$name"
     done
-    echo FaultTests.DeliveryAuditTests+FaultTests.UnitHardeningTests
-    echo BrowserTests+FaultTests.DaemonFaultTests
+    printf 'FaultTests.%s\n' DeliveryAuditTests UnitHardeningTests DaemonFaultTests
 }
 
 # build ARGUMENT…: builds, once more where the build tool itself crashed: it goes on where it was.
