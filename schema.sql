@@ -197,20 +197,6 @@ BEGIN
 END
 $$;
 
--- A CHECK of rows that are written from now on, the old ones included once they are updated. A new database has it from CREATE TABLE.
-CREATE OR REPLACE FUNCTION fanfare.add_check(relation text, name text, condition text) RETURNS void
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-    place regclass := to_regclass(relation);
-BEGIN
-    IF place IS NOT NULL AND NOT EXISTS (
-        SELECT FROM pg_constraint AS c WHERE c.conrelid = place AND c.conname = add_check.name)
-    THEN
-        EXECUTE format('ALTER TABLE %s ADD CONSTRAINT %I CHECK (%s) NOT VALID', place, name, condition);
-    END IF;
-END
-$$;
-
 -- PostgreSQL refuses UPDATE and DELETE of a published table without a replica identity, and FOR ALL TABLES publishes Fanfare's tables
 -- too. FULL costs nothing below wal_level = logical.
 CREATE OR REPLACE FUNCTION fanfare.identify_by_row(relation text) RETURNS void
@@ -442,8 +428,8 @@ SELECT fanfare.add_column('fanfare.policies', 'quiet_from', 'time');
 SELECT fanfare.add_column('fanfare.policies', 'quiet_until', 'time');
 SELECT fanfare.add_column('fanfare.policies', 'quiet_mode', 'text');
 
--- Texts that SQL of authors' own may make long. What was stored before is cut; but in the log, of which all would have to be read: there
--- fanfare.events shows no more.
+-- Texts of errors that authors' SQL raises have a bound. Older rows are cut, except in the log, which would have to be read as a whole:
+-- fanfare.events shows 2000 characters of them.
 DO $$
 DECLARE
     place record;
@@ -458,7 +444,8 @@ BEGIN
         IF place.relation <> 'event_log' THEN
             EXECUTE format('UPDATE fanfare.%1$I SET %2$I = left(%2$I, 2000) WHERE octet_length(%2$I) > 8192', place.relation, place.field);
         END IF;
-        PERFORM fanfare.add_check('fanfare.' || place.relation, place.name, format('octet_length(%I) <= 8192', place.field));
+        -- For rows that are written from now on, and old ones once they are updated.
+        EXECUTE format('ALTER TABLE fanfare.%I ADD CONSTRAINT %I CHECK (octet_length(%I) <= 8192) NOT VALID', place.relation, place.name, place.field);
     END LOOP;
 END
 $$;

@@ -122,7 +122,9 @@ struct FrontDoor: HTTPResponder {
         return query
     }
 
-    /// Reads the body of whom the route lets ask; a form without a session is not read, but for what the route says.
+    /// Reads the body of a request that the route allows.
+    ///
+    /// Of a form without a session it reads ``Route/strangersBody`` at most.
     private func body(of request: Request, for route: Route, _ call: Call) async throws -> [UInt8] {
         var limit = Self.bodyLimit
         if route.scope == nil {

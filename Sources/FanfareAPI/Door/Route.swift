@@ -10,7 +10,7 @@ struct Route: Sendable {
     let scope: TokenScope?
     /// Whether a phone may ask with a token of its app's backend, about its own user: what ``handle`` then sees to.
     let isForPhones: Bool
-    /// How many bytes of the body are read of whom nobody knows: of a form without a session.
+    /// How many bytes of a form are read when the request has no session.
     let strangersBody: Int
     /// Does it.
     let handle: @Sendable (Call) async throws -> Answer
@@ -22,7 +22,7 @@ struct Route: Sendable {
     ///   - path: with names in braces for what differs.
     ///   - scope: what a token must allow; nil for nothing.
     ///   - isForPhones: whether a phone may ask, about its own user.
-    ///   - strangersBody: what is read of the body of a form without a session.
+    ///   - strangersBody: how many bytes of a form are read without a session.
     ///   - handle: does it.
     init(
         _ method: HTTPRequest.Method,

@@ -4,17 +4,19 @@ internal import Threading
 final class StreamSlots: Sendable {
     /// How many a token may have.
     static let limit = 20
-    /// How many it may have if the next is a page's: a page that was left keeps its stream until something is written to it.
+    /// How many it may have if the next is for a page of the console.
+    ///
+    /// A page that was left keeps its stream until the next write.
     static let pageLimit = 100
 
     private let counts = Locked<[Int32: Int]>([:])
 
-    /// Takes one up.
+    /// Opens a stream of a token.
     ///
     /// - Parameters:
     ///   - token: whose.
     ///   - limit: how many it may have with this one.
-    /// - Returns: what counts for as long as somebody holds it.
+    /// - Returns: the stream. It counts until it is released.
     /// - Throws: a ``Problem`` where there are too many.
     func take(_ token: Int32, upTo limit: Int = StreamSlots.limit) throws -> StreamSlot {
         let isTaken = counts.withLock { counts in
@@ -26,7 +28,7 @@ final class StreamSlots: Sendable {
             var problem = Problem(
                 .tooMany,
                 "token \(token) has \(limit) streams open",
-                hint: "Close those that nobody reads, share one among readers, or make another token."
+                hint: "Close streams that are not read, let several readers share one, or use another token."
             )
             problem.retryAfter = 1
             throw problem

@@ -152,8 +152,8 @@ extension Configuration {
             \.api.healthListen,
             ConfigurationValueKind<ListenAddress>.listenAddress.optional,
             change: .restart,
-            "Where `/livez`, `/readyz` and `/metrics` are answered besides, without TLS and whatever `api.listen` has to do: what probes "
-                + "should ask. It has 64 connections and up to two sessions of the database of its own."
+            "A second address for `/livez`, `/readyz` and `/metrics`, without TLS. Let probes ask it: it answers when `api.listen` has no "
+                + "connection left. It has 64 connections and up to two database sessions of its own."
         ),
         .init(
             "api.certificate_file",

@@ -1,9 +1,13 @@
 /// Stops sending to a provider that fails or asks for a pause, and finds out when it works again.
 ///
 /// One for each (app, provider). Opens at 50 % failures among 20 or more answers in 10 s, or when the provider refuses the
-/// sender. Probes with one request after 5 s, doubling to 60 s where the provider fails; every 5 s where it refuses the sender,
-/// which an operator is about to mend; after a pause that was asked for, when that is over. Closes after 3 accepted, after 1 where
-/// the sender was refused: that one says that it is no more.
+/// sender, or asks for a pause. Then one request at a time is the probe:
+///
+/// | opened by | first probe | next probes | closes after |
+/// |---|---|---|---|
+/// | failures | 5 s | waits double up to 60 s | 3 accepted |
+/// | a refused sender | 5 s | every 5 s | 1 accepted |
+/// | a pause | when it is over | waits double up to 60 s | 3 accepted |
 ///
 /// After 5 failed connects in a row one request at a time is let through, to connect for: connecting is the probe, which the
 /// transport paces, and costs the provider nothing. The first connection that stands closes it.

@@ -74,7 +74,7 @@ final class LoneClaimer {
     ///   - round: what it did.
     ///   - claim: what it was to claim.
     ///   - connection: in the round's transaction.
-    /// - Returns: all of it; none if there is nothing, or something that is the claimer's to do, for whom it is given back.
+    /// - Returns: all batches of the round, or none. If one of them is not simple, all are released and the claimer takes them.
     /// - Throws: what the database says.
     func keep(
         _ round: PlanRoundSummary,

@@ -12,8 +12,9 @@ final class Breakers: Sendable {
     private static let toldLimit = 20
     /// So often a push is refused while others are accepted in between, until it is taken to be refused for its own sake.
     private static let patience = 3
-    /// So much longer a push that was refused waits to be a probe: others go first, so that one that is refused for its own sake
-    /// stops nobody.
+    /// So much longer than others a refused push waits to be the probe.
+    ///
+    /// If it is refused for its own sake, another push has been the probe by then.
     private static let grace = Micros.second
 
     /// A push that was refused as its sender was.
