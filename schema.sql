@@ -412,6 +412,10 @@ SELECT fanfare.add_column('fanfare.stats_pending', 'gate_id', 'int NOT NULL DEFA
 SELECT fanfare.add_column('fanfare.preferences', 'xid', 'xid8 NOT NULL DEFAULT pg_current_xact_id()');
 SELECT fanfare.add_column('fanfare.rules', 'event_number', 'bigint DEFAULT nextval(''fanfare.event_sequence'')');
 SELECT fanfare.add_column('fanfare.rule_versions', 'rule_event_number', 'bigint');
+-- In two steps: those that are there already stop nothing that was emitted since.
+SELECT fanfare.add_column('fanfare.cancels', 'event_number', 'bigint');
+DO $$ BEGIN IF to_regclass('fanfare.cancels') IS NOT NULL THEN
+    ALTER TABLE fanfare.cancels ALTER COLUMN event_number SET DEFAULT nextval('fanfare.event_sequence'); END IF; END $$;
 SELECT fanfare.add_column('fanfare.outbox', 'replay_of', 'bigint');
 SELECT fanfare.add_column('fanfare.outbox', 'only_app', 'smallint');
 SELECT fanfare.add_column('fanfare.outbox', 'only_user', 'text');
@@ -488,6 +492,14 @@ BEGIN ATOMIC
     SELECT ((event_id & 4294967295) - number) & 4294967295 < 2147483648;
 END;
 COMMENT ON FUNCTION fanfare.is_emitted_after IS 'Whether an event was emitted after a number was taken from the sequence of events; null for no number.';
+
+-- Cancellations of older versions have no number and go by the clock.
+CREATE OR REPLACE FUNCTION fanfare.cancel_reaches(number bigint, cancelled_at timestamptz, event_id bigint, emitted_at timestamptz) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT coalesce(NOT fanfare.is_emitted_after(event_id, number), cancelled_at >= emitted_at);
+END;
+COMMENT ON FUNCTION fanfare.cancel_reaches IS 'Whether a cancellation of a key stops an event under it: one that was emitted before.';
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- 7. The installation, and where it has been
@@ -1146,6 +1158,8 @@ CREATE TABLE IF NOT EXISTS fanfare.cancels (
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     -- Of a key: whether an event under it was known and not finished, and may have another after it.
     stopped boolean NOT NULL DEFAULT false,
+    -- From the sequence of events: what was emitted before has a lower one.
+    event_number bigint DEFAULT nextval('fanfare.event_sequence'),
     CONSTRAINT cancels_what CHECK (num_nonnulls(event_id, type) = 1 AND (type IS NULL) = (key IS NULL))
 );
 SELECT fanfare.create_index('cancels_event', $$
@@ -5053,6 +5067,33 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.fire_due IS 'Fires what is due of one campaign; no row where nothing is due.';
 
+-- While the clock was ahead a campaign fired, and its next time was reckoned from that clock. What has an occurrence has been.
+CREATE OR REPLACE FUNCTION fanfare.reschedule(now timestamptz) RETURNS bigint
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    c record;
+    due timestamptz;
+    moved bigint := 0;
+BEGIN
+    FOR c IN
+        SELECT x.id, x.cron_fields, x.time_zone, x.next_at FROM fanfare.campaigns AS x
+        WHERE x.state = 'active' AND x.dropped_at IS NULL AND x.cron_fields IS NOT NULL AND x.next_at > now
+        ORDER BY x.id FOR NO KEY UPDATE SKIP LOCKED
+    LOOP
+        due := fanfare.next_due(c.cron_fields, NULL, c.time_zone, now);
+        WHILE due < c.next_at AND EXISTS (SELECT FROM fanfare.occurrences AS o WHERE o.campaign_id = c.id AND o.scheduled_at = due) LOOP
+            due := fanfare.next_due(c.cron_fields, NULL, c.time_zone, due);
+        END LOOP;
+        IF due < c.next_at THEN
+            UPDATE fanfare.campaigns AS x SET next_at = due WHERE x.id = c.id;
+            moved := moved + 1;
+        END IF;
+    END LOOP;
+    RETURN moved;
+END
+$$;
+COMMENT ON FUNCTION fanfare.reschedule IS 'Reckons anew when campaigns are due next, after the clock was set back; returns how many are due earlier.';
+
 -- A token that is gone is none: old tokens are normal.
 CREATE OR REPLACE FUNCTION fanfare.is_failure(outcome smallint) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN outcome IN (3, 9, 11, 12) OR outcome >= 96;
@@ -5358,7 +5399,7 @@ BEGIN
                 WHERE NOT EXISTS (SELECT FROM fanfare.cancels AS c WHERE c.event_id = l.id OFFSET 0)
                     AND (l.key IS NULL OR NOT EXISTS (
                         SELECT FROM fanfare.cancels AS c
-                        WHERE c.type = l.type AND c.key = l.key AND c.created_at >= l.created_at OFFSET 0))
+                        WHERE c.type = l.type AND c.key = l.key AND fanfare.cancel_reaches(c.event_number, c.created_at, l.id, l.created_at) OFFSET 0))
                 WINDOW w AS (ORDER BY l.id DESC)
             ) AS x
         ) AS p ON r.dropped_at IS NULL
@@ -5951,6 +5992,15 @@ FROM fanfare.instances AS i CROSS JOIN LATERAL jsonb_each_text(i.report -> 'refu
 WHERE i.lease_until > now()
 GROUP BY r.name, r.reason
 UNION ALL
+-- Two daemons see the same step.
+SELECT 'clock', false,
+    format('the database''s clock was set %s by %s within the last hour. Nothing is lost by it; what waits until a time waits by the new clock',
+        CASE WHEN min(s.milliseconds) < 0 THEN 'back' ELSE 'forward' END, max(make_interval(secs => abs(s.milliseconds) / 1000.0))),
+    NULL
+FROM fanfare.instances AS i CROSS JOIN LATERAL (SELECT (i.report ->> 'clock_step_ms')::float8 AS milliseconds) AS s
+WHERE i.lease_until > now() AND s.milliseconds IS NOT NULL
+HAVING count(*) > 0
+UNION ALL
 SELECT w.name, w.ok, w.detail, NULL FROM fanfare.watches_to_make_again() AS w
 UNION ALL
 SELECT 'alarm: ' || name, false, detail, since FROM fanfare.alarms
@@ -6210,7 +6260,7 @@ BEGIN
     planned := coalesce(e.planned_at, now);
     is_of_rule := e.fate = 'refused' AND coalesce(e.detail ~ '(^|; )rule ', false);
     SELECT min(c.created_at) INTO cancelled_at FROM fanfare.cancels AS c
-    WHERE c.event_id = e.id OR c.type = e.type AND c.key = e.key AND c.created_at >= e.created_at;
+    WHERE c.event_id = e.id OR c.type = e.type AND c.key = e.key AND fanfare.cancel_reaches(c.event_number, c.created_at, e.id, e.created_at);
     IF e.fate = 'duplicate' THEN
         SELECT k.event_id INTO first_event FROM fanfare.event_keys AS k WHERE k.type = e.type AND k.key = e.key;
     END IF;
@@ -7196,7 +7246,7 @@ GRANT SELECT ON fanfare.traffic, fanfare.prune_fuses, fanfare.prune_counts TO fa
 GRANT SELECT ON fanfare.events, fanfare.deliveries, fanfare.queue, fanfare.campaign_runs, fanfare.health, fanfare.stats,
     fanfare.feedback_state, fanfare.outcome_codes TO fanfare_reader;
 -- Which `deliveries` and `campaign_runs` call, as whoever reads them.
-GRANT EXECUTE ON FUNCTION fanfare.ring_day, fanfare.is_emitted_after, fanfare.may_hold, fanfare.rate_at, fanfare.is_failure TO fanfare_reader;
+GRANT EXECUTE ON FUNCTION fanfare.ring_day, fanfare.is_emitted_after, fanfare.cancel_reaches, fanfare.may_hold, fanfare.rate_at, fanfare.is_failure TO fanfare_reader;
 -- For `fanfare status` and `fanfare rules list`; none of it holds tokens.
 GRANT SELECT ON fanfare.instances, fanfare.installation, fanfare.schema_version, fanfare.platforms, fanfare.targets,
     fanfare.apps, fanfare.rules, fanfare.rule_versions, fanfare.campaigns, fanfare.occurrences, fanfare.policies TO fanfare_reader;

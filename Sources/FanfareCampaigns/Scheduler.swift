@@ -23,6 +23,8 @@ package final class Scheduler: Stage {
     private let desk: ReadingDesk
     private let stopping = StopSignal()
     private let bell = Bell()
+    /// When the clock was set before campaigns were last rescheduled, by our steady clock.
+    private let rescheduledFor = Locked(Microseconds.min)
 
     /// Makes a scheduler.
     ///
@@ -49,6 +51,7 @@ package final class Scheduler: Stage {
             }
             let wait = session.attempt { connection throws(PostgresError) in
                 let now = Timestamp(microseconds: context.lease.databaseNow)
+                try reschedule(on: connection, at: now)
                 let wait = try fire(on: connection, at: now)
                 try lookAfterReadings(of: owner, on: connection)
                 return min(wait, try emitGathered(on: connection, at: now))
@@ -75,6 +78,14 @@ package final class Scheduler: Stage {
             tell(fired)
         }
         return 0
+    }
+
+    /// Reckons anew when campaigns are due, at the start and once after each step of the clock.
+    func reschedule(on connection: PostgresConnection, at now: Timestamp) throws(PostgresError) {
+        let setAt = context.lease.clockStep?.noticedAt ?? 0
+        guard rescheduledFor.withLock({ $0 < setAt }) else { return }
+        _ = try connection.run(Reschedule(now: now))
+        rescheduledFor.withLock { $0 = setAt }
     }
 
     /// Has this daemon read what nobody reads, and read no more of what is not its own any more.

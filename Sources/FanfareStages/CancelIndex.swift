@@ -18,7 +18,7 @@ package final class CancelIndex: Sendable {
     private struct State {
         var version = 0
         var events: [Int64: Timestamp] = [:]
-        var keys: [TypeAndKey: Timestamp] = [:]
+        var keys: [TypeAndKey: CancelFact] = [:]
         /// When the oldest were last dropped, by the newest cancellation's time.
         var tidiedAt = Timestamp.minusInfinity
     }
@@ -36,10 +36,14 @@ package final class CancelIndex: Sendable {
         guard let newest = facts.map(\.createdAt).max() else { return }
         state.withLock { state in
             for fact in facts {
-                if let event = fact.eventID, Self.note(fact, event, in: &state.events) { state.version += 1 }
-                if let type = fact.type, let key = fact.key,
-                    Self.note(fact, TypeAndKey(type: type, key: key), in: &state.keys)
-                {
+                if let event = fact.eventID, state.events[event].map({ $0 < fact.createdAt }) ?? true {
+                    state.events[event] = fact.createdAt
+                    state.version += 1
+                }
+                guard let type = fact.type, let key = fact.key else { continue }
+                let name = TypeAndKey(type: type, key: key)
+                if state.keys[name].map(fact.isLater) ?? true {
+                    state.keys[name] = fact
                     state.version += 1
                 }
             }
@@ -49,29 +53,16 @@ package final class CancelIndex: Sendable {
             state.tidiedAt = newest
             let end = newest.microseconds - Self.patience
             state.events = state.events.filter { $0.value.microseconds >= end }
-            state.keys = state.keys.filter { $0.value.microseconds >= end }
+            state.keys = state.keys.filter { $0.value.createdAt.microseconds >= end }
         }
-    }
-
-    /// - Returns: whether it is later than what was known.
-    private static func note<Name: Hashable>(
-        _ fact: CancelFact,
-        _ name: Name,
-        in known: inout [Name: Timestamp]
-    ) -> Bool {
-        if let earlier = known[name], earlier >= fact.createdAt { return false }
-        known[name] = fact.createdAt
-        return true
     }
 
     /// Whether an event is cancelled, by its id or by a cancellation of its key that came after it.
     package func contains(_ event: EventRow) -> Bool {
         state.withLock { state in
             if state.events[event.id] != nil { return true }
-            guard let key = event.key, let since = state.keys[TypeAndKey(type: event.type, key: key)] else {
-                return false
-            }
-            return since >= event.createdAt
+            guard let key = event.key else { return false }
+            return state.keys[TypeAndKey(type: event.type, key: key)]?.reaches(event) ?? false
         }
     }
 }

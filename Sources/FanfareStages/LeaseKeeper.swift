@@ -1,4 +1,6 @@
 package import FanfareCore
+package import FanfareStore
+internal import PostgresClient
 internal import Threading
 
 /// The daemon's lease, as all stages see it.
@@ -21,6 +23,9 @@ package final class LeaseKeeper: Sendable {
 
     /// The time by the database's clock, in microseconds since 1970.
     package var databaseNow: Microseconds { state.withLock { $0.databaseClock.now(steady: Clocks.steady) } }
+
+    /// The last time that the database's clock was set while this daemon was at work.
+    package var clockStep: DatabaseClock.Step? { state.withLock { $0.databaseClock.lastStep } }
 
     /// Until when (steady clock) batches of an owner are ours to send; in the past if they are not.
     package func submitsUntil(owner: Int32) -> Microseconds {
@@ -57,6 +62,18 @@ package final class LeaseKeeper: Sendable {
     package func renewed(startedAt: Microseconds, databaseNow: Microseconds) {
         let answered = Clocks.steady
         state.withLock { $0.granted(startedAt: startedAt, databaseNow: databaseNow, answered: answered) }
+    }
+
+    /// A statement said when it claimed batches: the database's clock may have been set since the lease was renewed, and what is
+    /// claimed must not go by the old time.
+    ///
+    /// - Parameters:
+    ///   - batches: what was claimed.
+    ///   - asked: our steady clock right before.
+    package func claimed(_ batches: [ClaimedBatch], asked: Microseconds) {
+        guard let databaseNow = batches.first?.claimedAt.microseconds else { return }
+        let answered = Clocks.steady
+        state.withLock { $0.databaseClock.read(databaseNow, asked: asked, answered: answered) }
     }
 
     /// The control connection was lost: nothing more is claimed, and nothing submitted from a second later.

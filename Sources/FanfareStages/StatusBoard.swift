@@ -78,6 +78,9 @@ package final class StatusBoard: Sendable {
         report["breakers"] = .object(breakers)
         report["refusals"] = .object(refusals)
         report["fuses_blown"] = .array(context.fuses.blown.map { .string("\($0)") })
+        if let step = context.lease.clockStep, Clocks.steady - step.noticedAt < Micros.hour {
+            report["clock_step_ms"] = .number(JSONNumber(step.distance / Micros.millisecond))
+        }
         let audit = context.audit.figures
         if !audit.isEmpty { report["audit"] = Self.audit(audit, at: context.lease.databaseNow) }
         return String(decoding: JSONValue.object(report).encoded, as: UTF8.self)

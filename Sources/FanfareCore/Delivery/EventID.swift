@@ -40,6 +40,15 @@ public struct EventID: RawRepresentable, Hashable, Comparable, Sendable {
         return Int32(clamping: days)
     }
 
+    /// Whether the event was emitted after a number was taken from the sequence, whatever clocks said; equals
+    /// `fanfare.is_emitted_after(id, number)`.
+    ///
+    /// - Parameter number: 0 to 4,294,967,295, at most 2 billion numbers away: then the sequence begins anew.
+    /// - Returns: true also for the number itself.
+    public func isEmitted(after number: Int64) -> Bool {
+        sequence &- UInt32(truncatingIfNeeded: number) < 1 << 31
+    }
+
     /// Orders by day, then by number.
     ///
     /// - Parameters:

@@ -4,6 +4,19 @@
 /// stopped in between: each answer bounds the difference of the clocks, and is believed no further. It is reckoned from
 /// a clock that nobody sets: if this machine's wall clock is off, or is put right, deadlines stay where they were.
 public struct DatabaseClock: Equatable, Sendable {
+    /// The clock was set.
+    public struct Step: Equatable, Sendable {
+        /// By how much; negative where it was set back.
+        public let distance: Microseconds
+        /// When that was noticed, by our steady clock.
+        public let noticedAt: Microseconds
+    }
+
+    /// Clocks that are disciplined drift by less between two answers.
+    static let leastStep = Micros.second
+
+    /// The last time that it was set by a second or more.
+    public private(set) var lastStep: Step?
     /// The database's clock less our steady one; nil before the first answer.
     private var offset: Microseconds?
     private let assumedOffset: Microseconds
@@ -27,7 +40,11 @@ public struct DatabaseClock: Equatable, Sendable {
         let least = time.subtractingClamping(answered)
         // Rather early than late: what is past its deadline by the database must not be sent.
         let most = max(time.subtractingClamping(asked), least)
-        offset = min(max(offset ?? most, least), most)
+        let believed = offset ?? most
+        let bounded = min(max(believed, least), most)
+        let distance = bounded.subtractingClamping(believed)
+        if abs(distance) >= Self.leastStep { lastStep = Step(distance: distance, noticedAt: answered) }
+        offset = bounded
     }
 
     /// The time by the database.

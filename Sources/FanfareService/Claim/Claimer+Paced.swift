@@ -34,6 +34,7 @@ extension Claimer {
                 continue
             }
             let claim = work.begin(for: owner)
+            let asked = Clocks.steady
             let rows = try connection.run(
                 ClaimPaced(
                     gate: pace.gate,
@@ -44,6 +45,7 @@ extension Claimer {
                 )
             )
             let claimed = rows.compactMap(\.batch)
+            context.lease.claimed(claimed, asked: asked)
             work.end(claim, claimed)
             work.turns.looked(pace, gave: !claimed.isEmpty, wait: rows.first?.wait, at: Clocks.steady)
             taken += claimed

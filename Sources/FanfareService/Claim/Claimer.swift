@@ -136,12 +136,14 @@ final class Claimer: Stage {
         )
         guard !wishes.isEmpty else { return ([], false) }
         let claim = work.begin(for: owner)
+        let asked = Clocks.steady
         let claimed =
             if wishes.contains(where: { $0.gate != 0 }) {
                 try connection.run(ClaimGated(wishes: wishes, owner: claim.owner, leaseToken: claim.leaseToken))
             } else {
                 try connection.run(ClaimBatches(wishes: wishes, owner: claim.owner, leaseToken: claim.leaseToken))
             }
+        context.lease.claimed(claimed, asked: asked)
         work.end(claim, claimed)
         return (claimed, claimed.fill(wishes))
     }

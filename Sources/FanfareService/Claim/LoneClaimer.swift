@@ -105,6 +105,7 @@ final class LoneClaimer {
         on connection: PostgresConnection
     ) throws(PostgresError) {
         if !batches.isEmpty {
+            context.lease.claimed(batches.map(\.claimed), asked: claim.beganAt)
             let preparer = BatchPreparer(context: context, targets: context.directory.all, apps: roster.identities)
             let prepared = try preparer.prepare(
                 batches.map(\.claimed),

@@ -41,6 +41,27 @@ package struct FireDue: PostgresStatement {
     }
 }
 
+/// Reckons anew when campaigns are due next, after the clock was set.
+package struct Reschedule: PostgresStatement {
+    package static let name = "reschedule"
+    package static let sql = "SELECT fanfare.reschedule($1::timestamptz)"
+
+    private let now: Timestamp
+
+    /// - Parameter now: the database's time.
+    package init(now: Timestamp) {
+        self.now = now
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(now)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int64 {
+        try row.int64(0)
+    }
+}
+
 /// When the next campaign is due, or was; no row where none will be.
 package struct NextCampaign: PostgresStatement {
     package static let name = "next_campaign"

@@ -56,6 +56,8 @@ package struct ClaimedBatch: Equatable {
     package let notBefore: Timestamp
     /// Whence its pairs' time to live runs; nil for when their events were emitted.
     package let dueAt: Timestamp?
+    /// When it was claimed, by the database's clock.
+    package let claimedAt: Timestamp
 
     /// The lane it waits in.
     package var lane: Int16 { queue.lane.rawValue }

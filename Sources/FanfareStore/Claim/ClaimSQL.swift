@@ -28,7 +28,7 @@ enum ClaimSQL {
         FROM picked
         WHERE b.id = picked.id\(condition)
         RETURNING b.id, b.lease_token, b.target_id, (b.lane * 2 + b.is_retry::int)::smallint, b.rule_version, b.attempt,
-            b.history, b.event_id, b.event_ids, b.device_ids, b.outcomes, b.not_before, b.gate_id, b.due_at
+            b.history, b.event_id, b.event_ids, b.device_ids, b.outcomes, b.not_before, b.gate_id, b.due_at, statement_timestamp()
         """
     }
 
@@ -65,7 +65,8 @@ enum ClaimSQL {
             deviceIDs: try row.int64s(start + 9),
             outcomes: try row.bytes(start + 10),
             notBefore: try row.timestamp(start + 11),
-            dueAt: try row.timestamp(orNil: start + 13)
+            dueAt: try row.timestamp(orNil: start + 13),
+            claimedAt: try row.timestamp(start + 14)
         )
     }
 }

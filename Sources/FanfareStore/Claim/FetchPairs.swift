@@ -136,7 +136,8 @@ package struct FetchEvents: PostgresStatement {
                 EXISTS (SELECT FROM fanfare.cancels AS c WHERE c.event_id = l.id OFFSET 0)
                 OR l.key IS NOT NULL AND EXISTS (
                     SELECT FROM fanfare.cancels AS c
-                    WHERE c.type = l.type AND c.key = l.key AND c.created_at >= l.created_at OFFSET 0)),
+                    WHERE c.type = l.type AND c.key = l.key
+                        AND fanfare.cancel_reaches(c.event_number, c.created_at, l.id, l.created_at) OFFSET 0)),
             l.replay_of, l.trace
         FROM unnest($2::bigint[]) AS x (id)
         CROSS JOIN LATERAL (SELECT * FROM fanfare.event_log AS e WHERE e.day = $1 AND e.id = x.id OFFSET 0) AS l

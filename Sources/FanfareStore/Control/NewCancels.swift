@@ -8,6 +8,20 @@ package struct CancelFact: Equatable, Sendable {
     package let type: String?
     package let key: String?
     package let createdAt: Timestamp
+    /// From the sequence of events; nil where an older version stored it.
+    package var number: Int64? = nil
+
+    /// Whether an event under its key was emitted before it.
+    package func reaches(_ event: EventRow) -> Bool {
+        guard let number else { return createdAt >= event.createdAt }
+        return !EventID(rawValue: event.id).isEmitted(after: number)
+    }
+
+    /// Whether it stops more events under its key than another.
+    package func isLater(than other: CancelFact) -> Bool {
+        guard let number, let otherNumber = other.number else { return createdAt > other.createdAt }
+        return number != otherNumber && EventID(rawValue: number).isEmitted(after: otherNumber)
+    }
 }
 
 /// Cancellations that became visible since the last look, each of them once.
@@ -18,7 +32,7 @@ package struct CancelFact: Equatable, Sendable {
 package struct NewCancels: PostgresStatement {
     package static let name = "new_cancels"
     package static let sql = """
-        SELECT look.at::text, c.id, c.event_id, c.type, c.key, c.created_at
+        SELECT look.at::text, c.id, c.event_id, c.type, c.key, c.created_at, c.event_number
         FROM (SELECT pg_current_snapshot() AS at) AS look
         LEFT JOIN fanfare.cancels AS c ON c.xid >= pg_snapshot_xmin($1::text::pg_snapshot)
             AND c.xid < pg_snapshot_xmax(look.at) AND NOT pg_visible_in_snapshot(c.xid, $1::text::pg_snapshot)
@@ -46,7 +60,8 @@ package struct NewCancels: PostgresStatement {
                 eventID: try row.int64(orNil: 2),
                 type: try row.string(orNil: 3),
                 key: try row.string(orNil: 4),
-                createdAt: try row.timestamp(5)
+                createdAt: try row.timestamp(5),
+                number: try row.int64(orNil: 6)
             )
         )
     }

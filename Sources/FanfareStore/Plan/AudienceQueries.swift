@@ -85,7 +85,8 @@ package struct LockQuestion: PostgresStatement {
         SELECT q.event_id, q.rule_version, q.tries, coalesce(e.payload::text, '{}'),
             EXISTS (
                 SELECT FROM fanfare.cancels AS x
-                WHERE x.event_id = q.event_id OR (x.type = e.type AND x.key = e.key AND x.created_at >= e.created_at))
+                WHERE x.event_id = q.event_id OR (x.type = e.type AND x.key = e.key
+                    AND fanfare.cancel_reaches(x.event_number, x.created_at, e.id, e.created_at)))
             OR e.id IS NULL,
             coalesce(e.created_at + least(greatest(coalesce(least(e.ttl, v.ttl), interval '24 hours'), interval '0'),
                 interval '10 years') > statement_timestamp(), false),

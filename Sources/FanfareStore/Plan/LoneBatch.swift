@@ -112,7 +112,8 @@ extension LoneBatch {
             outcomes: [],
             // For the claimer's floors, which never see it.
             notBefore: .minusInfinity,
-            dueAt: nil
+            dueAt: nil,
+            claimedAt: plannedAt
         )
     }
 }

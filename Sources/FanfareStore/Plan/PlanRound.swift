@@ -126,7 +126,8 @@ func planRoundSQL(taking: String, batchSize: String, isOfOutbox: Bool = false, i
                 AND EXISTS (SELECT FROM fanfare.cancels AS c WHERE c.event_id = t.id OFFSET 0) AS is_stopped,
             EXISTS (SELECT FROM fanfare.cancels) AND t.key IS NOT NULL AND EXISTS (
                 SELECT FROM fanfare.cancels AS c
-                WHERE c.type = t.type AND c.key = t.key AND c.created_at >= t.created_at OFFSET 0) AS is_withdrawn
+                WHERE c.type = t.type AND c.key = t.key AND fanfare.cancel_reaches(c.event_number, c.created_at, t.id, t.created_at)
+                OFFSET 0) AS is_withdrawn
         FROM taken AS t
     ),
     -- 3. Keys decide who is first. In key order, or two planners deadlock. A key that was cancelled in time is free again:
@@ -138,7 +139,8 @@ func planRoundSQL(taking: String, batchSize: String, isOfOutbox: Bool = false, i
         ON CONFLICT (type, key) DO UPDATE SET event_id = excluded.event_id, created_at = excluded.created_at
         WHERE EXISTS (
             SELECT FROM fanfare.cancels AS c
-            WHERE c.type = k.type AND c.key = k.key AND c.stopped AND c.created_at >= k.created_at)
+            WHERE c.type = k.type AND c.key = k.key AND c.stopped
+                AND fanfare.cancel_reaches(c.event_number, c.created_at, k.event_id, k.created_at))
         RETURNING event_id
     ),
     -- 4. Rules; one row without a rule for an event that none took. The look-up is fenced by OFFSET 0 and conditions

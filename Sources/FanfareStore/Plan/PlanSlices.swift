@@ -154,7 +154,8 @@ package struct LockPlan: PostgresStatement {
         SELECT p.event_id, p.rule_version, p.cursor, p.last_device, c.alls, c.nones,
             EXISTS (
                 SELECT FROM fanfare.cancels AS x
-                WHERE x.event_id = p.event_id OR (x.type = e.type AND x.key = e.key AND x.created_at >= e.created_at))
+                WHERE x.event_id = p.event_id OR (x.type = e.type AND x.key = e.key
+                    AND fanfare.cancel_reaches(x.event_number, x.created_at, e.id, e.created_at)))
             OR e.id IS NULL,
             p.app_id, p.lane, p.gate_id, p.wall::text, p.time_zone, p.held_gate_id,
             CASE WHEN p.canary_devices IS NULL THEN p.canary END,

@@ -30,4 +30,18 @@ struct DatabaseClockTests {
         clock.read(210 * second, asked: 110 * second, answered: 110 * second + 1000)
         #expect(clock.now(steady: 111 * second) == 211 * second)
     }
+
+    @Test func aSecondOrMoreIsAStep() {
+        var clock = DatabaseClock(wall: 0, steady: 0)
+        clock.read(500 * second, asked: 100 * second, answered: 100 * second)
+        clock.read(505 * second + 900_000, asked: 105 * second, answered: 105 * second)
+        #expect(clock.lastStep == nil)
+        clock.read(210 * second, asked: 110 * second, answered: 110 * second)
+        #expect(clock.lastStep?.distance == -300 * second - 900_000)
+        #expect(clock.lastStep?.noticedAt == 110 * second)
+        clock.read(215 * second, asked: 115 * second, answered: 115 * second)
+        #expect(clock.lastStep?.noticedAt == 110 * second)
+        clock.read(.min, asked: 116 * second, answered: 116 * second)
+        #expect(clock.now(steady: 116 * second) < 0)
+    }
 }

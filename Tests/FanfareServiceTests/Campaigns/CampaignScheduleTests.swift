@@ -199,4 +199,23 @@ struct CampaignScheduleTests {
         )
         #expect(try world.connection.number("SELECT count(*) FROM fanfare.outbox") == Int64(minutes))
     }
+
+    /// While the clock was 3 days ahead a campaign fired; set right, it fires at its next time that had no turn.
+    @Test func aClockThatWasSetBackLeavesNoCampaignSilent() throws {
+        let world = try World()
+        func reschedule(_ at: String) throws -> String? {
+            let moved = try world.connection.text("SELECT fanfare.reschedule('\(at)+00')")
+            return try "\(moved ?? "") \(world.campaign("hourly", "next_at AT TIME ZONE 'UTC'") ?? "")"
+        }
+        try world.put(campaign: "hourly", schedule: #"{"cron": "0 * * * *"}"#)
+        try world.schedule(at: "'2026-01-07 00:30+00'")
+        #expect(try reschedule("2026-01-07 00:30") == "0 2026-01-07 01:00:00")
+        try world.schedule(at: "'2026-01-10 00:30+00'")
+        #expect(try reschedule("2026-01-10 00:30") == "0 2026-01-10 01:00:00")
+        #expect(try reschedule("2026-01-07 00:40") == "1 2026-01-07 01:00:00")
+        #expect(try reschedule("2026-01-07 00:40") == "0 2026-01-07 01:00:00")
+        // Of its turns there, one was passed over and one was fired.
+        try world.connection.execute("UPDATE fanfare.campaigns SET next_at = '2026-01-10 05:00+00'")
+        #expect(try reschedule("2026-01-09 22:30") == "1 2026-01-10 01:00:00")
+    }
 }

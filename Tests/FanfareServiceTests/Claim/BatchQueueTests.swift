@@ -23,7 +23,8 @@ struct BatchQueueTests {
             deviceIDs: Array(repeating: 1, count: pairs),
             outcomes: [],
             notBefore: .minusInfinity,
-            dueAt: nil
+            dueAt: nil,
+            claimedAt: .minusInfinity
         )
     }
 

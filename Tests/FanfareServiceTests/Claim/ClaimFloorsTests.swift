@@ -25,7 +25,8 @@ struct ClaimFloorsTests {
             deviceIDs: [1],
             outcomes: [],
             notBefore: Timestamp(microseconds: notBefore),
-            dueAt: nil
+            dueAt: nil,
+            claimedAt: .minusInfinity
         )
     }
 

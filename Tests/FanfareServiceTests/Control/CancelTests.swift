@@ -58,6 +58,29 @@ struct CancelTests {
         #expect(prepared.decided.map(\.outcome) == [.cancelled])
     }
 
+    /// A cancellation stops what was emitted before it, however the clock was set in between.
+    @Test(arguments: [-3600, 30, 259_200])
+    func theClockOrdersNothing(step: Int) throws {
+        try world.device("aa", user: "u")
+        try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
+        let before = try world.emit("e", #"{"u": "u"}"#, key: "k")
+        let first = try look(since: nil)
+        #expect(try world.connection.text("SELECT fanfare.cancel('e', 'k')") == "t")
+        try world.connection.execute("UPDATE fanfare.cancels SET created_at = created_at + interval '\(step) s'")
+        let after = try world.emit("e", #"{"u": "u"}"#, key: "k")
+        try world.plan()
+        #expect(try [before, after].map { try world.fate($0) } == ["cancelled", "planned"])
+        let event = try #require(try world.prepare(try world.claim()).first)
+        #expect(event.decided.isEmpty && event.batch.pairs.count == 1)
+        let index = CancelIndex()
+        index.add(try world.connection.run(NewCancels(since: first.seen)).compactMap(\.fact))
+        let rows = try world.connection.run(
+            FetchEvents(day: Int16(EventID(rawValue: after).ringDay), eventIDs: [before, after])
+        )
+        #expect(rows.map { index.contains($0) } == [true, false])
+        #expect(rows.map(\.isCancelled) == [true, false])
+    }
+
     @Test func theIndexForgetsWhatTheDatabaseForgets() {
         let index = CancelIndex()
         func fact(_ n: Int64, key: String? = nil, day: Int) -> CancelFact {

@@ -116,7 +116,8 @@ extension ClaimedBatch {
             deviceIDs: deviceIDs,
             outcomes: outcomes,
             notBefore: .minusInfinity,
-            dueAt: dueAt
+            dueAt: dueAt,
+            claimedAt: .minusInfinity
         )
     }
 }

@@ -392,7 +392,7 @@ struct StatementCatalog {
             CampaignDrafts(),
             TakeCampaign(id: 1, version: 1, cronFields: "{}", now: Timestamp(microseconds: 0)),
             RefuseCampaign(id: 1, version: 1, reason: "r"),
-            FireDue(now: Timestamp(microseconds: 0)),
+            FireDue(now: Timestamp(microseconds: 0)), Reschedule(now: Timestamp(microseconds: 0)),
             JudgeCanaries(now: Timestamp(microseconds: 4_000_000_000_000_000)),
             NextCampaign(),
             GatherEvents(

@@ -217,7 +217,8 @@ extension Rows.Batch {
             deviceIDs: deviceIDs,
             outcomes: outcomes,
             notBefore: Timestamp(microseconds: notBefore),
-            dueAt: dueAt.map { Timestamp(microseconds: $0) }
+            dueAt: dueAt.map { Timestamp(microseconds: $0) },
+            claimedAt: .minusInfinity
         )
     }
 
