@@ -4,18 +4,22 @@ public import FanfareStore
 internal import PostgresClient
 
 extension ToolDatabase {
+    /// How many enabled devices a user has whose phones register them: each push goes to all of them.
+    static let devicesOfUser: Int32 = 50
+
     /// Registers a token, or renews its registration.
     ///
     /// - Parameter registration: what is known about it.
     /// - Returns: the device's id.
     /// - Throws: ``ToolError``; of kind `usage` for a platform that there is not.
     public func register(_ registration: DeviceRegistration) async throws(ToolError) -> Int64 {
-        try await register(registration, isOwn: { _ throws(PostgresError) in true }) ?? 0
+        try await register(registration, isOwn: { _ throws(PostgresError) in true }, limit: nil) ?? 0
     }
 
     /// Registers a token for its user alone, or renews its registration.
     ///
-    /// Who holds a token may have it, whoever's it was; a token that is to be replaced he holds no more.
+    /// Who holds a token may have it, whoever's it was; a token that is to be replaced he holds no more. Of more than ``devicesOfUser``
+    /// enabled ones the oldest is disabled.
     ///
     /// - Parameter registration: what is known about it, its user too.
     /// - Returns: the device's id; nil if what it would replace is another user's: nothing has changed then.
@@ -24,15 +28,18 @@ extension ToolDatabase {
         let old = registration.replaces.map {
             DeviceOwner(app: registration.app, platform: registration.platform, token: $0)
         }
-        return try await register(registration) { connection throws(PostgresError) in
+        let limit = registration.userID.map { LimitDevices(app: registration.app, user: $0, limit: Self.devicesOfUser) }
+        let isOwn = { @Sendable (connection: PostgresConnection) throws(PostgresError) in
             guard let old, let owner = try connection.run(old).first, let owner else { return true }
             return owner.utf8.elementsEqual((registration.userID ?? "").utf8)
         }
+        return try await register(registration, isOwn: isOwn, limit: limit)
     }
 
     private func register(
         _ registration: DeviceRegistration,
-        isOwn: @escaping @Sendable (PostgresConnection) throws(PostgresError) -> Bool
+        isOwn: @escaping @Sendable (PostgresConnection) throws(PostgresError) -> Bool,
+        limit: LimitDevices?
     ) async throws(ToolError) -> Int64? {
         try Self.check(platform: registration.platform)
         if let attributes = registration.attributes {
@@ -43,6 +50,8 @@ extension ToolDatabase {
             try isOwn(connection) ? nil : .some(nil)
         } _: { connection throws(PostgresError) -> Int64? in
             try connection.run(statement).first
+        } afterwards: { connection, _ throws(PostgresError) in
+            if let limit { try connection.run(limit) }
         } action: {
             $0.map { ToolAction("device.register", "\(registration.app)/\($0)") }
         }

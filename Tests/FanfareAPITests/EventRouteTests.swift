@@ -46,6 +46,15 @@ import Threading
         }
     }
 
+    @Test func whoEmitsStartsNoCampaign() async throws {
+        try await APIWorld.with { api in
+            let token = try await api.token(.emitter)
+            let reply = try await api.ask("POST", "/v1/events", #"{"type": "campaign.shop.sale"}"#, token: token)
+            #expect(reply.status == 422 && reply.body.contains("emitted by Fanfare only"), "\(reply.body)")
+            #expect(try await api.rows("SELECT count(*) FROM fanfare.outbox") == [["0"]])
+        }
+    }
+
     @Test(arguments: [
         (#"{"events": [{"type": "a"}, {"type": ""}]}"#, "/events/1/type"), (#"{"events": []}"#, "/events"),
         (#"{"events": [{"type": "a", "payload": []}]}"#, "/events/0/payload"),

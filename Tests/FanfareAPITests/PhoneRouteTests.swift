@@ -48,6 +48,22 @@ import Testing
         }
     }
 
+    /// Each push goes to all of a user's devices, and tokens are made up easily.
+    @Test func theOldestOfAUsersDevicesGoes() async throws {
+        try await PhoneWorld.with { api, forge in
+            let path = "/v1/apps/shop/devices"
+            _ = try await api.rows("SELECT fanfare.register_device('shop', 'fcm', 'backend' || g, 'ann') FROM generate_series(1, 52) AS g")
+            _ = try await api.rows("SELECT fanfare.register_device('shop', 'fcm', 'other', 'bob')")
+            #expect(try await api.ask("PUT", path, device("ab"), token: forge.token("ann")).status == 200)
+            #expect(
+                try await api.rows("SELECT user_id, count(*)::text FROM fanfare.devices WHERE disabled_at IS NULL GROUP BY 1 ORDER BY 1")
+                    == [["ann", "50"], ["bob", "1"]]
+            )
+            let gone = "SELECT token, disabled_reason FROM fanfare.devices WHERE disabled_at IS NOT NULL ORDER BY id"
+            #expect(try await api.rows(gone) == (1...3).map { ["backend\($0)", "unregistered"] })
+        }
+    }
+
     @Test func aDeviceMovesToWhoHoldsItsTokenAndNotToWhoHeldIt() async throws {
         try await PhoneWorld.with { api, forge in
             let (ann, bob) = (forge.token("ann"), forge.token("bob"))

@@ -135,8 +135,8 @@ package struct StoreAudience: PostgresStatement {
 package struct EmitPayloads: PostgresStatement {
     package static let name = "emit_payloads"
     package static let sql = """
-        INSERT INTO fanfare.outbox (type, key, payload)
-        SELECT 'campaign.' || a.name || '.' || c.name, (to_json(o.scheduled_at) #>> '{}') || '/' || ($2 + p.number),
+        INSERT INTO fanfare.outbox (own, type, key, payload)
+        SELECT true, 'campaign.' || a.name || '.' || c.name, (to_json(o.scheduled_at) #>> '{}') || '/' || ($2 + p.number),
             coalesce(c.definition::jsonb -> 'payload', '{}') || coalesce(o.payload, '{}') || p.payload::jsonb
                 || jsonb_build_object('campaign', c.name, 'scheduled_at', o.scheduled_at)
         FROM fanfare.occurrences AS o

@@ -22,6 +22,32 @@ package struct ForgetUser: PostgresStatement {
     }
 }
 
+/// Disables the oldest devices of a user that are more than so many.
+package struct LimitDevices: PostgresStatement {
+    package static let name = "limit_devices"
+    package static let sql = """
+        UPDATE fanfare.devices AS d SET disabled_at = clock_timestamp(), disabled_reason = 'unregistered'
+        WHERE d.id IN (
+            SELECT x.id FROM fanfare.devices AS x
+            WHERE x.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = $1) AND x.user_id = $2 AND x.disabled_at IS NULL
+            ORDER BY x.registered_at DESC, x.id DESC OFFSET $3::int)
+        """
+
+    package let app: String
+    package let user: String
+    package let limit: Int32
+
+    package init(app: String, user: String, limit: Int32) {
+        (self.app, self.user, self.limit) = (app, user, limit)
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(app)
+        binds.append(user)
+        binds.append(limit)
+    }
+}
+
 /// The ids among some that are no devices of an app, or not of one of its users.
 package struct DevicesOfOthers: PostgresStatement {
     package static let name = "devices_of_others"

@@ -116,8 +116,8 @@ package struct SetAside: PostgresStatement {
         WITH
         \(OutboxLook.takeSQL(where: OutboxChoice.condition(parametersFrom: 6))),
         moved AS (
-            INSERT INTO fanfare.outbox_slow (xid, id, created_at, type, key, ttl, payload, replay_of, only_app, only_user, trace)
-            SELECT xid, id, created_at, type, key, ttl, payload, replay_of, only_app, only_user, trace FROM taken
+            INSERT INTO fanfare.outbox_slow (xid, id, created_at, type, key, ttl, payload, replay_of, only_app, only_user, trace, own)
+            SELECT xid, id, created_at, type, key, ttl, payload, replay_of, only_app, only_user, trace, own FROM taken
         )
         SELECT 0::smallint, (SELECT count(*) FROM taken), 0, pg_current_snapshot()::text
         UNION ALL

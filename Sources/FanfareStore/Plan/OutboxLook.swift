@@ -64,7 +64,7 @@ struct OutboxLook {
                 DELETE FROM fanfare.outbox
                 WHERE ctid = ANY ((SELECT rows FROM opened) || ARRAY(
                     \(look.begun) LIMIT (SELECT $5::int - cardinality(rows) FROM opened) FOR UPDATE SKIP LOCKED))
-                RETURNING xid, id, created_at, type, key, ttl, payload, replay_of, only_app, only_user, trace
+                RETURNING xid, id, created_at, type, key, ttl, payload, replay_of, only_app, only_user, trace, own
             )
             """
     }

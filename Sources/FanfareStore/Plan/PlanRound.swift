@@ -109,6 +109,8 @@ func planRoundSQL(taking: String, batchSize: String, isOfOutbox: Bool = false, i
     judged AS MATERIALIZED (
         SELECT t.id, t.created_at, t.type, t.key, t.ttl, t.payload, t.replay_of, t.only_app, t.only_user, t.trace,
             CASE
+                -- Only what emit did not see: a row that an emitter inserted, or a change of a table that was watched before.
+                WHEN NOT t.own AND fanfare.is_reserved(t.type) THEN 'events of this type are emitted by Fanfare only'
                 -- No rule has a longer one, and an entry of the index on keys holds no more.
                 WHEN octet_length(t.type) > 255 THEN 'the type has more than 255 bytes'
                 WHEN octet_length(t.key) > 2048 THEN 'the key has more than 2048 bytes'

@@ -112,6 +112,6 @@ package struct RefusedEvent {
 private let takeOneSQL = """
     taken AS (
         DELETE FROM fanfare.outbox_slow WHERE xid = $1::text::xid8 AND id = $2::bigint
-        RETURNING xid, id, created_at, type, key, ttl, payload, replay_of, only_app, only_user, trace
+        RETURNING xid, id, created_at, type, key, ttl, payload, replay_of, only_app, only_user, trace, own
     )
     """

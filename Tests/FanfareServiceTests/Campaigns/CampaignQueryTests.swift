@@ -235,11 +235,35 @@ struct CampaignQueryTests {
 
     @Test func anEventThatSomebodyElseEmittedReachesNobody() throws {
         let world = try self.world("SELECT id FROM public.lapsed", #""message": {"notification": {"title": "T"}}"#)
-        let event = try world.emit("campaign.shop.c")
+        let insert = "INSERT INTO fanfare.outbox (type, payload) VALUES ('campaign.shop.c', '{}') RETURNING id"
+        let event = try world.connection.number(insert)
         try world.plan()
         #expect(try world.fate(event) == "refused")
-        #expect(try world.detail(event)?.hasSuffix("start it by fanfare.start_campaign") == true)
         #expect(try world.recipients(event).isEmpty)
+    }
+
+    /// An emitter is refused at once; what it inserts past `emit`, when it is planned.
+    @Test(arguments: ["campaign.shop.c", "campaign-test.shop.c", "digest.shop.r"])
+    func typesOfFanfaresOwnAreForNobodyElse(type: String) throws {
+        let world = try self.world("SELECT id FROM public.lapsed")
+        try world.connection.execute("SET ROLE fanfare_emitter")
+        let refusal = world.connection.refusal("SELECT fanfare.emit('\(type)')")
+        #expect(refusal?.sqlState == "22023" && refusal?.hint?.isEmpty == false)
+        let own = "INSERT INTO fanfare.outbox (type, payload, own) VALUES ('\(type)', '{}', true)"
+        #expect(world.connection.refusal(own)?.sqlState == "42501")
+        let insert = "INSERT INTO fanfare.outbox (type, payload) VALUES ('\(type)', '{}') RETURNING id"
+        let event = try world.connection.number(insert)
+        try world.connection.execute("RESET ROLE")
+        try world.plan()
+        #expect(try world.fate(event) == "refused")
+        #expect(try world.detail(event) == "events of this type are emitted by Fanfare only")
+        let slow = try world.connection.number(insert)
+        try world.setAside(1)
+        try world.plan()
+        #expect(try world.fate(slow) == "refused", "it is as foreign in the side queue")
+        try world.connection.execute("CREATE TABLE public.watched (id int PRIMARY KEY)")
+        let watch = world.connection.refusal("SELECT fanfare.watch_table('public.watched', '\(type)')")
+        #expect(watch?.message.contains("Fanfare only") == true)
     }
 
     @Test func whoTriesItGetsTheirOwnRow() throws {
