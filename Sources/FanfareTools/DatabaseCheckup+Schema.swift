@@ -9,7 +9,7 @@ extension DatabaseCheckup {
         let item = Self.schemaItem(version: version, isOwn: isOwn)
         // The schema of another program may lack functions that these checks call.
         guard isOwn != false else { return [item] }
-        return [item] + (try publicationItems()) + (try hiddenItems())
+        return [item] + (try publicationItems()) + (try hiddenItems()) + (try authorsItems())
     }
 
     private static func schemaItem(version: Int, isOwn: Bool?) -> CheckItem {
@@ -30,6 +30,33 @@ extension DatabaseCheckup {
                 advice: "Run `fanfare migrate` of the newest Fanfare."
             )
         }
+    }
+
+    /// Queries of rules and campaigns are read-only and timed, and take the server's disk all the same.
+    private func authorsItems() throws(PostgresError) -> [CheckItem] {
+        guard let limits = try connection.run(AuthorsLimits()).first else { return [] }
+        var items: [CheckItem] = []
+        if !limits.hasFileLimit {
+            items.append(
+                CheckItem(
+                    .warn,
+                    "temp_file_limit",
+                    "none: a query of a rule or campaign may fill the server's disk",
+                    advice: "ALTER DATABASE … SET temp_file_limit = '10GB', as a superuser."
+                )
+            )
+        }
+        if limits.mayWriteWAL {
+            items.append(
+                CheckItem(
+                    .warn,
+                    "pg_logical_emit_message",
+                    "PUBLIC may execute it: a query of a rule or campaign may write WAL",
+                    advice: "REVOKE EXECUTE ON FUNCTION pg_logical_emit_message … FROM PUBLIC, as under Operation, Authors' SQL."
+                )
+            )
+        }
+        return items
     }
 
     private func publicationItems() throws(PostgresError) -> [CheckItem] {

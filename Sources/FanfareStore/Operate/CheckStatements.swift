@@ -44,6 +44,29 @@ package struct HasAutovacuum: PostgresStatement {
     }
 }
 
+/// What SQL of authors may use up on the server; no row where no rule or campaign has any.
+package struct AuthorsLimits: PostgresStatement {
+    package static let name = "authors_limits"
+    package static let sql = """
+        SELECT current_setting('temp_file_limit') <> '-1',
+            EXISTS (
+                SELECT FROM pg_proc AS p WHERE p.pronamespace = 'pg_catalog'::regnamespace AND p.proname = 'pg_logical_emit_message'
+                    AND has_function_privilege('fanfare_sql', p.oid, 'EXECUTE'))
+        WHERE EXISTS (
+                SELECT FROM fanfare.rule_versions AS v
+                WHERE v.retired_at IS NULL AND (v.definition -> 'badge_sql' IS NOT NULL OR v.definition #> '{to,users_sql}' IS NOT NULL))
+            OR EXISTS (
+                SELECT FROM fanfare.campaigns AS c CROSS JOIN LATERAL (SELECT coalesce(c.draft, c.definition)) AS d (definition)
+                WHERE c.dropped_at IS NULL AND (d.definition -> 'audience_sql' IS NOT NULL OR d.definition -> 'payload_sql' IS NOT NULL))
+        """
+
+    package init() {}
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> (hasFileLimit: Bool, mayWriteWAL: Bool) {
+        (try row.bool(0), try row.bool(1))
+    }
+}
+
 /// How many sessions there may be at once, and are beside this one: on the server, and of the role and in the database that
 /// we come in by.
 package struct SessionLimits: PostgresStatement {

@@ -509,7 +509,7 @@ struct StatementCatalog {
             DatabaseNow(),
             MissingPrivileges(),
             HasAutovacuum(),
-            SessionLimits(),
+            SessionLimits(), AuthorsLimits(),
             AppUse(),
             JudgeWhen(payload: #"{"total": 11}"#, when: "$.total > 10"),
         ]
@@ -542,6 +542,7 @@ struct StatementCatalog {
             ShowEvent(id: parts.event),
             ForgetUser(app: "shop", user: "u"),
             DevicesOfOthers(ids: [parts.device], app: "shop", user: "v"),
+            LimitDevices(app: "shop", user: "u", limit: 50),
             DeviceOwner(app: "shop", platform: "apns", token: parts.token),
         ]
     }

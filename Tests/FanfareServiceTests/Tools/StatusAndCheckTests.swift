@@ -87,6 +87,29 @@ import Testing
         }
     }
 
+    /// Nobody is warned of queries that there are none of.
+    @Test func whatAuthorsQueriesMayUseUpIsAWarning() async throws {
+        try sql("SELECT fanfare.adopt()")
+        let names = ["temp_file_limit", "pg_logical_emit_message"]
+        func levels() async throws -> [CheckItem.Level?] {
+            let items = try await items()
+            return names.map { item($0, in: items)?.level }
+        }
+        #expect(try await levels() == [nil, nil])
+        try sql(#"SELECT fanfare.put_rule('{"app": "a", "name": "r", "event": "e", "to": {"users_sql": "SELECT $1->>''u''"}}')"#)
+        #expect(try await levels() == [.warn, .warn])
+        try sql("ALTER DATABASE \"\(TestDatabase.current.name)\" SET temp_file_limit = '1GB'")
+        try sql(
+            """
+            DO $$ DECLARE f record; BEGIN
+                FOR f IN SELECT oid::regprocedure AS name FROM pg_proc WHERE proname = 'pg_logical_emit_message' LOOP
+                    EXECUTE 'REVOKE EXECUTE ON FUNCTION ' || f.name || ' FROM PUBLIC';
+                END LOOP; END $$
+            """
+        )
+        #expect(try await levels() == [nil, nil])
+    }
+
     @Test func limitsOfRoleAndDatabaseCountAsTheServersDoes() async throws {
         try await withRole(in: "fanfare_daemon") { role throws in
             #expect(try await item("connections", in: items(user: role))?.level == .ok)
