@@ -440,7 +440,7 @@ BEGIN
         SELECT FROM pg_attribute AS a WHERE a.attrelid = to_regclass('fanfare.outbox') AND a.attname = 'own')
     THEN
         ALTER TABLE fanfare.outbox ADD COLUMN own boolean NOT NULL DEFAULT true;
-        ALTER TABLE fanfare.outbox ALTER COLUMN own SET DEFAULT false;
+        ALTER TABLE fanfare.outbox ALTER COLUMN own SET DEFAULT pg_has_role('fanfare_daemon', 'MEMBER');
     END IF;
 END
 $$;
@@ -1044,8 +1044,9 @@ CREATE TABLE IF NOT EXISTS fanfare.outbox (
     -- Of which trace it is a part (part 5 has the function); mostly NULL. A setting, since triggers take no parameters; one that was
     -- of a transaction leaves '' to the next.
     trace bytea DEFAULT fanfare.trace_context(nullif(current_setting('fanfare.traceparent', true), '')),
-    -- Whether Fanfare emitted it itself, and so may use the types that are its own (fanfare.is_reserved). Emitters cannot say so.
-    own boolean NOT NULL DEFAULT false,
+    -- Whether Fanfare emitted it itself, and so may use the types that are its own (fanfare.is_reserved). Emitters cannot say so. The
+    -- default is for daemons of the version before, which insert events of campaigns without it.
+    own boolean NOT NULL DEFAULT pg_has_role('fanfare_daemon', 'MEMBER'),
     PRIMARY KEY (xid, id)
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_insert_threshold = -1,
         autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 1000000,
@@ -2128,9 +2129,10 @@ COMMENT ON FUNCTION fanfare.is_topic IS 'Whether a topic may be called so.';
 
 CREATE OR REPLACE FUNCTION fanfare.is_event_type(type text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
-    SELECT octet_length(type) BETWEEN 1 AND 255 AND type !~ '[\x01-\x1f\x7f]';
+    -- No control characters, also of C1 (U+0080 to U+009F), and none that turn the direction of text: types are printed on terminals.
+    SELECT octet_length(type) BETWEEN 1 AND 255 AND type !~ '[\x01-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]';
 END;
-COMMENT ON FUNCTION fanfare.is_event_type IS 'Whether a rule can name events of this type: 1 to 255 bytes on one line.';
+COMMENT ON FUNCTION fanfare.is_event_type IS 'Whether a rule can name events of this type: 1 to 255 bytes on one line, without control and bidirectional characters.';
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- 18. Functions: devices and subscriptions

@@ -52,7 +52,7 @@ extension DatabaseCheckup {
                     .warn,
                     "pg_logical_emit_message",
                     "PUBLIC may execute it: a query of a rule or campaign may write WAL",
-                    advice: "REVOKE EXECUTE ON FUNCTION pg_logical_emit_message … FROM PUBLIC, as under Operation, Authors' SQL."
+                    advice: "REVOKE EXECUTE ON FUNCTION pg_logical_emit_message … FROM PUBLIC; see Operation."
                 )
             )
         }

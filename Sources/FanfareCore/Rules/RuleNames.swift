@@ -59,9 +59,13 @@ public enum RuleNames {
     /// Whether a rule can name events of this type.
     ///
     /// - Parameter text: what was written.
-    /// - Returns: whether it is 1 to ``eventTypeLimit`` bytes without ASCII control characters.
+    /// - Returns: whether it is 1 to ``eventTypeLimit`` bytes without control characters and characters that change the direction of text.
     public static func isEventType(_ text: String) -> Bool {
-        (1...eventTypeLimit).contains(text.utf8.count) && !text.utf8.contains { $0 < 0x20 || $0 == 0x7F }
+        (1...eventTypeLimit).contains(text.utf8.count) && !text.unicodeScalars.contains(where: isControl)
+    }
+
+    private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value) || scalar.properties.isBidiControl
     }
 
     private static func isWord(_ text: String, limit: Int, besides others: StaticString) -> Bool {

@@ -1,10 +1,10 @@
 internal import FanfareCore
 package import PostgresClient
 
-/// Stores the payload of a foreign channel as an event whose type is the channel.
+/// Stores the payload of a foreign channel as an event whose type is the channel; anybody may notify, so it is not Fanfare's own.
 package struct StoreForeignEvent: PostgresStatement {
     package static let name = "store_foreign_event"
-    package static let sql = "INSERT INTO fanfare.outbox (type, payload) VALUES ($1, $2::jsonb)"
+    package static let sql = "INSERT INTO fanfare.outbox (own, type, payload) VALUES (false, $1, $2::jsonb)"
 
     package let channel: String
     package let payload: String

@@ -62,7 +62,9 @@ package struct AuthorsLimits: PostgresStatement {
 
     package init() {}
 
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> (hasFileLimit: Bool, mayWriteWAL: Bool) {
+    package static func decode(
+        _ row: borrowing PostgresRow
+    ) throws(PostgresError) -> (hasFileLimit: Bool, mayWriteWAL: Bool) {
         (try row.bool(0), try row.bool(1))
     }
 }

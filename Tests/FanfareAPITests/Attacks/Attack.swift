@@ -77,6 +77,11 @@ struct Attack: Sendable, CustomTestStringConvertible {
             "a weak key in `jwks_file`: a short secret, another curve, RSA, `use: enc`",
             "the daemon does not start; later, the keys before stay"
         ),
+        Attack(
+            "an event of a type that is Fanfare's own (`campaign.…`, `campaign-test.…`, `digest.…`)",
+            "422; inserted in SQL, it is refused when it is planned"
+        ),
+        Attack("a phone registers a user's 51st device", "200; the one that was registered longest ago is disabled"),
     ]
 
     /// As a table of the documentation.

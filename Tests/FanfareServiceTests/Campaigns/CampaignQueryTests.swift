@@ -239,6 +239,7 @@ struct CampaignQueryTests {
         let event = try world.connection.number(insert)
         try world.plan()
         #expect(try world.fate(event) == "refused")
+        #expect(try world.detail(event)?.hasSuffix("start it by fanfare.start_campaign") == true)
         #expect(try world.recipients(event).isEmpty)
     }
 
@@ -257,13 +258,30 @@ struct CampaignQueryTests {
         try world.plan()
         #expect(try world.fate(event) == "refused")
         #expect(try world.detail(event) == "events of this type are emitted by Fanfare only")
+        try world.connection.execute("SET ROLE fanfare_emitter")
         let slow = try world.connection.number(insert)
+        try world.connection.execute("RESET ROLE")
         try world.setAside(1)
         try world.plan()
         #expect(try world.fate(slow) == "refused", "it is as foreign in the side queue")
         try world.connection.execute("CREATE TABLE public.watched (id int PRIMARY KEY)")
         let watch = world.connection.refusal("SELECT fanfare.watch_table('public.watched', '\(type)')")
         #expect(watch?.message.contains("Fanfare only") == true)
+    }
+
+    /// A daemon of the version before inserts the events of a campaign's query without saying that they are Fanfare's own.
+    @Test func whatAnOlderDaemonEmitsIsFanfaresOwn() throws {
+        let world = try self.world("SELECT id FROM public.lapsed")
+        let insert = "INSERT INTO fanfare.outbox (type, payload) VALUES ('digest.shop.r', '{}') RETURNING id"
+        try world.connection.execute("SET ROLE fanfare_daemon")
+        let event = try world.connection.number(insert)
+        // Anybody may notify on a foreign channel.
+        try world.connection.run(StoreForeignEvent(channel: "digest.shop.s", payload: "{}"))
+        try world.connection.execute("RESET ROLE")
+        try world.plan()
+        #expect(try world.fate(event) == "unmatched", "no rule took it")
+        let detail = "SELECT detail FROM fanfare.events WHERE type = 'digest.shop.s'"
+        #expect(try world.connection.column(detail) == ["events of this type are emitted by Fanfare only"])
     }
 
     @Test func whoTriesItGetsTheirOwnRow() throws {

@@ -15,8 +15,13 @@ struct NameTests {
             "$", "[x]",
             "ſ", "K", "０",
         ]
+        let controls = [
+            0x7E, 0x9F, 0xA0, 0x61B, 0x61C, 0x200D, 0x200E, 0x200F, 0x2010, 0x2029, 0x202A, 0x202E, 0x202F, 0x2065,
+            0x2066, 0x2069, 0x206A,
+        ]
+        let marked = controls.compactMap { Unicode.Scalar($0).map { "a\($0)b" } }
         let long = [63, 64, 65, 99, 100, 101, 199, 200, 201, 254, 255, 256].map { String(repeating: "x", count: $0) }
-        return odd + long + [String(repeating: "é", count: 127), String(repeating: "é", count: 128)]
+        return odd + marked + long + [String(repeating: "é", count: 127), String(repeating: "é", count: 128)]
     }()
 
     @Test func sqlAndSwiftAgree() throws {

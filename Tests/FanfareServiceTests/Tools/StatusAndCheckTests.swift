@@ -96,7 +96,8 @@ import Testing
             return names.map { item($0, in: items)?.level }
         }
         #expect(try await levels() == [nil, nil])
-        try sql(#"SELECT fanfare.put_rule('{"app": "a", "name": "r", "event": "e", "to": {"users_sql": "SELECT $1->>''u''"}}')"#)
+        let rule = #"{"app": "a", "name": "r", "event": "e", "to": {"users_sql": "SELECT $1->>''u''"}}"#
+        try sql("SELECT fanfare.put_rule('\(rule)')")
         #expect(try await levels() == [.warn, .warn])
         try sql("ALTER DATABASE \"\(TestDatabase.current.name)\" SET temp_file_limit = '1GB'")
         try sql(
