@@ -6245,6 +6245,15 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION fanfare.why_variant IS 'Which variant of a rule somebody gets, as it is reckoned for each push; null where there are none.';
 
+-- Rules of an app learn of no other events, and so does whoever asks for one app.
+CREATE OR REPLACE FUNCTION fanfare.types_of_app(app text) RETURNS text[] LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT ARRAY(
+        SELECT DISTINCT v.event_type FROM fanfare.apps AS a JOIN fanfare.rules AS r ON r.app_id = a.id JOIN fanfare.rule_versions AS v ON v.rule_id = r.id
+        WHERE a.name = types_of_app.app AND v.event_type IS NOT NULL);
+END;
+COMMENT ON FUNCTION fanfare.types_of_app IS 'The types of events that rules of an app name, or named.';
+
 CREATE OR REPLACE FUNCTION fanfare.why_steps(event_id bigint, user_id text, app text)
 RETURNS TABLE (step smallint, at timestamptz, rule text, device_id bigint, platform text, attempt int, outcome text, reason text,
     until timestamptz, detail text)
@@ -6277,6 +6286,7 @@ BEGIN
         SELECT o.id, o.type, o.key, o.created_at, NULL, o.ttl, o.payload, 0, 'it is planned alone, since it may take long or fail', o.replay_of, o.only_app, o.only_user
         FROM fanfare.outbox_slow AS o WHERE o.id = why_steps.event_id
     ) AS x JOIN fanfare.event_fates AS f ON f.fate = x.fate
+    WHERE why_steps.app IS NULL OR x.type = ANY (fanfare.types_of_app(why_steps.app))
     LIMIT 1;
     IF e.id IS NULL THEN
         RETURN QUERY SELECT 0::smallint, now, NULL, NULL::bigint, NULL, NULL::int,
@@ -6285,9 +6295,10 @@ BEGIN
                 WHEN why_steps.event_id >> 32 < (now AT TIME ZONE 'UTC')::date - DATE '2020-01-01' - 30
                     THEN format('Event %s is of %s: the log keeps 30 days at most (retention.log). Nothing is known of it any more',
                         why_steps.event_id, DATE '2020-01-01' + (why_steps.event_id >> 32)::int)
-                ELSE format('There is no event %s: its transaction has not committed, it was rolled back, it is older than retention.log, or the number is wrong. Look for it in fanfare.events',
-                    why_steps.event_id) END
-        FROM (SELECT) AS nothing LEFT JOIN fanfare.occurrences AS o ON o.event_id = why_steps.event_id;
+                ELSE format('There is no event %s: its transaction has not committed, it was rolled back, it is older than retention.log, %sor the number is wrong. Look for it in fanfare.events',
+                    why_steps.event_id, 'no rule of ' || why_steps.app || ' names its type, ') END
+        FROM (SELECT) AS nothing LEFT JOIN fanfare.occurrences AS o ON o.event_id = why_steps.event_id AND (why_steps.app IS NULL OR EXISTS (
+            SELECT FROM fanfare.campaigns AS c JOIN fanfare.apps AS a ON a.id = c.app_id WHERE c.id = o.campaign_id AND a.name = why_steps.app));
         RETURN;
     END IF;
     planned := coalesce(e.planned_at, now);
@@ -6567,6 +6578,7 @@ DECLARE
         WHERE d.app_id = ANY (ARRAY(SELECT a.id FROM fanfare.apps AS a WHERE recent_events.app IS NULL OR a.name = recent_events.app))
             AND d.user_id = recent_events.user_id);
     mention CONSTANT text := to_json(recent_events.user_id)::text;
+    types CONSTANT text[] := CASE WHEN recent_events.app IS NOT NULL THEN fanfare.types_of_app(recent_events.app) END;
     -- A user may be a number in a payload.
     is_number CONSTANT boolean := recent_events.user_id ~ '^[0-9]+$';
     found bigint[] := ARRAY(
@@ -6575,7 +6587,8 @@ DECLARE
         CROSS JOIN LATERAL unnest(b.device_ids, b.event_ids) AS u (d, e)
         WHERE b.device_ids && devices AND u.d = ANY (devices)
         UNION
-        SELECT o.id FROM (SELECT x.id, x.payload FROM fanfare.outbox AS x LIMIT 1000) AS o WHERE position(mention IN o.payload::text) > 0);
+        SELECT o.id FROM (SELECT x.id, x.type, x.payload FROM fanfare.outbox AS x LIMIT 1000) AS o
+        WHERE position(mention IN o.payload::text) > 0 AND (types IS NULL OR o.type = ANY (types)));
     left_to_read int := 1000;
     was_read int;
     named bigint[];
@@ -6603,11 +6616,11 @@ BEGIN
             CROSS JOIN LATERAL unnest(b.event_ids, b.device_ids) AS u (e, d)
             WHERE u.d = d.id);
         IF left_to_read > 0 THEN
-            SELECT count(*), array_agg(l.id) FILTER (WHERE position(mention IN l.payload::text) > 0
-                OR is_number AND l.payload::text ~ (E':\\s*' || recent_events.user_id || E'\\M'))
+            SELECT count(*), array_agg(l.id) FILTER (WHERE (types IS NULL OR l.type = ANY (types)) AND (position(mention IN l.payload::text) > 0
+                OR is_number AND l.payload::text ~ (E':\\s*' || recent_events.user_id || E'\\M')))
             INTO was_read, named
             FROM (
-                SELECT x.id, x.payload FROM fanfare.event_log AS x WHERE x.day = (here % 32)::smallint ORDER BY x.day DESC, x.id DESC LIMIT left_to_read
+                SELECT x.id, x.type, x.payload FROM fanfare.event_log AS x WHERE x.day = (here % 32)::smallint ORDER BY x.day DESC, x.id DESC LIMIT left_to_read
             ) AS l;
             left_to_read := left_to_read - was_read;
             found := ARRAY(SELECT unnest(found) UNION SELECT unnest(named));
@@ -6617,7 +6630,7 @@ BEGIN
     RETURN QUERY SELECT f FROM unnest(found) AS f ORDER BY f DESC LIMIT recent_events.count;
 END
 $$;
-COMMENT ON FUNCTION fanfare.recent_events IS 'The last events that were planned for a user, or that name the user and are among the last thousand; the newest first.';
+COMMENT ON FUNCTION fanfare.recent_events IS 'The last events that were planned for a user, or that name the user and are among the last thousand; for an app only of types that its rules name; the newest first.';
 
 -- The time of a row comes first; of those of one time the event is told before its rules, and these before devices.
 CREATE OR REPLACE FUNCTION fanfare.why(event_id bigint, user_id text, app text DEFAULT NULL)

@@ -28,6 +28,9 @@ import Testing
             let device = #"{"platform": "apns", "token": "\#(String(repeating: "ab", count: 32))", "user_id": "ann"}"#
             #expect(try await api.ask("PUT", "/v1/apps/shop/devices", device, token: registrar).status == 200)
             let reader = try await api.token(.reader)
+            let rule =
+                #"{"app": "shop", "name": "r", "event": "order", "to": {"users": "$.user"}, "message": {"data": {"a": "b"}}}"#
+            _ = try await api.rows("SELECT fanfare.put_rule('\(rule)')")
             let one = try await api.ask("GET", "/v1/apps/shop/users/ann/why?event=\(event)", token: reader)
             #expect(one.status == 200)
             #expect(try one.json["event_id"]?.stringValue == event && one.json["user_id"] == "ann")
@@ -42,6 +45,32 @@ import Testing
             }
             #expect(try await api.ask("GET", "/v1/apps/none/users/ann/why", token: reader).status == 422)
             #expect(try await api.ask("GET", "/v1/apps/shop/users/ann/why", token: registrar).status == 403)
+        }
+    }
+
+    /// Ids of events are consecutive, and payloads of any app's events name users.
+    @Test func anAppIsToldOfNoEventThatItsRulesDoNotTake() async throws {
+        try await APIWorld.with { api in
+            let event = try await planned(api)
+            let rule =
+                #"{"app": "bank", "name": "r", "event": "order", "to": {"users": "$.user"}, "message": {"data": {"a": "b"}}}"#
+            _ = try await api.rows(
+                "SELECT fanfare.put_rule('\(rule)'), fanfare.register_device('shop', 'fcm', 'a', 'ann')"
+            )
+            _ = try await api.rows("SELECT fanfare.emit('order', '{\"user\": \"ann\"}')")
+            let waiting = try await api.rows("SELECT id::text FROM fanfare.outbox").first?.first.flatMap(\.self)
+            for token in [try await api.token(.reader), try await api.token(.reader, app: "shop")] {
+                for id in [event, try #require(waiting), "7"] {
+                    let one = try await api.ask("GET", "/v1/apps/shop/users/ann/why?event=\(id)", token: token)
+                    #expect(one.status == 404 && !one.body.contains("order"), "\(one.body)")
+                }
+                let last = try await api.ask("GET", "/v1/apps/shop/users/ann/why", token: token)
+                #expect(try last.json["data"] == [])
+            }
+            let token = try await api.token(.reader, app: "bank")
+            #expect(try await api.ask("GET", "/v1/apps/bank/users/ann/why?event=\(event)", token: token).status == 200)
+            let last = try await api.ask("GET", "/v1/apps/bank/users/ann/why", token: token)
+            #expect(try last.json["data"]?.arrayValue?.count == 2)
         }
     }
 

@@ -1,4 +1,5 @@
 internal import FanfareCore
+internal import FanfareStore
 internal import FanfareTools
 internal import HTTPTypes
 
@@ -14,7 +15,11 @@ extension Routes {
             guard let event = Int64(text), event > 0 else {
                 throw Problem(.malformed, "event is no id", hint: "Leave it out for the user's last events.")
             }
-            return Answer(withTextIDs(try await call.database.why(eventID: event, user: user, app: app).json))
+            let report = try await call.database.why(eventID: event, user: user, app: app)
+            guard report.verdict.reason != "no_event" else {
+                throw Problem(.absent, "there is no event \(event) that a rule of \(app) could take")
+            }
+            return Answer(withTextIDs(report.json))
         },
         Route(.post, "/v1/events/{id}/replay", .operator) { call in
             var fields = try call.fields(orEmpty: true)
