@@ -188,7 +188,10 @@ run_soak() {
         fi
         before=$failed
         case "$name" in
-            fuzz) check "fuzz: 180 s of each parser" deploy/fuzz.sh 180 ;;
+            fuzz)
+                check "fuzz: 180 s of each parser" deploy/fuzz.sh 180
+                check "requests: 180 s of mutated requests" deploy/requests.sh 180
+                ;;
             coverage) test_coverage ;;
             versions) test_versions ;;
             webhook) check webhook deploy/webhook.sh ;;
