@@ -444,6 +444,7 @@ BEGIN
     END IF;
 END
 $$;
+SELECT fanfare.add_column('fanfare.apps', 'events', 'text[]');
 SELECT fanfare.add_column('fanfare.outbox_slow', 'own', 'boolean NOT NULL DEFAULT true');
 
 -- Texts of errors that authors' SQL raises have a bound. Older rows are cut, except in the log, which would have to be read as a whole:
@@ -757,7 +758,9 @@ ON CONFLICT (fate) DO UPDATE SET name = excluded.name;
 CREATE TABLE IF NOT EXISTS fanfare.apps (
     id smallint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     name text NOT NULL UNIQUE CONSTRAINT apps_name_shape CHECK (name ~ '^[a-zA-Z0-9][a-zA-Z0-9_-]{0,63}$'),
-    created_at timestamptz NOT NULL DEFAULT clock_timestamp()
+    created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    -- The types of events that its rules may take (fanfare.is_among); null for any. A daemon's configuration says so.
+    events text[]
 );
 
 -- Where a batch goes: which app, which provider, which of its environments.
@@ -2134,6 +2137,35 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION fanfare.is_event_type IS 'Whether a rule can name events of this type: 1 to 255 bytes on one line, without control and bidirectional characters.';
 
+CREATE OR REPLACE FUNCTION fanfare.is_among(type text, patterns text[]) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT EXISTS (SELECT FROM unnest(patterns) AS p (name) WHERE p.name = type OR right(p.name, 1) = '*' AND starts_with(type, left(p.name, -1)));
+END;
+COMMENT ON FUNCTION fanfare.is_among IS 'Whether one of the names is this type, or ends in * and the type begins with the rest.';
+
+-- Campaigns and digests are the app's own.
+CREATE OR REPLACE FUNCTION fanfare.may_take(app text, type text) RETURNS boolean LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT NOT EXISTS (
+        SELECT FROM fanfare.apps AS a
+        WHERE a.name = may_take.app AND a.events IS NOT NULL AND NOT fanfare.is_among(may_take.type,
+            a.events || ARRAY['campaign.' || a.name || '.*', 'campaign-test.' || a.name || '.*', 'digest.' || a.name || '.*']));
+END;
+COMMENT ON FUNCTION fanfare.may_take IS 'Whether rules of an app may take events of this type: as the configuration says (apps.<name>.events), or any.';
+
+CREATE OR REPLACE FUNCTION fanfare.limit_events(app text, events text[]) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    -- An app that nobody has registered a device of yet is limited as well.
+    IF fanfare.is_app_name(limit_events.app) AND NOT EXISTS (SELECT FROM fanfare.apps AS a WHERE a.name = limit_events.app) THEN
+        INSERT INTO fanfare.apps (name) VALUES (limit_events.app) ON CONFLICT (name) DO NOTHING;
+    END IF;
+    UPDATE fanfare.apps AS a SET events = limit_events.events WHERE a.name = limit_events.app AND a.events IS DISTINCT FROM limit_events.events;
+    RETURN FOUND;
+END
+$$;
+COMMENT ON FUNCTION fanfare.limit_events IS 'Says which types of events rules of an app may take; true if it said otherwise before. Daemons call it.';
+
 -- ---------------------------------------------------------------------------------------------------------------
 -- 18. Functions: devices and subscriptions
 -- ---------------------------------------------------------------------------------------------------------------
@@ -3124,6 +3156,11 @@ BEGIN
             ('name', fanfare.is_rule_name(rule ->> 'name'), 'use 1 to 100 letters, digits, "_", "." and "-", beginning with a letter or digit'),
             ('event', fanfare.is_event_type(rule ->> 'event'), 'use 1 to 255 bytes on one line, such as order.shipped')) AS n (key, is_name, hint)
         WHERE n.is_name IS NOT TRUE OR jsonb_typeof(rule -> n.key) <> 'string'
+        UNION ALL
+        SELECT 'event', format('rules of %s may not take it', rule ->> 'app'),
+            format('apps.%s.events of the configuration allows %s', rule ->> 'app', (
+                SELECT coalesce(nullif(array_to_string(a.events, ', '), ''), 'none') FROM fanfare.apps AS a WHERE a.name = rule ->> 'app'))
+        WHERE NOT fanfare.may_take(rule ->> 'app', rule ->> 'event')
         UNION ALL
         SELECT n.key, 'is no string', 'a string is needed' FROM (VALUES ('when'), ('badge_sql')) AS n (key)
         WHERE jsonb_typeof(rule -> n.key) <> 'string'
@@ -5998,8 +6035,9 @@ FROM fanfare.gatherings WHERE due_at < now() - interval '1 minute'
 UNION ALL
 SELECT 'rules', count(*) = 0, count(*) || CASE count(*) WHEN 1 THEN ' rule''s newest version is refused' ELSE ' rules'' newest versions are refused' END, min(v.checked_at)
 FROM fanfare.rules AS r
+JOIN fanfare.apps AS a ON a.id = r.app_id
 CROSS JOIN LATERAL (SELECT * FROM fanfare.rule_versions WHERE rule_id = r.id ORDER BY version DESC LIMIT 1) AS v
-WHERE r.dropped_at IS NULL AND v.state = 'refused'
+WHERE r.dropped_at IS NULL AND (v.state = 'refused' OR v.state = 'active' AND NOT fanfare.may_take(a.name, v.event_type))
 UNION ALL
 SELECT 'campaigns', count(*) = 0,
     count(*) FILTER (WHERE is_refused) || ' newest versions are refused, ' || count(*) FILTER (WHERE NOT is_refused) || ' occurrences of the last day failed',
@@ -7274,7 +7312,7 @@ GRANT EXECUTE ON FUNCTION fanfare.campaign_fault, fanfare.campaign_sql_fault, fa
     fanfare.next_wall, fanfare.instant TO fanfare_author;
 GRANT EXECUTE ON FUNCTION fanfare.rule_fault, fanfare.gathering_fault, fanfare.calm_fault, fanfare.quiet_fault, fanfare.caps_fault, fanfare.variants_fault, fanfare.share, fanfare.is_label, fanfare.audience_fault, fanfare.path_fault, fanfare.badge_sql_fault, fanfare.users_sql_fault,
     fanfare.hidden_tables, fanfare.warn_of_hidden_tables,
-    fanfare.is_app_name, fanfare.is_rule_name, fanfare.is_event_type TO fanfare_author;
+    fanfare.is_app_name, fanfare.is_rule_name, fanfare.is_event_type, fanfare.may_take, fanfare.is_among TO fanfare_author;
 -- To compare what is there with what a file says, and to see whether a daemon will check it.
 GRANT SELECT ON fanfare.apps, fanfare.rules, fanfare.rule_versions, fanfare.campaigns, fanfare.occurrences, fanfare.policies,
     fanfare.caps, fanfare.platforms, fanfare.health TO fanfare_author;
@@ -7296,6 +7334,8 @@ GRANT EXECUTE ON FUNCTION fanfare.ring_day, fanfare.is_emitted_after, fanfare.ca
 -- For `fanfare status` and `fanfare rules list`; none of it holds tokens.
 GRANT SELECT ON fanfare.instances, fanfare.installation, fanfare.schema_version, fanfare.platforms, fanfare.targets,
     fanfare.apps, fanfare.rules, fanfare.rule_versions, fanfare.campaigns, fanfare.occurrences, fanfare.policies TO fanfare_reader;
+-- For `fanfare rules list`: what is not in force for its type.
+GRANT EXECUTE ON FUNCTION fanfare.may_take, fanfare.is_among TO fanfare_reader;
 GRANT EXECUTE ON FUNCTION fanfare.server_identifier TO fanfare_reader;
 -- For `fanfare campaigns show` and `explain`: when it is due, and where.
 GRANT EXECUTE ON FUNCTION fanfare.wall_time, fanfare.next_due, fanfare.shown_at, fanfare.has_passed, fanfare.next_time, fanfare.next_showing, fanfare.next_wall,

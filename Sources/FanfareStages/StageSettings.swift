@@ -22,6 +22,8 @@ package struct StageSettings: Sendable {
     package var daemonName = ""
     package var version = ""
     package var deliveryLogging = Configuration.Log.Deliveries.failures
+    /// What `apps.<name>.events` says, by app; apps without the key are not in it.
+    package var events: [String: [String]] = [:]
 
     /// The defaults, as for single stages in tests.
     package init(batchSize: Int = 1000) { self.batchSize = batchSize }
@@ -35,5 +37,6 @@ package struct StageSettings: Sendable {
         keyRetentionSeconds = fresh.keyRetentionSeconds
         logRetentionDays = fresh.logRetentionDays
         deliveryLogging = fresh.deliveryLogging
+        events = fresh.events
     }
 }

@@ -17,6 +17,16 @@ extension Configuration {
     /// The keys of each app that are no provider's.
     static let keysOfApps: [ConfigurationKey] = [
         .init(
+            "events",
+            \.events,
+            ConfigurationValueKind<[String]>.names(
+                "an event type, or with `*` at the end all that begin so",
+                bytes: 1...255
+            ).optional,
+            "The types of events that rules of the app may take. A daemon stores it for all daemons when it starts or reloads; one without the "
+                + "key changes nothing, and any may be taken until some daemon had it. `[\"*\"]` allows all again."
+        ),
+        .init(
             "jwt.jwks_file",
             \.phones.keysFile,
             ConfigurationValueKind<String>.path.optional,

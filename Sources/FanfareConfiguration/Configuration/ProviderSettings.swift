@@ -20,6 +20,8 @@ extension Configuration {
     public struct App: Equatable, Sendable {
         /// Whose tokens its phones come with.
         public var phones = Phones()
+        /// The types of events that its rules may take, or with `*` at the end what they begin with; nil for what is in the database.
+        public var events: [String]?
         /// What each provider's block says, by its name; a provider without one is not sent to.
         package private(set) var providers: [String: any ProviderSettings] = [:]
 
@@ -41,7 +43,7 @@ extension Configuration {
 
         /// Whether both send to the same providers with the same settings, and take the same tokens.
         public static func == (left: App, right: App) -> Bool {
-            left.phones == right.phones && left.providers.count == right.providers.count
+            left.phones == right.phones && left.events == right.events && left.providers.count == right.providers.count
                 && left.providers.allSatisfy { name, settings in
                     right.providers[name].map(settings.isEqual) ?? false
                 }

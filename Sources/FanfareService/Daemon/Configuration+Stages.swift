@@ -46,5 +46,6 @@ extension StageSettings {
         daemonName = configuration.installation ?? "fanfare"
         self.version = version
         deliveryLogging = configuration.log.deliveries
+        events = configuration.apps.compactMapValues(\.events)
     }
 }

@@ -1,7 +1,9 @@
 internal import FanfareCampaigns
 internal import FanfareCore
+internal import FanfareLogging
 internal import FanfareStages
 internal import FanfareStore
+internal import Logging
 internal import PostgresClient
 internal import Threading
 
@@ -46,6 +48,8 @@ struct Maintenance {
     private let context: StageContext
     /// The session's connection whose lock makes us the leader.
     private var leads: Int?
+    /// The limits of apps' rules that this daemon has stored.
+    private var limits: [String: [String]] = [:]
     private var dueAt: Microseconds = 0
     private var choresAt: Microseconds = 0
     private var auditAt: Microseconds = 0
@@ -67,6 +71,7 @@ struct Maintenance {
     /// Does what there is to do now.
     mutating func takeTurn(in session: Session) {
         let isDone = session.attempt { connection throws(PostgresError) in
+            try limitEvents(on: connection)
             if leads != session.generation {
                 let isFree = try connection.run(TryLock(key: AdvisoryLock.maintenance)).first ?? false
                 leads = isFree ? session.generation : nil
@@ -79,6 +84,17 @@ struct Maintenance {
         }
         if isDone == nil { context.status.lead(.maintenance, false) }
         dueAt = Clocks.steady + (isDone ?? true ? Self.interval : 0)
+    }
+
+    /// Stores what the configuration says, of whichever daemon: the leader's may not say it.
+    private mutating func limitEvents(on connection: PostgresConnection) throws(PostgresError) {
+        let events = context.settings.events
+        guard limits != events else { return }
+        for (app, types) in events where limits[app] != types {
+            guard try connection.run(LimitEvents(app: app, events: types)).first == true else { continue }
+            context.logger.notice("types that rules may take have changed", metadata: .init([.app: "\(app)"]))
+        }
+        limits = events
     }
 
     /// - Returns: whether no rules are left to check, and nothing that was aborted is left to end.

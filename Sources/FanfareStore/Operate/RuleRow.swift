@@ -35,13 +35,16 @@ public struct RuleRow: Sendable {
 package struct StoredRules: PostgresStatement {
     package static let name = "stored_rules"
     package static let sql = """
-        SELECT a.name, r.name, v.version, v.state, v.reason, v.definition::text, r.from_file,
+        SELECT a.name, r.name, v.version, CASE WHEN b.is_beyond THEN 'refused' ELSE v.state END,
+            CASE WHEN b.is_beyond THEN format('event: rules of %s may not take it (apps.%s.events)', a.name, a.name) ELSE v.reason END,
+            v.definition::text, r.from_file,
             (SELECT max(f.version) FROM fanfare.rule_versions AS f
-             WHERE f.rule_id = r.id AND f.state = 'active' AND f.retired_at IS NULL)
+             WHERE f.rule_id = r.id AND f.state = 'active' AND f.retired_at IS NULL AND fanfare.may_take(a.name, f.definition ->> 'event'))
         FROM fanfare.rules AS r
         JOIN fanfare.apps AS a ON a.id = r.app_id
         CROSS JOIN LATERAL (
             SELECT * FROM fanfare.rule_versions AS n WHERE n.rule_id = r.id ORDER BY n.version DESC LIMIT 1) AS v
+        CROSS JOIN LATERAL (SELECT v.state = 'active' AND NOT fanfare.may_take(a.name, v.definition ->> 'event') AS is_beyond) AS b
         WHERE r.dropped_at IS NULL AND r.name NOT LIKE 'gather/%' AND ($1::text[] IS NULL OR a.name = ANY ($1))
         ORDER BY a.name, r.name
         """

@@ -175,6 +175,9 @@ func planRoundSQL(taking: String, batchSize: String, isOfOutbox: Bool = false, i
                     -- A clock that was set back since the rule was put would pass it by.
                     AND (v.rule_created_at <= j.created_at OR fanfare.is_emitted_after(j.id, v.rule_event_number))
                     AND (j.only_app IS NULL OR v.app_id = j.only_app)
+                    -- Most apps may take any type: then the list is empty, and nothing is looked up.
+                    AND (v.app_id <> ALL (ARRAY(SELECT a.id FROM fanfare.apps AS a WHERE a.events IS NOT NULL))
+                        OR fanfare.may_take((SELECT a.name FROM fanfare.apps AS a WHERE a.id = v.app_id), v.event_type))
                 OFFSET 0
             ) AS v
             WHERE CASE

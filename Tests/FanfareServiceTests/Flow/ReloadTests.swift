@@ -38,6 +38,27 @@ struct ReloadTests {
         }
     }
 
+    /// A daemon without the key leaves to the others what they said.
+    @Test func anAppsRulesAreLimitedUntilADaemonSaysOtherwise() async throws {
+        try await Flow.run { flow in
+            let fate = { @Sendable in
+                let event = try await flow.sql { try $0.emit("e", #"{"u": "nobody"}"#) }
+                try await flow.until("SELECT fate <> 'waiting' FROM fanfare.events WHERE id = \(event)")
+                return try await flow.sql { try $0.fate(event) }
+            }
+            try await flow.sql { _ = try $0.rule("r", event: "e", to: #"{"users": "$.u"}"#) }
+            #expect(try await fate() == "planned")
+            try flow.reload { $0.apps["shop"]?.events = ["f.*"] }
+            try await flow.until("SELECT events = '{f.*}' FROM fanfare.apps WHERE name = 'shop'")
+            #expect(try await fate() == "unmatched")
+            try flow.reload { _ in }
+            #expect(try await fate() == "unmatched")
+            try flow.reload { $0.apps["shop"]?.events = ["*"] }
+            try await flow.until("SELECT events = '{*}' FROM fanfare.apps WHERE name = 'shop'")
+            #expect(try await fate() == "planned")
+        }
+    }
+
     @Test func anAppComesAndGoes() async throws {
         try await Flow.run { flow in
             let event = { @Sendable (token: String) in

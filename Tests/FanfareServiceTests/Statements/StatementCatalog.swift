@@ -510,6 +510,7 @@ struct StatementCatalog {
             MissingPrivileges(),
             HasAutovacuum(),
             SessionLimits(), AuthorsLimits(),
+            LimitEvents(app: "shop", events: ["*"]),
             AppUse(),
             JudgeWhen(payload: #"{"total": 11}"#, when: "$.total > 10"),
         ]
