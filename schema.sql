@@ -4026,9 +4026,14 @@ COMMENT ON FUNCTION fanfare.watches_to_make_again IS 'Watches whose table has ch
 --
 -- It has the rights of fanfare_sql, which owns it, and nobody else's: SET ROLE in the query fails inside a SECURITY
 -- DEFINER function, and a session that ran it has nothing to give back to. The caller's transaction is read-only and timed.
--- Names outside pg_catalog are written with their schema.
+-- Names outside pg_catalog are written with their schema. Long texts of errors are cut here: a client holds several copies of what comes.
 CREATE OR REPLACE FUNCTION fanfare.badges(query text, user_ids text[]) RETURNS TABLE (user_id text, badge bigint)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    -- Of an error: as the query words it, which may be long.
+    words text;
+    more text;
+    advice text;
 BEGIN
     IF NOT current_setting('transaction_read_only')::boolean THEN
         RAISE EXCEPTION 'badges are read in read-only transactions only'
@@ -4037,6 +4042,12 @@ BEGIN
     -- A row for each user that was asked for at most, whatever the query gives.
     RETURN QUERY EXECUTE format(E'SELECT DISTINCT ON (1) q.id::text, q.count::bigint FROM (%s\n) AS q (id, count) WHERE q.id::text = ANY ($1)',
         rtrim(query, E'; \t\r\n')) USING user_ids;
+EXCEPTION WHEN OTHERS OR assert_failure THEN
+    GET STACKED DIAGNOSTICS words = MESSAGE_TEXT, more = PG_EXCEPTION_DETAIL, advice = PG_EXCEPTION_HINT;
+    IF octet_length(words) + octet_length(more) + octet_length(advice) <= 8192 THEN
+        RAISE;
+    END IF;
+    RAISE EXCEPTION USING ERRCODE = SQLSTATE, MESSAGE = left(words, 2000), DETAIL = left(more, 2000), HINT = left(advice, 2000);
 END
 $$;
 
@@ -4097,6 +4108,10 @@ DECLARE
     answer refcursor;
     ids text[];
     bytes bigint;
+    -- Of an error: as the query words it, which may be long.
+    words text;
+    more text;
+    advice text;
 BEGIN
     IF NOT current_setting('transaction_read_only')::boolean THEN
         RAISE EXCEPTION 'users are read in read-only transactions only'
@@ -4116,6 +4131,12 @@ BEGIN
         RAISE EXCEPTION 'returns more than 16 MiB of users'' ids' USING ERRCODE = '54000', HINT = 'For so many subscribe devices to a topic.';
     END IF;
     RETURN coalesce(ids, '{}');
+EXCEPTION WHEN OTHERS OR assert_failure THEN
+    GET STACKED DIAGNOSTICS words = MESSAGE_TEXT, more = PG_EXCEPTION_DETAIL, advice = PG_EXCEPTION_HINT;
+    IF octet_length(words) + octet_length(more) + octet_length(advice) <= 8192 THEN
+        RAISE;
+    END IF;
+    RAISE EXCEPTION USING ERRCODE = SQLSTATE, MESSAGE = left(words, 2000), DETAIL = left(more, 2000), HINT = left(advice, 2000);
 END
 $$;
 
@@ -4196,6 +4217,10 @@ DECLARE
     probe refcursor;
     columns text := 'id, variables';
     users bigint := 0;
+    -- Of an error: as the query words it, which may be long.
+    words text;
+    more text;
+    advice text;
 BEGIN
     IF NOT current_setting('transaction_read_only')::boolean THEN
         RAISE EXCEPTION 'audiences are read in read-only transactions only'
@@ -4225,6 +4250,12 @@ BEGIN
         END IF;
         RETURN NEXT;
     END LOOP;
+EXCEPTION WHEN OTHERS OR assert_failure THEN
+    GET STACKED DIAGNOSTICS words = MESSAGE_TEXT, more = PG_EXCEPTION_DETAIL, advice = PG_EXCEPTION_HINT;
+    IF octet_length(words) + octet_length(more) + octet_length(advice) <= 8192 THEN
+        RAISE;
+    END IF;
+    RAISE EXCEPTION USING ERRCODE = SQLSTATE, MESSAGE = left(words, 2000), DETAIL = left(more, 2000), HINT = left(advice, 2000);
 END
 $$;
 
@@ -4233,6 +4264,10 @@ CREATE OR REPLACE FUNCTION fanfare.payloads(query text) RETURNS SETOF jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     payload jsonb;
+    -- Of an error: as the query words it, which may be long.
+    words text;
+    more text;
+    advice text;
 BEGIN
     IF NOT current_setting('transaction_read_only')::boolean THEN
         RAISE EXCEPTION 'payloads are read in read-only transactions only'
@@ -4245,6 +4280,12 @@ BEGIN
         END IF;
         RETURN NEXT payload;
     END LOOP;
+EXCEPTION WHEN OTHERS OR assert_failure THEN
+    GET STACKED DIAGNOSTICS words = MESSAGE_TEXT, more = PG_EXCEPTION_DETAIL, advice = PG_EXCEPTION_HINT;
+    IF octet_length(words) + octet_length(more) + octet_length(advice) <= 8192 THEN
+        RAISE;
+    END IF;
+    RAISE EXCEPTION USING ERRCODE = SQLSTATE, MESSAGE = left(words, 2000), DETAIL = left(more, 2000), HINT = left(advice, 2000);
 END
 $$;
 
