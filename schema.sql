@@ -649,6 +649,7 @@ INSERT INTO fanfare.outcome_codes AS c (code, outcome, reason, provider, meaning
     (46, 'retrying', 'idle_timeout', NULL, 'The connection had been idle too long; tried again.'),
     (47, 'retrying', 'quiet_hours', NULL, 'It was night where the device is; sent when the quiet hours are over.'),
     (48, 'retrying', 'user_snoozed', NULL, 'The user had snoozed its category; sent when that is over.'),
+    (49, 'retrying', 'foreign_answer', NULL, 'A 4xx status without the provider''s own error body, such as a proxy''s; tried again.'),
     (64, 'gone', 'Unregistered', 'apns', 'The app was removed from the device, or the token is inactive; the device is disabled.'),
     (65, 'gone', 'ExpiredToken', 'apns', 'The token expired; the device is disabled.'),
     (66, 'gone', 'BadDeviceToken', 'apns', 'The token is unknown in both APNs environments; the device is disabled.'),

@@ -2,7 +2,7 @@
 public enum ProviderHealth: Equatable, Sendable {
     /// A push was accepted.
     case accepted
-    /// The provider failed: 5xx, no answer.
+    /// The provider failed: 5xx, no answer, or an answer that is not its own.
     case failed
     /// The provider judged this push or this sender, and so works; or nothing was learned.
     case neutral
@@ -54,7 +54,9 @@ public struct Verdict: Equatable, Sendable {
         switch outcome {
         case .accepted: .accepted
         case .retryingDeviceThrottled: .throttled
-        case .retryingServerError, .retryingUnavailable, .retryingStatus5xx, .retryingAnswerLost, .unknown: .failed
+        case .retryingServerError, .retryingUnavailable, .retryingStatus5xx, .retryingAnswerLost, .unknown,
+            .retryingForeignAnswer:
+            .failed
         default: .neutral
         }
     }

@@ -6,7 +6,7 @@
 /// | codes | for |
 /// |---|---|
 /// | 17–31 | further finals of Fanfare's own |
-/// | 49–63 | further reasons to try again; they are shared by all providers |
+/// | 50–63 | further reasons to try again; they are shared by all providers |
 /// | 64–95 | gone, 96–255: rejected; each provider has blocks of its own in both, which its folder names |
 public struct Outcome: RawRepresentable, Hashable, Sendable {
     /// The code.
@@ -89,4 +89,6 @@ public struct Outcome: RawRepresentable, Hashable, Sendable {
     public static var heldQuiet: Outcome { Outcome(rawValue: 47) }
     /// Held until the user's snooze is over.
     public static var heldSnoozed: Outcome { Outcome(rawValue: 48) }
+    /// A 4xx status without the provider's own error body.
+    public static var retryingForeignAnswer: Outcome { Outcome(rawValue: 49) }
 }

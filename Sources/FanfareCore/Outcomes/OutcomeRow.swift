@@ -130,5 +130,10 @@ extension OutcomeRow {
         OutcomeRow(.retryingIdleTimeout, "idle_timeout", "The connection had been idle too long; tried again."),
         OutcomeRow(.heldQuiet, "quiet_hours", "It was night where the device is; sent when the quiet hours are over."),
         OutcomeRow(.heldSnoozed, "user_snoozed", "The user had snoozed its category; sent when that is over."),
+        OutcomeRow(
+            .retryingForeignAnswer,
+            "foreign_answer",
+            "A 4xx status without the provider's own error body, such as a proxy's; tried again."
+        ),
     ]
 }

@@ -68,13 +68,16 @@ extension APNsAnswer {
 
     private func verdictByStatus(in context: AttemptContext) -> Verdict {
         switch status {
-        case 410:
-            // 410 always speaks of the token; a body that could not be read does not make it less dead.
-            let verdict = deadToken(.goneAPNSStatus410, in: context)
-            return Verdict(verdict.outcome, verdict.disposition, isUnrecognized: true)
         case 429:
             let retry = retry(floor: Self.longFloor, context)
             return Verdict(.retryingDeviceThrottled, .retry(retry), isUnrecognized: true)
+        // Apple gives each error a reason: this is the answer of a proxy, or of a wrong endpoint.
+        case 400...499 where error.reason == nil:
+            return Verdict(.retryingForeignAnswer, .retry(retry(context)), isUnrecognized: true)
+        case 410:
+            // Apple's 410 always speaks of the token, also with a reason that is not known yet.
+            let verdict = deadToken(.goneAPNSStatus410, in: context)
+            return Verdict(verdict.outcome, verdict.disposition, isUnrecognized: true)
         case 500...599: return Verdict(.retryingStatus5xx, .retry(retry(context)), isUnrecognized: true)
         case 400...499: return Verdict(.apnsStatus4xx, .final, isUnrecognized: true)
         case 300...399: return Verdict(.apnsStatus3xx, .final, isUnrecognized: true)

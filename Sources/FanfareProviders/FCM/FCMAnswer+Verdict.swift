@@ -76,6 +76,9 @@ extension FCMAnswer {
         case 503: unavailable(in: context).unrecognized
         // In the table without a code: the infrastructure before FCM.
         case 502, 504: Verdict(.retryingStatus5xx, .retry(retry(in: context)))
+        // Google gives each error a status in words: this is the answer of a proxy, or of a wrong endpoint.
+        case 400...499 where error.status == nil:
+            Verdict(.retryingForeignAnswer, .retry(retry(in: context)), isUnrecognized: true)
         default: byStatusClass(in: context)
         }
     }

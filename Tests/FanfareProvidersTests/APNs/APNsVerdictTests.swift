@@ -59,6 +59,15 @@ struct APNsVerdictTests {
         #expect(verdict(status, "Surprise") == Verdict(outcome, .final, isUnrecognized: true))
     }
 
+    @Test(arguments: [400, 403, 404, 410, 413])
+    func anAnswerWithoutAppleBodyIsTheProvidersFailureAndNoEvidence(status: Int) {
+        for body in ["", "<html>gone fishing</html>", "{}", "[]", #"{"error":"gone"}"#, #"{"reason":410}"#] {
+            let verdict = APNsAnswer(status: status, body: Array(body.utf8)).verdict(in: context())
+            #expect(verdict == Verdict(.retryingForeignAnswer, .retry(Retry()), isUnrecognized: true), "\(body)")
+            #expect(verdict.health == .failed)
+        }
+    }
+
     @Test func anUnknown5xxOr429IsTriedAgain() {
         #expect(verdict(502) == Verdict(.retryingStatus5xx, .retry(Retry()), isUnrecognized: true))
         let throttled = verdict(429, "Slower")
@@ -107,9 +116,9 @@ struct APNsTokenVerdictTests {
     @Test func withoutATimestampTheAnswersTimeCounts() {
         let upTo = 2000 * Micros.second + 1000
         #expect(prunes(verdict(410, "Unregistered")) == PruneEvidence(strength: .strong, registeredUpTo: upTo))
-        let bare = verdict(410)
-        #expect(bare.outcome == .goneAPNSStatus410 && bare.isUnrecognized)
-        #expect(prunes(bare)?.registeredUpTo == upTo)
+        let unknown = verdict(410, "Surprise")
+        #expect(unknown.outcome == .goneAPNSStatus410 && unknown.isUnrecognized)
+        #expect(prunes(unknown)?.registeredUpTo == upTo)
     }
 
     @Test(arguments: [Int64.max, 9_999_999_999_999])

@@ -97,9 +97,9 @@ struct FCMVerdictTests {
 
     @Test(
         arguments: [
-            (400, .fcmStatus4xx, .final), (401, .fcmUnauthenticated, .renewCredential),
-            (403, .fcmPermissionDenied, .pause(.credential)), (404, .fcmStatus4xx, .final),
-            (405, .fcmStatus4xx, .final), (413, .fcmStatus4xx, .final),
+            (400, .retryingForeignAnswer, .retry(Retry())), (401, .fcmUnauthenticated, .renewCredential),
+            (403, .fcmPermissionDenied, .pause(.credential)), (404, .retryingForeignAnswer, .retry(Retry())),
+            (405, .retryingForeignAnswer, .retry(Retry())), (410, .retryingForeignAnswer, .retry(Retry())),
             (429, .retryingSenderThrottled, .retry(Retry(floor: Micros.minute, scope: .credential))),
             (500, .retryingServerError, .retry(Retry())), (502, .retryingStatus5xx, .retry(Retry())),
             (503, .retryingUnavailable, .retry(Retry(scope: .credential))),
@@ -110,6 +110,7 @@ struct FCMVerdictTests {
     func bodiesThatSayNothing(status: Int, outcome: Outcome, disposition: Disposition) {
         let isListed = status == 502 || status == 504
         let expected = Verdict(outcome, disposition, isUnrecognized: !isListed)
+        if outcome == .retryingForeignAnswer { #expect(expected.health == .failed) }
         for text in ["", "<html><title>Error \(status)</title></html>", "{}", "[]", #"{"error":"x"}"#, "{\"error\":"] {
             #expect(verdict(status, Array(text.utf8)) == expected)
         }

@@ -55,6 +55,17 @@ struct PlayedFault: Sendable, CustomTestStringConvertible {
             repeatsNothing: true
         ),
         PlayedFault(
+            name: "410 with a proxy's page",
+            faults: #"[{"do": "status", "status": 410, "body": "<html>gone fishing</html>"}]"#,
+            repeatsNothing: true
+        ),
+        PlayedFault(
+            name: "404 with a proxy's page, FCM",
+            faults: #"[{"provider": "fcm", "do": "status", "status": 404, "body": "<html>gone fishing</html>"}]"#,
+            platform: "fcm",
+            repeatsNothing: true
+        ),
+        PlayedFault(
             name: "expired provider token",
             faults: #"[{"do": "status", "reason": "ExpiredProviderToken", "times": 1}]"#,
             repeatsNothing: true
