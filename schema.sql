@@ -727,7 +727,7 @@ INSERT INTO fanfare.outcome_codes AS c (code, outcome, reason, provider, meaning
     (203, 'rejected', 'vapid_key_mismatch', 'webpush', 'The subscription was made with another VAPID key; kept, since a wrong key in the configuration says the same.'),
     (204, 'rejected', 'domain_blocked', 'webpush', 'The service blocks this sender''s domain.'),
     (205, 'rejected', 'dropped', 'webpush', 'The service took the push and says that nothing will be shown.'),
-    (206, 'rejected', 'invalid_subscription', 'webpush', 'The subscription''s endpoint is damaged; the device is kept by the prune fuse.'),
+    (206, 'rejected', 'invalid_subscription', 'webpush', 'The subscription''s endpoint or keys are damaged; the device is kept by the prune fuse.'),
     (232, 'rejected', 'status_4xx', 'webhook', 'A 4xx status that is in no table.'),
     (233, 'rejected', 'status_3xx', 'webhook', 'A redirect; Fanfare follows none.'),
     (234, 'rejected', 'status_other', 'webhook', 'A status outside 200 to 599.'),

@@ -7,7 +7,7 @@ public enum ProviderHealth: Equatable, Sendable {
     /// The provider judged this push or this sender, and so works; or nothing was learned.
     case neutral
     /// The provider asks one device to wait. It works; but a service that says so to many means the sender
-    /// (``Breaker/throttled(device:at:)``).
+    /// (``Breaker/failed(device:at:)``).
     case throttled
 }
 

@@ -29,8 +29,8 @@ public struct Breaker: Equatable, Sendable {
 
     /// How far back answers count.
     private static let windowWidth = 10 * Micros.second
-    /// From so many devices on, those that were asked to wait longer ago are forgotten.
-    private static let throttledLimit = 1000
+    /// From so many devices on, those that failed longer ago are forgotten.
+    private static let failedLimit = 1000
 
     /// What the breaker lets through.
     public enum State: Equatable, Sendable {
@@ -89,8 +89,8 @@ public struct Breaker: Equatable, Sendable {
     public private(set) var cause: Cause?
     private var window = SlidingWindow<Tally>(width: Self.windowWidth, buckets: 10)
     private var connectsFailed = 0
-    /// The devices that were asked to wait, and when that was last counted.
-    private var throttled: [Int64: Microseconds] = [:]
+    /// The devices that failed or were asked to wait, and when that was last counted.
+    private var failed: [Int64: Microseconds] = [:]
 
     /// A closed breaker.
     public init() {}
@@ -138,20 +138,20 @@ public struct Breaker: Equatable, Sendable {
         }
     }
 
-    /// Counts a device that a service asks to wait as a failure, once in 10 s for each device.
+    /// Counts a device whose push failed, or that a service asks to wait, as a failure: once in 10 s for each device.
     ///
-    /// One device that gets too much says nothing of the others; when half of what is answered goes to devices that have to
-    /// wait, the service means the sender.
+    /// One device that fails or gets too much says nothing of the others; when half of what is answered is about devices that
+    /// fail, it is the service.
     ///
     /// - Parameters:
     ///   - device: which.
     ///   - now: the time.
-    public mutating func throttled(device: Int64, at now: Microseconds) {
+    public mutating func failed(device: Int64, at now: Microseconds) {
         guard state == .closed else { return }
         let since = now.subtractingClamping(Self.windowWidth)
-        if let last = throttled[device], last > since { return }
-        if throttled.count >= Self.throttledLimit { throttled = throttled.filter { $0.value > since } }
-        throttled[device] = now
+        if let last = failed[device], last > since { return }
+        if failed.count >= Self.failedLimit { failed = failed.filter { $0.value > since } }
+        failed[device] = now
         record(.failed, at: now)
     }
 

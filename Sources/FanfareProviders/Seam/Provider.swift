@@ -58,7 +58,7 @@ package protocol Provider: Sendable {
     /// - Returns: nil if nothing can ever be sent to it; its pairs end as ``invalidRecipient``.
     func address(of recipient: Recipient, as identity: ProviderIdentity) -> PushAddress?
 
-    /// What becomes of a pair whose device cannot be addressed.
+    /// What becomes of a pair whose device cannot be addressed; the device is disabled if that is a ``OutcomeKind/gone``.
     var invalidRecipient: Outcome { get }
 
     /// Where an audience is reached that the provider itself keeps.

@@ -57,6 +57,8 @@ package enum BreakerScope: Hashable, Sendable {
     case provider
     /// What goes to one of many endpoints.
     case origin(Endpoint)
+    /// What goes to one device, at an endpoint that many share.
+    case device(Int64)
     /// What is for a topic that the provider refused.
     case topic(String)
 }

@@ -84,7 +84,7 @@ extension OutcomeBlock {
             OutcomeRow(
                 .webPushInvalidSubscription,
                 "invalid_subscription",
-                "The subscription's endpoint is damaged; the device is kept by the prune fuse."
+                "The subscription's endpoint or keys are damaged; the device is kept by the prune fuse."
             ),
         ]
     )

@@ -34,7 +34,7 @@ package struct WebPushProvider: Provider {
         return .url(url, keys)
     }
 
-    package var invalidRecipient: Outcome { .webPushInvalidSubscription }
+    package var invalidRecipient: Outcome { .goneWebPushInvalidSubscription }
 
     package var outcomes: OutcomeBlock { .webPush }
 

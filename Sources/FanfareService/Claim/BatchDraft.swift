@@ -43,6 +43,7 @@ struct BatchDraft {
     private var variants: [PushVariant] = []
     private var pairs: [PreparedPair] = []
     private var decided: [PairResult] = []
+    private var damaged: [Int32: String] = [:]
     private var refusals: [Int64: String] = [:]
 
     init(
@@ -101,6 +102,7 @@ struct BatchDraft {
             variants: variants,
             pairs: pairs,
             refusals: refusals,
+            damaged: damaged,
             askedAt: calm.askedAt
         )
         return BatchPreparer.Prepared(batch: prepared, decided: decided)
@@ -156,12 +158,21 @@ struct BatchDraft {
         if case .native(let audience) = rule.compiled.audience {
             return decideNative(position, audience, eventID: eventID)
         }
-        guard let event = events[eventID], let token = device.token, let address = address(of: device, token: token)
-        else {
-            return PairResult(position: Int32(position), outcome: provider?.invalidRecipient ?? .refused)
+        guard let event = events[eventID], let token = device.token else {
+            return PairResult(position: Int32(position), outcome: .refused)
         }
+        guard let address = address(of: device, token: token) else { return endDamaged(position, device, token: token) }
         let rendered = render(event, for: device, at: position)
         return add(position, rendered, token: token, address: address, registeredAt: device.registeredAt.microseconds)
+    }
+
+    /// Ends a pair to whose device nothing can ever be sent, and where the provider says so its device: once, not at each event.
+    private mutating func endDamaged(_ position: Int, _ device: DeviceRow, token: String) -> PairResult {
+        let outcome = provider?.invalidRecipient ?? .refused
+        guard outcome.kind == .gone else { return PairResult(position: Int32(position), outcome: outcome) }
+        damaged[Int32(position)] = token
+        let evidence = PruneEvidence(strength: .weak, registeredUpTo: device.registeredAt.microseconds)
+        return PairResult(position: Int32(position), outcome: outcome, followUp: .prune(evidence))
     }
 
     /// What is decided about a pair whatever is in it; nil if it is to be sent, and for audiences that the provider keeps.

@@ -33,6 +33,8 @@ final class PreparedBatch: Sendable {
     let pairs: [PreparedPair]
     /// Why pairs are refused that are decided already, by event: names and sizes, no data.
     let refusals: [Int64: String]
+    /// The tokens of devices that nothing can be sent to, by position: evidence names them.
+    let damaged: [Int32: String]
     /// How often users of the app had said what they want when they were asked; nil for a rule without a category.
     let askedAt: Int?
 
@@ -46,6 +48,7 @@ final class PreparedBatch: Sendable {
         variants: [PushVariant],
         pairs: [PreparedPair],
         refusals: [Int64: String] = [:],
+        damaged: [Int32: String] = [:],
         askedAt: Int? = nil
     ) {
         self.claimed = claimed
@@ -57,6 +60,7 @@ final class PreparedBatch: Sendable {
         self.variants = variants
         self.pairs = pairs
         self.refusals = refusals
+        self.damaged = damaged
         self.askedAt = askedAt
     }
 
@@ -75,6 +79,9 @@ final class PreparedBatch: Sendable {
 
     /// Which push a pair is.
     func place(of pair: PreparedPair) -> BatchPosition { BatchPosition(batch: claimed.id, position: pair.position) }
+
+    /// The device that a pair is for.
+    func device(of pair: PreparedPair) -> Int64 { claimed.deviceIDs[Int(pair.position)] }
 
     /// What may keep a pair back: its topic, and where it goes.
     func scopes(of pair: PreparedPair) -> [BreakerScope] {

@@ -154,16 +154,17 @@ struct OpenBatch {
     var evidence: TokenEvidence {
         var evidence = TokenEvidence()
         guard followUps.values.contains(where: \.isAboutToken) else { return evidence }
-        for pair in batch.pairs {
-            let deviceID = batch.claimed.deviceIDs[Int(pair.position)]
-            switch followUps[pair.position] {
+        let tokens = batch.damaged.map { (position: $0.key, token: $0.value) }.sorted { $0.position < $1.position }
+        for (position, token) in batch.pairs.lazy.map({ (position: $0.position, token: $0.token) }) + tokens {
+            let deviceID = batch.claimed.deviceIDs[Int(position)]
+            switch followUps[position] {
             case .prune(let said):
                 let prune = Prune(
                     batchID: id,
                     deviceID: deviceID,
-                    token: pair.token,
+                    token: token,
                     registeredBefore: Timestamp(microseconds: said.registeredUpTo),
-                    reason: Outcome(rawValue: outcomes[Int(pair.position)]).reason
+                    reason: Outcome(rawValue: outcomes[Int(position)]).reason
                 )
                 evidence.prunes.append(prune)
             case .moved:
@@ -171,7 +172,7 @@ struct OpenBatch {
                 let move = EnvironmentCorrection(
                     batchID: id,
                     deviceID: deviceID,
-                    token: pair.token,
+                    token: token,
                     from: from,
                     to: batch.target.id
                 )

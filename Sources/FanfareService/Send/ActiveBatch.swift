@@ -10,6 +10,8 @@ final class ActiveBatch {
     struct Line {
         /// Nil for the provider's one endpoint.
         let origin: Endpoint?
+        /// The one device that it is for, of those that fail or have as much in flight as they may; nil for all others.
+        var device: Int64?
         /// What the provider may let through: the last one is where it goes, a topic comes before.
         let scopes: [BreakerScope]
         /// Indices of pairs; the last goes first.
@@ -30,6 +32,7 @@ final class ActiveBatch {
     var results: [PairResult] = []
     /// Slots of W that ``results`` gives back once recorded.
     var slots = 0
+    private var heldVersion = 0
     private var cancelVersion = 0
     private var cancelled: [Bool] = []
 
@@ -71,14 +74,45 @@ final class ActiveBatch {
         return index
     }
 
+    /// Lets what waits for devices that fail wait in lines of their own.
+    func separate(_ held: HeldDevices) {
+        guard held.version != heldVersion else { return }
+        heldVersion = held.version
+        for line in lines.indices where lines[line].device == nil && lines[line].origin != nil {
+            let apart = lines[line].waiting.filter { held.ids.contains(batch.device(of: batch.pairs[$0])) }
+            guard !apart.isEmpty else { continue }
+            lines[line].waiting.removeAll { held.ids.contains(batch.device(of: batch.pairs[$0])) }
+            for index in apart.reversed() { lines[ownLine(of: index)].waiting.insert(index, at: 0) }
+        }
+    }
+
+    /// Lets a pair that was taken wait in the line of its device's own: as the next if it was taken from there, else as the last.
+    func setAside(_ index: Int, isNext: Bool) {
+        let line = ownLine(of: index)
+        lines[line].waiting.insert(index, at: isNext ? lines[line].waiting.count : 0)
+        remaining += 1
+    }
+
+    private func ownLine(of index: Int) -> Int {
+        let pair = batch.pairs[index]
+        let device = batch.device(of: pair)
+        if let line = lines.firstIndex(where: { $0.device == device }) { return line }
+        // Its own comes first: a device that fails is no probe of what others share.
+        let scopes = [.device(device)] + batch.scopes(of: pair)
+        lines.append(Line(origin: pair.address.origin, device: device, scopes: scopes, waiting: []))
+        return lines.count - 1
+    }
+
     /// Lets a pair wait again.
     ///
     /// - Parameters:
     ///   - index: which.
     ///   - isLast: whether all others of its line go first; it is the next otherwise.
     func putBack(_ index: Int, last isLast: Bool = false) {
-        let scopes = batch.scopes(of: batch.pairs[index])
-        guard let line = lines.firstIndex(where: { $0.scopes == scopes }) else { return }
+        let pair = batch.pairs[index]
+        let (scopes, device) = (batch.scopes(of: pair), batch.device(of: pair))
+        let own = lines.firstIndex { $0.device == device }
+        guard let line = own ?? lines.firstIndex(where: { $0.scopes == scopes }) else { return }
         lines[line].waiting.insert(index, at: isLast ? 0 : lines[line].waiting.count)
         remaining += 1
     }

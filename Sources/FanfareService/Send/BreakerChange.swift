@@ -36,6 +36,7 @@ extension BreakerScope {
         switch self {
         case .provider: ""
         case .origin(let endpoint): "\(endpoint.authority)"
+        case .device(let id): "device \(id)"
         case .topic(let topic): topic
         }
     }
@@ -58,6 +59,9 @@ struct BreakerChange: Sendable {
         switch scope {
         case .provider: break
         case .origin(let endpoint): metadata[.endpoint] = "\(endpoint.authority)"
+        case .device(let id):
+            metadata[.deviceID] = "\(id)"
+            return tell(to: logger, aboutDevice: metadata)
         case .topic(let topic): metadata[.topic] = "\(topic)"
         }
         guard let cause else {
@@ -78,5 +82,13 @@ struct BreakerChange: Sendable {
             metadata[.durationMilliseconds] = "\(wait / Micros.millisecond)"
             logger.warning("the provider asks this sender to wait", metadata: metadata)
         }
+    }
+
+    /// One device that fails is its owner's matter.
+    private func tell(to logger: Logger, aboutDevice metadata: Logger.Metadata) {
+        guard cause != nil else { return logger.info("an address works again", metadata: metadata) }
+        var metadata = metadata
+        metadata[.reason] = why.map { "\($0.reason)" }
+        logger.info("an address fails; only probes are sent to it", metadata: metadata)
     }
 }

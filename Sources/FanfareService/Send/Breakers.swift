@@ -3,10 +3,13 @@ internal import FanfareProviders
 internal import PushTransport
 internal import Threading
 
-/// The breakers of one pool: one, or where recipients name their own hosts one for each, so that a service that fails stops only itself; and
-/// one for each topic that was refused, so that a rule that names a wrong one stops no other.
+/// The breakers of one pool: one, or where recipients name their own hosts one for each, so that a service that fails stops only itself, and
+/// one for each device there that fails, so that it stops nobody else; and one for each topic that was refused, so that a rule that
+/// names a wrong one stops no other.
 final class Breakers: Sendable {
-    /// Origins come from strangers: of so many breakers those that are closed are forgotten.
+    /// Of so many breakers those that are closed are forgotten: origins and devices come from strangers.
+    ///
+    /// While so many are open, a device gets none.
     private static let limit = 1000
     /// So many of those that refuse the sender are told.
     private static let toldLimit = 20
@@ -30,6 +33,7 @@ final class Breakers: Sendable {
         /// What the provider said where it refuses the sender or a topic.
         var refusals: [BreakerScope: String] = [:]
         var suspects: [BatchPosition: Suspect] = [:]
+        var heldDevices = HeldDevices()
         /// That nobody has told yet.
         var changes: [BreakerChange] = []
     }
@@ -44,17 +48,37 @@ final class Breakers: Sendable {
     ///   - body: tells it.
     func update(_ scope: BreakerScope, because why: BreakerReason? = nil, _ body: (inout Breaker) -> Void) {
         state.withLock { state in
-            if state.all.count >= Self.limit { state.all = state.all.filter { !$0.value.isClosed } }
+            if state.all[scope] == nil && state.all.count >= Self.limit {
+                state.all = state.all.filter { !$0.value.isClosed }
+                if scope.isDevice && state.all.count >= Self.limit { return }
+            }
             var breaker = state.all[scope] ?? Breaker()
             let wasClosed = breaker.isClosed
             body(&breaker)
             if breaker.isClosed != wasClosed {
                 state.changes.append(BreakerChange(scope: scope, cause: breaker.cause, why: why))
                 if breaker.isClosed { Self.closed(scope, &state) }
+                if case .device(let id) = scope { state.heldDevices.set(id, isHeld: !breaker.isClosed) }
             }
             state.all[scope] = scope.isTopic && breaker.isClosed ? nil : breaker
         }
     }
+
+    /// Counts what the push to a device says of it: a device that never failed has no breaker.
+    ///
+    /// - Parameters:
+    ///   - device: which.
+    ///   - health: what it says.
+    ///   - now: steady time.
+    ///   - why: what is behind it.
+    func record(device: Int64, _ health: ProviderHealth, at now: Microseconds, because why: BreakerReason) {
+        let scope = BreakerScope.device(device)
+        guard health == .failed || state.withLock({ $0.all[scope] != nil }) else { return }
+        update(scope, because: why) { $0.record(health, at: now) }
+    }
+
+    /// The devices that only probes go to.
+    var heldDevices: HeldDevices { state.withLock { $0.heldDevices } }
 
     /// The breakers that opened or closed since this was last asked: each change is told by one thread.
     func takeChanges() -> [BreakerChange] {
@@ -134,7 +158,7 @@ final class Breakers: Sendable {
     /// Whether a provider or a service keeps requests back, and what the provider said where it refuses the sender or a topic.
     var standing: (isAnyOpen: Bool, refusals: [BreakerScope: String]) {
         state.withLock { state in
-            (state.all.contains { !$0.key.isTopic && !$0.value.isClosed }, state.refusals)
+            (state.all.contains { !$0.key.isTopic && !$0.key.isDevice && !$0.value.isClosed }, state.refusals)
         }
     }
 }
@@ -145,7 +169,24 @@ struct BatchPosition: Hashable, Sendable {
     let position: Int32
 }
 
+/// The devices whose breakers are open.
+struct HeldDevices: Sendable {
+    private(set) var ids: Set<Int64> = []
+    /// Goes up with each change.
+    private(set) var version = 0
+
+    fileprivate mutating func set(_ id: Int64, isHeld: Bool) {
+        if isHeld { ids.insert(id) } else { ids.remove(id) }
+        version += 1
+    }
+}
+
 extension BreakerScope {
+    fileprivate var isDevice: Bool {
+        if case .device = self { return true }
+        return false
+    }
+
     fileprivate var isTopic: Bool {
         if case .topic = self { return true }
         return false

@@ -78,7 +78,10 @@ extension SenderDesk {
             }
             let pair = slot.active.batch.pairs[slot.pair]
             let origin = pair.address.origin
-            if let origin { watchOrigin(origin, answer) }
+            if let origin {
+                watchOrigin(origin, answer)
+                leftFlight(slot.active.batch.device(of: pair))
+            }
             if answer.isReturned {
                 returned += 1
                 unused[slot.active.batch.share, default: 0] += 1
@@ -116,19 +119,31 @@ extension SenderDesk {
 
     /// Tells the breakers that wait for an answer, or the one of the service that it comes from.
     private func tell(_ slot: Slot, _ verdict: Verdict, _ originHealth: inout [Endpoint: ProviderTally]) {
+        let now = Clocks.steady
+        let device = slot.active.batch.device(of: slot.active.batch.pairs[slot.pair])
+        let isHeld = slot.probed.contains(.device(device))
         for scope in slot.probed {
-            shared.breakers.update(scope) { $0.probeEnded(verdict.health(of: scope), at: Clocks.steady) }
+            // A device that was failing says nothing about its host if it fails again.
+            let isAlone = isHeld && scope != .device(device) && verdict.health != .accepted
+            let health = isAlone ? .neutral : verdict.health(of: scope)
+            shared.breakers.update(scope) { $0.probeEnded(health, at: now) }
         }
-        let pair = slot.active.batch.pairs[slot.pair]
-        guard slot.probed.isEmpty, let origin = pair.address.origin else { return }
-        if verdict.health == .throttled {
-            let device = slot.active.batch.claimed.deviceIDs[Int(pair.position)]
-            shared.breakers.update(.origin(origin), because: BreakerReason(verdict.outcome)) {
-                $0.throttled(device: device, at: Clocks.steady)
-            }
-        } else {
-            originHealth[origin, default: ProviderTally()].count(verdict)
+        guard let origin = slot.active.batch.pairs[slot.pair].address.origin else { return }
+        let why = BreakerReason(verdict.outcome)
+        if !isHeld { shared.breakers.record(device: device, verdict.health, at: now, because: why) }
+        guard !slot.probed.contains(.origin(origin)) else { return }
+        switch verdict.health {
+        case .failed, .throttled:
+            shared.breakers.update(.origin(origin), because: why) { $0.failed(device: device, at: now) }
+        case .accepted, .neutral: originHealth[origin, default: ProviderTally()].count(verdict)
         }
+    }
+
+    /// Lets another request to a device be in flight.
+    private mutating func leftFlight(_ device: Int64) {
+        let others = inFlight[device, default: 1] - 1
+        inFlight[device] = others > 0 ? others : nil
+        quietSince[.device(device)] = nil
     }
 
     /// Tells the breakers how the provider, or each of its services, does.

@@ -90,6 +90,7 @@ extension SenderDesk {
         let end = context.lease.startsUntil(owner: active.batch.owner)
         guard let credential = currentCredential(now) else { return .stopped }
         var progress = Progress.held
+        if shared.hasManyOrigins { active.separate(shared.breakers.heldDevices) }
         for line in active.lines.indices where !active.lines[line].waiting.isEmpty {
             var chunk = Chunk(line: line, credential: credential, size: room, end: end)
             if let refusing = admit(&chunk, from: active, at: now) {
@@ -116,22 +117,36 @@ extension SenderDesk {
         if let origin = line.origin {
             guard !full.contains(origin) else { return .origin(origin) }
             chunk.size = min(chunk.size, transport.freeSlots(for: origin))
+            if let device = line.device, chunk.size > 0, !leavesRoom(device, free: transport.freeSlots(for: origin)) {
+                return hold(.device(device), at: now)
+            }
         }
         for scope in line.scopes {
+            // Where the place itself is full, that is all there is to say.
+            let scope = chunk.size > 0 ? scope : line.scopes[line.scopes.count - 1]
             switch chunk.size > 0 ? shared.breakers.admit(scope, for: push, at: now) : .awaitsProbe {
             case .all: if scope != .provider { quietSince[scope] = nil }
             case .probe:
                 chunk.size = 1
                 chunk.probed.append(scope)
             case .nothing, .awaitsProbe:
-                if let origin = line.origin { full.insert(origin) }
-                if quietSince[scope] == nil { quietSince[scope] = now }
+                if let origin = line.origin, scope == .origin(origin) { full.insert(origin) }
                 giveUpProbes(chunk, at: now)
-                return scope
+                return hold(scope, at: now)
             }
         }
         return nil
     }
+
+    /// Notes that nothing goes there now.
+    private mutating func hold(_ scope: BreakerScope, at now: Microseconds) -> BreakerScope {
+        if quietSince[scope] == nil { quietSince[scope] = now }
+        return scope
+    }
+
+    /// Whether a device that shares its service with others may have one more request in flight: never more than are left for others, so
+    /// that one that does not answer leaves half of the streams, and a second one half of those.
+    private func leavesRoom(_ device: Int64, free: Int) -> Bool { inFlight[device, default: 0] < free }
 
     /// Lets somebody else probe.
     private func giveUpProbes(_ chunk: Chunk, at now: Microseconds) {
@@ -162,6 +177,7 @@ extension SenderDesk {
     private mutating func submit(_ chunk: Chunk, from active: ActiveBatch) -> Int {
         active.refresh(context.cancels)
         let databaseNow = context.lease.databaseNow
+        let room = active.lines[chunk.line].origin.map { transport.freeSlots(for: $0) }
         var requests: [PushRequest] = []
         requests.reserveCapacity(chunk.size)
         while requests.count < chunk.size, let index = active.takeNext(of: chunk.line) {
@@ -170,8 +186,15 @@ extension SenderDesk {
                 decide(pair, of: active, PairResult(position: pair.position, outcome: outcome))
                 continue
             }
+            if let room, !leavesRoom(active.batch.device(of: pair), free: room - requests.count) {
+                let isApart = active.lines[chunk.line].device != nil
+                active.setAside(index, isNext: isApart)
+                if isApart { break }
+                continue
+            }
             let slot = Slot(active: active, pair: index, generation: chunk.credential.generation, probed: chunk.probed)
             guard let request = write(pair, in: slot, credential: chunk.credential) else { continue }
+            if room != nil { inFlight[active.batch.device(of: pair), default: 0] += 1 }
             requests.append(request)
         }
         let taken = transport.submit(requests[...])

@@ -73,6 +73,8 @@ extension SenderDesk {
 extension SenderDesk {
     /// Where nothing went and no answer came for so long, what waits is not about to go.
     private static let quiet = 2 * Micros.second
+    /// How many places it remembers.
+    private static let quietLimit = 10_000
     /// How often what waits there is looked at.
     private static let lookInterval = Micros.second / 4
     /// What was read for a batch grows old: after so long it is given back, to be read anew.
@@ -94,6 +96,8 @@ extension SenderDesk {
         guard now - lookedAt >= Self.lookInterval else { return }
         lookedAt = now
         guard queues.contains(where: { !$0.value.isEmpty }) else { return quietSince = [:] }
+        // Of very many devices it is seen again in this turn where nothing goes.
+        if quietSince.count > Self.quietLimit { quietSince = [:] }
         if !shared.hasManyOrigins && quietSince[.provider] == nil { quietSince[.provider] = now }
         let since = now - Self.quiet
         guard quietSince.contains(where: { $0.value <= since }) else { return }

@@ -33,6 +33,8 @@ struct SenderDesk {
     var freeSlots: [Int] = []
     var answers: [PushAnswer] = []
     var touched: [ActiveBatch] = []
+    /// How many requests to each device were not answered yet, where devices share services.
+    var inFlight: [Int64: Int] = [:]
     /// The services that take no more in this turn.
     var full: Set<Endpoint> = []
     /// Since when what waits for a place or a topic has seen nothing go there and no answer come (steady clock).

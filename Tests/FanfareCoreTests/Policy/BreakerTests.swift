@@ -60,16 +60,16 @@ struct BreakerTests {
     @Test func oneDeviceThatHasToWaitStopsNobodyAndManyDo() {
         var breaker = Breaker()
         breaker.record(.accepted, count: 10, at: 0)
-        for _ in 0..<1000 { breaker.throttled(device: 1, at: second) }
-        for device in 2...9 { breaker.throttled(device: Int64(device), at: second) }
+        for _ in 0..<1000 { breaker.failed(device: 1, at: second) }
+        for device in 2...9 { breaker.failed(device: Int64(device), at: second) }
         #expect(breaker.state == .closed)
-        breaker.throttled(device: 10, at: second)
+        breaker.failed(device: 10, at: second)
         #expect(breaker.admit(at: second) == .nothing(until: 6 * second))
     }
 
     @Test func aDeviceThatHasToWaitForLongCountsAgain() {
         var breaker = Breaker()
-        for now in [0, 9 * second, 10 * second, 19 * second, 20 * second] { breaker.throttled(device: 1, at: now) }
+        for now in [0, 9 * second, 10 * second, 19 * second, 20 * second] { breaker.failed(device: 1, at: now) }
         #expect(breaker.admit(at: 20 * second) == .all)
         breaker.record(.failed, count: 18, at: 20 * second)
         #expect(breaker.state == .closed, "once in 10 s")

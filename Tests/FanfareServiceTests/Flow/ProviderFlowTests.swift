@@ -85,6 +85,30 @@ struct ProviderFlowTests {
         }
     }
 
+    /// 65 bytes that begin with 4 and are no point of P-256: SQL takes them, nothing can be encrypted to them.
+    @Test func aKeyOffTheCurveEndsItsDeviceOnce() async throws {
+        try await Flow.run { flow in
+            try await flow.sql { world in
+                let key = "BAEB" + String(repeating: "AQEB", count: 20) + "AQE"
+                _ = try world.device(
+                    "https://localhost:1/push/x",
+                    user: "curve",
+                    platform: "webpush",
+                    "p256dh => '\(key)', auth => 'MDEyMzQ1Njc4OWFiY2RlZg'"
+                )
+                try world.rule("all", event: "cases", to: #"{"users": "$.user"}"#)
+                try world.emit("cases", #"{"user": "curve"}"#)
+            }
+            try await flow.untilIdle()
+            let outcomes = try await flow.sql { try $0.connection.column(Self.outcomes) }
+            #expect(outcomes == ["webpush gone invalid_subscription"])
+            let reason = try await flow.sql { world in
+                try world.connection.text("SELECT disabled_reason FROM fanfare.devices WHERE disabled_at IS NOT NULL")
+            }
+            #expect(reason == "invalid_subscription")
+        }
+    }
+
     /// A distributor of UnifiedPush is a Web Push service on a host of its own, which has to be allowed.
     @Test(arguments: [
         (WebPushSettings.services, "refused destination_forbidden"), (["localhost"], "accepted accepted"),
