@@ -32,6 +32,10 @@ struct PlannerLoop {
     var suspects = Suspects()
     /// Which rule versions events waited for in the last round.
     var unjudged: String?
+    /// Whether the main way may take long, so that urgent events go before it.
+    ///
+    /// So it is on a new session, which may find a backlog.
+    var isBehind = true
     /// Whether something is left to look at that no way knows of.
     var hasMore = false
     /// How many events the last round took.
@@ -92,7 +96,7 @@ struct PlannerLoop {
         )
         if next.warnsOfLostWakes {
             context.logger.warning(
-                "events were found that nobody announced; does somebody hold Fanfare's advisory locks?"
+                "events were found that nobody announced: a daemon has just ended, or another session holds Fanfare's advisory locks"
             )
         }
         guard cycle.taken > 1 || !cycle.isAtEnd else { return sleep(next) }
@@ -180,12 +184,13 @@ extension PlannerLoop {
             startOver()
         }
         hasMore = false
-        if tracks.main.isFull, tracks.urgent != nil, Clocks.steady >= urgentAt {
+        if isBehind, tracks.urgent != nil, Clocks.steady >= urgentAt {
             cycle.taken += try runAhead(on: connection)
             urgentAt = Clocks.steady + Self.urgentInterval
         }
         let round = try plan(.main, on: connection)
         cycle.taken += round.taken
+        isBehind = hasMore || tracks.main.isFull
         if let snapshot = round.snapshot?.sweep { cycle.snapshot = snapshot }
         cycle.taken += try planHeavy(on: connection)
         if !hasMore, tracks.suspects != nil { cycle.taken += try plan(.suspects, on: connection).taken }

@@ -9,7 +9,7 @@ package struct OutboxChoice: Equatable {
     package var only: [String]?
     /// No events of these types.
     package var except: [String] = []
-    /// From which size on payloads of a type are suspected to be bombs, in bytes of their text.
+    /// From which size on payloads of a type are suspected to be bombs, in bytes as stored.
     package var suspects: [String: Int32] = [:]
     /// Whether it is for the suspects, or for everything but them.
     package var isForSuspects = false
@@ -49,7 +49,7 @@ package struct OutboxChoice: Equatable {
                         AND (u.rule_created_at <= o.created_at OR fanfare.is_emitted_after(o.id, u.rule_event_number))))
                 AND (cardinality(\(types)::text[]) > 0 AND EXISTS (
                     SELECT FROM unnest(\(types)::text[], \(sizes)::int[]) AS s (type, size)
-                    WHERE s.type = o.type AND octet_length(o.payload::text) >= s.size)) = \(isForSuspects)::boolean
+                    WHERE s.type = o.type AND pg_column_size(o.payload) >= s.size)) = \(isForSuspects)::boolean
             """
     }
 }
@@ -68,7 +68,9 @@ extension PostgresBinds {
     }
 }
 
-/// How large an event's payload is, in bytes of its text.
+/// How large an event's payload is, in bytes as stored: compressed, if it has more than about 2,000.
+///
+/// That is known without reading the payload: as text, a thousand of 61 KB took 200 ms, and many times that on a busy machine.
 package struct OutboxSize: Equatable {
     package let eventID: Int64
     package let type: String
@@ -82,7 +84,7 @@ package struct OutboxSizes: PostgresStatement {
     package static let name = "outbox_sizes"
     package static let sql = """
         WITH \(OutboxLook.unjudgedSQL)
-        SELECT o.id, o.type, octet_length(o.payload::text)
+        SELECT o.id, o.type, pg_column_size(o.payload)
         FROM \(OutboxLook(columns: "xid, id, type, payload", condition: OutboxChoice.condition(parametersFrom: 6)).both) AS o
         ORDER BY o.xid, o.id LIMIT $5::int
         """
@@ -125,7 +127,7 @@ package struct SetAside: PostgresStatement {
         UNION ALL
         \(OutboxLook.unjudgedRowSQL)
         UNION ALL
-        SELECT 6::smallint, id, octet_length(payload::text), concat(\(traceIDSQL(of: "trace")), ' ', type) FROM taken
+        SELECT 6::smallint, id, pg_column_size(payload), concat(\(traceIDSQL(of: "trace")), ' ', type) FROM taken
         """
 
     package let floor: OutboxFloor
