@@ -6079,7 +6079,7 @@ SELECT 'rules', count(*) = 0, count(*) || CASE count(*) WHEN 1 THEN ' rule''s ne
 FROM fanfare.rules AS r
 JOIN fanfare.apps AS a ON a.id = r.app_id
 CROSS JOIN LATERAL (SELECT * FROM fanfare.rule_versions WHERE rule_id = r.id ORDER BY version DESC LIMIT 1) AS v
-WHERE r.dropped_at IS NULL AND (v.state = 'refused' OR v.state = 'active' AND NOT fanfare.may_take(a.name, v.event_type))
+WHERE r.dropped_at IS NULL AND (v.state = 'refused' OR v.state = 'active' AND a.events IS NOT NULL AND NOT fanfare.may_take(a.name, v.event_type))
 UNION ALL
 SELECT 'campaigns', count(*) = 0,
     count(*) FILTER (WHERE is_refused) || ' newest versions are refused, ' || count(*) FILTER (WHERE NOT is_refused) || ' occurrences of the last day failed',
