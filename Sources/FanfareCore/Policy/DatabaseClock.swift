@@ -43,7 +43,7 @@ public struct DatabaseClock: Equatable, Sendable {
         let believed = offset ?? most
         let bounded = min(max(believed, least), most)
         let distance = bounded.subtractingClamping(believed)
-        if abs(distance) >= Self.leastStep { lastStep = Step(distance: distance, noticedAt: answered) }
+        if distance.magnitude >= Self.leastStep.magnitude { lastStep = Step(distance: distance, noticedAt: answered) }
         offset = bounded
     }
 
