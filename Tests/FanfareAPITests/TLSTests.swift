@@ -40,6 +40,13 @@ import X509
         try await withServer { port, _, certificate in
             #expect(try await ask(port, trusting: certificate, newest: .tlsv12) != nil)
             #expect(try await ask(port, trusting: certificate, newest: .tlsv11) == nil)
+            for (cipher, isTaken) in [
+                (NIOTLSCipher.TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA, false),
+                (.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, true),
+            ] {
+                let answer = try await ask(port, trusting: certificate, newest: .tlsv12, cipher: cipher)
+                #expect((answer != nil) == isTaken)
+            }
             let plain = try await onThread {
                 try Wire(port: port).readAll(sending: "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
             }
@@ -68,7 +75,8 @@ import X509
     private func ask(
         _ port: Int,
         trusting certificate: ServerCertificate,
-        newest version: TLSVersion? = nil
+        newest version: TLSVersion? = nil,
+        cipher: NIOTLSCipher? = nil
     ) async throws -> String? {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.trustRoots = .certificates([try NIOSSLCertificate(bytes: Array(certificate.pem.utf8), format: .pem)])
@@ -76,6 +84,7 @@ import X509
             tls.minimumTLSVersion = .tlsv1
             tls.maximumTLSVersion = version
         }
+        if let cipher { tls.cipherSuiteValues = [cipher] }
         let context = try NIOSSLContext(configuration: tls)
         let answer = MultiThreadedEventLoopGroup.singleton.next().makePromise(of: String?.self)
         let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
