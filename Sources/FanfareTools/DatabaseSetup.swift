@@ -1,6 +1,7 @@
 public import FanfareConfiguration
 internal import FanfareStore
 internal import PostgresClient
+internal import Threading
 
 /// What is done to a database before a daemon can work on it.
 ///
@@ -28,16 +29,25 @@ public struct DatabaseSetup: Sendable {
 
     /// Loads the schema, again where it is there already; a database that nobody adopted yet is adopted.
     ///
+    /// On SIGTERM and SIGINT the server is asked to end the statement.
+    ///
     /// - Returns: whether the database was adopted.
     /// - Throws: ``ToolError``, naming a missing privilege.
     @discardableResult
     public func migrate() throws(ToolError) -> Bool {
         try run { connection throws(PostgresError) in
+            // Without a request to cancel, the statement would run on at the server, and the next one wait for its locks.
+            let canceller = connection.canceller()
+            let signals = EndingSignals { canceller?.cancel() }
             // The file checks this too, but the server cannot convert the whole file to some other encodings.
             if let refusal = try DatabaseEncoding.read(on: connection).refusal {
                 throw PostgresError(.server, sqlState: "0A000", message: refusal, hint: DatabaseEncoding.advice)
             }
-            try connection.execute(Schema.sql)
+            do throws(PostgresError) {
+                try connection.execute(Schema.sql)
+            } catch {
+                throw signals.isRaised ? PostgresError(.cancelled, message: "ended by a signal") : error
+            }
             guard try connection.run(RecordedIdentity()).isEmpty else { return false }
             try connection.run(AdoptDatabase(installation: installation))
             return true
@@ -74,6 +84,13 @@ public struct DatabaseSetup: Sendable {
             )
         // The schema is newer than this program, or Fanfare does not support the server or the database.
         case "55000", "0A000": ToolError(.configuration, error.message, at: place, hint: error.hint ?? "")
+        case nil where error.isCancelled:
+            ToolError(
+                .failed,
+                "ended by a signal before it was done",
+                at: place,
+                hint: "Run it again: it goes on with what is missing."
+            )
         case "55P03":
             ToolError(
                 .failed,

@@ -101,7 +101,7 @@ struct ArchitectureTests {
         "CNGHTTP2": ["HTTP2Engine"],
         "COpenSSL": ["HTTP2Engine", "PushCrypto"], "CSchema": ["FanfareSchema"],
     ]
-    static let everybody: Set<String> = ["Foundation", "FoundationNetworking", "Glibc"]
+    static let everybody: Set<String> = ["Foundation", "FoundationNetworking", "Glibc", "Dispatch"]
     /// The C libraries and threads; the command line, which becomes the other program; and that, for the bench's yardstick in C.
     static let mayBeUnsafe: Set<String> = [
         "Threading", "PostgresClient", "HTTP2Client", "HTTP2Engine", "PushCrypto", "FanfareSchema", "fanfare",

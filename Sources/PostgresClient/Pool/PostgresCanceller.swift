@@ -2,7 +2,7 @@ internal import CPostgres
 
 /// Asks the server to end what a session runs, from any thread.
 @safe
-final class PostgresCanceller: @unchecked Sendable {
+public final class PostgresCanceller: @unchecked Sendable {
     // Sendable: the pointer never changes, and libpq lets any thread use what it points to.
     private let pointer: OpaquePointer
 
@@ -18,7 +18,7 @@ final class PostgresCanceller: @unchecked Sendable {
     ///
     /// The statement may have ended meanwhile, and then the next one of the session may be hit. libpq before version 17 asks in
     /// plain text also where the session has TLS: who reads it can cancel that session's statements, and nothing else.
-    func cancel() {
+    public func cancel() {
         // What it says is of no use: whether the statement ends shows on its own connection.
         _ = unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { message in
             unsafe PQcancel(pointer, message.baseAddress, Int32(message.count))

@@ -3,7 +3,7 @@ internal import CPostgres
 /// What a pool asks of its connections, between the works of two callers.
 extension PostgresConnection {
     /// What reaches the server beside this connection; nil if it is closed.
-    func canceller() -> PostgresCanceller? {
+    public func canceller() -> PostgresCanceller? {
         guard let handle = try? unsafe requireHandle(), let pointer = unsafe PQgetCancel(handle) else { return nil }
         return unsafe PostgresCanceller(owning: pointer)
     }

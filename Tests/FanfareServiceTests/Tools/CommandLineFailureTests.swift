@@ -74,6 +74,26 @@ import Testing
         }
     }
 
+    /// It used to run on at the server, and the next one waited for its locks.
+    @Test(.timeLimit(.minutes(5)), arguments: [SIGTERM, SIGINT])
+    func migrateEndsItsStatementWhenItIsToldToEnd(signal: Int32) async throws {
+        try sql(
+            "CREATE FUNCTION public.stay() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(600); END $$"
+        )
+        try sql("CREATE EVENT TRIGGER stay ON ddl_command_end EXECUTE FUNCTION public.stay()")
+        let database = TestDatabase.current
+        let sleeps =
+            "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'"
+        let process = try ProgramProcess(FanfareBinary.path(), ["migrate"], environment: environment)
+        try await onThread { try database.connect().waitUntil("SELECT EXISTS (\(sleeps))", seconds: 60) }
+        process.signal(signal)
+        #expect(await process.exitStatus() == 1)
+        try await onThread { try database.connect().waitUntil("SELECT NOT EXISTS (\(sleeps))", seconds: 60) }
+        var errors: [String] = []
+        for await line in process.errors { errors.append(line) }
+        #expect(errors.contains { $0.contains("ended by a signal") })
+    }
+
     @Test(.timeLimit(.minutes(5))) func statusIsShownAgainAndAgain() async throws {
         let program = try FanfareBinary.path()
         let environment = environment
