@@ -413,9 +413,16 @@ SELECT fanfare.add_column('fanfare.preferences', 'xid', 'xid8 NOT NULL DEFAULT p
 SELECT fanfare.add_column('fanfare.rules', 'event_number', 'bigint DEFAULT nextval(''fanfare.event_sequence'')');
 SELECT fanfare.add_column('fanfare.rule_versions', 'rule_event_number', 'bigint');
 -- In two steps: those that are there already stop nothing that was emitted since.
-SELECT fanfare.add_column('fanfare.cancels', 'event_number', 'bigint');
-DO $$ BEGIN IF to_regclass('fanfare.cancels') IS NOT NULL THEN
-    ALTER TABLE fanfare.cancels ALTER COLUMN event_number SET DEFAULT nextval('fanfare.event_sequence'); END IF; END $$;
+DO $$
+BEGIN
+    IF to_regclass('fanfare.cancels') IS NOT NULL AND NOT EXISTS (
+        SELECT FROM pg_attribute AS a WHERE a.attrelid = to_regclass('fanfare.cancels') AND a.attname = 'event_number')
+    THEN
+        ALTER TABLE fanfare.cancels ADD COLUMN event_number bigint;
+        ALTER TABLE fanfare.cancels ALTER COLUMN event_number SET DEFAULT nextval('fanfare.event_sequence');
+    END IF;
+END
+$$;
 SELECT fanfare.add_column('fanfare.outbox', 'replay_of', 'bigint');
 SELECT fanfare.add_column('fanfare.outbox', 'only_app', 'smallint');
 SELECT fanfare.add_column('fanfare.outbox', 'only_user', 'text');

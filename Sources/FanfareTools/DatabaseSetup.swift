@@ -29,16 +29,15 @@ public struct DatabaseSetup: Sendable {
 
     /// Loads the schema, again where it is there already; a database that nobody adopted yet is adopted.
     ///
-    /// On SIGTERM and SIGINT the server is asked to end the statement.
-    ///
+    /// - Parameter endsBySignals: whether SIGTERM and SIGINT, which are this process's then, have the server end the statement.
     /// - Returns: whether the database was adopted.
     /// - Throws: ``ToolError``, naming a missing privilege.
     @discardableResult
-    public func migrate() throws(ToolError) -> Bool {
+    public func migrate(endsBySignals: Bool = false) throws(ToolError) -> Bool {
         try run { connection throws(PostgresError) in
             // Without a request to cancel, the statement would run on at the server, and the next one wait for its locks.
             let canceller = connection.canceller()
-            let signals = EndingSignals { canceller?.cancel() }
+            let signals = endsBySignals ? EndingSignals { canceller?.cancel() } : nil
             // The file checks this too, but the server cannot convert the whole file to some other encodings.
             if let refusal = try DatabaseEncoding.read(on: connection).refusal {
                 throw PostgresError(.server, sqlState: "0A000", message: refusal, hint: DatabaseEncoding.advice)
@@ -46,7 +45,7 @@ public struct DatabaseSetup: Sendable {
             do throws(PostgresError) {
                 try connection.execute(Schema.sql)
             } catch {
-                throw signals.isRaised ? PostgresError(.cancelled, message: "ended by a signal") : error
+                throw signals?.isRaised == true ? PostgresError(.cancelled, message: "ended by a signal") : error
             }
             guard try connection.run(RecordedIdentity()).isEmpty else { return false }
             try connection.run(AdoptDatabase(installation: installation))

@@ -22,7 +22,10 @@ struct Migrate: AsyncParsableCommand {
         var plan = try await database.whileOpen { database throws(ToolError) in
             try await database.migrationPlan(configuration)
         }
-        if !dryRun { plan.adopts = try DatabaseSetup(configuration, environment: options.environment).migrate() }
+        if !dryRun {
+            let setup = try DatabaseSetup(configuration, environment: options.environment)
+            plan.adopts = try setup.migrate(endsBySignals: true)
+        }
         try options.show(plan.json(isDone: !dryRun), plan.text(isDone: !dryRun))
     }
 }
