@@ -36,6 +36,7 @@ part=""
 part_began=0
 memory=""
 servers=""
+sanitized=""
 
 # announce TEXT: begins a part, and notes how long the one before took.
 announce() {
@@ -254,21 +255,37 @@ print_coverage() {
             }'
 }
 
+# build_sanitized: begins the builds for the sanitizers, which have a processor whenever the other tests leave one idle. In a copy of the
+# package: this manifest resolves fewer packages, and would leave that behind. Hard links, so that the next time builds what changed.
+build_sanitized() {
+    rm -rf .build/sanitized
+    mkdir .build/sanitized
+    cp --archive --link Package.swift Sources Tests schema.sql .build/sanitized
+    (
+        renice --priority 19 --pid "$BASHPID" > /dev/null
+        for kind in address thread; do
+            FANFARE_BUILD=sanitized build --quiet --package-path .build/sanitized --scratch-path ".build-$kind" --sanitize "$kind" \
+                > "$results/build-$kind" 2>&1 && touch "$results/built-$kind"
+        done
+    ) &
+    sanitized=$!
+}
+
 # These builds contain only what their tests need, so the simulated services run as the program of the other build.
 run_sanitizers() {
-    local kind status targets
+    local kind targets
+    announce "swift build: address and thread sanitizer, what is left of it"
+    wait "$sanitized" || true
     export FANFARE_BUILD=sanitized FANFARE_BINARY=$PWD/.build/debug/fanfare
     # Foundation's Process and URLSession, which tests use, leak by themselves and fill every leak report.
     export ASAN_OPTIONS=detect_leaks=0
     for kind in address thread; do
-        status=0
-        announce "swift build: $kind sanitizer"
-        build --quiet --scratch-path ".build-$kind" --sanitize "$kind" || status=$?
-        if ((status != 0)); then
-            count "$kind" /dev/null "" "$status"
-        else
+        if [[ -e "$results/built-$kind" ]]; then
             targets="${kind}_sanitized"
-            run "$kind" ".build-$kind" "${!targets}" --skip-build --sanitize "$kind"
+            run "$kind" ".build-$kind" "${!targets}" --package-path .build/sanitized --skip-build --sanitize "$kind"
+        else
+            cat "$results/build-$kind"
+            count "$kind" /dev/null "" 1
         fi
     done
 }
@@ -291,8 +308,7 @@ main() {
     PATH="$PATH:$HOME/.local/share/swiftly/bin:/usr/libexec/swift/bin"
     mkdir -p .build
     results=$(mktemp --directory "$PWD/.build/results.XXXXXX")
-    # The manifest without the sandbox resolves fewer packages, and would leave that behind.
-    trap 'if [[ -e "$results/resolved" ]]; then cp "$results/resolved" Package.resolved; fi; rm -rf "$results" "$memory"' EXIT
+    trap 'kill "$sanitized" 2> /dev/null || true; rm -rf "$results" "$memory"' EXIT
     use_memory
     announce "dependencies"
     deploy/install-dependencies.sh
@@ -310,6 +326,7 @@ main() {
     if ((${#parts[@]} > 0)); then
         run_soak "${parts[@]}"
     else
+        [[ -z "$sanitize" ]] || build_sanitized
         run all .build "$(test_targets "$sanitize")" --skip-build
         check "documentation" deploy/docs.sh
         # A test of the API checks a daemon's metrics with Prometheus' tools.
@@ -317,10 +334,7 @@ main() {
         play_versions .build/debug/fanfare
         check "contract: 30 s of made up requests" with clients deploy/contract.sh 30
     fi
-    if [[ -n "$sanitize" ]]; then
-        cp Package.resolved "$results/resolved"
-        run_sanitizers
-    fi
+    [[ -z "$sanitize" ]] || run_sanitizers
     if [[ -s "$results/failures" ]]; then
         announce "What failed"
         cat "$results/failures"
