@@ -36,7 +36,11 @@ extension ConsoleTests {
             var shown: [(text: String, event: String, pages: [String])] = []
             for (index, text) in Self.hostile.enumerated() {
                 let device = try await register(text, index)
-                let event = try await dev.emit(text, ["user": .string(text), "text": .string(text)], key: text)
+                let event = try await dev.emit(
+                    Self.eventType(text),
+                    ["user": .string(text), "text": .string(text)],
+                    key: text
+                )
                 shown.append((text, event, Self.pages(text, index, event, device)))
             }
             for (text, event, _) in shown {
@@ -64,10 +68,16 @@ extension ConsoleTests {
     private static func pages(_ text: String, _ index: Int, _ event: String, _ device: String) -> [String] {
         let encoded = encoded(text)
         return [
-            "/events?type=\(encoded)&key=\(encoded)", "/events/\(event)", "/events/\(event)/replay?user=\(encoded)",
+            "/events?type=\(encoded(eventType(text)))&key=\(encoded)", "/events/\(event)",
+            "/events/\(event)/replay?user=\(encoded)",
             "/people?user=\(encoded)&app=demo&event=\(event)", "/devices/\(device)",
-            "/rules/demo/hostile-\(index)", "/rules?event=\(encoded)", "/find?q=\(encoded)zz",
+            "/rules/demo/hostile-\(index)", "/rules?event=\(encoded(eventType(text)))", "/find?q=\(encoded)zz",
         ]
+    }
+
+    /// No type of events has what turns the direction of text.
+    private static func eventType(_ text: String) -> String {
+        String(String.UnicodeScalarView(text.unicodeScalars.filter { !$0.properties.isBidiControl }))
     }
 
     private static func encoded(_ text: String) -> String {
@@ -77,7 +87,7 @@ extension ConsoleTests {
     private func applyHostileRules(_ browser: Browser) async throws {
         let rules = Self.hostile.enumerated().map { index, text -> JSON in
             [
-                "app": "demo", "name": .string("hostile-\(index)"), "event": .string(text),
+                "app": "demo", "name": .string("hostile-\(index)"), "event": .string(Self.eventType(text)),
                 "to": ["users": "$.user"],
                 "message": [
                     "notification": [

@@ -62,7 +62,7 @@ import Testing
                 try (0..<StreamSlots.limit).map { _ in try Self.open(port, asked) }
             }
             let refused = try await answer(api, asked)
-            #expect(refused.status == 429 && refused.body.contains("make another token"))
+            #expect(refused.status == 429 && refused.body.contains("use another token"))
             let other = try await api.token(.reader)
             #expect(try await answer(api, asked.replacing(token, with: other)).status == 200)
             withExtendedLifetime(wires) {}

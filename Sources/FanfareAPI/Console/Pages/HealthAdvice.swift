@@ -183,6 +183,18 @@ struct HealthAdvice: Sendable {
                 ]
             )
         },
+        "clock": { _, detail in
+            HealthAdvice(
+                detail.prefix(1).uppercased() + detail.dropFirst(),
+                .warn,
+                [
+                    HealthStep(
+                        words: "Find out what set it: a virtual machine that was resumed, or a server without NTP."
+                    ),
+                    HealthStep(words: "Schedules and deadlines go by the new clock. The row goes after an hour."),
+                ]
+            )
+        },
         "watch": { subject, detail in
             HealthAdvice(
                 "The watch \(subject) does not fit its table: \(detail)",
