@@ -68,10 +68,10 @@ extension ConsoleTests {
     private static func pages(_ text: String, _ index: Int, _ event: String, _ device: String) -> [String] {
         let encoded = encoded(text)
         return [
-            "/events?type=\(encoded(eventType(text)))&key=\(encoded)", "/events/\(event)",
+            "/events?type=\(Self.encoded(eventType(text)))&key=\(encoded)", "/events/\(event)",
             "/events/\(event)/replay?user=\(encoded)",
             "/people?user=\(encoded)&app=demo&event=\(event)", "/devices/\(device)",
-            "/rules/demo/hostile-\(index)", "/rules?event=\(encoded(eventType(text)))", "/find?q=\(encoded)zz",
+            "/rules/demo/hostile-\(index)", "/rules?event=\(Self.encoded(eventType(text)))", "/find?q=\(encoded)zz",
         ]
     }
 
