@@ -71,7 +71,7 @@ extension ConsoleTests {
             "/events?type=\(Self.encoded(eventType(text)))&key=\(encoded)", "/events/\(event)",
             "/events/\(event)/replay?user=\(encoded)",
             "/people?user=\(encoded)&app=demo&event=\(event)", "/devices/\(device)",
-            "/rules/demo/hostile-\(index)", "/rules?event=\(Self.encoded(eventType(text)))", "/find?q=\(encoded)zz",
+            "/rules/demo/hostile-\(index)", "/rules?event=\(encoded)", "/find?q=\(encoded)zz",
         ]
     }
 
