@@ -5211,7 +5211,7 @@ BEGIN
     RETURN moved;
 END
 $$;
-COMMENT ON FUNCTION fanfare.reschedule IS 'Reckons anew when campaigns are due next, after the clock was set back; returns how many are due earlier.';
+COMMENT ON FUNCTION fanfare.reschedule IS 'Computes again when campaigns are due next, after the clock was set back; returns how many are due earlier.';
 
 -- A token that is gone is none: old tokens are normal.
 CREATE OR REPLACE FUNCTION fanfare.is_failure(outcome smallint) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE

@@ -80,7 +80,7 @@ package final class Scheduler: Stage {
         return 0
     }
 
-    /// Reckons anew when campaigns are due, at the start and once after each step of the clock.
+    /// Computes again when each campaign is due next: at the start, and once after each step of the clock.
     func reschedule(on connection: PostgresConnection, at now: Timestamp) throws(PostgresError) {
         let setAt = context.lease.clockStep?.noticedAt ?? 0
         guard rescheduledFor.withLock({ $0 < setAt }) else { return }

@@ -18,8 +18,8 @@ extension ToolDatabase {
 
     /// Registers a token for its user alone, or renews its registration.
     ///
-    /// Who holds a token may have it, whoever's it was; a token that is to be replaced he holds no more. Of more than ``devicesOfUser``
-    /// enabled ones the oldest is disabled.
+    /// A token moves to this user, even if another user had it. The token that it replaces must be this user's already. A user with
+    /// more than ``devicesOfUser`` enabled devices loses the one that was registered longest ago.
     ///
     /// - Parameter registration: what is known about it, its user too.
     /// - Returns: the device's id; nil if what it would replace is another user's: nothing has changed then.

@@ -40,11 +40,13 @@ public struct EventID: RawRepresentable, Hashable, Comparable, Sendable {
         return Int32(clamping: days)
     }
 
-    /// Whether the event was emitted after a number was taken from the sequence, whatever clocks said; equals
-    /// `fanfare.is_emitted_after(id, number)`.
+    /// Compares the event's number with another number of the same sequence.
     ///
-    /// - Parameter number: 0 to 4,294,967,295, at most 2 billion numbers away: then the sequence begins anew.
-    /// - Returns: true also for the number itself.
+    /// Clocks play no part. Equals `fanfare.is_emitted_after(id, number)`. The sequence restarts after 4,294,967,295, so the result
+    /// is right only for numbers that are less than 2,147,483,648 apart.
+    ///
+    /// - Parameter number: 0 to 4,294,967,295.
+    /// - Returns: whether the event has this number or a later one.
     public func isEmitted(after number: Int64) -> Bool {
         sequence &- UInt32(truncatingIfNeeded: number) < 1 << 31
     }

@@ -96,7 +96,7 @@ struct PlannerLoop {
         )
         if next.warnsOfLostWakes {
             context.logger.warning(
-                "events were found that nobody announced: a daemon has just ended, or another session holds Fanfare's advisory locks"
+                "events arrived without a notification: a daemon ended a moment ago, or another session holds Fanfare's advisory locks"
             )
         }
         guard cycle.taken > 1 || !cycle.isAtEnd else { return sleep(next) }

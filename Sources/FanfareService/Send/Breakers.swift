@@ -3,9 +3,10 @@ internal import FanfareProviders
 internal import PushTransport
 internal import Threading
 
-/// The breakers of one pool: one, or where recipients name their own hosts one for each, so that a service that fails stops only itself, and
-/// one for each device there that fails, so that it stops nobody else; and one for each topic that was refused, so that a rule that
-/// names a wrong one stops no other.
+/// The breakers of one pool.
+///
+/// APNs and FCM have one breaker, and one more for each refused topic: a wrong topic stops no other topic. Web Push and webhooks have
+/// one for each host and one for each device that fails: a failing host or device stops no other.
 final class Breakers: Sendable {
     /// Of so many breakers those that are closed are forgotten: origins and devices come from strangers.
     ///

@@ -41,7 +41,9 @@ package struct FireDue: PostgresStatement {
     }
 }
 
-/// Reckons anew when campaigns are due next, after the clock was set.
+/// Computes again when each campaign is due next.
+///
+/// Call it after the clock was set.
 package struct Reschedule: PostgresStatement {
     package static let name = "reschedule"
     package static let sql = "SELECT fanfare.reschedule($1::timestamptz)"
