@@ -37,6 +37,7 @@ part_began=0
 memory=""
 servers=""
 sanitized=""
+beside=""
 
 # announce TEXT: begins a part, and notes how long the one before took.
 announce() {
@@ -146,6 +147,22 @@ check() {
         complain "$name: failed; see above"
         failed=$((failed + 1))
     fi
+}
+
+# begin_check COMMAND…: begins one check beside what follows; finish_check waits for it. One at a time.
+begin_check() {
+    "$@" > "$results/beside" 2>&1 &
+    beside=$!
+}
+
+# finish_check NAME: waits for the check that was begun, and counts it as one test.
+finish_check() { check "$1" wait_beside; }
+
+wait_beside() {
+    local status=0
+    wait "$beside" || status=$?
+    cat "$results/beside"
+    return "$status"
 }
 
 # with PACKAGES COMMAND…: installs what a command needs, and runs it.
@@ -308,7 +325,7 @@ main() {
     PATH="$PATH:$HOME/.local/share/swiftly/bin:/usr/libexec/swift/bin"
     mkdir -p .build
     results=$(mktemp --directory "$PWD/.build/results.XXXXXX")
-    trap 'kill "$sanitized" 2> /dev/null || true; rm -rf "$results" "$memory"' EXIT
+    trap 'kill $sanitized $beside 2> /dev/null || true; rm -rf "$results" "$memory"' EXIT
     use_memory
     announce "dependencies"
     deploy/install-dependencies.sh
@@ -328,11 +345,13 @@ main() {
     else
         [[ -z "$sanitize" ]] || build_sanitized
         run all .build "$(test_targets "$sanitize")" --skip-build
+        # Its daemon waits for requests, one at a time, most of this time.
+        begin_check with clients deploy/contract.sh 30
         check "documentation" deploy/docs.sh
         # A test of the API checks a daemon's metrics with Prometheus' tools.
         check "alerts" deploy/metrics.sh
         play_versions .build/debug/fanfare
-        check "contract: 30 s of made up requests" with clients deploy/contract.sh 30
+        finish_check "contract: 30 s of made up requests, what is left of it"
     fi
     [[ -z "$sanitize" ]] || run_sanitizers
     if [[ -s "$results/failures" ]]; then
