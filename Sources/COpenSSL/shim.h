@@ -65,7 +65,7 @@ static inline int copenssl_client_defaults(SSL_CTX *context) {
     SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
     SSL_CTX_set_read_ahead(context, 1);
     SSL_CTX_set_default_read_buffer_len(context, 65536);
-    return SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) == 1 && SSL_CTX_set_default_verify_paths(context) == 1;
+    return SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) == 1;
 }
 
 /* Takes the certificate over. */

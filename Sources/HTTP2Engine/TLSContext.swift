@@ -3,8 +3,7 @@ import Glibc
 internal import PushTransport
 internal import Threading
 
-/// What all TLS connections with the same authorities and the same certificate share: reading the system's authorities
-/// takes 25 to 50 ms.
+/// What all TLS connections with the same authorities and the same certificate share.
 @safe
 final class TLSContext: @unchecked Sendable {
     // Sendable: configured before it is shared; OpenSSL counts its references by itself.
@@ -12,15 +11,14 @@ final class TLSContext: @unchecked Sendable {
 
     /// What makes two contexts the same.
     private struct Key: Hashable {
-        let caFile: String?
-        /// A file that was replaced is another.
-        let caState: [Int]
+        let authorities: ObjectIdentifier
         let certificate: ObjectIdentifier?
     }
 
     private struct Entry {
         weak var context: TLSContext?
-        /// Alive as long as the key, which names it by its address.
+        /// Alive as long as the key, which names them by their addresses.
+        let authorities: TrustedAuthorities
         let certificate: ClientCertificate?
     }
 
@@ -36,17 +34,15 @@ final class TLSContext: @unchecked Sendable {
     /// - Returns: the context.
     /// - Throws: ``TransportError`` if one of them is of no use.
     static func shared(_ options: TransportOptions) throws(TransportError) -> TLSContext {
-        let key = Key(
-            caFile: options.caFile,
-            caState: try options.caFile.map(stateOfFile) ?? [],
-            certificate: options.clientCertificate.map { ObjectIdentifier($0) }
-        )
+        let authorities = try TrustedAuthorities.reading(caFile: options.caFile)
+        let certificate = options.clientCertificate
+        let key = Key(authorities: ObjectIdentifier(authorities), certificate: certificate.map { ObjectIdentifier($0) })
         let made = contexts.withLock { contexts -> Result<TLSContext, TransportError> in
             if let context = contexts[key]?.context { return .success(context) }
             contexts = contexts.filter { $0.value.context != nil }
             do throws(TransportError) {
-                let context = try open(options)
-                contexts[key] = Entry(context: context, certificate: options.clientCertificate)
+                let context = try open(authorities, certificate)
+                contexts[key] = Entry(context: context, authorities: authorities, certificate: certificate)
                 return .success(context)
             } catch {
                 return .failure(error)
@@ -55,15 +51,10 @@ final class TLSContext: @unchecked Sendable {
         return try made.get()
     }
 
-    private static func stateOfFile(_ path: String) throws(TransportError) -> [Int] {
-        var state = stat()
-        guard unsafe stat(path, &state) == 0, unsafe access(path, R_OK) == 0 else {
-            throw .caFile(path, unsafe String(cString: strerror(errno)))
-        }
-        return [Int(state.st_ino), Int(state.st_size), state.st_mtim.tv_sec, state.st_mtim.tv_nsec]
-    }
-
-    private static func open(_ options: TransportOptions) throws(TransportError) -> TLSContext {
+    private static func open(
+        _ authorities: TrustedAuthorities,
+        _ certificate: ClientCertificate?
+    ) throws(TransportError) -> TLSContext {
         ERR_clear_error()
         guard let pointer = unsafe SSL_CTX_new(TLS_client_method()) else {
             throw TransportError(reason: .call("SSL_CTX_new", problem: drainErrors()))
@@ -74,13 +65,8 @@ final class TLSContext: @unchecked Sendable {
             unsafe SSL_CTX_set_alpn_protos(pointer, protocols, UInt32(protocols.count)) == 0
         else { throw TransportError(reason: .call("SSL_CTX", problem: drainErrors())) }
         unsafe SSL_CTX_sess_set_new_cb(pointer, keepSession)
-        if let caFile = options.caFile {
-            guard unsafe SSL_CTX_load_verify_file(pointer, caFile) == 1 else {
-                ERR_clear_error()
-                throw .caFile(caFile, "holds no PEM certificate")
-            }
-        }
-        if let certificate = options.clientCertificate { try context.use(certificate) }
+        unsafe authorities.use(in: pointer)
+        if let certificate { try context.use(certificate) }
         return context
     }
 

@@ -6,41 +6,51 @@ internal import FanfareStages
 internal import FanfareStore
 internal import Logging
 internal import PushTransport
+internal import Synchronization
 internal import Threading
 
 /// One sender thread: whole batches in, requests out, results to the recorder.
 ///
-/// No lock, task or continuation per push.
-final class Sender: Stage {
-    let name: String
+/// Its pool makes it for a batch, and it ends when it has had nothing to do for long. No lock, task or continuation per push.
+final class Sender: Sendable {
+    /// Of its pool: a number that no other running sender has.
+    let index: Int
+    private let name: String
     private let shared: SenderShared
     private let context: StageContext
     private let recorder: Mailbox<RecorderMessage>
     private let inbox = Mailbox<PreparedBatch>()
     private let waker = Locked<(any TransportWaker)?>(nil)
-    private let stopped = Bell()
     /// Descriptors that a sender leaves to its connections and everybody else's: all that wait with none left would send nothing.
     private static let headroom = 16
     /// Held by the sender that starts: eighty at once would each find room.
     private static let starting = Locked(())
-    /// How long nothing is tried again after a sender could not start.
-    private static let pause = Micros.second
+    private static let runningCount = Atomic<Int>(0)
 
     init(index: Int, shared: SenderShared, context: StageContext, recorder: Mailbox<RecorderMessage>) {
         let target = shared.settings.target
+        self.index = index
         name = "send-\(target.app)-\(target.platform)-\(target.environment)-\(index)"
         self.shared = shared
         self.context = context
         self.recorder = recorder
     }
 
-    /// Runs on a thread of its own until ``stop()``.
-    func start() -> WorkerThread {
-        WorkerThread.start(name: name) { [self] in
-            run()
+    /// Runs on a thread of its own until it is stopped.
+    ///
+    /// - Parameter pool: stops it when it has nothing to do, or could not start.
+    /// - Returns: nil if the system has no thread to give.
+    func start(in pool: SenderPool) -> WorkerThread? {
+        WorkerThread.startIfPossible(name: name) { [self] in
+            Self.runningCount.add(1, ordering: .relaxed)
+            run(in: pool)
+            Self.runningCount.subtract(1, ordering: .relaxed)
             context.pulses.rest(name)
         }
     }
+
+    /// How many run, of all pools.
+    static var running: Int { runningCount.load(ordering: .relaxed) }
 
     /// How many batches wait, in all queues.
     var waiting: Int { shared.waiting.withLock { $0.values.reduce(0, +) } }
@@ -48,19 +58,16 @@ final class Sender: Stage {
     /// How many batches wait in one queue.
     func waiting(_ queue: SendQueue) -> Int { shared.waiting.withLock { $0[queue] ?? 0 } }
 
-    /// Hands over a batch, from any thread.
+    /// Hands over a batch, from any thread; a sender that was stopped gives it back to the queue.
     func put(_ batch: PreparedBatch) {
         shared.waiting.withLock { $0[batch.claimed.queue, default: 0] += 1 }
-        guard inbox.put(batch) else {
-            recorder.put(.abandoned(batch.claimed.claim, unsent: batch.pairs.map(\.position)))
-            return
-        }
+        guard inbox.put(batch) else { return giveBack([batch]) }
         wake()
     }
 
+    /// Takes no more: what is in flight is awaited, and what is not goes back to the queue.
     func stop() {
         inbox.close()
-        stopped.ring()
         wake()
     }
 
@@ -68,60 +75,45 @@ final class Sender: Stage {
         waker.withLock { $0 }?.wake()
     }
 
-    func run() {
-        guard let (first, transport, writer) = begin() else { return }
+    private func run(in pool: SenderPool) {
+        let made: (transport: any PushTransport, writer: any RequestWriter)
+        do {
+            made = try makeTransport()
+        } catch {
+            pool.couldNotStart(self, because: "\(error)")
+            while let batches = inbox.take() { giveBack(batches) }
+            return
+        }
+        pool.hasStarted(self)
         var desk = SenderDesk(
             shared: shared,
             context: context,
             recorder: recorder,
-            transport: transport,
-            writer: writer
+            transport: made.transport,
+            writer: made.writer
         )
         desk.name = name
         desk.whenBlocked = { [weak self] in self?.wake() }
-        desk.accept(first)
-        desk.turn()
+        var lastBusy = Clocks.steady
         while let batches = inbox.take(timeout: .zero) {
             context.pulses.beat(name)
             desk.accept(batches)
             desk.turn()
+            let now = Clocks.steady
+            if desk.isIdle { pool.isIdle(self, for: now - lastBusy) } else { lastBusy = now }
         }
         desk.drain()
     }
 
-    /// Waits for the first batches and makes what sends them: a sender without work holds no descriptors.
-    ///
-    /// Where it cannot be made, most likely for want of descriptors, what came goes back to the queue, for another daemon or
-    /// a later try.
-    ///
-    /// - Returns: nil when it is told to stop before.
-    private func begin() -> (first: [PreparedBatch], any PushTransport, any RequestWriter)? {
-        var hasFailed = false
-        while let batches = inbox.take(timeout: .seconds(1)) {
-            context.pulses.beat(name)
-            guard !batches.isEmpty else { continue }
-            do {
-                let transport = try Self.starting.withLock { _ in
-                    guard DescriptorLimit.hasRoom(for: Self.headroom) else { throw NoDescriptors() }
-                    return try shared.settings.pool.makeTransport()
-                }
-                let writer = try shared.settings.pool.access.makeWriter()
-                waker.withLock { [wake = transport.waker] in $0 = wake }
-                return (batches, transport, writer)
-            } catch {
-                context.logger.log(
-                    level: hasFailed ? .debug : .error,
-                    "a sender could not start",
-                    metadata: shared.settings.target.metadata([
-                        .error: "\(error)", .retryMilliseconds: "\(Self.pause / Micros.millisecond)",
-                    ])
-                )
-                hasFailed = true
-                giveBack(batches)
-                stopped.wait(timeout: .microseconds(Self.pause))
-            }
+    /// Makes what sends, on the thread that sends: a sender without work holds no descriptors.
+    private func makeTransport() throws -> (transport: any PushTransport, writer: any RequestWriter) {
+        let transport = try Self.starting.withLock { _ in
+            guard DescriptorLimit.hasRoom(for: Self.headroom) else { throw NoDescriptors() }
+            return try shared.settings.pool.makeTransport()
         }
-        return nil
+        let writer = try shared.settings.pool.access.makeWriter()
+        waker.withLock { [wake = transport.waker] in $0 = wake }
+        return (transport, writer)
     }
 
     private func giveBack(_ batches: [PreparedBatch]) {

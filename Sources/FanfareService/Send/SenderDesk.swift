@@ -58,7 +58,8 @@ struct SenderDesk {
     var nextDeadline = Microseconds.max
     /// Whether what is decided without a request is logged; looked up at the first one of a turn.
     var logsDecisions: Bool?
-    private var told = BreakerReport()
+    /// What it last told of the breakers; nil before the first time, since a sender before it may have told something else.
+    private var told: BreakerReport?
     private var gauges: TransportGauges
     /// Its thread's.
     var name = ""
@@ -116,6 +117,9 @@ struct SenderDesk {
         watchBreaker()
         context.frequentLines.tellLeftOut(to: context.logger)
     }
+
+    /// Whether it has nothing to send and waits for no answer.
+    var isIdle: Bool { transport.inFlight == 0 && queues.values.allSatisfy(\.isEmpty) }
 
     /// Submits nothing more, waits for what is in flight, and gives back the rest.
     mutating func drain() {

@@ -47,20 +47,11 @@ struct SenderRoster: Sendable {
 /// An app whose credentials changed gets new pools at once. Its old ones drain beside them: no batch is at two pools, since
 /// one is only claimed again when the old pool gave it back.
 final class SenderPools: Stage {
-    private enum Phase {
-        /// Can transition to: `running`, `stopped`.
-        case made
-        /// Can transition to: `stopped`.
-        case running
-        /// Final.
-        case stopped
-    }
-
     private struct State {
-        var phase = Phase.made
+        var isStopped = false
         var roster: SenderRoster
-        /// Stopped, and not known to have ended.
-        var draining: [SenderPool] = []
+        /// Threads of pools that were stopped, and may not have ended.
+        var draining: [WorkerThread] = []
     }
 
     let name = "senders"
@@ -93,44 +84,37 @@ final class SenderPools: Stage {
             }
         }
         let retired = before.pools.filter { pools[$0.key] !== $0.value }.map(\.value)
-        let added = pools.filter { before.pools[$0.key] !== $0.value }.map(\.value)
-        let phase = state.withLock { [pools] state in
+        let isStopped = state.withLock { [pools] state in
             state.roster = SenderRoster(apps: apps, pools: pools)
-            if state.phase == .running { state.draining += retired }
-            return state.phase
+            return state.isStopped
         }
-        guard phase == .running else { return }
         for pool in retired { drain(pool) }
-        for pool in added { pool.start() }
-        context.bells.claim.ring()
+        if !isStopped { context.bells.claim.ring() }
     }
 
     func run() {
-        let pools = state.withLock { state in
-            if state.phase == .made { state.phase = .running }
-            return state.roster.pools.values.map(\.self)
-        }
-        for pool in pools { pool.start() }
         while stopping.take() != nil {}
-        let last = state.withLock { state in
-            state.phase = .stopped
-            return (stopped: Array(state.roster.pools.values), draining: state.draining)
+        let (roster, draining) = state.withLock { state in
+            state.isStopped = true
+            return (state.roster, state.draining)
         }
-        for pool in last.stopped { pool.stop() }
-        for pool in last.stopped + last.draining { pool.join() }
+        let threads = roster.pools.values.flatMap { $0.stop() }
+        for thread in threads + draining { thread.join() }
     }
 
     func stop() { stopping.close() }
 
-    /// Stops a pool; what it was is forgotten when its last answer has come.
+    /// Stops a pool; its threads are forgotten when their last answers have come.
     private func drain(_ pool: SenderPool) {
         let target = pool.settings.target
         context.status.forgetBreaker("\(target.app)/\(target.platform)/\(target.environment)")
-        pool.stop()
-        // Ends with the pool, within the deadline of a request; at the daemon's end the pool itself is waited for.
+        let threads = pool.stop()
+        guard !threads.isEmpty else { return }
+        state.withLock { $0.draining.append(contentsOf: threads) }
+        // Ends with the pool, within the deadline of a request; at the daemon's end the senders themselves are waited for.
         _ = WorkerThread.start(name: "drain") { [context, state] in
-            pool.join()
-            state.withLock { $0.draining.removeAll { $0 === pool } }
+            for thread in threads { thread.join() }
+            state.withLock { state in state.draining.removeAll { old in threads.contains { $0 === old } } }
             context.logger.notice(
                 "replaced senders have drained",
                 metadata: .init([

@@ -28,6 +28,8 @@ struct LoneClaimerTests {
             logger: world.context.logger
         )
         pools = SenderPools(apps, context: world.context, recorder: recorder)
+        pools.stop()
+        pools.run()
         try world.device("aa", user: "u")
         world.context.directory.replace(try world.connection.run(AllTargets()))
         world.context.lease.begin(owner: 7, startedAt: Clocks.steady, databaseNow: Clocks.wall)

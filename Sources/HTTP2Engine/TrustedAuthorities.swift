@@ -1,0 +1,100 @@
+internal import COpenSSL
+import Glibc
+internal import PushTransport
+internal import Threading
+
+/// The certificates that a server's may be signed by: the system's, and those of a CA file.
+///
+/// Read once for all contexts: reading the system's takes 25 to 50 ms and a megabyte.
+@safe
+final class TrustedAuthorities: @unchecked Sendable {
+    // Sendable: filled before it is shared; OpenSSL counts its references, and locks it, by itself.
+    private let store: OpaquePointer
+
+    /// What makes two of them the same.
+    private struct Key: Hashable {
+        let caFile: String?
+        /// A file that was replaced is another, the system's too.
+        let states: [FileState?]
+    }
+
+    private struct FileState: Hashable {
+        let inode: UInt
+        let size: Int
+        let seconds: Int
+        let nanoseconds: Int
+
+        /// Nil if there is no such file.
+        init?(_ path: String) {
+            var state = stat()
+            guard unsafe stat(path, &state) == 0 else { return nil }
+            (inode, size) = (UInt(state.st_ino), Int(state.st_size))
+            (seconds, nanoseconds) = (state.st_mtim.tv_sec, state.st_mtim.tv_nsec)
+        }
+    }
+
+    /// So many are remembered; installations have one or two CA files.
+    private static let limit = 16
+    private static let known = Locked<[Key: TrustedAuthorities]>([:])
+
+    private init(owning store: OpaquePointer) { unsafe self.store = store }
+
+    deinit { unsafe X509_STORE_free(store) }
+
+    /// The system's authorities and those of a file, read if they were not, or have changed.
+    ///
+    /// - Parameter caFile: a PEM file; nil for the system's alone.
+    /// - Returns: the authorities.
+    /// - Throws: ``TransportError`` if the file is of no use.
+    static func reading(caFile: String?) throws(TransportError) -> TrustedAuthorities {
+        if let caFile, unsafe access(caFile, R_OK) != 0 {
+            throw .caFile(caFile, unsafe String(cString: strerror(errno)))
+        }
+        let key = Key(caFile: caFile, states: (systemPaths + [caFile].compactMap(\.self)).map(FileState.init))
+        let found = known.withLock { known -> Result<TrustedAuthorities, TransportError> in
+            if let authorities = known[key] { return .success(authorities) }
+            do throws(TransportError) {
+                let authorities = try read(caFile)
+                if known.count >= limit { known = [:] }
+                known[key] = authorities
+                return .success(authorities)
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try found.get()
+    }
+
+    /// The bundle and the folder that OpenSSL takes for the system's.
+    private static var systemPaths: [String] {
+        [
+            unsafe path(X509_get_default_cert_file_env(), X509_get_default_cert_file()),
+            unsafe path(X509_get_default_cert_dir_env(), X509_get_default_cert_dir()),
+        ]
+    }
+
+    /// What a variable of the environment says, or what is built in.
+    private static func path(_ variable: UnsafePointer<CChar>, _ standard: UnsafePointer<CChar>) -> String {
+        if let named = unsafe getenv(variable) { return unsafe String(cString: named) }
+        return unsafe String(cString: standard)
+    }
+
+    private static func read(_ caFile: String?) throws(TransportError) -> TrustedAuthorities {
+        ERR_clear_error()
+        guard let store = unsafe X509_STORE_new() else {
+            throw TransportError(reason: .call("X509_STORE_new", problem: drainErrors()))
+        }
+        let authorities = unsafe TrustedAuthorities(owning: store)
+        guard unsafe X509_STORE_set_default_paths(store) == 1 else {
+            throw TransportError(reason: .call("X509_STORE_set_default_paths", problem: drainErrors()))
+        }
+        if let caFile, unsafe X509_STORE_load_file(store, caFile) != 1 {
+            ERR_clear_error()
+            throw .caFile(caFile, "holds no PEM certificate")
+        }
+        return authorities
+    }
+
+    /// Lets a context trust them.
+    func use(in context: OpaquePointer) { unsafe SSL_CTX_set1_cert_store(context, store) }
+}
