@@ -61,7 +61,7 @@ extension Configuration {
             \.send.threads,
             .integer(1...64),
             change: .restart,
-            "Sender threads."
+            "Sender threads at most, for each app, provider and environment."
         ),
         .init(
             "send.connections",

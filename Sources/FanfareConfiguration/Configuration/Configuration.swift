@@ -50,7 +50,7 @@ public struct Configuration: Equatable, Sendable {
 
     /// How requests are sent.
     public struct Send: Equatable, Sendable {
-        /// Sender threads.
+        /// Sender threads at most, for each app, provider and environment.
         public var threads = 2
         /// Connections per credential, spread over the threads.
         public var connections = 2
