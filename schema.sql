@@ -5186,14 +5186,32 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.fire_due IS 'Fires what is due of one campaign; no row where nothing is due.';
 
--- While the clock was ahead a campaign fired, and its next time was reckoned from that clock. What has an occurrence has been.
+-- While the clock was ahead a campaign fired, and its next time was reckoned from that clock. What has an occurrence has been. Batches that
+-- were never tried wait for nothing; those that failed, and digests, wait as long as they had to wait. What is for a time of its
+-- recipients (due_at), or held for a night or a snooze, waits for that time by the new clock.
 CREATE OR REPLACE FUNCTION fanfare.reschedule(now timestamptz) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     c record;
     due timestamptz;
     moved bigint := 0;
+    -- RetryHistory.Marks.held
+    held CONSTANT int := 32 << 16;
 BEGIN
+    UPDATE fanfare.batches AS b
+    SET not_before = CASE WHEN b.history = 0 THEN now ELSE now + greatest(b.not_before - b.created_at, interval '0') END
+    FROM (
+        SELECT x.id FROM fanfare.batches AS x
+        WHERE x.lease_token IS NULL AND x.not_before > now AND x.due_at IS NULL AND x.history & held = 0
+            AND (x.history = 0 OR x.created_at > now)
+        ORDER BY x.id FOR UPDATE SKIP LOCKED
+    ) AS w
+    WHERE b.id = w.id;
+    UPDATE fanfare.audience_queries AS q SET not_before = now + greatest(q.not_before - q.created_at, interval '0')
+    WHERE q.not_before > now AND q.created_at > now;
+    UPDATE fanfare.gatherings AS g
+    SET began_at = now, due_at = g.due_at - (g.began_at - now), last_at = g.last_at - (g.began_at - now)
+    WHERE g.began_at > now;
     FOR c IN
         SELECT x.id, x.cron_fields, x.time_zone, x.next_at FROM fanfare.campaigns AS x
         WHERE x.state = 'active' AND x.dropped_at IS NULL AND x.cron_fields IS NOT NULL AND x.next_at > now
@@ -5211,7 +5229,7 @@ BEGIN
     RETURN moved;
 END
 $$;
-COMMENT ON FUNCTION fanfare.reschedule IS 'Computes again when campaigns are due next, after the clock was set back; returns how many are due earlier.';
+COMMENT ON FUNCTION fanfare.reschedule IS 'Computes again, after the clock was set back, when waiting batches, digests and campaigns are due; returns how many campaigns are due earlier.';
 
 -- A token that is gone is none: old tokens are normal.
 CREATE OR REPLACE FUNCTION fanfare.is_failure(outcome smallint) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE

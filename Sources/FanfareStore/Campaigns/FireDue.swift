@@ -41,7 +41,7 @@ package struct FireDue: PostgresStatement {
     }
 }
 
-/// Computes again when each campaign is due next.
+/// Computes again when batches, digests and campaigns are due.
 ///
 /// Call it after the clock was set.
 package struct Reschedule: PostgresStatement {

@@ -218,4 +218,49 @@ struct CampaignScheduleTests {
         try world.connection.execute("UPDATE fanfare.campaigns SET next_at = '2026-01-10 05:00+00'")
         #expect(try reschedule("2026-01-09 22:30") == "1 2026-01-10 01:00:00")
     }
+
+    /// What was planned, gathered or failed while the clock was ahead goes on once it is set right; what is for a time waits for it.
+    @Test func aClockThatWasSetBackLeavesNothingWaiting() throws {
+        let world = try World()
+        try world.device("aa", user: "u")
+        try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
+        try world.emit("e", #"{"u": "u"}"#)
+        try world.plan()
+        try world.connection.execute(
+            """
+            CREATE TEMP TABLE fixed AS SELECT now() AS at, now() + '3 days' AS ahead;
+            UPDATE fanfare.batches SET created_at = ahead, not_before = ahead FROM fixed;
+            INSERT INTO fanfare.batches (rule_version, target_id, lane, device_ids, event_id,
+                created_at, not_before, history, due_at, lease_token, owner)
+            SELECT b.rule_version, b.target_id, b.lane, b.device_ids[1:1], 1, n.made, n.made + n.wait, n.history, n.due, n.owner, n.owner
+            FROM (SELECT * FROM fanfare.batches LIMIT 1) AS b, fixed, LATERAL (VALUES
+                (ahead, interval '1 minute', 1, NULL, NULL),
+                (at, '3 days', 0, NULL, NULL),
+                (at, '20 minutes', 1, NULL, NULL),
+                (ahead, '2 hours', 1 | 32 << 16, NULL, NULL),
+                (ahead, '3 hours', 0, ahead + '3 hours', NULL),
+                (ahead, '4 hours', 0, NULL, 1)) AS n (made, wait, history, due, owner);
+            INSERT INTO fanfare.gatherings (rule_id, key, began_at, due_at, last_at, count, event_ids)
+            SELECT 1, 'ahead', ahead, ahead + '10 minutes', ahead + '30 minutes', 1, '{1}'::bigint[] FROM fixed
+            UNION ALL SELECT 1, 'before', at - interval '1 minute', at + '9 minutes', NULL, 1, '{1}'::bigint[] FROM fixed;
+            INSERT INTO fanfare.audience_queries (event_id, rule_version, created_at, not_before)
+            SELECT 1, 1, ahead, ahead + '1 minute' FROM fixed;
+            """
+        )
+        func waits(_ column: String, of table: String) throws -> String? {
+            try world.connection.text(
+                "SELECT string_agg((\(column) - at)::text, ', ' ORDER BY \(column)) FROM fanfare.\(table), fixed"
+            )
+        }
+        for _ in 1...3 {
+            try world.connection.execute("SELECT fanfare.reschedule(at) FROM fixed")
+            #expect(
+                try waits("not_before", of: "batches")
+                    == "00:00:00, 00:00:00, 00:01:00, 00:20:00, 3 days 02:00:00, 3 days 03:00:00, 3 days 04:00:00"
+            )
+            #expect(try waits("due_at", of: "gatherings") == "00:09:00, 00:10:00")
+            #expect(try waits("last_at", of: "gatherings") == "00:30:00")
+            #expect(try waits("not_before", of: "audience_queries") == "00:01:00")
+        }
+    }
 }
