@@ -35,6 +35,9 @@ public struct DatabaseSetup: Sendable {
     @discardableResult
     public func migrate(endsBySignals: Bool = false) throws(ToolError) -> Bool {
         try run { connection throws(PostgresError) in
+            guard try connection.run(IsStandby()).first == false else {
+                throw PostgresError(.server, sqlState: "25006", message: "the server is a standby")
+            }
             // Without a request to cancel, the statement would run on at the server, and the next one wait for its locks.
             let canceller = connection.canceller()
             let signals = endsBySignals ? EndingSignals { canceller?.cancel() } : nil

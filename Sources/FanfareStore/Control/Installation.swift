@@ -36,6 +36,18 @@ package struct ReadInstallation: PostgresStatement {
     }
 }
 
+/// Whether the server takes no writes until it is promoted; needs no schema.
+package struct IsStandby: PostgresStatement {
+    package static let name = "is_standby"
+    package static let sql = "SELECT pg_catalog.pg_is_in_recovery()"
+
+    package init() {}
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Bool {
+        try row.bool(0)
+    }
+}
+
 /// Makes ids skip ahead where the server has taken another timeline since it was last asked; says whether it had.
 package struct EnterTimeline: PostgresStatement {
     package static let name = "enter_timeline"

@@ -354,6 +354,7 @@ struct StatementCatalog {
             BlowFuse(key: FuseKey(app: "shop", environment: "production"), strength: .weak),
             ReadInstallation(),
             EnterTimeline(),
+            IsStandby(),
         ]
     }
 
