@@ -1,3 +1,4 @@
+internal import FanfareLogging
 package import Logging
 package import PostgresClient
 internal import Threading
@@ -36,9 +37,15 @@ package struct DatabaseSessions: Sendable {
     ///
     /// - Parameters:
     ///   - connection: the session.
-    ///   - logger: told where ids skip ahead.
+    ///   - logger: told where ids skip ahead, and where an old primary takes writes too.
     /// - Throws: ``PostgresError`` with the code `wrongDatabase`, saying what to mend; what the server says.
     package func verify(_ connection: PostgresConnection, logger: Logger) throws(PostgresError) {
+        if let split = base.timelines?.news() {
+            logger.error(
+                "an old primary takes writes beside the new one, which is used",
+                metadata: .init([.detail: "\(split)", .hint: "\(split.advice)"])
+            )
+        }
         guard try place.verify(connection) else { return }
         logger.warning(
             "the server is on a new timeline, as after a failover; what it lacks of the old one is lost, and ids skip ahead"

@@ -108,7 +108,7 @@ public struct Checkup: Sendable {
             return try await database.whileOpen { database throws(ToolError) in
                 try await database.run { connection throws(PostgresError) in
                     try DatabaseCheckup(connection: connection, configuration: configuration).items()
-                }
+                } + database.serverItems
             }
         } catch {
             return [CheckItem("database", error)]

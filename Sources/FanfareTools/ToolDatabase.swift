@@ -47,6 +47,7 @@ public struct ToolDatabase: Sendable {
     ///   - environment: variables of the process, for `CREDENTIALS_DIRECTORY`.
     ///   - limits: how many sessions there are, and how long callers wait.
     ///   - settings: what the sessions pin beside the usual, names and values.
+    ///   - timelines: where other sessions of the process have been, if there are others.
     ///   - responseTimeout: after which time a session whose server says nothing is given up; nil for never.
     /// - Throws: ``ToolError`` for a password file that cannot be read.
     package init(
@@ -54,10 +55,12 @@ public struct ToolDatabase: Sendable {
         environment: [String: String],
         limits: PostgresPoolOptions,
         settings: [(name: String, value: String)],
+        timelines: PostgresTimelines? = nil,
         responseTimeout: Duration? = nil
     ) throws(ToolError) {
         do throws(DaemonError) {
-            var options = try configuration.postgresOptions(environment: environment)
+            let timelines = timelines ?? PostgresTimelines()
+            var options = try configuration.postgresOptions(environment: environment, timelines: timelines)
             options.session = settings.reduce(options.session) { $0.setting($1.name, to: $1.value) }
             options.responseTimeout = responseTimeout
             self.options = options
@@ -111,6 +114,11 @@ public struct ToolDatabase: Sendable {
         var copy = self
         copy.notes = notes
         return copy
+    }
+
+    /// For `check`: servers that take writes side by side, once a session was opened.
+    var serverItems: [CheckItem] {
+        options.timelines?.split.map { [CheckItem(.fail, "servers", "\($0)", advice: $0.advice)] } ?? []
     }
 
     /// Goes back to whoever runs the program.

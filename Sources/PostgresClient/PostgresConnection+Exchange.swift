@@ -69,6 +69,10 @@ extension PostgresConnection {
         guard !watch.isRefusing else {
             throw PostgresError(.cancelled, message: "cancelled before the statement was sent")
         }
+        if let timeline, let timelines = options.timelines, timelines.isBehind(timeline) {
+            close()
+            throw PostgresError(.connectionLost, message: "\(timeline), and another session is on a higher one")
+        }
         return try unsafe requireHandle()
     }
 

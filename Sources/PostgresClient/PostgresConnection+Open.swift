@@ -5,17 +5,26 @@ public import Threading
 extension PostgresConnection {
     /// Connects, authenticates and pins the session's settings.
     ///
+    /// Of several servers the first that the URL's `target_session_attrs` takes; with ``PostgresOptions/timelines`` the one on
+    /// the highest timeline.
+    ///
     /// - Parameters:
     ///   - options: where and how.
     ///   - stop: ends the attempt when raised, and is taken down.
     /// - Returns: a session for the calling thread.
     /// - Throws: `invalidOptions` for a URL that cannot be read or used, or lacks the password that the server wants;
     ///   `connectionFailed`, with the server's SQLSTATE if it answered; `cancelled` when stopped; `server` if it refuses one
-    ///   of the settings; what the options' password throws.
+    ///   of the settings; `wrongDatabase` if ``PostgresOptions/timelines`` says so; what the options' password throws.
     public static func open(
         _ options: PostgresOptions,
         stop: WakeSignal? = nil
     ) throws(PostgresError) -> PostgresConnection {
+        guard let timelines = options.timelines else { return try connect(options, stop: stop) }
+        return try openNewest(options, timelines, stop: stop)
+    }
+
+    /// Opens a session with the first server that libpq takes.
+    static func connect(_ options: PostgresOptions, stop: WakeSignal?) throws(PostgresError) -> PostgresConnection {
         try checkSyntax(of: options.url)
         let pairs = try options.keywords()
         // A null entry ends both lists.
@@ -95,12 +104,31 @@ extension PostgresConnection {
             guard index >= options.session.pairs.count else { return call }
             return "CASE WHEN pg_catalog.current_setting(\(name), true) IS NOT NULL THEN \(call) END"
         }
-        let sql = "SELECT " + (["pg_catalog.pg_backend_pid()"] + calls).joined(separator: ", ")
-        let answer = try query(sql, binds: pairs.flatMap { [$0.name, $0.value] })
-        let greeter = unsafe PQbackendPID(try requireHandle())
-        backendPID = answer.rows.first?.first?.flatMap { Int32($0) } ?? greeter
+        let columns = ["pg_catalog.pg_backend_pid()"] + calls
+        let row = try askTimeline(columns, binds: pairs.flatMap { [$0.name, $0.value] })
+        let handle = try unsafe requireHandle()
+        let greeter = unsafe PQbackendPID(handle)
+        backendPID = row.first?.flatMap { Int32($0) } ?? greeter
         isPooled = backendPID != greeter
+        let told = PostgresTimeline(place: unsafe place(handle), columns: row.dropFirst(columns.count))
+        timeline = isPooled ? nil : told
         settled()
+    }
+
+    /// Asks for columns and, in the same round trip, for the timeline where that is of interest.
+    private func askTimeline(_ columns: [String], binds: [String]) throws(PostgresError) -> [String?] {
+        let plain = "SELECT " + columns.joined(separator: ", ")
+        if let timelines = options.timelines, !timelines.isRefused {
+            do throws(PostgresError) {
+                let sql = ([plain] + PostgresTimeline.columns).joined(separator: ", ")
+                return try query(sql, binds: binds).rows.first ?? []
+            } catch {
+                // Revoked, or not there, as some services have it.
+                guard ["42501", "42883", "0A000", "55000"].contains(error.sqlState) else { throw error }
+                timelines.refused()
+            }
+        }
+        return try query(plain, binds: binds).rows.first ?? []
     }
 
     /// Refuses a malformed URL without quoting it: libpq's message would, password and all.

@@ -26,6 +26,9 @@ public final class PostgresConnection {
     ///
     /// LISTEN, session locks and pinned settings do not work through a transaction pool.
     public internal(set) var isPooled = false
+    /// Where writes go; nil for a standby, behind a pool, where the server does not tell, and without
+    /// ``PostgresOptions/timelines``.
+    var timeline: PostgresTimeline?
 
     /// Takes over a connection that is being made.
     init(owning handle: OpaquePointer, options: PostgresOptions) {

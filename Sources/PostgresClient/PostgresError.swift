@@ -92,7 +92,8 @@ extension PostgresError {
         /// A statement, or the wait for a connection, was ended on purpose or by `statement_timeout` (57014).
         public static let cancelled = Code(kind: .cancelled)
 
-        /// The connection works, and leads to a database that its user does not want to work on; made by users only.
+        /// The connection works, and leads to an old primary (``PostgresTimelines``), or, as its user finds, to a database that
+        /// is not to be worked on.
         public static let wrongDatabase = Code(kind: .wrongDatabase)
         /// All sessions of a pool were at work for as long as the caller would wait; nothing was sent.
         public static let poolTimeout = Code(kind: .poolTimeout)

@@ -29,6 +29,13 @@ public struct PostgresOptions: Sendable {
     public var responseTimeout: Duration?
     /// Settings pinned after connecting.
     public var session: SessionSettings
+    /// Keeps sessions from an old primary; shared by the options of all sessions of a program.
+    ///
+    /// Of several servers those beside the first that takes writes are looked at too, one after the other: 0.5 s for one that
+    /// does not accept, 2 s for one that says nothing. That no other takes writes holds for 10 s. Nil: libpq's choice holds.
+    public var timelines: PostgresTimelines?
+    /// The one server to connect to, of those that the URL names.
+    private var server: PostgresServer?
 
     /// Makes options with defaults that suit the daemon.
     ///
@@ -42,6 +49,7 @@ public struct PostgresOptions: Sendable {
     ///   - tcpUserTimeout: limit for unacknowledged data.
     ///   - responseTimeout: limit for an answer; nil for none.
     ///   - session: settings to pin.
+    ///   - timelines: keeps sessions from an old primary.
     public init(
         url: String,
         password: (@Sendable () throws(PostgresError) -> String)? = nil,
@@ -51,7 +59,8 @@ public struct PostgresOptions: Sendable {
         keepalives: Bool = true,
         tcpUserTimeout: Duration? = .seconds(10),
         responseTimeout: Duration? = nil,
-        session: SessionSettings = .plain
+        session: SessionSettings = .plain,
+        timelines: PostgresTimelines? = nil
     ) {
         self.url = url
         self.password = password
@@ -62,6 +71,7 @@ public struct PostgresOptions: Sendable {
         self.tcpUserTimeout = tcpUserTimeout
         self.responseTimeout = responseTimeout
         self.session = session
+        self.timelines = timelines
     }
 
     /// libpq's keywords in rising precedence: what comes after the URL overrides it.
@@ -78,8 +88,20 @@ public struct PostgresOptions: Sendable {
             pairs.append(("tcp_user_timeout", String(tcpUserTimeout.milliseconds)))
         }
         pairs += [("dbname", url), ("client_encoding", "UTF8")]
+        if let server {
+            pairs += [("host", server.host), ("hostaddr", server.address), ("port", server.port)]
+        }
         if let password { try pairs.append(("password", password())) }
         return pairs
+    }
+
+    /// For a look at one of the URL's servers, which may be down.
+    func looking(at server: PostgresServer) -> PostgresOptions {
+        var copy = self
+        copy.server = server
+        copy.connectTimeout = min(connectTimeout, .seconds(2))
+        copy.addressTimeout = min(addressTimeout, .milliseconds(500))
+        return copy
     }
 }
 

@@ -7,11 +7,16 @@ package import PostgresClient
 extension Configuration {
     /// How to connect; the password file is read at each connect, since passwords change while a daemon runs.
     ///
-    /// - Parameter environment: variables of the process, for `CREDENTIALS_DIRECTORY`.
+    /// - Parameters:
+    ///   - environment: variables of the process, for `CREDENTIALS_DIRECTORY`.
+    ///   - timelines: where other sessions of the process have been.
     /// - Returns: options without session settings.
     /// - Throws: ``DaemonError`` for a password file that cannot be read now.
-    package func postgresOptions(environment: [String: String]) throws(DaemonError) -> PostgresOptions {
-        var options = PostgresOptions(url: database.url.connectionString)
+    package func postgresOptions(
+        environment: [String: String],
+        timelines: PostgresTimelines = PostgresTimelines()
+    ) throws(DaemonError) -> PostgresOptions {
+        var options = PostgresOptions(url: database.url.connectionString, timelines: timelines)
         guard let file = database.passwordFile else { return options }
         let read = { @Sendable () throws(ConfigurationError) -> String in
             try PasswordFile(environment: environment).password(at: file, for: "database.password_file")

@@ -25,7 +25,7 @@ struct FailoverTests {
         let standby = try await onThread("standby") { try database.cluster.startStandby() }
         let url = standby.connectionURL(database: database.name)
         defer { standby.stop(.immediate) }
-        let both = Self.url(of: database.cluster, or: standby, database: database.name)
+        let both = DatabaseURL(FailedOver.url(of: [database.cluster, standby], database: database.name))
         let lines = try await Flow.run({ $0.database.url = both }) { flow in
             try await flow.until("SELECT count(*) = 1 FROM pg_stat_replication WHERE replay_lsn = pg_current_wal_lsn()")
             try await Self.sql(url) { connection in
@@ -53,15 +53,6 @@ struct FailoverTests {
         }
         let said = lines.filter { $0.contains("the server is on a new timeline, as after a failover") }
         #expect(said.count == 1)
-    }
-
-    /// Where the one of two servers is that takes writes.
-    private static func url(of first: PrivateCluster, or second: PrivateCluster, database: String) -> DatabaseURL {
-        let hosts = [first, second].map(\.directory).joined(separator: ",")
-        let ports = [first, second].map { "\($0.port)" }.joined(separator: ",")
-        return DatabaseURL(
-            "postgres:///\(database)?host=\(hosts)&port=\(ports)&user=postgres&target_session_attrs=read-write"
-        )
     }
 
     private static func emit(_ count: Int, on connection: PostgresConnection) throws -> [Int64] {
