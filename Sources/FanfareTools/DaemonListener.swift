@@ -2,6 +2,7 @@ public import CoreMetrics
 public import FanfareConfiguration
 public import FanfareService
 public import Logging
+package import PostgresClient
 public import ServiceLifecycle
 
 /// What answers by HTTP beside a daemon's stages; a program that has none works without it.
@@ -34,6 +35,8 @@ public struct ListenedDaemon: Sendable {
     public let configuration: @Sendable () -> Configuration
     /// The daemon's standing now, without asking anybody.
     public let readiness: @Sendable () -> DaemonReadiness
+    /// Where the daemon's sessions have been; nil where nothing is shared.
+    package var timelines: PostgresTimelines?
 
     /// Puts facts together.
     ///

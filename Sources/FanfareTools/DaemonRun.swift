@@ -69,7 +69,7 @@ public struct DaemonRun: Sendable {
             load: load
         )
         let (daemon, reloader) = (daemon, reloader)
-        let listened = ListenedDaemon(
+        var listened = ListenedDaemon(
             environment: environment,
             version: version,
             logger: logger,
@@ -77,6 +77,7 @@ public struct DaemonRun: Sendable {
             configuration: { reloader.configuration },
             readiness: { daemon.readiness }
         )
+        listened.timelines = daemon.timelines
         var listeners: [any Service] = []
         for (address, onlyHealth) in [(configuration.api.listen, false), (configuration.api.healthListen, true)] {
             guard let address else { continue }

@@ -59,6 +59,7 @@ struct APIDesk: Sendable {
                 ("idle_in_transaction_session_timeout", "10s"), ("application_name", "fanfare api"),
                 ToolDatabase.talkative,
             ],
+            timelines: daemon.timelines,
             // A server that is frozen keeps its word about no time-out of its own. Explaining, which may take longer, says so.
             responseTimeout: .seconds(6)
         )
@@ -70,6 +71,7 @@ struct APIDesk: Sendable {
                 ("statement_timeout", "800ms"), ("lock_timeout", "400ms"),
                 ("idle_in_transaction_session_timeout", "10s"), ("application_name", "fanfare api gate"),
             ],
+            timelines: daemon.timelines,
             responseTimeout: Self.patience
         )
         readiness = ReadinessCheck(gate)

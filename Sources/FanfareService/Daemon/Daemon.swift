@@ -99,6 +99,9 @@ public struct Daemon: Sendable {
     /// What the daemon knows of its own standing, without asking anybody.
     public var readiness: DaemonReadiness { context.readiness }
 
+    /// Where its sessions have been, for the others of the process.
+    package var timelines: PostgresTimelines? { database.base.timelines }
+
     /// When each loop of a stage last came round.
     package var pulses: Pulses { context.pulses }
 

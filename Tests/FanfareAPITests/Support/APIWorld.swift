@@ -64,18 +64,20 @@ final class APIWorld: Sendable {
     ///   - configuration: what is in force; later another, where the test says so.
     ///   - times: how long things may take.
     ///   - onlyHealth: whether it is the server for probes.
+    ///   - timelines: where the daemon's sessions have been.
     ///   - body: the test.
     static func with(
         _ configuration: Configuration,
         times: ListenerTimes = ListenerTimes(),
         onlyHealth: Bool = false,
+        timelines: PostgresTimelines? = nil,
         _ body: (APIWorld) async throws -> Void
     ) async throws {
         let standing = Locked(DaemonReadiness(holdsLease: true, isListening: true, openBreakers: []))
         let inForce = Locked(configuration)
         let metrics = MetricsRegistry(describing: Daemon.metrics)
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        let daemon = ListenedDaemon(
+        var daemon = ListenedDaemon(
             environment: [:],
             version: "test",
             logger: logger,
@@ -83,6 +85,7 @@ final class APIWorld: Sendable {
             configuration: { inForce.withLock { $0 } },
             readiness: { standing.withLock { $0 } }
         )
+        daemon.timelines = timelines
         let (ports, heard) = AsyncStream.makeStream(of: Int.self)
         let hear = { @Sendable (place: ListenAddress) -> Void in
             if case .tcp(_, let port) = place { heard.yield(port) } else { heard.yield(0) }
