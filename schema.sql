@@ -668,6 +668,7 @@ INSERT INTO fanfare.outcome_codes AS c (code, outcome, reason, provider, meaning
     (81, 'gone', 'gone', 'webpush', 'The subscription was ended; the device is disabled.'),
     (82, 'gone', 'invalid_subscription', 'webpush', 'The subscription''s endpoint or keys are damaged; the device is disabled.'),
     (88, 'gone', 'gone', 'webhook', 'The webhook answered 410; the device is disabled.'),
+    (89, 'gone', 'invalid_endpoint', 'webhook', 'The device has no URL, or no signing secret, that can be used; the device is disabled.'),
     (96, 'rejected', 'status_4xx', 'apns', 'A 4xx status without a reason that Fanfare knows.'),
     (97, 'rejected', 'status_3xx', 'apns', 'A redirect; Fanfare follows none.'),
     (98, 'rejected', 'status_other', 'apns', 'A status outside 200 to 599.'),
@@ -745,7 +746,7 @@ INSERT INTO fanfare.outcome_codes AS c (code, outcome, reason, provider, meaning
     (240, 'rejected', 'gone', 'webhook', 'The webhook answered 410; the device is kept by the prune fuse.'),
     (241, 'rejected', 'method_not_allowed', 'webhook', 'The webhook takes no POST.'),
     (242, 'rejected', 'payload_too_large', 'webhook', 'The body is over the webhook''s limit.'),
-    (243, 'rejected', 'invalid_endpoint', 'webhook', 'The device has no URL, or no signing secret, that can be used.')
+    (243, 'rejected', 'invalid_endpoint', 'webhook', 'The device has no URL, or no signing secret, that can be used; it is kept by the prune fuse.')
 ON CONFLICT (code) DO UPDATE
     SET outcome = excluded.outcome, reason = excluded.reason, provider = excluded.provider, meaning = excluded.meaning
     WHERE c.* IS DISTINCT FROM excluded.*;

@@ -42,6 +42,7 @@ extension ToolDatabase {
         limit: LimitDevices?
     ) async throws(ToolError) -> Int64? {
         try Self.check(platform: registration.platform)
+        try Self.check(registration)
         if let attributes = registration.attributes {
             _ = try ToolJSON.object(attributes, named: "--attributes")
         }
@@ -182,5 +183,16 @@ extension ToolDatabase {
             "“\(TextTable.printable(platform))” is no platform",
             hint: "\(near)Use one of \(known.joined(separator: ", "))."
         )
+    }
+
+    /// Refuses a device to which nothing could ever be sent, where the database cannot tell: there it ends at its first push.
+    private static func check(_ registration: DeviceRegistration) throws(ToolError) {
+        let recipient = Recipient(
+            token: registration.token,
+            p256dh: registration.p256dh.flatMap { $0.isEmpty ? nil : $0 },
+            auth: registration.auth
+        )
+        guard let fault = Providers.named(registration.platform)?.fault(of: recipient) else { return }
+        throw ToolError(.failed, "\(fault.field.rawValue) \(fault.reason)", hint: fault.hint)
     }
 }

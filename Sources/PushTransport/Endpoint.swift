@@ -50,6 +50,9 @@ public struct Endpoint: Hashable, Sendable, CustomStringConvertible {
         self.port = port
     }
 
+    /// Whether its host is a name below `.invalid`, which no resolver ever finds (RFC 6761 section 6.4).
+    public var isNowhere: Bool { host == "invalid" || host.hasSuffix(".invalid") }
+
     /// The origin again, as it goes into a URL.
     public var description: String {
         "https://" + authority

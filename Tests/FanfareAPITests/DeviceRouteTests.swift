@@ -134,6 +134,26 @@ import Testing
         }
     }
 
+    /// SQL has no arithmetic of curves; the daemon has.
+    @Test func aBrowserThatCanNeverBeReachedIsRefused() async throws {
+        try await APIWorld.with { api in
+            let token = try await api.token(.registrar)
+            func register(_ endpoint: String, _ keys: String) async throws -> (status: Int, text: String) {
+                let body = #"{"platform": "webpush", "token": "\#(endpoint)", \#(keys)}"#
+                let reply = try await api.ask("PUT", "/v1/apps/shop/devices", body, token: token)
+                return (reply.status, reply.body)
+            }
+            for (endpoint, keys, reason) in BrowserKeys.refused {
+                let (status, text) = try await register(endpoint, keys)
+                #expect(status == 422 && text.contains(reason), "\(text)")
+                #expect(text.contains("subscri"), "it says how to mend it: \(text)")
+            }
+            #expect(try await api.rows("SELECT * FROM fanfare.devices").isEmpty)
+            let (status, text) = try await register("https://push.example.com/1", BrowserKeys.valid)
+            #expect(status == 200, "\(text)")
+        }
+    }
+
     @Test func anOperatorRestoresWhatWasPruned() async throws {
         try await APIWorld.with { api in
             let token = try await api.token(.operator)
@@ -174,4 +194,25 @@ import Testing
             #expect(try await api.rows("SELECT * FROM fanfare.preferences").isEmpty)
         }
     }
+}
+
+/// Keys of browsers, as members of a registration.
+enum BrowserKeys {
+    private static let auth = #""auth": "BTBZMqHH6r4Tts7J_aSIgg""#
+    /// 65 bytes that begin with 4, and are no point of P-256.
+    private static let offCurve = #""p256dh": "BAEB\#(String(repeating: "AQEB", count: 20))AQE""#
+    private static let onCurve =
+        #""p256dh": "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4""#
+
+    /// From RFC 8291.
+    static let valid = "\(onCurve), \(auth)"
+    /// Endpoints and keys that no push can reach, and why.
+    static let refused = [
+        ("https://push.example.com/1", "\(offCurve), \(auth)", "p256dh is no point of P-256"),
+        ("https://push.example.com/1", #"\#(onCurve), "auth": "c2hvcnQ""#, "auth is no authentication secret"),
+        (
+            "https://permanently-removed.invalid/fcm/send/x", valid,
+            "token names a host below .invalid, which never exists"
+        ),
+    ]
 }

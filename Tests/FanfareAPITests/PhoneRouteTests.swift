@@ -48,6 +48,18 @@ import Testing
         }
     }
 
+    @Test func aPageThatCanNeverBeReachedIsRefused() async throws {
+        try await PhoneWorld.with { api, forge in
+            for (endpoint, keys, reason) in BrowserKeys.refused {
+                let body = #"{"platform": "webpush", "token": "\#(endpoint)", \#(keys)}"#
+                let refused = try await api.ask("PUT", "/v1/apps/shop/devices", body, token: forge.token("ann"))
+                #expect(refused.status == 422 && refused.body.contains(reason), "\(refused.body)")
+            }
+            let body = #"{"platform": "webpush", "token": "https://push.example.com/1", \#(BrowserKeys.valid)}"#
+            #expect(try await api.ask("PUT", "/v1/apps/shop/devices", body, token: forge.token("ann")).status == 200)
+        }
+    }
+
     /// Each push goes to all of a user's devices, and tokens are made up easily.
     @Test func theOldestOfAUsersDevicesGoes() async throws {
         try await PhoneWorld.with { api, forge in

@@ -58,6 +58,12 @@ package protocol Provider: Sendable {
     /// - Returns: nil if nothing can ever be sent to it; its pairs end as ``invalidRecipient``.
     func address(of recipient: Recipient, as identity: ProviderIdentity) -> PushAddress?
 
+    /// Why ``address(of:as:)`` would be nil for a device that is about to be registered, where the database cannot tell.
+    ///
+    /// - Parameter recipient: the device; a renewed registration may leave out its keys.
+    /// - Returns: nil if nothing is found.
+    func fault(of recipient: Recipient) -> RecipientFault?
+
     /// What becomes of a pair whose device cannot be addressed; the device is disabled if that is a ``OutcomeKind/gone``.
     var invalidRecipient: Outcome { get }
 
@@ -135,6 +141,7 @@ extension Provider {
     package var bodyNote: String { "" }
     package func isSilent(_ headers: [(name: String, value: String)]) -> Bool { false }
     package func bodyLimit(_ headers: [(name: String, value: String)]) -> Int? { nil }
+    package func fault(of recipient: Recipient) -> RecipientFault? { nil }
     package func address(of audience: NativeTarget, as identity: ProviderIdentity) -> PushAddress? { nil }
     package func probe(_ settings: Settings, _ checkup: CredentialCheckup) -> [CheckItem] { [] }
 

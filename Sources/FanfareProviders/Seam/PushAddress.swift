@@ -16,6 +16,42 @@ package struct Recipient {
     }
 }
 
+/// Why nothing could ever be sent to a device, whatever its token and keys look like.
+package struct RecipientFault: Equatable, Sendable {
+    /// What of it is of no use.
+    package enum Field: String, Sendable {
+        case token
+        case p256dh
+    }
+
+    /// What of it is of no use.
+    package let field: Field
+    /// What is wrong, to go on after the field's name; without the value of a token or key.
+    package let reason: String
+    /// How to mend it.
+    package let hint: String
+
+    init(_ field: Field, _ reason: String, hint: String) {
+        (self.field, self.reason, self.hint) = (field, reason, hint)
+    }
+}
+
+extension Recipient {
+    /// What is wrong with a token that has to be a URL.
+    ///
+    /// - Parameter hint: what to do about a host that never exists.
+    /// - Returns: nil if nothing is, and for what the database refuses by its form.
+    func urlFault(ofNowhere hint: String) -> RecipientFault? {
+        guard token.lowercased().hasPrefix("https://") else { return nil }
+        do throws(EndpointError) {
+            guard try HTTPSURL(token).origin.isNowhere else { return nil }
+            return RecipientFault(.token, "names a host below .invalid, which never exists", hint: hint)
+        } catch {
+            return RecipientFault(.token, "is no URL that can be sent to", hint: "\(error)")
+        }
+    }
+}
+
 /// What an app is called at one provider.
 package struct ProviderIdentity: Sendable {
     /// The topic of its pushes, where the provider has topics.

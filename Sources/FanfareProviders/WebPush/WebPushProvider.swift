@@ -28,10 +28,26 @@ package struct WebPushProvider: Provider {
     package func bodyLimit(_ headers: [(name: String, value: String)]) -> Int? { WebPushContent.payloadLimit }
 
     package func address(of recipient: Recipient, as identity: ProviderIdentity) -> PushAddress? {
-        guard let url = try? HTTPSURL(recipient.token), let p256dh = recipient.p256dh, let auth = recipient.auth,
+        guard let url = try? HTTPSURL(recipient.token), !url.origin.isNowhere,
+            let p256dh = recipient.p256dh, let auth = recipient.auth,
             let keys = try? SubscriptionKeys(p256dh: p256dh, auth: auth)
         else { return nil }
         return .url(url, keys)
+    }
+
+    package func fault(of recipient: Recipient) -> RecipientFault? {
+        let ended = "The browser has ended this subscription: have the page subscribe again and register the new one."
+        if let fault = recipient.urlFault(ofNowhere: ended) { return fault }
+        guard let p256dh = recipient.p256dh else { return nil }
+        do throws(SubscriptionKeyError) {
+            _ = try SubscriptionKeys(p256dh: p256dh, auth: recipient.auth ?? "")
+            return nil
+        } catch {
+            // The database looks at all the rest.
+            guard error.reason == .notOnCurve else { return nil }
+            let hint = "Pass keys.p256dh exactly as subscription.toJSON() gives it."
+            return RecipientFault(.p256dh, "is no point of P-256", hint: hint)
+        }
     }
 
     package var invalidRecipient: Outcome { .goneWebPushInvalidSubscription }

@@ -3,6 +3,8 @@ package import FanfareCore
 extension Outcome {
     /// Webhook 410: its owner ended it.
     package static var goneWebhook: Outcome { Outcome(rawValue: 88) }
+    /// Webhook: no URL that can be posted to, or no secret to sign with.
+    package static var goneWebhookInvalidEndpoint: Outcome { Outcome(rawValue: 89) }
     /// Webhook: a 4xx status that is in no table.
     package static var webhookStatus4xx: Outcome { Outcome(rawValue: 232) }
     /// Webhook: a 3xx status; redirects are not followed.
@@ -23,7 +25,7 @@ extension Outcome {
     package static var webhookMethodNotAllowed: Outcome { Outcome(rawValue: 241) }
     /// Webhook 413.
     package static var webhookPayloadTooLarge: Outcome { Outcome(rawValue: 242) }
-    /// Webhook: no URL, or no secret to sign with.
+    /// As ``goneWebhookInvalidEndpoint``, kept by the prune fuse.
     package static var webhookInvalidEndpoint: Outcome { Outcome(rawValue: 243) }
 }
 
@@ -33,6 +35,12 @@ extension OutcomeBlock {
         codes: [88...95, 232...255],
         rows: [
             OutcomeRow(.goneWebhook, "gone", keptAs: .webhookGone, "The webhook answered 410; the device is disabled."),
+            OutcomeRow(
+                .goneWebhookInvalidEndpoint,
+                "invalid_endpoint",
+                keptAs: .webhookInvalidEndpoint,
+                "The device has no URL, or no signing secret, that can be used; the device is disabled."
+            ),
             OutcomeRow(.webhookStatus4xx, "status_4xx", "A 4xx status that is in no table."),
             OutcomeRow(.webhookStatus3xx, "status_3xx", "A redirect; Fanfare follows none."),
             OutcomeRow(.webhookStatusOther, "status_other", "A status outside 200 to 599."),
@@ -58,7 +66,7 @@ extension OutcomeBlock {
             OutcomeRow(
                 .webhookInvalidEndpoint,
                 "invalid_endpoint",
-                "The device has no URL, or no signing secret, that can be used."
+                "The device has no URL, or no signing secret, that can be used; it is kept by the prune fuse."
             ),
         ]
     )

@@ -25,12 +25,17 @@ package struct WebhookProvider: Provider {
     package var addedHeaders: String { "webhook-id, webhook-timestamp and webhook-signature are" }
 
     package func address(of recipient: Recipient, as identity: ProviderIdentity) -> PushAddress? {
-        guard let url = try? HTTPSURL(recipient.token), let secret = recipient.auth.flatMap(WebhookSecret.init)
+        guard let url = try? HTTPSURL(recipient.token), !url.origin.isNowhere,
+            let secret = recipient.auth.flatMap(WebhookSecret.init)
         else { return nil }
         return .url(url, secret)
     }
 
-    package var invalidRecipient: Outcome { .webhookInvalidEndpoint }
+    package func fault(of recipient: Recipient) -> RecipientFault? {
+        recipient.urlFault(ofNowhere: "Pass the URL that is to be posted to.")
+    }
+
+    package var invalidRecipient: Outcome { .goneWebhookInvalidEndpoint }
 
     package var outcomes: OutcomeBlock { .webhook }
 

@@ -1,4 +1,5 @@
 internal import FanfareCore
+internal import FanfareProviders
 
 /// Makes a registration of what a row's columns say.
 struct ImportRowReader: Sendable {
@@ -65,6 +66,7 @@ struct ImportRowReader: Sendable {
             }
             let ending = try ending(values)
             if ending != nil, !defaults.includesDisabled { return .skipped("disabled there") }
+            if ending == nil { try check(token, of: row["platform"], values) }
             if ending?.reason == "reassigned" { return .skipped("whose token another user has") }
             row["token"] = token
             row["user_id"] = values[.userID]
@@ -101,6 +103,13 @@ struct ImportRowReader: Sendable {
         let verdict = ImportPlatform.named(text, isFirebase: isFirebase(values))
         guard verdict != .unknown else { throw values.refusal(field, "is no platform: \(shown(text))") }
         return verdict
+    }
+
+    /// Refuses a device to which nothing could ever be sent, where the database cannot tell.
+    private func check(_ token: String, of platform: String?, _ values: Values) throws(ImportRefusal) {
+        let recipient = Recipient(token: token, p256dh: values[.p256dh], auth: values[.auth])
+        guard let fault = platform.flatMap(Providers.named)?.fault(of: recipient) else { return }
+        throw values.refusal(fault.field == .token ? .token : .p256dh, fault.reason)
     }
 
     /// FCM has iPhones and browsers too.

@@ -109,6 +109,35 @@ struct ProviderFlowTests {
         }
     }
 
+    /// Chrome gives pages such endpoints for subscriptions that it has ended; SQL takes them.
+    @Test func anAddressThatNeverExistsEndsItsDeviceOnce() async throws {
+        try await Flow.run({
+            $0.apps["shop"]?.webPush?.allowedHosts = ["*"]
+            $0.apps["shop"]?.webhook?.allowedHosts = ["*"]
+        }) { flow in
+            try await flow.sql { world in
+                let keys = "p256dh => '\(DeviceTests.p256dh)', auth => '\(DeviceTests.auth)'"
+                let endpoint = "https://permanently-removed.invalid/fcm/send/x"
+                _ = try world.device(endpoint, user: "nowhere", platform: "webpush", keys)
+                let secret = "auth => 'whsec_\(String(repeating: "A", count: 32))'"
+                _ = try world.device("https://hooks.invalid/x", user: "nowhere", platform: "webhook", secret)
+                try world.rule("all", event: "cases", to: #"{"users": "$.user"}"#)
+                try world.emit("cases", #"{"user": "nowhere"}"#)
+            }
+            try await flow.untilIdle()
+            try await flow.sql { _ = try $0.emit("cases", #"{"user": "nowhere"}"#) }
+            try await flow.untilIdle()
+            let outcomes = try await flow.sql { try $0.connection.column(Self.outcomes) }
+            #expect(outcomes == ["webhook gone invalid_endpoint", "webpush gone invalid_subscription"])
+            let reasons = try await flow.sql { world in
+                try world.connection.column(
+                    "SELECT disabled_reason FROM fanfare.devices WHERE disabled_at IS NOT NULL ORDER BY 1"
+                )
+            }
+            #expect(reasons == ["invalid_endpoint", "invalid_subscription"])
+        }
+    }
+
     /// A distributor of UnifiedPush is a Web Push service on a host of its own, which has to be allowed.
     @Test(arguments: [
         (WebPushSettings.services, "refused destination_forbidden"), (["localhost"], "accepted accepted"),
@@ -140,7 +169,7 @@ struct ProviderFlowTests {
         }) { flow in
             let browser = try await flow.sandbox.subscription("stranger")
             let places = [
-                "https://10.0.0.1/a", "https://metadata.invalid/b", "http://localhost/c", "https://127.0.0.1:1/d",
+                "https://10.0.0.1/a", "https://metadata.example/b", "http://localhost/c", "https://127.0.0.1:1/d",
             ]
             try await flow.sql { world in
                 for place in places {
