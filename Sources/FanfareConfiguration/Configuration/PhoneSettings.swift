@@ -1,3 +1,5 @@
+internal import FanfareCore
+
 extension Configuration {
     /// Whose tokens an app's phones come to the HTTP API with.
     public struct Phones: Equatable, Sendable {
@@ -19,10 +21,7 @@ extension Configuration {
         .init(
             "events",
             \.events,
-            ConfigurationValueKind<[String]>.names(
-                "an event type, or with `*` at the end all that begin so",
-                bytes: 1...255
-            ).optional,
+            ConfigurationValueKind<[String]>.eventTypes.optional,
             "The types of events that rules of the app may take. A daemon stores it for all daemons when it starts or reloads; one without the "
                 + "key changes nothing, and any may be taken until some daemon had it. `[\"*\"]` allows all again."
         ),
@@ -58,4 +57,25 @@ extension Configuration {
         "1 to 200 printable ASCII characters",
         length: 1...200
     ) { $0.isASCII && ("!"..."~").contains($0) }
+}
+
+extension ConfigurationValueKind<[String]> {
+    /// Types of events, or what several of them begin with.
+    fileprivate static var eventTypes: Self {
+        let description = "an event type such as order.paid, or shop.* for all that begin with shop., or * for all"
+        let names = names(description, bytes: 1...RuleNames.eventTypeLimit)
+        return .init(
+            name: names.name,
+            range: names.range,
+            parse: { (raw, place) throws(ConfigurationRefusal) in
+                let types = try names.parse(raw, place)
+                if let index = types.firstIndex(where: { !RuleNames.isEventPattern($0) }) {
+                    let found = "found “\(types[index].prefix(80))”"
+                    throw ConfigurationRefusal("expected \(description), \(found)", element: index)
+                }
+                return types
+            },
+            text: names.text
+        )
+    }
 }

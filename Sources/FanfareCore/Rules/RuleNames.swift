@@ -64,6 +64,16 @@ public enum RuleNames {
         (1...eventTypeLimit).contains(text.utf8.count) && !text.unicodeScalars.contains(where: isControl)
     }
 
+    /// Whether it stands for types of events that rules can name: one, `shop.*` for all that begin with `shop.`, or `*` for all.
+    ///
+    /// - Parameter text: what was written.
+    /// - Returns: whether it is ``isEventType(_:)``, and has a `*` only behind a name and a dot, or alone.
+    package static func isEventPattern(_ text: String) -> Bool {
+        if text == "*" { return true }
+        let name = text.hasSuffix(".*") ? text.dropLast(2) : text[...]
+        return isEventType(text) && !name.isEmpty && !name.utf8.contains(UInt8(ascii: "*"))
+    }
+
     private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
         scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value) || scalar.properties.isBidiControl
     }

@@ -89,6 +89,19 @@ import Testing
         #expect(problems(yaml) == ["fanfare.yaml:" + message])
     }
 
+    @Test(arguments: ["sh*", "*.paid", "shop.*.paid", "shop*.*", ".*", "**", "shop.\u{202E}x"])
+    func eventsStandWholeOrByTheirBeginning(pattern: String) {
+        let found = problems("apps: { shop: { events: [ok, \"\(pattern)\"], fcm: { service_account_file: a } } }")
+        #expect(
+            found == [
+                "fanfare.yaml:1:30: apps.shop.events: expected an event type such as order.paid, "
+                    + "or shop.* for all that begin with shop., or * for all, found “\(pattern)”"
+            ]
+        )
+        let fine = #"apps: { shop: { events: [order.paid, "shop.*", "*"], fcm: { service_account_file: a } } }"#
+        #expect(problems(fine).isEmpty)
+    }
+
     @Test func charactersThatAreNotAllowedAreNamed() {
         #expect(
             problems("installation: pro duction") == [
