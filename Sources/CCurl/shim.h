@@ -119,6 +119,34 @@ static inline int ccurl_set_user_timeout(int socket, unsigned int milliseconds) 
     return setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &milliseconds, sizeof milliseconds);
 }
 
+/* Of OpenSSL, by which libcurl speaks TLS, so little that its headers are not needed: what tells of each record. */
+struct ssl_st;
+struct ssl_ctx_st;
+typedef void (*ccurl_record_callback)(int, int, int, const void *, size_t, struct ssl_st *, void *);
+extern void SSL_CTX_set_msg_callback(struct ssl_ctx_st *, ccurl_record_callback);
+extern long SSL_CTX_ctrl(struct ssl_ctx_st *, int, long, void *);
+extern const char *OpenSSL_version(int);
+
+/* SSL3_RT_HEADER: the five bytes in front of a record. */
+enum { CCURL_RECORD_HEADER = 0x100 };
+
+/* Whether libcurl's OpenSSL is this process's, as far as their versions tell (OPENSSL_VERSION_STRING). */
+static inline int ccurl_shares_openssl(const curl_version_info_data *version) {
+    const char prefix[] = "OpenSSL/";
+    return version->ssl_version && __builtin_strncmp(version->ssl_version, prefix, sizeof prefix - 1) == 0
+        && __builtin_strcmp(version->ssl_version + sizeof prefix - 1, OpenSSL_version(6)) == 0;
+}
+
+static inline CURLcode ccurl_setopt_tls_context(CURL *easy, CURLcode (*callback)(void *, void *, void *)) {
+    return curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, (curl_ssl_ctx_callback)callback);
+}
+
+/* The second one is SSL_CTX_set_msg_callback_arg. */
+static inline void ccurl_count_records(void *tls, ccurl_record_callback callback, void *context) {
+    SSL_CTX_set_msg_callback((struct ssl_ctx_st *)tls, callback);
+    SSL_CTX_ctrl((struct ssl_ctx_st *)tls, 16, 0, context);
+}
+
 /* glibc declares it under _GNU_SOURCE only, which would give fd_set another shape than Swift's Glibc module knows. */
 extern int memfd_create(const char *name, unsigned int flags);
 

@@ -22,6 +22,10 @@ final class Connection {
     /// The last address that it was kept from connecting to.
     private var refusedAddress: IPAddress?
     private var hasPermittedAddress = false
+    /// What its peer may still say in this call of libcurl.
+    private var budget = CallBudget()
+    /// Its peer said too much that was no answer.
+    private(set) var isFlooded = false
     private let multi: UnsafeMutableRawPointer
     private let context: TransferContext
     private var isClosed = false
@@ -127,8 +131,7 @@ final class Connection {
         if ready.revents & Int16(POLLIN | POLLHUP | POLLERR) != 0 { events |= CURL_CSELECT_IN }
         if ready.revents & Int16(POLLOUT) != 0 { events |= CURL_CSELECT_OUT }
         if ready.revents & Int16(POLLERR | POLLNVAL) != 0 { events |= CURL_CSELECT_ERR }
-        var running: Int32 = 0
-        _ = unsafe curl_multi_socket_action(multi, ready.fd, events, &running)
+        call(ready.fd, events)
     }
 
     /// Lets every transfer look at the connection, readable or not.
@@ -136,18 +139,27 @@ final class Connection {
     /// libcurl 7.88 tells only one of them when the peer says goodbye by TLS; the others would learn it when the peer
     /// closes the socket, which may be much later.
     func actOnAll() {
-        for socket in watched {
-            var running: Int32 = 0
-            _ = unsafe curl_multi_socket_action(multi, socket.fd, CURL_CSELECT_IN, &running)
-        }
+        for socket in watched { call(socket.fd, CURL_CSELECT_IN) }
     }
 
     /// Lets libcurl do what is due.
     func actOnTimer() {
         guard timerAt <= context.now else { return }
         timerAt = .max
+        call(CURL_SOCKET_TIMEOUT, 0)
+    }
+
+    private func call(_ socket: curl_socket_t, _ events: Int32) {
+        budget = context.rules.callBudget
         var running: Int32 = 0
-        _ = unsafe curl_multi_socket_action(multi, CURL_SOCKET_TIMEOUT, 0, &running)
+        _ = unsafe curl_multi_socket_action(multi, socket, events, &running)
+    }
+
+    /// Counts what libcurl read, and ends the connection under it if that is too much.
+    func count(_ bytes: Int) {
+        guard budget.take(bytes, now: monotonicNow) else { return }
+        isFlooded = true
+        for socket in watched { _ = shutdown(socket.fd, Int32(SHUT_RDWR)) }
     }
 
     /// The next transfer that libcurl is done with, and how it went; it is no longer in the multi handle then.

@@ -6,6 +6,12 @@ enum CurlLibrary {
     /// Initialises libcurl once for the process; it is never torn down, since another thread may still use it.
     private static let initialised: CURLcode = curl_global_init(Int(CURL_GLOBAL_ALL))
 
+    /// Whether libcurl's OpenSSL is the one that this process is linked with, so that its contexts may be touched.
+    static let sharesOpenSSL: Bool = {
+        guard let version = unsafe curl_version_info(CURLVERSION_TENTH) else { return false }
+        return unsafe ccurl_shares_openssl(version) != 0
+    }()
+
     /// Makes libcurl ready and looks whether it can do what is needed.
     static func prepare() throws(TransportError) {
         try check("curl_global_init", initialised)

@@ -11,7 +11,7 @@ extension HTTP2Client {
             recycle(transfer)
         } else if transfer.hasStarted {
             fail(on: connection)
-            finish(transfer, .ambiguous, .lost, lossDetail(transfer, code), into: &answers)
+            finish(transfer, .ambiguous, .lost, flooding(on: connection) ?? lossDetail(transfer, code), into: &answers)
         } else if transfer.wasTooLate {
             connection.machine.withdraw()
             finish(transfer, .notSent, .sendUntil, "the time to send had ended", into: &answers)
@@ -25,7 +25,7 @@ extension HTTP2Client {
                 transfer,
                 on: connection,
                 FateCause(code) == .tls ? .tls : .connect,
-                settings.connectProblem(of: transfer, code),
+                flooding(on: connection) ?? settings.connectProblem(of: transfer, code),
                 into: &answers
             )
         }
@@ -184,6 +184,10 @@ extension HTTP2Client {
         } else {
             failConnect(transfer, on: connection, .connect, "connecting took too long", into: &answers)
         }
+    }
+
+    private func flooding(on connection: Connection) -> String? {
+        connection.isFlooded ? "its peer went on without an answer" : nil
     }
 
     private func lossDetail(_ transfer: Transfer, _ code: CURLcode) -> String {

@@ -14,6 +14,9 @@ struct OriginRules {
     /// What all connections together may be.
     var budget = ConnectionBudget(limit: .max)
 
+    /// How much a peer may have libcurl read in one call.
+    var callBudget = CallBudget()
+
     /// What the options' CA file became, where several transports share it.
     var trustStore: MemoryFile?
 }

@@ -87,6 +87,9 @@ final class TransferSettings {
         guard rules.destinations != nil else { return }
         try check("HEADERDATA", unsafe ccurl_setopt_pointer(transfer.easy, CURLOPT_HEADERDATA, context))
         try check("HEADERFUNCTION", unsafe ccurl_setopt_header(transfer.easy, receiveHeader))
+        guard CurlLibrary.sharesOpenSSL else { return }
+        try check("SSL_CTX_DATA", unsafe ccurl_setopt_pointer(transfer.easy, CURLOPT_SSL_CTX_DATA, context))
+        try check("SSL_CTX_FUNCTION", unsafe ccurl_setopt_tls_context(transfer.easy, countRecords))
     }
 
     private func set(_ transfer: Transfer, _ option: CURLoption, _ value: Int) throws(TransportError) {
@@ -164,7 +167,8 @@ private func openSocket(
     return handle
 }
 
-private func transferBehind(_ context: UnsafeMutableRawPointer?) -> Transfer? {
+/// The transfer that a callback is told of.
+func transferBehind(_ context: UnsafeMutableRawPointer?) -> Transfer? {
     guard let context = unsafe context else { return nil }
     return unsafe Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
 }

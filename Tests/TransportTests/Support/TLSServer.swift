@@ -70,6 +70,20 @@ struct TLSServer {
         throw CocoaError(.executableLoad)
     }
 
+    /// Says something from the handshake on, and then something else again and again, with or without a question.
+    ///
+    /// - Returns: the process that does, to be ended before the server.
+    func flood(_ first: [UInt8], then bytes: [UInt8]) async throws -> ProgramProcess {
+        let octal = [first, bytes].map { bytes in
+            bytes.map { "\\" + String(Int($0) + 0o1000, radix: 8).dropFirst() }.joined()
+        }
+        // The shell's own printf, so that no process of another is left of it.
+        let script = #"exec >"$1"; printf "$2"; while printf "$3"; do :; done"#
+        return try await onThread("flood") { [folder] in
+            try ProgramProcess("/bin/sh", ["-c", script, "sh", folder + "/speech"] + octal)
+        }
+    }
+
     var endpoint: Endpoint {
         get throws { try Endpoint("https://localhost:\(port)") }
     }
