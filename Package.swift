@@ -60,7 +60,7 @@ let package = Package(
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .target(name: "HTTP2Client", dependencies: ["CCurl", "PushTransport", "Threading"], swiftSettings: sources),
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
-        .target(name: "PushCrypto", dependencies: ["COpenSSL"], swiftSettings: sources),
+        .target(name: "PushCrypto", dependencies: ["COpenSSL", "Threading"], swiftSettings: sources),
         .systemLibrary(name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
         .target(
             name: "HTTP2Engine",

@@ -12,14 +12,14 @@ final class TLSContext: @unchecked Sendable {
     /// What makes two contexts the same.
     private struct Key: Hashable {
         let authorities: ObjectIdentifier
-        let certificate: ObjectIdentifier?
+        let certificate: ObjectIdentifier
     }
 
     private struct Entry {
         weak var context: TLSContext?
         /// Alive as long as the key, which names them by their addresses.
         let authorities: TrustedAuthorities
-        let certificate: ClientCertificate?
+        let certificate: ClientCertificate
     }
 
     private static let contexts = Locked<[Key: Entry]>([:])
@@ -35,8 +35,8 @@ final class TLSContext: @unchecked Sendable {
     /// - Throws: ``TransportError`` if one of them is of no use.
     static func shared(_ options: TransportOptions) throws(TransportError) -> TLSContext {
         let authorities = try TrustedAuthorities.reading(caFile: options.caFile)
-        let certificate = options.clientCertificate
-        let key = Key(authorities: ObjectIdentifier(authorities), certificate: certificate.map { ObjectIdentifier($0) })
+        guard let certificate = options.clientCertificate else { return try authorities.context() }
+        let key = Key(authorities: ObjectIdentifier(authorities), certificate: ObjectIdentifier(certificate))
         let made = contexts.withLock { contexts -> Result<TLSContext, TransportError> in
             if let context = contexts[key]?.context { return .success(context) }
             contexts = contexts.filter { $0.value.context != nil }
@@ -51,9 +51,16 @@ final class TLSContext: @unchecked Sendable {
         return try made.get()
     }
 
-    private static func open(
+    /// Makes a context.
+    ///
+    /// - Parameters:
+    ///   - authorities: whom it trusts.
+    ///   - certificate: what it shows, if anything.
+    /// - Returns: the context.
+    /// - Throws: ``TransportError`` if the certificate is of no use.
+    static func open(
         _ authorities: TrustedAuthorities,
-        _ certificate: ClientCertificate?
+        _ certificate: ClientCertificate? = nil
     ) throws(TransportError) -> TLSContext {
         ERR_clear_error()
         guard let pointer = unsafe SSL_CTX_new(TLS_client_method()) else {

@@ -67,6 +67,16 @@ public final class SigningKey: @unchecked Sendable {
         expecting algorithm: Algorithm,
         source: String
     ) throws(KeyError) -> SigningKey {
+        try KnownKeys.key(pem, algorithm) { pem throws(KeyError) in
+            try decode(pem, expecting: algorithm, source: source)
+        }
+    }
+
+    private static func decode(
+        _ pem: borrowing [UInt8],
+        expecting algorithm: Algorithm,
+        source: String
+    ) throws(KeyError) -> SigningKey {
         if let reason = PEMBlocks(pem).obstacle { throw KeyError(reason: reason, source: source) }
         guard let key = unsafe PEMReader.privateKey(pem) else {
             throw KeyError(reason: .malformed(drainOpenSSLErrors()), source: source)

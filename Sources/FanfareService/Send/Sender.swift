@@ -6,7 +6,6 @@ internal import FanfareStages
 internal import FanfareStore
 internal import Logging
 internal import PushTransport
-internal import Synchronization
 internal import Threading
 
 /// One sender thread: whole batches in, requests out, results to the recorder.
@@ -25,7 +24,7 @@ final class Sender: Sendable {
     private static let headroom = 16
     /// Held by the sender that starts: eighty at once would each find room.
     private static let starting = Locked(())
-    private static let runningCount = Atomic<Int>(0)
+    private static let runningCount = Locked(0)
 
     init(index: Int, shared: SenderShared, context: StageContext, recorder: Mailbox<RecorderMessage>) {
         let target = shared.settings.target
@@ -42,15 +41,15 @@ final class Sender: Sendable {
     /// - Returns: nil if the system has no thread to give.
     func start(in pool: SenderPool) -> WorkerThread? {
         WorkerThread.startIfPossible(name: name) { [self] in
-            Self.runningCount.add(1, ordering: .relaxed)
+            Self.runningCount.withLock { $0 += 1 }
             run(in: pool)
-            Self.runningCount.subtract(1, ordering: .relaxed)
+            Self.runningCount.withLock { $0 -= 1 }
             context.pulses.rest(name)
         }
     }
 
     /// How many run, of all pools.
-    static var running: Int { runningCount.load(ordering: .relaxed) }
+    static var running: Int { runningCount.withLock { $0 } }
 
     /// How many batches wait, in all queues.
     var waiting: Int { shared.waiting.withLock { $0.values.reduce(0, +) } }
