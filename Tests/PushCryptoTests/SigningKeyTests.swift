@@ -19,6 +19,17 @@ struct SigningKeyTests {
         #expect(try key.sign(message) != key.sign(message))
     }
 
+    @Test func aKeyIsDecodedOnceWhileItIsHeld() throws {
+        let texts = try (1...200).map { _ in Array(try SigningKey.generateES256().privateKeyPEM().utf8) }
+        let keys = try texts.map { try SigningKey.parse(pem: $0, expecting: .es256, source: "key") }
+        for _ in 1...6 {
+            for (text, key) in zip(texts, keys) {
+                #expect(try SigningKey.parse(pem: text, expecting: .es256, source: "key") === key)
+            }
+        }
+        #expect(throws: KeyError.self) { try SigningKey.parse(pem: texts[0], expecting: .rs256, source: "key") }
+    }
+
     @Test func signsRS256AsOpenSSLVerifies() throws {
         let key = try SigningKey.load(pemFile: openssl.makeKey("rsa.pem", rsa2048), expecting: .rs256)
         let message = Array("header.claims".utf8)
