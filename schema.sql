@@ -5200,16 +5200,22 @@ DECLARE
     held CONSTANT int := 32 << 16;
 BEGIN
     UPDATE fanfare.batches AS b
-    SET not_before = CASE WHEN b.history = 0 THEN now ELSE now + greatest(b.not_before - b.created_at, interval '0') END
+    SET not_before = CASE WHEN b.history = 0 THEN now ELSE now + (b.not_before - b.created_at) END
     FROM (
         SELECT x.id FROM fanfare.batches AS x
         WHERE x.lease_token IS NULL AND x.not_before > now AND x.due_at IS NULL AND x.history & held = 0
-            AND (x.history = 0 OR x.created_at > now)
+            AND (x.history = 0 OR x.created_at > now AND x.not_before >= x.created_at)
         ORDER BY x.id FOR UPDATE SKIP LOCKED
     ) AS w
     WHERE b.id = w.id;
-    UPDATE fanfare.audience_queries AS q SET not_before = now + greatest(q.not_before - q.created_at, interval '0')
-    WHERE q.not_before > now AND q.created_at > now;
+    UPDATE fanfare.audience_queries AS q SET not_before = now + (q.not_before - q.created_at)
+    WHERE q.created_at > now AND q.not_before >= q.created_at;
+    -- What was claimed of a rate takes no longer than a batch of 1,000.
+    UPDATE fanfare.rates AS r
+    SET next_free = least(r.next_free, now + interval '1 second' * (1000 / r.per_second)),
+        ramp_began_at = CASE WHEN r.ramp_began_at > now THEN now ELSE r.ramp_began_at END
+    WHERE r.next_free > now + interval '1 second' * (1000 / r.per_second) OR r.ramp_began_at > now;
+    UPDATE fanfare.gates AS g SET began_at = now WHERE g.began_at > now;
     UPDATE fanfare.gatherings AS g
     SET began_at = now, due_at = g.due_at - (g.began_at - now), last_at = g.last_at - (g.began_at - now)
     WHERE g.began_at > now;
@@ -5230,7 +5236,7 @@ BEGIN
     RETURN moved;
 END
 $$;
-COMMENT ON FUNCTION fanfare.reschedule IS 'Computes again, after the clock was set back, when waiting batches, digests and campaigns are due; returns how many campaigns are due earlier.';
+COMMENT ON FUNCTION fanfare.reschedule IS 'Computes again, after the clock was set back, when waiting batches, rates, digests and campaigns are due; returns how many campaigns are due earlier.';
 
 -- A token that is gone is none: old tokens are normal.
 CREATE OR REPLACE FUNCTION fanfare.is_failure(outcome smallint) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
