@@ -54,8 +54,8 @@ final class TLSContext: @unchecked Sendable {
     /// Makes a context.
     ///
     /// - Parameters:
-    ///   - authorities: whom it trusts.
-    ///   - certificate: what it shows, if anything.
+    ///   - authorities: the certificates that it trusts.
+    ///   - certificate: the client certificate, if any.
     /// - Returns: the context.
     /// - Throws: ``TransportError`` if the certificate is of no use.
     static func open(

@@ -3,19 +3,19 @@ import Glibc
 internal import PushTransport
 internal import Threading
 
-/// The certificates that a server's may be signed by: the system's, and those of a CA file.
+/// The CA certificates that a TLS context trusts: the system's, and those of a CA file.
 ///
-/// Read once for all contexts: reading the system's takes 25 to 50 ms and a megabyte.
+/// All contexts share one copy, since reading the system's certificates takes 25 to 50 ms and a megabyte.
 @safe
 final class TrustedAuthorities: @unchecked Sendable {
     // Sendable: filled before it is shared; OpenSSL counts its references, and locks it, by itself.
     private let store: OpaquePointer
     private let plain = Locked<TLSContext?>(nil)
 
-    /// What makes two of them the same.
+    /// Two instances with equal keys hold the same certificates.
     private struct Key: Hashable {
         let caFile: String?
-        /// A file that was replaced is another, the system's too.
+        /// A replaced file has another state.
         let states: [FileState?]
     }
 
@@ -34,7 +34,7 @@ final class TrustedAuthorities: @unchecked Sendable {
         }
     }
 
-    /// So many are remembered; installations have one or two CA files.
+    /// The number of cached instances; installations have one or two CA files.
     private static let limit = 16
     private static let known = Locked<[Key: TrustedAuthorities]>([:])
 
@@ -42,7 +42,7 @@ final class TrustedAuthorities: @unchecked Sendable {
 
     deinit { unsafe X509_STORE_free(store) }
 
-    /// The system's authorities and those of a file, read if they were not, or have changed.
+    /// Returns the system's authorities and those of a file; reads them unless they are cached and unchanged.
     ///
     /// - Parameter caFile: a PEM file; nil for the system's alone.
     /// - Returns: the authorities.
@@ -96,7 +96,7 @@ final class TrustedAuthorities: @unchecked Sendable {
         return authorities
     }
 
-    /// The context without a certificate that trusts them, for all apps: making one takes 0.5 ms.
+    /// Returns the one context without a client certificate, which all apps share: making a context takes 0.5 ms.
     ///
     /// - Returns: the same at each call.
     /// - Throws: ``TransportError`` if OpenSSL cannot make it.
@@ -109,6 +109,6 @@ final class TrustedAuthorities: @unchecked Sendable {
         }
     }
 
-    /// Lets a context trust them.
+    /// Makes a context trust these certificates.
     func use(in context: OpaquePointer) { unsafe SSL_CTX_set1_cert_store(context, store) }
 }

@@ -1,19 +1,19 @@
 internal import Threading
 
-/// The timelines that a program's sessions have been on.
+/// Keeps a program's sessions from an old primary.
 ///
-/// A failover begins a new timeline. The old primary may start again and take writes, and libpq takes the first server of a URL
-/// that does. Sessions whose options share one of these use the server on the highest timeline of those that answer
-/// (``PostgresOptions/timelines``), and none on a lower timeline than a session before. Once one is on a higher timeline, the
-/// others are lost with their next statement.
+/// A failover starts a new timeline. If the old primary starts again, it accepts writes, and libpq connects to the first server
+/// of the URL that does. Sessions that share one instance (``PostgresOptions/timelines``) connect to the server on the highest
+/// timeline, and never to a lower timeline than an earlier session. When a session reaches a higher timeline, the next statement
+/// of each other session fails as `connectionLost`.
 public final class PostgresTimelines: Sendable {
-    /// How long it holds that no other server took writes.
+    /// How long the result of a comparison is used.
     private static let validity = Duration.seconds(10)
 
     private struct State {
-        /// By system identifier the highest timeline that a session was on.
+        /// The highest timeline of any session, by system identifier.
         var highest: [String: UInt32] = [:]
-        /// When the other servers were last looked at; nil once a connect has failed.
+        /// The time of the last comparison; nil after a failed connect.
         var lookedAt: ContinuousClock.Instant?
         var split: PostgresSplit?
         var isTold = true
@@ -22,15 +22,15 @@ public final class PostgresTimelines: Sendable {
 
     private let state = Locked(State())
 
-    /// Makes one that knows of no timeline.
+    /// Makes an instance that knows no timeline.
     public init() {}
 
-    /// The servers that took writes side by side when they were last looked at; nil where there was one.
+    /// The servers that accepted writes at the last comparison; nil if only one did.
     public var split: PostgresSplit? { state.withLock { $0.split } }
 
-    /// ``split``, if nobody has asked for it since it was found.
+    /// Returns ``split`` at the first call after it changed.
     ///
-    /// - Returns: each finding once.
+    /// - Returns: the split; nil at later calls, and if there is none.
     public func news() -> PostgresSplit? {
         state.withLock { state in
             guard !state.isTold else { return nil }
@@ -39,15 +39,15 @@ public final class PostgresTimelines: Sendable {
         }
     }
 
-    /// Whether the server refused to tell its timeline: nothing is compared then.
+    /// Whether the server refused to report its timeline; timelines are not compared then.
     var isRefused: Bool { state.withLock { $0.isRefused } }
 
     func refused() { state.withLock { $0.isRefused = true } }
 
-    /// A connect failed: whatever was known of the servers may have changed.
+    /// Has the next session compare the servers again, after a failed connect.
     func forget() { state.withLock { $0.lookedAt = nil } }
 
-    /// Whether a session there says enough, or the other servers must be looked at too.
+    /// Whether the last comparison still holds for a session on this timeline.
     func isSettled(_ here: PostgresTimeline) -> Bool {
         state.withLock { state in
             guard state.split == nil, let lookedAt = state.lookedAt, state.highest[here.system] == here.number else {
@@ -57,14 +57,14 @@ public final class PostgresTimelines: Sendable {
         }
     }
 
-    /// Whether a session there is one with an old primary.
+    /// Whether another session is on a higher timeline of the same system.
     func isBehind(_ here: PostgresTimeline) -> Bool {
         state.withLock { ($0.highest[here.system] ?? 0) > here.number }
     }
 
-    /// The other servers were looked at.
+    /// Stores the result of a comparison.
     ///
-    /// - Parameter split: which take writes too; nil for none.
+    /// - Parameter split: the servers that accept writes; nil if only one does.
     func looked(_ split: PostgresSplit?) {
         let now = ContinuousClock.now
         state.withLock { state in
@@ -74,9 +74,9 @@ public final class PostgresTimelines: Sendable {
         }
     }
 
-    /// A session is about to work there.
+    /// Records the timeline of a new session.
     ///
-    /// - Throws: `wrongDatabase` if one before was on a higher timeline.
+    /// - Throws: `wrongDatabase` if an earlier session was on a higher timeline.
     func enter(_ here: PostgresTimeline) throws(PostgresError) {
         let before = state.withLock { state -> UInt32 in
             let before = state.highest[here.system] ?? 0
@@ -94,7 +94,7 @@ public final class PostgresTimelines: Sendable {
     }
 }
 
-/// Where a session's writes go.
+/// The server and timeline that a session writes to.
 struct PostgresTimeline: Sendable, Equatable, CustomStringConvertible {
     /// Host and port, as libpq calls them.
     let place: String
@@ -121,20 +121,20 @@ struct PostgresTimeline: Sendable, Equatable, CustomStringConvertible {
         (system, startedAt) = (texts[0], texts[2])
     }
 
-    /// Whether both take writes for the same data, and are two.
+    /// Whether the other is another server of the same system.
     func isBeside(_ other: PostgresTimeline) -> Bool { system == other.system && startedAt != other.startedAt }
 
     var description: String { "\(place) is on timeline \(number)" }
 }
 
-/// Servers that take writes side by side for what was one database, as when an old primary starts again after a failover.
+/// Two or more servers that accept writes for the same database, as when an old primary starts again after a failover.
 public struct PostgresSplit: Sendable, Equatable, CustomStringConvertible {
     /// Which servers, on which timelines.
     public let description: String
-    /// What to do about it.
+    /// Says which server to stop, and how to rebuild it.
     public let advice: String
 
-    /// Nil if there are no others.
+    /// Describes the servers; nil if `others` is empty.
     init?(used: PostgresTimeline, others: [PostgresTimeline]) {
         guard !others.isEmpty else { return nil }
         let list = others.map(\.description).joined(separator: "; ")

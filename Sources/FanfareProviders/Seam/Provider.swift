@@ -58,10 +58,10 @@ package protocol Provider: Sendable {
     /// - Returns: nil if nothing can ever be sent to it; its pairs end as ``invalidRecipient``.
     func address(of recipient: Recipient, as identity: ProviderIdentity) -> PushAddress?
 
-    /// Why ``address(of:as:)`` would be nil for a device that is about to be registered, where the database cannot tell.
+    /// Checks a device before its registration for defects that the database cannot detect.
     ///
     /// - Parameter recipient: the device; a renewed registration may leave out its keys.
-    /// - Returns: nil if nothing is found.
+    /// - Returns: the defect; nil if the device has none.
     func fault(of recipient: Recipient) -> RecipientFault?
 
     /// What becomes of a pair whose device cannot be addressed; the device is disabled if that is a ``OutcomeKind/gone``.

@@ -16,19 +16,21 @@ package struct Recipient {
     }
 }
 
-/// Why nothing could ever be sent to a device, whatever its token and keys look like.
+/// A defect of a device's token or key that makes every push to the device fail.
 package struct RecipientFault: Equatable, Sendable {
-    /// What of it is of no use.
+    /// The part of a device that can have a defect.
     package enum Field: String, Sendable {
         case token
         case p256dh
     }
 
-    /// What of it is of no use.
+    /// The part that has the defect.
     package let field: Field
-    /// What is wrong, to go on after the field's name; without the value of a token or key.
+    /// Describes the defect, and follows the field's name in a message.
+    ///
+    /// Contains no token and no key.
     package let reason: String
-    /// How to mend it.
+    /// Says what to pass instead.
     package let hint: String
 
     init(_ field: Field, _ reason: String, hint: String) {
@@ -37,10 +39,10 @@ package struct RecipientFault: Equatable, Sendable {
 }
 
 extension Recipient {
-    /// What is wrong with a token that has to be a URL.
+    /// Checks a token that must be a URL.
     ///
-    /// - Parameter hint: what to do about a host that never exists.
-    /// - Returns: nil if nothing is, and for what the database refuses by its form.
+    /// - Parameter hint: the hint for a host below `.invalid`.
+    /// - Returns: the defect; nil for a usable URL, and for a token that the database itself rejects.
     func urlFault(ofNowhere hint: String) -> RecipientFault? {
         guard token.lowercased().hasPrefix("https://") else { return nil }
         do throws(EndpointError) {

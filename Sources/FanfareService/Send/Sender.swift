@@ -10,9 +10,9 @@ internal import Threading
 
 /// One sender thread: whole batches in, requests out, results to the recorder.
 ///
-/// Its pool makes it for a batch, and it ends when it has had nothing to do for long. No lock, task or continuation per push.
+/// Its ``SenderPool`` starts it when a batch arrives, and stops it when it is idle. No lock, task or continuation per push.
 final class Sender: Sendable {
-    /// Of its pool: a number that no other running sender has.
+    /// Tells the running senders of a pool apart.
     let index: Int
     private let name: String
     private let shared: SenderShared
@@ -35,10 +35,10 @@ final class Sender: Sendable {
         self.recorder = recorder
     }
 
-    /// Runs on a thread of its own until it is stopped.
+    /// Starts the sender's thread.
     ///
-    /// - Parameter pool: stops it when it has nothing to do, or could not start.
-    /// - Returns: nil if the system has no thread to give.
+    /// - Parameter pool: is told when the sender is idle or fails to start.
+    /// - Returns: the thread; nil if the system refuses to create one.
     func start(in pool: SenderPool) -> WorkerThread? {
         WorkerThread.startIfPossible(name: name) { [self] in
             Self.runningCount.withLock { $0 += 1 }
@@ -48,7 +48,7 @@ final class Sender: Sendable {
         }
     }
 
-    /// How many run, of all pools.
+    /// The number of running senders of all pools.
     static var running: Int { runningCount.withLock { $0 } }
 
     /// How many batches wait, in all queues.
@@ -57,14 +57,16 @@ final class Sender: Sendable {
     /// How many batches wait in one queue.
     func waiting(_ queue: SendQueue) -> Int { shared.waiting.withLock { $0[queue] ?? 0 } }
 
-    /// Hands over a batch, from any thread; a sender that was stopped gives it back to the queue.
+    /// Adds a batch, from any thread.
+    ///
+    /// A stopped sender returns it to the queue.
     func put(_ batch: PreparedBatch) {
         shared.waiting.withLock { $0[batch.claimed.queue, default: 0] += 1 }
         guard inbox.put(batch) else { return giveBack([batch]) }
         wake()
     }
 
-    /// Takes no more: what is in flight is awaited, and what is not goes back to the queue.
+    /// Ends the sender: it waits for requests in flight, and returns the other pushes to the queue.
     func stop() {
         inbox.close()
         wake()
@@ -104,7 +106,7 @@ final class Sender: Sendable {
         desk.drain()
     }
 
-    /// Makes what sends, on the thread that sends: a sender without work holds no descriptors.
+    /// Makes transport and writer on the sender's own thread: only a running sender holds descriptors.
     private func makeTransport() throws -> (transport: any PushTransport, writer: any RequestWriter) {
         let transport = try Self.starting.withLock { _ in
             guard DescriptorLimit.hasRoom(for: Self.headroom) else { throw NoDescriptors() }

@@ -58,7 +58,7 @@ struct SenderDesk {
     var nextDeadline = Microseconds.max
     /// Whether what is decided without a request is logged; looked up at the first one of a turn.
     var logsDecisions: Bool?
-    /// What it last told of the breakers; nil before the first time, since a sender before it may have told something else.
+    /// The last report about breakers; nil before the first, so that a new sender replaces the report of an earlier one.
     private var told: BreakerReport?
     private var gauges: TransportGauges
     /// Its thread's.
@@ -118,7 +118,7 @@ struct SenderDesk {
         context.frequentLines.tellLeftOut(to: context.logger)
     }
 
-    /// Whether it has nothing to send and waits for no answer.
+    /// Whether no batch waits and no request is in flight.
     var isIdle: Bool { transport.inFlight == 0 && queues.values.allSatisfy(\.isEmpty) }
 
     /// Submits nothing more, waits for what is in flight, and gives back the rest.

@@ -16,8 +16,8 @@ struct PoolSettings: Sendable {
 
 /// The sender threads of one target, the breaker they share, and how many batches wait for them.
 ///
-/// Every target has threads of its own, so that a provider that never answers stops nobody else. They start with the first batch
-/// that no other has time for, and end when they have had nothing to do for long: an app without pushes costs none.
+/// Each target has its own threads: a provider that does not answer delays no other target. The pool starts a thread when a batch
+/// arrives and all its threads are busy. A thread ends after it was idle for ``IdlePatience``, so an app without pushes has none.
 final class SenderPool: Sendable {
     /// How many batches of a queue may wait at each thread.
     ///
@@ -25,16 +25,16 @@ final class SenderPool: Sendable {
     /// budget may hold them for long, and what was read for them grows old.
     static func depth(_ queue: SendQueue) -> Int { queue.isRetry ? 2 : 4 }
 
-    /// How long no other sender is started after one that could not.
+    /// How long the pool waits after a failed start before it starts a sender again.
     private static let pause = Micros.second
 
     private struct State {
-        /// Those that run.
+        /// The senders that run.
         var senders: [(sender: Sender, thread: WorkerThread)] = []
         var isStopped = false
-        /// No sender is started before (steady clock).
+        /// The pool starts no sender before this time (steady clock).
         var startsAt: Microseconds = 0
-        /// The last sender could not start, which was told.
+        /// The last start failed, and the log has an error about it.
         var hasFailed = false
     }
 
@@ -47,13 +47,13 @@ final class SenderPool: Sendable {
     private let recorder: Mailbox<RecorderMessage>
     private let state = Locked(State())
 
-    /// Describes a pool; no thread is started yet.
+    /// Makes a pool without threads.
     ///
     /// - Parameters:
     ///   - settings: how to reach the provider.
-    ///   - patience: how long a sender that has nothing to do is kept.
+    ///   - patience: how long an idle sender is kept.
     ///   - context: what all stages share.
-    ///   - recorder: told what became of pushes.
+    ///   - recorder: receives the results of pushes.
     init(
         settings: PoolSettings,
         patience: IdlePatience = IdlePatience(),
@@ -67,9 +67,11 @@ final class SenderPool: Sendable {
     /// How many senders run.
     var running: Int { state.withLock { $0.senders.count } }
 
-    /// Submits nothing more; what is in flight is still awaited, and what is not goes back to the queue.
+    /// Stops all senders.
     ///
-    /// - Returns: the threads that end when all of it is known.
+    /// They wait for the answers to requests in flight, and return the other pushes to the queue.
+    ///
+    /// - Returns: the senders' threads, to wait for.
     func stop() -> [WorkerThread] {
         state.withLock { state in
             state.isStopped = true
@@ -89,7 +91,7 @@ final class SenderPool: Sendable {
     /// Hands a batch to the sender that has least to do, of equals to the first: with little to send one connection does
     /// it all, and is warm.
     ///
-    /// Where each has something to do it starts another. A pool that was stopped gives the batch back to the queue.
+    /// Starts another sender if each has batches waiting. A stopped pool returns the batch to the queue.
     func send(_ batch: PreparedBatch) {
         state.withLock { state in
             let idlest = state.senders.map { (sender: $0.sender, waiting: $0.sender.waiting) }
@@ -102,7 +104,7 @@ final class SenderPool: Sendable {
         }
     }
 
-    /// Starts a sender; nil if that cannot be now.
+    /// Starts a sender; returns nil if the pool is stopped, pauses, or gets no thread.
     private func start(_ state: inout State) -> Sender? {
         guard !state.isStopped, state.startsAt <= Clocks.steady else { return nil }
         let taken = Set(state.senders.map(\.sender.index))
@@ -115,7 +117,7 @@ final class SenderPool: Sendable {
         return sender
     }
 
-    /// One that gives back what it is handed.
+    /// A stopped sender, which returns each batch to the queue.
     private var stoppedSender: Sender {
         let sender = makeSender(0)
         sender.stop()
@@ -127,13 +129,13 @@ final class SenderPool: Sendable {
         return Sender(index: index, shared: shared, context: context, recorder: recorder)
     }
 
-    // MARK: What senders tell
+    // MARK: Calls from senders
 
-    /// Stops a sender that has had nothing to do for long.
+    /// Stops a sender that was idle for longer than ``IdlePatience``.
     ///
     /// - Parameters:
     ///   - sender: one of the pool's.
-    ///   - time: for how long it had nothing to do.
+    ///   - time: how long it has been idle.
     func isIdle(_ sender: Sender, for time: Microseconds) {
         guard patience.isOver(time) else { return }
         state.withLock { state in
@@ -147,11 +149,13 @@ final class SenderPool: Sendable {
     /// A sender is ready to send.
     func hasStarted(_ sender: Sender) { state.withLock { $0.hasFailed = false } }
 
-    /// Forgets a sender that could not start: what it was handed goes back to the queue, for another daemon or a later try.
+    /// Removes a sender that failed to start.
+    ///
+    /// The sender returns its batches to the queue.
     ///
     /// - Parameters:
     ///   - sender: one of the pool's.
-    ///   - why: why it could not.
+    ///   - why: the reason, for the log.
     func couldNotStart(_ sender: Sender, because why: String) {
         state.withLock { state in
             state.senders.removeAll { $0.sender === sender }
@@ -173,16 +177,16 @@ final class SenderPool: Sendable {
     }
 }
 
-/// How long senders that have nothing to do are kept, with the connections that they have.
+/// How long an idle sender keeps its thread and its connections.
 struct IdlePatience: Sendable {
-    /// How long, in general.
+    /// The usual time.
     var time = 5 * Micros.minute
-    /// How long where very many run, so that others find threads, memory and descriptors.
+    /// The time while more than ``limit`` senders run: it frees threads, memory and descriptors for other apps.
     var shortTime = 10 * Micros.second
-    /// How many are very many, of all pools.
+    /// The number of running senders of all pools from which ``shortTime`` counts.
     var limit = 200
 
-    /// Whether a sender has been without work for long enough to end.
+    /// Whether a sender that was idle for so long ends.
     func isOver(_ idle: Microseconds) -> Bool { idle >= (Sender.running > limit ? shortTime : time) }
 }
 

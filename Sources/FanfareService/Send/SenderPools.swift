@@ -50,7 +50,7 @@ final class SenderPools: Stage {
     private struct State {
         var isStopped = false
         var roster: SenderRoster
-        /// Threads of pools that were stopped, and may not have ended.
+        /// Threads of stopped pools that may still run.
         var draining: [WorkerThread] = []
     }
 
@@ -104,7 +104,7 @@ final class SenderPools: Stage {
 
     func stop() { stopping.close() }
 
-    /// Stops a pool; its threads are forgotten when their last answers have come.
+    /// Stops a pool, and logs when its last thread has ended.
     private func drain(_ pool: SenderPool) {
         let target = pool.settings.target
         context.status.forgetBreaker("\(target.app)/\(target.platform)/\(target.environment)")
