@@ -241,7 +241,7 @@ final class Claimer: Stage {
         for prepared in held.map(\.prepared) {
             for line in prepared.lines { context.logDecision(line) }
             recorder.put(.opened(prepared.batch, decided: prepared.decided))
-            recorder.put(.abandoned(prepared.batch.claimed.claim, unsent: prepared.batch.pairs.map(\.position)))
+            recorder.put(.givenBack(prepared.batch))
         }
     }
 

@@ -1,6 +1,7 @@
 internal import FanfareConfiguration
 internal import FanfareCore
 internal import FanfareLogging
+internal import FanfareProviders
 internal import FanfareStages
 internal import FanfareStore
 internal import Logging
@@ -21,6 +22,11 @@ enum RecorderMessage: Sendable {
     ///
     /// Comes more than once where some of them were under way.
     case abandoned(BatchClaim, unsent: [Int32], delay: Microseconds = 0)
+
+    /// All pairs of a batch return to the queue.
+    static func givenBack(_ batch: PreparedBatch) -> RecorderMessage {
+        .abandoned(batch.claimed.claim, unsent: batch.pairs.map(\.position))
+    }
 
     /// Whether there is something to write down; not where a batch was opened and all of it is still to be sent.
     var bringsNews: Bool {

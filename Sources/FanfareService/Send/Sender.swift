@@ -120,7 +120,7 @@ final class Sender: Sendable {
     private func giveBack(_ batches: [PreparedBatch]) {
         for batch in batches {
             shared.waiting.withLock { $0[batch.claimed.queue, default: 0] -= 1 }
-            recorder.put(.abandoned(batch.claimed.claim, unsent: batch.pairs.map(\.position)))
+            recorder.put(.givenBack(batch))
         }
     }
 }

@@ -99,7 +99,9 @@ final class SenderPool: Sendable {
             if let idlest, idlest.waiting == 0 || state.senders.count >= limit || state.isStopped {
                 idlest.sender.put(batch)
             } else {
-                (start(&state) ?? idlest?.sender ?? stoppedSender).put(batch)
+                let sender = start(&state) ?? idlest?.sender
+                sender?.put(batch)
+                if sender == nil { recorder.put(.givenBack(batch)) }
             }
         }
     }
@@ -108,25 +110,18 @@ final class SenderPool: Sendable {
     private func start(_ state: inout State) -> Sender? {
         guard !state.isStopped, state.startsAt <= Clocks.steady else { return nil }
         let taken = Set(state.senders.map(\.sender.index))
-        let sender = makeSender((0..<limit).first { !taken.contains($0) } ?? 0)
+        let sender = Sender(
+            index: (0..<limit).first { !taken.contains($0) } ?? 0,
+            shared: SenderShared(settings: settings, breakers: breakers, retries: retries),
+            context: context,
+            recorder: recorder
+        )
         guard let thread = sender.start(in: self) else {
             failed("the system has no thread to give", &state)
             return nil
         }
         state.senders.append((sender, thread))
         return sender
-    }
-
-    /// A stopped sender, which returns each batch to the queue.
-    private var stoppedSender: Sender {
-        let sender = makeSender(0)
-        sender.stop()
-        return sender
-    }
-
-    private func makeSender(_ index: Int) -> Sender {
-        let shared = SenderShared(settings: settings, breakers: breakers, retries: retries)
-        return Sender(index: index, shared: shared, context: context, recorder: recorder)
     }
 
     // MARK: Calls from senders
