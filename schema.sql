@@ -2043,6 +2043,10 @@ DECLARE
                     AND EXISTS (SELECT FROM fanfare.gatherings AS g WHERE k.event_id = ANY (g.event_ids))));
 BEGIN
     INSERT INTO fanfare.cancels (type, key, stopped) VALUES (cancel.type, cancel.key, stopped);
+    IF stopped THEN
+        -- By its id as well: the key may soon be another event's, and what waits of this one is to be found.
+        INSERT INTO fanfare.cancels (event_id) SELECT k.event_id FROM fanfare.event_keys AS k WHERE k.type = cancel.type AND k.key = cancel.key;
+    END IF;
     RETURN stopped;
 END
 $$;
@@ -5364,6 +5368,18 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.pause_campaign IS 'Fires no more of a campaign, and holds what it has not sent; nothing of it starts later than 1 s after the commit. True if there was something to do.';
 
+-- What came due while it was paused was not missed: somebody held it.
+CREATE OR REPLACE FUNCTION fanfare.activate_campaign(id int) RETURNS boolean LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    UPDATE fanfare.campaigns AS x
+    SET state = 'active', next_at = CASE WHEN x.cron_fields IS NULL THEN x.next_at
+        ELSE fanfare.next_due(x.cron_fields, NULL, x.time_zone, clock_timestamp()) END
+    WHERE x.id = activate_campaign.id AND x.state = 'paused';
+    RETURN FOUND;
+END
+$$;
+COMMENT ON FUNCTION fanfare.activate_campaign IS 'Lets the schedule of a paused campaign go on; whether it was paused.';
+
 CREATE OR REPLACE FUNCTION fanfare.resume_campaign(app text, name text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -5378,12 +5394,7 @@ BEGIN
         PERFORM fanfare.begin_ramp(c.rule_id);
     END IF;
     DELETE FROM fanfare.alarms AS x WHERE x.name = 'canary/' || resume_campaign.app || '/' || c.name;
-    -- What came due meanwhile was not missed: somebody held it.
-    UPDATE fanfare.campaigns AS x
-    SET state = 'active', next_at = CASE WHEN x.cron_fields IS NULL THEN x.next_at
-        ELSE fanfare.next_due(x.cron_fields, NULL, x.time_zone, clock_timestamp()) END
-    WHERE x.id = c.id AND x.state = 'paused';
-    RETURN FOUND OR has_let_go;
+    RETURN fanfare.activate_campaign(c.id) OR has_let_go;
 END
 $$;
 COMMENT ON FUNCTION fanfare.resume_campaign IS 'Goes on with a paused campaign: behind what it has sent, and with the times to come. True if there was something to do.';
@@ -5409,6 +5420,7 @@ CREATE OR REPLACE FUNCTION fanfare.abort_campaign(app text, name text) RETURNS b
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     c fanfare.campaigns := fanfare.campaign_named(app, name);
+    has_failed CONSTANT boolean := EXISTS (SELECT FROM fanfare.occurrences AS o WHERE o.campaign_id = c.id AND o.state = 'running' AND o.verdict = 'failed');
     was_read boolean;
 BEGIN
     was_read := fanfare.abort_readings(c.id);
@@ -5418,10 +5430,16 @@ BEGIN
     END IF;
     PERFORM fanfare.set_gates(c.rule_id, 'abort', 'campaign ' || c.name || ' is aborted');
     DELETE FROM fanfare.alarms AS x WHERE x.name = 'canary/' || abort_campaign.app || '/' || c.name;
+    IF has_failed THEN
+        -- The canary paused it, and with the run that ends.
+        PERFORM fanfare.activate_campaign(c.id);
+    ELSIF c.state = 'paused' THEN
+        RAISE NOTICE 'campaign % stays paused', c.name USING HINT = 'Call fanfare.resume_campaign for its schedule to go on.';
+    END IF;
     RETURN true;
 END
 $$;
-COMMENT ON FUNCTION fanfare.abort_campaign IS 'Ends what a campaign has not sent: each recipient left is recorded as cancelled. Its schedule goes on. True if there was something to do.';
+COMMENT ON FUNCTION fanfare.abort_campaign IS 'Ends what a campaign has not sent: each recipient left is recorded as cancelled. Its schedule goes on, unless somebody paused it. True if there was something to do.';
 
 -- By a rule of its own, made anew at each test: the campaign's, but for whom it reaches. Its events and pushes are told from the
 -- campaign's by that rule's name and the events' type.

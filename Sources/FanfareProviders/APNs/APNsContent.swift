@@ -65,8 +65,7 @@ package struct APNsContent: ProviderContent {
 
     /// Whether it is data for the app and nothing for its user, as FCM takes a message without `notification`.
     ///
-    /// Unless the rule says otherwise: by an `aps` of its own, by a badge count, or by a push type or a priority that no
-    /// silent push has.
+    /// Unless the rule says otherwise: by an `aps` of its own, or by a push type or a priority that no silent push has.
     private static func isSilent(
         _ body: ContentNode,
         _ parts: [MessagePart],
@@ -75,7 +74,7 @@ package struct APNsContent: ProviderContent {
     ) -> Bool {
         let hasData = parts.contains { $0.data?.object.isEmpty == false }
         let isGiven = parts.contains { $0.apnsPayload?.object["aps"] != nil }
-        guard hasData, !isGiven, body["aps"] == nil, rule.badgeSQL == nil else { return false }
+        guard hasData, !isGiven, body["aps"] == nil else { return false }
         let priority = headers[APNsHeaders.priority]?.template.literal ?? APNsPushType.background.defaultPriority
         return APNsPushType.background.priorities.contains(priority)
             && pushType(headers, .background, for: rule.audience.kind) == .background

@@ -35,7 +35,7 @@ final class Maintainer: Stage {
     }
 }
 
-/// What one daemon does for all: checks rules and campaigns, and ends those that were aborted, keeps the logs within their ring,
+/// What one daemon does for all: checks rules and campaigns, ends what was aborted or cancelled, keeps the logs within their ring,
 /// folds counters, and looks whether all is well and whether events were left in the side queue, or wait for a query.
 ///
 /// Led by whoever holds the advisory lock. Works in turns that are short, since the session may have other work too.
@@ -56,6 +56,7 @@ struct Maintenance {
     /// Only while we lead: what another daemon saw in between is not known.
     private var auditor: Auditor?
     private var sweeper: GateSweeper
+    private var cancelSweeper: CancelSweeper
     /// Replaced, like the auditor, when this daemon loses the lead: failures count only while it leads.
     private var chores: Chores
 
@@ -63,6 +64,7 @@ struct Maintenance {
         self.context = context
         chores = Chores(context: context)
         sweeper = GateSweeper(context: context)
+        cancelSweeper = CancelSweeper(context: context)
     }
 
     /// How long until the next turn.
@@ -77,6 +79,7 @@ struct Maintenance {
                 leads = isFree ? session.generation : nil
                 auditor = nil
                 chores = Chores(context: context)
+                cancelSweeper = CancelSweeper(context: context)
                 context.audit.clear()
             }
             context.status.lead(.maintenance, leads != nil)
@@ -97,7 +100,7 @@ struct Maintenance {
         limits = events
     }
 
-    /// - Returns: whether no rules are left to check, and nothing that was aborted is left to end.
+    /// - Returns: whether no rules are left to check, and nothing that was aborted or cancelled is left to end.
     private mutating func lead(on connection: PostgresConnection) throws(PostgresError) -> Bool {
         if try !connection.run(NextSideQueueEvent()).isEmpty { context.bells.aside.ring() }
         if try connection.run(AreQuestionsDue()).first == true { context.ringForQueries() }
@@ -106,7 +109,8 @@ struct Maintenance {
             .takeTurn(on: connection, at: Timestamp(microseconds: context.lease.databaseNow))
         let areRulesChecked = try RuleChecker(logger: context.logger)
             .check(on: connection, until: Clocks.steady + Self.share)
-        let isSwept = try sweeper.takeTurn(on: connection)
+        let areGatesSwept = try sweeper.takeTurn(on: connection)
+        let areCancelsSwept = try cancelSweeper.takeTurn(on: connection)
         if Clocks.steady >= choresAt {
             choresAt = Clocks.steady + Self.choreInterval
             try chores.run(on: connection)
@@ -117,6 +121,6 @@ struct Maintenance {
             try auditor.run(on: connection, at: Clocks.steady)
             self.auditor = auditor
         }
-        return areRulesChecked && isSwept
+        return areRulesChecked && areGatesSwept && areCancelsSwept
     }
 }

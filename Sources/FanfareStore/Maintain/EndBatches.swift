@@ -88,7 +88,7 @@ package struct SweepGate: PostgresStatement {
 /// - Parameter outcome: of the pairs that were not sent, or were to be tried again; what was recorded of others stays, but what may
 ///   have been sent is unknown.
 /// - Returns: their text, without a comma behind it.
-private func endPickedSQL(as outcome: Outcome) -> String {
+func endPickedSQL(as outcome: Outcome) -> String {
     """
     ended AS (
         -- What is locked here has no owner, and gets none before the commit.

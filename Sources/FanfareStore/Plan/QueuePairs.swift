@@ -6,6 +6,9 @@ internal import FanfareCore
 /// All that waits behind a gate does so in the gate's lane, if that has one, whichever lane the version says: who claims looks
 /// nowhere else.
 ///
+/// Batches of several targets alternate in proportion to the targets' numbers of pairs. A rate takes them in this order, so that a
+/// campaign that is paused or aborted has reached the same share of each provider.
+///
 /// - Parameters:
 ///   - batchSize: the SQL for the most pairs of one batch.
 ///   - isPaced: whether rates of apps and providers are looked at; a lone event would pay for it where there are none.
@@ -24,6 +27,7 @@ func queuePairsSQL(
 ) -> String {
     // They are said once for each batch, as columns of it.
     let times = isTimed ? ", due_at, not_before" : ""
+    let order = "\nORDER BY (chunk + 0.5) / count(*) OVER (PARTITION BY rule_version, target_id, gate_id\(times))"
     return """
         \(isPaced ? pacedSQL : "")queued AS (
             INSERT INTO fanfare.batches (rule_version, lane, target_id, event_id, event_ids, device_ids, gate_id, owner,
@@ -33,7 +37,7 @@ func queuePairsSQL(
                     ELSE coalesce((SELECT g.lane FROM fanfare.gates AS g WHERE g.id = gate_id), lane) END,
                 target_id, event_id, event_ids, device_ids, gate_id, \(owner), \(leaseToken)\(times)
             FROM (
-                SELECT rule_version, lane, target_id, gate_id\(times),
+                SELECT rule_version, lane, target_id, gate_id, chunk\(times),
                     CASE WHEN min(event_id) = max(event_id) THEN min(event_id) END AS event_id,
                     CASE WHEN min(event_id) < max(event_id) THEN array_agg(event_id ORDER BY device_id, event_id) END AS event_ids,
                     array_agg(device_id ORDER BY device_id, event_id) AS device_ids
@@ -43,7 +47,7 @@ func queuePairsSQL(
                     FROM pairs
                 ) AS numbered
                 GROUP BY rule_version, lane, target_id, gate_id\(times), chunk
-            ) AS cut
+            ) AS cut\(isPaced ? order : "")
             RETURNING \(answer)
         )
         """

@@ -50,6 +50,18 @@ struct BadgeTests {
         #expect(message["android"] == ["priority": "HIGH"])
     }
 
+    /// By its data alone as well, with a count and for users without a row.
+    @Test(arguments: [7, 0, nil] as [Int64?])
+    func dataAloneStaysSilent(badge: Int64?) throws {
+        let source = rule(message: ["data": ["a": "b"]], ["badge_sql": .string(Self.sql)])
+        let push = try CompiledRule(json: source).render(
+            event(), platform: .apns, kind: .device, locale: nil, identity: .init(topic: "com.example.shop"), badge: badge
+        )
+        #expect(try JSONValue(parsing: push.body) == ["a": "b", "aps": ["content-available": 1]])
+        #expect(push[header: "apns-push-type"] == "background" && push[header: "apns-priority"] == "5")
+        #expect(try body(["data": ["a": "b"]], .fcm, badge: badge)["apns"]?["payload"]?["aps"]?["badge"] == nil)
+    }
+
     private static let wrong: [(to: JSONValue, sql: String)] = [
         (["fcm_topic": "all"], sql), (["everyone": true], "SELECT 1"), (["everyone": true], ""),
     ]

@@ -100,15 +100,10 @@ struct CompiledRuleTests {
         #expect(push[header: "apns-priority"] == priority)
     }
 
-    @Test func dataForACallOrABadgeIsNotSilent() throws {
+    @Test func dataForACallIsNotSilent() throws {
         let call = rule(message: ["data": ["a": "b"]]).setting("to", to: ["users": "$.u", "kind": "voip"])
         let ring = try push(call, kind: .voip)
         #expect(try body(ring) == ["a": "b"] && ring[header: "apns-push-type"] == "voip")
-        let badge = rule(message: ["data": ["a": "b"]], ["badge_sql": "SELECT u, 1 FROM t WHERE u = ANY ($1)"])
-        let counted = try CompiledRule(json: badge)
-            .render(event(), platform: .apns, kind: .device, locale: nil, identity: .init(topic: "t"), badge: 7)
-        #expect(try body(counted) == ["a": "b", "aps": ["badge": 7]])
-        #expect(counted[header: "apns-push-type"] == "alert")
     }
 
     @Test func aLocaleThatShowsSomethingIsNoSilentPush() throws {

@@ -131,6 +131,38 @@ struct CanaryTests {
         #expect(counts == ["accepted1", "cancelled1"])
     }
 
+    @Test func theScheduleGoesOnAfterAFailedCanaryWasAborted() throws {
+        let (canary, held) = try start(
+            devices: 300,
+            canary: #"{"share": "50%", "wait": "1m"}, "schedule": {"cron": "0 9 * * *"}"#
+        )
+        try answer(canary, failing: 2)
+        try world.schedule(at: "now()")
+        try world.schedule(at: "now() + interval '2 minutes'")
+        #expect(try world.campaign("sale", "state") == "paused")
+        #expect(try world.connection.text("SELECT fanfare.abort_campaign('shop', 'sale')") == "t")
+        for gate in [canary, held] { try world.sweep(gate) }
+        try world.schedule(at: "now() + interval '3 minutes'")
+        #expect(try state("state") == "aborted")
+        #expect(try world.campaign("sale", "state") == "active")
+        let fired = "SELECT count(*) FROM fanfare.occurrences"
+        #expect(try world.connection.number(fired) == 1)
+        try world.schedule(at: "now() + interval '25 hours'")
+        #expect(try world.connection.number(fired) == 2)
+    }
+
+    @Test func whatSomebodyPausedStaysPausedWhenItIsAborted() throws {
+        _ = try start(devices: 10, canary: #"{"share": "50%", "wait": "1m"}"#)
+        _ = try world.connection.query("SELECT fanfare.pause_campaign('shop', 'sale')")
+        try world.connection.execute("SET client_min_messages = notice")
+        var notices: [String] = []
+        world.connection.noticeHandler = { notices.append($0.message) }
+        defer { world.connection.noticeHandler = nil }
+        #expect(try world.connection.text("SELECT fanfare.abort_campaign('shop', 'sale')") == "t")
+        #expect(try world.campaign("sale", "state") == "paused")
+        #expect(notices == ["campaign sale stays paused"])
+    }
+
     /// Fewer than 100 answers are judged only where no more will come.
     @Test func fewAnswersAreNotEnoughWhileMoreWillCome() throws {
         let (canary, held) = try start(devices: 1000, canary: #"{"share": "50%", "wait": "1m"}"#)

@@ -177,4 +177,27 @@ struct CampaignRateTests {
         _ = try world.connection.runReturningCount(ForgetGates())
         #expect(try world.connection.number("SELECT count(*) FROM fanfare.rates") == 0)
     }
+
+    /// Otherwise a campaign that is paused, aborted or looked at early has reached one provider only.
+    @Test func providersGoInProportion() throws {
+        let world = try World()
+        try world.connection.execute(
+            """
+            SELECT fanfare.register_device('shop', 'apns', 'ca' || lpad(to_hex(n), 62, '0'), 'i-' || n) FROM generate_series(1, 200) AS n;
+            SELECT fanfare.register_device('shop', 'fcm', 'token-' || n, 'a-' || n) FROM generate_series(1, 400) AS n
+            """
+        )
+        try world.put(campaign: "sale", #""rate": "40/s""#)
+        try world.schedule()
+        _ = try world.connection.query("SELECT fanfare.start_campaign('shop', 'sale')")
+        try world.plan()
+        let iPhones = try world.connection.column(
+            """
+            SELECT sum(cardinality(b.device_ids)) FILTER (WHERE t.platform = 'apns') OVER w::float8 / sum(cardinality(b.device_ids)) OVER w
+            FROM fanfare.batches AS b JOIN fanfare.targets AS t ON t.id = b.target_id WINDOW w AS (ORDER BY b.not_before, b.id)
+            """
+        ).map { Double($0) ?? 0 }
+        #expect(iPhones.count == 150, "batches of what goes in a tenth of a second")
+        #expect(iPhones.dropFirst(10).allSatisfy { (0.28...0.38).contains($0) })
+    }
 }

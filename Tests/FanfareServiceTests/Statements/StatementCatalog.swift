@@ -387,7 +387,7 @@ struct StatementCatalog {
             ForgetEvents(day: 3, retentionDays: 30),
             ForgetBatches(day: 3, retentionDays: 30),
             EndBatches(),
-            SweepGate(gate: 2),
+            SweepGate(gate: 2), EndCancelled(since: nil),
             FinishGates(),
             ForgetGates(),
             CampaignDrafts(),
