@@ -5324,7 +5324,7 @@ BEGIN
     WHERE a.name = campaign_named.app AND x.name = campaign_named.name AND x.dropped_at IS NULL FOR UPDATE OF x;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'app % has no campaign %', campaign_named.app, campaign_named.name
-            USING ERRCODE = '22023', HINT = 'fanfare.campaigns has them, and `fanfare campaigns list` shows them.';
+            USING ERRCODE = 'P0002', HINT = 'fanfare.campaigns has them, and `fanfare campaigns list` shows them.';
     END IF;
     RETURN c;
 END
@@ -5722,17 +5722,29 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.set_caps IS 'Makes the caps of a policy those of its app; what put_policy does once it has looked.';
 
+-- How long what was decided for a user and an event holds for the user's other devices, from a decision's own time: an hour, which a rate
+-- may keep them apart; a minute where a user has very many.
+CREATE OR REPLACE FUNCTION fanfare.decided_since(grants bigint[], asked bigint[]) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN (asked[2] >> 16) - CASE WHEN cardinality(grants) > 256 THEN 60000 ELSE 3600000 END;
+COMMENT ON FUNCTION fanfare.decided_since IS 'Since when decisions about a user are remembered beyond what caps count, in milliseconds since 1970.';
+
 -- The arrays have a place for each bit from 0 on: how many there may be of what was granted since, in milliseconds since 1970. An event that
--- stands there is granted again, whoever asks, for another device or once more; if for other caps, these count it too. Without a search_path
--- of its own: only daemons may call it, twice for each recipient, and it would take as long again.
+-- stands there is granted again, whoever asks, for another device or once more; if for other caps, these count it too. One that was refused
+-- stands there below zero, and is refused again. Without a search_path of its own: only daemons may call it, twice for each recipient, and
+-- it would take as long again.
 CREATE OR REPLACE FUNCTION fanfare.take(grants bigint[], asked bigint[], max_counts int[], floors bigint[]) RETURNS bigint[]
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     bits int := asked[2] & 65535;
     place CONSTANT int := array_position(grants, asked[1]);
+    refusal CONSTANT int := array_position(grants, -asked[1]);
+    since CONSTANT bigint := fanfare.decided_since(grants, asked);
     kept bigint[] := '{}';
     others int;
 BEGIN
+    IF refusal IS NOT NULL AND (grants[refusal + 1] & 65535 & (~bits)) = 0 THEN
+        RETURN NULL;
+    END IF;
     IF place IS NOT NULL THEN
         bits := bits & ~(grants[place + 1] & 65535)::int;
         IF bits = 0 THEN
@@ -5743,7 +5755,7 @@ BEGIN
         CONTINUE WHEN bits & (1 << bit) = 0;
         others := 0;
         FOR n IN 2 .. cardinality(grants) BY 2 LOOP
-            IF grants[n] & (1 << bit) <> 0 AND grants[n] >> 16 >= floors[bit + 1] THEN
+            IF grants[n] & (1 << bit) <> 0 AND grants[n] >> 16 >= floors[bit + 1] AND grants[n - 1] > 0 THEN
                 others := others + 1;
             END IF;
         END LOOP;
@@ -5756,10 +5768,14 @@ BEGIN
     ELSE
         grants := grants || asked;
     END IF;
-    -- What no cap counts any more goes.
+    -- What no cap counts any more goes, once no other device of the user is likely to ask for it.
     FOR n IN 2 .. cardinality(grants) BY 2 LOOP
+        IF grants[n] >> 16 >= since THEN
+            kept := kept || grants[n - 1 : n];
+            CONTINUE;
+        END IF;
         FOR bit IN 0 .. cardinality(floors) - 1 LOOP
-            IF grants[n] & (1 << bit) <> 0 AND grants[n] >> 16 >= floors[bit + 1] THEN
+            IF grants[n] & (1 << bit) <> 0 AND grants[n] >> 16 >= floors[bit + 1] AND grants[n - 1] > 0 THEN
                 kept := kept || grants[n - 1 : n];
                 EXIT;
             END IF;
@@ -5769,6 +5785,42 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fanfare.take IS 'What a user was granted with one more, {event, stamp}; NULL if one of the caps it counts for has had as many as it may.';
+
+CREATE OR REPLACE FUNCTION fanfare.refuse(grants bigint[], asked bigint[]) RETURNS bigint[]
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+DECLARE
+    since CONSTANT bigint := fanfare.decided_since(grants, asked);
+    kept bigint[] := '{}';
+BEGIN
+    FOR n IN 2 .. cardinality(grants) BY 2 LOOP
+        IF grants[n - 1] > 0 OR grants[n] >> 16 >= since THEN
+            kept := kept || grants[n - 1 : n];
+        END IF;
+    END LOOP;
+    RETURN kept || ARRAY[-asked[1], asked[2]];
+END
+$$;
+COMMENT ON FUNCTION fanfare.refuse IS 'What a user was granted with one refusal, {event, stamp}, for the user''s other devices; refusals that are too old go.';
+
+-- What was granted before it was sent is counted from when it was.
+CREATE OR REPLACE FUNCTION fanfare.settle(grants bigint[], event_ids bigint[], sent_at bigint[]) RETURNS bigint[]
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+DECLARE
+    place int;
+BEGIN
+    FOR n IN 1 .. cardinality(event_ids) LOOP
+        place := array_position(grants, event_ids[n]);
+        CONTINUE WHEN place IS NULL;
+        IF sent_at[n] IS NULL THEN
+            grants := grants[: place - 1] || grants[place + 2 :];
+        ELSE
+            grants[place + 1] := (greatest(grants[place + 1] >> 16, sent_at[n]) << 16) | (grants[place + 1] & 65535);
+        END IF;
+    END LOOP;
+    RETURN grants;
+END
+$$;
+COMMENT ON FUNCTION fanfare.settle IS 'What a user was granted, with the times at which events were sent, in milliseconds since 1970, and without those that were not, whose time is NULL.';
 
 CREATE OR REPLACE FUNCTION fanfare.put_policy(app text, policy jsonb) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
@@ -7437,7 +7489,7 @@ GRANT SELECT (id, app_id, target_id, platform, kind, token_hash, user_id, locale
     disabled_at, disabled_reason) ON fanfare.devices TO fanfare_reader;
 GRANT SELECT ON fanfare.topics, fanfare.subscriptions, fanfare.preferences, fanfare.caps, fanfare.cap_grants TO fanfare_reader;
 -- For `explain`: whom a push would be kept from.
-GRANT EXECUTE ON FUNCTION fanfare.wakes_at, fanfare.take TO fanfare_reader;
+GRANT EXECUTE ON FUNCTION fanfare.wakes_at, fanfare.take, fanfare.decided_since TO fanfare_reader;
 GRANT SELECT ON fanfare.actions TO fanfare_reader;
 -- For `fanfare campaigns show`: how what it sent ended.
 GRANT SELECT ON fanfare.gates, fanfare.gate_stats, fanfare.stats_pending TO fanfare_reader;

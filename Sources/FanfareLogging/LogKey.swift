@@ -26,6 +26,8 @@ public enum LogKey: String, CaseIterable, Sendable {
     case deviceID = "device.id"
     /// A short hash of a token, equal for equal tokens.
     case tokenHash = "token.hash"
+    /// A short hash of a user's id: the first 8 hexadecimal digits of its SHA-256.
+    case userHash = "user.hash"
     /// Which attempt this is, from 1.
     case attempt
     /// Name of an app.
@@ -107,7 +109,9 @@ extension LogKey {
     private var isNumber: Bool {
         switch self {
         case .eventID, .ruleVersion, .batchID, .deviceID, .attempt, .status, .count, .lagMilliseconds,
-            .durationMilliseconds, .retryMilliseconds, .clockAheadMilliseconds, .instanceID, .linesDropped:
+            .durationMilliseconds, .retryMilliseconds, .clockAheadMilliseconds, .instanceID, .linesDropped,
+            .descriptorsNeeded,
+            .descriptorLimit:
             true
         default: false
         }

@@ -25,8 +25,9 @@ public struct CampaignProgress: Sendable {
     /// All of it as JSON.
     public var json: JSONValue {
         [
-            "app": .string(run.app), "campaign": .string(run.campaign), "occurrence_id": JSONValue(run.occurrenceID),
-            "event_id": JSONValue(orNull: eventID), "state": .string(state), "hold": JSONValue(orNull: run.hold),
+            "app": .string(run.app), "campaign": .string(run.campaign),
+            "occurrence_id": JSONValue(id: run.occurrenceID),
+            "event_id": JSONValue(id: eventID), "state": .string(state), "hold": JSONValue(orNull: run.hold),
             "is_planning": .bool(run.isPlanning), "planned": JSONValue(planned), "ended": JSONValue(ended),
             "left": JSONValue(left), "accepted": JSONValue(run.accepted), "failed": JSONValue(run.failed),
             "per_second": JSONValue(orNull: run.perSecond.map { Int64($0.rounded()) }),

@@ -62,7 +62,7 @@ extension OccurrenceRow {
     /// All of it as JSON.
     var json: JSONValue {
         [
-            "id": JSONValue(id), "scheduled_at": JSONValue(scheduledAt), "event_id": JSONValue(orNull: eventID),
+            "id": JSONValue(id: id), "scheduled_at": JSONValue(scheduledAt), "event_id": JSONValue(id: eventID),
             "state": .string(state), "detail": JSONValue(orNull: detail),
         ]
     }

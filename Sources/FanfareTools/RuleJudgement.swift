@@ -140,7 +140,7 @@ public struct JudgedUser: Sendable, Equatable {
     func json(isMatched: Bool) -> JSONValue {
         let list = devices.map { device -> JSONValue in
             [
-                "id": JSONValue(device.id), "platform": .string(device.platform),
+                "id": JSONValue(id: device.id), "platform": .string(device.platform),
                 "reached": .bool(isMatched && device.obstacle == nil), "obstacle": JSONValue(orNull: device.obstacle),
             ]
         }

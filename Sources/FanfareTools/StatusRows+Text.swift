@@ -13,7 +13,7 @@ extension DaemonRow {
 
     func json(at now: Timestamp) -> JSONValue {
         [
-            "id": JSONValue(Int64(id)), "name": .string(name), "host": .string(host), "pid": JSONValue(Int64(pid)),
+            "id": JSONValue(id: Int64(id)), "name": .string(name), "host": .string(host), "pid": JSONValue(Int64(pid)),
             "version": .string(version), "alive": .bool(isAlive), "started_at": JSONValue(startedAt),
             "heartbeat_seconds": heartbeatAt.secondsAgo(at: now), "leads": .array(leads.map(JSONValue.string)),
             "fuses_blown": .array(fuses.map(JSONValue.string)), "report": report,

@@ -131,7 +131,7 @@ extension APITokenRow {
     /// All of it as JSON; no secret, and no hash of one.
     public var json: JSONValue {
         [
-            "id": JSONValue(Int64(id)), "name": .string(name), "scopes": .array(scopes.map { .string($0) }),
+            "id": JSONValue(id: Int64(id)), "name": .string(name), "scopes": .array(scopes.map { .string($0) }),
             "app": JSONValue(orNull: app), "rate": JSONValue(orNull: rate.map(Int64.init)),
             "created_at": JSONValue(createdAt), "expires_at": expiresAt.map { JSONValue($0) } ?? .null,
             "revoked_at": revokedAt.map { JSONValue($0) } ?? .null, "used_at": usedAt.map { JSONValue($0) } ?? .null,

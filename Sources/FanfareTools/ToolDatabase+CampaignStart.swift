@@ -14,13 +14,13 @@ public struct CampaignStarted: Sendable {
     public let eventID: Int64?
     /// Why none was; nil where the campaign's query is read first.
     public let problem: String?
-    /// How many devices it would have reached just before; nil where that was not counted, and of one that was started before.
+    /// How many devices it would have reached just before; nil where that was not counted.
     public let devices: Int64?
 
     /// All of it as JSON.
     public var json: JSONValue {
         [
-            "occurrence_id": JSONValue(occurrenceID), "event_id": JSONValue(orNull: eventID),
+            "occurrence_id": JSONValue(id: occurrenceID), "event_id": JSONValue(id: eventID),
             "problem": JSONValue(orNull: problem), "devices": JSONValue(orNull: devices),
         ]
     }
@@ -73,18 +73,19 @@ extension ToolDatabase {
         let isSettled = isConfirmed ? true : try await knows(once)
         let devices = isSettled ? nil : try await audience(app, name, own, configuration)
         let start = StartCampaign(RuleID(app: app, name: name), payload: JSONValue.object(own).text)
-        let fate = try await change(once: once) { connection throws(PostgresError) -> OccurrenceRow? in
-            guard let id = try connection.run(start).first ?? nil else { return nil }
+        let fate = try await change(once: once) { connection throws(PostgresError) -> (OccurrenceRow?, Int64?) in
+            guard let id = try connection.run(start).first ?? nil else { return (nil, nil) }
             // Its row is not seen by the statement that makes it.
-            return try connection.run(FindOccurrence(id: id)).first
-        } ids: { occurrence in
-            occurrence.map { [$0.id] } ?? []
+            return (try connection.run(FindOccurrence(id: id)).first, devices)
+        } ids: { occurrence, devices in
+            // A repeated request is answered what the first one was.
+            occurrence.map { [$0.id] + (devices.map { [$0] } ?? []) } ?? []
         } again: { connection, ids throws(PostgresError) in
-            try connection.run(FindOccurrence(id: ids[0])).first
-        } action: {
-            $0.map { ToolAction("campaign.start", "\(app)/\(name): \($0.id)") }
+            (try connection.run(FindOccurrence(id: ids[0])).first, ids.count > 1 ? ids[1] : nil)
+        } action: { occurrence, _ in
+            occurrence.map { ToolAction("campaign.start", "\(app)/\(name): \($0.id)") }
         }
-        return try fate.map { occurrence throws(ToolError) in
+        return try fate.map { occurrence, devices throws(ToolError) in
             guard let occurrence else {
                 throw ToolError(.failed, "it was started at the very same moment", hint: "Try again.")
             }

@@ -9,11 +9,16 @@ extension ToolDatabase {
 
     /// Registers a token, or renews its registration.
     ///
-    /// - Parameter registration: what is known about it.
+    /// - Parameters:
+    ///   - registration: what is known about it.
+    ///   - topics: which it is subscribed to, beside those it has.
     /// - Returns: the device's id.
     /// - Throws: ``ToolError``; of kind `usage` for a platform that there is not.
-    public func register(_ registration: DeviceRegistration) async throws(ToolError) -> Int64 {
-        try await register(registration, isOwn: { _ throws(PostgresError) in true }, limit: nil) ?? 0
+    public func register(
+        _ registration: DeviceRegistration,
+        topics: [String] = []
+    ) async throws(ToolError) -> Int64 {
+        try await register(registration, topics, isOwn: { _ throws(PostgresError) in true }, limit: nil) ?? 0
     }
 
     /// Registers a token for its user alone, or renews its registration.
@@ -21,10 +26,15 @@ extension ToolDatabase {
     /// A token moves to this user, even if another user had it. The token that it replaces must be this user's already. A user with
     /// more than ``devicesOfUser`` enabled devices loses the one that was registered longest ago.
     ///
-    /// - Parameter registration: what is known about it, its user too.
+    /// - Parameters:
+    ///   - registration: what is known about it, its user too.
+    ///   - topics: which it is subscribed to, beside those it has.
     /// - Returns: the device's id; nil if what it would replace is another user's: nothing has changed then.
     /// - Throws: ``ToolError``; of kind `usage` for a platform that there is not.
-    public func registerOwn(_ registration: DeviceRegistration) async throws(ToolError) -> Int64? {
+    public func registerOwn(
+        _ registration: DeviceRegistration,
+        topics: [String] = []
+    ) async throws(ToolError) -> Int64? {
         let old = registration.replaces.map {
             DeviceOwner(app: registration.app, platform: registration.platform, token: $0)
         }
@@ -33,11 +43,12 @@ extension ToolDatabase {
             guard let old, let owner = try connection.run(old).first, let owner else { return true }
             return owner.utf8.elementsEqual((registration.userID ?? "").utf8)
         }
-        return try await register(registration, isOwn: isOwn, limit: limit)
+        return try await register(registration, topics, isOwn: isOwn, limit: limit)
     }
 
     private func register(
         _ registration: DeviceRegistration,
+        _ topics: [String],
         isOwn: @escaping @Sendable (PostgresConnection) throws(PostgresError) -> Bool,
         limit: LimitDevices?
     ) async throws(ToolError) -> Int64? {
@@ -50,7 +61,9 @@ extension ToolDatabase {
         return try await change { connection throws(PostgresError) -> Int64?? in
             try isOwn(connection) ? nil : .some(nil)
         } _: { connection throws(PostgresError) -> Int64? in
-            try connection.run(statement).first
+            guard let id = try connection.run(statement).first else { return nil }
+            for topic in topics { _ = try connection.run(SubscribeDevices(ids: [id], topic: topic)) }
+            return id
         } afterwards: { connection, _ throws(PostgresError) in
             if let limit { try connection.run(limit) }
         } action: {
@@ -117,7 +130,10 @@ extension ToolDatabase {
     /// - Throws: ``ToolError``; of kind `usage` for a platform that there is not.
     public func devices(_ filter: DeviceFilter) async throws(ToolError) -> [RegisteredDevice] {
         if let platform = filter.platform { try Self.check(platform: platform) }
-        return try await run { connection throws(PostgresError) in try connection.run(ListDevices(filter: filter)) }
+        return try await run { connection throws(PostgresError) in
+            filter.topic != nil && filter.user == nil
+                ? try connection.run(ListSubscribers(filter: filter)) : try connection.run(ListDevices(filter: filter))
+        }
     }
 
     /// Looks up one device with its topics.

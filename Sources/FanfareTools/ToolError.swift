@@ -110,6 +110,8 @@ extension ToolError {
                 at: place,
                 hint: "Run `fanfare migrate`."
             )
+        case "P0002":
+            self.init(.failed, error.message, hint: hint, isAbsence: true)
         case "42501":
             self.init(.configuration, error.message, at: place, hint: error.hint ?? Self.roles)
         case let state? where state.hasPrefix("22") || state.hasPrefix("23"):

@@ -52,6 +52,9 @@ extension JSONValue {
     /// A string, or null.
     package init(orNull text: String?) { self = text.map(JSONValue.string) ?? .null }
 
+    /// An id as text, since it may be larger than JavaScript's numbers; null for nil.
+    package init(id: Int64?) { self = id.map { .string("\($0)") } ?? .null }
+
     /// A number, or null.
     package init(orNull number: Int64?) { self = number.map { .number(JSONNumber($0)) } ?? .null }
 

@@ -10,15 +10,15 @@ public func sha256(_ bytes: [UInt8]) -> [UInt8] {
     return digest
 }
 
-/// A short, stable name for a device token in logs: the first 8 hexadecimal digits of its SHA-256.
+/// A short, stable name for a device token or a user's id in logs: the first 8 hexadecimal digits of its SHA-256.
 ///
-/// It cannot be turned back into the token. Among a million tokens about a hundred pairs share one, so it serves to find
-/// log lines, not to identify.
+/// A token cannot be found from it; a user's id can, by whoever has a list of ids. Among a million texts about a hundred pairs share one, so
+/// it serves to find log lines, not to identify.
 ///
-/// - Parameter token: the token as it is stored.
+/// - Parameter text: the token or the id as it is stored.
 /// - Returns: 8 lower-case hexadecimal digits.
-public func tokenHash(_ token: String) -> String {
-    hexadecimal(sha256(Array(token.utf8)).prefix(4))
+public func shortHash(_ text: String) -> String {
+    hexadecimal(sha256(Array(text.utf8)).prefix(4))
 }
 
 /// Unpredictable bytes, fit for keys.

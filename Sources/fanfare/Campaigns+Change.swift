@@ -27,7 +27,7 @@ extension Campaigns {
 
         func run() async throws {
             let payload = try StandardInput.text(for: payload)
-            let configuration = try options.load()
+            let configuration = try options.load(forDatabase: true)
             let started = try await options.withDatabase { database throws(ToolError) in
                 try await database.startCampaign(
                     app: campaign.app,

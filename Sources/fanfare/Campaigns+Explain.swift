@@ -38,7 +38,7 @@ extension Campaigns {
         func run() async throws {
             let payload = try StandardInput.text(for: payload)
             let set = try campaigns.map { try CampaignSet(files: [$0]) }
-            let configuration = try options.load()
+            let configuration = try options.load(forDatabase: true)
             let explanation = try await options.withDatabase { database throws(ToolError) in
                 try await database.explainCampaign(
                     app: campaign.app,

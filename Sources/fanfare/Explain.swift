@@ -72,7 +72,7 @@ struct Explain: AsyncParsableCommand {
         example.locale = locale
         example.kind = kind
         example.userID = user
-        let configuration = options.namesDatabase || asksFCM ? try options.load() : nil
+        let configuration = options.namesDatabase || asksFCM ? try options.load(forDatabase: !asksFCM) : nil
         let rules = try await explainable(configuration)
         let judgements = try await judge(rules, example, configuration)
         let explanations = try (judgements.map(rules.matched) ?? rules).explain(example) { app in
@@ -116,7 +116,10 @@ struct Explain: AsyncParsableCommand {
 
     private func explainable(_ configuration: Configuration?) async throws -> RuleSet {
         guard files.isEmpty else { return try RuleSet(files: files).only(rule: rule, app: app, type: type) }
-        let database = try ToolDatabase(configuration ?? options.load(), environment: options.environment)
+        let database = try ToolDatabase(
+            configuration ?? options.load(forDatabase: true),
+            environment: options.environment
+        )
         let rules = try await database.whileOpen { database throws(ToolError) in
             try await database.ruleSet(app: app)
         }

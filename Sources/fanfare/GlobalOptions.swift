@@ -56,13 +56,14 @@ struct GlobalOptions: ParsableArguments {
 
     /// Reads the configuration: flags over environment over file.
     ///
+    /// - Parameter forDatabase: whether the database is all that it is read for: credentials are not looked at then.
     /// - Throws: `ConfigurationError`, exit code 78.
-    func load() throws(ConfigurationError) -> Configuration {
+    func load(forDatabase: Bool = false) throws(ConfigurationError) -> Configuration {
         var flags: [String: String] = [:]
         flags["database.url"] = databaseUrl
         flags["log.level"] = logLevel
         flags["log.format"] = logFormat
-        return try Configuration.load(file: file, environment: environment, flags: flags)
+        return try Configuration.load(file: file, environment: environment, flags: flags, readsFiles: !forDatabase)
     }
 
     /// How to log that the configuration cannot be read: as flags and environment say, else as suits who reads it.
@@ -76,7 +77,7 @@ struct GlobalOptions: ParsableArguments {
 
     /// The database that the configuration names, whose notes go to standard error.
     func database() throws -> ToolDatabase {
-        try ToolDatabase(load(), environment: environment) { note in
+        try ToolDatabase(load(forDatabase: true), environment: environment) { note in
             FileHandle.standardError.write(Data("fanfare: note: \(note)\n".utf8))
         }
     }

@@ -17,7 +17,7 @@ struct Migrate: AsyncParsableCommand {
     var dryRun = false
 
     func run() async throws {
-        let configuration = try options.load()
+        let configuration = try options.load(forDatabase: true)
         let database = try ToolDatabase(configuration, environment: options.environment)
         var plan = try await database.whileOpen { database throws(ToolError) in
             try await database.migrationPlan(configuration)
@@ -43,7 +43,7 @@ struct Adopt: AsyncParsableCommand {
     var dryRun = false
 
     func run() async throws {
-        let configuration = try options.load()
+        let configuration = try options.load(forDatabase: true)
         let database = try ToolDatabase(configuration, environment: options.environment)
         let change = try await database.whileOpen { database throws(ToolError) in
             try await database.adoption(as: configuration.installation)

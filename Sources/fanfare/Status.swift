@@ -25,7 +25,7 @@ struct Status: AsyncParsableCommand {
     private static let pause = Duration.seconds(2)
 
     func run() async throws {
-        let configuration = try options.load()
+        let configuration = try options.load(forDatabase: true)
         let database = try ToolDatabase(configuration, environment: options.environment)
         try await database.whileOpen { database throws(any Error) in
             if watch { try await follow(database, configuration) }

@@ -63,6 +63,15 @@ struct Fields {
         return list
     }
 
+    /// A list of strings, that may be missing.
+    mutating func texts(orNil key: String) throws -> [String]? {
+        guard rest[key] != nil else { return nil }
+        return try list(key).enumerated().map { index, item in
+            guard let text = item.stringValue else { throw wrong("\(key)/\(index)", item, "a string") }
+            return text
+        }
+    }
+
     /// Ids, as text or numbers.
     mutating func ids(_ key: String) throws -> [Int64] {
         try list(key).enumerated().map { index, value in

@@ -9,6 +9,9 @@ final class UserBudgets: Sendable {
     /// How many users a generation holds.
     static let generation = 10_000
 
+    /// How many requests may come at once: what an app does when it starts, as to register and to follow some topics.
+    static let burst = 20
+
     private struct Generations {
         var young: [UInt64: TokenBucket] = [:]
         var old: [UInt64: TokenBucket] = [:]
@@ -19,7 +22,7 @@ final class UserBudgets: Sendable {
 
     /// Full ones for everybody.
     ///
-    /// - Parameter rate: requests a second of one user, and as many at once.
+    /// - Parameter rate: requests a second of one user.
     init(_ rate: Int) { self.rate = rate }
 
     /// How many users are remembered; at most two generations.
@@ -38,7 +41,7 @@ final class UserBudgets: Sendable {
                 if generations.young.count >= Self.generation {
                     (generations.old, generations.young) = (generations.young, [:])
                 }
-                let full = TokenBucket(burst: rate, interval: 1_000_000_000 / Int64(rate), now: now)
+                let full = TokenBucket(burst: max(rate, Self.burst), interval: 1_000_000_000 / Int64(rate), now: now)
                 generations.young[key] = generations.old.removeValue(forKey: key) ?? full
             }
             return generations.young[key]?.take(now: now) ?? false

@@ -49,9 +49,12 @@ extension Routes {
         + [CampaignChange.pause, .resume, .abort].map { change in
             Route(.post, "/v1/apps/{app}/campaigns/{campaign}/\(change.rawValue)", .operator) { call in
                 try call.fields(orEmpty: true).end()
-                let app = call.name("app")
-                let isChanged = try await call.database.change(change, app: app, campaign: call.name("campaign"))
-                return Answer(["changed": .bool(isChanged)])
+                let (app, campaign) = (call.name("app"), call.name("campaign"))
+                return Answer(
+                    try await call.noted {
+                        ["changed": .bool(try await $0.change(change, app: app, campaign: campaign))]
+                    }
+                )
             }
         }
 }

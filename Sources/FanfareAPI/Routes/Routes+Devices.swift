@@ -9,8 +9,10 @@ extension Routes {
     /// Tokens come in bodies only, where no proxy logs them, and never go out.
     static let devices: [Route] = [
         Route(.put, "/v1/apps/{app}/devices", .registrar, forPhones: true) { call in
-            let registration = try DeviceRegistration(call)
-            return Answer(try await call.noted { ["id": .string("\(try await register(registration, $0, call))")] })
+            let (registration, topics) = try DeviceRegistration.read(call)
+            return Answer(
+                try await call.noted { ["id": .string("\(try await register(registration, topics, $0, call))")] }
+            )
         },
         Route(.post, "/v1/apps/{app}/devices/unregister", .registrar, forPhones: true) { call in
             var fields = try call.fields()
@@ -73,11 +75,13 @@ extension Routes {
 
     private static func register(
         _ registration: DeviceRegistration,
+        _ topics: [String],
         _ database: ToolDatabase,
         _ call: Call
     ) async throws -> Int64 {
-        guard let phone = call.phone else { return try await database.register(registration) }
-        guard let id = try await database.registerOwn(phone.claim(registration)) else {
+        for topic in topics { try call.phone?.check(mayFollow: topic) }
+        guard let phone = call.phone else { return try await database.register(registration, topics: topics) }
+        guard let id = try await database.registerOwn(phone.claim(registration), topics: topics) else {
             throw Problem(.forbidden, "/replaces: is another user's token", hint: "Leave it out.")
         }
         return id
@@ -120,19 +124,32 @@ extension Routes {
 }
 
 extension DeviceRegistration {
-    fileprivate init(_ call: Call) throws {
+    /// How many topics a registration may name.
+    private static let topicLimit = 100
+
+    /// Reads a device, and which topics it is subscribed to beside those it has.
+    fileprivate static func read(_ call: Call) throws -> (DeviceRegistration, topics: [String]) {
         var fields = try call.fields()
-        self.init(app: call.name("app"), platform: try fields.text("platform"), token: try fields.text("token"))
-        userID = try fields.text(orNil: "user_id")
-        if let kind = try fields.text(orNil: "kind") { self.kind = kind }
-        if let environment = try fields.text(orNil: "environment") { self.environment = environment }
-        locale = try fields.text(orNil: "locale")
-        timeZone = try fields.text(orNil: "time_zone")
-        attributes = try fields.object(orNil: "attributes").map { JSONValue.object($0).text }
-        p256dh = try fields.text(orNil: "p256dh")
-        auth = try fields.text(orNil: "auth")
-        replaces = try fields.text(orNil: "replaces")
+        var device = DeviceRegistration(
+            app: call.name("app"),
+            platform: try fields.text("platform"),
+            token: try fields.text("token")
+        )
+        device.userID = try fields.text(orNil: "user_id")
+        if let kind = try fields.text(orNil: "kind") { device.kind = kind }
+        if let environment = try fields.text(orNil: "environment") { device.environment = environment }
+        device.locale = try fields.text(orNil: "locale")
+        device.timeZone = try fields.text(orNil: "time_zone")
+        device.attributes = try fields.object(orNil: "attributes").map { JSONValue.object($0).text }
+        device.p256dh = try fields.text(orNil: "p256dh")
+        device.auth = try fields.text(orNil: "auth")
+        device.replaces = try fields.text(orNil: "replaces")
+        let topics = try fields.texts(orNil: "topics") ?? []
+        guard topics.count <= topicLimit else {
+            throw Fields.refusal("has \(topics.count) topics, at most \(topicLimit) are allowed", at: "/topics")
+        }
         try fields.end()
+        return (device, topics)
     }
 }
 

@@ -10,17 +10,27 @@ extension Configuration {
     ///   - environment: variables of the process: `FANFARE_LOG__LEVEL` for `log.level`, and `DATABASE_URL`.
     ///   - flags: values from the command line by dotted path, such as `log.level`.
     ///   - schema: the keys there are.
+    ///   - readsFiles: whether files other than the database's are opened later; if not, their paths may have variables that are not set.
     /// - Returns: the checked configuration; see ``warnings(_:)`` too.
     /// - Throws: all problems at once, each with its place.
     package static func load(
         file: String?,
         environment: [String: String],
         flags: [String: String],
-        schema: ConfigurationSchema
+        schema: ConfigurationSchema,
+        readsFiles: Bool = true
     ) throws(ConfigurationError) -> Configuration {
         let current = FileManager.default.currentDirectoryPath
         guard let file else {
-            return try parse(nil, named: "", directory: current, environment: environment, flags: flags, schema: schema)
+            return try parse(
+                nil,
+                named: "",
+                directory: current,
+                environment: environment,
+                flags: flags,
+                schema: schema,
+                readsFiles: readsFiles
+            )
         }
         let absolute = file.hasPrefix("/") ? file : "\(current)/\(file)"
         let yaml: String
@@ -37,7 +47,8 @@ extension Configuration {
             directory: directory,
             environment: environment,
             flags: flags,
-            schema: schema
+            schema: schema,
+            readsFiles: readsFiles
         )
     }
 
@@ -50,6 +61,7 @@ extension Configuration {
     ///   - environment: variables of the process.
     ///   - flags: values from the command line by dotted path.
     ///   - schema: the keys there are.
+    ///   - readsFiles: as for ``load(file:environment:flags:schema:readsFiles:)``.
     /// - Returns: the checked configuration; see ``warnings(_:)`` too.
     /// - Throws: all problems at once, each with its place.
     package static func parse(
@@ -58,7 +70,8 @@ extension Configuration {
         directory: String,
         environment: [String: String],
         flags: [String: String],
-        schema: ConfigurationSchema
+        schema: ConfigurationSchema,
+        readsFiles: Bool = true
     ) throws(ConfigurationError) -> Configuration {
         var reader = ConfigurationReader(schema)
         if let yaml { reader.read(yaml: yaml, named: name) }
@@ -68,9 +81,10 @@ extension Configuration {
         var configuration = Configuration()
         configuration.file = yaml == nil ? nil : name
         configuration.databaseOrigin = reader.settings[["database", "url"]]?.origin ?? .absent
-        let place = ConfigurationPlace(directory: directory, environment: environment)
+        var place = ConfigurationPlace(directory: directory, environment: environment)
         for (path, setting) in reader.settings {
             guard let key = schema.key(at: path) else { continue }
+            place.leavesVariables = !readsFiles && path.first != "database"
             do throws(ConfigurationRefusal) {
                 try key.store(&configuration, userName(in: path, of: key), setting.text, place)
             } catch {

@@ -85,6 +85,12 @@ extension ConfigurationPlace {
         return path.hasPrefix("/") ? path : "\(directory == "/" ? "" : directory)/\(path)"
     }
 
+    private static func hint(for variable: String) -> String {
+        variable == "CREDENTIALS_DIRECTORY"
+            ? "; systemd sets it for the service only: `export CREDENTIALS_DIRECTORY=/etc/fanfare/credentials` as root"
+            : ""
+    }
+
     private func expand(_ text: String) throws(ConfigurationRefusal) -> String {
         var result = ""
         var rest = text[...]
@@ -93,8 +99,13 @@ extension ConfigurationPlace {
                 throw ConfigurationRefusal("has ${ without }")
             }
             let name = String(rest[opening.upperBound..<closing])
-            guard let value = environment[name], !value.isEmpty else {
-                throw ConfigurationRefusal("uses ${\(name)}, but that environment variable is not set")
+            guard
+                let value = environment[name].flatMap({ $0.isEmpty ? nil : $0 })
+                    ?? (leavesVariables ? "${\(name)}" : nil)
+            else {
+                throw ConfigurationRefusal(
+                    "uses ${\(name)}, but that environment variable is not set" + Self.hint(for: name)
+                )
             }
             result += rest[..<opening.lowerBound] + value
             rest = rest[rest.index(after: closing)...]

@@ -58,6 +58,8 @@ package struct ConfigurationPlace: Sendable {
     var directory: String
     /// What `${NAME}` stands for.
     var environment: [String: String]
+    /// Whether `${NAME}` stays where there is no such variable, since nobody opens the file.
+    var leavesVariables = false
 }
 
 extension ConfigurationValueKind<Int> {

@@ -43,7 +43,7 @@ extension Configuration {
             "jwt.user_rate",
             \.phones.userRate,
             .integer(1...1000),
-            "Requests a second, and as many at once, of one user's phones; what is more is answered 429."
+            "Requests a second of one user's phones, and as many at once, or 20; what is more is answered 429."
         ),
         .init(
             "jwt.rate",

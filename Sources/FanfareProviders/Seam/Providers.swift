@@ -40,14 +40,16 @@ extension Configuration {
     ///   - file: path of the YAML file; nil for none.
     ///   - environment: variables of the process: `FANFARE_LOG__LEVEL` for `log.level`, and `DATABASE_URL`.
     ///   - flags: values from the command line by dotted path, such as `log.level`.
+    ///   - readsFiles: whether files other than the database's are opened later; if not, their paths may have variables that are not set.
     /// - Returns: the checked configuration; see ``warnings`` too.
     /// - Throws: all problems at once, each with its place.
     public static func load(
         file: String?,
         environment: [String: String],
-        flags: [String: String] = [:]
+        flags: [String: String] = [:],
+        readsFiles: Bool = true
     ) throws(ConfigurationError) -> Configuration {
-        try load(file: file, environment: environment, flags: flags, schema: .all)
+        try load(file: file, environment: environment, flags: flags, schema: .all, readsFiles: readsFiles)
     }
 
     /// Reads a configuration from a text; for files that are not there yet.

@@ -115,6 +115,8 @@ package struct PreparedPair: Sendable {
     package let deliveryID: [UInt8]
     /// The device's `registered_at`, in microseconds since 1970; 0 where there is no device.
     package let registeredAt: Int64
+    /// Whose the device is, for log hashes; never logged itself. Nil where it is nobody's, or there is no device.
+    package let user: String?
 
     /// Describes a pair.
     package init(
@@ -123,10 +125,11 @@ package struct PreparedPair: Sendable {
         token: String,
         address: PushAddress,
         deliveryID: [UInt8],
-        registeredAt: Int64
+        registeredAt: Int64,
+        user: String? = nil
     ) {
         (self.position, self.variant, self.token) = (position, variant, token)
-        (self.address, self.deliveryID, self.registeredAt) = (address, deliveryID, registeredAt)
+        (self.address, self.deliveryID, self.registeredAt, self.user) = (address, deliveryID, registeredAt, user)
     }
 }
 

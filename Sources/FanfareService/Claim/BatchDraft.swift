@@ -163,7 +163,14 @@ struct BatchDraft {
         }
         guard let address = address(of: device, token: token) else { return endDamaged(position, device, token: token) }
         let rendered = render(event, for: device, at: position)
-        return add(position, rendered, token: token, address: address, registeredAt: device.registeredAt.microseconds)
+        return add(
+            position,
+            rendered,
+            token: token,
+            address: address,
+            registeredAt: device.registeredAt.microseconds,
+            user: device.userID
+        )
     }
 
     /// Ends a pair to whose device nothing can ever be sent, and where the provider says so its device: once, not at each event.
@@ -253,7 +260,8 @@ struct BatchDraft {
         _ rendered: Rendered,
         token: String,
         address: PushAddress,
-        registeredAt: Microseconds
+        registeredAt: Microseconds,
+        user: String? = nil
     ) -> PairResult? {
         switch rendered {
         case .decided(let outcome): return PairResult(position: Int32(position), outcome: outcome)
@@ -271,7 +279,8 @@ struct BatchDraft {
                     token: token,
                     address: address,
                     deliveryID: variants[Int(variant)].push.deliveryHeader?.value(id) ?? [],
-                    registeredAt: registeredAt
+                    registeredAt: registeredAt,
+                    user: user
                 )
             )
             return nil

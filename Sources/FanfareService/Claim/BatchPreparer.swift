@@ -135,7 +135,8 @@ struct BatchPreparer {
                 position: position,
                 outcome: result.outcome,
                 event: events[one.batch.claimed.eventID(at: position)],
-                token: devices[devices.startIndex + position].token
+                token: devices[devices.startIndex + position].token,
+                user: devices[devices.startIndex + position].userID
             )
         }
     }

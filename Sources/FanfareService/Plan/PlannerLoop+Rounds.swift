@@ -99,6 +99,7 @@ extension PlannerLoop {
         if planned.counts.plans > 0 { context.bells.slice.ring() }
         if planned.counts.queries > 0 { context.ringForQueries() }
         context.counters.ended(planned.round.fates)
+        context.log(planned.round.ended)
         return planned.round
     }
 

@@ -104,6 +104,7 @@ struct SideQueue {
             return (round, try audiences.plan(round.deferred, on: connection))
         }
         context.counters.ended(round.fates)
+        context.log(round.ended)
         if round.batches + counts.batches > 0 { context.bells.claim.ring() }
         if counts.plans > 0 { context.bells.slice.ring() }
         if counts.queries > 0 { context.ringForQueries() }

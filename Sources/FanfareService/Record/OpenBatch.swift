@@ -29,6 +29,8 @@ struct OpenBatch {
     private var refusals: [Int64: String]
     /// Positions of pairs that move to their device's environment without a request in this batch's environment.
     private var unasked: [Int] = []
+    /// When its last answers were known, in database time; nil before the first.
+    private(set) var answeredAt: Microseconds?
 
     init(_ batch: PreparedBatch, decided: [PairResult], window: Int = 0) {
         self.batch = batch
@@ -63,9 +65,10 @@ struct OpenBatch {
     /// Every pair that was submitted has a result, the others go back to the queue.
     var isLeftOver: Bool { unsent.map { $0 == undecided } ?? false }
 
-    mutating func add(_ results: [PairResult]) {
+    mutating func add(_ results: [PairResult], at answeredAt: Microseconds = 0) {
         undecided -= results.count
         isDirty = true
+        self.answeredAt = answeredAt
         for result in results { set(result) }
     }
 

@@ -59,7 +59,7 @@ struct RecordLedger {
             }
         case .results(let claim, let results, let slots, let answeredAt):
             if let place = open.index(forKey: claim) {
-                open.values[place].add(results)
+                open.values[place].add(results, at: answeredAt)
                 open.values[place].slots += slots
                 open.values[place].batch.time(results, at: answeredAt, in: &acceptances)
             }

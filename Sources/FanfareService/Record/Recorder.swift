@@ -98,6 +98,12 @@ final class Recorder: Stage {
             context.release(ledger.done(write))
             counters.count(write, done)
             follow(write, done)
+            guard case .close(_, let batches) = write, let settlement = GrantSettlement(of: batches, done) else {
+                continue
+            }
+            _ = session.attempt { connection throws(PostgresError) in
+                try connection.runReturningCount(settlement.statement)
+            }
         }
         ledger.wrote(at: Clocks.steady)
     }

@@ -29,12 +29,12 @@ struct AnswerJudge {
         isPlain = !shared.hasManyOrigins && !(deliveryLogging == .all)
     }
 
-    /// Judges an answer, and logs it where it was not taken.
+    /// Judges an answer, and logs what is wrong with the sender.
     func verdict(_ answer: PushAnswer, pair: PreparedPair, batch: PreparedBatch, generation: Int) -> Verdict {
         let verdict = judge(answer, pair: pair, batch: batch)
         switch verdict.disposition {
         case .renewCredential:
-            guard blame(pair, of: batch, pair.address.scope) else { return alone(verdict, answer, pair, batch) }
+            guard blame(pair, of: batch, pair.address.scope) else { return alone(verdict) }
             renew(generation, scope: pair.address.scope, after: answer, verdict)
         case .retry(let retry) where retry.scope == .credential && retry.floor > 0:
             // A quota that is used up is everybody's: asking on would only use up the next one, and can get a sender blocked.
@@ -43,19 +43,20 @@ struct AnswerJudge {
         case .pause(let reach):
             let topic = reach == .topic ? batch.topic(of: pair) : nil
             let scope = topic.map(BreakerScope.topic) ?? pair.address.scope
-            guard blame(pair, of: batch, scope) else { return alone(verdict, answer, pair, batch) }
+            guard blame(pair, of: batch, scope) else { return alone(verdict) }
             // A credential or a topic that is wrong is wrong for the next push too: probes find out when it is mended.
             let why = BreakerReason(verdict.outcome, in: words(answer))
             shared.breakers.refused(scope, at: Clocks.steady, because: why)
             tell(.error, "the provider refuses this configuration", answer, verdict, pair: pair, batch: batch)
-            return verdict
         case .callOperator:
             let message: Logger.Message = "the provider refuses this configuration for some devices"
             tell(.error, message, answer, verdict, pair: pair, batch: batch)
-            return verdict
         default: break
         }
-        log(answer, verdict, pair: pair, batch: batch)
+        if verdict.isUnrecognized {
+            let message: Logger.Message = "an answer is in no table; it was judged by its status"
+            tell(.warning, message, answer, verdict, pair: pair, batch: batch)
+        }
         return verdict
     }
 
@@ -101,10 +102,12 @@ struct AnswerJudge {
         }
     }
 
-    /// Logs what is recorded of a pair where it is not what its answer's line says: the pair is given up.
-    func log(_ result: PairResult, after verdict: Verdict, pair: PreparedPair, batch: PreparedBatch) {
-        guard result.outcome != verdict.outcome, deliveryLogging == .all else { return }
-        context.logDecision(batch.line(about: pair, result.outcome))
+    /// Logs what is recorded of a pair after an answer.
+    func log(_ answer: PushAnswer, _ result: PairResult, pair: PreparedPair, batch: PreparedBatch) {
+        let outcome = result.outcome
+        guard deliveryLogging == .all || deliveryLogging == .failures && outcome != .accepted else { return }
+        let message: Logger.Message = outcome == .accepted ? "push accepted" : "push not accepted"
+        tell(.info, message, answer, outcome, isRecorded: true, pair: pair, batch: batch)
     }
 
     private var target: Target { shared.settings.target }
@@ -141,15 +144,8 @@ struct AnswerJudge {
     }
 
     /// Ends a push that is refused where others are accepted.
-    private func alone(
-        _ verdict: Verdict,
-        _ answer: PushAnswer,
-        _ pair: PreparedPair,
-        _ batch: PreparedBatch
-    ) -> Verdict {
-        let final = Verdict(verdict.outcome, .final, replacesConnection: verdict.replacesConnection)
-        log(answer, final, pair: pair, batch: batch)
-        return final
+    private func alone(_ verdict: Verdict) -> Verdict {
+        Verdict(verdict.outcome, .final, replacesConnection: verdict.replacesConnection)
     }
 
     private func renew(_ generation: Int, scope: BreakerScope, after answer: PushAnswer, _ verdict: Verdict) {
@@ -170,17 +166,6 @@ struct AnswerJudge {
         }
     }
 
-    private func log(_ answer: PushAnswer, _ verdict: Verdict, pair: PreparedPair, batch: PreparedBatch) {
-        if verdict.isUnrecognized {
-            let message: Logger.Message = "an answer is in no table; it was judged by its status"
-            tell(.warning, message, answer, verdict, pair: pair, batch: batch)
-        }
-        guard deliveryLogging == .all || deliveryLogging == .failures && verdict.outcome != .accepted else { return }
-        let message: Logger.Message = verdict.outcome == .accepted ? "push accepted" : "push not accepted"
-        tell(.info, message, answer, verdict, pair: pair, batch: batch)
-    }
-
-    /// Writes a line about one push; unless every push is to have one, only so many of a kind.
     private func tell(
         _ level: Logger.Level,
         _ message: Logger.Message,
@@ -189,11 +174,28 @@ struct AnswerJudge {
         pair: PreparedPair,
         batch: PreparedBatch
     ) {
+        tell(level, message, answer, verdict.outcome, isRecorded: false, pair: pair, batch: batch)
+    }
+
+    /// Writes a line about one push; unless every push is to have one, only so many of a kind.
+    ///
+    /// Only what is recorded is called an outcome: an answer may also mean that a push waits, and is counted once.
+    private func tell(
+        _ level: Logger.Level,
+        _ message: Logger.Message,
+        _ answer: PushAnswer,
+        _ outcome: Outcome,
+        isRecorded: Bool,
+        pair: PreparedPair,
+        batch: PreparedBatch
+    ) {
         guard context.logger.logLevel <= level else { return }
         if deliveryLogging != .all {
-            guard context.frequentLines.admit(batch.kind(level, message, verdict.outcome)) else { return }
+            guard context.frequentLines.admit(batch.kind(level, message, outcome)) else { return }
         }
-        context.logger.log(level: level, message, metadata: metadata(answer, verdict, pair: pair, batch: batch))
+        var metadata = metadata(answer, outcome, pair: pair, batch: batch)
+        if !isRecorded { metadata[.outcome] = nil }
+        context.logger.log(level: level, message, metadata: metadata)
     }
 
     /// The provider's own reason, if it gave one.
@@ -203,11 +205,11 @@ struct AnswerJudge {
 
     private func metadata(
         _ answer: PushAnswer,
-        _ verdict: Verdict,
+        _ outcome: Outcome,
         pair: PreparedPair,
         batch: PreparedBatch
     ) -> Logger.Metadata {
-        var metadata = batch.line(about: pair, verdict.outcome).metadata(now: context.lease.databaseNow)
+        var metadata = batch.line(about: pair, outcome).metadata(now: context.lease.databaseNow)
         if answer.status != 0 { metadata[.status] = "\(answer.status)" }
         if !answer.detail.isEmpty { metadata[.error] = "\(answer.detail)" }
         // Without an answer the detail says more, and the reason with it.

@@ -18,6 +18,8 @@ struct DeliveryLine {
     let event: EventRow?
     /// Where it goes, of which a hash is logged; nil if the device has none any more.
     let token: String?
+    /// Whose device it is, of whom a hash is logged; nil if it is nobody's, or there is no device.
+    let user: String?
 
     /// The line's keys and values.
     ///
@@ -33,7 +35,8 @@ struct DeliveryLine {
             .attempt: "\(claimed.attempt)", .deviceID: "\(claimed.deviceIDs[position])",
             .outcome: "\(outcome.outcome)", .reason: "\(outcome.reason)",
         ])
-        if let token { metadata[.tokenHash] = "\(tokenHash(token))" }
+        if let token { metadata[.tokenHash] = "\(shortHash(token))" }
+        if let user { metadata[.userHash] = "\(shortHash(user))" }
         if let event {
             metadata[.lagMilliseconds] = "\((now - event.createdAt.microseconds) / Micros.millisecond)"
             metadata[.traceID] = event.trace.map { "\($0.traceID)" }
@@ -62,7 +65,8 @@ extension PreparedBatch {
             position: Int(pair.position),
             outcome: outcome,
             event: variants[Int(pair.variant)].event,
-            token: pair.token
+            token: pair.token,
+            user: pair.user
         )
     }
 }

@@ -101,7 +101,7 @@ extension SenderDesk {
                 tell(slot, verdict, &originHealth)
             }
             let result = judge.result(verdict, pair: pair, batch: slot.active.batch)
-            judge.log(result, after: verdict, pair: pair, batch: slot.active.batch)
+            judge.log(answer, result, pair: pair, batch: slot.active.batch)
             note(slot.active, result, slots: 1)
         }
         if !shared.hasManyOrigins && answers.contains(where: { $0.fate == .answered }) {

@@ -14,6 +14,8 @@ package struct DeviceRow {
     package let p256dh: String?
     /// A Web Push subscription's or a webhook's secret; nil on platforms whose devices have none.
     package let auth: String?
+    /// Whose it is; nil for nobody's.
+    package var userID: String? = nil
 }
 
 /// Tokens and state of a batch's devices, in the order asked; read at send time, which for a lone event alone is when it is
@@ -21,7 +23,7 @@ package struct DeviceRow {
 package struct FetchDevices: PostgresStatement {
     package static let name = "fetch_devices"
     package static let sql = """
-        SELECT d.token, d.target_id, d.kind, d.disabled_at IS NULL, d.registered_at, d.locale, d.p256dh, d.auth
+        SELECT d.token, d.target_id, d.kind, d.disabled_at IS NULL, d.registered_at, d.locale, d.p256dh, d.auth, d.user_id
         FROM unnest($1::bigint[]) WITH ORDINALITY AS u (id, position)
         LEFT JOIN fanfare.devices AS d ON d.id = u.id
         ORDER BY u.position
@@ -58,7 +60,8 @@ package struct FetchDevices: PostgresStatement {
             registeredAt: try row.timestamp(4),
             locale: try row.string(orNil: 5),
             p256dh: try row.string(orNil: 6),
-            auth: try row.string(orNil: 7)
+            auth: try row.string(orNil: 7),
+            userID: try row.string(orNil: 8)
         )
     }
 }

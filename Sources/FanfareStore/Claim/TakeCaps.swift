@@ -4,8 +4,8 @@ package import PostgresClient
 /// Counts events for users against caps; returns those users for whom no cap is full.
 ///
 /// One row of a user is judged and written under its lock, in the users' order, so that claims never wait for each other in a ring. An event
-/// that was granted already is granted again, to whoever asks: another device, a retry, or who took over from a daemon that died. Names
-/// that the app has no cap of hold nobody back.
+/// that was granted already is granted again, to whoever asks: another device, a retry, or who took over from a daemon that died. One that
+/// was refused is refused again for the user's other devices. Names that the app has no cap of hold nobody back.
 package struct TakeCaps: PostgresStatement {
     package static let name = "take_caps"
     package static let sql = """
@@ -39,6 +39,17 @@ package struct TakeCaps: PostgresStatement {
             WHERE fanfare.take(
                 g.grants, excluded.grants, (SELECT max_counts FROM limits), (SELECT floors FROM limits)) IS NOT NULL
             RETURNING g.user_id
+        ),
+        -- 3. Another device of the user may ask for the same event when a cap has room again.
+        refused AS (
+            UPDATE fanfare.cap_grants AS g SET grants = fanfare.refuse(g.grants, r.asked)
+            FROM (
+                SELECT l.app_id, u.user_id, ARRAY[u.event_id, l.now << 16 | l.mask] AS asked
+                FROM limits AS l CROSS JOIN unnest($3::text[], $4::bigint[]) AS u (user_id, event_id)
+                WHERE l.mask <> 0 AND u.user_id NOT IN (SELECT user_id FROM granted) AND EXISTS (
+                    SELECT FROM fanfare.devices AS d WHERE d.app_id = l.app_id AND d.user_id = u.user_id AND d.disabled_at IS NULL OFFSET 1)
+            ) AS r
+            WHERE g.app_id = r.app_id AND g.user_id = r.user_id AND array_position(g.grants, -r.asked[1]) IS NULL
         )
         SELECT user_id FROM granted
         UNION ALL

@@ -17,7 +17,7 @@ package struct ForgetGrants: PostgresStatement {
             SELECT g.ctid FROM fanfare.cap_grants AS g
             WHERE g.ctid >= (SELECT format('(%s,0)', first)::tid FROM place)
                 AND g.ctid < (SELECT format('(%s,0)', first + \(pages))::tid FROM place)
-                AND g.grants[cardinality(g.grants)] >> 16
+                AND coalesce(g.grants[cardinality(g.grants)] >> 16, 0)
                     < (extract(epoch FROM statement_timestamp() - interval '31 days') * 1000)::bigint
             FOR UPDATE SKIP LOCKED))
         """

@@ -89,6 +89,40 @@ package struct ListDevices: PostgresStatement {
     }
 }
 
+/// Devices that are subscribed to a topic, the newest first; as ``ListDevices``, which would look at each device for it.
+package struct ListSubscribers: PostgresStatement {
+    package static let name = "list_subscribers"
+    package static let sql = """
+        SELECT \(ListDevices.columns), NULL::text[]
+        FROM (
+            SELECT s.device_id FROM fanfare.subscriptions AS s
+            WHERE s.topic_id = (SELECT o.id FROM fanfare.topics AS o WHERE o.name = $5)
+                AND s.device_id < coalesce($7, \(Int64.max)) ORDER BY s.device_id DESC OFFSET 0
+        ) AS s
+        CROSS JOIN LATERAL (SELECT * FROM fanfare.devices AS x WHERE x.id = s.device_id OFFSET 0) AS d
+        CROSS JOIN LATERAL (SELECT * FROM fanfare.apps AS x WHERE x.id = d.app_id OFFSET 0) AS a
+        CROSS JOIN LATERAL (SELECT * FROM fanfare.targets AS x WHERE x.id = d.target_id OFFSET 0) AS t
+        WHERE ($1::text IS NULL OR a.name = $1) AND ($2::text IS NULL OR d.user_id = $2)
+            AND ($3::text IS NULL OR d.platform = $3) AND ($4::boolean IS NULL OR (d.disabled_at IS NOT NULL) = $4)
+        ORDER BY s.device_id DESC
+        LIMIT $6
+        """
+
+    package let filter: DeviceFilter
+
+    package init(filter: DeviceFilter) {
+        self.filter = filter
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        ListDevices(filter: filter).bind(to: &binds)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> RegisteredDevice {
+        try ListDevices.decode(row)
+    }
+}
+
 /// One device with its topics.
 package struct ShowDevice: PostgresStatement {
     package static let name = "show_device"

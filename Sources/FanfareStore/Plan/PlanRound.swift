@@ -223,13 +223,15 @@ func planRoundSQL(taking: String, batchSize: String, isOfOutbox: Bool = false, i
             END
         FROM matches AS m
         ORDER BY m.id, m.is_live DESC, detail
-        RETURNING fate
+        RETURNING fate, id, type, detail
     )
     SELECT 0::smallint, (SELECT count(*) FROM taken), (SELECT count(*)::int FROM queued), pg_current_snapshot()::text
     UNION ALL
     \(OutboxLook.lastRowSQL)
     UNION ALL
     SELECT 2::smallint, count(*), fate::int, NULL FROM logged GROUP BY fate
+    UNION ALL
+    (SELECT 7::smallint, id, fate::int, concat(type, E'\\n', detail) FROM logged WHERE fate IN (2, 3, 6) LIMIT \(EndedEvent.limit))
     UNION ALL
     SELECT 3::smallint, id, rule_version, (jsonb_build_object('type', type, 'key', key, 'payload', payload)
         || CASE WHEN replay_of IS NULL AND trace IS NULL THEN '{}' ELSE

@@ -15,6 +15,19 @@ package struct DeferredMatch: Equatable {
     package var traceID: String? { (try? JSONValue(parsing: event))?["trace_id"]?.stringValue }
 }
 
+/// An event that ended when it was planned, for the log.
+package struct EndedEvent: Equatable {
+    /// So many of a round are told.
+    static let limit = 10
+
+    package let eventID: Int64
+    package let type: String
+    /// The number of its fate.
+    package let fate: Int32
+    /// Why, in words; nil where the fate says it.
+    package let detail: String?
+}
+
 /// What one round did.
 package struct PlanRoundSummary {
     package var taken = 0
@@ -30,6 +43,8 @@ package struct PlanRoundSummary {
     package var unjudged: String?
     /// What was moved to the side queue.
     package var aside: [OutboxSize] = []
+    /// Some of those that were refused, matched no rule, or repeat a key.
+    package var ended: [EndedEvent] = []
 
     package init(_ parts: [PlanRoundPart]) {
         for part in parts {
@@ -41,6 +56,7 @@ package struct PlanRoundSummary {
             case .last(let place): last = place
             case .unjudged(let versions): unjudged = versions
             case .aside(let event): aside.append(event)
+            case .ended(let event): ended.append(event)
             case .fate(let fate, let events): fates[fate] = events
             case .deferred(let match): deferred.append(match)
             case .lone(let batch): lone.append(batch)
@@ -58,6 +74,7 @@ package enum PlanRoundPart {
     case lone(LoneBatch?)
     case unjudged(String)
     case aside(OutboxSize)
+    case ended(EndedEvent)
 
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> PlanRoundPart {
         switch try row.int16(0) {
@@ -74,11 +91,23 @@ package enum PlanRoundPart {
             )
         case 5: .unjudged(try row.string(3))
         case 6: .aside(try aside(row))
+        case 7: .ended(try ended(row))
         default:
             .lone(
                 LoneBatch(id: try row.int64(1), ruleVersion: try row.int32(2), json: try row.string(3))
             )
         }
+    }
+
+    /// The detail stands in the line behind its type.
+    private static func ended(_ row: borrowing PostgresRow) throws(PostgresError) -> EndedEvent {
+        let words = try row.string(3).split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false)
+        return EndedEvent(
+            eventID: try row.int64(1),
+            type: String(words[0]),
+            fate: try row.int32(2),
+            detail: words.count > 1 && !words[1].isEmpty ? String(words[1]) : nil
+        )
     }
 
     /// Before its type, and a space, stands the id of its trace, or nothing.

@@ -1,4 +1,5 @@
 internal import FanfareConfiguration
+internal import FanfareCore
 internal import FanfareLogging
 public import Logging
 public import ServiceLifecycle
@@ -52,6 +53,13 @@ extension ServiceGroup {
                 // Cancelled services may throw what they like once they were told to stop at once.
                 guard ending == .stoppedAtOnce else { throw error }
             }
+            if ending == .finished, let since = watcher.drainingSince.withLock({ $0 }) {
+                let spent = (Clocks.steady - since) / Micros.millisecond
+                logger.notice(
+                    "drained: what was in flight is recorded",
+                    metadata: .init([.durationMilliseconds: "\(spent)"])
+                )
+            }
             return ending ?? .finished
         }
     }
@@ -64,6 +72,8 @@ private struct SignalWatcher: Sendable {
     let logger: Logger
     let reload: @Sendable () async -> Void
     private let machine = Locked(SignalStateMachine())
+    /// When draining began, by the steady clock; nil before.
+    let drainingSince = Locked<Microseconds?>(nil)
 
     init(
         group: ServiceGroup,
@@ -88,6 +98,7 @@ private struct SignalWatcher: Sendable {
                 logger.notice("signal received", metadata: .init([.signal: "\(signal)"]))
                 switch action {
                 case .drain:
+                    drainingSince.withLock { $0 = Clocks.steady }
                     notifier.stopping(status: "draining")
                     await group.triggerGracefulShutdown()
                 case .reload:

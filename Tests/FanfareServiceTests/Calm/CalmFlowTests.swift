@@ -93,4 +93,22 @@ struct CalmFlowTests {
             #expect(try await flow.sql { try $0.connection.text(attempts) } == "1 user_snoozed, 2 accepted")
         }
     }
+
+    /// What was granted counts from when it was sent.
+    @Test func aDaemonSettlesWhatItClosed() async throws {
+        try await Flow.run { flow in
+            try await flow.sql { world in
+                try world.put(policy: #"{"caps": {"one": {"max": 1, "per": "1h"}}}"#)
+                try world.device("ef0021", user: "ann")
+                try world.rule("one", event: "one", to: #"{"everyone": true}"#, #""caps": ["one"]"#)
+                try world.emit("one")
+            }
+            #expect(try await flow.pushes(1, to: "ef0021").count == 1)
+            try await flow.sql { world in
+                try world.connection.waitUntil(
+                    "SELECT EXISTS (SELECT FROM fanfare.cap_grants WHERE ctid <> '(0,1)')"
+                )
+            }
+        }
+    }
 }

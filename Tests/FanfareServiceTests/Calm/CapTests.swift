@@ -49,9 +49,63 @@ struct CapTests {
         try world.connection.execute("UPDATE fanfare.batches SET owner = NULL, lease_token = NULL")
         #expect(try prepare(world).filter { $0 == "capped" }.count == 2)
         #expect(
-            try world.connection.number("SELECT cardinality(grants) / 2 FROM fanfare.cap_grants WHERE user_id = 'ann'")
-                == 3
+            try world.connection.column(
+                "SELECT e > 0 FROM fanfare.cap_grants, unnest(grants) WITH ORDINALITY AS u (e, n) WHERE user_id = 'ann' AND n % 2 = 1"
+            ) == ["t", "t", "t", "f"],
+            "the fourth is remembered for her other device"
         )
+    }
+
+    /// A rate may keep two devices of a user apart for longer than a cap counts.
+    @Test func whatOneDeviceGotOrNotTheOtherDoesAlike() throws {
+        let world = try World()
+        try world.put(policy: #"{"caps": {"one": {"max": 1, "per": "1m"}}}"#)
+        for token in ["aa10", "aa11"] { try world.device(token, user: "ann") }
+        let target = Int16(try world.connection.number("SELECT min(target_id) FROM fanfare.devices"))
+        try world.connection.execute("UPDATE fanfare.caps SET since = '2026-01-01'")
+        func take(_ event: Int64, atSecond second: Int64) throws -> Bool {
+            let now = Timestamp(microseconds: 1_770_000_000_000_000 + second * 1_000_000)
+            let take = TakeCaps(target: target, caps: ["one"], users: ["ann"], events: [event], now: now)
+            return try world.connection.run(take) == ["ann"]
+        }
+        #expect(try take(1, atSecond: 0))
+        #expect(try !take(2, atSecond: 32))
+        #expect(try take(1, atSecond: 61), "it was granted, though it counts no more")
+        #expect(try !take(2, atSecond: 65), "it was refused, though there is room")
+        #expect(try take(3, atSecond: 66))
+        #expect(try !take(4, atSecond: 67))
+        for second in Int64(68)...400 { #expect(try !take(4 + second % 3 * 1000, atSecond: 67)) }
+        let kept = "SELECT cardinality(grants) FROM fanfare.cap_grants"
+        #expect(try world.connection.number(kept) <= 14, "each refusal once")
+    }
+
+    /// What is granted is settled when its batch is closed.
+    @Test func aGrantCountsFromTheSendingAndNotWhereNothingWasSent() throws {
+        let world = try World()
+        try world.put(policy: #"{"caps": {"one": {"max": 1, "per": "1h"}}}"#)
+        let devices = try [("aa01", "ann"), ("aa02", "bob"), ("aa03", "eve")].map { try world.device($0, user: $1) }
+        let other = try world.device("ccdd", user: "eve")
+        try world.rule("one", event: "one", to: #"{"everyone": true}"#, #""caps": ["one"]"#)
+        let event = try world.emit("one")
+        try world.plan()
+        let batch = try #require(try world.claim().first)
+        #expect(try world.prepare([batch]).flatMap(\.batch.pairs).count == 4)
+        // Eve's second device got it, her first did not.
+        let outcomes = batch.deviceIDs.map { [devices[0], other].contains($0) ? Outcome.accepted : .optedOut }
+        let record = BatchRecord(id: batch.id, leaseToken: batch.leaseToken, outcomes: outcomes.map(\.rawValue))
+        _ = try world.connection.run(CloseBatches(owner: 1, batches: [record], retries: [], tallies: []))
+        let later: Int64 = 4_000_000_000_000
+        let settle = SettleGrants(
+            events: [event, event, event],
+            devices: devices,
+            sentAt: [later, nil, nil]
+        )
+        #expect(try world.connection.runReturningCount(settle) == 2)
+        let grants =
+            "SELECT user_id || ' ' || coalesce((grants[2] >> 16)::text, 'none') FROM fanfare.cap_grants ORDER BY 1"
+        let seen = try world.connection.column(grants)
+        #expect(seen[0] == "ann \(later)" && seen[1] == "bob none")
+        #expect(seen[2] != "eve none", "another device of hers got it")
     }
 
     @Test func whatIsHeldOrDecidedOtherwiseIsNotCounted() throws {

@@ -1,5 +1,7 @@
+import FanfareConfiguration
 import FanfareCore
 import FanfareService
+import Foundation
 import Testing
 
 @testable import FanfareProviders
@@ -142,12 +144,30 @@ import Testing
                 "fanfare.yaml:1:96: apps.shop.apns.key_file: uses ${NOPE}, but that environment variable is not set"
             ]
         )
+        let credential = app + "\"${CREDENTIALS_DIRECTORY}/a.p8\" } } }"
+        #expect(problems(credential).first?.contains("export CREDENTIALS_DIRECTORY=/etc/fanfare/credentials") == true)
         #expect(
             problems("installation: \"${STAGE}\"") == [
                 "fanfare.yaml:1:15: installation: ${NAME} is expanded in keys that end in _file only; "
                     + "set the whole value by its environment variable"
             ]
         )
+    }
+
+    /// What needs the database only does not look at credentials, but does at the database's password.
+    @Test func commandsForTheDatabaseNeedNoVariablesOfCredentials() throws {
+        func load(_ yaml: String) throws -> Configuration {
+            let file = FileManager.default.temporaryDirectory.appending(path: "fanfare-\(UUID().uuidString).yaml")
+            try Data(yaml.utf8).write(to: file)
+            defer { try? FileManager.default.removeItem(at: file) }
+            return try Configuration.load(file: file.path, environment: [:], readsFiles: false)
+        }
+        let app = "apps: { shop: { fcm: { service_account_file: \"${NOPE}/a.json\" } } }"
+        let configuration = try load("database: { url: postgres:///x }\n" + app)
+        #expect(configuration.apps["shop"] != nil)
+        #expect(throws: ConfigurationError.self) {
+            try load("database: { url: postgres:///x, password_file: \"${NOPE}/p\" }\n" + app)
+        }
     }
 
     @Test(

@@ -50,6 +50,12 @@ struct StatementCatalog {
     private static let page = DeviceExportPage(app: "shop", platform: nil, includesDisabled: true, after: 0, limit: 10)
     private static let policy = #"{"rate": "5/s", "quiet_hours": {"from": "22:00", "until": "08:00"}}"#
 
+    private static let ofNews: DeviceFilter = {
+        var filter = DeviceFilter()
+        filter.topic = "news"
+        return filter
+    }()
+
     /// One row for each statement to find: planned, claimed, waiting, side-lined, half expanded, unchecked.
     private static func populate(_ world: World) throws -> Parts {
         let token = String(repeating: "ab", count: 32)
@@ -285,6 +291,7 @@ struct StatementCatalog {
                 hours: nil
             ),
             TakeCaps(target: parts.target, caps: [], users: ["u"], events: [1]),
+            SettleGrants(events: [1], devices: [1], sentAt: [nil]),
             FetchEvents(day: Int16(EventID(rawValue: parts.event).ringDay), eventIDs: [parts.event]),
             FetchRuleVersions(ids: [parts.version]),
         ]
@@ -463,7 +470,7 @@ struct StatementCatalog {
     private static func tools(_ parts: Parts) -> [any PostgresStatement] {
         let pruned = RestoreRequest(app: "shop", since: Since("1h"), reason: "Unregistered", environment: "production")
         return [
-            ListDevices(filter: DeviceFilter()),
+            ListDevices(filter: DeviceFilter()), ListSubscribers(filter: Self.ofNews),
             ShowDevice(id: parts.device),
             ListTokens(filter: FCMDeviceFilter(app: "shop"), after: 0, limit: 10),
             RegisterDevice(registration: DeviceRegistration(app: "shop", platform: "apns", token: "abcd")),

@@ -25,6 +25,8 @@ struct CalmLedger {
     var powerLosses: [Microseconds] = []
     /// The first of each event and user.
     var grants: [String: [Grant]] = [:]
+    /// When a user was first refused an event (steady): the user's other devices are refused it too.
+    var refusals: [String: [Int64: Microseconds]] = [:]
     /// Until when pairs are held.
     var held: [Held: Microseconds] = [:]
     /// When what goes at a rate was claimed (steady), by the claim's token.

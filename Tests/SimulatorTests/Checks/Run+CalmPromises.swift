@@ -34,7 +34,11 @@ extension Run {
 
     /// Users were granted events, or were not; called by the statement.
     func noteGrants(_ take: TakeCaps, _ granted: [String]) {
-        for (user, event) in zip(take.users, take.events) where granted.contains(user) {
+        for (user, event) in zip(take.users, take.events) {
+            guard granted.contains(user) else {
+                ledger.refusals[user, default: [:]][event, default: world.now] += 0
+                continue
+            }
             guard ledger.grants[user]?.contains(where: { $0.event == event }) != true else { continue }
             ledger.grants[user, default: []].append(CalmLedger.Grant(event: event, at: world.now))
         }
@@ -104,10 +108,11 @@ extension Run {
 
     /// Nobody is capped who had fewer events than a cap allows.
     private func checkCapped(_ pair: Pair) {
-        let others = ledger.grants[user(of: pair), default: []].filter { $0.event != pair.event }
+        let refusedAt = ledger.refusals[user(of: pair)]?[pair.event] ?? world.now
+        let others = ledger.grants[user(of: pair), default: []].filter { $0.event != pair.event && $0.at <= refusedAt }
         let isFull = server.rows.policy?.caps.contains { cap in
             // A second more: between counting and being told of it time passes.
-            others.count { $0.at >= world.now - cap.period - Micros.second } >= cap.count
+            others.count { $0.at >= refusedAt - cap.period - Micros.second } >= cap.count
         }
         if isFull != true { broke("\(pair) was capped after \(others.count) others") }
     }

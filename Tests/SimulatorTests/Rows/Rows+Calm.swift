@@ -66,26 +66,51 @@ extension Rows {
         guard mask != 0 else { return statement.users }
         return zip(statement.users, statement.events).compactMap { user, event in
             let asked = Grant(event: event, at: time / 1000 * 1000, bits: mask)
-            guard let taken = Self.take(grants[user] ?? [], asked, caps, now: time) else { return nil }
+            guard let taken = Self.take(grants[user] ?? [], asked, caps, now: time) else {
+                remember(asked, of: user)
+                return nil
+            }
             grants[user] = taken
             return user
         }
     }
 
+    /// `fanfare.refuse`, for users with several devices.
+    private mutating func remember(_ asked: Grant, of user: String) {
+        guard let known = grants[user], !known.contains(where: { $0.event == -asked.event }),
+            devices.values.count(where: { $0.user == user && $0.disabledReason == nil }) > 1
+        else { return }
+        let since = Self.decidedSince(known, asked)
+        grants[user] =
+            known.filter { $0.event > 0 || $0.at >= since } + [
+                Grant(event: -asked.event, at: asked.at, bits: asked.bits)
+            ]
+    }
+
+    /// `fanfare.decided_since`, in microseconds.
+    private static func decidedSince(_ grants: [Grant], _ asked: Grant) -> Microseconds {
+        asked.at - (grants.count > 128 ? Micros.minute : Micros.hour)
+    }
+
     /// `fanfare.take`; nil where a cap is full.
     private static func take(_ grants: [Grant], _ asked: Grant, _ caps: [Cap], now: Microseconds) -> [Grant]? {
+        if let refusal = grants.first(where: { $0.event == -asked.event }), refusal.bits & ~asked.bits == 0 {
+            return nil
+        }
+        let since = decidedSince(grants, asked)
         var grants = grants
         let place = grants.firstIndex { $0.event == asked.event }
         let bits = asked.bits & ~(place.map { grants[$0].bits } ?? 0)
         guard bits != 0 else { return grants }
         func counts(_ grant: Grant, _ bit: Int) -> Bool {
-            grant.bits & 1 << bit != 0 && grant.at / 1000 >= max(caps[bit].since, now - caps[bit].period) / 1000
+            grant.event > 0 && grant.bits & 1 << bit != 0
+                && grant.at / 1000 >= max(caps[bit].since, now - caps[bit].period) / 1000
         }
         for bit in caps.indices where bits & 1 << bit != 0 {
             guard grants.count(where: { counts($0, bit) }) < caps[bit].count else { return nil }
         }
         if let place { grants[place].bits |= bits } else { grants.append(asked) }
-        return grants.filter { grant in caps.indices.contains { counts(grant, $0) } }
+        return grants.filter { grant in grant.at >= since || caps.indices.contains { counts(grant, $0) } }
     }
 
     /// Whose devices they are, as `FetchDeviceFields` says.
