@@ -639,6 +639,8 @@ INSERT INTO fanfare.outcome_codes AS c (code, outcome, reason, provider, meaning
     (14, 'held_out', 'holdout', NULL, 'The user belongs to those who are left out, to see what the pushes do to the others.'),
     (15, 'quiet', 'quiet_hours', NULL, 'It was night where the device is, by quiet hours that drop what comes in them.'),
     (16, 'opted_out', 'user_snoozed', NULL, 'The user had snoozed its category, and nothing says to keep it until that is over.'),
+    (17, 'expired', 'quiet_hours', NULL, 'It was night where the device is, and its ttl ends before the quiet hours do.'),
+    (18, 'expired', 'user_snoozed', NULL, 'The user had snoozed its category, and its ttl ends before the snooze does.'),
     (32, 'retrying', 'device_throttled', NULL, 'The provider takes no more pushes for this device now; tried again.'),
     (33, 'retrying', 'topic_throttled', NULL, 'The provider takes no more pushes for this topic now; tried again.'),
     (34, 'retrying', 'sender_throttled', NULL, 'The provider asks this project, credential or host to slow down; tried again.'),
@@ -6403,6 +6405,7 @@ BEGIN ATOMIC
         WHEN reason = 'accepted' THEN 'If nothing showed, look on the device: notifications allowed for the app, focus or power saving, the app''s own handling'
         WHEN outcome = 'gone' THEN 'The app must register its new token, as it should at each start; nothing is sent there until then'
         WHEN outcome = 'rejected' THEN 'It is not tried again: mend what the provider names, then replay the event'
+        WHEN outcome = 'expired' AND reason = 'quiet_hours' THEN 'Give the event or its rule a ttl longer than the night, or the rule quiet_hours: off'
         WHEN outcome = 'expired' THEN 'Give the event or its rule a longer ttl, or see above what it waited for'
         WHEN outcome = 'cancelled' THEN 'Replay the event if it should be sent after all'
         WHEN outcome = 'superseded' THEN 'Look at the newer event; take supersede off the rule if both should arrive'

@@ -9,7 +9,7 @@ extension Outcome {
         case .accepted: .accepted
         case .attempted: .attempted
         case .unknown: .unknown
-        case .expired: .expired
+        case .expired, .expiredQuiet, .expiredSnoozed: .expired
         case .cancelled: .cancelled
         case .superseded: .superseded
         case .disabled: .disabled

@@ -5,7 +5,7 @@
 ///
 /// | codes | for |
 /// |---|---|
-/// | 17–31 | further finals of Fanfare's own |
+/// | 19–31 | further finals of Fanfare's own |
 /// | 50–63 | further reasons to try again; they are shared by all providers |
 /// | 64–95 | gone, 96–255: rejected; each provider has blocks of its own in both, which its folder names |
 public struct Outcome: RawRepresentable, Hashable, Sendable {
@@ -54,6 +54,10 @@ public struct Outcome: RawRepresentable, Hashable, Sendable {
     public static var quiet: Outcome { Outcome(rawValue: 15) }
     /// The user had snoozed its category, and it is not kept.
     public static var snoozed: Outcome { Outcome(rawValue: 16) }
+    /// Its `ttl` ends before the quiet hours of the device do.
+    public static var expiredQuiet: Outcome { Outcome(rawValue: 17) }
+    /// Its `ttl` ends before the user's snooze does.
+    public static var expiredSnoozed: Outcome { Outcome(rawValue: 18) }
 
     /// Too many pushes for this device.
     public static var retryingDeviceThrottled: Outcome { Outcome(rawValue: 32) }

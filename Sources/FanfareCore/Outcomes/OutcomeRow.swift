@@ -78,6 +78,16 @@ extension OutcomeRow {
             "The user had snoozed its category, and nothing says to keep it until that is over."
         ),
         OutcomeRow(
+            .expiredQuiet,
+            "quiet_hours",
+            "It was night where the device is, and its ttl ends before the quiet hours do."
+        ),
+        OutcomeRow(
+            .expiredSnoozed,
+            "user_snoozed",
+            "The user had snoozed its category, and its ttl ends before the snooze does."
+        ),
+        OutcomeRow(
             .retryingDeviceThrottled,
             "device_throttled",
             "The provider takes no more pushes for this device now; tried again."

@@ -216,7 +216,10 @@ struct BatchDraft {
         case .drop(let outcome): return PairResult(position: Int32(position), outcome: outcome)
         case .hold(let until, let outcome):
             guard until < verdicts.deadline(of: event).at else {
-                return PairResult(position: Int32(position), outcome: .expired)
+                return PairResult(
+                    position: Int32(position),
+                    outcome: outcome == .heldQuiet ? .expiredQuiet : .expiredSnoozed
+                )
             }
             let again = FollowUp.again(at: until, history: batch.history.held, target: batch.target)
             return PairResult(position: Int32(position), outcome: outcome, followUp: again)

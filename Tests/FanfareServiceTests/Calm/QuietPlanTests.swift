@@ -60,7 +60,7 @@ struct QuietPlanTests {
         world.context.quiet.replace(["shop"])
         #expect(try planned(rule) == ["6 f t"])
         let outcomes = try world.prepare(try world.claim()).flatMap(\.decided).map(\.outcome)
-        #expect(outcomes == (rule.contains("ttl") ? [.expired, .expired, .expired] : []))
+        #expect(outcomes == (rule.contains("ttl") ? [.expiredQuiet, .expiredQuiet, .expiredQuiet] : []))
     }
 
     @Test func whatIsDroppedIsForNow() throws {

@@ -102,7 +102,7 @@ struct QuietTests {
 
     @Test func whatCannotBeInTimeIsLateAtOnce() throws {
         try world.rule("short", event: "short", to: Self.all, Self.night + #", "ttl": "9h""#)
-        #expect(try prepare("short").outcomes == [0: .heldQuiet, 1: .heldQuiet, 3: .expired, 4: .expired])
+        #expect(try prepare("short").outcomes == [0: .heldQuiet, 1: .heldQuiet, 3: .expiredQuiet, 4: .expiredQuiet])
     }
 
     @Test func whatIsHeldRepeatsNothing() throws {

@@ -92,7 +92,7 @@ extension Run {
             let held = CalmLedger.Held(batch: batch.id, token: batch.leaseToken, position: Int(result.position))
             ledger.held[held] = wakes
         case .capped: checkCapped(pair)
-        case .expired: checkExpired(pair, dueAt: batch.dueAt?.microseconds, rule, wakes: wakes)
+        case .expired, .expiredQuiet: checkExpired(pair, dueAt: batch.dueAt?.microseconds, rule, wakes: wakes)
         default: break
         }
     }
