@@ -4,9 +4,11 @@ package struct BreakerReport: Equatable, Sendable {
     package var isOpen: Bool
     /// What the provider said where it refuses the sender: by topic or service, an empty name for all that is sent.
     package var refusals: [String: String]
+    /// Why else it is open: by service, an empty name for all that is sent.
+    package var failures: [String: String]
 
     /// Describes them; nothing is kept back unless said otherwise.
-    package init(isOpen: Bool = false, refusals: [String: String] = [:]) {
-        (self.isOpen, self.refusals) = (isOpen, refusals)
+    package init(isOpen: Bool = false, refusals: [String: String] = [:], failures: [String: String] = [:]) {
+        (self.isOpen, self.refusals, self.failures) = (isOpen, refusals, failures)
     }
 }

@@ -9,6 +9,7 @@ package final class StatusBoard: Sendable {
         var isListening = false
         var listenProvedAt: Double?
         var breakers: [String: BreakerReport] = [:]
+        var unserved: [String] = []
     }
 
     private let state = Locked(State())
@@ -42,6 +43,13 @@ package final class StatusBoard: Sendable {
         state.withLock { $0.breakers[name] = report }
     }
 
+    /// Notes for which apps and providers there are devices and no credentials here.
+    ///
+    /// - Parameter names: such as `shop/apns`; of more than a thousand the first are told.
+    package func unserved(_ names: [String]) {
+        state.withLock { $0.unserved = Array(names.prefix(1000)) }
+    }
+
     /// The breakers that are not closed, by name.
     package var openBreakers: [String] {
         state.withLock { $0.breakers.filter(\.value.isOpen).keys.sorted() }
@@ -52,7 +60,7 @@ package final class StatusBoard: Sendable {
         state.withLock { $0.breakers[name] = nil }
     }
 
-    /// The report as JSON: counts since the start, LISTEN, breakers, fuses, and what the audit found where this daemon does it.
+    /// The report as JSON: counts since the start, LISTEN, breakers, what has no credentials, fuses, and what the audit found where this daemon does it.
     package func report(_ context: StageContext) -> String {
         let counts = context.counters.snapshot
         let state = state.withLock { $0 }
@@ -69,14 +77,20 @@ package final class StatusBoard: Sendable {
         report["events"] = .object(events)
         var breakers = JSONObject()
         var refusals = JSONObject()
+        var failures = JSONObject()
         for (name, breaker) in state.breakers.sorted(by: { $0.key < $1.key }) {
             breakers[name] = .string(breaker.isOpen ? "open" : "closed")
             for (whom, reason) in breaker.refusals.sorted(by: { $0.key < $1.key }) {
                 refusals[whom.isEmpty ? name : "\(name) \(whom)"] = .string(reason)
             }
+            for (whom, why) in breaker.failures.sorted(by: { $0.key < $1.key }) {
+                failures[whom.isEmpty ? name : "\(name) \(whom)"] = .string(why)
+            }
         }
         report["breakers"] = .object(breakers)
         report["refusals"] = .object(refusals)
+        report["failures"] = .object(failures)
+        report["unserved"] = .array(state.unserved.map { .string($0) })
         report["fuses_blown"] = .array(context.fuses.blown.map { .string("\($0)") })
         if let step = context.lease.clockStep, Clocks.steady - step.noticedAt < Micros.hour {
             report["clock_step_ms"] = .number(JSONNumber(step.distance / Micros.millisecond))

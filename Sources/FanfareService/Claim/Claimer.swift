@@ -71,7 +71,9 @@ final class Claimer: Stage {
         if work.floors.isSweepDue(at: Clocks.steady, every: Self.sweepInterval) || context.directory.all.isEmpty {
             context.directory.replace(try connection.run(AllTargets()))
             work.floors.sweep(at: Clocks.steady)
-            for target in work.unserved.look(context.directory.all.values, served: pools.roster.serves) {
+            let unserved = work.unserved.look(context.directory.all.values, served: pools.roster.serves)
+            context.status.unserved(work.unserved.names)
+            for target in unserved {
                 context.logger.warning(
                     "an app has no credentials for this provider here; its pushes wait",
                     metadata: .init([.app: "\(target.app)", .provider: "\(target.platform)"])

@@ -13,6 +13,9 @@ struct UnservedTargets {
 
     private var told: Set<Sender> = []
 
+    /// Those of the last look, such as `shop/apns`.
+    var names: [String] { told.sorted().map { "\($0.app)/\($0.platform)" } }
+
     /// Compares the targets there are with what this daemon serves.
     ///
     /// - Parameters:

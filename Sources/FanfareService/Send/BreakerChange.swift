@@ -23,10 +23,15 @@ struct BreakerReason: Sendable {
 
 extension BreakerReport {
     /// Names what a pool's breakers keep back.
-    init(_ standing: (isAnyOpen: Bool, refusals: [BreakerScope: String])) {
-        var named: [String: String] = [:]
-        for (scope, reason) in standing.refusals { named[scope.words] = reason }
-        self.init(isOpen: standing.isAnyOpen, refusals: named)
+    init(_ standing: Breakers.Standing) {
+        func named(_ told: [BreakerScope: String]) -> [String: String] {
+            Dictionary(told.map { ($0.key.words, $0.value) }) { first, _ in first }
+        }
+        self.init(
+            isOpen: standing.isAnyOpen,
+            refusals: named(standing.refusals),
+            failures: named(standing.failures)
+        )
     }
 }
 

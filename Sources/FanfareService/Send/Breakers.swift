@@ -12,8 +12,10 @@ final class Breakers: Sendable {
     ///
     /// While so many are open, a device gets none.
     private static let limit = 1000
-    /// So many of those that refuse the sender are told.
+    /// So many of those that refuse the sender, and so many of those that fail, are told.
     private static let toldLimit = 20
+    /// So much is told of what the system or the provider said.
+    private static let wordsLimit = 200
     /// So often a push is refused while others are accepted in between, until it is taken to be refused for its own sake.
     private static let patience = 3
     /// So much longer than others a refused push waits to be the probe.
@@ -33,6 +35,8 @@ final class Breakers: Sendable {
         var all: [BreakerScope: Breaker] = [:]
         /// What the provider said where it refuses the sender or a topic.
         var refusals: [BreakerScope: String] = [:]
+        /// Why other breakers opened, of those of providers and services.
+        var failures: [BreakerScope: String] = [:]
         var suspects: [BatchPosition: Suspect] = [:]
         var heldDevices = HeldDevices()
         /// That nobody has told yet.
@@ -58,7 +62,7 @@ final class Breakers: Sendable {
             body(&breaker)
             if breaker.isClosed != wasClosed {
                 state.changes.append(BreakerChange(scope: scope, cause: breaker.cause, why: why))
-                if breaker.isClosed { Self.closed(scope, &state) }
+                if breaker.isClosed { Self.closed(scope, &state) } else { Self.opened(scope, because: why, &state) }
                 if case .device(let id) = scope { state.heldDevices.set(id, isHeld: !breaker.isClosed) }
             }
             state.all[scope] = scope.isTopic && breaker.isClosed ? nil : breaker
@@ -137,8 +141,17 @@ final class Breakers: Sendable {
         }
     }
 
+    private static func opened(_ scope: BreakerScope, because why: BreakerReason?, _ state: inout State) {
+        guard !scope.isDevice, !scope.isTopic, state.refusals[scope] == nil, state.failures.count < toldLimit else {
+            return
+        }
+        let words = why?.words.map { String($0.prefix(wordsLimit)) }
+        state.failures[scope] = words ?? why?.reason ?? "no answer"
+    }
+
     private static func closed(_ scope: BreakerScope, _ state: inout State) {
         state.refusals[scope] = nil
+        state.failures[scope] = nil
         for (push, suspect) in state.suspects where suspect.scope == scope {
             // One that was not refused again since others were accepted last is no suspect.
             state.suspects[push] = suspect.isDue ? nil : Suspect(scope: scope, refusals: suspect.refusals, isDue: true)
@@ -156,11 +169,25 @@ final class Breakers: Sendable {
         update(scope, because: why) { $0.hold(for: wait, at: now) }
     }
 
-    /// Whether a provider or a service keeps requests back, and what the provider said where it refuses the sender or a topic.
-    var standing: (isAnyOpen: Bool, refusals: [BreakerScope: String]) {
+    /// What keeps requests back.
+    var standing: Standing {
         state.withLock { state in
-            (state.all.contains { !$0.key.isTopic && !$0.key.isDevice && !$0.value.isClosed }, state.refusals)
+            Standing(
+                isAnyOpen: state.all.contains { !$0.key.isTopic && !$0.key.isDevice && !$0.value.isClosed },
+                refusals: state.refusals,
+                failures: state.failures.filter { state.refusals[$0.key] == nil }
+            )
         }
+    }
+
+    /// What keeps requests back.
+    struct Standing {
+        /// A provider or a service.
+        let isAnyOpen: Bool
+        /// What the provider said where it refuses the sender or a topic.
+        let refusals: [BreakerScope: String]
+        /// Why a provider or a service is left alone otherwise.
+        let failures: [BreakerScope: String]
     }
 }
 

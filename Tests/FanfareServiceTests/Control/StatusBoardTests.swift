@@ -32,20 +32,24 @@ struct StatusBoardTests {
         }
         let refusals = ["": "Forbidden", "com.example": "TopicDisallowed"]
         context.status.breaker("shop/apns/production", BreakerReport(isOpen: true, refusals: refusals))
+        let failures = ["": "Connection refused"]
+        context.status.breaker("fail/apns/production", BreakerReport(isOpen: true, failures: failures))
+        context.status.unserved(["shpo/apns"])
         context.status.listening(true)
     }
 
     private static let worked = """
         {"listening":true,"roles":["maintenance"],"requests":16,"batches_closed":5,"devices_pruned":0,\
-        "events":{"planned":7,"refused":1,"77":2},"breakers":{"shop/apns/production":"open"},\
-        "refusals":{"shop/apns/production":"Forbidden","shop/apns/production com.example":"TopicDisallowed"},"fuses_blown":[]}
+        "events":{"planned":7,"refused":1,"77":2},"breakers":{"fail/apns/production":"open","shop/apns/production":"open"},\
+        "refusals":{"shop/apns/production":"Forbidden","shop/apns/production com.example":"TopicDisallowed"},\
+        "failures":{"fail/apns/production":"Connection refused"},"unserved":["shpo/apns"],"fuses_blown":[]}
         """
 
     @Test func aDaemonThatHasDoneNothingSaysSo() {
         let context = context(MetricsRegistry())
         let idle = """
             {"listening":false,"roles":["maintenance"],"requests":0,"batches_closed":0,"devices_pruned":0,"events":{},"breakers":{},\
-            "refusals":{},"fuses_blown":[]}
+            "refusals":{},"failures":{},"unserved":[],"fuses_blown":[]}
             """
         #expect(context.status.report(context) == idle)
     }
