@@ -359,6 +359,10 @@ SELECT fanfare.add_column('fanfare.instances', 'schema_version', 'int NOT NULL D
 
 -- From version 4 to 5 -------------------------------------------------------------------------------------------
 
+-- Helpers of `why`, of other parameters or another name.
+DROP FUNCTION IF EXISTS fanfare.why_steps(bigint, text, text);
+DROP FUNCTION IF EXISTS fanfare.when_verdict(jsonb, text);
+
 -- Here because the default of a column below calls it, as the outbox of a new database does.
 --
 -- Anything else than W3C Trace Context allows gives NULL, never an error: what happened in an application must not be lost for a
@@ -6324,17 +6328,104 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.when_parts IS 'The conditions of a rule''s "when" that all must hold, those between its outermost "&&"; the whole where it has none.';
 
-CREATE OR REPLACE FUNCTION fanfare.when_verdict(payload jsonb, path text) RETURNS text
-LANGUAGE plpgsql STABLE STRICT SET search_path = pg_catalog, pg_temp AS $$
+-- As NearestName in Swift: how many letters were added, left out, replaced or swapped with their neighbour, over 64 characters of each name. What
+-- is farther away than is asked for is left early.
+CREATE OR REPLACE FUNCTION fanfare.letters_apart(one text, other text, at_most int) RETURNS int
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    a CONSTANT text[] := string_to_array(left(lower(one), 64), NULL);
+    b CONSTANT text[] := string_to_array(left(lower(other), 64), NULL);
+    n CONSTANT int := cardinality(a);
+    m CONSTANT int := cardinality(b);
+    far CONSTANT int := at_most + 1;
+    -- Element j + 1 is about the first j letters of the other.
+    before int[];
+    last int[] := ARRAY(SELECT least(j, far) FROM generate_series(0, m) AS j);
+    here int[];
+    best int;
+    nearest int;
 BEGIN
-    RETURN (
-        SELECT string_agg(format('%s %s', p.part, CASE v.holds WHEN true THEN 'holds' WHEN false THEN 'is false'
-            ELSE 'cannot be told: a member is missing, or of another type' END), '; ' ORDER BY v.holds IS TRUE, p.place)
-        FROM unnest(fanfare.when_parts(path)) WITH ORDINALITY AS p (part, place)
-        CROSS JOIN LATERAL (SELECT jsonb_path_match_tz(payload, p.part::jsonpath, '{}', true) AS holds) AS v);
+    IF abs(n - m) > at_most THEN
+        RETURN far;
+    END IF;
+    FOR i IN 1..n LOOP
+        here := array_fill(far, ARRAY[m + 1]);
+        here[1] := least(i, far);
+        nearest := here[1];
+        FOR j IN greatest(1, i - at_most)..least(m, i + at_most) LOOP
+            best := least(last[j] + CASE WHEN a[i] = b[j] THEN 0 ELSE 1 END, last[j + 1] + 1, here[j] + 1, far);
+            IF i > 1 AND j > 1 AND a[i] = b[j - 1] AND a[i - 1] = b[j] THEN
+                best := least(best, before[j - 1] + 1);
+            END IF;
+            here[j + 1] := best;
+            nearest := least(nearest, best);
+        END LOOP;
+        IF nearest = far THEN
+            RETURN far;
+        END IF;
+        before := last;
+        last := here;
+    END LOOP;
+    RETURN last[m + 1];
 END
 $$;
-COMMENT ON FUNCTION fanfare.when_verdict IS 'Which conditions of a rule''s "when" a payload meets, those that it does not meet first.';
+COMMENT ON FUNCTION fanfare.letters_apart IS 'How many letters two names differ by, whatever their case; one more than at_most where it is more.';
+
+CREATE OR REPLACE FUNCTION fanfare.nearest_name(name text, names text[]) RETURNS text
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT k.name FROM unnest(names[:500]) AS k (name)
+    CROSS JOIN LATERAL (SELECT greatest(1, least(length(k.name), 64) / 3) AS at_most) AS l
+    CROSS JOIN LATERAL (SELECT fanfare.letters_apart($1, k.name, l.at_most) AS distance) AS d
+    WHERE d.distance BETWEEN 1 AND l.at_most
+    ORDER BY d.distance, k.name LIMIT 1
+$$;
+COMMENT ON FUNCTION fanfare.nearest_name IS 'Which of these names somebody probably meant: within a third of its length; null where none is near. Of more than 500 names the first are looked at.';
+
+-- Keys that are asked for by name, from the outermost object on; what is in brackets, in a filter or behind a method is not looked at. Where an
+-- array is on the way, nothing is said: a path may look into each of its elements.
+CREATE OR REPLACE FUNCTION fanfare.missing_key(document jsonb, path text) RETURNS text
+LANGUAGE plpgsql STABLE STRICT SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    chain text;
+    key text;
+    here jsonb;
+    place text;
+    near text;
+BEGIN
+    FOR chain IN
+        SELECT m[1] FROM regexp_matches(path, E'\\$((?:\\.(?:[[:alpha:]_][[:alnum:]_]*\\M(?!\\s*\\()|"(?:[^"\\\\]|\\\\.)*"))+)', 'g') AS m LIMIT 20
+    LOOP
+        here := document;
+        place := '';
+        FOR key IN SELECT btrim(m[1], '"') FROM regexp_matches(chain, E'\\.([[:alnum:]_]+|"(?:[^"\\\\]|\\\\.)*")', 'g') AS m LOOP
+            EXIT WHEN jsonb_typeof(here) <> 'object';
+            IF NOT here ? key THEN
+                near := fanfare.nearest_name(key, ARRAY(SELECT k FROM jsonb_object_keys(here) AS k LIMIT 500));
+                RETURN place || key || ' is not there' || coalesce('; did you mean ' || place || near || '?', '');
+            END IF;
+            here := here -> key;
+            place := place || key || '.';
+        END LOOP;
+    END LOOP;
+    RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION fanfare.missing_key IS 'The first key that a path names and a document lacks, and which one may have been meant; null where it lacks none.';
+
+CREATE OR REPLACE FUNCTION fanfare.when_look(document jsonb, path text, OUT words text, OUT failed int, OUT lacks_key boolean)
+LANGUAGE plpgsql STABLE STRICT SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    SELECT string_agg(format('%s %s', p.part, CASE WHEN v.holds THEN 'holds' ELSE CASE WHEN v.holds THEN '' WHEN NOT v.holds THEN 'is false'
+                WHEN k.words IS NULL THEN 'cannot be told: a value is of another type' ELSE 'cannot be told' END
+            || coalesce(': ' || k.words, '') END), '; ' ORDER BY v.holds IS TRUE, p.place),
+        count(*) FILTER (WHERE v.holds IS NOT TRUE), coalesce(bool_or(k.words IS NOT NULL), false)
+    INTO words, failed, lacks_key
+    FROM unnest(fanfare.when_parts(path)) WITH ORDINALITY AS p (part, place)
+    CROSS JOIN LATERAL (SELECT jsonb_path_match_tz(document, p.part::jsonpath, '{}', true) AS holds) AS v
+    CROSS JOIN LATERAL (SELECT CASE WHEN v.holds IS NOT TRUE THEN fanfare.missing_key(document, p.part) END AS words) AS k;
+END
+$$;
+COMMENT ON FUNCTION fanfare.when_look IS 'Which conditions of a rule''s "when" a document meets, those that it does not meet first, how many these are, and whether a key is missing for one.';
 
 -- What the view deliveries shows of an event, for a few devices, and with what it does not show. Each kind of batch is looked for by
 -- the index that it is in: a broadcast of 10,000,000 has 10,000 batches, of which the span of a device's id is in a few; a batch
@@ -6350,44 +6441,45 @@ DECLARE
     last_day CONSTANT bigint := (clock_timestamp() AT TIME ZONE 'UTC')::date - DATE '2020-01-01';
     days CONSTANT smallint[] := ARRAY(
         SELECT DISTINCT (d % 32)::smallint FROM generate_series(greatest(first_day, last_day - 31), greatest(first_day, last_day)) AS d);
-    device bigint;
+    -- One look along the index for all of them.
+    places CONSTANT int8multirange := (SELECT range_agg(int8range(d, d, '[]')) FROM unnest(pairs_of.devices) AS d);
 BEGIN
-    FOREACH device IN ARRAY pairs_of.devices LOOP
-        RETURN QUERY
-        SELECT b.rule_version, b.target_id, device, b.attempt, get_byte(b.outcomes, p.position - 1), b.closed_at, b.id,
-            NULL::timestamptz, false, 0, NULL::timestamptz, b.lane, b.details
-        FROM (
-            SELECT l.* FROM fanfare.batch_log AS l
-            WHERE l.event_id = pairs_of.event_id AND l.day = ANY (days) AND int8range(l.first_device, l.last_device, '[]') @> device
-            OFFSET 0
-        ) AS b
-        CROSS JOIN LATERAL (SELECT array_position(b.device_ids, device) AS position OFFSET 0) AS p
-        WHERE p.position IS NOT NULL
-        UNION ALL
-        SELECT b.rule_version, b.target_id, device, b.attempt, get_byte(b.outcomes, p.position - 1), b.closed_at, b.id,
-            NULL, false, 0, NULL, b.lane, b.details
-        FROM (
-            SELECT l.* FROM fanfare.batch_log AS l
-            WHERE l.event_id IS NULL AND l.day = ANY (days) AND int8range(l.first_event, l.last_event, '[]') @> pairs_of.event_id
-                AND int8range(l.first_device, l.last_device, '[]') @> device
-            OFFSET 0
-        ) AS b
-        CROSS JOIN LATERAL (
-            SELECT u.position::int AS position FROM unnest(b.event_ids, b.device_ids) WITH ORDINALITY AS u (e, d, position)
-            WHERE u.e = pairs_of.event_id AND u.d = device
-            OFFSET 0
-        ) AS p
-        WHERE fanfare.may_hold(b.device_marks, device)
-        UNION ALL
-        SELECT b.rule_version, b.target_id, device, b.attempt,
-            CASE WHEN octet_length(b.outcomes) = 0 THEN 0 ELSE get_byte(b.outcomes, p.position - 1) END, NULL, b.id,
-            b.not_before, b.owner IS NOT NULL, b.gate_id, b.due_at, b.lane, NULL
-        FROM fanfare.batches AS b
-        CROSS JOIN LATERAL (SELECT array_position(b.device_ids, device) AS position OFFSET 0) AS p
-        WHERE b.event_id = pairs_of.event_id AND int8range(b.device_ids[1], b.device_ids[cardinality(b.device_ids)], '[]') @> device
-            AND p.position IS NOT NULL;
-    END LOOP;
     RETURN QUERY
+    SELECT b.rule_version, b.target_id, d.id, b.attempt, get_byte(b.outcomes, p.position - 1), b.closed_at, b.id,
+        NULL::timestamptz, false, 0, NULL::timestamptz, b.lane, b.details
+    FROM (
+        SELECT l.* FROM fanfare.batch_log AS l
+        WHERE l.event_id = pairs_of.event_id AND l.day = ANY (days) AND int8range(l.first_device, l.last_device, '[]') && places
+        OFFSET 0
+    ) AS b
+    JOIN unnest(pairs_of.devices) AS d (id) ON d.id BETWEEN b.first_device AND b.last_device
+    CROSS JOIN LATERAL (SELECT array_position(b.device_ids, d.id) AS position OFFSET 0) AS p
+    WHERE p.position IS NOT NULL
+    UNION ALL
+    SELECT b.rule_version, b.target_id, d.id, b.attempt, get_byte(b.outcomes, p.position - 1), b.closed_at, b.id,
+        NULL, false, 0, NULL, b.lane, b.details
+    FROM (
+        SELECT l.* FROM fanfare.batch_log AS l
+        WHERE l.event_id IS NULL AND l.day = ANY (days) AND int8range(l.first_event, l.last_event, '[]') @> pairs_of.event_id
+            AND int8range(l.first_device, l.last_device, '[]') && places
+        OFFSET 0
+    ) AS b
+    JOIN unnest(pairs_of.devices) AS d (id) ON d.id BETWEEN b.first_device AND b.last_device AND fanfare.may_hold(b.device_marks, d.id)
+    CROSS JOIN LATERAL (
+        SELECT y.position FROM unnest(array_positions(b.device_ids, d.id)) AS y (position)
+        WHERE b.event_ids[y.position] = pairs_of.event_id
+        OFFSET 0
+    ) AS p
+    UNION ALL
+    SELECT b.rule_version, b.target_id, d.id, b.attempt,
+        CASE WHEN octet_length(b.outcomes) = 0 THEN 0 ELSE get_byte(b.outcomes, p.position - 1) END, NULL, b.id,
+        b.not_before, b.owner IS NOT NULL, b.gate_id, b.due_at, b.lane, NULL
+    FROM fanfare.batches AS b
+    JOIN unnest(pairs_of.devices) AS d (id) ON d.id BETWEEN b.device_ids[1] AND b.device_ids[cardinality(b.device_ids)]
+    CROSS JOIN LATERAL (SELECT array_position(b.device_ids, d.id) AS position OFFSET 0) AS p
+    WHERE b.event_id = pairs_of.event_id AND int8range(b.device_ids[1], b.device_ids[cardinality(b.device_ids)], '[]') && places
+        AND p.position IS NOT NULL
+    UNION ALL
     SELECT b.rule_version, b.target_id, u.d, b.attempt,
         CASE WHEN octet_length(b.outcomes) = 0 THEN 0 ELSE get_byte(b.outcomes, u.position::int - 1) END, NULL::timestamptz, b.id,
         b.not_before, b.owner IS NOT NULL, b.gate_id, b.due_at, b.lane, NULL::jsonb
@@ -6439,10 +6531,50 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION fanfare.types_of_app IS 'The types of events that rules of an app name, or named.';
 
-CREATE OR REPLACE FUNCTION fanfare.why_steps(event_id bigint, user_id text, app text)
+-- A version that no daemon has checked, or that one refused, has its path in what was written only.
+CREATE OR REPLACE FUNCTION fanfare.path_of(path text) RETURNS jsonpath
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN path::jsonpath;
+EXCEPTION WHEN data_exception OR syntax_error_or_access_rule_violation OR feature_not_supported OR program_limit_exceeded THEN
+    RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION fanfare.path_of IS 'A text as a jsonpath; null where it is none.';
+
+-- As planning reads it (PlanRound).
+CREATE OR REPLACE FUNCTION fanfare.names_user(payload jsonb, path jsonpath, user_id text) RETURNS boolean LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT EXISTS (
+        SELECT FROM jsonb_path_query_tz(payload, path, '{}', true) AS item
+        WHERE jsonb_typeof(item) IN ('string', 'number', 'boolean') AND item #>> '{}' = names_user.user_id);
+END;
+COMMENT ON FUNCTION fanfare.names_user IS 'Whether a rule''s path finds a user in a payload.';
+
+-- Read once for all events of a list. Nobody has more devices but by mistake; who has is told of some.
+CREATE OR REPLACE FUNCTION fanfare.why_devices(user_id text, app text, most int, OUT ids bigint[], OUT apps jsonb)
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    WITH d AS MATERIALIZED (
+        SELECT x.id, x.app_id, x.platform, x.disabled_at IS NULL AS is_enabled,
+            row_number() OVER (PARTITION BY x.app_id ORDER BY x.disabled_at IS NOT NULL, x.registered_at DESC, x.id DESC) AS place
+        FROM fanfare.devices AS x
+        WHERE x.app_id = ANY (ARRAY(SELECT y.id FROM fanfare.apps AS y WHERE $2 IS NULL OR y.name = $2)) AND x.user_id = $1
+    )
+    SELECT (SELECT array_agg(d.id) FROM d WHERE d.place <= $3), (
+        SELECT jsonb_object_agg(a.name, jsonb_build_object('count', c.count, 'enabled', c.enabled, 'platforms', c.platforms))
+        FROM (
+            SELECT d.app_id, count(*) AS count, count(*) FILTER (WHERE d.is_enabled) AS enabled, array_agg(DISTINCT d.platform) FILTER (WHERE d.is_enabled) AS platforms
+            FROM d GROUP BY d.app_id
+        ) AS c JOIN fanfare.apps AS a ON a.id = c.app_id)
+$$;
+COMMENT ON FUNCTION fanfare.why_devices IS 'Devices of a user, so many of each app: those that are enabled and were registered last; and by app how many there are.';
+
+CREATE OR REPLACE FUNCTION fanfare.why_steps(event_id bigint, user_id text, app text, devices bigint[], counts jsonb)
 RETURNS TABLE (step smallint, at timestamptz, rule text, device_id bigint, platform text, attempt int, outcome text, reason text,
-    until timestamptz, detail text)
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET intervalstyle = 'postgres' AS $$
+    until timestamptz, detail text, event_type text, distance int)
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET intervalstyle = 'postgres'
+-- To plan it takes longer than to run it, and a list of events asks twenty times.
+SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 DECLARE
     e record;
@@ -6453,12 +6585,13 @@ DECLARE
     cancelled_at timestamptz;
     -- Of an event that is refused: whether only for a rule, beside which others may have been planned.
     is_of_rule boolean;
-    is_served CONSTANT boolean := EXISTS (SELECT FROM fanfare.instances AS i WHERE i.lease_until > now);
-    devices CONSTANT bigint[] := ARRAY(
-        SELECT d.id FROM fanfare.devices AS d
-        WHERE d.app_id = ANY (ARRAY(SELECT a.id FROM fanfare.apps AS a WHERE why_steps.app IS NULL OR a.name = why_steps.app))
-            AND d.user_id = why_steps.user_id
-        ORDER BY d.id);
+    daemons CONSTANT bigint := (SELECT count(*) FROM fanfare.instances AS i WHERE i.lease_until > now);
+    is_served CONSTANT boolean := daemons > 0;
+    -- Apps and platforms that no daemon has credentials for.
+    unserved CONSTANT text[] := ARRAY(
+        SELECT u.name FROM fanfare.instances AS i CROSS JOIN LATERAL jsonb_array_elements_text(i.report -> 'unserved') AS u (name)
+        WHERE i.lease_until > now GROUP BY u.name HAVING count(*) = daemons);
+    elsewhere text;
 BEGIN
     -- 1. The event.
     SELECT x.id, x.type, x.key, x.created_at, x.planned_at, x.ttl, x.payload, f.name AS fate, x.detail, x.replay_of, x.only_app, x.only_user INTO e
@@ -6477,23 +6610,41 @@ BEGIN
         RETURN QUERY SELECT 0::smallint, now, NULL, NULL::bigint, NULL, NULL::int,
             CASE WHEN o.id IS NULL THEN 'unknown' ELSE 'waiting' END, CASE WHEN o.id IS NULL THEN 'no_event' ELSE 'reading' END, NULL::timestamptz,
             CASE WHEN o.id IS NOT NULL THEN 'The query of the event''s campaign is still being read: ' || o.state
+                WHEN why_steps.event_id NOT BETWEEN 1::bigint << 32 AND ((now AT TIME ZONE 'UTC')::date - DATE '2020-01-01' + 2)::bigint << 32
+                    THEN format('There is no event %s: no id of an event is like that. Copy it from what fanfare.emit returned', why_steps.event_id)
                 WHEN why_steps.event_id >> 32 < (now AT TIME ZONE 'UTC')::date - DATE '2020-01-01' - 30
-                    THEN format('Event %s is of %s: the log keeps 30 days at most (retention.log). Nothing is known of it any more',
+                    THEN format('There is no event %s any more: its id is of %s, and the log keeps 30 days at most (retention.log)',
                         why_steps.event_id, DATE '2020-01-01' + (why_steps.event_id >> 32)::int)
                 ELSE format('There is no event %s: its transaction has not committed, it was rolled back, it is older than retention.log, %sor the number is wrong. Look for it in fanfare.events',
-                    why_steps.event_id, 'no rule of ' || why_steps.app || ' names its type, ') END
+                    why_steps.event_id, 'no rule of ' || why_steps.app || ' names its type, ') END, NULL, 0
         FROM (SELECT) AS nothing LEFT JOIN fanfare.occurrences AS o ON o.event_id = why_steps.event_id AND (why_steps.app IS NULL OR EXISTS (
             SELECT FROM fanfare.campaigns AS c JOIN fanfare.apps AS a ON a.id = c.app_id WHERE c.id = o.campaign_id AND a.name = why_steps.app));
         RETURN;
     END IF;
     planned := coalesce(e.planned_at, now);
-    is_of_rule := e.fate = 'refused' AND coalesce(e.detail ~ '(^|; )rule ', false);
+    is_of_rule := e.fate IN ('refused', 'expired') AND coalesce(e.detail ~ '(^|; )rule ', false);
+    SELECT string_agg(format('%s in app %s%s', CASE o.enabled WHEN '1' THEN '1 device' ELSE o.enabled || ' devices' END, o.name,
+        CASE WHEN o.is_unserved THEN ', for which no daemon has credentials' ELSE '' END), '; ' ORDER BY o.name)
+    INTO elsewhere
+    FROM (
+        SELECT k.name, k.app ->> 'enabled' AS enabled,
+            (SELECT bool_and(k.name || '/' || p = ANY (unserved)) FROM jsonb_array_elements_text(k.app -> 'platforms') AS p) AS is_unserved
+        FROM jsonb_each(counts) AS k (name, app)
+        WHERE k.app ->> 'enabled' <> '0' AND NOT EXISTS (
+            SELECT FROM fanfare.apps AS a JOIN fanfare.rules AS r ON r.app_id = a.id JOIN fanfare.rule_versions AS v ON v.rule_id = r.id
+            WHERE a.name = k.name AND v.event_type = e.type)
+        ORDER BY k.name LIMIT 5
+    ) AS o;
     SELECT min(c.created_at) INTO cancelled_at FROM fanfare.cancels AS c
     WHERE c.event_id = e.id OR c.type = e.type AND c.key = e.key AND fanfare.cancel_reaches(c.event_number, c.created_at, e.id, e.created_at);
     IF e.fate = 'duplicate' THEN
         SELECT k.event_id INTO first_event FROM fanfare.event_keys AS k WHERE k.type = e.type AND k.key = e.key;
     END IF;
-    RETURN QUERY SELECT 0::smallint, e.created_at, NULL, NULL::bigint, NULL, NULL::int, e.fate, e.type, NULL::timestamptz,
+    RETURN QUERY SELECT 0::smallint, e.created_at, NULL, NULL::bigint, NULL, NULL::int, e.fate,
+        CASE e.fate WHEN 'waiting' THEN CASE WHEN is_served THEN 'not_planned' ELSE 'no_daemon' END WHEN 'duplicate' THEN 'same_key' WHEN 'unmatched' THEN 'no_rule_took_it'
+            WHEN 'cancelled' THEN 'cancel_requested' WHEN 'expired' THEN 'ttl_passed' WHEN 'refused' THEN CASE WHEN is_of_rule THEN 'not_plannable' ELSE 'not_valid' END
+            ELSE 'planned' END,
+        NULL::timestamptz,
         CASE WHEN e.replay_of IS NULL THEN '' ELSE format('Replay of event %s%s. ', e.replay_of, ', only for ' || e.only_user) END || CASE e.fate
             WHEN 'waiting' THEN 'Emitted, and not planned yet' || CASE
                 WHEN NOT is_served THEN ': no daemon is running. Start `fanfare serve`, and see `fanfare status`'
@@ -6502,11 +6653,11 @@ BEGIN
             WHEN 'duplicate' THEN format('Not sent again: event %s had the same type and key %L. Use another key, or replay that event', coalesce(first_event::text, 'an earlier one'), e.key)
             WHEN 'unmatched' THEN coalesce('No rule took it; see below why, or `fanfare rules list`' || '; ' || e.detail, 'No rule took it; see below why, or `fanfare rules list`')
             WHEN 'cancelled' THEN 'Cancelled before it was planned: fanfare.cancel was called' || coalesce(' ' || fanfare.utc(cancelled_at), '') || '. Replay the event if it should be sent after all'
-            WHEN 'expired' THEN format('Its ttl had passed when it was planned, %s after it was emitted. Give the event or its rule a longer ttl, and see `fanfare status` for what daemons do',
+            WHEN 'expired' THEN coalesce(e.detail || '. ', '') || format('Its ttl had passed when it was planned, %s after it was emitted. Give the event or its rule a longer ttl, and see `fanfare status` for what daemons do',
                 date_trunc('second', planned - e.created_at))
             WHEN 'refused' THEN format(CASE WHEN is_of_rule THEN 'A rule could not be planned for it: %s. Mend the rule or the payload, then replay the event'
                 ELSE 'The event itself was refused: %s. Mend what emits it' END, e.detail)
-        END;
+        END, e.type, 0;
     IF e.fate IN ('duplicate', 'cancelled') OR e.fate = 'refused' AND NOT is_of_rule THEN
         RETURN;
     END IF;
@@ -6533,25 +6684,10 @@ BEGIN
             AND v.created_at <= planned
         ORDER BY r.id, f.is_in_force DESC, v.version DESC
     ),
-    judged AS MATERIALIZED (
-        SELECT r.*, CASE
-                WHEN r.created_at > e.created_at AND fanfare.is_emitted_after(e.id, r.event_number) IS NOT TRUE THEN 'rule_younger'
-                WHEN NOT r.is_in_force AND r.dropped_at <= planned THEN 'rule_dropped'
-                WHEN NOT r.is_in_force AND r.state = 'refused' THEN 'rule_refused'
-                WHEN NOT r.is_in_force AND r.state = 'unchecked' THEN 'rule_unchecked'
-                WHEN NOT r.is_in_force THEN 'rule_not_in_force'
-                WHEN NOT r.enabled THEN 'rule_disabled'
-                WHEN is_of_rule AND position('rule ' || r.name || ':' IN e.detail) > 0 THEN 'not_plannable'
-                WHEN r.when_path IS NOT NULL AND jsonb_path_match_tz(e.payload, r.when_path, '{}', true) IS NOT TRUE THEN 'when_false'
-                WHEN e.created_at + coalesce(least(e.ttl, r.ttl), interval '24 hours') <= planned AND NOT EXISTS (
-                    SELECT FROM fanfare.occurrences AS o WHERE o.event_id = e.id AND o.wall IS NOT NULL) THEN 'ttl_passed'
-            END AS obstacle
-        FROM rules AS r
-    ),
     -- 3. What it was pushed to of what is the user's, or is everybody's: device 0.
     pairs AS MATERIALIZED (
         SELECT p.*, r.name AS rule_name, a.name || '/' || r.name AS rule, a.name AS app, a.id AS app_id, v.definition::jsonb AS definition,
-            t.platform, coalesce(c.outcome, (ARRAY['pending', 'accepted', 'attempted', 'unknown', 'retrying', 'gone', 'rejected'])
+            t.platform, concat_ws('/', a.name, t.platform, t.environment) AS sender, coalesce(c.outcome, (ARRAY['pending', 'accepted', 'attempted', 'unknown', 'retrying', 'gone', 'rejected'])
                 [1 + width_bucket(p.code, ARRAY[1, 2, 3, 32, 64, 96])]) AS outcome, coalesce(c.reason, 'unknown') AS reason, c.meaning,
             r.id AS rule_id, lag(p.code) OVER w AS code_before, lead(coalesce(p.not_before, p.at)) OVER w AS tried_at
         FROM fanfare.pairs_of(e.id, devices || 0::bigint) AS p
@@ -6563,21 +6699,72 @@ BEGIN
         WHERE why_steps.app IS NULL OR a.name = why_steps.app
         WINDOW w AS (PARTITION BY p.rule_version, p.device_id ORDER BY p.attempt, p.batch_id)
     ),
+    -- Whether the event is for the user: what the rule's path finds in the payload, and of queries what they are known to have named. NULL
+    -- where only devices tell, or nobody knows any more.
+    meant AS MATERIALIZED (
+        SELECT r.*, CASE
+                WHEN coalesce(why_steps.user_id, '') = '' THEN NULL
+                WHEN e.only_user <> why_steps.user_id THEN false
+                WHEN u.path IS NOT NULL THEN fanfare.names_user(e.payload, u.path, why_steps.user_id)
+                WHEN r.audience = 'everyone' THEN true
+                WHEN r.audience = 'tokens' THEN EXISTS (
+                    SELECT FROM jsonb_path_query_tz(e.payload, r.audience_path, '{}', true) AS item
+                    JOIN fanfare.devices AS d ON d.id = ANY (devices) AND d.app_id = r.app_id AND d.platform = r.platform
+                        AND d.token IN (item #>> '{}', lower(item #>> '{}')))
+                WHEN EXISTS (SELECT FROM fanfare.occurrences AS o WHERE o.event_id = e.id AND o.state = 'running' AND r.audience = 'staged') THEN EXISTS (
+                    SELECT FROM fanfare.audiences AS x
+                    WHERE x.event_id = e.id AND x.bucket = fanfare.bucket(fanfare.audience_seed(e.id), why_steps.user_id) AND x.user_id = why_steps.user_id)
+                WHEN r.audience IN ('users_sql', 'staged') AND e.fate IN ('planned', 'refused') AND r.is_in_force
+                    AND NOT EXISTS (SELECT FROM fanfare.audience_queries AS q WHERE q.event_id = e.id AND q.rule_version = r.version_id) THEN CASE
+                        WHEN EXISTS (SELECT FROM pairs AS p WHERE p.rule_id = r.rule_id AND p.device_id > 0) THEN true
+                        -- A device that would have been planned then, had the user been named.
+                        WHEN EXISTS (
+                            SELECT FROM fanfare.devices AS d
+                            WHERE d.id = ANY (devices) AND d.app_id = r.app_id AND d.registered_at <= planned AND d.disabled_at IS NULL AND d.kind = r.kind
+                                AND coalesce(d.platform = r.platform, true)
+                                AND (r.devices_path IS NULL OR jsonb_path_match_tz(coalesce(d.attributes, '{}'), r.devices_path, '{}', true))) THEN false
+                        END
+            END AS is_meant
+        FROM rules AS r
+        CROSS JOIN LATERAL (
+            SELECT CASE WHEN r.audience IS NULL OR r.audience IN ('users', 'gather') THEN fanfare.path_of(r.definition #>> '{to,users}') END AS path
+        ) AS u
+    ),
+    judged AS MATERIALIZED (
+        SELECT r.*, CASE
+                WHEN r.created_at > e.created_at AND fanfare.is_emitted_after(e.id, r.event_number) IS NOT TRUE THEN 'rule_younger'
+                WHEN NOT r.is_in_force AND r.dropped_at <= planned THEN 'rule_dropped'
+                WHEN NOT r.is_in_force AND r.state = 'refused' THEN 'rule_refused'
+                WHEN NOT r.is_in_force AND r.state = 'unchecked' THEN 'rule_unchecked'
+                WHEN NOT r.is_in_force THEN 'rule_not_in_force'
+                WHEN NOT r.enabled THEN 'rule_disabled'
+                WHEN is_of_rule AND position('rule ' || r.name || ':' IN e.detail) > 0 THEN CASE e.fate WHEN 'refused' THEN 'not_plannable' ELSE 'ttl_passed' END
+                WHEN r.when_path IS NOT NULL AND jsonb_path_match_tz(e.payload, r.when_path, '{}', true) IS NOT TRUE THEN 'when_false'
+                WHEN e.created_at + coalesce(least(e.ttl, r.ttl), interval '24 hours') <= planned AND NOT EXISTS (
+                    SELECT FROM fanfare.occurrences AS o WHERE o.event_id = e.id AND o.wall IS NOT NULL) THEN 'ttl_passed'
+            END AS obstacle,
+            k.words, k.failed, k.lacks_key, e.only_user IS NOT NULL AND e.only_user IS DISTINCT FROM why_steps.user_id AS is_for_other
+        FROM meant AS r LEFT JOIN LATERAL fanfare.when_look(e.payload, r.definition ->> 'when') AS k ON r.when_path IS NOT NULL
+    ),
     -- 4. Devices that a rule took the event for and that are not among the pairs, and the first thing that keeps each out.
     missed AS MATERIALIZED (
         SELECT j.rule, j.app, j.definition, j.version_id, d.id AS device_id, d.platform,
-            coalesce((SELECT string_agg(t.name, ', ' ORDER BY t.name) FROM fanfare.subscriptions AS s
-                JOIN fanfare.topics AS t ON t.id = s.topic_id WHERE s.device_id = d.id), 'none') AS topics,
-            d.registered_at, d.disabled_at, d.disabled_reason, d.kind, j.kind AS rule_kind, j.audience, CASE
+            j.devices_path,
+            d.registered_at, d.disabled_at, d.disabled_reason, d.kind, j.kind AS rule_kind, j.audience, j.is_meant, CASE
                 WHEN d.disabled_at IS NOT NULL AND d.disabled_reason = 'reassigned' THEN 'reassigned'
+                -- The name of a topic may be made of the payload: then only who plans knows it.
+                WHEN j.audience = 'topic' AND position('{{' IN j.definition #>> '{to,topic}') = 0 AND NOT EXISTS (
+                    SELECT FROM fanfare.topics AS t JOIN fanfare.subscriptions AS s ON s.topic_id = t.id
+                    WHERE t.name = j.definition #>> '{to,topic}' AND s.device_id = d.id) THEN 'not_subscribed'
                 WHEN d.disabled_at IS NOT NULL THEN 'disabled'
                 WHEN d.kind <> j.kind THEN 'other_kind'
                 WHEN d.platform <> j.platform THEN 'other_platform'
                 WHEN d.registered_at > planned THEN 'registered_later'
                 WHEN j.devices_path IS NOT NULL AND jsonb_path_match_tz(coalesce(d.attributes, '{}'), j.devices_path, '{}', true) IS NOT TRUE
                     THEN 'other_attributes'
-                WHEN e.only_user <> why_steps.user_id THEN 'replayed_for_other'
-                WHEN EXISTS (SELECT FROM fanfare.plans AS p WHERE p.event_id = e.id AND p.rule_version = j.version_id AND p.cursor < d.id)
+                WHEN EXISTS (
+                    SELECT FROM fanfare.plans AS p WHERE p.event_id = e.id AND p.rule_version = j.version_id AND (p.canary_devices IS NOT NULL OR p.cursor
+                        < CASE WHEN j.audience = 'staged' THEN fanfare.bucket(fanfare.audience_seed(e.id), why_steps.user_id) ELSE d.id END))
                     THEN 'planning'
                 WHEN EXISTS (SELECT FROM fanfare.audience_queries AS q WHERE q.event_id = e.id AND q.rule_version = j.version_id)
                     THEN 'users_sql'
@@ -6586,13 +6773,15 @@ BEGIN
             END AS obstacle
         FROM judged AS j
         JOIN fanfare.devices AS d ON d.app_id = j.app_id AND d.id = ANY (devices)
-        WHERE j.obstacle IS NULL AND e.fate IN ('planned', 'refused') AND j.audience NOT IN ('fcm_topic', 'fcm_condition', 'channel', 'gather')
-            AND NOT EXISTS (SELECT FROM pairs AS p WHERE p.rule_id = j.rule_id AND p.device_id = d.id)
+        WHERE j.obstacle IS NULL AND j.is_meant IS NOT FALSE AND e.fate IN ('planned', 'refused', 'expired')
+            AND j.audience NOT IN ('fcm_topic', 'fcm_condition', 'channel', 'gather')
+            AND d.id <> ALL (ARRAY(SELECT p.device_id FROM pairs AS p WHERE p.rule_id = j.rule_id))
     )
     SELECT 1::smallint, planned, j.rule, NULL::bigint, NULL, NULL::int,
         CASE WHEN j.obstacle IS NOT NULL THEN CASE WHEN j.obstacle = 'ttl_passed' THEN 'expired' WHEN j.obstacle = 'rule_unchecked' THEN 'waiting'
             WHEN j.obstacle = 'not_plannable' THEN 'refused' ELSE 'not_matched' END WHEN e.fate = 'waiting' THEN 'waiting' ELSE 'matched' END,
-        coalesce(j.obstacle, CASE WHEN e.fate = 'waiting' THEN 'not_planned' ELSE j.audience END), NULL::timestamptz,
+        coalesce(j.obstacle, CASE WHEN e.fate <> 'waiting' THEN j.audience WHEN is_served THEN 'not_planned' ELSE 'no_daemon' END),
+        CASE WHEN j.obstacle IS NULL AND j.audience = 'gather' THEN g.due_at END,
         CASE j.obstacle
             WHEN 'rule_younger' THEN format('The rule was made %s, after the event, and takes no older ones. Replay the event if the rule should have it', fanfare.utc(j.created_at))
             WHEN 'rule_dropped' THEN format('The rule was dropped %s. Put it again if it should be there', fanfare.utc(j.dropped_at))
@@ -6601,37 +6790,64 @@ BEGIN
             WHEN 'rule_not_in_force' THEN 'No version of the rule was in force then. See `fanfare rules list`'
             WHEN 'rule_disabled' THEN 'The rule is switched off. Say enabled: true in it, then replay the event'
             WHEN 'not_plannable' THEN format('It took the event and could not be planned for it: %s. Mend the rule or the payload, then replay the event', e.detail)
-            WHEN 'when_false' THEN format('Its when did not take this event: %s. Change the rule or what emits, then replay the event',
-                fanfare.when_verdict(e.payload, j.definition ->> 'when'))
+            WHEN 'when_false' THEN format('Its when did not take this event: %s. Change the rule or what emits, then replay the event', j.words)
             WHEN 'ttl_passed' THEN format('Its ttl had passed when the event was planned, %s after it was emitted. Give the rule or the event a longer ttl', date_trunc('second', planned - e.created_at))
             ELSE CASE
-                WHEN e.fate = 'waiting' THEN 'It would take the event'
-                WHEN j.audience = 'gather' THEN format('It gathers the event: what is sent later is an event of its own, of type digest.%s.%s', j.app, j.name)
+                WHEN e.fate = 'waiting' THEN 'It would take the event' || CASE WHEN is_served THEN '' ELSE ', but no daemon is running. Start `fanfare serve`' END
+                WHEN j.audience = 'gather' THEN format('It gathers the event: what is sent %s is an event of its own, of type digest.%s.%s',
+                    coalesce(fanfare.utc(g.due_at), 'later'), j.app, j.name)
                 WHEN j.audience IN ('fcm_topic', 'fcm_condition', 'channel') THEN format('Sent once, to %s: who has subscribed there only the provider knows',
                     CASE j.audience WHEN 'channel' THEN 'an APNs channel' WHEN 'fcm_topic' THEN 'an FCM topic' ELSE 'an FCM condition' END)
-                ELSE format('Version %s took the event%s', j.version, coalesce('; its when: ' || fanfare.when_verdict(e.payload, j.definition ->> 'when'), ''))
+                ELSE format('Version %s took the event%s', j.version, coalesce('; its when: ' || j.words, ''))
+                    || CASE WHEN (counts #>> ARRAY[j.app, 'count'])::bigint > 200
+                        THEN format('. Of the user''s %s devices in the app 200 are told of, those that are enabled and were registered last', counts #>> ARRAY[j.app, 'count']) ELSE '' END
             END || coalesce((
                 SELECT format('. A newer version %s is refused: %s', v.version, v.reason) FROM fanfare.rule_versions AS v
                 WHERE v.rule_id = j.rule_id AND v.version > j.version AND v.state = 'refused' AND v.created_at <= planned
                 ORDER BY v.version DESC LIMIT 1), '')
-        END
+        END, NULL,
+        -- How far it was from a push to the user: not meant for the user, conditions that it did not meet; of equals a mistyped key is worth a look.
+        CASE WHEN j.obstacle IN ('ttl_passed', 'not_plannable') THEN 0 ELSE CASE WHEN j.is_meant THEN 1000 WHEN j.is_meant IS NULL THEN 2000 ELSE 5000 END
+            + CASE j.obstacle WHEN 'when_false' THEN 2 * least(j.failed, 100) - j.lacks_key::int ELSE 0 END END
     FROM judged AS j
+    LEFT JOIN LATERAL (
+        SELECT x.due_at FROM fanfare.gatherings AS x WHERE j.audience = 'gather' AND x.rule_id = j.rule_id AND e.id = ANY (x.event_ids) LIMIT 1
+    ) AS g ON true
     UNION ALL
     SELECT 1::smallint, planned, NULL, NULL, NULL, NULL, 'not_matched', 'no_rule', NULL,
         format('No rule %s for events of type %s%s. %s', CASE WHEN n.count > 0 THEN 'was' ELSE 'is' END, e.type, ' in app ' || why_steps.app,
-            CASE WHEN n.count > 0 THEN 'There is one now: replay the event' ELSE 'Write one, or mend the type' END)
+            CASE WHEN n.count > 0 THEN 'There is one now: replay the event' ELSE coalesce(format('Did you mean %s? ', fanfare.nearest_name(e.type, ARRAY(
+                SELECT DISTINCT v.event_type FROM fanfare.rule_versions AS v JOIN fanfare.rules AS r ON r.id = v.rule_id JOIN fanfare.apps AS a ON a.id = r.app_id
+                WHERE v.state = 'active' AND v.retired_at IS NULL AND v.enabled AND (why_steps.app IS NULL OR a.name = why_steps.app)
+                    AND abs(length(v.event_type) - length(e.type)) <= length(v.event_type) / 3 ORDER BY v.event_type LIMIT 500))), '')
+                || 'Write one, or mend the type' END), NULL, 3000
     FROM (
         SELECT count(*) FROM fanfare.rule_versions AS v JOIN fanfare.rules AS r ON r.id = v.rule_id JOIN fanfare.apps AS a ON a.id = r.app_id
         WHERE v.event_type = e.type AND v.state = 'active' AND v.retired_at IS NULL AND v.enabled AND (why_steps.app IS NULL OR a.name = why_steps.app)
     ) AS n
     WHERE NOT EXISTS (SELECT FROM rules)
     UNION ALL
+    -- The user is not among those whom it is for.
+    SELECT 2::smallint, planned, j.rule, NULL, NULL, NULL, 'not_reached', CASE WHEN j.is_for_other THEN 'replayed_for_other' ELSE 'not_in_audience' END, NULL,
+        CASE WHEN j.is_for_other THEN format('It was replayed for %s only', e.only_user) ELSE concat(CASE
+            WHEN j.audience IN ('users', 'gather') OR j.audience IS NULL
+                THEN format('The event is for others: to.users (%s) does not name %s in it', j.definition #>> '{to,users}', whom)
+            WHEN j.audience = 'users_sql' THEN format('The event is for others: users_sql did not name %s', whom)
+            WHEN j.audience = 'staged' THEN format('The campaign''s audience_sql did not give %s', whom)
+            ELSE format('to.tokens (%s) names no token that is registered for %s now', j.definition #>> '{to,tokens}', whom) END,
+            CASE WHEN j.audience <> 'staged' THEN '. Where that is wrong, look at the rule and at what emits' END) END
+            || CASE WHEN coalesce(counts ? j.app, false) THEN '' ELSE format('. %s has no device in app %s either', whom, j.app) END, NULL, 4000
+    FROM judged AS j
+    WHERE (j.obstacle IS NULL OR j.obstacle IN ('ttl_passed', 'not_plannable')) AND j.is_meant IS FALSE
+        AND NOT EXISTS (SELECT FROM pairs AS p WHERE p.rule_id = j.rule_id)
+    UNION ALL
     -- No device at all.
     SELECT 2::smallint, planned, j.rule, NULL, NULL, NULL, 'no_device', 'no_device', NULL,
-        format('%s has no device in app %s, so there is nothing to push to. The app must call fanfare.register_device with this user''s id, as it should at each start', whom, j.app)
+        format('%s has no device in app %s, so there is nothing to push to%s. The app must call fanfare.register_device with this user''s id, as it should at each start',
+            whom, j.app, coalesce('; there is ' || elsewhere, '')), NULL, CASE WHEN j.is_meant THEN 0 ELSE 2000 END
     FROM judged AS j
-    WHERE j.obstacle IS NULL AND e.fate IN ('planned', 'refused') AND j.audience NOT IN ('fcm_topic', 'fcm_condition', 'channel', 'gather')
-        AND NOT EXISTS (SELECT FROM fanfare.devices AS d WHERE d.app_id = j.app_id AND d.id = ANY (devices))
+    WHERE j.obstacle IS NULL AND j.is_meant IS NOT FALSE AND e.fate IN ('planned', 'refused', 'expired')
+        AND j.audience NOT IN ('fcm_topic', 'fcm_condition', 'channel', 'gather') AND NOT coalesce(counts ? j.app, false)
     UNION ALL
     SELECT 2::smallint, greatest(planned, CASE WHEN m.obstacle = 'disabled' THEN m.disabled_at WHEN m.obstacle = 'registered_later' THEN m.registered_at END),
         m.rule, m.device_id, m.platform, NULL,
@@ -6640,20 +6856,22 @@ BEGIN
             WHEN 'reassigned' THEN format('The device is another user''s since %s. Nothing is to be done', fanfare.utc(m.disabled_at))
             WHEN 'other_kind' THEN format('Its token is for %s, the rule for %s', m.kind, m.rule_kind)
             WHEN 'other_platform' THEN format('The rule is for %s only', m.definition #>> '{to,platform}')
-            WHEN 'registered_later' THEN format('Registered %s, after the event was planned: it was not there yet, or disabled. Replay the event if it is still of use', fanfare.utc(m.registered_at))
-            WHEN 'other_attributes' THEN format('Its attributes do not meet to.devices: %s', fanfare.when_verdict(
-                coalesce((SELECT d.attributes FROM fanfare.devices AS d WHERE d.id = m.device_id), '{}'), m.definition #>> '{to,devices}'))
-            WHEN 'replayed_for_other' THEN format('It was replayed for %s only', e.only_user)
+            WHEN 'registered_later' THEN format('Registered %s, after the event was planned: it was not there yet, or disabled%s', fanfare.utc(m.registered_at), CASE
+                WHEN m.is_meant THEN '. Replay the event if it is still of use'
+                WHEN m.audience IN ('users_sql', 'staged') THEN format(', or its query did not name %s: whom it named is not kept', whom)
+                ELSE ', or not subscribed' END)
+            WHEN 'other_attributes' THEN format('Its attributes do not meet to.devices: %s', (fanfare.when_look(
+                coalesce((SELECT d.attributes FROM fanfare.devices AS d WHERE d.id = m.device_id), '{}'), m.definition #>> '{to,devices}')).words)
             WHEN 'planning' THEN 'The audience is still being planned, and this device has not come yet'
             WHEN 'users_sql' THEN 'The rule''s users_sql is still to be asked whom the event is for; see `fanfare status`'
-            WHEN 'not_subscribed' THEN format('Not subscribed to %s; its topics now: %s. The app must call fanfare.subscribe', coalesce(m.definition #>> '{to,topic}', m.definition #>> '{to,condition}'), m.topics)
+            WHEN 'not_subscribed' THEN format('Not subscribed to %s; its topics now: %s. The app must call fanfare.subscribe', coalesce(m.definition #>> '{to,topic}', m.definition #>> '{to,condition}'),
+                coalesce((SELECT string_agg(t.name, ', ' ORDER BY t.name) FROM (
+                    SELECT t.name FROM fanfare.subscriptions AS s JOIN fanfare.topics AS t ON t.id = s.topic_id WHERE s.device_id = m.device_id ORDER BY t.name LIMIT 50) AS t), 'none'))
             ELSE CASE m.audience
-                WHEN 'users' THEN format('to.users (%s) does not name %s in this event. Mend the path or what emits', m.definition #>> '{to,users}', whom)
-                WHEN 'users_sql' THEN format('users_sql did not name %s for this event', whom)
                 WHEN 'tokens' THEN format('to.tokens (%s) does not name its token', m.definition #>> '{to,tokens}')
-                WHEN 'staged' THEN format('The campaign''s audience_sql did not give %s', whom)
                 ELSE 'It was not there when the event was planned' END
-        END
+        END, NULL,
+        CASE WHEN m.obstacle IN ('not_subscribed', 'not_in_audience') THEN 4000 WHEN m.is_meant THEN CASE m.obstacle WHEN 'reassigned' THEN 500 ELSE 0 END ELSE 2000 END
     FROM missed AS m
     UNION ALL
     -- 5. Each attempt, and what still waits.
@@ -6662,7 +6880,7 @@ BEGIN
         CASE WHEN p.at IS NULL THEN CASE WHEN p.not_before > now THEN p.not_before END WHEN p.outcome = 'retrying' THEN p.tried_at END,
         CASE WHEN p.at IS NULL THEN CASE h.hold
             WHEN 'cancel_requested' THEN format('fanfare.cancel was called %s; what waits is not sent. Replay the event if it should be sent after all', fanfare.utc(cancelled_at))
-            WHEN 'in_flight' THEN 'A daemon has it: it is being sent, or its answer is awaited'
+            WHEN 'in_flight' THEN 'A daemon has it: it is being sent, or its answer is awaited' || coalesce('. ' || y.of_topic, '')
             WHEN 'aborting' THEN 'Its campaign is aborted; it is about to be recorded as cancelled'
             WHEN 'paused' THEN format('Paused: %s. Resume the campaign to have it sent', g.reason)
             WHEN 'canary' THEN 'It waits for the verdict on those who went first (canary). See `fanfare campaigns show`'
@@ -6671,7 +6889,8 @@ BEGIN
             WHEN 'recipient_time' THEN 'It is due when clocks where the device is show the campaign''s time'
             WHEN 'retry' THEN 'It is tried again then'
             WHEN 'no_daemon' THEN 'It is ready to be sent, but no daemon is running. Start `fanfare serve`'
-            WHEN 'breaker' THEN format('The provider fails, so only probes are sent to it until it is well again (breaker). See `fanfare status`')
+            WHEN 'no_credentials' THEN format('No daemon that runs has credentials for %s in app %s. Put them into the configuration: apps.%s.%s', p.platform, p.app, p.app, p.platform)
+            WHEN 'breaker' THEN format('%s, so only probes are sent to it until it is well again (breaker). See `fanfare health`', coalesce(y.words, 'The provider fails'))
             WHEN 'rate' THEN format('It waits for its turn: so many are sent a second (rate, %s) and no more', x.rate)
             ELSE format('It waits for its turn in lane %s. See `fanfare status` for what is before it', (ARRAY['transactional', 'normal', 'bulk'])[p.lane + 1]) END
         ELSE concat_ws(' ',
@@ -6687,6 +6906,16 @@ BEGIN
                 WHEN p.code = 13 THEN (
                     SELECT format('Caps of the rule: %s.', string_agg(format('%s, %s in %s', c.name, c.max_count, justify_hours(c.period)), '; ' ORDER BY c.bit))
                     FROM fanfare.caps AS c WHERE c.app_id = p.app_id AND p.definition -> 'caps' ? c.name)
+                WHEN p.code IN (17, 18) THEN (
+                    SELECT format('%s %s, its ttl ended %s%s.', CASE p.code WHEN 17 THEN 'The quiet hours there end' ELSE 'The snooze ends' END,
+                        coalesce(fanfare.utc(CASE p.code WHEN 17 THEN fanfare.wakes_at(p.at, fanfare.zone(d.time_zone, coalesce(o.time_zone, 'UTC')),
+                                coalesce((p.definition #>> '{quiet_hours,from}')::time, o.quiet_from), coalesce((p.definition #>> '{quiet_hours,until}')::time, o.quiet_until))
+                            ELSE (SELECT max(x.snoozed_until) FROM fanfare.preferences AS x
+                                WHERE x.app_id = p.app_id AND x.user_id = why_steps.user_id AND x.category IN ('*', p.definition ->> 'category')) END), 'later'),
+                        fanfare.utc(coalesce(p.due_at, e.created_at) + coalesce(least(e.ttl, v.ttl), interval '24 hours')),
+                        coalesce(format(' (%s after it was emitted)', least(e.ttl, v.ttl)), ''))
+                    FROM fanfare.rule_versions AS v LEFT JOIN fanfare.policies AS o ON o.app_id = p.app_id LEFT JOIN fanfare.devices AS d ON d.id = p.device_id
+                    WHERE v.id = p.rule_version)
                 WHEN p.code IN (4, 11) THEN format('Emitted %s%s.', fanfare.utc(e.created_at), coalesce(', ttl ' || least(e.ttl, (
                     SELECT v.ttl FROM fanfare.rule_versions AS v WHERE v.id = p.rule_version)), ''))
                 WHEN p.code = 7 THEN (SELECT format('Since %s: %s.', fanfare.utc(d.disabled_at), d.disabled_reason) FROM fanfare.devices AS d
@@ -6695,7 +6924,7 @@ BEGIN
             END,
             CASE WHEN p.device_id > 0 THEN fanfare.why_variant(p.definition, why_steps.user_id, p.device_id)
                 ELSE format('It was one request for all who have subscribed there: whether %s has only the provider knows.', whom) END,
-            fanfare.outcome_advice(p.outcome, p.reason) || '.') END
+            fanfare.outcome_advice(p.outcome, p.reason) || '.') END, NULL, 0
     FROM pairs AS p
     LEFT JOIN fanfare.gates AS g ON g.id = p.gate_id AND p.at IS NULL
     LEFT JOIN LATERAL (
@@ -6703,20 +6932,46 @@ BEGIN
         FROM fanfare.rates AS y
         WHERE p.at IS NULL AND (y.id = g.rate_id OR p.lane > 0 AND y.app_id = p.app_id AND coalesce(y.platform = p.platform, true))
     ) AS x ON true
+    -- What daemons say of the way to the provider: of all that goes there, of the service that the device is at, or of a topic.
+    LEFT JOIN LATERAL (
+        SELECT bool_or(k.is_open AND (k.keys = 0 OR k.keys >= 20 OR k.is_whole)) AS is_open,
+            min(k.words) FILTER (WHERE k.is_open) AS words, min(k.of_topic) AS of_topic
+        FROM (
+            SELECT i.report #>> ARRAY['breakers', p.sender] = 'open' AS is_open, count(n.name) AS keys, coalesce(bool_or(n.is_whole), false) AS is_whole,
+                min(n.words) FILTER (WHERE n.is_whole) AS words,
+                min(format('%s refuses what goes to topic %s: %s', p.platform, n.place, n.said)) FILTER (WHERE n.place <> '' AND NOT n.is_failure AND p.platform IN ('apns')) AS of_topic
+            FROM fanfare.instances AS i
+            LEFT JOIN LATERAL (
+                SELECT f.name, f.place, f.said, f.is_failure, f.place = '' OR f.place = lower(regexp_replace(substring(d.token from '^https?://([^/?#]+)'), ':443$', '')) AS is_whole,
+                    CASE WHEN f.is_failure THEN format('%s cannot be reached, or fails: %s', coalesce(nullif(f.place, ''), p.platform), f.said)
+                        ELSE format('%s refuses this sender: %s', coalesce(nullif(f.place, ''), p.platform), f.said) END AS words
+                FROM (
+                    SELECT x.name, btrim(substr(x.name, length(p.sender) + 1)) AS place, x.said, x.is_failure FROM (
+                        SELECT z.name, z.said, true AS is_failure FROM jsonb_each_text(i.report -> 'failures') AS z (name, said)
+                        UNION ALL
+                        SELECT z.name, z.said, false FROM jsonb_each_text(i.report -> 'refusals') AS z (name, said)
+                    ) AS x
+                    WHERE x.name = p.sender OR starts_with(x.name, p.sender || ' ')
+                ) AS f
+                LEFT JOIN fanfare.devices AS d ON d.id = p.device_id AND f.place <> ''
+            ) AS n ON true
+            WHERE p.at IS NULL AND i.lease_until > now
+            GROUP BY i.id
+        ) AS k
+    ) AS y ON true
     CROSS JOIN LATERAL (
         SELECT CASE
             WHEN p.at IS NOT NULL THEN NULL
-            WHEN p.is_owned THEN 'in_flight'
+            WHEN p.is_owned AND is_served AND y.is_open IS NOT TRUE THEN 'in_flight'
             WHEN cancelled_at IS NOT NULL THEN 'cancel_requested'
             WHEN g.state = 'aborting' THEN 'aborting'
             WHEN g.is_paused THEN 'paused'
             WHEN g.state = 'held' THEN 'canary'
             WHEN p.not_before > now THEN CASE WHEN p.code_before = 48 THEN 'user_snoozed' WHEN p.code_before IS NULL AND p.due_at = p.not_before THEN 'recipient_time'
-                WHEN p.code_before IS NULL OR p.code_before = 47 THEN 'quiet_hours' ELSE 'retry' END
+                WHEN p.code_before IS NULL OR p.code_before = 47 THEN 'quiet_hours' WHEN y.is_open THEN 'breaker' ELSE 'retry' END
             WHEN NOT is_served THEN 'no_daemon'
-            WHEN EXISTS (
-                SELECT FROM fanfare.instances AS i CROSS JOIN LATERAL jsonb_each_text(i.report -> 'breakers') AS b (name, state)
-                WHERE i.lease_until > now AND b.state = 'open' AND b.name LIKE p.app || '/' || p.platform || '/%') THEN 'breaker'
+            WHEN p.app || '/' || p.platform = ANY (unserved) THEN 'no_credentials'
+            WHEN y.is_open THEN 'breaker'
             WHEN x.rate IS NOT NULL THEN 'rate'
             ELSE 'lane' END AS hold
     ) AS h;
@@ -6725,97 +6980,169 @@ $$;
 COMMENT ON FUNCTION fanfare.why_steps IS 'What fanfare.why shows, not in order; step says what a row is about: the event, a rule, a device, an attempt, what waits.';
 
 -- What counts most of why_steps: that it arrived, else what it still waits for, else how the last attempt ended, else what kept it from
--- being tried. Of each device and rule the last word counts.
-CREATE OR REPLACE FUNCTION fanfare.why_verdict(event_id bigint, user_id text, app text DEFAULT NULL)
+-- being tried by the rule that came nearest. Of each device and rule the last word counts.
+CREATE OR REPLACE FUNCTION fanfare.why_end(event_id bigint, user_id text, app text, devices bigint[], counts jsonb)
 RETURNS TABLE (at timestamptz, event_type text, rule text, outcome text, reason text, until timestamptz, detail text)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
     WITH steps AS MATERIALIZED (
-        SELECT * FROM fanfare.why_steps(why_verdict.event_id, why_verdict.user_id, why_verdict.app)
+        SELECT * FROM fanfare.why_steps(why_end.event_id, why_end.user_id, why_end.app, why_end.devices, why_end.counts)
     ),
     ends AS (
-        SELECT s.*, CASE WHEN s.step = 3 AND s.outcome = 'accepted' THEN 0 WHEN s.step = 4 THEN 1 WHEN s.outcome = 'waiting' AND s.step > 0 THEN 2
-            WHEN s.step = 3 THEN 3 WHEN s.step = 2 THEN 4 WHEN s.step = 1 AND (s.outcome <> 'matched' OR s.reason = 'gather') THEN 5 WHEN s.step = 0 THEN 6 ELSE 7 END AS weight
+        SELECT s.*, CASE WHEN s.step = 3 AND s.outcome = 'accepted' THEN 0 WHEN s.step = 4 THEN 1 WHEN s.step > 0 AND (s.outcome = 'waiting' OR s.reason = 'gather') THEN 2
+            WHEN s.step = 3 THEN 3 WHEN s.step > 0 AND s.outcome <> 'matched' THEN 4 WHEN s.step = 0 THEN 5 ELSE 6 END AS weight
         FROM (
             SELECT DISTINCT ON (rule, device_id) * FROM steps
             ORDER BY rule, device_id, step DESC, attempt DESC
         ) AS s
     )
-    SELECT e.at, CASE WHEN e.reason <> 'no_event' THEN e.reason END, v.rule, v.outcome, v.reason, v.until,
+    SELECT e.at, e.event_type, v.rule, v.outcome, v.reason, v.until,
         CASE WHEN v.weight = 0 THEN concat((
-                SELECT format('Accepted for %s of %s devices. ', count(*) FILTER (WHERE n.weight = 0), count(*)) FROM ends AS n
-                WHERE n.rule = v.rule AND n.device_id > 0 HAVING count(*) > 1), v.detail)
+                SELECT format('Accepted for %s of %s devices%s. ', count(*) FILTER (WHERE n.weight = 0), count(*), CASE WHEN (counts #>> ARRAY[split_part(v.rule, '/', 1), 'count'])::bigint > count(*) THEN ' that were looked at' END)
+                FROM ends AS n WHERE n.rule = v.rule AND n.device_id > 0 HAVING count(*) > 1), v.detail)
             ELSE v.detail END
     FROM (SELECT * FROM steps WHERE step = 0) AS e
-    CROSS JOIN LATERAL (SELECT * FROM ends ORDER BY weight, at DESC, rule, device_id LIMIT 1) AS v
+    CROSS JOIN LATERAL (SELECT * FROM ends ORDER BY weight, distance, at DESC, rule, device_id LIMIT 1) AS v;
+END
+$$;
+COMMENT ON FUNCTION fanfare.why_end IS 'What fanfare.why_verdict shows, by what why_devices gave.';
+
+CREATE OR REPLACE FUNCTION fanfare.why_verdict(event_id bigint, user_id text, app text DEFAULT NULL)
+RETURNS TABLE (at timestamptz, event_type text, rule text, outcome text, reason text, until timestamptz, detail text)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT v.* FROM fanfare.why_devices(why_verdict.user_id, why_verdict.app, 200) AS d
+    CROSS JOIN LATERAL fanfare.why_end(why_verdict.event_id, why_verdict.user_id, why_verdict.app, d.ids, d.apps) AS v
 $$;
 COMMENT ON FUNCTION fanfare.why_verdict IS 'What an event came to for one user, in one row; why tells how.';
 
--- Events that were planned for the user, by the devices; and of the last thousand events those whose payload names the user, since
--- nothing else tells of an event that nobody was planned for. A day's partition at a time, the newest first: a batch is
--- never of an earlier day than its events.
+-- Events that were planned for the user, by the devices. And of the last thousand events, since nothing else tells of an event that nobody
+-- was planned for: those whose payload names the user where a rule of the type looks for users, or where any rule does if none is of the
+-- type; and the last five of rules that say otherwise whom they are for, in an app that the user has a device in. A day's partition at a time, the
+-- newest first: a batch is never of an earlier day than its events.
 CREATE OR REPLACE FUNCTION fanfare.recent_events(user_id text, app text DEFAULT NULL, count int DEFAULT 20) RETURNS SETOF bigint
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off
+SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 DECLARE
     today CONSTANT bigint := (clock_timestamp() AT TIME ZONE 'UTC')::date - DATE '2020-01-01';
+    apps CONSTANT smallint[] := ARRAY(SELECT a.id FROM fanfare.apps AS a WHERE recent_events.app IS NULL OR a.name = recent_events.app);
     devices CONSTANT bigint[] := ARRAY(
-        SELECT d.id FROM fanfare.devices AS d
-        WHERE d.app_id = ANY (ARRAY(SELECT a.id FROM fanfare.apps AS a WHERE recent_events.app IS NULL OR a.name = recent_events.app))
-            AND d.user_id = recent_events.user_id);
-    mention CONSTANT text := to_json(recent_events.user_id)::text;
+        SELECT d.id FROM fanfare.devices AS d WHERE d.app_id = ANY (apps) AND d.user_id = recent_events.user_id
+        ORDER BY d.disabled_at IS NOT NULL, d.registered_at DESC LIMIT 20);
+    -- One look along the index for all of them.
+    places CONSTANT int8multirange := (SELECT range_agg(int8range(d, d, '[]')) FROM unnest(devices) AS d);
     types CONSTANT text[] := CASE WHEN recent_events.app IS NOT NULL THEN fanfare.types_of_app(recent_events.app) END;
-    -- A user may be a number in a payload.
-    is_number CONSTANT boolean := recent_events.user_id ~ '^[0-9]+$';
-    found bigint[] := ARRAY(
-        SELECT DISTINCT coalesce(b.event_id, u.e)
-        FROM fanfare.batches AS b
-        CROSS JOIN LATERAL unnest(b.device_ids, b.event_ids) AS u (d, e)
-        WHERE b.device_ids && devices AND u.d = ANY (devices)
-        UNION
-        SELECT o.id FROM (SELECT x.id, x.type, x.payload FROM fanfare.outbox AS x LIMIT 1000) AS o
-        WHERE position(mention IN o.payload::text) > 0 AND (types IS NULL OR o.type = ANY (types)));
+    -- Where rules look for users, by type; under '' all of them.
+    paths CONSTANT jsonb := (
+        SELECT jsonb_object_agg(t.type, t.paths) FROM (
+            SELECT coalesce(x.type, '') AS type, (array_agg(DISTINCT x.path))[:20] AS paths FROM (
+                SELECT v.event_type AS type, v.definition #>> '{to,users}' AS path
+                FROM fanfare.rule_versions AS v JOIN fanfare.rules AS r ON r.id = v.rule_id
+                WHERE r.app_id = ANY (apps) AND v.event_type IS NOT NULL AND v.definition #>> '{to,users}' IS NOT NULL
+            ) AS x
+            GROUP BY GROUPING SETS ((x.type), ())
+        ) AS t);
+    known CONSTANT text[] := ARRAY(SELECT DISTINCT v.event_type FROM fanfare.rule_versions AS v WHERE v.event_type IS NOT NULL);
+    -- Types of rules whose audience the payload does not say.
+    others CONSTANT text[] := ARRAY(
+        SELECT DISTINCT v.event_type FROM fanfare.rule_versions AS v JOIN fanfare.rules AS r ON r.id = v.rule_id
+        WHERE r.app_id = ANY (apps) AND v.audience IN ('users_sql', 'topic', 'condition', 'everyone', 'tokens') AND v.event_type IS NOT NULL
+            AND EXISTS (SELECT FROM fanfare.devices AS d WHERE d.app_id = r.app_id AND d.user_id = recent_events.user_id));
+    found bigint[];
+    unnamed bigint[] := '{}';
     left_to_read int := 1000;
     was_read int;
     named bigint[];
+    more bigint[];
     here bigint;
 BEGIN
-    FOR here IN SELECT d FROM generate_series(today, today - 31, -1) AS d LOOP
-        found := ARRAY(
-            SELECT unnest(found)
-            UNION
-            SELECT b.event_id FROM unnest(devices) AS d (id)
-            CROSS JOIN LATERAL (
-                SELECT l.event_id, l.device_ids FROM fanfare.batch_log AS l
-                WHERE l.day = (here % 32)::smallint AND l.event_id IS NOT NULL AND int8range(l.first_device, l.last_device, '[]') @> d.id
-                OFFSET 0
-            ) AS b
-            WHERE d.id = ANY (b.device_ids)
-            UNION
-            SELECT u.e FROM unnest(devices) AS d (id)
-            CROSS JOIN LATERAL (
-                SELECT l.event_ids, l.device_ids FROM fanfare.batch_log AS l
-                WHERE l.day = (here % 32)::smallint AND l.event_id IS NULL AND int8range(l.first_device, l.last_device, '[]') @> d.id
-                    AND fanfare.may_hold(l.device_marks, d.id)
-                OFFSET 0
-            ) AS b
-            CROSS JOIN LATERAL unnest(b.event_ids, b.device_ids) AS u (e, d)
-            WHERE u.d = d.id);
+    found := ARRAY(
+        SELECT DISTINCT coalesce(b.event_id, u.e)
+        FROM fanfare.batches AS b
+        CROSS JOIN LATERAL unnest(b.device_ids, b.event_ids) AS u (d, e)
+        WHERE b.device_ids && devices AND u.d = ANY (devices));
+    -- What waits to be planned comes first, then what was.
+    FOR here IN SELECT d FROM generate_series(today + 1, today - 31, -1) AS d LOOP
+        IF here <= today AND places IS NOT NULL THEN
+            found := ARRAY(
+                SELECT unnest(found)
+                UNION
+                SELECT b.event_id FROM (
+                    SELECT l.event_id, l.device_ids, l.first_device, l.last_device FROM fanfare.batch_log AS l
+                    WHERE l.day = (here % 32)::smallint AND l.event_id IS NOT NULL AND int8range(l.first_device, l.last_device, '[]') && places
+                    OFFSET 0
+                ) AS b
+                WHERE EXISTS (SELECT FROM unnest(devices) AS d (id) WHERE d.id BETWEEN b.first_device AND b.last_device AND d.id = ANY (b.device_ids))
+                UNION
+                SELECT u.e FROM (
+                    SELECT l.event_ids, l.device_ids, l.device_marks, l.first_device, l.last_device FROM fanfare.batch_log AS l
+                    WHERE l.day = (here % 32)::smallint AND l.event_id IS NULL AND int8range(l.first_device, l.last_device, '[]') && places
+                    OFFSET 0
+                ) AS b
+                JOIN unnest(devices) AS d (id) ON d.id BETWEEN b.first_device AND b.last_device AND fanfare.may_hold(b.device_marks, d.id)
+                CROSS JOIN LATERAL (SELECT b.event_ids[y.position] AS e FROM unnest(array_positions(b.device_ids, d.id)) AS y (position) OFFSET 0) AS u);
+        END IF;
         IF left_to_read > 0 THEN
-            SELECT count(*), array_agg(l.id) FILTER (WHERE (types IS NULL OR l.type = ANY (types)) AND (position(mention IN l.payload::text) > 0
-                OR is_number AND l.payload::text ~ (E':\\s*' || recent_events.user_id || E'\\M')))
-            INTO was_read, named
+            SELECT count(*), array_agg(l.id) FILTER (WHERE n.is_named), array_agg(l.id ORDER BY l.id DESC) FILTER (WHERE NOT n.is_named AND l.type = ANY (others))
+            INTO was_read, named, more
             FROM (
-                SELECT x.id, x.type, x.payload FROM fanfare.event_log AS x WHERE x.day = (here % 32)::smallint ORDER BY x.day DESC, x.id DESC LIMIT left_to_read
-            ) AS l;
+                (SELECT x.id, x.type, x.payload, x.only_user FROM fanfare.event_log AS x WHERE here <= today AND x.day = (here % 32)::smallint
+                ORDER BY x.day DESC, x.id DESC LIMIT left_to_read)
+                UNION ALL
+                (SELECT x.id, x.type, x.payload, x.only_user FROM fanfare.outbox AS x WHERE here > today ORDER BY x.xid DESC, x.id DESC LIMIT left_to_read)
+            ) AS l
+            CROSS JOIN LATERAL (
+                SELECT (types IS NULL OR l.type = ANY (types)) AND coalesce(l.only_user = recent_events.user_id, true) AND EXISTS (
+                    SELECT FROM jsonb_array_elements_text(paths -> CASE WHEN l.type = ANY (known) THEN l.type ELSE '' END) AS p (path)
+                    WHERE fanfare.names_user(l.payload, fanfare.path_of(p.path), recent_events.user_id)) AS is_named
+            ) AS n;
             left_to_read := left_to_read - was_read;
             found := ARRAY(SELECT unnest(found) UNION SELECT unnest(named));
+            unnamed := (unnamed || more)[:1000];
         END IF;
-        EXIT WHEN (SELECT count(*) FROM unnest(found) AS f WHERE f >> 32 >= here) >= recent_events.count;
+        EXIT WHEN here <= today AND (SELECT count(*) FROM unnest(found) AS f WHERE f >> 32 >= here) >= recent_events.count;
     END LOOP;
-    RETURN QUERY SELECT f FROM unnest(found) AS f ORDER BY f DESC LIMIT recent_events.count;
+    RETURN QUERY
+    SELECT f FROM (
+        (SELECT f FROM unnest(unnamed) AS f WHERE f <> ALL (found) ORDER BY f DESC LIMIT least(5, recent_events.count / 4))
+        UNION ALL
+        SELECT unnest(found)
+    ) AS x (f)
+    ORDER BY f DESC LIMIT recent_events.count;
 END
 $$;
-COMMENT ON FUNCTION fanfare.recent_events IS 'The last events that were planned for a user, or that name the user and are among the last thousand; for an app only of types that its rules name; the newest first.';
+COMMENT ON FUNCTION fanfare.recent_events IS 'The last events that were planned for a user, that name the user where rules look, or whose rules say by a query or by subscriptions whom they are for; the latter two among the last thousand. For an app only of types that its rules name; the newest first.';
+
+CREATE OR REPLACE FUNCTION fanfare.why_recent(user_id text, app text DEFAULT NULL, count int DEFAULT 20)
+RETURNS TABLE (event_id bigint, at timestamptz, event_type text, rule text, outcome text, reason text, until timestamptz, detail text)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    the record;
+    devices bigint;
+    enabled bigint;
+BEGIN
+    SELECT * INTO the FROM fanfare.why_devices(why_recent.user_id, why_recent.app, 10);
+    RETURN QUERY
+    SELECT r.id, v.at, v.event_type, v.rule, v.outcome, v.reason, v.until, v.detail
+    FROM fanfare.recent_events(why_recent.user_id, why_recent.app, least(why_recent.count, 100)) AS r (id)
+    CROSS JOIN LATERAL fanfare.why_end(r.id, why_recent.user_id, why_recent.app, the.ids, the.apps) AS v
+    ORDER BY r.id DESC;
+    IF FOUND THEN
+        RETURN;
+    END IF;
+    SELECT coalesce(sum((k ->> 'count')::bigint), 0), coalesce(sum((k ->> 'enabled')::bigint), 0) INTO devices, enabled FROM jsonb_path_query(the.apps, '$.*') AS k;
+    RETURN QUERY
+    SELECT NULL::bigint, clock_timestamp(), NULL, NULL, 'unknown', CASE devices WHEN 0 THEN 'no_user' ELSE 'no_event' END, NULL::timestamptz,
+        CASE devices WHEN 0 THEN format('No device is registered with the user id %s%s, and none of the last thousand events names it. Is it written as the app registers it?',
+                why_recent.user_id, ' in app ' || why_recent.app)
+            ELSE format('No event was planned for %s within the log, and none of the last thousand is for this user, who has %s, %s enabled. Name an event by its id',
+                why_recent.user_id, CASE devices WHEN 1 THEN '1 device' ELSE devices || ' devices' END, enabled) END;
+END
+$$;
+COMMENT ON FUNCTION fanfare.why_recent IS 'What the last events of a user came to, the newest first; where there is none one row without an event says what is known of the user.';
 
 -- The time of a row comes first; of those of one time the event is told before its rules, and these before devices.
 CREATE OR REPLACE FUNCTION fanfare.why(event_id bigint, user_id text, app text DEFAULT NULL)
@@ -6826,14 +7153,14 @@ BEGIN
     IF why.event_id IS NOT NULL THEN
         RETURN QUERY
         SELECT w.at, w.rule, w.device_id, w.platform, w.attempt, w.outcome, w.reason, w.until, w.detail
-        FROM fanfare.why_steps(why.event_id, why.user_id, why.app) AS w
+        FROM fanfare.why_devices(why.user_id, why.app, 200) AS d
+        CROSS JOIN LATERAL fanfare.why_steps(why.event_id, why.user_id, why.app, d.ids, d.apps) AS w
         ORDER BY w.at, w.step, w.rule, w.device_id, w.attempt;
     ELSE
         RETURN QUERY
-        SELECT v.at, v.rule, NULL::bigint, NULL, NULL::int, v.outcome, v.reason, v.until, format('Event %s, %s: %s', r.id, v.event_type, v.detail)
-        FROM fanfare.recent_events(why.user_id, why.app) AS r (id)
-        CROSS JOIN LATERAL fanfare.why_verdict(r.id, why.user_id, why.app) AS v
-        ORDER BY r.id DESC;
+        SELECT v.at, v.rule, NULL::bigint, NULL, NULL::int, v.outcome, v.reason, v.until, coalesce('Event ' || v.event_id || ', ' || v.event_type || ': ', '') || v.detail
+        FROM fanfare.why_recent(why.user_id, why.app) AS v
+        ORDER BY v.event_id DESC;
     END IF;
 END
 $$;
@@ -7469,7 +7796,7 @@ GRANT EXECUTE ON FUNCTION fanfare.watches_to_make_again, fanfare.computed_column
 GRANT EXECUTE ON FUNCTION fanfare.path_fault, fanfare.variants TO fanfare_reader;
 -- To look up what somebody gets of a rule.
 GRANT EXECUTE ON FUNCTION fanfare.variant_of, fanfare.rule_groups, fanfare.group_of, fanfare.bucket TO fanfare_reader;
-GRANT EXECUTE ON FUNCTION fanfare.why, fanfare.why_verdict, fanfare.recent_events TO fanfare_reader;
+GRANT EXECUTE ON FUNCTION fanfare.why, fanfare.why_verdict, fanfare.why_recent, fanfare.recent_events TO fanfare_reader;
 GRANT EXECUTE ON FUNCTION fanfare.event_id_at, fanfare.find_events, fanfare.find_waiting, fanfare.events_of_key, fanfare.event_pushes, fanfare.event_outcomes,
     fanfare.user_pushes, fanfare.last_pairs, fanfare.backlog, fanfare.unsent, fanfare.campaign_waves TO fanfare_reader;
 -- Of what happened over time, and what the prune fuses go by.

@@ -26,7 +26,7 @@ extension ToolDatabase {
     /// - Parameters:
     ///   - user: the user's id.
     ///   - app: only what concerns this app; nil for all.
-    /// - Returns: twenty at most, the newest first.
+    /// - Returns: twenty at most, the newest first; where there are none, one line without an event that tells what is known of the user.
     /// - Throws: ``ToolError``; of kind `usage` if no app of that name is there.
     public func why(user: String, app: String?) async throws(ToolError) -> [WhyVerdict] {
         try await checkApp(app)

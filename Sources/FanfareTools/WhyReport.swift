@@ -14,7 +14,8 @@ public struct WhyReport: Sendable {
     /// All of it as JSON.
     public var json: JSONValue {
         [
-            "event_id": JSONValue(verdict.eventID), "event_type": JSONValue(orNull: verdict.eventType),
+            "event_id": verdict.eventID.map { JSONValue($0) } ?? .null,
+            "event_type": JSONValue(orNull: verdict.eventType),
             "user_id": .string(user), "verdict": verdict.json, "steps": .array(rows.map(\.json)),
         ]
     }
@@ -56,34 +57,36 @@ extension WhyVerdict {
     /// All of it as JSON.
     public var json: JSONValue {
         [
-            "event_id": JSONValue(eventID), "event_type": JSONValue(orNull: eventType), "at": JSONValue(at),
+            "event_id": eventID.map { JSONValue($0) } ?? .null, "event_type": JSONValue(orNull: eventType),
+            "at": JSONValue(at),
             "rule": JSONValue(orNull: rule), "outcome": .string(outcome), "reason": JSONValue(orNull: reason),
             "until": until.map { JSONValue($0) } ?? .null, "detail": JSONValue(orNull: detail),
         ]
     }
 
     /// Which event.
-    fileprivate var head: String { (["event \(eventID)"] + [eventType].compactMap(\.self)).joined(separator: " ") }
+    fileprivate var head: String {
+        ([eventID.map { "event \($0)" }, eventType].compactMap(\.self)).joined(separator: " ")
+    }
 
     /// The outcome, the reason where it says more, and what it means.
     fileprivate var words: String {
-        let reason = reason.flatMap { $0 == outcome || $0 == eventType ? nil : " (\($0))" } ?? ""
+        let reason = reason.flatMap { $0 == outcome ? nil : " (\($0))" } ?? ""
         let until = until.map { " until \($0.rfc3339)" } ?? ""
         return "\(outcome)\(reason)\(until)" + (rule.map { ", \($0)" } ?? "") + (detail.map { ": \($0)" } ?? "")
     }
 
     /// Events of a user for people, a line each.
     ///
-    /// - Parameters:
-    ///   - verdicts: what they came to.
-    ///   - user: the user's id.
-    /// - Returns: the text; a sentence where there are none.
-    public static func text(_ verdicts: [WhyVerdict], of user: String) -> String {
-        guard !verdicts.isEmpty else {
-            return TextTable.printable(
-                "no event was planned for \(user) within the log, and none of the last thousand names this user; name one by --event"
-            )
-        }
-        return verdicts.map { TextTable.printable("\($0.at.rfc3339)  \($0.head)  \($0.words)") }.joined(separator: "\n")
+    /// - Parameter verdicts: what they came to; or one line that tells of the user.
+    /// - Returns: the text.
+    public static func text(_ verdicts: [WhyVerdict]) -> String {
+        verdicts.map { verdict in
+            let words = verdict.eventID == nil ? verdict.detail ?? verdict.words : "\(verdict.head)  \(verdict.words)"
+            return TextTable.printable("\(verdict.at.rfc3339)  \(words)")
+        }.joined(separator: "\n")
     }
+
+    /// Whether there is no such event, or no such user.
+    public var isAbsence: Bool { ["no_event", "no_user"].contains(reason) && eventType == nil }
 }

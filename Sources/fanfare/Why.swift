@@ -11,7 +11,7 @@ struct Why: AsyncParsableCommand {
             With --event it shows each step in order of time: the event, the rules of its type and which condition of a `when` \
             was false, the user's devices, each attempt and what the provider answered, and what holds what still waits; each \
             with what to do. Without --event it shows what the user's last twenty events came to, a line each. It reads logs, \
-            which are kept for retention.log, 30 days at most.
+            which are kept for retention.log, 30 days at most. It fails where there is no such event, or no such user.
             """
     )
 
@@ -31,11 +31,14 @@ struct Why: AsyncParsableCommand {
             let verdicts = try await options.withDatabase { database throws(ToolError) in
                 try await database.why(user: user, app: app)
             }
-            return try options.show(.array(verdicts.map(\.json)), WhyVerdict.text(verdicts, of: user))
+            try options.show(.array(verdicts.map(\.json)), WhyVerdict.text(verdicts))
+            if verdicts.contains(where: { $0.reason == "no_user" }) { throw ExitCode.failure }
+            return
         }
         let report = try await options.withDatabase { database throws(ToolError) in
             try await database.why(eventID: event, user: user, app: app)
         }
         try options.show(report.json, report.text)
+        if report.verdict.isAbsence { throw ExitCode.failure }
     }
 }

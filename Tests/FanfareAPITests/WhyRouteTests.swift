@@ -44,6 +44,14 @@ import Testing
                 #expect(reply.status == 400)
             }
             #expect(try await api.ask("GET", "/v1/apps/none/users/ann/why", token: reader).status == 422)
+            let nobody = try await api.ask("GET", "/v1/apps/shop/users/nobody/why", token: reader)
+            #expect(nobody.status == 404 && nobody.body.contains("No device is registered with the user id nobody"))
+            // The page lists the same by the same function.
+            let browser = try await api.console()
+            let listed = try await browser.scan("/people?user=ann").links("/people?event=")
+            #expect(listed == ["/people?event=\(event)&user=ann#why"])
+            let said = try last.json["data"]?.arrayValue?.first?["detail"]?.stringValue ?? "nothing"
+            #expect(try await browser.scan("/people?user=ann&app=shop").text.contains(said))
             #expect(try await api.ask("GET", "/v1/apps/shop/users/ann/why", token: registrar).status == 403)
         }
     }

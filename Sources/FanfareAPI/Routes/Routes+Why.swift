@@ -10,14 +10,18 @@ extension Routes {
             let (app, user) = (call.name("app"), call.name("user"))
             guard let text = call.query["event"] else {
                 let verdicts = try await call.database.why(user: user, app: app)
-                return Answer(["data": .array(verdicts.map { Self.withTextIDs($0.json) })])
+                if let verdict = verdicts.first(where: { $0.reason == "no_user" }) {
+                    throw Problem(.absent, verdict.detail ?? "there is no such user")
+                }
+                let events = verdicts.filter { $0.eventID != nil }
+                return Answer(["data": .array(events.map { Self.withTextIDs($0.json) })])
             }
             guard let event = Int64(text), event > 0 else {
                 throw Problem(.malformed, "event is no id", hint: "Leave it out for the user's last events.")
             }
             let report = try await call.database.why(eventID: event, user: user, app: app)
             guard report.verdict.reason != "no_event" else {
-                throw Problem(.absent, "there is no event \(event) that a rule of \(app) could take")
+                throw Problem(.absent, report.verdict.detail ?? "there is no such event")
             }
             return Answer(withTextIDs(report.json))
         },

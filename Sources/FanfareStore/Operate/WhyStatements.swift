@@ -13,7 +13,7 @@ public struct WhyRow: Sendable {
     public let attempt: Int32?
     /// The fate, what the rule said, or the outcome.
     public let outcome: String
-    /// One word that does not change; of an event its type.
+    /// One word that does not change.
     public let reason: String?
     /// Until when it waits; nil where it does not, or nobody knows.
     package let until: Timestamp?
@@ -23,8 +23,8 @@ public struct WhyRow: Sendable {
 
 /// What an event came to for one user, as `fanfare.why_verdict` tells it.
 public struct WhyVerdict: Sendable {
-    /// The event.
-    public let eventID: Int64
+    /// The event; nil where the user has none, and the line tells what is known of the user.
+    public let eventID: Int64?
     /// The event's type; nil if there is no such event.
     public let eventType: String?
     package let at: Timestamp
@@ -78,18 +78,16 @@ package struct WhyRows: PostgresStatement {
     }
 }
 
-/// Calls `fanfare.why_verdict` for one event, or for the last ones of a user, the newest first.
+/// Calls `fanfare.why_verdict` for one event, or `fanfare.why_recent` for the last ones of a user, the newest first.
 package struct WhyVerdicts: PostgresStatement {
     package static let name = "why_verdicts"
     package static let sql = """
-        SELECT r.id, v.event_type, v.at, v.rule, v.outcome, v.reason, v.until, v.detail
-        FROM (
-            SELECT $1::bigint AS id WHERE $1 IS NOT NULL
-            UNION ALL
-            SELECT e FROM (SELECT WHERE $1 IS NULL) AS all_of_them CROSS JOIN LATERAL fanfare.recent_events($2, $3) AS e
-        ) AS r
-        CROSS JOIN LATERAL fanfare.why_verdict(r.id, $2, $3) AS v
-        ORDER BY r.id DESC
+        SELECT $1::bigint AS id, v.event_type, v.at, v.rule, v.outcome, v.reason, v.until, v.detail
+        FROM (SELECT WHERE $1 IS NOT NULL) AS one CROSS JOIN LATERAL fanfare.why_verdict($1, $2, $3) AS v
+        UNION ALL
+        SELECT v.event_id, v.event_type, v.at, v.rule, v.outcome, v.reason, v.until, v.detail
+        FROM (SELECT WHERE $1 IS NULL) AS many CROSS JOIN LATERAL fanfare.why_recent($2, $3) AS v
+        ORDER BY id DESC
         """
 
     /// Nil for the last ones.
@@ -110,7 +108,7 @@ package struct WhyVerdicts: PostgresStatement {
 
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> WhyVerdict {
         WhyVerdict(
-            eventID: try row.int64(0),
+            eventID: try row.int64(orNil: 0),
             eventType: try row.string(orNil: 1),
             at: try row.timestamp(2),
             rule: try row.string(orNil: 3),

@@ -25,8 +25,11 @@ struct RoleTests {
         ("SELECT fanfare.set_preference('a', 'u', 'c', true)", ["fanfare_registrar", "fanfare_daemon"]),
         ("SELECT fanfare.snooze('a', 'u', now())", ["fanfare_registrar", "fanfare_daemon"]),
         ("SELECT * FROM fanfare.preferences", ["fanfare_reader", "fanfare_daemon"]),
-        ("SELECT * FROM fanfare.why(1, 'u'), fanfare.why_verdict(1, 'u')", ["fanfare_reader", "fanfare_daemon"]),
-        ("SELECT * FROM fanfare.why_steps(1, 'u', NULL)", ["fanfare_daemon"]),
+        (
+            "SELECT * FROM fanfare.why(1, 'u'), fanfare.why_verdict(1, 'u'), fanfare.why_recent('u')",
+            ["fanfare_reader", "fanfare_daemon"]
+        ),
+        ("SELECT * FROM fanfare.why_steps(1, 'u', NULL, NULL, NULL)", ["fanfare_daemon"]),
         ("SELECT fanfare.replay(1) WHERE false", ["fanfare_operator", "fanfare_daemon"]),
         (
             #"SELECT fanfare.put_rule('{"app": "a", "name": "r", "event": "e", "to": {"everyone": true}}')"#,

@@ -132,7 +132,8 @@ struct WhyFlowTests {
         "typo": ("not_matched | no_rule | No rule is for events of type typo.", "mend the type"),
         "expired": ("expired | ttl_passed | Its ttl had passed when the event was planned", "a longer ttl"),
         "cancelled": (
-            "cancelled | plain | Cancelled before it was planned: fanfare.cancel was called ", "Replay the event"
+            "cancelled | cancel_requested | Cancelled before it was planned: fanfare.cancel was called ",
+            "Replay the event"
         ),
     ]
 
@@ -148,7 +149,7 @@ struct WhyFlowTests {
             """
         #expect(
             try await flow.sql { try $0.connection.column(steps) } == [
-                "planned hold", "shop/hold matched users", "shop/hold 1 retrying quiet_hours until then",
+                "planned planned", "shop/hold matched users", "shop/hold 1 retrying quiet_hours until then",
                 "shop/hold 2 waiting quiet_hours until then",
             ]
         )

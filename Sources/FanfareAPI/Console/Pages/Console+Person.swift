@@ -32,6 +32,7 @@ extension ConsolePage {
             // What is not sent again is not asked for again.
             look.detail = try await visit.database.person(user, apps: apps, app: app)
             look.why = try await WhyPanel.look(visit, user: user, app: app)
+            if look.why.report == nil { look.last = try await visit.database.why(user: user, app: app) }
         }
         return PersonPage(
             frame: visit.frame(

@@ -16,6 +16,8 @@ struct PersonLook {
     var next: String?
     var isFirst = true
     var why: (report: WhyReport?, problem: String?) = (nil, nil)
+    /// What the last events came to; while none is asked for.
+    var last: [WhyVerdict] = []
 
     init(_ visit: Visit, user: String, app: String?) {
         (self.visit, self.user, self.app) = (visit, user, app)
@@ -53,10 +55,12 @@ struct PersonLook {
     }
 
     private var actions: [ActionLink] {
-        guard let verdict = why.report?.verdict, verdict.eventType != nil else { return [] }
+        guard let verdict = why.report?.verdict, verdict.eventType != nil, let event = verdict.eventID else {
+            return []
+        }
         var query = ["user": user]
         query["app"] = app
-        let href = PageAddress("/events/\(verdict.eventID)/replay", query).text
+        let href = PageAddress("/events/\(event)/replay", query).text
         return [ActionLink("Replay the event to this user", href, .quiet, refused: visit.refusal(.replay))]
     }
 
@@ -115,7 +119,7 @@ struct PersonLook {
             "event",
             "Event id, or its key",
             visit,
-            hint: "An event that reached nobody is not among the last ones: find it on the page of events.",
+            hint: "An older event than the last ones is found on the page of events.",
             problem: why.problem
         )
         let form = FilterForm(to: "/people", [event], keeping: ["user": user, "app": app])
@@ -125,17 +129,19 @@ struct PersonLook {
         return WhyPanel(form: form, verdict: Notice(report), steps: report.rows.map(WhyStep.init), recent: [])
     }
 
-    /// Each of the last events once.
+    /// The last events, as `fanfare why` lists them.
     private var recent: [WhyRecent] {
-        var seen: Set<Int64> = []
-        return pushes.rows.filter { seen.insert($0.place.event).inserted }.prefix(10).map { row in
-            WhyRecent(
-                event: PageLink(name: "\(row.place.event)", href: "/events/\(row.place.event)"),
-                type: row.eventType,
-                at: Moment(row.at?.microseconds ?? visit.now, .short),
-                badge: PushText.badge(row.outcome, row.reason),
-                words: row.outcome == "accepted" ? nil : row.detail,
-                href: PageAddress.person(user, app: app, event: row.place.event) + "#why"
+        last.compactMap { verdict in
+            guard let event = verdict.eventID else { return nil }
+            let until = verdict.until.map { "Until \(Moment($0.microseconds, .short).words)." }
+            let words = [verdict.detail.map { $0.hasSuffix(".") ? $0 : "\($0)." }, until].compactMap(\.self)
+            return WhyRecent(
+                event: PageLink(name: "\(event)", href: "/events/\(event)"),
+                type: verdict.eventType ?? "",
+                at: Moment(verdict.at.microseconds, .short),
+                badge: PushText.badge(verdict.outcome, verdict.reason),
+                words: verdict.outcome == "accepted" ? nil : words.joined(separator: " "),
+                href: PageAddress.person(user, app: app, event: event) + "#why"
             )
         }
     }

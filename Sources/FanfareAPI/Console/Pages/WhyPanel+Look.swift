@@ -58,14 +58,15 @@ extension Notice {
     init(_ report: WhyReport) {
         let verdict = report.verdict
         let badge = PushText.badge(verdict.outcome, verdict.reason)
-        let event = "Event \(verdict.eventID)\(verdict.eventType.map { ", \($0)" } ?? "")"
+        let id = verdict.eventID ?? 0
+        let event = "Event \(id)\(verdict.eventType.map { ", \($0)" } ?? "")"
         let rule = verdict.rule.map { " by \($0)" } ?? ""
         let until = verdict.until.map { " until \(Moment($0.microseconds, .short).words)" } ?? ""
         let isKnown = verdict.eventType != nil
         self.init(
             Tone(rawValue: badge.tone).map { $0 == .quiet ? .warn : $0 } ?? .warn,
             "\(event): \(badge.words)\(until)\(rule). \(verdict.detail ?? "")",
-            link: isKnown ? PageLink(name: "The event", href: "/events/\(verdict.eventID)") : nil
+            link: isKnown ? PageLink(name: "The event", href: "/events/\(id)") : nil
         )
     }
 }
