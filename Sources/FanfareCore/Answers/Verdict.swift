@@ -47,6 +47,23 @@ public struct Verdict: Equatable, Sendable {
     /// Taken by the provider.
     public static let accepted = Verdict(.accepted, .final)
 
+    /// The same, with the status in its outcome where that says no more than that it is one of those above 499.
+    ///
+    /// - Parameter status: of the answer.
+    /// - Returns: it as it is where the outcome says more, or no outcome is set aside for the status.
+    public func naming(status: Int) -> Verdict {
+        guard outcome == .retryingStatus5xx else { return self }
+        let named: Outcome
+        switch status {
+        case 500: named = .retryingStatus500
+        case 502: named = .retryingStatus502
+        case 503: named = .retryingStatus503
+        case 504: named = .retryingStatus504
+        default: return self
+        }
+        return Verdict(named, disposition, isUnrecognized: isUnrecognized, replacesConnection: replacesConnection)
+    }
+
     /// What the attempt says about the provider itself.
     ///
     /// A server that announces its end, or a request that was never processed, says nothing: others take over.
@@ -55,7 +72,7 @@ public struct Verdict: Equatable, Sendable {
         case .accepted: .accepted
         case .retryingDeviceThrottled: .throttled
         case .retryingServerError, .retryingUnavailable, .retryingStatus5xx, .retryingAnswerLost, .unknown,
-            .retryingForeignAnswer:
+            .retryingForeignAnswer, .retryingStatus500, .retryingStatus502, .retryingStatus503, .retryingStatus504:
             .failed
         default: .neutral
         }

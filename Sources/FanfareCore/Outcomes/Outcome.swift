@@ -6,7 +6,7 @@
 /// | codes | for |
 /// |---|---|
 /// | 19–31 | further finals of Fanfare's own |
-/// | 50–63 | further reasons to try again; they are shared by all providers |
+/// | 54–63 | further reasons to try again; they are shared by all providers |
 /// | 64–95 | gone, 96–255: rejected; each provider has blocks of its own in both, which its folder names |
 public struct Outcome: RawRepresentable, Hashable, Sendable {
     /// The code.
@@ -95,4 +95,12 @@ public struct Outcome: RawRepresentable, Hashable, Sendable {
     public static var heldSnoozed: Outcome { Outcome(rawValue: 48) }
     /// A 4xx status without the provider's own error body.
     public static var retryingForeignAnswer: Outcome { Outcome(rawValue: 49) }
+    /// 500 without a reason known to this version.
+    public static var retryingStatus500: Outcome { Outcome(rawValue: 50) }
+    /// 502 without a reason known to this version.
+    public static var retryingStatus502: Outcome { Outcome(rawValue: 51) }
+    /// 503 without a reason known to this version.
+    public static var retryingStatus503: Outcome { Outcome(rawValue: 52) }
+    /// 504 without a reason known to this version.
+    public static var retryingStatus504: Outcome { Outcome(rawValue: 53) }
 }

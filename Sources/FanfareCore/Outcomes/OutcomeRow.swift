@@ -145,5 +145,25 @@ extension OutcomeRow {
             "foreign_answer",
             "A 4xx status without the provider's own error body, such as a proxy's; tried again."
         ),
+        OutcomeRow(
+            .retryingStatus500,
+            "status_500",
+            "Status 500 without a reason that Fanfare knows; tried again."
+        ),
+        OutcomeRow(
+            .retryingStatus502,
+            "status_502",
+            "Status 502 without a reason that Fanfare knows; tried again."
+        ),
+        OutcomeRow(
+            .retryingStatus503,
+            "status_503",
+            "Status 503 without a reason that Fanfare knows; tried again."
+        ),
+        OutcomeRow(
+            .retryingStatus504,
+            "status_504",
+            "Status 504 without a reason that Fanfare knows; tried again."
+        ),
     ]
 }

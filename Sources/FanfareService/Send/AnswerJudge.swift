@@ -117,7 +117,9 @@ struct AnswerJudge {
         switch answer.fate {
         case .answered:
             if answer.status == 200 && !shared.hasManyOrigins { return .accepted }
-            return shared.settings.pool.access.verdict(answer, in: attempt(pair, of: batch))
+            return shared.settings.pool.access.verdict(answer, in: attempt(pair, of: batch)).naming(
+                status: Int(answer.status)
+            )
         case .notSent where answer.cause == .forbidden: fate = .forbidden
         case .notSent: fate = .notSent
         case .notProcessed:

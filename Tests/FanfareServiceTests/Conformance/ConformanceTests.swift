@@ -156,7 +156,7 @@ struct ConformanceTests {
                     provider,
                     "page502",
                     #""status": 502, \#(page), "times": 1"#,
-                    "retrying/status_5xx",
+                    "retrying/status_502",
                     "accepted/accepted"
                 ),
                 ConformanceCase(
