@@ -3209,7 +3209,7 @@ BEGIN
     ) AS f LIMIT 1;
     IF reason IS NULL THEN
         PERFORM fanfare.warn_of_hidden_tables('badge_sql', rule ->> 'badge_sql', 'text[]'),
-            fanfare.warn_of_hidden_tables('to.users_sql', rule #>> '{to,users_sql}', 'jsonb');
+            fanfare.warn_of_hidden_tables('to.users_sql', rule #>> '{to,users_sql}', 'jsonb'), fanfare.warn_of_columns(rule), fanfare.warn_of_nights(rule);
     END IF;
 END
 $$;
@@ -4433,6 +4433,61 @@ BEGIN
     END LOOP;
 END
 $$;
+
+-- Of a type that a watched table emits the members are known: its columns, or those that the watch shows.
+CREATE OR REPLACE FUNCTION fanfare.warn_of_columns(rule jsonb) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    sample jsonb;
+    lacking record;
+BEGIN
+    SELECT jsonb_build_object('new', c.columns, 'old', c.columns, 'op', NULL, 'table', NULL) INTO sample
+    FROM (
+        SELECT jsonb_object_agg(a.attname, NULL) AS columns
+        FROM pg_trigger AS t JOIN pg_attribute AS a ON a.attrelid = t.tgrelid AND a.attnum > 0 AND NOT a.attisdropped
+        WHERE t.tgname IN (SELECT fanfare.watch_trigger(rule ->> 'event', o) FROM unnest('{insert,update,delete}'::text[]) AS o)
+    ) AS c
+    WHERE c.columns IS NOT NULL;
+    FOR lacking IN
+        SELECT p.place, fanfare.missing_key(sample, p.path) AS words
+        FROM (
+            SELECT 'when' AS place, unnest(fanfare.when_parts(rule ->> 'when')) AS path WHERE rule ? 'when'
+            UNION ALL
+            SELECT 'to.users', rule #>> '{to,users}'
+        ) AS p
+        WHERE fanfare.missing_key(sample, p.path) ~ '^(new|old)\.'
+    LOOP
+        RAISE WARNING '%: % in what the watched table emits', lacking.place, split_part(lacking.words, '; ', 1)
+            USING HINT = coalesce(upper(left(nullif(split_part(lacking.words, '; ', 2), ''), 1)) || substr(split_part(lacking.words, '; ', 2), 2),
+                'Look at the table''s columns.');
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION fanfare.warn_of_columns IS 'Warns of a rule that asks for a column which the tables that are watched for its type do not have.';
+
+CREATE OR REPLACE FUNCTION fanfare.warn_of_nights(rule jsonb) RETURNS void
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    night interval;
+    ttl CONSTANT interval := make_interval(secs => fanfare.span_seconds(rule ->> 'ttl'));
+BEGIN
+    IF ttl IS NULL OR ttl <= interval '0' OR rule ->> 'quiet_hours' = 'off' THEN
+        RETURN;
+    ELSIF jsonb_typeof(rule -> 'quiet_hours') = 'object' THEN
+        night := CASE WHEN coalesce(rule #>> '{quiet_hours,mode}', 'hold') = 'hold'
+            THEN (rule #>> '{quiet_hours,until}')::time - (rule #>> '{quiet_hours,from}')::time END;
+    ELSIF coalesce(rule ->> 'lane', '') <> 'transactional' THEN
+        SELECT o.quiet_until - o.quiet_from INTO night FROM fanfare.policies AS o JOIN fanfare.apps AS a ON a.id = o.app_id
+        WHERE a.name = rule ->> 'app' AND o.quiet_mode = 'hold';
+    END IF;
+    night := night + CASE WHEN night < interval '0' THEN interval '24 hours' ELSE interval '0' END;
+    IF ttl < night THEN
+        RAISE WARNING 'ttl: % is shorter than the quiet hours, which last %', rule ->> 'ttl', fanfare.lasting(night)
+            USING HINT = 'What comes early in the night ends as expired: give it a longer ttl, or quiet_hours: off.';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION fanfare.warn_of_nights IS 'Warns of a rule whose ttl ends before a night does that its pushes are held in.';
 
 GRANT CREATE ON SCHEMA fanfare TO fanfare_sql;
 ALTER FUNCTION fanfare.users_by_sql OWNER TO fanfare_sql;
@@ -6202,10 +6257,40 @@ FROM (
     SELECT false, fired_at FROM fanfare.occurrences WHERE state = 'failed' AND test_users IS NULL AND ended_at > now() - interval '1 day'
 ) AS c
 UNION ALL
-SELECT 'breaker: ' || b.name, false, 'only probes are sent, by ' || count(*) || ' of the daemons', NULL
+-- Why, in the system's or the provider's words, which are of one service where there are many.
+SELECT 'breaker: ' || b.name, false, concat('only probes are sent, by ', count(*), ' of the daemons', '; ' || min((
+    SELECT string_agg(concat(nullif(substr(f.name, length(b.name) + 2), '') || ': ', f.said), '; ' ORDER BY f.name)
+    FROM (
+        SELECT x.name, x.said FROM (
+            SELECT * FROM jsonb_each_text(i.report -> 'failures')
+            UNION ALL
+            SELECT * FROM jsonb_each_text(i.report -> 'refusals')
+        ) AS x (name, said)
+        WHERE x.name = b.name OR starts_with(x.name, b.name || ' ') ORDER BY x.name LIMIT 3
+    ) AS f))), NULL
 FROM fanfare.instances AS i CROSS JOIN LATERAL jsonb_each_text(i.report -> 'breakers') AS b (name, state)
 WHERE i.lease_until > now() AND b.state = 'open'
 GROUP BY b.name
+UNION ALL
+-- Of what waits so much is looked at.
+SELECT 'no_credentials: ' || u.name, false,
+    format('%s waiting, and no daemon has credentials for %s in app %s', CASE WHEN w.batches = 1000 THEN 'more than ' ELSE '' END || w.pairs || CASE w.pairs WHEN 1 THEN ' push is' ELSE ' pushes are' END,
+        split_part(u.name, '/', 2), split_part(u.name, '/', 1)), w.since
+FROM (
+    SELECT n.name FROM fanfare.instances AS i CROSS JOIN LATERAL jsonb_array_elements_text(i.report -> 'unserved') AS n (name)
+    WHERE i.lease_until > now() GROUP BY n.name
+    HAVING count(*) = (SELECT count(*) FROM fanfare.instances AS i WHERE i.lease_until > now())
+) AS u
+CROSS JOIN LATERAL (
+    SELECT count(*) AS batches, sum(cardinality(b.device_ids)) AS pairs, min(b.created_at) AS since
+    FROM (
+        SELECT q.device_ids, q.created_at FROM fanfare.batches AS q
+        WHERE q.owner IS NULL AND q.target_id = ANY (ARRAY(
+            SELECT t.id FROM fanfare.targets AS t JOIN fanfare.apps AS a ON a.id = t.app_id WHERE a.name || '/' || t.platform = u.name))
+        LIMIT 1000
+    ) AS b
+) AS w
+WHERE w.batches > 0
 UNION ALL
 -- The provider refuses the sender, or one topic of it, and no push: all of them wait.
 SELECT 'refused: ' || r.name, false,
@@ -7789,7 +7874,8 @@ GRANT EXECUTE ON FUNCTION fanfare.campaign_fault, fanfare.campaign_sql_fault, fa
     fanfare.is_time_zone, fanfare.next_due, fanfare.shown_at, fanfare.has_passed, fanfare.next_time, fanfare.next_showing,
     fanfare.next_wall, fanfare.instant TO fanfare_author;
 GRANT EXECUTE ON FUNCTION fanfare.rule_fault, fanfare.gathering_fault, fanfare.calm_fault, fanfare.quiet_fault, fanfare.caps_fault, fanfare.variants_fault, fanfare.share, fanfare.is_label, fanfare.audience_fault, fanfare.path_fault, fanfare.badge_sql_fault, fanfare.users_sql_fault,
-    fanfare.hidden_tables, fanfare.warn_of_hidden_tables,
+    fanfare.hidden_tables, fanfare.warn_of_hidden_tables, fanfare.warn_of_columns, fanfare.warn_of_nights, fanfare.missing_key, fanfare.nearest_name,
+    fanfare.letters_apart, fanfare.when_parts, fanfare.watch_trigger, fanfare.lasting,
     fanfare.is_app_name, fanfare.is_rule_name, fanfare.is_event_type, fanfare.may_take, fanfare.is_among TO fanfare_author;
 -- To compare what is there with what a file says, and to see whether a daemon will check it.
 GRANT SELECT ON fanfare.apps, fanfare.rules, fanfare.rule_versions, fanfare.campaigns, fanfare.occurrences, fanfare.policies,

@@ -146,7 +146,7 @@ struct HealthAdvice: Sendable {
             let parts = subject.split(separator: "/", maxSplits: 1).map(String.init)
             let (app, provider) = (parts.first ?? "", parts.count > 1 ? parts[1] : "")
             return HealthAdvice(
-                "\(provider) refuses or fails what \(app) sends: \(detail), and its pushes wait",
+                "\(provider) cannot be used by \(app), and its pushes wait: \(detail)",
                 .bad,
                 [
                     HealthStep(
@@ -160,9 +160,28 @@ struct HealthAdvice: Sendable {
                         words: "Where it refuses, mend the credentials; this asks it whether it takes them:",
                         command: "fanfare check --online"
                     ),
-                    HealthStep(words: "Then have them read again:", command: "systemctl reload fanfare"),
+                    HealthStep(
+                        words: "Then start the daemons again, so that they read the credentials:",
+                        command: "systemctl restart fanfare"
+                    ),
                     HealthStep(
                         words: "Where it fails there is nothing to do: what waits is sent once a probe is answered."
+                    ),
+                ]
+            )
+        },
+        "no_credentials": { subject, detail in
+            HealthAdvice(
+                "\(subject) cannot be sent to: \(detail)",
+                .bad,
+                [
+                    HealthStep(
+                        words: "Look whether the app is spelt as in the configuration; this compares them:",
+                        command: "fanfare check"
+                    ),
+                    HealthStep(
+                        words: "Put the credentials into the configuration, and start the daemons again:",
+                        command: "systemctl restart fanfare"
                     ),
                 ]
             )
@@ -325,14 +344,14 @@ struct HealthAdvice: Sendable {
             HealthAdvice(
                 "The query for badges of \(subject) fails, and pushes go out without: \(detail)",
                 .warn,
-                query(subject)
+                query(subject, detail)
             )
         },
         "users_sql": { subject, detail in
             HealthAdvice(
                 "The query for the audience of \(subject) fails, and after three tries its events end as refused: \(detail)",
                 .bad,
-                query(subject)
+                query(subject, detail)
             )
         },
     ]
@@ -344,17 +363,18 @@ struct HealthAdvice: Sendable {
         href: PageAddress("/events", ["fate": "refused"]).text
     )
 
-    private static func query(_ rule: String) -> [HealthStep] {
+    private static func query(_ rule: String, _ detail: String) -> [HealthStep] {
         let parts = rule.split(separator: "/", maxSplits: 1).map { PageAddress.encoded(String($0)) }
         return [
             HealthStep(
                 words: "See the query.",
                 link: PageLink(name: "The rule", href: "/rules/\(parts.joined(separator: "/"))")
             ),
-            HealthStep(
-                words: "Mostly its role may not read what it asks:",
-                command: "GRANT SELECT ON … TO fanfare_sql"
-            ),
+            detail.contains("permission denied")
+                ? HealthStep(words: "Let its role read what it asks:", command: "GRANT SELECT ON … TO fanfare_sql")
+                : detail.contains("takes longer") || detail.contains("statement timeout")
+                    ? HealthStep(words: "Make it faster, mostly by an index; see what it does:", command: "EXPLAIN …")
+                    : HealthStep(words: "Correct the query, then apply the rule:", command: "fanfare rules apply"),
         ]
     }
 
