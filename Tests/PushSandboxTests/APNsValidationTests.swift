@@ -38,6 +38,15 @@ struct APNsValidationTests {
         Row(name: "expiration as a date", status: 400, reason: "BadExpirationDate") {
             $0.with("apns-expiration", "2030-01-01")
         },
+        Row(name: "expiration in milliseconds", status: 400, reason: "BadExpirationDate") {
+            $0.with("apns-expiration", "1790000000000")
+        },
+        Row(name: "badge as text", status: 400, reason: "BadRequestPayload") {
+            $0.with(body: #"{"aps":{"alert":"x","badge":"3"}}"#)
+        },
+        Row(name: "level that is none", status: 400, reason: "BadRequestPayload") {
+            $0.with(body: #"{"aps":{"alert":"x","interruption-level":"Critical"}}"#)
+        },
         Row(name: "no token in path", status: 400, reason: "MissingDeviceToken") { $0.with(path: "/3/device/") },
         Row(name: "no slash either", status: 400, reason: "MissingDeviceToken") { $0.with(path: "/3/device") },
         Row(name: "another path", status: 404, reason: "BadPath") { $0.with(path: "/4/device/00aa") },

@@ -17,6 +17,31 @@ struct FCMValidationTests {
 
     static let rows: [Row] = [
         Row(
+            message: "{\(token),\"apns\":{\"payload\":{\"aps\":{\"badge\":\"3\"}}}}",
+            field: "message.apns.payload.aps.badge",
+            text: "A phone ignores this value"
+        ),
+        Row(
+            message: "{\(token),\"apns\":{\"payload\":{\"aps\":{\"sound\":{\"critical\":true}}}}}",
+            field: "message.apns.payload.aps.sound.critical",
+            text: "A phone ignores this value"
+        ),
+        Row(
+            message: "{\(token),\"apns\":{\"payload\":{\"aps\":{\"alert\":null}}}}",
+            field: "message.apns.payload.aps.alert",
+            text: "A phone ignores this value"
+        ),
+        Row(
+            message: "{\(token),\"apns\":{\"headers\":{\"apns-expiration\":\"1790000000000\"}}}",
+            field: "message.apns.headers.apns-expiration",
+            text: "Seconds since 1970 are needed"
+        ),
+        Row(
+            message: "{\(token),\"data\":{\"a\":\"1\"},\"apns\":{\"headers\":{\"apns-priority\":\"10\"}}}",
+            field: nil,
+            text: "The registration token is not a valid FCM registration token"
+        ),
+        Row(
             message: "{\(token),\"x\":1}",
             field: "message",
             text: #"Invalid JSON payload received. Unknown name "x" at 'message': Cannot find field."#,

@@ -5,11 +5,15 @@ package enum WebPushTopic {
     /// The most characters of a topic.
     package static let lengthLimit = 32
 
-    /// Whether a value can be sent as a topic.
+    /// Whether a value can be sent as a topic to every service.
     package static func isValid(_ value: String) -> Bool {
         let bytes = value.utf8
         return (1...lengthLimit).contains(bytes.count) && bytes.allSatisfy { alphabet.contains($0) }
+            && hasWholeBytes(bytes.count)
     }
+
+    /// Whether base64url can have that many characters: Apple decodes topics, and refuses others.
+    package static func hasWholeBytes(_ count: Int) -> Bool { count % 4 != 1 }
 
     /// The topic of a collapse id: the first 24 bytes of a SHA-256 over app and id, in base64url.
     ///

@@ -25,6 +25,8 @@ public enum RenderProblem: Error, Equatable, Sendable {
     case tooManySteps(limit: Int)
     /// A text, or the whole message, has too many bytes; rendering ends there.
     case tooLong(limit: Int)
+    /// A value that the provider does not take where it stands in the rule.
+    case wrongValue(path: String, needed: String)
     /// A topic name that has no characters, too many, or others than `[a-zA-Z0-9-_.~%]`.
     case topicName(template: String)
     /// A header value that the provider does not accept.
@@ -52,6 +54,7 @@ extension RenderProblem: CustomStringConvertible {
         case .transform(let name, let transform): "'\(transform)' does not apply to what '\(name)' is"
         case .tooManySteps(let limit): "a template takes more than \(limit) steps"
         case .tooLong(let limit): "it expands to more than \(limit) bytes"
+        case .wrongValue(let path, let needed): "\(path) must be \(needed)"
         case .topicName(let template): "'\(template)' gives no valid topic name"
         case .header(let name, let reason): "header \(name): \(reason)"
         case .tooLarge(let bytes, let limit): "payload of \(bytes) bytes, at most \(limit) are allowed"

@@ -5,6 +5,8 @@ enum TemplateTransform: String, CaseIterable, Sendable {
     case empty, capitalized, lowercased, uppercased, reversed
     case first, last, count, sorted, enumerated
     case equalzero, plusone, minusone, even, odd
+    /// Any value as JSON text, which is Fanfare's own.
+    case json
 
     /// Applies the transform.
     ///
@@ -12,7 +14,8 @@ enum TemplateTransform: String, CaseIterable, Sendable {
     /// - Returns: the transformed value; nil if the transform does not apply to such a value, or there is none, such
     ///   as the first of no elements.
     func apply(to value: JSONValue) -> JSONValue? {
-        switch value {
+        if self == .json { return .string(value.text) }
+        return switch value {
         case .string(let text): apply(to: text)
         case .number(let number): number.integer.flatMap(apply)
         case .array(let elements): apply(to: elements)

@@ -55,6 +55,15 @@ public struct TextTemplate: Sendable {
         }
     }
 
+    /// Whether a device is needed for it, not only where the payload has no `device` or `user` of its own: neither is text.
+    package var dependsOnDevice: Bool {
+        guard case .segments(let segments) = program else { return usesDevice }
+        return segments.contains {
+            guard case .variable(let variable) = $0 else { return false }
+            return variable.path.namesDevice && variable.path.components.count > 1
+        }
+    }
+
     /// The text itself, if it has no tags.
     public var literal: String? {
         if case .literal(let text) = program { text } else { nil }

@@ -7,15 +7,17 @@ extension APNsContent {
         var result: [(name: String, value: String)] = []
         result.reserveCapacity(5)
         let givenTopic = try value(APNsHeaders.topic, headers[APNsHeaders.topic]?.template, scope)
-        result.append((APNsHeaders.topic, givenTopic ?? request.identity.topic + type.topicSuffix))
+        let topic = request.identity.topic + type.topicSuffix
+        result.append((APNsHeaders.topic, givenTopic ?? topic))
         result.append((APNsHeaders.pushType, type.rawValue))
         let priority = headers[APNsHeaders.priority]?.template.literal
         result.append((APNsHeaders.priority, priority ?? type.defaultPriority))
         let expiration = try expiration(type, scope)
         if let expiration { result.append((APNsHeaders.expiration, expiration)) }
-        let collapseTemplate = request.collapse ?? headers[APNsHeaders.collapseID]?.template
-        if let collapse = try value(APNsHeaders.collapseID, collapseTemplate, scope) {
-            result.append((APNsHeaders.collapseID, collapse))
+        if let collapse = request.collapse ?? headers[APNsHeaders.collapseID]?.template,
+            let id = CollapseID.sent(try collapse.text(in: scope), app: request.app)
+        {
+            result.append((APNsHeaders.collapseID, id))
         }
         let bytes = try body.render(in: scope)
         guard bytes.count <= type.payloadLimit else {
@@ -26,7 +28,8 @@ extension APNsContent {
             body: bytes,
             bodySuffix: [],
             deliveryHeader: .apnsID,
-            endsAt: end(expiration, scope)
+            endsAt: end(expiration, scope),
+            hasOwnTopic: givenTopic.map { $0 != topic } ?? false
         )
     }
 

@@ -3,7 +3,7 @@ internal import FanfareCore
 /// What a rule sends to APNs for one locale.
 ///
 /// The body is merged as JSON merge patches (RFC 7396): notification, data, the apns block, then the same three of the
-/// locale. A message that has nothing but `apns.payload` passes unchanged.
+/// locale. A message that has nothing but `apns.payload` passes unchanged, but for nulls: a watch drops a push that has one.
 package struct APNsContent: ProviderContent {
     let headers: APNsHeaders
     let body: BadgedBody
@@ -21,24 +21,14 @@ package struct APNsContent: ProviderContent {
     static func compile(_ parts: [MessagePart], rule: RuleDefinition) throws(RuleProblem) -> APNsContent? {
         var headers = APNsHeaders()
         var patches: [ContentNode] = []
-        var isPayloadOnly = true
         for part in parts {
             if let block = part.apnsHeaders { try headers.merge(block) }
-            let derived = try notificationPatch(part) + dataPatch(part) + optionsPatch(part)
-            if !derived.isEmpty { isPayloadOnly = false }
-            patches += derived
-            if let payload = part.apnsPayload {
-                patches.append(try ContentNode(.object(payload.object), path: payload.path, typing: .kept))
-            }
+            patches += try notificationPatch(part) + dataPatch(part) + optionsPatch(part)
+            if part.apnsPayload != nil, let payload = part.node[["apns", "payload"]] { patches.append(payload) }
         }
-        guard let first = patches.first else { return nil }
-        var node: ContentNode
-        if isPayloadOnly, patches.count == 1 {
-            node = first
-        } else {
-            node = patches.reduce(.object([])) { $0.mergePatched(with: $1) }
-            if isSilent(node, parts, headers, rule: rule) { node = node.mergePatched(with: Self.wakeUp) }
-        }
+        guard !patches.isEmpty else { return nil }
+        var node: ContentNode = patches.reduce(.object([])) { $0.mergePatched(with: $1) }
+        if try isSilent(node, parts, headers, rule: rule) { node = node.mergePatched(with: Self.wakeUp) }
         let inferred = inferPushType(node)
         let type = pushType(headers, inferred, for: rule.audience.kind)
         let content = APNsContent(
@@ -65,19 +55,24 @@ package struct APNsContent: ProviderContent {
 
     /// Whether it is data for the app and nothing for its user, as FCM takes a message without `notification`.
     ///
-    /// Unless the rule says otherwise: by an `aps` of its own, or by a push type or a priority that no silent push has.
+    /// Unless the rule says otherwise: by an `aps` of its own, or by a push type. The phone would ignore such a push if it were an alert.
     private static func isSilent(
         _ body: ContentNode,
         _ parts: [MessagePart],
         _ headers: APNsHeaders,
         rule: RuleDefinition
-    ) -> Bool {
+    ) throws(RuleProblem) -> Bool {
         let hasData = parts.contains { $0.data?.object.isEmpty == false }
         let isGiven = parts.contains { $0.apnsPayload?.object["aps"] != nil }
         guard hasData, !isGiven, body["aps"] == nil else { return false }
-        let priority = headers[APNsHeaders.priority]?.template.literal ?? APNsPushType.background.defaultPriority
-        return APNsPushType.background.priorities.contains(priority)
-            && pushType(headers, .background, for: rule.audience.kind) == .background
+        let type = pushType(headers, .background, for: rule.audience.kind)
+        if type == .alert, let header = headers[APNsHeaders.pushType] {
+            let hint = "add notification, or leave the header out"
+            throw RuleProblem(path: header.path, reason: "push type alert has nothing to show", hint: hint)
+        }
+        guard type == .background else { return false }
+        if let header = headers[APNsHeaders.priority], let problem = header.silentProblem(type) { throw problem }
+        return true
     }
 
     /// Where a badge count is put.

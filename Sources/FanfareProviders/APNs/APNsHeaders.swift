@@ -6,6 +6,16 @@ struct APNsHeaders: Sendable {
     struct Value: Sendable {
         let path: String
         let template: TextTemplate
+
+        /// Why a priority does not go with a push that shows nothing; nil if it does.
+        func silentProblem(_ type: APNsPushType) -> RuleProblem? {
+            guard let priority = template.literal, !type.priorities.contains(priority) else { return nil }
+            return RuleProblem(
+                path: path,
+                reason: "priority \(priority) does not go with a push that shows nothing",
+                hint: "write \"\(type.defaultPriority)\", or add notification"
+            )
+        }
     }
 
     static let topic = "apns-topic"
@@ -73,7 +83,8 @@ struct APNsHeaders: Sendable {
             throw RuleProblem(path: value.path, reason: "is no priority", hint: "write \"10\", \"5\" or \"1\"")
         default:
             if let reason = fault(in: literal, of: name) {
-                throw RuleProblem(path: value.path, reason: reason, hint: "shorten or change the value")
+                let hint = name == expiration ? MessageForm.time.hint : "shorten or change the value"
+                throw RuleProblem(path: value.path, reason: reason, hint: hint)
             }
         }
     }
@@ -87,10 +98,7 @@ struct APNsHeaders: Sendable {
     static func fault(in value: String, of name: String) -> String? {
         let fault = name == collapseID ? CollapseID.fault(in: value) : HeaderText.fault(in: value)
         if let fault { return fault }
-        if name == expiration, value.utf8.count > 18 || !value.utf8.allSatisfy({ (48...57).contains($0) }) {
-            return "is no time in whole seconds since 1970"
-        }
-        return nil
+        return name == expiration ? MessageForm.timeFault(in: value) : nil
     }
 
     /// What keeps a part of a value from being sent in a header, whatever stands around it.

@@ -16,29 +16,12 @@ struct LiveActivityCheck {
         for key in ["timestamp", "event"] where aps?[key] == nil {
             return ("aps has no \(key)", "add aps.\(key)" + (key == "timestamp" ? ": \"{{event.time}}\"" : ""))
         }
-        if let fault = timeFault { return fault }
         guard let event = aps?["event"]?.literalValue else { return nil }
         switch event {
         case "start": return startFault
         case "update", "end": return changeFault(event)
         default: return ("aps.event is not start, update or end", "write one of them")
         }
-    }
-
-    /// Seconds, and numbers: text makes the system ignore the push, milliseconds lie in the far future.
-    private var timeFault: (reason: String, hint: String)? {
-        for key in ["timestamp", "stale-date", "dismissal-date"] {
-            guard let value = aps?[key] else { continue }
-            if case .text = value { return ("aps.\(key) becomes text", "make it exactly one tag, or a number") }
-            guard let literal = value.literalValue else { continue }
-            guard let number = literal.numberValue else {
-                return ("aps.\(key) is no number", "write seconds since 1970")
-            }
-            if let seconds = number.integer, seconds >= 100_000_000_000 {
-                return ("aps.\(key) is in milliseconds", "write seconds since 1970")
-            }
-        }
-        return nil
     }
 
     private var startFault: (reason: String, hint: String)? {

@@ -7,8 +7,20 @@ package struct FCMContent: ProviderContent {
     /// What closes message and body.
     static let closing = Array("}}".utf8)
 
-    private let withDeadline: BadgedBody
-    private let withoutDeadline: BadgedBody
+    /// A body as the rule's options fill it.
+    private struct Form: Sendable {
+        let withDeadline: BadgedBody
+        let withoutDeadline: BadgedBody
+
+        init(_ message: ContentNode, badgeAt badges: [BadgedBody.Place]) {
+            withDeadline = BadgedBody(FCMContent.expiring(message), badgeAt: badges)
+            withoutDeadline = BadgedBody(message, badgeAt: badges)
+        }
+    }
+
+    private let plain: Form
+    /// With a collapse id; nil for a rule without.
+    private let collapsing: Form?
     /// What the rule gives as `android.ttl`; the bodies have a place for what is left of it.
     private let timeToLive: ContentNode?
     package let usesDevice: Bool
@@ -23,16 +35,22 @@ package struct FCMContent: ProviderContent {
     static func compile(_ parts: [MessagePart], rule: RuleDefinition) throws(RuleProblem) -> FCMContent? {
         var node = parts[0].node
         for part in parts.dropFirst() { node = overlaid(node, with: part.node) }
+        if let payload = node[["apns", "payload"]] {
+            // A watch drops a push that has a null.
+            node = node.setting(["apns", "payload"], to: .object([]).mergePatched(with: payload))
+        }
         guard hasContent(node) else { return nil }
+        var headers = APNsHeaders()
+        for part in parts { if let block = part.apnsHeaders { try headers.merge(block) } }
+        try checkSilence(node, headers, rule)
         try check(node, path: parts[parts.count - 1].path)
         let place = ["android", "ttl"]
         let given = node[place].flatMap { $0.removesMember ? nil : $0 }
         let counting = given == nil ? node : node.setting(place[...], to: .derived(.givenDuration))
-        let settled = rule.collapse == nil ? counting : collapsing(counting)
         let badges = rule.badgeSQL == nil ? [] : badgePlaces(node)
         return FCMContent(
-            withDeadline: BadgedBody(expiring(settled), badgeAt: badges),
-            withoutDeadline: BadgedBody(settled, badgeAt: badges),
+            plain: Form(counting, badgeAt: badges),
+            collapsing: rule.collapse == nil ? nil : Form(collapsing(counting), badgeAt: badges),
             timeToLive: given,
             usesDevice: node.usesDevice
         )
@@ -51,7 +69,8 @@ package struct FCMContent: ProviderContent {
         if let lifetime, scope.context.secondsSpent > 0 {
             scope.derived.givenDuration = "\(max(lifetime.subtractingClamping(scope.context.secondsSpent), 0))s"
         }
-        let template = scope.derived.secondsLeft == nil ? withoutDeadline : withDeadline
+        let form = scope.derived.collapse == nil ? plain : collapsing ?? plain
+        let template = scope.derived.secondsLeft == nil ? form.withoutDeadline : form.withDeadline
         var body = try template.render(in: scope, after: Self.opening)
         let message = body[Self.opening.count...]
         // FCM counts less than the whole text, so nearly always nothing has to be counted.
@@ -84,6 +103,7 @@ package struct FCMContent: ProviderContent {
         switch timeToLive {
         case .literal(let value)?: return value.stringValue
         case .text(let template)?, .value(let template)?: return try template.text(in: scope)
+        case .checked(let checked)?: return try checked.value(in: scope).stringValue
         default: return nil
         }
     }
@@ -101,6 +121,23 @@ package struct FCMContent: ProviderContent {
             ["webpush", "notification"], ["webpush", "data"],
         ]
         return places.contains { message[$0]?.mergeMembers?.isEmpty == false }
+    }
+
+    /// Refuses what makes FCM blame the token of an iPhone: an urgent push without anything to show.
+    private static func checkSilence(
+        _ message: ContentNode,
+        _ headers: APNsHeaders,
+        _ rule: RuleDefinition
+    ) throws(RuleProblem) {
+        let types = [nil, "alert", "background"]
+        guard let priority = headers[APNsHeaders.priority], rule.badgeSQL == nil,
+            types.contains(headers[APNsHeaders.pushType]?.template.literal)
+        else { return }
+        let aps = message[["apns", "payload", "aps"]]
+        let isActivity = aps?["event"] != nil || message[["apns", "live_activity_token"]] != nil
+        let hasNotification = message["notification"]?.mergeMembers?.isEmpty == false
+        let isShown = hasNotification || aps.map(APNsContent.hasVisiblePart) ?? false
+        if !isShown, !isActivity, let problem = priority.silentProblem(.background) { throw problem }
     }
 
     private static func check(_ message: ContentNode, path: String) throws(RuleProblem) {

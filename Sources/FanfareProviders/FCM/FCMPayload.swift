@@ -57,6 +57,7 @@ extension ContentNode: PayloadSized {
         switch self {
         case .literal(let value): value.payloadSize
         case .text(let template), .value(let template): template.fixedText.utf8.count
+        case .checked(let checked): checked.template.fixedText.utf8.count
         case .derived, .badge: 0
         case .array(let nodes): nodes.reduce(0) { $0 + $1.payloadSize }
         case .object(let members): members.reduce(0) { $0 + $1.key.utf8.count + $1.value.payloadSize }

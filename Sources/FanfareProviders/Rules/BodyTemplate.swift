@@ -9,6 +9,8 @@ struct BodyTemplate: Sendable {
         case text(TemplateExpression)
         /// A name in place of a JSON value.
         case value(TemplateExpression)
+        /// A template in place of a JSON value, which is checked.
+        case checked(CheckedTemplate)
         /// What Fanfare fills in, inside a JSON string.
         case derived(DerivedValue)
         /// The user's badge count.
@@ -45,6 +47,7 @@ struct BodyTemplate: Sendable {
             switch segment {
             case .bytes(let bytes): output.append(contentsOf: bytes)
             case .value(let expression): try scope.value(of: expression).encode(into: &output)
+            case .checked(let template): try template.value(in: scope).encode(into: &output)
             case .text(let expression):
                 let value = try scope.value(of: expression)
                 JSONValue.encodeContent(of: try expression.text(of: value), into: &output)
@@ -66,6 +69,9 @@ struct BodyTemplate: Sendable {
             flush()
             segments.append(.value(expression))
         case .text(let template): appendText(template)
+        case .checked(let template):
+            flush()
+            segments.append(.checked(template))
         case .derived(let value):
             pending.append(UInt8(ascii: "\""))
             flush()

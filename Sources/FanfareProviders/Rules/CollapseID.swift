@@ -1,7 +1,20 @@
+internal import FanfareCore
+
 /// What a rule's `collapse` may be: what APNs takes holds for all, so that a rule does not work on one platform only.
 package enum CollapseID {
     /// The most bytes.
     package static let limit = 64
+
+    /// The id as it is sent.
+    ///
+    /// - Parameters:
+    ///   - id: what the rule's template gave.
+    ///   - app: the app.
+    /// - Returns: the id, or a hash of it where a provider could not take it; nil if it is empty, which is none.
+    package static func sent(_ id: String, app: String) -> String? {
+        if id.isEmpty { return nil }
+        return fault(in: id) == nil ? id : WebPushTopic.hash(collapse: id, app: app)
+    }
 
     /// What keeps a collapse id from being sent.
     ///

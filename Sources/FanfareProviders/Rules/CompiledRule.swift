@@ -211,7 +211,8 @@ public struct CompiledRule: Sendable {
     /// - Throws: `RenderProblem` if a value for `to` or `collapse` is missing.
     public func collapseKey(ruleID: Int64, _ context: RenderContext) throws(RenderProblem) -> CollapseKey? {
         guard definition.dropsOlder, let collapse, let audience = try audience.renderedText(context) else { return nil }
-        return CollapseKey(ruleID: ruleID, audience: audience, collapse: try collapse.text(context))
+        let id = try collapse.text(context)
+        return id.isEmpty ? nil : CollapseKey(ruleID: ruleID, audience: audience, collapse: id)
     }
 
     /// The key under which an event is gathered with others.
@@ -230,7 +231,7 @@ public struct CompiledRule: Sendable {
     private static func gatheredBy(_ gathering: Gathering?) throws(RuleProblem) -> TextTemplate? {
         guard let gathering else { return nil }
         let template = try TextTemplate(gathering.by, path: gathering.byPath)
-        guard !template.usesDevice else {
+        guard !template.dependsOnDevice else {
             let hint = "use names of the payload only"
             throw RuleProblem(path: gathering.byPath, reason: "depends on a device", hint: hint)
         }
@@ -240,7 +241,7 @@ public struct CompiledRule: Sendable {
     private static func collapse(_ definition: RuleDefinition) throws(RuleProblem) -> TextTemplate? {
         guard let source = definition.collapse else { return nil }
         let template = try TextTemplate(source, path: "collapse")
-        guard !template.usesDevice, !(RuleNames.isOfCampaign(definition.name) && template.usesVariables) else {
+        guard !template.dependsOnDevice, !(RuleNames.isOfCampaign(definition.name) && template.usesVariables) else {
             throw RuleProblem(path: "collapse", reason: "depends on a device", hint: "use names of the payload only")
         }
         let fault = template.literal.map { CollapseID.fault(in: $0) }

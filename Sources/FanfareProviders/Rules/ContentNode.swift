@@ -8,6 +8,8 @@ indirect enum ContentNode: Sendable {
     case text(TextTemplate)
     /// A string that is exactly one tag and takes the type of what the name stands for.
     case value(TextTemplate)
+    /// A string whose value has a type or a form.
+    case checked(CheckedTemplate)
     /// A string that Fanfare fills in.
     case derived(DerivedValue)
     /// The user's badge count: a number, or text where the provider wants strings.
@@ -72,6 +74,7 @@ indirect enum ContentNode: Sendable {
         switch self {
         case .literal, .derived, .badge: false
         case .text(let template), .value(let template): template.usesDevice
+        case .checked(let checked): checked.template.usesDevice
         case .array(let nodes): nodes.contains(where: \.usesDevice)
         case .object(let members): members.contains { $0.value.usesDevice }
         }

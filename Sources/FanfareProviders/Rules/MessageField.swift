@@ -12,16 +12,26 @@ indirect enum MessageField: Sendable {
     case forms(MessageForm)
     /// `true` or `false`.
     case flag
-    /// A number.
-    case number
-    /// Any keys with strings.
-    case textMap
+    /// A number in a range.
+    case number(ClosedRange<Double>, isWhole: Bool = false)
+    /// Seconds since 1970.
+    case time
+    /// A string, or what another field takes.
+    case textOr(MessageField)
+    /// Any keys with strings; some of them, in lower case, have a form.
+    case textMap(forms: [String: MessageForm] = [:])
+    /// Any JSON.
+    case anything
     /// An object the app itself reads.
     case freeObject
+    /// What an iPhone gets: ``APSSchema``.
+    case apnsPayload
     /// These keys and no others.
     case object([(key: String, field: MessageField)])
     /// These keys, which may be null, and others with any value.
     case open([(key: String, field: MessageField)])
+    /// The same, without others that are nearly one of these.
+    case similar([(key: String, field: MessageField)])
 
     /// Checks a field and compiles it.
     ///
@@ -37,18 +47,32 @@ indirect enum MessageField: Sendable {
         case .text, .form: return try string(value, path)
         case .texts: return try list(value, path, of: .text)
         case .forms(let form): return try list(value, path, of: .form(form))
-        case .flag: return try typed(value, path, isLiteral: value.boolValue != nil, hint: "write true or false")
-        case .number: return try typed(value, path, isLiteral: value.numberValue != nil, hint: "a number is needed")
-        case .textMap:
+        case .flag: return try typed(value, path, .flag)
+        case .number(let range, let isWhole): return try typed(value, path, .number(range, isWhole: isWhole))
+        case .time: return try typed(value, path, .time)
+        case .textOr(let other):
+            return try (value.stringValue == nil ? other : .text).node(value, path: path, allowsNull: allowsNull)
+        case .textMap(let forms):
             return try members(value, path) { member, memberPath throws(RuleProblem) in
-                try MessageField.text.node(member.value, path: memberPath, allowsNull: allowsNull)
+                let field = forms[member.key.lowercased()].map(MessageField.form) ?? .text
+                return try field.node(member.value, path: memberPath, allowsNull: allowsNull)
             }
+        case .anything: return try ContentNode(value, path: path, typing: .kept)
+        case .apnsPayload: return try APSSchema.payload.node(value, path: path, allowsNull: allowsNull)
         case .freeObject:
             return try ContentNode(.object(RuleObject(value, path: path).object), path: path, typing: .kept)
         case .object(let fields):
             try RuleObject(value, path: path).checkKeys(fields.map(\.key))
             return try object(value, path, fields, allowsNull: allowsNull)
         case .open(let fields): return try object(value, path, fields, allowsNull: true)
+        case .similar(let fields):
+            let reader = try RuleObject(value, path: path)
+            let known = fields.map(\.key)
+            for key in reader.object.keys where !known.contains(key) {
+                guard let near = NearestName.suggestion(for: key, among: known) else { continue }
+                throw RuleProblem(path: reader.path(key), reason: "unknown key", hint: "did you mean '\(near)'?")
+            }
+            return try object(value, path, fields, allowsNull: true)
         }
     }
 
@@ -75,8 +99,11 @@ indirect enum MessageField: Sendable {
             )
         }
         let node = try ContentNode(value, path: path, typing: .text)
-        // What a template gives is not known before there is an event.
-        if case .form(let form) = self, let text = node.literalValue?.stringValue, !form.matches(text) {
+        guard case .form(let form) = self else { return node }
+        if case .text(let template) = node {
+            return .checked(CheckedTemplate(template: template, check: .form(form), path: path))
+        }
+        if let text = node.literalValue?.stringValue, !form.matches(text) {
             throw RuleProblem(path: path, reason: "is \(form.fault)", hint: form.hint)
         }
         return node
@@ -93,19 +120,18 @@ indirect enum MessageField: Sendable {
         return .array(nodes)
     }
 
-    /// A literal of the type, or exactly one tag that stands for such a value.
-    private func typed(
-        _ value: JSONValue,
-        _ path: String,
-        isLiteral: Bool,
-        hint: String
-    ) throws(RuleProblem) -> ContentNode {
-        if isLiteral { return .literal(value) }
-        if value.stringValue != nil {
-            let node = try ContentNode(value, path: path, typing: .kept)
-            if case .value = node { return node }
+    /// A literal that the provider takes, or a template that gives one.
+    private func typed(_ value: JSONValue, _ path: String, _ check: ContentCheck) throws(RuleProblem) -> ContentNode {
+        if check.takes(value) { return .literal(value) }
+        if let text = value.stringValue {
+            let template = try TextTemplate(text, path: path)
+            if template.literal == nil {
+                return .checked(CheckedTemplate(template: template, check: check, path: path))
+            }
         }
-        throw RuleProblem(path: path, reason: "is \(value.kindName)", hint: hint)
+        var reason = "is \(value.kindName)"
+        if let number = value.numberValue, check.isNumeric { reason = "is \(number.literal.prefix(20))" }
+        throw RuleProblem(path: path, reason: reason, hint: "write \(check.needed)")
     }
 
     private func members(
@@ -138,6 +164,10 @@ enum MessageForm: Sendable {
     case link
     /// 1 to 50 of the characters of topic names.
     case label
+    /// One of some words as they are.
+    case exactWord([String])
+    /// Whole seconds since 1970; a number as large as milliseconds is refused.
+    case time
 
     func matches(_ text: String) -> Bool {
         switch self {
@@ -146,12 +176,35 @@ enum MessageForm: Sendable {
         case .color: text.wholeMatch(of: /#[0-9a-fA-F]{6}/) != nil
         case .link: text.lowercased().hasPrefix("https://")
         case .label: TopicName.isValid(text) && text.utf8.count <= 50
+        case .exactWord(let words): words.contains(text)
+        case .time: Self.timeFault(in: text) == nil
+        }
+    }
+
+    /// What keeps a text from being whole seconds since 1970; nil if nothing does.
+    static func timeFault(in text: String) -> String? {
+        guard (1...18).contains(text.utf8.count), text.utf8.allSatisfy({ (48...57).contains($0) }) else {
+            return "is no time in whole seconds since 1970"
+        }
+        return Double(text).map { $0 >= ContentCheck.milliseconds } ?? true ? "is in milliseconds" : nil
+    }
+
+    /// What is needed, behind `must be`.
+    var needed: String {
+        switch self {
+        case .word(let words), .exactWord(let words): "one of \(words.joined(separator: ", "))"
+        case .duration(let limit): "seconds such as 3600s, at most \(limit)s"
+        case .color: "#rrggbb"
+        case .link: "a URL that begins with https://"
+        case .label: "1 to 50 of a-z A-Z 0-9 - _ . ~ %"
+        case .time: "whole seconds since 1970, not milliseconds"
         }
     }
 
     var fault: String {
         switch self {
-        case .word: "not one of its values"
+        case .word, .exactWord: "not one of its values"
+        case .time: "no time in whole seconds since 1970"
         case .duration: "no duration"
         case .color: "no color"
         case .link: "no https URL"
@@ -161,7 +214,8 @@ enum MessageForm: Sendable {
 
     var hint: String {
         switch self {
-        case .word(let words): "known are \(words.joined(separator: ", "))"
+        case .word(let words), .exactWord(let words): "known are \(words.joined(separator: ", "))"
+        case .time: "write seconds such as \"1800000000\", not milliseconds"
         case .duration(let limit): "write seconds as \"3600s\" or \"3.5s\", at most \"\(limit)s\""
         case .color: "write #rrggbb"
         case .link: "begin it with https://"

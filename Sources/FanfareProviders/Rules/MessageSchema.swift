@@ -15,7 +15,7 @@ enum MessageSchema {
     static let keys = fields.map(\.key)
 
     private static let fields: [(key: String, field: MessageField)] = [
-        ("notification", notification), ("data", .textMap), ("android", android), ("apns", apns),
+        ("notification", notification), ("data", .textMap()), ("android", android), ("apns", apns),
         ("webpush", webPush), ("fcm_options", labelOnly),
     ]
 
@@ -25,7 +25,7 @@ enum MessageSchema {
 
     private static let android = MessageField.object([
         ("collapse_key", .text), ("priority", .form(.word(["NORMAL", "HIGH"]))),
-        ("ttl", .form(.duration(atMost: timeToLiveLimit))), ("restricted_package_name", .text), ("data", .textMap),
+        ("ttl", .form(.duration(atMost: timeToLiveLimit))), ("restricted_package_name", .text), ("data", .textMap()),
         ("notification", androidNotification), ("fcm_options", labelOnly), ("direct_boot_ok", .flag),
         ("bandwidth_constrained_ok", .flag), ("restricted_satellite_ok", .flag),
     ])
@@ -47,24 +47,27 @@ enum MessageSchema {
         ("default_sound", .flag), ("default_vibrate_timings", .flag), ("default_light_settings", .flag),
         ("vibrate_timings", .forms(duration)),
         ("visibility", .form(.word(["VISIBILITY_UNSPECIFIED", "PRIVATE", "PUBLIC", "SECRET"]))),
-        ("notification_count", .number), ("light_settings", lightSettings), ("image", .text),
+        ("notification_count", .number(0...2_147_483_647, isWhole: true)), ("light_settings", lightSettings),
+        ("image", .text),
         ("proxy", .form(.word(["PROXY_UNSPECIFIED", "ALLOW", "DENY", "IF_PRIORITY_LOWERED"]))),
         ("bypass_proxy_notification", .flag),
     ])
 
+    private static let share = MessageField.number(0...1)
+
     private static let lightSettings = MessageField.object([
-        ("color", .object([("red", .number), ("green", .number), ("blue", .number), ("alpha", .number)])),
+        ("color", .object([("red", share), ("green", share), ("blue", share), ("alpha", share)])),
         ("light_on_duration", .form(duration)), ("light_off_duration", .form(duration)),
     ])
 
     private static let apns = MessageField.object([
-        ("headers", .textMap), ("payload", .freeObject),
+        ("headers", .textMap(forms: [APNsHeaders.expiration: .time])), ("payload", .apnsPayload),
         ("fcm_options", .object([("image", .text), ("analytics_label", .form(.label))])),
         ("live_activity_token", .text),
     ])
 
     private static let webPush = MessageField.object([
-        ("headers", .textMap), ("data", .textMap), ("notification", webNotification),
+        ("headers", .textMap()), ("data", .textMap()), ("notification", webNotification),
         ("fcm_options", .object([("link", .form(.link)), ("analytics_label", .form(.label))])),
     ])
 

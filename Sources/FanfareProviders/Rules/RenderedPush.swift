@@ -17,6 +17,9 @@ public struct RenderedPush: Sendable {
     /// where the provider is to store nothing. Nil if only the `ttl` of event and rule gives an end, or nothing does.
     public let endsAt: Microseconds?
 
+    /// Whether the rule named an APNs topic other than the app's.
+    package var hasOwnTopic = false
+
     /// The value of a header.
     ///
     /// - Parameter name: its name, in lower case.

@@ -41,9 +41,11 @@ extension MessageField {
     func fields(at path: String) -> [(path: String, field: MessageField)] {
         var found = [(path: path, field: self)]
         switch self {
-        case .object(let members), .open(let members):
+        case .object(let members), .open(let members), .similar(let members):
             for member in members { found += member.field.fields(at: "\(path).\(member.key)") }
-        case .text, .form, .texts, .forms, .flag, .number, .textMap, .freeObject: break
+        case .text, .form, .texts, .forms, .flag, .number, .time, .textOr, .textMap, .anything, .freeObject,
+            .apnsPayload:
+            break
         }
         return found
     }
@@ -51,12 +53,12 @@ extension MessageField {
     /// What kind of value it takes, for the reference.
     var typeName: String {
         switch self {
-        case .text, .form: "string"
+        case .text, .form, .textOr: "string"
         case .texts, .forms: "list of strings"
         case .flag: "boolean"
-        case .number: "number"
+        case .number, .time: "number"
         case .textMap: "object of strings"
-        case .freeObject, .object, .open: "object"
+        case .anything, .freeObject, .apnsPayload, .object, .open, .similar: "object"
         }
     }
 
@@ -64,7 +66,9 @@ extension MessageField {
     var rangeText: String? {
         switch self {
         case .form(let form), .forms(let form): form.rangeText
-        case .text, .texts, .flag, .number, .textMap, .freeObject, .object, .open: nil
+        case .text, .texts, .flag, .number, .time, .textOr, .textMap, .anything, .freeObject, .apnsPayload,
+            .object, .open, .similar:
+            nil
         }
     }
 }
@@ -73,7 +77,8 @@ extension MessageForm {
     /// What strings have this form, for the reference.
     var rangeText: String {
         switch self {
-        case .word(let words): words.joined(separator: " | ")
+        case .word(let words), .exactWord(let words): words.joined(separator: " | ")
+        case .time: "whole seconds since 1970"
         case .duration(let limit): "seconds such as 3600s or 3.5s, at most \(limit)s"
         case .color: "#rrggbb"
         case .link: "https://…"

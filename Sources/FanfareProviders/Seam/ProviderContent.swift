@@ -39,16 +39,15 @@ package struct ContentRequest {
 
     /// The scope with what bodies and headers say of collapse id and time.
     ///
-    /// - Throws: `RenderProblem` if a name is missing, or the collapse id cannot be sent.
+    /// - Throws: `RenderProblem` if a name is missing.
     package func derivedScope() throws(RenderProblem) -> TemplateScope {
         var scope = scope
         if let collapse {
             let id = try collapse.text(in: scope)
-            if collapse.literal == nil, let reason = CollapseID.fault(in: id) {
-                throw .header(name: "collapse", reason: reason)
+            if let sent = CollapseID.sent(id, app: app) {
+                scope.derived.collapse = sent
+                scope.derived.collapseTopic = WebPushTopic.hash(collapse: id, app: app)
             }
-            scope.derived.collapse = id
-            scope.derived.collapseTopic = WebPushTopic.hash(collapse: id, app: app)
         }
         guard let expiration = scope.context.expiration, let now = scope.context.now else { return scope }
         scope.derived.expiration = max(expiration, 0)

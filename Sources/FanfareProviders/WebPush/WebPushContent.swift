@@ -61,7 +61,7 @@ package struct WebPushContent: ProviderContent {
         let given = try headers.text(WebPushHeaders.timeToLive, in: scope).flatMap { Int64($0) }
         var result = [(name: WebPushHeaders.timeToLive, value: String(timeToLive(given, scope)))]
         result.append((WebPushHeaders.urgency, try headers.text(WebPushHeaders.urgency, in: scope) ?? urgency))
-        let topic = try headers.text(WebPushHeaders.topic, in: scope) ?? scope.derived.collapseTopic
+        let topic = try headers.topic(in: scope, app: request.app) ?? scope.derived.collapseTopic
         if let topic { result.append((WebPushHeaders.topic, topic)) }
         for (name, _) in headers.others {
             if let value = try headers.text(name, in: scope) { result.append((name, value)) }

@@ -63,7 +63,7 @@ struct WebPushHeaders: Sendable {
             let template = try TextTemplate(text, path: path)
             let fault =
                 template.literal.map { Self.fault(in: $0, of: name) } ?? HeaderText.fault(inPart: template.fixedText)
-            if let fault { throw RuleProblem(path: path, reason: fault, hint: Self.hint(name)) }
+            if let fault { throw RuleProblem(path: path, reason: fault, hint: Self.hint(name, template.literal)) }
             let value = Value(path: path, template: template)
             if let index { values[index].value = value } else { values.append((name, value)) }
         }
@@ -96,8 +96,27 @@ struct WebPushHeaders: Sendable {
         }
     }
 
-    private static func hint(_ name: String) -> String {
-        switch name {
+    /// Renders the topic.
+    ///
+    /// - Parameters:
+    ///   - scope: where names are looked up.
+    ///   - app: the app.
+    /// - Returns: the topic, or a hash of what a template gave and a service would not take; nil if it is empty, or the rule
+    ///   gives none.
+    /// - Throws: `RenderProblem` if a name is missing.
+    func topic(in scope: TemplateScope, app: String) throws(RenderProblem) -> String? {
+        guard let text = try self[Self.topic]?.template.text(in: scope), !text.isEmpty else { return nil }
+        return WebPushTopic.isValid(text) ? text : WebPushTopic.hash(collapse: text, app: app)
+    }
+
+    private static func hint(_ name: String, _ value: String?) -> String {
+        if name == topic, let count = value?.utf8.count, count < WebPushTopic.lengthLimit,
+            !WebPushTopic.hasWholeBytes(count)
+        {
+            let others = count == 1 ? "2" : "\(count - 1) or \(count + 1)"
+            return "Apple takes none of \(count) characters; use \(others), or collapse, which is hashed"
+        }
+        return switch name {
         case timeToLive: "write seconds such as \"3600\""
         case urgency: "known are \(urgencies.joined(separator: ", "))"
         case topic: "use 1 to \(WebPushTopic.lengthLimit) of a-z A-Z 0-9 - _, or collapse, which is hashed"

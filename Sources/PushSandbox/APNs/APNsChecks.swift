@@ -65,7 +65,7 @@ struct APNsRequest {
         case .collapseID: headers.collapseID.map { $0.utf8.count > 64 } == true ? .badCollapseID : nil
         case .priority: priorityFailure
         case .pushType: headers.pushType != nil && type == nil ? .invalidPushType : nil
-        case .expiration: headers.expiration.map { UInt64($0) == nil } == true ? .badExpirationDate : nil
+        case .expiration: headers.expiration.map(Self.isTime) == false ? .badExpirationDate : nil
         case .path: pathFailure
         case .deviceToken: deviceToken.map(Self.isHex) == true ? nil : .badDeviceToken
         case .payload: payloadFailure
@@ -93,10 +93,19 @@ struct APNsRequest {
         let limit = type?.payloadLimit ?? APNsPushType.alert.payloadLimit
         return switch request.body.readableBytes {
         case 0: .payloadEmpty
-        case ...limit: nil
+        case ...limit: isReadable ? nil : .badRequestPayload
         default: .payloadTooLarge
         }
     }
+
+    /// Whether the phone would ignore nothing of the payload.
+    private var isReadable: Bool {
+        guard let payload = JSONParser.parse(request.body.readableBytesView)?.members else { return true }
+        return ApplePayload.fault(in: payload) == nil
+    }
+
+    /// Whole seconds, and not milliseconds, which APNs takes for a time some thousands of years from now.
+    private static func isTime(_ text: String) -> Bool { UInt64(text).map { $0 < 100_000_000_000 } ?? false }
 
     /// Whole bytes in hexadecimal, of any length: Apple warns against assuming one.
     private static func isHex(_ text: String) -> Bool {

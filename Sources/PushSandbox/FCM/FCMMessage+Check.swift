@@ -9,9 +9,41 @@ extension FCMMessage {
     /// - Parameter packageName: the simulated app's.
     /// - Returns: the error to answer with, or nil.
     func failure(packageName: String) -> GoogleError? {
-        targetFailure ?? dataFailure ?? ttlFailure ?? linkFailure ?? sizeFailure ?? packageFailure(packageName)
-            ?? tokenFailure
+        targetFailure ?? dataFailure ?? appleFailure ?? ttlFailure ?? linkFailure ?? sizeFailure ?? packageFailure(
+            packageName
+        )
+            ?? silenceFailure ?? tokenFailure
     }
+
+    private var appleFailure: GoogleError? {
+        if let place = part("apns", "payload")?.members.flatMap({ ApplePayload.fault(in: $0) }) {
+            return .invalid("message.apns.payload.\(place)", "A phone ignores this value")
+        }
+        guard let time = appleHeader("apns-expiration"), UInt64(time).map({ $0 < 100_000_000_000 }) != true else {
+            return nil
+        }
+        return .invalid("message.apns.headers.apns-expiration", "Seconds since 1970 are needed")
+    }
+
+    private func appleHeader(_ name: String) -> String? {
+        part("apns", "headers")?.members?.members.last { $0.name.lowercased() == name }?.value.text
+    }
+
+    /// An urgent push that shows nothing: FCM blames the token for it.
+    private var silenceFailure: GoogleError? {
+        let aps = part("apns", "payload")?.members?["aps"]?.members
+        let isShown = ["alert", "badge", "sound", "event"].contains { aps?[$0] != nil }
+        guard appleHeader("apns-priority") == "10", body["notification"] == nil, !isShown,
+            part("apns", "live_activity_token") == nil
+        else { return nil }
+        return Self.malformedToken
+    }
+
+    private static let malformedToken = GoogleError(
+        status: 400,
+        message: "The registration token is not a valid FCM registration token",
+        code: .invalidArgument
+    )
 
     private var targetFailure: GoogleError? {
         guard let target = targets.first else {
@@ -75,11 +107,7 @@ extension FCMMessage {
         default: return nil
         }
         guard !FCMToken.isWellFormed(token) else { return nil }
-        return GoogleError(
-            status: 400,
-            message: "The registration token is not a valid FCM registration token",
-            code: .invalidArgument
-        )
+        return Self.malformedToken
     }
 }
 

@@ -31,13 +31,20 @@ struct WebPushHeaders {
     }
 
     /// What is wrong with TTL, Urgency or Topic, in this order; nil if nothing is (RFC 8030 section 5).
-    func failure(for service: WebPushService) -> WebPushRejection? {
+    ///
+    /// - Parameters:
+    ///   - service: which one.
+    ///   - isHome: whether the host is the service's own: only there a client knows that it is WNS, which wants a policy.
+    /// - Returns: the rejection.
+    func failure(for service: WebPushService, isHome: Bool) -> WebPushRejection? {
         guard let ttl else { return .missingTTL }
         guard Self.seconds(ttl) != nil else {
             // Mozilla's calls a number below 0 bad and anything else missing.
             return service == .mozilla && Int(ttl) == nil ? .missingTTL : .badTTL
         }
-        if service == .wns, Self.seconds(ttl) == 0, cachePolicy != "no-cache" { return .badCachePolicy }
+        if service == .wns, Self.seconds(ttl) == 0, cachePolicy ?? (isHome ? "cache" : "no-cache") != "no-cache" {
+            return .badCachePolicy
+        }
         guard urgencies.count <= 1, urgencies.allSatisfy(Self.known.contains) else { return .badUrgency }
         guard topics.count <= 1, topics.allSatisfy({ Self.isTopic($0, service) }) else { return .badTopic }
         return nil
@@ -57,6 +64,8 @@ struct WebPushHeaders {
 
     private static func isTopic(_ text: String, _ service: WebPushService) -> Bool {
         let topic = service == .mozilla ? text.replacing("=", with: "") : text
-        return (1...32).contains(topic.utf8.count) && topic.utf8.allSatisfy(WebPushEndpoint.isBase64URL)
+        // Apple decodes it.
+        let isDecodable = service != .apple || topic.utf8.count % 4 != 1
+        return (1...32).contains(topic.utf8.count) && isDecodable && topic.utf8.allSatisfy(WebPushEndpoint.isBase64URL)
     }
 }

@@ -43,7 +43,8 @@ final class WebPushSession: ProviderSession {
         _ message: EncryptedMessage?
     ) -> WebPushRejection? {
         guard request.head.method == "POST" else { return .methodNotAllowed }
-        if let rejection = headers.failure(for: endpoint.service) { return rejection }
+        let isHome = request.head.host.hasSuffix(".notify.windows.com")
+        if let rejection = headers.failure(for: endpoint.service, isHome: isHome) { return rejection }
         do {
             let credential = try credential(headers.authorization)
             let now = request.unixMicroseconds / 1_000_000

@@ -39,7 +39,7 @@ struct MessageProblemTests {
             (["apns": ["header": [:]]], "message.apns.header", "unknown key"),
             (["apns": ["payload": "x"]], "message.apns.payload", "is a string"),
             (
-                ["apns": ["payload": ["aps": ["alert": ["{{x}}"], "a": ["b": "{{nope(x)}}"]]]]],
+                ["apns": ["payload": ["aps": ["alert": "{{x}}", "a": ["b": "{{nope(x)}}"]]]]],
                 "message.apns.payload.aps.a.b", "{{nope(x)}} uses an unknown transform"
             ),
             (
@@ -139,7 +139,7 @@ struct MessageProblemTests {
                 "push type liveactivity disagrees with the payload: aps.event is not start, update or end"
             ),
             (
-                ["apns-push-type": "widgets"], ["content-changed": 1], "headers.apns-push-type",
+                ["apns-push-type": "widgets"], ["content-changed": false], "headers.apns-push-type",
                 "push type widgets disagrees with the payload: aps.content-changed is not true"
             ),
             (

@@ -31,7 +31,9 @@ struct TopicHashTests {
         #expect(topic != WebPushTopic.hash(collapse: "7", app: "shoporder-"))
     }
 
-    @Test(arguments: [("a", true), ("", false), ("a b", false), ("a=", false), ("é", false), ("a-_9Z", true)])
+    @Test(arguments: [
+        ("ab", true), ("a", false), ("", false), ("a b", false), ("a=", false), ("é", false), ("a-_9Zz", true),
+    ])
     func validTopics(value: String, isValid: Bool) {
         #expect(WebPushTopic.isValid(value) == isValid)
         #expect(!WebPushTopic.isValid(String(repeating: "x", count: 33)))
