@@ -1,10 +1,12 @@
 internal import FanfareCore
 
-/// Finds the best of some language tags for a locale: lookup as in RFC 4647 section 3.4.
+/// Finds the best of some language tags for a locale: lookup as in RFC 4647 section 3.4, by ``LocaleTag`` where a language has
+/// several names or scripts.
 struct LocaleLookup: Sendable {
     /// The tags as they were written.
     let tags: [String]
     private let normalized: [String]
+    private let parts: [LocaleTag]
 
     /// Takes the tags a rule has.
     ///
@@ -27,6 +29,7 @@ struct LocaleLookup: Sendable {
         }
         self.tags = tags
         self.normalized = normalized
+        parts = normalized.map { LocaleTag($0[...]) }
     }
 
     /// Finds the tag for a device.
@@ -36,7 +39,15 @@ struct LocaleLookup: Sendable {
     func index(for locale: String?) -> Int? {
         guard let locale, !tags.isEmpty else { return nil }
         if let exact = tags.firstIndex(of: locale) { return exact }
-        var range = Self.normalize(locale)[...]
+        let form = Self.normalize(locale)
+        if let exact = normalized.firstIndex(of: form) { return exact }
+        var range = form[...]
+        if LocaleTag.isNeeded(for: range) {
+            let wanted = LocaleTag(range)
+            for tag in wanted.fallbacks { if let index = parts.firstIndex(of: tag) { return index } }
+            // Rather the language in another script than the message in another language.
+            return parts.indices.first { parts[$0].language == wanted.language && !normalized[$0].contains("-") }
+        }
         while !range.isEmpty {
             if let index = normalized.firstIndex(where: { $0 == range }) { return index }
             guard let cut = range.lastIndex(of: "-") else { return nil }
