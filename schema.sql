@@ -442,6 +442,7 @@ SELECT fanfare.add_column('fanfare.event_log', 'trace', 'bytea');
 SELECT fanfare.add_column('fanfare.policies', 'quiet_from', 'time');
 SELECT fanfare.add_column('fanfare.policies', 'quiet_until', 'time');
 SELECT fanfare.add_column('fanfare.policies', 'quiet_mode', 'text');
+SELECT fanfare.add_column('fanfare.devices', 'doubted_by', 'int');
 
 -- All that waits is planned as it would have been: it came before emitters were refused types that are Fanfare's. A daemon of the version
 -- before moves events into the side queue without saying whose they are.
@@ -729,7 +730,7 @@ INSERT INTO fanfare.outcome_codes AS c (code, outcome, reason, provider, meaning
     (161, 'rejected', 'UNAUTHENTICATED', 'fcm', 'The access token was refused, also after it was renewed.'),
     (162, 'rejected', 'PERMISSION_DENIED', 'fcm', 'The FCM API is not enabled, or the service account may not send.'),
     (163, 'rejected', 'NOT_FOUND', 'fcm', 'There is no such project.'),
-    (164, 'rejected', 'invalid_token', 'fcm', 'The token itself is malformed; the device is kept by the prune fuse.'),
+    (164, 'rejected', 'invalid_token', 'fcm', 'FCM calls the token malformed; the device is kept until it refuses another rule''s push, or by the prune fuse.'),
     (165, 'rejected', 'APNs_Unregistered', 'fcm', 'APNs told FCM that the token is gone; the device is kept by the prune fuse.'),
     (166, 'rejected', 'APNs_BadDeviceToken', 'fcm', 'APNs told FCM that the token is bad: stale, or of the environment that FCM''s key is not for.'),
     (192, 'rejected', 'status_4xx', 'webpush', 'A 4xx status that is in no table.'),
@@ -815,6 +816,8 @@ CREATE TABLE IF NOT EXISTS fanfare.devices (
     registered_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     disabled_at timestamptz,
     disabled_reason text,
+    -- The rule whose push made the provider call the token bad, which may be the push's fault; null once it took another.
+    doubted_by int,
     CONSTRAINT devices_disabled CHECK ((disabled_at IS NULL) = (disabled_reason IS NULL))
 ) WITH (fillfactor = 90);
 
@@ -834,6 +837,15 @@ BEGIN
         WHERE attrelid = 'fanfare.devices'::regclass AND attname = 'app_id' AND attoptions IS NULL)
     THEN
         ALTER TABLE fanfare.devices ALTER COLUMN app_id SET (n_distinct = 1);
+    END IF;
+END
+$$;
+
+-- Before, an empty text was a user, whose devices were those of all that nobody had signed in on.
+DO $$
+BEGIN
+    IF EXISTS (SELECT FROM fanfare.devices AS d JOIN fanfare.apps AS a ON a.id = d.app_id AND d.user_id = '') THEN
+        UPDATE fanfare.devices AS d SET user_id = NULL FROM fanfare.apps AS a WHERE a.id = d.app_id AND d.user_id = '';
     END IF;
 END
 $$;
@@ -1976,6 +1988,28 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION fanfare.is_reserved IS 'Whether events of this type are emitted by Fanfare only: campaign.*, campaign-test.*, digest.*.';
 
+-- What programs write where they have no value: nothing at all, or a word that their language has for it.
+CREATE OR REPLACE FUNCTION fanfare.is_nothing(value text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT lower(btrim(value, E' \t\r\n') COLLATE "C")
+        = ANY (ARRAY['', 'null', '(null)', '<null>', 'none', 'undefined', 'nil', '<nil>', 'nan', '\n', '[object object]']);
+END;
+COMMENT ON FUNCTION fanfare.is_nothing IS 'Whether a text is blank, or a word that programs write for no value, such as null, None, undefined or \N.';
+
+CREATE OR REPLACE FUNCTION fanfare.given(value text, what text, remedy text) RETURNS text
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF NOT fanfare.is_nothing(value) THEN
+        RETURN value;
+    ELSIF btrim(value, E' \t\r\n') = '' THEN
+        RETURN NULL;
+    END IF;
+    RAISE EXCEPTION '% cannot be %', what, quote_literal(value) USING ERRCODE = '22023',
+        HINT = 'Programs write that where they have no value. ' || remedy;
+END
+$$;
+COMMENT ON FUNCTION fanfare.given IS 'The value; null if it is blank. A word for nothing is refused.';
+
 -- Written for who emits one event in each transaction, where every expression is set up anew and 32 sessions share
 -- the processor's caches:
 -- * It runs with its caller's rights: SECURITY DEFINER needs a SET search_path, which cost 20 to 25 µs of the 200 that
@@ -1993,6 +2027,9 @@ BEGIN
     IF fanfare.is_reserved(emit.type) THEN
         RAISE EXCEPTION 'events of type % are emitted by Fanfare only', pg_catalog.quote_literal(pg_catalog."left"(emit.type, 80))
             USING ERRCODE = '22023', HINT = 'Choose a type that does not begin with campaign., campaign-test. or digest.; fanfare.start_campaign starts a campaign.';
+    END IF;
+    IF emit.key IS NOT NULL AND fanfare.is_nothing(emit.key) THEN
+        key := fanfare.given(emit.key, 'an event''s key', 'Leave the key out of an event that may be sent again.');
     END IF;
     INSERT INTO fanfare.outbox (type, payload, key, ttl) VALUES (emit.type, emit.payload, emit.key, emit.ttl) RETURNING id INTO new_id;
     IF fanfare.nobody_drains() THEN
@@ -2052,6 +2089,9 @@ DECLARE
                 OR EXISTS (SELECT FROM fanfare.rule_versions AS v WHERE v.event_type = cancel.type AND v.audience = 'gather')
                     AND EXISTS (SELECT FROM fanfare.gatherings AS g WHERE k.event_id = ANY (g.event_ids))));
 BEGIN
+    IF fanfare.given(cancel.key, 'an event''s key', 'Pass the key that the events have.') IS NULL THEN
+        RAISE EXCEPTION 'the key is empty' USING ERRCODE = '22023', HINT = 'Pass the key that the events have, or an event''s id.';
+    END IF;
     INSERT INTO fanfare.cancels (type, key, stopped) VALUES (cancel.type, cancel.key, stopped);
     IF stopped THEN
         -- By its id as well: the key may soon be another event's, and what waits of this one is to be found.
@@ -2295,6 +2335,12 @@ BEGIN
     IF coalesce(token, '') = '' THEN
         reason := 'the token is empty';
         hint := 'Pass the token that the app got from its platform.';
+    ELSIF fanfare.is_nothing(token) OR token IN ('BLACKLISTED', 'blacklisted') THEN
+        reason := format('the token is %s, which programs write where they have none', quote_literal(token));
+        hint := 'Pass the token that the app got from its platform, or do not register the device.';
+    ELSIF token ~ '^[\s\u00a0\u200b\ufeff]|[\s\u00a0\u200b\ufeff]$' THEN
+        reason := 'the token has blanks around it';
+        hint := 'Pass the token without them.';
     ELSIF octet_length(token) > 4096 THEN
         reason := format('the token is %s bytes long', octet_length(token));
         hint := 'No platform issues tokens over 4096 bytes.';
@@ -2339,7 +2385,8 @@ COMMENT ON FUNCTION fanfare.check_device IS 'Refuses what device_fault finds.';
 CREATE OR REPLACE FUNCTION fanfare.is_time_zone(name text) RETURNS boolean
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    IF name ~ '^([A-Z][A-Za-z_]*(/[A-Za-z_-]+){1,2}|UTC|GMT|Etc/GMT[+-][0-9]{1,2})$' THEN
+    -- Without CET, EET, MET and WET, which PostgreSQL takes for abbreviations that know no daylight saving time.
+    IF name ~ '^([A-Z][A-Za-z_]*(/[A-Za-z_-]+){1,2}|UTC|GMT|Etc/GMT[+-]?[0-9]{1,2}|GMT[+-]?0|EST|MST|HST|(EST5E|CST6C|MST7M|PST8P)DT|Cuba|Egypt|Eire|GB|GB-Eire|Greenwich|Hongkong|Iceland|Iran|Israel|Jamaica|Japan|Kwajalein|Libya|NZ|NZ-CHAT|Navajo|PRC|Poland|Portugal|ROC|ROK|Singapore|Turkey|UCT|Universal|W-SU|Zulu)$' THEN
         PERFORM timestamptz 'epoch' AT TIME ZONE name;
         RETURN true;
     END IF;
@@ -2350,10 +2397,102 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.is_time_zone IS 'Whether this server knows the time zone of that name.';
 
--- As platforms write them: es, es-MX, zh_Hans_CN, en_US.UTF-8, de_DE@collation=phonebook.
+-- Names that the IANA database has given up (its file `backward`, but for those that a country still has), and what they are called now.
+-- Phones and browsers go on saying them, and some servers no longer know them.
+CREATE OR REPLACE FUNCTION fanfare.old_time_zones() RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT '{
+        "Africa/Asmera": "Africa/Nairobi", "Africa/Timbuktu": "Africa/Abidjan",
+        "America/Argentina/ComodRivadavia": "America/Argentina/Catamarca", "America/Atka": "America/Adak",
+        "America/Buenos_Aires": "America/Argentina/Buenos_Aires", "America/Catamarca": "America/Argentina/Catamarca",
+        "America/Coral_Harbour": "America/Panama", "America/Cordoba": "America/Argentina/Cordoba", "America/Ensenada": "America/Tijuana",
+        "America/Fort_Wayne": "America/Indiana/Indianapolis", "America/Godthab": "America/Nuuk",
+        "America/Indianapolis": "America/Indiana/Indianapolis", "America/Jujuy": "America/Argentina/Jujuy",
+        "America/Knox_IN": "America/Indiana/Knox", "America/Louisville": "America/Kentucky/Louisville",
+        "America/Mendoza": "America/Argentina/Mendoza", "America/Montreal": "America/Toronto", "America/Nipigon": "America/Toronto",
+        "America/Pangnirtung": "America/Iqaluit", "America/Porto_Acre": "America/Rio_Branco", "America/Rainy_River": "America/Winnipeg",
+        "America/Rosario": "America/Argentina/Cordoba", "America/Santa_Isabel": "America/Tijuana", "America/Shiprock": "America/Denver",
+        "America/Thunder_Bay": "America/Toronto", "America/Virgin": "America/Puerto_Rico", "America/Yellowknife": "America/Edmonton",
+        "Antarctica/South_Pole": "Pacific/Auckland", "Asia/Ashkhabad": "Asia/Ashgabat", "Asia/Calcutta": "Asia/Kolkata",
+        "Asia/Choibalsan": "Asia/Ulaanbaatar", "Asia/Chongqing": "Asia/Shanghai", "Asia/Chungking": "Asia/Shanghai",
+        "Asia/Dacca": "Asia/Dhaka", "Asia/Harbin": "Asia/Shanghai", "Asia/Istanbul": "Europe/Istanbul", "Asia/Kashgar": "Asia/Urumqi",
+        "Asia/Katmandu": "Asia/Kathmandu", "Asia/Macao": "Asia/Macau", "Asia/Rangoon": "Asia/Yangon", "Asia/Saigon": "Asia/Ho_Chi_Minh",
+        "Asia/Tel_Aviv": "Asia/Jerusalem", "Asia/Thimbu": "Asia/Thimphu", "Asia/Ujung_Pandang": "Asia/Makassar",
+        "Asia/Ulan_Bator": "Asia/Ulaanbaatar", "Atlantic/Faeroe": "Atlantic/Faroe", "Atlantic/Jan_Mayen": "Europe/Berlin",
+        "Australia/ACT": "Australia/Sydney", "Australia/Canberra": "Australia/Sydney", "Australia/Currie": "Australia/Hobart",
+        "Australia/LHI": "Australia/Lord_Howe", "Australia/NSW": "Australia/Sydney", "Australia/North": "Australia/Darwin",
+        "Australia/Queensland": "Australia/Brisbane", "Australia/South": "Australia/Adelaide", "Australia/Tasmania": "Australia/Hobart",
+        "Australia/Victoria": "Australia/Melbourne", "Australia/West": "Australia/Perth", "Australia/Yancowinna": "Australia/Broken_Hill",
+        "Brazil/Acre": "America/Rio_Branco", "Brazil/DeNoronha": "America/Noronha", "Brazil/East": "America/Sao_Paulo",
+        "Brazil/West": "America/Manaus", "CET": "Europe/Brussels", "CST6CDT": "America/Chicago", "Canada/Atlantic": "America/Halifax",
+        "Canada/Central": "America/Winnipeg", "Canada/Eastern": "America/Toronto", "Canada/Mountain": "America/Edmonton",
+        "Canada/Newfoundland": "America/St_Johns", "Canada/Pacific": "America/Vancouver", "Canada/Saskatchewan": "America/Regina",
+        "Canada/Yukon": "America/Whitehorse", "Chile/Continental": "America/Santiago", "Chile/EasterIsland": "Pacific/Easter",
+        "Cuba": "America/Havana", "EET": "Europe/Athens", "EST": "America/Panama", "EST5EDT": "America/New_York", "Egypt": "Africa/Cairo",
+        "Eire": "Europe/Dublin", "Etc/GMT": "UTC", "Etc/GMT+0": "UTC", "Etc/GMT-0": "UTC", "Etc/GMT0": "UTC", "Etc/Greenwich": "UTC",
+        "Etc/UCT": "UTC", "Etc/UTC": "UTC", "Etc/Universal": "UTC", "Etc/Zulu": "UTC", "Europe/Belfast": "Europe/London",
+        "Europe/Kiev": "Europe/Kyiv", "Europe/Nicosia": "Asia/Nicosia", "Europe/Tiraspol": "Europe/Chisinau",
+        "Europe/Uzhgorod": "Europe/Kyiv", "Europe/Zaporozhye": "Europe/Kyiv", "GB": "Europe/London", "GB-Eire": "Europe/London",
+        "GMT+0": "UTC", "GMT-0": "UTC", "GMT0": "UTC", "Greenwich": "UTC", "HST": "Pacific/Honolulu", "Hongkong": "Asia/Hong_Kong",
+        "Iceland": "Africa/Abidjan", "Iran": "Asia/Tehran", "Israel": "Asia/Jerusalem", "Jamaica": "America/Jamaica", "Japan": "Asia/Tokyo",
+        "Kwajalein": "Pacific/Kwajalein", "Libya": "Africa/Tripoli", "MET": "Europe/Brussels", "MST": "America/Phoenix",
+        "MST7MDT": "America/Denver", "Mexico/BajaNorte": "America/Tijuana", "Mexico/BajaSur": "America/Mazatlan",
+        "Mexico/General": "America/Mexico_City", "NZ": "Pacific/Auckland", "NZ-CHAT": "Pacific/Chatham", "Navajo": "America/Denver",
+        "PRC": "Asia/Shanghai", "PST8PDT": "America/Los_Angeles", "Pacific/Enderbury": "Pacific/Kanton",
+        "Pacific/Johnston": "Pacific/Honolulu", "Pacific/Ponape": "Pacific/Guadalcanal", "Pacific/Samoa": "Pacific/Pago_Pago",
+        "Pacific/Truk": "Pacific/Port_Moresby", "Pacific/Yap": "Pacific/Port_Moresby", "Poland": "Europe/Warsaw", "Portugal": "Europe/Lisbon",
+        "ROC": "Asia/Taipei", "ROK": "Asia/Seoul", "Singapore": "Asia/Singapore", "Turkey": "Europe/Istanbul", "UCT": "UTC",
+        "US/Alaska": "America/Anchorage", "US/Aleutian": "America/Adak", "US/Arizona": "America/Phoenix", "US/Central": "America/Chicago",
+        "US/East-Indiana": "America/Indiana/Indianapolis", "US/Eastern": "America/New_York", "US/Hawaii": "Pacific/Honolulu",
+        "US/Indiana-Starke": "America/Indiana/Knox", "US/Michigan": "America/Detroit", "US/Mountain": "America/Denver",
+        "US/Pacific": "America/Los_Angeles", "US/Samoa": "Pacific/Pago_Pago", "Universal": "UTC", "W-SU": "Europe/Moscow",
+        "WET": "Europe/Lisbon", "Z": "UTC", "Zulu": "UTC"
+    }'::jsonb;
+END;
+COMMENT ON FUNCTION fanfare.old_time_zones IS 'Former names of time zones, and what they are called now.';
+
+CREATE OR REPLACE FUNCTION fanfare.time_zone(name text) RETURNS text
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    found text := fanfare.old_time_zones() ->> name;
+    parts text[];
+    minutes int;
+BEGIN
+    IF found IS NOT NULL AND fanfare.is_time_zone(found) THEN
+        RETURN found;
+    ELSIF fanfare.is_time_zone(name) THEN
+        RETURN name;
+    END IF;
+    -- A server that is older than the phone.
+    SELECT o.key INTO found FROM jsonb_each_text(fanfare.old_time_zones()) AS o
+    WHERE o.value = time_zone.name AND fanfare.is_time_zone(o.key) ORDER BY o.key LIMIT 1;
+    IF FOUND THEN
+        RETURN found;
+    END IF;
+    -- What phones write of a zone without a name, eastward: GMT+0530, GMT+05:30, UTC-3.
+    parts := regexp_match(name, '^(?:GMT|UTC)([+-])([0-9]{1,2})(?::?([0-9]{2}))?$');
+    minutes := parts[2]::int * 60 + coalesce(parts[3], '0')::int;
+    RETURN CASE
+        WHEN minutes = 0 THEN 'UTC'
+        WHEN minutes % 60 = 0 AND minutes <= CASE parts[1] WHEN '+' THEN 840 ELSE 720 END
+            THEN format('Etc/GMT%s%s', translate(parts[1], '+-', '-+'), minutes / 60)
+        -- Zones of such an offset that know no daylight saving time.
+        ELSE '{"+210": "Asia/Tehran", "+270": "Asia/Kabul", "+330": "Asia/Kolkata", "+345": "Asia/Kathmandu", "+390": "Asia/Yangon",
+            "+525": "Australia/Eucla", "+570": "Australia/Darwin", "-570": "Pacific/Marquesas"}'::jsonb ->> (parts[1] || minutes) END;
+END
+$$;
+COMMENT ON FUNCTION fanfare.time_zone IS 'What this server calls a time zone, of which the name may be an old one, or an offset such as GMT+0530; null where it knows none.';
+
+CREATE OR REPLACE FUNCTION fanfare.time_zone_fault(name text) RETURNS text LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT format('%L is no time zone that this server knows', left(name, 80)) || coalesce('; write ' || fanfare.time_zone(name), '');
+END;
+COMMENT ON FUNCTION fanfare.time_zone_fault IS 'Why a zone that is_time_zone refuses cannot be written in rules, campaigns and policies.';
+
+-- As platforms write them: es, es-MX, zh_Hans_CN, en_US.UTF-8, de_DE@collation=phonebook, and zh_TW_#Hant of Java.
 CREATE OR REPLACE FUNCTION fanfare.is_locale(locale text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
-    SELECT octet_length(locale) <= 255 AND locale ~ '^[A-Za-z]{2,8}([_-][A-Za-z0-9]{1,8})*([.@][!-~]+)?$';
+    SELECT octet_length(locale) <= 255 AND locale ~ '^[A-Za-z]{2,8}([_-]{1,2}#?[A-Za-z0-9]{1,8})*([.@][!-~]+)?$';
 END;
 COMMENT ON FUNCTION fanfare.is_locale IS 'Whether a text has the form of a locale that begins with a language.';
 
@@ -2383,6 +2522,7 @@ DECLARE
     the_target smallint;
     canonical text;
     canonical_old text;
+    canonical_zone text;
     hash bytea;
     old_hash bytea;
     lacks_keys boolean;
@@ -2403,15 +2543,23 @@ BEGIN
     canonical := CASE WHEN folds_case THEN lower(register_device.token) ELSE register_device.token END;
     hash := sha256(convert_to(canonical, 'UTF8'));
     -- Who registers all platforms by one statement may have nothing to say as an empty text.
-    IF '' IN (register_device.p256dh, register_device.auth, register_device.locale, register_device.time_zone) THEN
+    IF '' IN (register_device.p256dh, register_device.auth) THEN
         p256dh := nullif(register_device.p256dh, '');
         auth := nullif(register_device.auth, '');
-        locale := nullif(register_device.locale, '');
-        time_zone := nullif(register_device.time_zone, '');
+    END IF;
+    IF fanfare.is_nothing(register_device.locale) THEN
+        locale := NULL;
+    END IF;
+    IF fanfare.is_nothing(register_device.time_zone) THEN
+        time_zone := NULL;
+    END IF;
+    IF fanfare.is_nothing(register_device.user_id) THEN
+        user_id := fanfare.given(register_device.user_id, 'a user''s id', 'Pass none for a device that nobody has signed in on.');
     END IF;
     -- Who renews a registration may leave them out: they are there.
     lacks_keys := auth_shape IS NOT NULL AND register_device.p256dh IS NULL AND register_device.auth IS NULL;
-    IF (octet_length(canonical) BETWEEN 1 AND 4096 AND canonical ~ token_shape AND (lacks_keys
+    IF (octet_length(canonical) BETWEEN 1 AND 4096 AND canonical ~ token_shape AND NOT fanfare.is_nothing(canonical)
+        AND lower(canonical) <> 'blacklisted' AND (lacks_keys
         OR CASE WHEN auth_shape IS NULL THEN register_device.auth IS NULL ELSE register_device.auth ~ auth_shape END
             AND CASE WHEN has_p256dh THEN fanfare.is_public_key(register_device.p256dh)
                 ELSE register_device.p256dh IS NULL END)) IS NOT TRUE
@@ -2432,9 +2580,12 @@ BEGIN
         RAISE NOTICE 'unknown locale %, registered without', quote_literal(left(register_device.locale, 40)) USING HINT = 'Pass es, es-MX or zh-Hans.';
         locale := NULL;
     END IF;
-    IF register_device.time_zone IS NOT NULL AND NOT fanfare.is_time_zone(register_device.time_zone) THEN
-        RAISE NOTICE 'unknown time zone %, registered without', quote_literal(left(register_device.time_zone, 40)) USING HINT = 'Pass a name such as Europe/Madrid.';
-        time_zone := NULL;
+    IF register_device.time_zone IS NOT NULL THEN
+        canonical_zone := fanfare.time_zone(register_device.time_zone);
+        IF canonical_zone IS NULL THEN
+            RAISE NOTICE 'unknown time zone %, registered without', quote_literal(left(register_device.time_zone, 40)) USING HINT = 'Pass a name such as Europe/Madrid.';
+        END IF;
+        time_zone := canonical_zone;
     END IF;
 
     -- A rotated token keeps its id, and with it its subscriptions.
@@ -2476,7 +2627,7 @@ BEGIN
                 user_id = coalesce(register_device.user_id, d.user_id), locale = coalesce(register_device.locale, d.locale),
                 time_zone = coalesce(register_device.time_zone, d.time_zone), attributes = coalesce(register_device.attributes, d.attributes),
                 p256dh = coalesce(register_device.p256dh, d.p256dh), auth = coalesce(register_device.auth, d.auth),
-                registered_at = clock_timestamp(), disabled_at = NULL, disabled_reason = NULL
+                registered_at = clock_timestamp(), disabled_at = NULL, disabled_reason = NULL, doubted_by = NULL
             WHERE d.id = there.id;
             RETURN there.id;
         END IF;
@@ -2534,10 +2685,12 @@ BEGIN
                 AS x (platform, token, user_id, kind, environment, locale, time_zone, attributes, p256dh, auth, topics,
                     registered_at, disabled_at, disabled_reason, number)
         ), zones AS MATERIALIZED (
-            SELECT z.name, fanfare.is_time_zone(z.name) AS known FROM (SELECT DISTINCT i.time_zone AS name FROM input AS i) AS z
+            SELECT z.name, fanfare.time_zone(z.name) AS known FROM (SELECT DISTINCT i.time_zone AS name FROM input AS i) AS z
         )
-        SELECT i.number, i.platform, c.token, sha256(convert_to(c.token, 'UTF8')) AS hash, i.user_id, i.kind, i.environment,
-            nullif(i.locale, '') AS locale, nullif(i.time_zone, '') AS time_zone, z.known AS knows_zone, i.attributes,
+        SELECT i.number, i.platform, c.token, sha256(convert_to(c.token, 'UTF8')) AS hash, 
+            CASE WHEN btrim(i.user_id, E' \t\r\n') <> '' THEN i.user_id END AS user_id, i.kind, i.environment,
+            CASE WHEN NOT fanfare.is_nothing(i.locale) THEN i.locale END AS locale,
+            CASE WHEN NOT fanfare.is_nothing(i.time_zone) THEN i.time_zone END AS time_zone, z.known AS known_zone, i.attributes,
             nullif(i.p256dh, '') AS p256dh, nullif(i.auth, '') AS auth, i.topics, i.registered_at, i.disabled_at, i.disabled_reason,
             p.label, p.token_shape, p.has_p256dh, p.auth_shape, t.id AS target_id
         FROM input AS i
@@ -2563,12 +2716,14 @@ BEGIN
             field := 'environment';
             reason := format('unknown environment %s', quote_literal(left(r.environment, 40)));
             hint := 'Use production or sandbox.';
-        ELSIF (octet_length(r.token) BETWEEN 1 AND 4096 AND r.token ~ r.token_shape AND (lacks_keys
+        ELSIF (octet_length(r.token) BETWEEN 1 AND 4096 AND r.token ~ r.token_shape AND NOT fanfare.is_nothing(r.token)
+            AND lower(r.token) <> 'blacklisted' AND (lacks_keys
             OR CASE WHEN r.auth_shape IS NULL THEN r.auth IS NULL ELSE r.auth ~ r.auth_shape END
                 AND CASE WHEN r.has_p256dh THEN fanfare.is_public_key(r.p256dh) ELSE r.p256dh IS NULL END)) IS NOT TRUE
         THEN
             SELECT f.reason, f.hint INTO reason, hint FROM fanfare.device_fault(r.platform, r.token, r.p256dh, r.auth) AS f;
-            field := CASE WHEN fanfare.is_token(r.platform, r.token) IS NOT TRUE THEN 'token'
+            field := CASE WHEN fanfare.is_token(r.platform, r.token) IS NOT TRUE OR fanfare.is_nothing(r.token)
+                OR lower(r.token) = 'blacklisted' THEN 'token'
                 WHEN r.has_p256dh AND fanfare.is_public_key(r.p256dh) IS NOT TRUE OR NOT r.has_p256dh AND r.p256dh IS NOT NULL THEN 'p256dh'
                 ELSE 'auth' END;
         ELSIF r.kind <> ALL (kinds) THEN
@@ -2583,6 +2738,10 @@ BEGIN
             field := 'attributes';
             reason := 'the attributes have more than 16384 bytes';
             hint := 'Keep what rules and messages name.';
+        ELSIF fanfare.is_nothing(r.user_id) THEN
+            field := 'user_id';
+            reason := format('a user''s id cannot be %s', quote_literal(r.user_id));
+            hint := 'Programs write that where they have no value. Leave it empty for a device that nobody has signed in on.';
         ELSIF octet_length(r.user_id) > 2048 THEN
             field := 'user_id';
             reason := 'the user''s id is longer than 2048 bytes';
@@ -2592,7 +2751,7 @@ BEGIN
             reason := 'topics must be a JSON array';
             hint := 'For example ["news", "sport"].';
         ELSIF EXISTS (SELECT FROM jsonb_array_elements(r.topics) AS e (topic)
-            WHERE jsonb_typeof(e.topic) <> 'string' OR NOT fanfare.is_topic(e.topic #>> '{}'))
+            WHERE jsonb_typeof(e.topic) <> 'string' OR NOT fanfare.is_topic(e.topic #>> '{}') OR fanfare.is_nothing(e.topic #>> '{}'))
         THEN
             field := 'topics';
             reason := 'there can be no such topic';
@@ -2612,13 +2771,13 @@ BEGIN
             reason := format('unknown locale %s, registered without', quote_literal(left(r.locale, 40)));
             hint := 'Pass es, es-MX or zh-Hans.';
             r.locale := NULL;
-        ELSIF r.time_zone IS NOT NULL AND NOT r.knows_zone THEN
+        ELSIF r.time_zone IS NOT NULL AND r.known_zone IS NULL THEN
             field := 'time_zone';
             reason := format('unknown time zone %s, registered without', quote_literal(left(r.time_zone, 40)));
             hint := 'Pass a name such as Europe/Madrid.';
         END IF;
-        IF NOT r.knows_zone THEN
-            r.time_zone := NULL;
+        IF r.time_zone IS NOT NULL THEN
+            r.time_zone := r.known_zone;
         END IF;
         -- least passes over nulls.
         since := CASE WHEN r.registered_at IS NULL THEN 'epoch' ELSE least(r.registered_at, clock_timestamp()) END;
@@ -2787,6 +2946,7 @@ DECLARE
 BEGIN
     SELECT id INTO the_topic FROM fanfare.topics WHERE name = subscribe.topic;
     IF the_topic IS NULL THEN
+        PERFORM fanfare.given(subscribe.topic, 'a topic''s name', 'Pass the topic that rules name.');
         IF fanfare.is_topic(subscribe.topic) IS NOT TRUE THEN
             RAISE EXCEPTION 'no topic can be called %', quote_nullable(left(subscribe.topic, 80))
                 USING ERRCODE = '22023', HINT = 'Use 1 to 900 of the characters a-z A-Z 0-9 - _ . ~ %.';
@@ -2844,6 +3004,10 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enab
 DECLARE
     forgotten bigint;
 BEGIN
+    -- Words for nothing are let through: older versions of Fanfare had users that were called so.
+    IF btrim(forget_user.user_id, E' \t\r\n') = '' THEN
+        RAISE EXCEPTION 'the user''s id is empty' USING ERRCODE = '22023', HINT = 'Pass the id that the user''s devices are registered with.';
+    END IF;
     DELETE FROM fanfare.devices AS d
     WHERE d.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = forget_user.app) AND d.user_id = forget_user.user_id;
     GET DIAGNOSTICS forgotten = ROW_COUNT;
@@ -2863,7 +3027,7 @@ COMMENT ON FUNCTION fanfare.forget_user IS 'Deletes a user''s devices with their
 CREATE OR REPLACE FUNCTION fanfare.check_preference(user_id text, category text) RETURNS void
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    IF coalesce(octet_length(user_id), 0) NOT BETWEEN 1 AND 2048 THEN
+    IF coalesce(octet_length(user_id), 0) NOT BETWEEN 1 AND 2048 OR fanfare.is_nothing(user_id) THEN
         RAISE EXCEPTION 'user_id: %', CASE WHEN octet_length(user_id) > 2048 THEN 'is longer than 2048 bytes' ELSE 'names nobody' END
             USING ERRCODE = '22023', HINT = 'Pass the id that the user''s devices are registered with.';
     ELSIF (category = '*' OR fanfare.is_label(category)) IS NOT TRUE THEN
@@ -4510,7 +4674,7 @@ REVOKE CREATE ON SCHEMA fanfare FROM fanfare_sql;
 
 CREATE OR REPLACE FUNCTION fanfare.zone(name text, fallback text) RETURNS text LANGUAGE sql STABLE
 BEGIN ATOMIC
-    SELECT CASE WHEN fanfare.is_time_zone(name) THEN name ELSE fallback END;
+    SELECT CASE WHEN fanfare.is_time_zone(name) THEN name ELSE coalesce(fanfare.time_zone(name), fallback) END;
 END;
 COMMENT ON FUNCTION fanfare.zone IS 'The time zone of that name where this server knows it; otherwise, and for NULL, the other one, unchecked.';
 
@@ -4791,13 +4955,13 @@ BEGIN
         SELECT 'schedule.at', 'is no time of day', 'write what clocks in time_zone show, as in 2026-12-01T09:00'
         WHERE schedule ? 'at' AND fanfare.wall_time(schedule ->> 'at') IS NULL
         UNION ALL
-        SELECT 'schedule.time_zone', format('%L is no time zone that this server knows', left(schedule ->> 'time_zone', 80)),
+        SELECT 'schedule.time_zone', fanfare.time_zone_fault(schedule ->> 'time_zone'),
             'use a name such as Europe/Madrid, or recipient for each device''s own; without one, it is UTC'
         WHERE schedule ? 'time_zone' AND schedule ->> 'time_zone' <> 'recipient' AND NOT fanfare.is_time_zone(schedule ->> 'time_zone')
         UNION ALL
         SELECT 'schedule.default_time_zone',
             CASE WHEN schedule ->> 'time_zone' IS DISTINCT FROM 'recipient' THEN 'needs time_zone: recipient'
-                ELSE format('%L is no time zone that this server knows', left(schedule ->> 'default_time_zone', 80)) END,
+                ELSE fanfare.time_zone_fault(schedule ->> 'default_time_zone') END,
             'name the zone of devices that have none, such as Europe/Madrid; without one, it is UTC'
         WHERE schedule ? 'default_time_zone' AND (schedule ->> 'time_zone' IS DISTINCT FROM 'recipient'
             OR NOT fanfare.is_time_zone(schedule ->> 'default_time_zone'))
@@ -5667,7 +5831,7 @@ BEGIN
         SELECT k, 'unknown key', 'known are ' || array_to_string(keys, ', ') FROM jsonb_object_keys(policy) AS k WHERE k <> ALL (keys)
         UNION ALL
         SELECT 'time_zone', CASE WHEN jsonb_typeof(policy -> 'time_zone') <> 'string' THEN 'is no string'
-                ELSE format('%L is no time zone that this server knows', left(policy ->> 'time_zone', 80)) END,
+                ELSE fanfare.time_zone_fault(policy ->> 'time_zone') END,
             'use a name such as Europe/Madrid; without one, it is UTC'
         WHERE policy ? 'time_zone'
             AND (jsonb_typeof(policy -> 'time_zone') <> 'string' OR fanfare.is_time_zone(policy ->> 'time_zone') IS NOT TRUE)
@@ -7836,7 +8000,7 @@ REVOKE ALL ON SCHEMA fanfare FROM PUBLIC;
 
 GRANT USAGE ON SCHEMA fanfare TO fanfare_daemon, fanfare_emitter, fanfare_registrar, fanfare_author, fanfare_operator, fanfare_reader;
 
-GRANT EXECUTE ON FUNCTION fanfare.is_reserved, fanfare.emit, fanfare.cancel(bigint), fanfare.cancel(text, text), fanfare.cancel_events TO fanfare_emitter;
+GRANT EXECUTE ON FUNCTION fanfare.is_reserved, fanfare.is_nothing, fanfare.given, fanfare.emit, fanfare.cancel(bigint), fanfare.cancel(text, text), fanfare.cancel_events TO fanfare_emitter;
 
 -- What emit and the trigger functions do with their callers' and owners' rights: to INSERT what is theirs to say, never
 -- xid, id and time, and to learn the id. Nothing else of a row can be read. Defaults are evaluated as whoever inserts.
@@ -7871,7 +8035,7 @@ GRANT EXECUTE ON FUNCTION fanfare.replay_feedback, fanfare.resume_feedback, fanf
 -- They read with the caller's rights, but for queries.
 GRANT EXECUTE ON FUNCTION fanfare.campaign_fault, fanfare.campaign_sql_fault, fanfare.schedule_fault, fanfare.rate_fault, fanfare.speed_fault, fanfare.per_second,
     fanfare.span_seconds, fanfare.canary_fault, fanfare.share, fanfare.policy_fault, fanfare.campaign_rule, fanfare.wall_time,
-    fanfare.is_time_zone, fanfare.next_due, fanfare.shown_at, fanfare.has_passed, fanfare.next_time, fanfare.next_showing,
+    fanfare.is_time_zone, fanfare.time_zone, fanfare.time_zone_fault, fanfare.old_time_zones, fanfare.next_due, fanfare.shown_at, fanfare.has_passed, fanfare.next_time, fanfare.next_showing,
     fanfare.next_wall, fanfare.instant TO fanfare_author;
 GRANT EXECUTE ON FUNCTION fanfare.rule_fault, fanfare.gathering_fault, fanfare.calm_fault, fanfare.quiet_fault, fanfare.caps_fault, fanfare.variants_fault, fanfare.share, fanfare.is_label, fanfare.audience_fault, fanfare.path_fault, fanfare.badge_sql_fault, fanfare.users_sql_fault,
     fanfare.hidden_tables, fanfare.warn_of_hidden_tables, fanfare.warn_of_columns, fanfare.warn_of_nights, fanfare.missing_key, fanfare.nearest_name,
@@ -7903,7 +8067,7 @@ GRANT EXECUTE ON FUNCTION fanfare.may_take, fanfare.is_among TO fanfare_reader;
 GRANT EXECUTE ON FUNCTION fanfare.server_identifier TO fanfare_reader;
 -- For `fanfare campaigns show` and `explain`: when it is due, and where.
 GRANT EXECUTE ON FUNCTION fanfare.wall_time, fanfare.next_due, fanfare.shown_at, fanfare.has_passed, fanfare.next_time, fanfare.next_showing, fanfare.next_wall,
-    fanfare.instant, fanfare.zone, fanfare.is_time_zone TO fanfare_reader;
+    fanfare.instant, fanfare.zone, fanfare.is_time_zone, fanfare.time_zone, fanfare.time_zone_fault, fanfare.old_time_zones TO fanfare_reader;
 -- For `fanfare devices list`: all of a device but what one could push to it with.
 GRANT SELECT (id, app_id, target_id, platform, kind, token_hash, user_id, locale, time_zone, attributes, registered_at,
     disabled_at, disabled_reason) ON fanfare.devices TO fanfare_reader;

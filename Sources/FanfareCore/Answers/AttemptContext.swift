@@ -10,6 +10,8 @@ public struct AttemptContext: Equatable, Sendable {
     ///
     /// A device registered later may hold another token now than earlier attempts were made with.
     public let plannedAt: Microseconds?
+    /// Whether the push named a topic other than its app's: then an answer about the token may be about the topic.
+    public let hasOwnTopic: Bool
 
     /// The circumstances of an attempt.
     ///
@@ -18,15 +20,18 @@ public struct AttemptContext: Equatable, Sendable {
     ///   - registeredAt: the device's `registered_at`, wall clock.
     ///   - answeredAt: when the answer came, wall clock.
     ///   - plannedAt: when the pair was planned, wall clock.
+    ///   - hasOwnTopic: whether the push named a topic other than its app's.
     public init(
         history: RetryHistory = .none,
         registeredAt: Microseconds,
         answeredAt: Microseconds,
-        plannedAt: Microseconds? = nil
+        plannedAt: Microseconds? = nil,
+        hasOwnTopic: Bool = false
     ) {
         self.history = history
         self.registeredAt = registeredAt
         self.answeredAt = answeredAt
         self.plannedAt = plannedAt
+        self.hasOwnTopic = hasOwnTopic
     }
 }

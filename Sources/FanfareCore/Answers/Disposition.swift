@@ -65,15 +65,19 @@ public struct PruneEvidence: Equatable, Sendable {
     public let strength: Strength
     /// Disable the device only where `registered_at` is at most this (wall clock): a later registration revived the token.
     public let registeredUpTo: Microseconds
+    /// Whether the message may be at fault: then nothing is disabled until one of another rule to the device fails as well.
+    public let mayBlameMessage: Bool
 
     /// An evidence.
     ///
     /// - Parameters:
     ///   - strength: how sure it is.
     ///   - registeredUpTo: the latest `registered_at` it speaks of, wall clock.
-    public init(strength: Strength, registeredUpTo: Microseconds) {
+    ///   - mayBlameMessage: whether the message may be at fault.
+    public init(strength: Strength, registeredUpTo: Microseconds, mayBlameMessage: Bool = false) {
         self.strength = strength
         self.registeredUpTo = registeredUpTo
+        self.mayBlameMessage = mayBlameMessage
     }
 }
 

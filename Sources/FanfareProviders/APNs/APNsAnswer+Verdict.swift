@@ -96,10 +96,12 @@ extension APNsAnswer {
             return Verdict(.apnsBadDeviceToken, .final)
         }
         // A registration after the token was read is not what was judged.
-        return Verdict(
-            .goneAPNSBadDeviceToken,
-            .prune(PruneEvidence(strength: .weak, registeredUpTo: context.registeredAt))
+        let evidence = PruneEvidence(
+            strength: .weak,
+            registeredUpTo: context.registeredAt,
+            mayBlameMessage: context.hasOwnTopic
         )
+        return Verdict(.goneAPNSBadDeviceToken, .prune(evidence))
     }
 
     private func deadToken(_ gone: Outcome, in context: AttemptContext) -> Verdict {

@@ -48,7 +48,8 @@ extension FCMAnswer {
     private func invalidArgument(in context: AttemptContext) -> Verdict {
         if error.apnsStatus == 410 { return dead(.goneFCMAPNSUnregistered, .strong, in: context) }
         if error.apnsReason == APNsReason.badDeviceToken.rawValue { return Verdict(.fcmAPNSBadDeviceToken, .final) }
-        if error.namesToken { return dead(.goneFCMInvalidToken, .weak, in: context) }
+        // FCM blames tokens for some faults of messages, too.
+        if error.namesToken { return dead(.goneFCMInvalidToken, .weak, mayBlameMessage: true, in: context) }
         return Verdict(.fcmInvalidArgument, .final)
     }
 
@@ -95,9 +96,19 @@ extension FCMAnswer {
 }
 
 extension FCMAnswer {
-    private func dead(_ gone: Outcome, _ strength: PruneEvidence.Strength, in context: AttemptContext) -> Verdict {
+    private func dead(
+        _ gone: Outcome,
+        _ strength: PruneEvidence.Strength,
+        mayBlameMessage: Bool = false,
+        in context: AttemptContext
+    ) -> Verdict {
         // FCM gives no time: a registration after the token was read is not what was judged.
-        Verdict(gone, .prune(PruneEvidence(strength: strength, registeredUpTo: context.registeredAt)))
+        let evidence = PruneEvidence(
+            strength: strength,
+            registeredUpTo: context.registeredAt,
+            mayBlameMessage: mayBlameMessage
+        )
+        return Verdict(gone, .prune(evidence))
     }
 
     private var unauthenticated: Verdict { Verdict(.fcmUnauthenticated, .renewCredential) }

@@ -86,7 +86,7 @@ extension OutcomeBlock {
             OutcomeRow(
                 .fcmInvalidToken,
                 "invalid_token",
-                "The token itself is malformed; the device is kept by the prune fuse."
+                "FCM calls the token malformed; the device is kept until it refuses another rule's push, or by the prune fuse."
             ),
             OutcomeRow(
                 .fcmAPNSUnregistered,

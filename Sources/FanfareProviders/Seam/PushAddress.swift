@@ -117,6 +117,8 @@ package struct PreparedPair: Sendable {
     package let registeredAt: Int64
     /// Whose the device is, for log hashes; never logged itself. Nil where it is nobody's, or there is no device.
     package let user: String?
+    /// The rule whose push made the provider call the token bad, while it is not known whether that was the token's fault.
+    package let doubtedBy: Int32?
 
     /// Describes a pair.
     package init(
@@ -126,10 +128,12 @@ package struct PreparedPair: Sendable {
         address: PushAddress,
         deliveryID: [UInt8],
         registeredAt: Int64,
-        user: String? = nil
+        user: String? = nil,
+        doubtedBy: Int32? = nil
     ) {
         (self.position, self.variant, self.token) = (position, variant, token)
-        (self.address, self.deliveryID, self.registeredAt, self.user) = (address, deliveryID, registeredAt, user)
+        (self.address, self.deliveryID, self.registeredAt) = (address, deliveryID, registeredAt)
+        (self.user, self.doubtedBy) = (user, doubtedBy)
     }
 }
 

@@ -169,7 +169,8 @@ struct BatchDraft {
             token: token,
             address: address,
             registeredAt: device.registeredAt.microseconds,
-            user: device.userID
+            user: device.userID,
+            doubtedBy: device.doubtedBy
         )
     }
 
@@ -264,7 +265,8 @@ struct BatchDraft {
         token: String,
         address: PushAddress,
         registeredAt: Microseconds,
-        user: String? = nil
+        user: String? = nil,
+        doubtedBy: Int32? = nil
     ) -> PairResult? {
         switch rendered {
         case .decided(let outcome): return PairResult(position: Int32(position), outcome: outcome)
@@ -283,7 +285,8 @@ struct BatchDraft {
                     address: address,
                     deliveryID: variants[Int(variant)].push.deliveryHeader?.value(id) ?? [],
                     registeredAt: registeredAt,
-                    user: user
+                    user: user,
+                    doubtedBy: doubtedBy
                 )
             )
             return nil

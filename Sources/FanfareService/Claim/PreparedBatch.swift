@@ -31,6 +31,8 @@ final class PreparedBatch: Sendable {
     let otherTarget: Int16?
     let variants: [PushVariant]
     let pairs: [PreparedPair]
+    /// Whether the token of any pair was called bad for another push.
+    let hasDoubted: Bool
     /// Why pairs are refused that are decided already, by event: names and sizes, no data.
     let refusals: [Int64: String]
     /// The tokens of devices that nothing can be sent to, by position: evidence names them.
@@ -59,6 +61,7 @@ final class PreparedBatch: Sendable {
         self.otherTarget = otherTarget
         self.variants = variants
         self.pairs = pairs
+        hasDoubted = pairs.contains { $0.doubtedBy != nil }
         self.refusals = refusals
         self.damaged = damaged
         self.askedAt = askedAt
@@ -125,12 +128,16 @@ enum FollowUp: Sendable {
     case prune(PruneEvidence)
     /// The device belongs to the environment that accepted its token.
     case moved
+    /// The provider called the token bad, which may be the message's fault.
+    case doubted
+    /// The provider took a push to a device that was doubted.
+    case trusted
 
     /// Whether it changes the device, which is done as soon as the outcome is recorded; attempts are made at the close.
     var isAboutToken: Bool {
         switch self {
         case .again: false
-        case .prune, .moved: true
+        case .prune, .moved, .doubted, .trusted: true
         }
     }
 }

@@ -180,6 +180,9 @@ struct OpenBatch {
                     to: batch.target.id
                 )
                 evidence.corrections.append(move)
+            case .doubted, .trusted:
+                let rule = followUps[position]?.isDoubt == true ? Int64(batch.rule.ruleID) : nil
+                evidence.doubts.append(Doubt(batchID: id, deviceID: deviceID, token: token, rule: rule))
             case .again, nil: continue
             }
         }
@@ -274,6 +277,10 @@ extension PairResult {
         guard outcome == .retryingOtherEnvironment, case .again(_, let history, _)? = followUp else { return false }
         return !history.marks.contains(.otherEnvironment)
     }
+}
+
+extension FollowUp {
+    fileprivate var isDoubt: Bool { if case .doubted = self { true } else { false } }
 }
 
 extension Outcome {

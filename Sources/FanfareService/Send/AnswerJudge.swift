@@ -63,14 +63,15 @@ struct AnswerJudge {
     /// Whether an answer is what nearly all are: taken by a provider with one endpoint, nothing to log, nothing to follow.
     func isPlainlyAccepted(_ answer: PushAnswer, batch: PreparedBatch) -> Bool {
         answer.fate == .answered && answer.status == 200 && isPlain
-            && !batch.claimed.history.marks.contains(.otherEnvironment)
+            && !batch.claimed.history.marks.contains(.otherEnvironment) && !batch.hasDoubted
     }
 
     /// What is recorded, and what the close of the batch does.
     func result(_ verdict: Verdict, pair: PreparedPair, batch: PreparedBatch) -> PairResult {
         // No clock is read for it and no random number drawn, which is a system call each.
         if verdict.outcome == .accepted && !batch.claimed.history.marks.contains(.otherEnvironment) {
-            return PairResult(acceptedAt: pair.position)
+            guard pair.doubtedBy != nil else { return PairResult(acceptedAt: pair.position) }
+            return PairResult(position: pair.position, outcome: .accepted, followUp: .trusted)
         }
         let decision = schedule.decide(
             verdict,
@@ -95,6 +96,9 @@ struct AnswerJudge {
             )
         case .final(let outcome):
             if case .prune(let evidence) = verdict.disposition {
+                if evidence.mayBlameMessage, pair.doubtedBy ?? batch.rule.ruleID == batch.rule.ruleID {
+                    return PairResult(position: pair.position, outcome: outcome.keepingDevice, followUp: .doubted)
+                }
                 return PairResult(position: pair.position, outcome: outcome, followUp: .prune(evidence))
             }
             let isMove = outcome == .accepted && batch.claimed.history.marks.contains(.otherEnvironment)
@@ -136,7 +140,8 @@ struct AnswerJudge {
             history: batch.claimed.history,
             registeredAt: pair.registeredAt,
             answeredAt: context.lease.databaseNow,
-            plannedAt: batch.variants[Int(pair.variant)].event.plannedAt.microseconds
+            plannedAt: batch.variants[Int(pair.variant)].event.plannedAt.microseconds,
+            hasOwnTopic: batch.variants[Int(pair.variant)].push.hasOwnTopic
         )
     }
 

@@ -16,6 +16,8 @@ package struct DeviceRow {
     package let auth: String?
     /// Whose it is; nil for nobody's.
     package var userID: String? = nil
+    /// The rule whose push made the provider call the token bad; nil if none did, or it took another one since.
+    package var doubtedBy: Int32? = nil
 }
 
 /// Tokens and state of a batch's devices, in the order asked; read at send time, which for a lone event alone is when it is
@@ -23,7 +25,8 @@ package struct DeviceRow {
 package struct FetchDevices: PostgresStatement {
     package static let name = "fetch_devices"
     package static let sql = """
-        SELECT d.token, d.target_id, d.kind, d.disabled_at IS NULL, d.registered_at, d.locale, d.p256dh, d.auth, d.user_id
+        SELECT d.token, d.target_id, d.kind, d.disabled_at IS NULL, d.registered_at, d.locale, d.p256dh, d.auth, d.user_id,
+            d.doubted_by
         FROM unnest($1::bigint[]) WITH ORDINALITY AS u (id, position)
         LEFT JOIN fanfare.devices AS d ON d.id = u.id
         ORDER BY u.position
@@ -61,7 +64,8 @@ package struct FetchDevices: PostgresStatement {
             locale: try row.string(orNil: 5),
             p256dh: try row.string(orNil: 6),
             auth: try row.string(orNil: 7),
-            userID: try row.string(orNil: 8)
+            userID: try row.string(orNil: 8),
+            doubtedBy: try row.int32(orNil: 9)
         )
     }
 }

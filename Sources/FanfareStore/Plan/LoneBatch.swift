@@ -58,7 +58,8 @@ enum LoneBatchSQL {
                 SELECT json_agg(json_build_object(
                     'id', d.id, 'token', d.token, 'target', d.target_id, 'kind', d.kind,
                     'registered_at', extract(epoch FROM d.registered_at) * 1000000,
-                    'locale', d.locale, 'p256dh', d.p256dh, 'auth', d.auth, 'user', d.user_id) ORDER BY u.position)
+                    'locale', d.locale, 'p256dh', d.p256dh, 'auth', d.auth, 'user', d.user_id,
+                    'doubted_by', d.doubted_by) ORDER BY u.position)
                 FROM unnest(q.device_ids) WITH ORDINALITY AS u (id, position)
                 CROSS JOIN LATERAL (SELECT * FROM fanfare.devices AS x WHERE x.id = u.id OFFSET 0) AS d))::text
         FROM queued AS q CROSS JOIN taken AS t WHERE (SELECT places FROM lone) IS NOT NULL AND q.owner IS NOT NULL
@@ -133,7 +134,8 @@ extension DeviceRow {
             locale: json["locale"]?.stringValue,
             p256dh: json["p256dh"]?.stringValue,
             auth: json["auth"]?.stringValue,
-            userID: json["user"]?.stringValue
+            userID: json["user"]?.stringValue,
+            doubtedBy: json.integer("doubted_by").flatMap(Int32.init(exactly:))
         )
     }
 }

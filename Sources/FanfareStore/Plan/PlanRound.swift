@@ -193,7 +193,7 @@ func planRoundSQL(taking: String, batchSize: String, isOfOutbox: Bool = false, i
         FROM matches AS m
         CROSS JOIN LATERAL (
             SELECT item #>> '{}' AS user_id FROM jsonb_array_elements(m.recipients) AS item
-            WHERE jsonb_typeof(item) IN ('string', 'number', 'boolean') AND (m.only_user IS NULL OR m.only_user = item #>> '{}')
+            WHERE jsonb_typeof(item) IN ('string', 'number', 'boolean') AND NOT fanfare.is_nothing(item #>> '{}') AND (m.only_user IS NULL OR m.only_user = item #>> '{}')
             OFFSET 0
         ) AS u
         CROSS JOIN LATERAL (
@@ -252,14 +252,18 @@ func traceIDSQL(of column: String) -> String { "encode(substr(\(column), 1, 16),
 /// The first is looked at before all are: it is one, mostly.
 private let namesNobodySQL = """
     CASE
-        WHEN m.recipients IS NULL OR NOT m.is_live OR jsonb_typeof(m.recipients -> 0) IN ('string', 'number')
-            OR jsonb_path_exists(m.recipients, '$[*] ? (@.type() == "string" || @.type() == "number" || @.type() == "boolean")')
+        WHEN m.recipients IS NULL OR NOT m.is_live
+            OR jsonb_typeof(m.recipients -> 0) IN ('string', 'number') AND NOT fanfare.is_nothing(m.recipients ->> 0)
+            OR EXISTS (
+                SELECT FROM jsonb_array_elements(m.recipients) AS item
+                WHERE jsonb_typeof(item) IN ('string', 'number', 'boolean') AND NOT fanfare.is_nothing(item #>> '{}'))
             THEN NULL
         ELSE concat('rule ', (SELECT name FROM fanfare.rules WHERE id = m.rule_id), ': to.', m.audience, ' finds ',
             CASE jsonb_typeof(m.recipients -> 0)
                 WHEN 'object' THEN 'an object, where a string names one'
                 WHEN 'array' THEN 'an array, where a string names one'
                 WHEN 'null' THEN 'null, where a string names one'
+                WHEN 'string' THEN quote_literal(m.recipients ->> 0) || ', which names nobody'
                 ELSE 'nobody in this payload'
             END)
     END

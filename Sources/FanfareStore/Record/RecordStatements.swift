@@ -157,11 +157,11 @@ package struct CloseBatches: PostgresStatement {
         counted AS (
             INSERT INTO fanfare.stats_pending (rule_version, target_id, outcome, pairs, gate_id)
             SELECT c.rule_version, c.target_id, t.outcome, sum(t.pairs), c.gate_id
-            FROM unnest($26::bigint[], $27::smallint[], $28::bigint[]) AS t (batch_id, outcome, pairs)
+            FROM unnest($30::bigint[], $31::smallint[], $32::bigint[]) AS t (batch_id, outcome, pairs)
             JOIN closing AS c ON c.id = t.batch_id
             GROUP BY c.rule_version, c.target_id, c.gate_id, t.outcome
         ),
-        \(FeedbackNote.sql(of: "closing", from: "unnest($26::bigint[], $27::smallint[]) AS t (batch_id, outcome)"))
+        \(FeedbackNote.sql(of: "closing", from: "unnest($30::bigint[], $31::smallint[]) AS t (batch_id, outcome)"))
         SELECT id, NULL::bigint FROM closing
         UNION ALL
         SELECT NULL, id FROM pruned

@@ -37,23 +37,38 @@ package struct EnvironmentCorrection: Equatable {
     }
 }
 
+/// That a provider called a token bad for a push which may have been at fault itself; or that it took another one since.
+package struct Doubt: Equatable {
+    package let batchID: Int64
+    package let deviceID: Int64
+    package let token: String
+    /// The rule of that push; nil once another one was taken.
+    package let rule: Int64?
+
+    package init(batchID: Int64, deviceID: Int64, token: String, rule: Int64?) {
+        (self.batchID, self.deviceID, self.token, self.rule) = (batchID, deviceID, token, rule)
+    }
+}
+
 /// What answers say about tokens: followed in the statement that records those answers, so that no end of a daemon
 /// comes between them.
 package struct TokenEvidence: Equatable {
     package var prunes: [Prune] = []
     package var corrections: [EnvironmentCorrection] = []
+    package var doubts: [Doubt] = []
 
-    package init(prunes: [Prune] = [], corrections: [EnvironmentCorrection] = []) {
+    package init(prunes: [Prune] = [], corrections: [EnvironmentCorrection] = [], doubts: [Doubt] = []) {
         self.prunes = prunes
         self.corrections = corrections
+        self.doubts = doubts
     }
 
-    /// The parts `pruned`, which returns the devices it disabled, and `corrected` of a statement.
+    /// The parts `pruned`, which returns the devices it disabled, `corrected` and `doubted` of a statement.
     ///
     /// - Parameters:
     ///   - batches: the part of the statement that returns the ids of the batches that are ours.
-    ///   - first: the number of the first of the ten parameters, one for each column.
-    /// - Returns: two common table expressions, without a comma after them.
+    ///   - first: the number of the first of the fourteen parameters, one for each column.
+    /// - Returns: three common table expressions, without a comma after them.
     package static func sql(of batches: String, from first: Int) -> String {
         func parameter(_ offset: Int) -> String { "$\(first + offset)" }
         // Never in a user's way: a device somebody has locked keeps its token until the provider says it again.
@@ -85,6 +100,15 @@ package struct TokenEvidence: Equatable {
                     AND \(unlocked(parameter(6)))
                     AND p.batch_id IN (SELECT id FROM \(batches))
                     AND d.token = p.token AND d.target_id = p.from_target
+            ),
+            doubted AS (
+                UPDATE fanfare.devices AS d SET doubted_by = p.rule
+                FROM unnest(\(parameter(10))::bigint[], \(parameter(11))::bigint[], \(parameter(12))::text[],
+                    \(parameter(13))::bigint[]) AS p (batch_id, device_id, token, rule)
+                WHERE d.id = p.device_id
+                    AND \(unlocked(parameter(11)))
+                    AND p.batch_id IN (SELECT id FROM \(batches))
+                    AND d.token = p.token AND d.disabled_at IS NULL
             )
             """
     }
@@ -100,11 +124,16 @@ package struct TokenEvidence: Equatable {
         binds.append(corrections.map(\.token))
         binds.append(corrections.map(\.from))
         binds.append(corrections.map(\.to))
+        binds.append(doubts.map(\.batchID))
+        binds.append(doubts.map(\.deviceID))
+        binds.append(doubts.map(\.token))
+        binds.append(doubts.map(\.rule))
     }
 
     package static func += (evidence: inout TokenEvidence, other: TokenEvidence) {
         evidence.prunes += other.prunes
         evidence.corrections += other.corrections
+        evidence.doubts += other.doubts
     }
 }
 

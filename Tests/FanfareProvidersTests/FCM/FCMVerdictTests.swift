@@ -156,7 +156,8 @@ struct FCMVerdictTests {
     )
     func invalidArgumentBlamesTheTokenOnlyWhereNothingElseIsNamed(message: String, fields: [String], isDead: Bool) {
         let verdict = verdict(400, body("INVALID_ARGUMENT", "INVALID_ARGUMENT", message: message, fields: fields))
-        let dead = Verdict(.goneFCMInvalidToken, evidence(.weak))
+        let blame = PruneEvidence(strength: .weak, registeredUpTo: 1_000_000_000, mayBlameMessage: true)
+        let dead = Verdict(.goneFCMInvalidToken, .prune(blame))
         #expect(verdict == (isDead ? dead : Verdict(.fcmInvalidArgument, .final)))
     }
 

@@ -38,7 +38,7 @@ private enum FCM {
             .fcm,
             "malformed",
             body(400, "INVALID_ARGUMENT", malformed),
-            "gone/invalid_token"
+            "rejected/invalid_token"
         ),
         ConformanceCase(
             .fcm,

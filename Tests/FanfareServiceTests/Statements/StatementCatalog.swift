@@ -315,7 +315,8 @@ struct StatementCatalog {
             from: parts.otherTarget,
             to: parts.target
         )
-        let evidence = TokenEvidence(prunes: [prune], corrections: [correction])
+        let doubt = Doubt(batchID: batch.id, deviceID: parts.device, token: parts.token, rule: 1)
+        let evidence = TokenEvidence(prunes: [prune], corrections: [correction], doubts: [doubt])
         return [
             Checkpoint(owner: owner, batches: [record], evidence: evidence),
             ReleaseBatches(owner: owner, batches: [record], evidence: evidence),
@@ -547,7 +548,7 @@ struct StatementCatalog {
             ),
             CancelEvent(id: parts.event),
             CancelEvents(ids: [parts.event]),
-            CancelKey(type: "order", key: "none"),
+            CancelKey(type: "order", key: "nokey"),
             ShowEvent(id: parts.event),
             ForgetUser(app: "shop", user: "u"),
             DevicesOfOthers(ids: [parts.device], app: "shop", user: "v"),

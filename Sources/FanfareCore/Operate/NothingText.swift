@@ -1,0 +1,18 @@
+/// What programs write where they have no value; the same as `fanfare.is_nothing` in SQL.
+package enum NothingText {
+    private static let words: Set<String> = [
+        "", "null", "(null)", "<null>", "none", "undefined", "nil", "<nil>", "nan", "\\n", "[object object]",
+    ]
+
+    /// Whether a text is blank, or a word for nothing.
+    package static func matches(_ text: String) -> Bool {
+        let bytes = text.utf8.drop { blanks.contains($0) }
+        guard bytes.count <= 64 else { return false }
+        var word = Array(bytes)
+        while let last = word.last, blanks.contains(last) { word.removeLast() }
+        // ASCII only: no locale changes what a word is.
+        return words.contains(String(decoding: word.map { (65...90).contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self))
+    }
+
+    private static let blanks: Set<UInt8> = [0x20, 0x09, 0x0A, 0x0D]
+}
