@@ -11,6 +11,10 @@ struct KeyFile: ~Copyable {
 
     deinit {
         var bytes = bytes
+        Self.wipe(&bytes)
+    }
+
+    private static func wipe(_ bytes: inout [UInt8]) {
         unsafe bytes.withUnsafeMutableBytes { unsafe OPENSSL_cleanse($0.baseAddress, $0.count) }
     }
 
@@ -56,6 +60,10 @@ struct KeyFile: ~Copyable {
             filled += got
         }
         bytes.removeLast(size - filled)
+        if let text = PEMText.repaired(bytes) {
+            wipe(&bytes)
+            bytes = text
+        }
         return KeyFile(owning: bytes)
     }
 

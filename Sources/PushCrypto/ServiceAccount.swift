@@ -64,7 +64,7 @@ public struct ServiceAccount: Sendable {
             throw KeyError(reason: .invalidField("token_uri", "must begin with https://"), source: fields.source)
         }
         key = try SigningKey.parse(
-            pem: Array(fields.text("private_key").utf8),
+            pem: PEMText.text(fields.text("private_key")),
             expecting: .rs256,
             source: fields.source + ", private_key"
         )

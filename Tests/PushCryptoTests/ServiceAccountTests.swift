@@ -86,8 +86,7 @@ struct ServiceAccountTests {
         object["private_key"] = "marked"
         #expect(try refusal(of: write(object)) == .notPEM)
         object["private_key"] = pem.replacing("\n", with: "\\n")
-        let escaped = #expect(throws: KeyError.self) { try ServiceAccount.load(jsonFile: write(object)) }
-        #expect(escaped?.description.contains("MII") == false)
+        #expect(throws: Never.self) { try ServiceAccount.load(jsonFile: write(object)) }
     }
 
     private func refusal(of path: String) -> KeyError.Reason? {

@@ -16,6 +16,8 @@ struct YAMLReader {
     ///
     /// - Parameter text: the YAML.
     init(_ text: String) {
+        // Editors of Windows write a byte order mark, which shifts the first line.
+        let text = text.unicodeScalars.first == "\u{FEFF}" ? String(text.unicodeScalars.dropFirst()) : text
         repeated = RepeatedKeys(in: text)
         do throws(YAMLProblem) {
             for node in try parse(text) {

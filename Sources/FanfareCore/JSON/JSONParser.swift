@@ -2,7 +2,7 @@ extension JSONValue {
     /// Parses a JSON text, strictly as RFC 8259 has it; an object with the same key twice is refused too.
     ///
     /// - Parameters:
-    ///   - bytes: the text in UTF-8, without byte order mark.
+    ///   - bytes: the text in UTF-8; a byte order mark before it is passed over (RFC 8259 section 8.1).
     ///   - limits: how large and how deep it may be.
     /// - Throws: `JSONSyntaxError` with line and column.
     public init(parsing bytes: [UInt8], limits: JSONLimits = .document) throws(JSONSyntaxError) {
@@ -30,6 +30,7 @@ struct JSONParser {
     init(bytes: [UInt8], limits: JSONLimits) {
         self.bytes = bytes
         self.limits = limits
+        if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { position = 3 }
     }
 
     mutating func parseDocument() throws(JSONSyntaxError) -> JSONValue {

@@ -15,6 +15,8 @@ struct ByteWindow {
     private(set) var place: Int64
     /// The number of the line it begins in, from 1.
     private(set) var line: Int64
+    /// Whether lines end with carriage returns alone: then each is read as the end of a line.
+    private(set) var hasBareReturns = false
     private let read: (Int) throws -> Data?
 
     /// Looks through a window.
@@ -42,9 +44,34 @@ struct ByteWindow {
             bytes.removeSubrange(..<start)
             start = 0
             bytes.append(contentsOf: data)
+            if hasBareReturns { endLines(from: bytes.count - data.count) }
             return true
         } catch {
             throw ToolError(.failed, "what is imported cannot be read further: \(error.localizedDescription)")
+        }
+    }
+
+    /// Takes each carriage return for the end of a line.
+    mutating func readBareReturns() {
+        hasBareReturns = true
+        endLines(from: start)
+    }
+
+    private mutating func endLines(from index: Int) {
+        for index in index..<bytes.count where bytes[index] == UInt8(ascii: "\r") { bytes[index] = UInt8(ascii: "\n") }
+    }
+
+    /// Whether the first line ends with a carriage return alone.
+    ///
+    /// - Returns: whether there is one before any line feed, and none behind it.
+    /// - Throws: ``ToolError`` if the file cannot be read.
+    mutating func endsLinesWithBareReturns() throws(ToolError) -> Bool {
+        let ends: Set<UInt8> = [UInt8(ascii: "\r"), UInt8(ascii: "\n")]
+        while true {
+            let end = bytes[start...].firstIndex { ends.contains($0) }
+            if let end, bytes[end] == UInt8(ascii: "\n") { return false }
+            if let end, end + 1 < bytes.count { return bytes[end + 1] != UInt8(ascii: "\n") }
+            guard count <= Self.longestRecord, try fill() else { return end != nil }
         }
     }
 

@@ -160,7 +160,9 @@ public struct DeviceImport {
             try await settle(chunk[...], isLast: isLast, database, tell)
             let share = source.size.map { isLast ? 1 : Double(reached.place) / Double(max(1, $0)) }
             try tell(.progress(tally, share: share))
-            if isLast { return tally }
+            guard isLast else { continue }
+            if tally.read == 0 { throw ToolError(.failed, "\(source.name) has no rows, only a first line") }
+            return tally
         }
     }
 

@@ -30,12 +30,18 @@ struct ImportRowReader: Sendable {
         }
 
         /// Takes a column's text; of two for one field the more trusted one, and no empty one.
-        mutating func set(_ field: ImportField, _ text: String, rank: Int, column: String) {
-            guard !text.isEmpty, rank < ranks[field.rawValue] else { return }
+        mutating func set(_ field: ImportField, _ cell: String, rank: Int, column: String) {
+            let text = ImportCell.text(cell)
+            // Whom a device belongs to and where it is are refused as such a word, and not lost; \N is MySQL's null everywhere.
+            guard !text.isEmpty, text != "\\N", Self.identities.contains(field) || !NothingText.matches(text),
+                rank < ranks[field.rawValue]
+            else { return }
             texts[field.rawValue] = text
             ranks[field.rawValue] = rank
             columns[field.rawValue] = column
         }
+
+        private static let identities: Set<ImportField> = [.token, .userID, .topics, .platform, .deviceType]
 
         subscript(field: ImportField) -> String? { texts[field.rawValue] }
 
@@ -69,7 +75,7 @@ struct ImportRowReader: Sendable {
             if ending == nil { try check(token, of: row["platform"], values) }
             if ending?.reason == "reassigned" { return .skipped("whose token another user has") }
             row["token"] = token
-            row["user_id"] = values[.userID]
+            row["user_id"] = try user(values)
             row["kind"] = try kind(values)
             row["environment"] = try environment(values)
             row["locale"] = values[.locale]
@@ -137,6 +143,18 @@ struct ImportRowReader: Sendable {
         whole.set(.p256dh, object["keys"]?["p256dh"]?.stringValue ?? "", rank: 0, column: column)
         whole.set(.auth, object["keys"]?["auth"]?.stringValue ?? "", rank: 0, column: column)
         return whole
+    }
+
+    private func user(_ values: Values) throws(ImportRefusal) -> String? {
+        guard let text = values[.userID] else { return nil }
+        if NothingText.matches(text) {
+            throw values.refusal(.userID, "is “\(text)”, which programs write for no value; leave it empty")
+        }
+        if ImportCell.isRounded(text) {
+            let reason = "is a number that a program rounded: \(shown(text)); export the column as text"
+            throw values.refusal(.userID, reason)
+        }
+        return text
     }
 
     private func kind(_ values: Values) throws(ImportRefusal) -> String? {

@@ -12,6 +12,8 @@ struct ImportRows {
     private let plan: ColumnPlan
     private let rows: ImportRowReader
     private var reader: any RecordReader
+    /// As spreadsheets of old Macs write them.
+    private let hasBareReturns: Bool
     /// Of a CSV file, what its columns are for.
     private let columns: [ColumnPlan.Use]
     /// Of JSON lines, what members were found to be for.
@@ -29,6 +31,8 @@ struct ImportRows {
         self.rows = rows
         var window = try source.window()
         try Self.check(&window, source.name)
+        if try window.endsLinesWithBareReturns() { window.readBareReturns() }
+        hasBareReturns = window.hasBareReturns
         guard let (length, _) = try window.lineLengths() else {
             throw ToolError(.failed, "\(source.name) is empty")
         }
@@ -65,7 +69,8 @@ struct ImportRows {
     ///   - line: its line.
     /// - Throws: ``ToolError`` if it cannot be read from there.
     mutating func resume(_ source: ImportSource, at place: Int64, line: Int64) throws(ToolError) {
-        let window = try source.window(at: place, line: line)
+        var window = try source.window(at: place, line: line)
+        if hasBareReturns { window.readBareReturns() }
         reader =
             switch syntax {
             case .csv(let separator, _, _): CSVReader(window, separator: separator)

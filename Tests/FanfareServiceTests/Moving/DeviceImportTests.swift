@@ -91,6 +91,26 @@ struct DeviceImportTests {
         }
     }
 
+    /// What spreadsheets, Windows, old Macs and MySQL do to a file.
+    @Test func cellsOfSpreadsheetsAreReadAsTheyAreMeant() async throws {
+        try await withNewFolder { folder in
+            var desk = ImportDesk(folder)
+            let mac = "token,platform,user_id\r a9:A ,android,  u9\ra10:A,android,\"=\"\"10\"\"\"\r"
+            let tally = try await desk.run(mac)
+            #expect(tally.new == 2, "lines that end with carriage returns")
+            #expect(try await desk.run("token,platform,user_id\na11:A ,android,'11\na12:A,android,\\N\n").new == 2)
+            #expect(try await desk.run("token,platform,user_id,locale\n\\N,fcm,x,\na13:A,fcm,,NULL\n").new == 1)
+            #expect(
+                try devices() == [
+                    "fcm a9:A u9 1970-01-01", "fcm a10:A 10 1970-01-01", "fcm a11:A 11 1970-01-01",
+                    "fcm a12:A 1970-01-01", "fcm a13:A 1970-01-01",
+                ]
+            )
+            let empty = try? await desk.run("token,platform,user_id\n")
+            #expect(empty == nil, "a file without rows")
+        }
+    }
+
     private static let secret = "secret:token-of-somebody"
     private static let badRows: [(row: String, refusal: String)] = [
         ("apns,\(secret),,,,", "device_token: this is no APNs token: it must be an even number of hexadecimal digits"),
@@ -101,6 +121,13 @@ struct DeviceImportTests {
         ("fcm,\(secret),,,10/11/2024,", "last_seen: is no time: “10/11/2024”"),
         ("fcm,\(secret),,,,no%20topic!", "topics: there can be no such topic"),
         ("webpush,https://x.example/\(secret),,,,", "p256dh: Web Push needs p256dh and auth"),
+        ("fcm,NULL,,,,", "device_token: the token is 'NULL', which programs write where they have none"),
+        ("fcm,\(secret),null,,,", "user_id: is “null”, which programs write for no value; leave it empty"),
+        (
+            "fcm,\(secret),5.07553E+16,,,",
+            "user_id: is a number that a program rounded: “5.07553E+16”; export the column as text"
+        ),
+        ("fcm,\(secret),7.0,,,", "user_id: is a number that a program rounded: “7.0”; export the column as text"),
         ("fcm,\(secret)", "-: the row has 2 fields, the first line 6"),
         ("\"fcm\"x,\(secret),,,,", "-: the row has a text after the quote that closes field 1"),
         ("fcm,\(secret),\(String(repeating: "u", count: 2049)),,,", "user_id: the user's id is longer than 2048 bytes"),

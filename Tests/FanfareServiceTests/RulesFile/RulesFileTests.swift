@@ -34,6 +34,13 @@ import Testing
         }
     }
 
+    @Test func aByteOrderMarkIsPassedOver() throws {
+        let rules = try RulesFile(yaml: "\u{FEFF}" + Self.text, named: "rules.yaml").rules
+        #expect(rules.map(\.name) == ["order-shipped", "order-lost"])
+        #expect(rules.map(\.line) == [1, 14])
+        #expect(throws: Never.self) { try RulesFile(yaml: "\u{FEFF}- {name: a, app: b}\r\n", named: "rules.yaml") }
+    }
+
     @Test func rulesKeepTheirLinesAndNumbers() throws {
         let rules = try RulesFile(yaml: Self.text, named: "rules.yaml").rules
         #expect(rules.map(\.name) == ["order-shipped", "order-lost"])

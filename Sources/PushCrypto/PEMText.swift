@@ -1,0 +1,87 @@
+/// Mends what variables, editors and forms do to a file in PEM: none of it changes a key.
+enum PEMText {
+    private static let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+    private static let newline = UInt8(ascii: "\n")
+    private static let carriageReturn = UInt8(ascii: "\r")
+
+    /// The text as OpenSSL reads it: without byte order mark, quotes around it and `\n` written out, and a line for each marker.
+    ///
+    /// - Parameter bytes: what a file has.
+    /// - Returns: nil where it is fine as it is, or is something else, as JSON and PKCS #12 are.
+    static func repaired(_ bytes: [UInt8]) -> [UInt8]? {
+        let isMarked = bytes.starts(with: mark)
+        let text = isMarked ? bytes.dropFirst(mark.count) : bytes[...]
+        guard let first = text.first(where: { $0 > 0x20 }), [UInt8(ascii: "-"), UInt8(ascii: "\"")].contains(first),
+            position(of: "-----BEGIN ", in: text) != nil
+        else { return isMarked ? Array(text) : nil }
+        let lines = withLineBreaks(unescaped(text))
+        return lines == bytes ? nil : lines
+    }
+
+    /// The same of a text that is known to be a key.
+    static func text(_ text: String) -> [UInt8] {
+        let bytes = Array(text.utf8)
+        return repaired(bytes) ?? bytes
+    }
+
+    /// Takes `\n` and `\r` written out for what they stand for, and quotes and carriage returns away.
+    private static func unescaped(_ text: ArraySlice<UInt8>) -> [UInt8] {
+        var result: [UInt8] = []
+        result.reserveCapacity(text.count)
+        var index = text.startIndex
+        while index < text.endIndex {
+            let byte = text[index]
+            let next = index + 1 < text.endIndex ? text[index + 1] : 0
+            switch (byte, next) {
+            case (UInt8(ascii: "\\"), UInt8(ascii: "n")), (UInt8(ascii: "\\"), UInt8(ascii: "r")):
+                if result.last != newline { result.append(newline) }
+                index += 1
+            case (carriageReturn, newline), (UInt8(ascii: "\""), _): break
+            case (carriageReturn, _): result.append(newline)
+            default: result.append(byte)
+            }
+            index += 1
+        }
+        return result
+    }
+
+    /// Puts a line break behind `-----BEGIN …-----`, before `-----END` and behind its end, where there is none.
+    private static func withLineBreaks(_ text: [UInt8]) -> [UInt8] {
+        var result: [UInt8] = []
+        result.reserveCapacity(text.count + 8)
+        var rest = text[...]
+        while let begin = position(of: "-----BEGIN ", in: rest),
+            let body = position(of: "-----", in: rest[(begin + 11)...]).map({ $0 + 5 }),
+            let end = position(of: "-----END ", in: rest[body...]),
+            let after = position(of: "-----", in: rest[(end + 9)...]).map({ $0 + 5 })
+        {
+            result += rest[..<begin].contains { $0 > 0x20 } ? rest[..<begin] : []
+            result += rest[begin..<body] + [newline]
+            let lines = rest[body..<end]
+            let isOneLine = !lines.drop { $0 <= 0x20 }.contains(newline)
+            // Blanks stand where lines ended; base64 has none.
+            result += isOneLine ? wrapped(lines.filter { $0 > 0x20 }) : Array(lines.drop { $0 <= 0x20 })
+            if result.last != newline { result.append(newline) }
+            result += rest[end..<after]
+            rest = rest[after...]
+            if let next = rest.first, next != newline { result.append(newline) }
+        }
+        return result + rest
+    }
+
+    private static func wrapped(_ base64: [UInt8]) -> [UInt8] {
+        var result: [UInt8] = []
+        for start in stride(from: 0, to: base64.count, by: 64) {
+            result += base64[start..<min(start + 64, base64.count)] + [newline]
+        }
+        return result
+    }
+
+    private static func position(of text: StaticString, in bytes: ArraySlice<UInt8>) -> Int? {
+        let wanted = Array(text.description.utf8)
+        guard bytes.count >= wanted.count else { return nil }
+        return (bytes.startIndex...bytes.endIndex - wanted.count).first { start in
+            bytes[start..<start + wanted.count].elementsEqual(wanted)
+        }
+    }
+}
