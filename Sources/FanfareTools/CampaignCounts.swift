@@ -67,6 +67,8 @@ struct CampaignCounts: Sendable {
     let zones: [Zone]
     /// By platform and when they are due.
     let groups: [SendingForecast.Group]
+    /// Whether those that would be kept from it were counted to the end.
+    var isComplete = true
 
     /// Sums up what the database counted.
     ///

@@ -15,6 +15,19 @@ struct SuppressedCounts: Sendable, Equatable {
     /// Those that get nothing by reason, and those that get it later.
     var json: (suppressed: JSONValue, later: JSONValue) { (json(left), json(Self.kept)) }
 
+    /// How many get nothing.
+    var nothing: Int64 { left.reduce(0) { $0 + (counts[$1] ?? 0) } }
+    /// As in `296: held out 290, opted out 6`; nil where there are none.
+    var nothingText: String? { text(left) }
+    /// The same of those that get it later.
+    var laterText: String? { text(Self.kept) }
+
+    private func text(_ reasons: [Suppression]) -> String? {
+        let sum = reasons.reduce(0) { $0 + (counts[$1] ?? 0) }
+        let parts = reasons.compactMap { reason in counts[reason].map { "\(reason.text) \($0)" } }
+        return sum == 0 ? nil : "\(sum): \(parts.joined(separator: ", "))"
+    }
+
     /// Nothing where all get it at once; for people.
     var lines: [String] {
         [("would get nothing", left), ("would get it later", Self.kept)].compactMap { what, reasons in

@@ -37,11 +37,32 @@ public struct CampaignStarted: Sendable {
 
 /// How many devices a campaign would reach if it were started now.
 package enum CampaignReach: Sendable, Equatable {
-    case devices(Int64)
+    case counted(Counted)
     /// Nobody can say beforehand; why, for people.
     case unknown(String)
     /// It cannot be started; starting it says why.
     case nobody
+
+    /// An audience as `campaigns explain` counts it.
+    package struct Counted: Sendable, Equatable {
+        /// Enabled devices of the audience.
+        package let audience: Int64
+        /// Their users.
+        package let users: Int64
+        /// How many users the campaign's query names; nil where it has none.
+        package let named: Int64?
+        /// Devices that get nothing, and those that get it later, by reason; nil where they are too many to count in time.
+        let suppressed: SuppressedCounts?
+
+        /// Devices that get it, now or later.
+        package var devices: Int64 { audience - (suppressed?.nothing ?? 0) }
+        /// As in `296: held out 290, opted out 6`; nil where all get it.
+        package var nothingText: String? { suppressed?.nothingText }
+        /// As in `12: quiet hours 12`; nil where all that get it get it at once.
+        package var laterText: String? { suppressed?.laterText }
+        /// Whether those that get nothing were counted.
+        package var isComplete: Bool { suppressed != nil }
+    }
 }
 
 extension ToolDatabase {
@@ -106,11 +127,11 @@ extension ToolDatabase {
         _ configuration: Configuration
     ) async throws(ToolError) -> Int64? {
         switch try await reach(app: app, campaign: name, payload: own, configuration) {
-        case .devices(let devices) where devices <= Self.unconfirmedDevices: return devices
-        case .devices(let devices):
+        case .counted(let counted) where counted.devices <= Self.unconfirmedDevices: return counted.devices
+        case .counted(let counted):
             throw ToolError(
                 .usage,
-                "it would reach \(devices) devices now; nothing was started",
+                "it would reach \(counted.devices) devices now; nothing was started",
                 hint: "Add --yes if that is meant."
             )
         case .unknown(let reason):
@@ -123,7 +144,7 @@ extension ToolDatabase {
         }
     }
 
-    /// Counts whom a campaign would reach now.
+    /// Counts whom a campaign would reach now, as `campaigns explain` does, with the rights of the program: a query is run as when it fires.
     ///
     /// - Parameters:
     ///   - app: the campaign's app.
@@ -146,16 +167,44 @@ extension ToolDatabase {
         guard let definition = try? CampaignDefinition(json: inForce) else {
             return .unknown("a newer version of Fanfare put the campaign into force")
         }
-        guard definition.payloadSQL == nil else { return .unknown("payload_sql says how many events there are") }
-        let payload = definition.payload(with: own, at: Timestamp(microseconds: Clocks.wallSeconds * 1_000_000))
-        let set = RuleSet(entries: [.init(source: nil, compiled: definition.rule)])
-        let judged = try await judge(set, ExampleEvent(payload: JSONValue.object(payload).text), configuration)
-        return switch judged.first?.audience {
-        case .counted(let counts): .devices(counts.devices)
+        let audience = try await asProgram.audience(of: definition, payload: own, configuration)
+        return switch audience {
+        case .counted(let counts):
+            .counted(
+                .init(
+                    audience: counts.sum.devices,
+                    users: counts.sum.users,
+                    named: counts.named,
+                    suppressed: counts.isComplete ? counts.sum.suppressed : nil
+                )
+            )
         case .kept(let provider): .unknown("\(provider.rawValue) keeps the audience")
-        case .asked: .unknown("audience_sql says whom")
-        case .problem(let problem): .unknown(TextTable.printable(problem))
-        case nil: .nobody
+        case .asked(let reason), .problem(let reason): .unknown(TextTable.printable(reason))
+        }
+    }
+
+    /// The audience of a campaign that is started now.
+    private func audience(
+        of campaign: CampaignDefinition,
+        payload own: JSONObject,
+        _ configuration: Configuration
+    ) async throws(ToolError) -> CampaignAudience {
+        let able = Providers.serving(configuration.apps[campaign.app])
+        return try await run { connection throws(PostgresError) in
+            // Its settings would be the next caller's.
+            defer { connection.close() }
+            connection.allowAnswers(within: .seconds(15))
+            try connection.set(
+                SessionSettings([("default_transaction_read_only", "on"), ("statement_timeout", "10s"), ("jit", "off")])
+            )
+            guard let now = try connection.run(DatabaseNow()).first else {
+                throw PostgresError(.protocolMismatch, message: "the server does not say what time it is")
+            }
+            var reader = AudienceReader(connection: connection, campaign: campaign, able: able)
+            reader.patience = .seconds(5)
+            // Who starts it by hand waits for no recipient's clock.
+            let occurrence = NextOccurrence.Row(askedAt: now, at: nil, wall: nil)
+            return try reader.audience(of: occurrence, payload: own, reader.policy())
         }
     }
 }

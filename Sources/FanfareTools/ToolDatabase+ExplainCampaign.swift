@@ -119,6 +119,8 @@ struct AudienceReader {
     let campaign: CampaignDefinition
     /// The platforms that the configuration has credentials for.
     let able: Set<String>
+    /// After which time those that are kept from it are counted no longer; nil for never.
+    var patience: Duration?
 
     /// What holds for all of the app's pushes.
     ///
@@ -180,11 +182,12 @@ struct AudienceReader {
                 by: campaign.rule.definition,
                 AudienceTimes(from: begin, wall: wall, defaultZone: zone),
                 isScanned: campaign.rule.isScanned,
+                within: patience,
                 on: connection
             )
-            return .counted(
-                CampaignCounts(cells, SuppressedCounts(counts: suppressed), from: begin, able: able)
-            )
+            var counts = CampaignCounts(cells, SuppressedCounts(counts: suppressed ?? [:]), from: begin, able: able)
+            counts.isComplete = suppressed != nil
+            return .counted(counts)
         } catch {
             if error.sqlState == Self.timedOut { return .problem("it takes longer than a minute; it may be many") }
             guard campaign.audienceSQL != nil, error.sqlState != nil, !error.isTransient else { throw error }

@@ -148,12 +148,13 @@ private struct RuleJudge {
         do {
             rows = try connection.query(query.countSQL, binds: query.binds).rows
             let isScanned = rule.isScanned
-            suppressed = try query.suppressions(
-                by: rule.definition,
-                AudienceTimes(),
-                isScanned: isScanned,
-                on: connection
-            )
+            suppressed =
+                try query.suppressions(
+                    by: rule.definition,
+                    AudienceTimes(),
+                    isScanned: isScanned,
+                    on: connection
+                ) ?? [:]
         } catch {
             guard error.sqlState == Self.timedOut else { throw error }
             return .problem("not counted within 10 s; it may be many")

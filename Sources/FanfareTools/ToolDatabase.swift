@@ -124,6 +124,13 @@ public struct ToolDatabase: Sendable {
     /// Goes back to whoever runs the program.
     mutating func forgetCaller() { caller = nil }
 
+    /// The same database, used with the rights of the program.
+    var asProgram: ToolDatabase {
+        var copy = self
+        copy.forgetCaller()
+        return copy
+    }
+
     /// Ends the session; later calls throw.
     public func close() async {
         await pool.close()

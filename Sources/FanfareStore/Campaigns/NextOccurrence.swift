@@ -42,6 +42,10 @@ package struct NextOccurrence: PostgresStatement {
         package let at: Timestamp?
         /// What clocks that the schedule goes by show then, to the second.
         package let wall: String?
+
+        package init(askedAt: Timestamp, at: Timestamp?, wall: String?) {
+            (self.askedAt, self.at, self.wall) = (askedAt, at, wall)
+        }
     }
 
     package let schedule: CampaignTimes.Schedule?

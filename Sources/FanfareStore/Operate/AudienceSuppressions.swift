@@ -51,15 +51,18 @@ extension AudienceQuery {
     ///   - rule: the rule.
     ///   - times: when devices are due.
     ///   - isScanned: whether the audience is looked for among all devices.
+    ///   - patience: after which time no further slice is counted; nil for never.
     ///   - connection: on which the caller has limited how long a statement may take.
-    /// - Returns: those reasons that there are.
+    /// - Returns: those reasons that there are; nil where the time was over before the audience was.
     /// - Throws: what the database says.
     package func suppressions(
         by rule: RuleDefinition,
         _ times: AudienceTimes,
         isScanned: Bool,
+        within patience: Duration? = nil,
         on connection: PostgresConnection
-    ) throws(PostgresError) -> [Suppression: Int64] {
+    ) throws(PostgresError) -> [Suppression: Int64]? {
+        let begin = ContinuousClock.now
         let policy = "SELECT FROM fanfare.policies AS p JOIN fanfare.apps AS a ON a.id = p.app_id"
         let isQuiet =
             try connection.query(
@@ -92,6 +95,7 @@ extension AudienceQuery {
             }
             guard isScanned else { break }
             low = high
+            if let patience, ContinuousClock.now - begin > patience { return nil }
         }
         return counts
     }

@@ -107,9 +107,31 @@ private struct CampaignStart {
         reach = try await visit.database.reach(app: id.app, campaign: id.name, visit.call.desk.daemon.configuration())
     }
 
-    private var devices: Int64? {
-        if case .devices(let devices) = reach { return devices }
+    private var counted: CampaignReach.Counted? {
+        if case .counted(let counted) = reach { return counted }
         return nil
+    }
+
+    private var devices: Int64? { counted?.devices }
+
+    /// Who of the audience is among those devices, and who is not.
+    private var facts: [Fact] {
+        var facts = [Fact(name: "Audience", words: AudienceText.words(look.campaign.inForce ?? look.campaign.newest))]
+        guard let counted else { return facts }
+        if let named = counted.named {
+            facts.append(Fact(name: "Users named by the query", words: FigureText.count(named)))
+        }
+        let devices = FigureText.counted(counted.audience, "device")
+        let audience = "\(devices) of \(FigureText.counted(counted.users, "user"))"
+        facts.append(Fact(name: "Devices in the audience", words: audience))
+        if let text = counted.nothingText { facts.append(Fact(name: "Get nothing", words: text)) }
+        if let text = counted.laterText { facts.append(Fact(name: "Get it later", words: text)) }
+        if !counted.isComplete {
+            let words =
+                "Held out, opted out, quiet and capped users are not subtracted: there are too many to count in time."
+            facts.append(Fact(name: "Get nothing", words: words))
+        }
+        return facts
     }
 
     /// The newest occurrence; a form that is sent twice starts it once.
@@ -124,9 +146,10 @@ private struct CampaignStart {
     }
 
     func question(_ form: ActionForm, hasGrown: Bool) throws -> ConfirmPage {
-        var (words, count, counted) = ("It is fired at once, as if it were due now.", "?", "devices")
+        var (words, count, counted) = ("It starts at once, for all recipients.", "Unknown", "number of devices")
         switch reach {
-        case .devices(let devices): (count, counted) = (FigureText.count(devices), devices == 1 ? "device" : "devices")
+        case .counted(let counts):
+            (count, counted) = (FigureText.count(counts.devices), counts.devices == 1 ? "device" : "devices")
         case .unknown(let reason): words += " How many it reaches is not known: \(reason)."
         case .nobody: (count, words) = ("0", "It cannot be started.")
         }
@@ -138,7 +161,7 @@ private struct CampaignStart {
             count: count,
             counted: counted,
             warning: hasGrown ? "It is not as it was when you were asked: somebody started it, or more get it." : nil,
-            facts: [Fact(name: "Audience", words: AudienceText.words(look.campaign.inForce ?? look.campaign.newest))],
+            facts: facts,
             samples: nil,
             action: form.action,
             kept: [HiddenField(name: "newest", value: newest)]
