@@ -7558,6 +7558,16 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.find_waiting IS 'Events that wait to be planned, the newest transaction first, behind `before_xid` and `before`. A row without a type is the last: so far it looked, and goes on behind it.';
 
+CREATE OR REPLACE FUNCTION fanfare.unplanned(depth int DEFAULT 100000, OUT events bigint, OUT oldest timestamptz, OUT is_more boolean)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+SELECT count(*), min(q.created_at), count(*) >= $1 FROM (
+    (SELECT o.created_at FROM fanfare.outbox AS o LIMIT $1)
+    UNION ALL
+    (SELECT o.created_at FROM fanfare.outbox_slow AS o LIMIT $1)
+) AS q
+$$;
+COMMENT ON FUNCTION fanfare.unplanned IS 'How many events no daemon has planned yet, counted up to a depth, and when the oldest of these was emitted.';
+
 -- By the key alone: types are few, and looked up one after the other.
 CREATE OR REPLACE FUNCTION fanfare.events_of_key(of_key text, of_type text DEFAULT NULL)
 RETURNS TABLE (id bigint, type text, created_at timestamptz)
@@ -7731,6 +7741,123 @@ WHERE x.pairs > 0
 ORDER BY a.name, r.name, t.platform, t.environment, x.attempt, x.pairs DESC
 $$;
 COMMENT ON FUNCTION fanfare.event_outcomes IS 'How often each outcome came of an event, in so many batches behind one; last_batch is where it stopped.';
+
+-- As fanfare.variants counts, but so many batches at a time. Groups are drawn by user, so that the shares of a part are near those of all.
+CREATE OR REPLACE FUNCTION fanfare.event_variants(event_id bigint, after_batch bigint DEFAULT 0, budget int DEFAULT 20)
+RETURNS TABLE (rule text, variant text, outcome text, reason text, count bigint, last_batch bigint)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+WITH read AS MATERIALIZED (
+    SELECT b.id, b.rule_version, b.closed_at, b.is_shared, b.device_ids, b.event_ids, b.outcomes FROM fanfare.batches_of($1, $2, $3) AS b
+),
+pairs AS (
+    SELECT b.rule_version, u.device_id, x.code
+    FROM read AS b CROSS JOIN LATERAL unnest(b.device_ids, b.event_ids) WITH ORDINALITY AS u (device_id, event_id, position)
+    CROSS JOIN LATERAL (SELECT CASE WHEN octet_length(b.outcomes) = 0 THEN 0 ELSE get_byte(b.outcomes, u.position::int - 1) END AS code) AS x
+    -- What was tried again stands in a later batch.
+    WHERE (NOT b.is_shared OR u.event_id = $1) AND (b.closed_at IS NULL OR x.code NOT BETWEEN 32 AND 63)
+),
+divided AS MATERIALIZED (
+    SELECT v.id, g.seed, g.holdout, g.names, g.upto
+    FROM fanfare.rule_versions AS v CROSS JOIN LATERAL fanfare.rule_groups(v.definition::jsonb) AS g
+    WHERE v.id IN (SELECT rule_version FROM read) AND (g.holdout > 0 OR g.names IS NOT NULL)
+),
+counted AS (
+    SELECT p.rule_version, p.code, CASE WHEN p.code = 14 THEN 'holdout' ELSE x.variant END AS variant, count(*) AS count
+    FROM pairs AS p
+    LEFT JOIN divided AS g ON g.id = p.rule_version
+    LEFT JOIN LATERAL (
+        SELECT fanfare.group_of(g.seed, g.holdout, g.names, g.upto, coalesce(d.user_id, 'device:' || d.id)) AS variant
+        FROM fanfare.devices AS d WHERE d.id = p.device_id OFFSET 0
+    ) AS x ON g.id IS NOT NULL
+    GROUP BY 1, 2, 3
+)
+SELECT r.name, c.variant, coalesce(o.outcome, 'unknown'), coalesce(o.reason, 'unknown'), sum(c.count)::bigint, (SELECT max(id) FROM read)
+FROM counted AS c JOIN fanfare.rule_versions AS v ON v.id = c.rule_version JOIN fanfare.rules AS r ON r.id = v.rule_id
+LEFT JOIN fanfare.outcome_codes AS o ON o.code = c.code
+GROUP BY 1, 2, 3, 4
+UNION ALL
+SELECT NULL, NULL, NULL, NULL, 0, max(id) FROM read HAVING count(*) > 0
+$$;
+COMMENT ON FUNCTION fanfare.event_variants IS 'How often each outcome came of each variant, in so many batches behind one. A row without a rule is the last, of all that there are batches for: so far it looked, and goes on behind last_batch.';
+
+-- For a page of a list: of an event with many batches the first few are counted, of a campaign's run what its gates counted. What was tried
+-- again stands in a later batch.
+CREATE OR REPLACE FUNCTION fanfare.event_ends(event_ids bigint[], depth int DEFAULT 3)
+RETURNS TABLE (event_id bigint, outcome text, reason text, pairs bigint, is_part boolean)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+WITH asked AS MATERIALIZED (
+    SELECT DISTINCT u.id, fanfare.ring_day(u.id) AS day, ((u.id >> 32) + 1) % 32 AS next_day FROM unnest($1) AS u (id)
+),
+runs AS MATERIALIZED (
+    SELECT o.event_id, o.id, o.state, o.planned FROM fanfare.occurrences AS o WHERE o.event_id = ANY ($1) AND o.gate_id IS NOT NULL
+),
+gated AS MATERIALIZED (
+    SELECT r.event_id, y.outcome AS code, sum(y.pairs) AS pairs
+    FROM runs AS r JOIN fanfare.gates AS g ON g.occurrence_id = r.id
+    CROSS JOIN LATERAL (
+        SELECT s.outcome, s.pairs FROM fanfare.gate_stats AS s WHERE s.gate_id = g.id
+        UNION ALL
+        SELECT p.outcome, p.pairs FROM fanfare.stats_pending AS p WHERE p.gate_id = g.id AND p.gate_id <> 0
+    ) AS y
+    WHERE y.outcome NOT IN (0, 2) AND y.outcome NOT BETWEEN 32 AND 63
+    GROUP BY 1, 2
+),
+own AS MATERIALIZED (
+    SELECT a.id, b.outcomes, b.size, b.is_closed, row_number() OVER (PARTITION BY a.id ORDER BY b.id) AS number
+    FROM asked AS a
+    CROSS JOIN LATERAL (
+        SELECT x.* FROM (
+            (SELECT l.id, l.outcomes, cardinality(l.device_ids) AS size, true AS is_closed FROM fanfare.batch_log AS l
+            WHERE l.event_id = a.id ORDER BY l.id LIMIT $2 + 1)
+            UNION ALL
+            (SELECT q.id, q.outcomes, cardinality(q.device_ids), false FROM fanfare.batches AS q
+            WHERE q.event_id = a.id ORDER BY q.id LIMIT $2 + 1)
+        ) AS x ORDER BY x.id LIMIT $2 + 1
+    ) AS b
+    WHERE a.id NOT IN (SELECT r.event_id FROM runs AS r)
+),
+codes AS (
+    SELECT o.id, x.code, o.is_closed
+    FROM own AS o CROSS JOIN LATERAL generate_series(0, o.size - 1) AS n (position)
+    CROSS JOIN LATERAL (SELECT CASE WHEN octet_length(o.outcomes) = 0 THEN 0 ELSE get_byte(o.outcomes, n.position) END AS code) AS x
+    WHERE o.number <= $2
+    UNION ALL
+    SELECT a.id, get_byte(b.outcomes, b.position::int - 1), true
+    FROM asked AS a
+    CROSS JOIN LATERAL (
+        SELECT l.outcomes, u.position FROM fanfare.batch_log AS l CROSS JOIN LATERAL unnest(l.event_ids) WITH ORDINALITY AS u (event_id, position)
+        WHERE l.event_id IS NULL AND int8range(l.first_event, l.last_event, '[]') @> a.id AND u.event_id = a.id
+            AND l.day = ANY (ARRAY[a.day, a.next_day::smallint])
+        LIMIT 1000
+    ) AS b
+    UNION ALL
+    -- No index knows those: the oldest ones of what waits.
+    SELECT u.event_id, CASE WHEN octet_length(q.outcomes) = 0 THEN 0 ELSE get_byte(q.outcomes, u.position::int - 1) END, false
+    FROM (SELECT * FROM fanfare.batches AS x ORDER BY x.id LIMIT 200) AS q
+    CROSS JOIN LATERAL unnest(q.event_ids) WITH ORDINALITY AS u (event_id, position)
+    WHERE q.event_id IS NULL AND u.event_id IN (SELECT a.id FROM asked AS a)
+),
+counted AS (
+    SELECT c.id, c.code, count(*) AS pairs FROM codes AS c WHERE NOT (c.is_closed AND c.code BETWEEN 32 AND 63) GROUP BY 1, 2
+    UNION ALL
+    SELECT g.event_id, g.code, g.pairs FROM gated AS g
+    UNION ALL
+    SELECT r.event_id, 0, greatest(1, r.planned - coalesce((SELECT sum(g.pairs) FROM gated AS g WHERE g.event_id = r.event_id), 0))
+    FROM runs AS r WHERE r.state IN ('running', 'aborting')
+)
+SELECT c.id, coalesce(o.outcome, 'unknown'), coalesce(o.reason, 'unknown'), sum(c.pairs)::bigint,
+    EXISTS (SELECT FROM own AS w WHERE w.id = c.id AND w.number > $2)
+FROM counted AS c LEFT JOIN fanfare.outcome_codes AS o ON o.code = c.code
+GROUP BY 1, 2, 3
+UNION ALL
+-- Without a push of its own: it is part of what is sent later.
+SELECT l.id, 'gathered', 'gather', 1, false FROM asked AS a JOIN fanfare.event_log AS l ON l.day = ANY (ARRAY[a.day]) AND l.id = a.id
+WHERE l.fate = 1 AND a.id NOT IN (SELECT c.id FROM counted AS c) AND EXISTS (
+    SELECT FROM fanfare.rule_versions AS v
+    WHERE v.event_type = l.type AND v.audience = 'gather' AND v.state = 'active' AND v.created_at <= l.created_at
+        AND (v.retired_at IS NULL OR v.retired_at > l.created_at))
+$$;
+COMMENT ON FUNCTION fanfare.event_ends IS 'How often each outcome came of each of some events, recipients and not attempts; is_part where an event has more batches than were counted. `gathered` for what is part of a push that is sent later.';
 
 -- By the devices, as recent_events does; but whoever gets so much in a day that it would have to be sorted is found along the key.
 CREATE OR REPLACE FUNCTION fanfare.user_pushes(
@@ -8051,7 +8178,7 @@ GRANT EXECUTE ON FUNCTION fanfare.path_fault, fanfare.variants TO fanfare_reader
 -- To look up what somebody gets of a rule.
 GRANT EXECUTE ON FUNCTION fanfare.variant_of, fanfare.rule_groups, fanfare.group_of, fanfare.bucket TO fanfare_reader;
 GRANT EXECUTE ON FUNCTION fanfare.why, fanfare.why_verdict, fanfare.why_recent, fanfare.recent_events TO fanfare_reader;
-GRANT EXECUTE ON FUNCTION fanfare.event_id_at, fanfare.find_events, fanfare.find_waiting, fanfare.events_of_key, fanfare.event_pushes, fanfare.event_outcomes,
+GRANT EXECUTE ON FUNCTION fanfare.event_id_at, fanfare.find_events, fanfare.find_waiting, fanfare.unplanned, fanfare.events_of_key, fanfare.event_pushes, fanfare.event_outcomes, fanfare.event_variants, fanfare.event_ends,
     fanfare.user_pushes, fanfare.last_pairs, fanfare.backlog, fanfare.unsent, fanfare.campaign_waves TO fanfare_reader;
 -- Of what happened over time, and what the prune fuses go by.
 GRANT SELECT ON fanfare.traffic, fanfare.prune_fuses, fanfare.prune_counts TO fanfare_reader;

@@ -10,6 +10,8 @@ public struct StatusReport: Sendable {
     package let daemons: [DaemonRow]
     package let queues: [QueueRow]
     package let health: [HealthRow]
+    /// Events that no daemon has planned yet; nil where they were not counted.
+    package let unplanned: UnplannedEvents.Row?
 
     /// Whether at least one daemon lives.
     public var hasDaemon: Bool { daemons.contains(where: \.isAlive) }
@@ -23,6 +25,7 @@ public struct StatusReport: Sendable {
             "at": JSONValue(now),
             "daemons": .array(daemons.map { $0.json(at: now) }),
             "queues": .array(queues.map { $0.json(at: now) }),
+            "unplanned": unplanned?.json(at: now) ?? .null,
             "health": .array(health.map(\.json)),
         ]
     }
@@ -45,10 +48,17 @@ public struct StatusReport: Sendable {
     }
 
     private var queueText: String {
-        guard !queues.isEmpty else { return "nothing is waiting to be sent" }
+        guard !queues.isEmpty else { return unplannedText ?? "nothing is waiting to be sent" }
         var table = TextTable(["app", "platform", "environment", "lane", "ready", "in flight", "waiting", "oldest"])
         for queue in queues { table.append(queue.cells(at: now)) }
-        return table.text
+        return [table.text, unplannedText].compactMap(\.self).joined(separator: "\n\n")
+    }
+
+    /// `286 events not planned yet, the oldest emitted 35s ago`.
+    private var unplannedText: String? {
+        guard let unplanned, let oldest = unplanned.oldest else { return nil }
+        let count = "\(unplanned.events)\(unplanned.isMore ? "+" : "") event\(unplanned.events == 1 ? "" : "s")"
+        return "\(count) not planned yet, the oldest emitted \(oldest.age(at: now)) ago"
     }
 
     private var healthText: String {
@@ -74,9 +84,29 @@ extension ToolDatabase {
                 now: now,
                 daemons: try connection.run(ListDaemons()),
                 queues: withQueues ? try connection.run(ListQueues()) : [],
-                health: try connection.run(ListHealth())
+                health: try connection.run(ListHealth()),
+                unplanned: withQueues ? try connection.run(UnplannedEvents()).first : nil
             )
         }
+    }
+}
+
+extension ToolDatabase {
+    /// Counts the events that no daemon has planned yet.
+    ///
+    /// - Returns: how many, about.
+    /// - Throws: ``ToolError``.
+    package func unplanned() async throws(ToolError) -> UnplannedEvents.Row? {
+        try await run { connection throws(PostgresError) in try connection.run(UnplannedEvents()).first }
+    }
+}
+
+extension UnplannedEvents.Row {
+    fileprivate func json(at now: Timestamp) -> JSONValue {
+        [
+            "events": JSONValue(events), "is_more": .bool(isMore),
+            "oldest_seconds": oldest?.secondsAgo(at: now) ?? .null,
+        ]
     }
 }
 

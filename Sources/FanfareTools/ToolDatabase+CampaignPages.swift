@@ -1,10 +1,7 @@
 internal import FanfareCampaigns
-package import FanfareConfiguration
 package import FanfareCore
-internal import FanfareProviders
 package import FanfareStore
 package import PostgresClient
-internal import Threading
 
 /// All campaigns: those that run, and when the others are due.
 package struct CampaignListing: Sendable {
@@ -36,8 +33,6 @@ package struct CampaignLook: Sendable {
     /// Of ``progress``; none where all have one time.
     package let waves: [CampaignWaves.Row]
     package let due: [CampaignDue]
-    /// What is in force sends, rendered for nobody in particular.
-    package let messages: [RuleExplanation]
     /// What was done by hand, the newest first.
     package let deeds: [CampaignDeeds.Row]
 }
@@ -83,14 +78,14 @@ extension ToolDatabase {
     ///   - id: which.
     ///   - before: occurrences before this one only; nil for the newest.
     ///   - limit: how many occurrences.
-    ///   - configuration: has the apps' APNs topics; nil where only what changes is looked at: no waves, times, messages and deeds.
+    ///   - isUpdate: whether only what changes is looked at: no waves and no times.
     /// - Returns: all of it; nil if there is no such campaign.
     /// - Throws: ``ToolError``.
     package func campaignLook(
         _ id: RuleID,
         before: Timestamp?,
         limit: Int64,
-        _ configuration: Configuration?
+        isUpdate: Bool
     ) async throws(ToolError) -> CampaignLook? {
         try await run { connection throws(PostgresError) in
             guard let row = try connection.run(StoredCampaigns(apps: [id.app], name: id.name)).first else { return nil }
@@ -99,11 +94,11 @@ extension ToolDatabase {
             let canary = try occurrence.map { id throws(PostgresError) in
                 try connection.run(CanaryStanding(occurrence: id)).first
             }
-            let waves = try (configuration == nil ? nil : occurrence).map { id throws(PostgresError) in
+            let waves = try (isUpdate ? nil : occurrence).map { id throws(PostgresError) in
                 try connection.run(CampaignWaves(occurrence: id))
             }
             let count: Int32 = 10
-            let isDue = row.state == "active" && configuration != nil
+            let isDue = row.state == "active" && !isUpdate
             let times = try isDue ? forecast(row, count: count, on: connection).times : []
             return CampaignLook(
                 campaign: row,
@@ -112,11 +107,7 @@ extension ToolDatabase {
                 canary: canary ?? nil,
                 waves: waves ?? [],
                 due: row.schedule.map { CampaignDue.list(times, of: id, $0, asked: count) } ?? [],
-                messages: configuration.map { configuration in
-                    row.messages { configuration.apps[$0]?.apns?.topic }
-                } ?? [],
-                deeds: configuration == nil
-                    ? [] : try connection.run(CampaignDeeds(of: "\(id.app)/\(id.name)", limit: Int64(count)))
+                deeds: try connection.run(CampaignDeeds(of: "\(id.app)/\(id.name)", limit: Int64(count)))
             )
         }
     }
@@ -138,22 +129,5 @@ extension CampaignDue {
                 hasMore: index == times.count - 1 && times.count >= Int(count)
             )
         }
-    }
-}
-
-extension CampaignRow {
-    /// Renders what is in force, or else what was put, as if it were started now.
-    ///
-    /// - Parameter topic: the APNs topic of an app; nil if it is not known.
-    /// - Returns: one message for each variant and provider; none where it makes no sense to this version of Fanfare.
-    fileprivate func messages(topic: (String) -> String?) -> [RuleExplanation] {
-        guard let definition = try? CampaignDefinition(json: inForce ?? newest) else { return [] }
-        let now = Timestamp(microseconds: Clocks.wallSeconds * 1_000_000)
-        let payload = definition.payload(with: JSONObject(), at: now)
-        var example = ExampleEvent(payload: JSONValue.object(payload).text)
-        // Somebody's: nobody in particular.
-        example.userID = "…"
-        let set = RuleSet(entries: [.init(source: nil, compiled: definition.rule)])
-        return (try? set.explain(example, topic: topic)) ?? []
     }
 }

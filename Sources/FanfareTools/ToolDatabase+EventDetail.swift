@@ -15,6 +15,8 @@ package struct EventDetail: Sendable {
     package let outcomes: [EventOutcomes.Row]
     /// Behind which batch the counting goes on; nil for all that there are.
     package let next: Int64?
+    /// The campaign's run that it is; nil for other events.
+    package let run: EventRun.Row?
 }
 
 extension ToolDatabase {
@@ -38,13 +40,18 @@ extension ToolDatabase {
                 guard place != nil else { break }
                 outcomes += rows
             }
+            // Whether there is more behind what was counted, or it ended just there.
+            if let last = place, try connection.run(EventOutcomes(event: id, after: last, budget: 20)).isEmpty {
+                place = nil
+            }
             return EventDetail(
                 event: head.event,
                 payload: head.payload,
                 payloadBytes: head.payloadBytes,
                 traceID: head.traceID,
                 outcomes: outcomes,
-                next: place
+                next: place,
+                run: try connection.run(EventRun(event: id)).first
             )
         }
         guard let detail else { throw Self.noEvent(id) }
@@ -64,14 +71,5 @@ extension ToolDatabase {
         return rows.filter {
             $0.deviceID == nil && ($0.rule != nil || $0.reason == "no_rule") && $0.reason != "no_device"
         }
-    }
-
-    /// What became of an event by rule and variant of its message; reads all of its pushes.
-    ///
-    /// - Parameter id: the event's id.
-    /// - Returns: by rule and variant.
-    /// - Throws: ``ToolError``.
-    package func variants(ofEvent id: Int64) async throws(ToolError) -> [EventVariants.Row] {
-        try await run { connection throws(PostgresError) in try connection.run(EventVariants(event: id)) }
     }
 }

@@ -136,6 +136,16 @@ extension ToolDatabase {
         )
     }
 
+    /// What became of the pushes of some events, as far as a list tells.
+    ///
+    /// - Parameter ids: of the events.
+    /// - Returns: by event and outcome; none of an event without pushes.
+    /// - Throws: ``ToolError``.
+    package func ends(of ids: [Int64]) async throws(ToolError) -> [EventEnds.Row] {
+        guard !ids.isEmpty else { return [] }
+        return try await run { connection throws(PostgresError) in try connection.run(EventEnds(of: ids)) }
+    }
+
     /// Which events hold a key now.
     ///
     /// - Parameter key: the key.

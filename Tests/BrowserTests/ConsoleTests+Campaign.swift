@@ -27,7 +27,7 @@ extension ConsoleTests {
             try await change("Abort", because: "it is over", browser)
             try await browser.wait(for: ".notice", toSay: "The campaign is aborted.")
             // Without a reload: what waited is recorded as cancelled, and nothing is under way any more.
-            try await browser.wait(for: ".lead", toHold: "Nothing of it is under way.")
+            try await browser.wait(for: ".lead", toHold: "The last run was aborted by dev")
             let progress = try await dev.progress(of: "by-hand")
             #expect(progress["state"] == "aborted")
             #expect(progress["attempts"].elements.contains { $0["outcome"] == "cancelled" })

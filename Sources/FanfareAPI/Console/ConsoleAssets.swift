@@ -98,6 +98,7 @@ enum ConsoleAssets {
         ("rule", PackageResources.rule_mustache),
         ("rules", PackageResources.rules_mustache),
         ("text", PackageResources.text_mustache),
+        ("variants", PackageResources.variants_mustache),
         ("why", PackageResources.why_mustache),
     ]
 }

@@ -46,31 +46,52 @@ struct FrontDoor: HTTPResponder {
         let isHead = request.method == .head
         switch routes.match(isHead ? .get : request.method, request.uri.path) {
         case .unknown:
-            throw Problem(.absent, "there is nothing at this path", hint: "GET /v1/openapi.json lists what there is.")
+            guard request.method == .get, Console.isForBrowser(request) else {
+                throw Problem(
+                    .absent,
+                    "there is nothing at this path",
+                    hint: "GET /v1/openapi.json lists what there is."
+                )
+            }
+            return await call(to: request, nil, channel, [:], requestID).asPage {
+                throw Problem(.absent, "there is no page at this address", hint: "The pages are listed beside this.")
+            }
         case .otherMethods(let methods): throw Self.otherMethods(methods)
         case .found(let route, _) where isHead && route.scope != nil: throw Self.otherMethods([route.method])
         case .found(let route, let names):
             // Whose it is comes before what it says: nobody unknown has his body read.
             let asker = try await asker(for: route, names, request)
             if asker != nil { desk.connections.trust(channel) }
-            var call = Call(
-                desk: desk,
-                database: asker?.caller(scope: route.scope, requestID).map(desk.database.acting) ?? desk.database,
-                phone: asker?.phone,
-                tokenID: asker?.tokenID,
-                channel: channel,
-                requestID: requestID,
-                names: names,
-                query: Self.fields(in: request.uri.query ?? ""),
-                headers: request.headers,
-                body: [],
-                path: request.uri.path,
-                authority: request.head.authority
-            )
+            var call = call(to: request, (asker, route.scope), channel, names, requestID)
             if route.takesBody { call.body = try await body(of: request, for: route, call) }
             let answer = try await route.handle(call)
             return isHead ? answer.head : answer
         }
+    }
+
+    /// A request with who makes it.
+    private func call(
+        to request: Request,
+        _ asker: (Asker?, scope: TokenScope?)?,
+        _ channel: any Channel,
+        _ names: [String: String],
+        _ requestID: String
+    ) -> Call {
+        let caller = asker.flatMap { $0.0?.caller(scope: $0.scope, requestID) }
+        return Call(
+            desk: desk,
+            database: caller.map(desk.database.acting) ?? desk.database,
+            phone: asker?.0?.phone,
+            tokenID: asker?.0?.tokenID,
+            channel: channel,
+            requestID: requestID,
+            names: names,
+            query: Self.fields(in: request.uri.query ?? ""),
+            headers: request.headers,
+            body: [],
+            path: request.uri.path,
+            authority: request.head.authority
+        )
     }
 
     private static func otherMethods(_ methods: [HTTPRequest.Method]) -> Problem {

@@ -61,40 +61,49 @@ package struct EventOutcomes: PostgresStatement {
     }
 }
 
-/// What became of an event by rule and variant of its message.
-///
-/// Reads all of its pushes: for one that has few.
+/// How often each outcome came of each variant of an event, in so many batches behind one.
 package struct EventVariants: PostgresStatement {
     package static let name = "event_variants"
-    package static let sql = "SELECT rule, variant, outcome, reason, count FROM fanfare.variants($1)"
+    package static let sql = """
+        SELECT rule, variant, outcome, reason, count, last_batch FROM fanfare.event_variants($1, $2, $3)
+        """
 
     package let event: Int64
+    /// The last batch that was counted already; 0 for none.
+    package let after: Int64
+    package let budget: Int32
 
-    package init(event: Int64) {
-        self.event = event
+    package init(event: Int64, after: Int64 = 0, budget: Int32) {
+        (self.event, self.after, self.budget) = (event, after, budget)
     }
 
     /// How often an outcome came of a variant.
     package struct Row: Sendable {
-        package let rule: String
+        /// Nil in a last row, which there is while there are batches.
+        package let rule: String?
         /// `holdout` for those who got nothing; nil for devices that were forgotten, and where the rule has none.
         package let variant: String?
         package let outcome: String
         package let reason: String
         package let count: Int64
+        /// The last batch that was looked at.
+        package let lastBatch: Int64
     }
 
     package func bind(to binds: inout PostgresBinds) {
         binds.append(event)
+        binds.append(after)
+        binds.append(budget)
     }
 
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Row {
         Row(
-            rule: try row.string(0),
+            rule: try row.string(orNil: 0),
             variant: try row.string(orNil: 1),
-            outcome: try row.string(2),
-            reason: try row.string(3),
-            count: try row.int64(4)
+            outcome: try row.string(orNil: 2) ?? "",
+            reason: try row.string(orNil: 3) ?? "",
+            count: try row.int64(4),
+            lastBatch: try row.int64(5)
         )
     }
 }

@@ -1,19 +1,19 @@
 package import PostgresClient
 
-/// Rules and campaigns of a name, in any app and however it is capitalized.
+/// Rules and campaigns whose name has a text in it, in any app and however it is capitalized; those of the whole name first.
 package struct FindNamed: PostgresStatement {
     package static let name = "find_named"
     // Rules that campaigns become have a "/" in their names.
     package static let sql = """
-        SELECT false, a.name, r.name FROM fanfare.rules AS r JOIN fanfare.apps AS a ON a.id = r.app_id
-        WHERE lower(r.name) = lower($1) AND r.dropped_at IS NULL AND position('/' IN r.name) = 0
+        SELECT false, a.name, r.name, lower(r.name) = lower($1) FROM fanfare.rules AS r JOIN fanfare.apps AS a ON a.id = r.app_id
+        WHERE position(lower($1) IN lower(r.name)) > 0 AND r.dropped_at IS NULL AND position('/' IN r.name) = 0
         UNION ALL
-        SELECT true, a.name, c.name FROM fanfare.campaigns AS c JOIN fanfare.apps AS a ON a.id = c.app_id
-        WHERE lower(c.name) = lower($1)
-        ORDER BY 1, 2, 3 LIMIT 20
+        SELECT true, a.name, c.name, lower(c.name) = lower($1) FROM fanfare.campaigns AS c JOIN fanfare.apps AS a ON a.id = c.app_id
+        WHERE position(lower($1) IN lower(c.name)) > 0 AND c.dropped_at IS NULL
+        ORDER BY 4 DESC, 1, 2, 3 LIMIT 20
         """
 
-    /// The whole name.
+    /// A part of the name.
     package let text: String
 
     package init(_ text: String) {

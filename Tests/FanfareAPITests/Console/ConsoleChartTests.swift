@@ -46,7 +46,7 @@ import Testing
 
     @Test func whatIsUnknownIsAGap() {
         let figure = chart(.lines, [[1, nil, 1, 1, nil]])
-        #expect(figure.plot.text.contains("d=\"M0 0L0 0M500 0L500 0L750 0\""))
+        #expect(figure.plot.text.contains("d=\"M100 0L100 0M500 0L500 0L700 0\""))
         #expect(figure.rows.map(\.cells) == [["–"], ["1"], ["1"], ["–"], ["1"]])
         #expect(figure.key.isEmpty)
     }

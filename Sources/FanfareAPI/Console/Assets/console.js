@@ -8,29 +8,67 @@
     : { createHTML: (text) => text };
 
   // ---- Times in the reader's zone, UTC under the pointer
-  const clock = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" };
-  const day = { day: "numeric", month: "short" };
+  // One style of dates, as the server writes them, whatever the browser's language.
+  const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+  const weekdays = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
+  const two = (number) => String(number).padStart(2, "0");
+  const clock = (at) => `${two(at.getHours())}:${two(at.getMinutes())}`;
+  const exact = (at) => `${clock(at)}:${two(at.getSeconds())}`;
+  const day = (at) => `${at.getDate()} ${months[at.getMonth()]}`;
+  const date = (at) => `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
   const forms = {
     minute: clock,
-    second: { ...clock, second: "2-digit" },
+    clock,
+    second: exact,
     day,
-    weekday: { ...day, weekday: "short" },
-    short: { ...day, ...clock },
-    full: { ...day, year: "numeric", ...clock, second: "2-digit" },
+    weekday: (at) => `${weekdays[at.getDay()]} ${day(at)}`,
+    short: (at) => `${day(at)} ${clock(at)}`,
+    exact: (at) => `${day(at)} ${exact(at)}`,
+    full: (at) => `${day(at)} ${at.getFullYear()}, ${exact(at)}`,
   };
-  for (const name in forms) forms[name] = new Intl.DateTimeFormat(undefined, forms[name]);
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  // The calendar's days are the reader's: what has a time of the clock stands on the day that it is on there.
+  const sortDays = (calendar) => {
+    const days = new Map();
+    for (const item of calendar.children) days.set(item.querySelector("h3 time").dateTime.slice(0, 10), item);
+    for (const time of calendar.querySelectorAll("time[data-form=clock]")) {
+      const entry = time.closest("li");
+      const list = days.get(date(new Date(time.dateTime)))?.querySelector("ul");
+      if (!list || list === entry.parentNode) continue;
+      const words = (item) => item.querySelector("time")?.textContent ?? "~";
+      list.insertBefore(entry, [...list.children].find((other) => words(other) > words(entry)) ?? null);
+    }
+    for (const [key, item] of days) {
+      item.classList.toggle("free", !item.querySelector("ul li"));
+      item.classList.toggle("today", key === date(new Date()));
+      if (key === date(new Date())) item.setAttribute("aria-current", "date");
+      else item.removeAttribute("aria-current");
+    }
+  };
   const local = (root) => {
     for (const time of root.querySelectorAll("time[datetime]")) {
       const at = new Date(time.dateTime);
       if (isNaN(at) || !forms[time.dataset.form]) continue;
-      time.textContent = forms[time.dataset.form].format(at);
+      time.textContent = forms[time.dataset.form](at);
       time.title = at.toISOString().replace("T", " ").replace(".000Z", " UTC");
     }
+    for (const calendar of root.querySelectorAll(".calendar")) sortDays(calendar);
+    const days = root.querySelector("#calendar-zone");
+    if (days) days.textContent = zone;
     return root;
   };
   local(document);
-  const zone = forms.full.resolvedOptions().timeZone;
   if ($("zone") && zone !== "UTC") $("zone").textContent = `Times in ${zone}; UTC under the pointer.`;
+  // Times in forms are the reader's, too; the address has UTC.
+  for (const input of document.querySelectorAll("input[type=datetime-local]")) {
+    const at = new Date(`${input.value}Z`);
+    if (!isNaN(at)) input.value = `${date(at)}T${exact(at)}`;
+    for (const label of input.labels) label.textContent = label.textContent.replace(" (UTC)", "");
+    input.form.addEventListener("formdata", ({ formData }) => {
+      const at = new Date(input.value);
+      if (!isNaN(at)) formData.set(input.name, at.toISOString().slice(0, 19));
+    });
+  }
 
   // ---- A part of the page becomes like its new text, node by node: what did not change stays, with focus and scroll
   const alike = (a, b) => a.nodeType === b.nodeType && a.nodeName === b.nodeName && (a.id || "") === (b.id || "");
@@ -146,7 +184,7 @@
     source = null;
   };
   const pause = () => {
-    pausedAt = pausedAt ? null : forms.minute.format(new Date());
+    pausedAt = pausedAt ? null : clock(new Date());
     if (!pausedAt) {
       waiting.forEach(show);
       waiting.clear();

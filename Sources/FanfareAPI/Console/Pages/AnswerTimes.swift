@@ -31,7 +31,7 @@ struct AnswerTimes: Sendable {
     func chart(_ span: PageSpan) -> ChartFigure {
         TimeChart(
             id: "latency",
-            title: "From emit to accepted",
+            title: "From emit to accepted, campaigns left out",
             shape: .lines,
             unit: .seconds,
             times: times,
@@ -57,12 +57,12 @@ struct AnswerTimes: Sendable {
     func keyFigure(_ span: PageSpan) -> KeyFigure {
         let name = "Emit to accepted"
         guard let middle = all.quantile(0.5), let most = all.quantile(0.95), let nearlyAll = all.quantile(0.99) else {
-            return KeyFigure(name, "–", note: "nothing accepted in \(span.label)")
+            return KeyFigure(name, "–", note: "nothing accepted in \(span.label), campaigns left out")
         }
         return KeyFigure(
             name,
             FigureText.duration(middle),
-            note: "p95 \(FigureText.duration(most)) · p99 \(FigureText.duration(nearlyAll))",
+            note: "p95 \(FigureText.duration(most)) · p99 \(FigureText.duration(nearlyAll)) · without campaigns",
             spark: Sparkline.markup(steps.map { $0.quantile(0.5) })
         )
     }
@@ -71,7 +71,7 @@ struct AnswerTimes: Sendable {
     var histogram: ChartFigure {
         Histogram(
             id: "latency",
-            title: "From emit to accepted",
+            title: "From emit to accepted, campaigns left out",
             counted: "pushes",
             classes: all.merged(at: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 5, 30, 300])
         ).figure

@@ -38,15 +38,15 @@ struct CampaignCalendar {
         for row in listing.campaigns {
             guard let last = row.lastAt?.microseconds, last <= now else { continue }
             let badge = runs[row.id] ?? row.lastState.map(Badge.init(occurrence:))
-            add(row, at: last, clock: Self.clock(last), tone: badge?.tone ?? Tone.quiet.rawValue, badge?.words)
+            add(row, at: last, Moment(last, .clock), tone: badge?.tone ?? Tone.quiet.rawValue, badge?.words)
         }
         for due in listing.due {
             guard let row = rows[due.id] else { continue }
             let at =
                 due.isByRecipient
                 ? PageTime(due.wall, at: now)?.microseconds ?? due.at.microseconds : due.at.microseconds
-            let clock = due.isByRecipient ? "\(due.wall.suffix(5)) local" : Self.clock(at)
-            add(row, at: at, clock: clock, tone: Tone.quiet.rawValue, AudienceText.words(row.inForce ?? row.newest))
+            let moment = due.isByRecipient ? Moment(at, as: "\(due.wall.suffix(5)) local") : Moment(at, .clock)
+            add(row, at: at, moment, tone: Tone.quiet.rawValue, AudienceText.words(row.inForce ?? row.newest))
             if due.hasMore { further[at - (at - start) % Self.day, default: []].append(row.name) }
         }
     }
@@ -69,10 +69,10 @@ struct CampaignCalendar {
         }
     }
 
-    private mutating func add(_ row: CampaignRow, at time: Int64, clock: String, tone: String, _ words: String?) {
+    private mutating func add(_ row: CampaignRow, at time: Int64, _ moment: Moment, tone: String, _ words: String?) {
         guard time >= start else { return }
         let entry = CalendarEntry(
-            at: Moment(time, as: clock),
+            at: moment,
             name: row.name,
             href: CampaignProgressCard.href(row.app, row.name),
             tone: tone,
@@ -80,6 +80,4 @@ struct CampaignCalendar {
         )
         places[time - (time - start) % Self.day, default: []].append(Place(at: time, entry: entry))
     }
-
-    private static func clock(_ time: Int64) -> String { String(CivilDate(time).clock.prefix(5)) }
 }

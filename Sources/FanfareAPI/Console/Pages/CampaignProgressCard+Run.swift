@@ -84,8 +84,8 @@ extension CampaignProgressCard {
     /// Nothing is sent in a second of what has ended.
     private static func pace(_ run: CampaignRun) -> String {
         guard run.isRunning, !isPaused(run) else { return "" }
-        let pace = "\(FigureText.short(run.pace ?? 0))/s"
-        return run.perSecond.map { "\(pace) of \(FigureText.short($0))/s" } ?? pace
+        let pace = "\(FigureText.short(run.pace ?? 0))/s over the last minute"
+        return run.perSecond.map { "\(pace), at most \(FigureText.short($0))/s" } ?? pace
     }
 
     /// Attempts that are not tried again, as parts of what has ended.

@@ -23,8 +23,8 @@ extension Visit {
     /// - Returns: the campaign.
     /// - Throws: a ``Problem`` if there is none, and what the database says.
     func campaignLook(before: Timestamp? = nil, limit: Int64 = 1) async throws -> CampaignLook {
-        let configuration = isUpdate ? nil : call.desk.daemon.configuration()
-        guard let look = try await database.campaignLook(campaign, before: before, limit: limit, configuration) else {
+        guard let look = try await database.campaignLook(campaign, before: before, limit: limit, isUpdate: isUpdate)
+        else {
             throw Problem(.absent, "there is no such campaign", hint: "The page Campaigns has those that there are.")
         }
         return look
@@ -62,13 +62,17 @@ extension CampaignPage {
             actions: actions(look, visit),
             facts: facts(look),
             outcomes: OutcomeLine.list(
-                look.progress?.attempts.map { (outcome: $0.outcome, reason: $0.reason, count: $0.count) } ?? []
+                look.progress?.attempts.filter { ChartKind(ending: $0.outcome) != nil }
+                    .map { (outcome: $0.outcome, reason: $0.reason, count: $0.count) } ?? []
             ),
+            variants: try await variants(look, visit),
             waves: look.waves.map { WaveLine($0, look, now: visit.now) },
+            noWaves: look.campaign.isByRecipient
+                ? "Each device is sent to when its own clock shows the campaign's time. Nothing is waiting for that now."
+                : "All devices are sent to at the same time.",
             next: look.due.map { due in
                 due.isByRecipient
-                    ? Moment(due.at.microseconds, as: "\(due.wall), where each device is")
-                    : Moment(due.at.microseconds, .full)
+                    ? Moment(wall: due.wall, planned: due.at.microseconds) : Moment(due.at.microseconds, .short)
             },
             occurrences: shown.map { OccurrenceLine($0, newest: look.progress?.run) },
             pager: Pager(
@@ -78,9 +82,9 @@ extension CampaignPage {
                 searchedTo: nil,
                 further: nil
             ),
-            definition: look.campaign.newest.indented(),
+            definition: look.campaign.newest.yaml,
             test: try await visit.refusal(.test) == nil && look.campaign.inForce != nil ? TestForm(visit) : nil,
-            previews: NotificationPreviews(look.messages),
+            preview: visit.isUpdate ? nil : try await CampaignPreview(look.campaign, visit),
             deeds: look.deeds.map {
                 DeedLine(
                     at: Moment($0.at.microseconds, .short),
@@ -103,9 +107,28 @@ extension CampaignPage {
                 "It is paused: what is not sent waits until it is resumed."
             case let run? where run.isRunning: run.hold.map { "It is held: \($0)." } ?? "It is under way."
             case _ where look.campaign.state == "paused": "It is paused: nothing of it is fired before it is resumed."
-            default: "Nothing of it is under way."
+            case let run? where run.state == "aborted": "Not running. \(aborted(look))"
+            default: "Not running."
             }
         return ([state] + [look.campaign.note.map { "\($0)." }].compactMap(\.self)).joined(separator: " ")
+    }
+
+    /// Who aborted the newest run, and what became of its pushes.
+    private static func aborted(_ look: CampaignLook) -> String {
+        let by = look.deeds.first { $0.action == "campaign.abort" }.map { " by \($0.actor)" } ?? ""
+        let stopped = look.progress?.attempts.filter { $0.outcome == "cancelled" }.reduce(0) { $0 + $1.count } ?? 0
+        let accepted = FigureText.counted(look.progress?.run.accepted ?? 0, "push was", "pushes were")
+        return "The last run was aborted\(by): \(accepted) accepted before, \(FigureText.count(stopped)) cancelled."
+    }
+
+    /// What became of each variant of the newest run.
+    private static func variants(_ look: CampaignLook, _ visit: Visit) async throws -> VariantTable? {
+        let definition = look.campaign.inForce ?? look.campaign.newest
+        guard let event = look.progress?.eventID, let run = look.progress?.run,
+            definition["variants"] != nil || definition["holdout"] != nil
+        else { return nil }
+        let counts = try await visit.call.desk.looks.variants.counts(ofEvent: event, visit.database)
+        return counts.total == 0 ? nil : VariantTable(counts, of: run.planned)
     }
 
     /// What may be done, and why the rest may not.
@@ -134,13 +157,33 @@ extension CampaignPage {
                 Fact(name: "Pace", words: "at most \(rate.stringValue ?? rate["per"]?.stringValue ?? rate.text)")
             )
         }
-        for (key, name) in [("ttl", "Time to live"), ("category", "Category"), ("lane", "Lane")] {
+        facts += divided(definition)
+        if let ttl = definition["ttl"]?.stringValue {
+            facts.append(Fact(name: "Time to live", words: FigureText.span(ttl)))
+        }
+        for (key, name) in [("category", "Category"), ("lane", "Lane")] {
             if let text = definition[key]?.stringValue { facts.append(Fact(name: name, words: text)) }
         }
         if let event = look.progress?.eventID {
             facts.append(Fact(name: "Last event", link: PageLink(name: "\(event)", href: "/events/\(event)")))
         }
         if row.isFromFile { facts.append(Fact(name: "From", words: "a file: change it there, and apply it")) }
+        return facts
+    }
+
+    /// Who gets which message, and who gets none.
+    private static func divided(_ definition: JSONValue) -> [Fact] {
+        var facts: [Fact] = []
+        let variants = (definition["variants"]?.arrayValue ?? []).map { variant in
+            (name: variant["name"]?.stringValue ?? "–", weight: variant["weight"]?.numberValue?.integer ?? 1)
+        }
+        // Within what a campaign may have: 16 variants, each of a million at most.
+        let whole = variants.reduce(0) { $0 + max(0, min($1.weight, 1_000_000)) }
+        let shares = variants.map { "\($0.name) \(FigureText.share(max(0, min($0.weight, 1_000_000)), of: whole))" }
+        if !shares.isEmpty { facts.append(Fact(name: "Variants", words: shares.joined(separator: ", "))) }
+        if let holdout = definition["holdout"]?.stringValue {
+            facts.append(Fact(name: "Holdout", words: "\(holdout) of users get nothing, to compare with"))
+        }
         return facts
     }
 }

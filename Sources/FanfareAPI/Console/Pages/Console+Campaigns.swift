@@ -74,11 +74,23 @@ extension CampaignLine {
             badge: Badge(campaign: row),
             reason: row.note,
             schedule: row.scheduleText,
-            next: row.nextAt.map { Moment($0.microseconds, .short) },
+            next: row.nextMoment,
             last: row.lastAt.map { Moment($0.microseconds, .short) },
             lastOutcome: run.map(CampaignProgressCard.badge) ?? row.lastState.map(Badge.init(occurrence:)),
             audience: AudienceText.words(row.newest)
         )
+    }
+}
+
+extension CampaignRow {
+    /// Whether each recipient's clock is gone by.
+    var isByRecipient: Bool { (inForce ?? newest)["schedule"]?["time_zone"]?.stringValue == "recipient" }
+
+    /// When it is due next: by recipients' clocks what these show, and not when it is planned for the first of them.
+    fileprivate var nextMoment: Moment? {
+        guard let nextAt else { return nil }
+        guard isByRecipient, let nextWall else { return Moment(nextAt.microseconds, .short) }
+        return Moment(wall: nextWall, planned: nextAt.microseconds)
     }
 }
 

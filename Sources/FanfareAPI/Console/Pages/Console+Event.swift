@@ -43,7 +43,9 @@ extension ConsolePage {
             // What is not sent again is not asked for again.
             look.rules = try await visit.database.ruleVerdicts(ofEvent: id)
             look.apps = try await visit.apps()
-            if look.showsVariants { look.variants = try await visit.database.variants(ofEvent: id) }
+        }
+        if look.showsVariants {
+            look.variants = try await visit.call.desk.looks.variants.counts(ofEvent: id, visit.database)
         }
         return look.page
     }

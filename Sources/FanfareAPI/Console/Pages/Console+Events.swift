@@ -19,11 +19,13 @@ extension ConsolePage {
             found = try await visit.database.events(filter, before: place, limit: 50)
             if let place = found.next { next = visit.address(["after": try await place.sealed(of: list, cursors)]) }
         }
+        let planned = found.events.filter { $0.fate == "planned" }.map(\.id)
+        let ends = Dictionary(grouping: try await visit.database.ends(of: planned), by: \.event)
         return EventListPage(
             // Older ones stay as they are.
             frame: visit.frame("Events", isLive: cursor == nil && !found.events.isEmpty),
             filter: search.form,
-            rows: found.events.map(EventLine.init),
+            rows: found.events.map { EventLine($0, EventSummary(ends[$0.id] ?? [])) },
             pager: Pager(
                 shown: FigureText.counted(Int64(found.events.count), "event")
                     + (found.isMoreWaiting ? "; of those not planned yet the newest" : ""),
@@ -66,15 +68,17 @@ extension EventPlace {
 extension EventLine {
     /// Shows an event.
     ///
-    /// - Parameter event: the event.
-    init(_ event: FoundEvent) {
+    /// - Parameters:
+    ///   - event: the event.
+    ///   - summary: what became of its pushes.
+    init(_ event: FoundEvent, _ summary: EventSummary) {
         self.init(
             id: "\(event.id)",
             href: "/events/\(event.id)",
             type: event.type,
             key: event.key,
-            at: Moment(event.createdAt.microseconds, .short),
-            fate: PushText.badge(fate: event.fate),
+            at: Moment(event.createdAt.microseconds, .exact),
+            fate: summary.badge(fate: event.fate),
             detail: event.detail ?? event.replayOf.map { "replay of \($0)" }
         )
     }

@@ -11,6 +11,9 @@ extension ConsolePage {
         let backlog = try await visit.call.desk.looks.backlog.value(for: 0) { [database = visit.database] in
             try await database.backlog()
         }
+        let unplanned = try await visit.call.desk.looks.unplanned.value(for: 0) { [database = visit.database] in
+            try await database.unplanned()
+        }
         let runs = try await visit.call.desk.looks.campaigns.value(for: 0) { [database = visit.database] in
             try await database.runningCampaigns()
         }
@@ -21,7 +24,7 @@ extension ConsolePage {
             frame: visit.frame("Overview"),
             health: HealthPanel(visit.status),
             filter: FilterForm(visit, [.chosen("app", "App", try await visit.apps(), visit), .span(visit)]),
-            figures: traffic.figures + KeyFigure.waiting(backlog, of: app, at: visit.now)
+            figures: traffic.figures + KeyFigure.waiting(backlog, unplanned, of: app, at: visit.now)
                 + [fleet.keyFigure(gone: traffic.gone, in: visit.span)],
             throughput: traffic.throughput,
             latency: traffic.latency,
@@ -60,10 +63,18 @@ extension KeyFigure {
     ///
     /// - Parameters:
     ///   - rows: of the backlog.
+    ///   - unplanned: events of all apps that no daemon has planned yet.
     ///   - app: of which app; nil for all.
     ///   - now: by the database's clock, in microseconds since 1970.
     /// - Returns: two figures.
-    fileprivate static func waiting(_ rows: [BacklogRow], of app: String?, at now: Int64) -> [KeyFigure] {
+    fileprivate static func waiting(
+        _ rows: [BacklogRow],
+        _ unplanned: UnplannedEvents.Row?,
+        of app: String?,
+        at now: Int64
+    ) -> [KeyFigure] {
+        let events = unplanned?.events ?? 0
+        let outbox = "\(FigureText.counted(events, "event"))\(unplanned?.isMore == true ? "+" : "") not planned yet"
         let rows = rows.filter { app == nil || $0.app == app }
         func age(_ lane: Lane) -> Int64? {
             Backlog(rows.filter { $0.lane == lane.rawValue }).oldest.map { max(0, now - $0) }
@@ -82,8 +93,9 @@ extension KeyFigure {
                 "Waiting",
                 FigureText.short(Double(all.ready)) + (all.isMore ? "+" : ""),
                 note: all.ready + all.waiting == 0
-                    ? "nothing waits"
-                    : "\(FigureText.short(Double(all.gated))) of campaigns · \(FigureText.short(Double(all.waiting))) later"
+                    ? events > 0 ? outbox : "nothing waits"
+                    : (events > 0 ? "\(outbox) · " : "")
+                        + "\(FigureText.short(Double(all.gated))) of campaigns · \(FigureText.short(Double(all.waiting))) later"
             ),
         ]
     }

@@ -14,6 +14,7 @@ extension ConsolePage {
             let rows = try await database.answers(
                 since: window.span.times(at: now).first ?? now,
                 recent: ProviderDigest.recentSince(now),
+                newest: ProviderDigest.newestSince(now),
                 stepSeconds: Int32(window.span.step),
                 app: window.app
             )

@@ -52,7 +52,7 @@ extension RulePage {
             refusal: refusal(look),
             outcomes: outcomes(look.outcomes),
             versions: look.versions.map { RuleVersionLine($0, look) },
-            definition: definition.indented(),
+            definition: definition.yaml,
             difference: look.before.map { RuleDifference.lines(from: $0.definition, to: look.shown.definition) } ?? [],
             explain: try await ExplainPanel.load(definition, version: look.shown.version, visit, fields)
         )
@@ -73,7 +73,9 @@ extension RulePage {
         if let when = definition["when"]?.stringValue { facts.append(Fact(name: "When", code: when)) }
         facts.append(Fact(name: "Lane", words: definition["lane"]?.stringValue ?? "normal"))
         for (key, name) in [("ttl", "Time to live"), ("collapse", "Collapse"), ("category", "Category")] {
-            if let text = definition[key]?.stringValue { facts.append(Fact(name: name, words: text)) }
+            if let text = definition[key]?.stringValue {
+                facts.append(Fact(name: name, words: key == "ttl" ? FigureText.span(text) : text))
+            }
         }
         if look.rule.isFromFile { facts.append(Fact(name: "From", words: "a file: change it there, and apply it")) }
         return facts

@@ -11,17 +11,21 @@ extension DaemonLine {
     ///   - now: by the database's clock, in microseconds since 1970.
     init(_ row: DaemonRow, _ paces: DaemonPaces, at now: Int64) {
         let pace = paces.perSecond(row.id)
-        let ago = FigureText.duration(Double(now - row.heartbeatAt.microseconds) / 1_000_000)
         self.init(
             name: row.name,
             badge: Self.badge(row),
             version: row.version,
             started: Moment(row.startedAt.microseconds, .short),
-            seen: "\(ago) ago",
-            perSecond: row.isAlive ? pace.last.map { "\(FigureText.short($0))/s" } ?? "–" : "–",
+            seen: FigureText.ago(now - row.heartbeatAt.microseconds),
+            perSecond: row.isAlive ? Self.rate(pace.last, over: paces.window(row.id)) : "–",
             spark: row.isAlive ? Sparkline.markup(pace) : .none,
             leads: row.leads.isEmpty ? "–" : row.leads.joined(separator: ", ")
         )
+    }
+
+    private static func rate(_ rate: Double?, over seconds: Double?) -> String {
+        guard let rate, let seconds else { return "–" }
+        return "\(FigureText.short(rate))/s over \(FigureText.duration(seconds.rounded()))"
     }
 
     private static func badge(_ row: DaemonRow) -> Badge {

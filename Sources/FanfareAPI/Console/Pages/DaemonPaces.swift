@@ -35,6 +35,16 @@ final class DaemonPaces: Sendable {
         }
     }
 
+    /// Over which time the newest of ``perSecond(_:)`` is a rate.
+    ///
+    /// - Parameter id: the daemon's.
+    /// - Returns: in seconds; nil until two heartbeats were seen.
+    func window(_ id: Int32) -> Double? {
+        let own = beats.withLock { $0[id] ?? [] }.suffix(2)
+        guard own.count == 2, let first = own.first, let last = own.last else { return nil }
+        return Double(last.at - first.at) / 1_000_000
+    }
+
     /// Requests a second, from one heartbeat to the next.
     ///
     /// - Parameter id: the daemon's.

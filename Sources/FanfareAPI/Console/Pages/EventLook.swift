@@ -19,10 +19,8 @@ struct EventLook {
     var pushes: [DeliveryRow] = []
     var rules: [WhyRow] = []
     var apps: [String] = []
-    var variants: [EventVariants.Row] = []
-
-    /// Of more pushes nobody waits for the variants.
-    private static let variantLimit: Int64 = 100_000
+    /// Nil where they are not asked for.
+    var variants: VariantCounts?
 
     init(_ visit: Visit, _ detail: EventDetail, from: Int64?) {
         (self.visit, self.detail, self.from) = (visit, detail, from)
@@ -31,13 +29,12 @@ struct EventLook {
 
     private var event: FoundEvent { detail.event }
     private var isAll: Bool { countOn == nil && from == nil }
-    private var canShowVariants: Bool { isAll && tally.pairs > 0 && tally.pairs <= Self.variantLimit }
 
     /// Whether nothing was found that waits of it.
     var seemsOver: Bool { event.fate != "waiting" && !event.isOver && isAll && tally.open == 0 }
 
     /// Whether the variants are asked for.
-    var showsVariants: Bool { canShowVariants && visit.filter("show") == "variants" }
+    var showsVariants: Bool { visit.filter("show") == "variants" }
 
     /// Nothing new comes of an event that ended long ago.
     private var isLive: Bool {
@@ -52,16 +49,18 @@ struct EventLook {
             frame: visit.frame(event.type, parent: parent, isLive: isLive),
             id: "\(event.id)",
             type: event.type,
-            fate: event.badge(tally),
-            verdict: event.verdict(tally, isAll: isAll && !mayWait),
+            fate: event.badge(tally, detail.run),
+            verdict: event.verdict(tally, isAll: isAll && !mayWait, detail.run),
             facts: facts,
             actions: actions,
             trace: EventTrace(detail, tally, now: visit.now),
             rules: rules.compactMap { EventRuleLine($0, tally.rules) },
             audience: tally.targets.map { AudienceLine($0.target, $0.ends) },
-            suppressed: ends.filter { PushText.isKept($0.outcome) }.map { OutcomeLine($0, of: tally.pairs, visit) },
+            suppressed: ends.filter { PushText.isKept($0.outcome) }.map {
+                OutcomeLine($0, of: tally.pairs, visit, advice: advice($0))
+            },
             outcomes: ends.filter { !PushText.isKept($0.outcome) }.map { OutcomeLine($0, of: tally.pairs, visit) },
-            variants: variantTable,
+            variants: variants.map { VariantTable($0, of: isAll ? tally.pairs : nil) },
             payload: payload,
             whyNot: whyNot,
             deliveries: pushes.map(PushLine.init),
@@ -86,6 +85,10 @@ struct EventLook {
             Fact(name: "Id", code: "\(event.id)"),
             Fact(name: "Emitted", time: Moment(event.createdAt.microseconds, .full)),
         ]
+        if let run = detail.run {
+            let href = CampaignProgressCard.href(run.app, run.campaign)
+            facts.append(Fact(name: "Campaign", link: PageLink(name: run.campaign, href: href)))
+        }
         if let key = event.key { facts.append(Fact(name: "Key", code: key)) }
         if let first = event.replayOf {
             facts.append(Fact(name: "Replay of", link: PageLink(name: "\(first)", href: "/events/\(first)")))
@@ -98,11 +101,17 @@ struct EventLook {
             let first = PageLink(name: "From the beginning", href: visit.address(["counted": nil]))
             facts.append(Fact(name: "Counted", words: "the last part", link: first))
         }
-        if canShowVariants, !showsVariants {
-            let href = visit.address(["show": "variants"]) + "#variants"
+        if tally.pairs > 0, !showsVariants {
+            let href = visit.address(["show": "variants"]) + "#live-variants"
             facts.append(Fact(name: "Variants", link: PageLink(name: "What became of each", href: href)))
         }
         return facts
+    }
+
+    /// Of what an aborted campaign stopped, who did that: replaying it would be refused.
+    private func advice(_ end: EventTally.End) -> String? {
+        guard end.outcome == "cancelled", let run = detail.run, run.isAborted else { return nil }
+        return "The campaign was aborted\(run.abortedBy.map { " by \($0)" } ?? "") before it was sent."
     }
 
     private var actions: [ActionLink] {
@@ -111,14 +120,6 @@ struct EventLook {
             ActionLink("Cancel", "/events/\(event.id)/cancel", .bad, refused: visit.refusal(.cancel) ?? done),
             ActionLink("Replay", "/events/\(event.id)/replay", .quiet, refused: visit.refusal(.replay)),
         ]
-    }
-
-    private var variantTable: VariantTable? {
-        guard showsVariants else { return nil }
-        let groups = Dictionary(grouping: variants) { [$0.rule, $0.variant ?? ""] }
-        let lines = groups.sorted { ($0.key[0], $0.key[1]) < ($1.key[0], $1.key[1]) }.map { VariantLine($0.value) }
-        let isDivided = variants.contains { $0.variant != nil }
-        return VariantTable(rows: isDivided ? lines : [])
     }
 
     private var whyNot: FilterForm {
@@ -142,8 +143,10 @@ struct EventLook {
             .map { $0.replacing("_", with: " ") }.joined(separator: ", ")
         let all = visit.address(["outcome": nil, "reason": nil]) + "#live-deliveries"
         return Pager(
-            shown: FigureText.counted(Int64(pushes.rows.count), "push", "pushes")
-                + (filter.isEmpty ? "" : ": \(filter)"),
+            shown: pushes.rows.isEmpty && filter.isEmpty
+                ? ""
+                : FigureText.counted(Int64(pushes.rows.count), "push", "pushes")
+                    + (filter.isEmpty ? "" : ": \(filter)"),
             first: !filter.isEmpty || !isFirst ? all : nil,
             next: pushes.isStopped ? nil : next,
             searchedTo: nil,

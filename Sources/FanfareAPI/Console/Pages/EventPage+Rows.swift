@@ -8,14 +8,15 @@ extension OutcomeLine {
     ///   - end: the outcome.
     ///   - whole: all pushes.
     ///   - visit: of the event's page.
-    init(_ end: EventTally.End, of whole: Int64, _ visit: Visit) {
+    ///   - advice: in the place of the outcome's own.
+    init(_ end: EventTally.End, of whole: Int64, _ visit: Visit, advice: String? = nil) {
         self.init(
             badge: end.isAgain ? Badge(.busy, "retrying") : PushText.badge(end.outcome, end.reason),
             reason: PushText.reason(end.reason, of: end.outcome),
             count: FigureText.count(end.pairs),
             share: FigureText.share(end.pairs, of: whole),
             bar: ShareBar.markup([(PushText.kind(end.outcome), end.pairs)], of: whole),
-            advice: PushText.isFinal(end.outcome) && end.outcome != "accepted" ? end.advice : nil,
+            advice: PushText.isFinal(end.outcome) && end.outcome != "accepted" ? advice ?? end.advice : nil,
             href: visit.address(["outcome": end.outcome, "reason": end.reason]) + "#live-deliveries"
         )
     }
@@ -64,25 +65,6 @@ extension EventRuleLine {
     }
 }
 
-extension VariantLine {
-    /// Shows what became of one variant.
-    ///
-    /// - Parameter rows: of one rule and variant.
-    init(_ rows: [EventVariants.Row]) {
-        let whole = rows.reduce(0) { $0 + $1.count }
-        let accepted = rows.reduce(0) { $1.outcome == "accepted" ? $0 + $1.count : $0 }
-        let held = rows.contains { $0.outcome == "held_out" }
-        self.init(
-            rule: rows.first?.rule ?? "",
-            name: rows.first?.variant ?? "none",
-            recipients: FigureText.count(whole),
-            accepted: held ? "–" : FigureText.count(accepted),
-            share: held ? "got nothing" : FigureText.share(accepted, of: whole),
-            bar: ShareBar.markup([(held ? .own : .accepted, held ? whole : accepted)], of: whole)
-        )
-    }
-}
-
 extension FoundEvent {
     /// Whether nothing was planned of it, nor will be.
     var isOver: Bool { ["duplicate", "cancelled", "expired", "unmatched"].contains(fate) }
@@ -92,10 +74,15 @@ extension FoundEvent {
     /// - Parameters:
     ///   - tally: how its pushes ended.
     ///   - isAll: whether all of them are counted.
+    ///   - run: the campaign's run that it is, if any.
     /// - Returns: the sentence.
-    func verdict(_ tally: EventTally, isAll: Bool) -> String {
+    func verdict(_ tally: EventTally, isAll: Bool, _ run: EventRun.Row?) -> String {
         let more = detail.map { ": \($0)" } ?? ""
+        let aborted = run.flatMap { run in
+            run.isAborted ? "The campaign was aborted\(run.abortedBy.map { " by \($0)" } ?? "")" : nil
+        }
         switch fate {
+        case "cancelled" where aborted != nil: return "\(aborted ?? "") before it was planned."
         case "waiting": return "Not planned yet\(more.isEmpty ? ": a daemon does so within a second" : more)."
         case "duplicate": return "Not sent again: an earlier event had the same type and key."
         case "unmatched": return "No rule took it\(more). Below is what each rule of its type says."
@@ -105,9 +92,8 @@ extension FoundEvent {
         default: break
         }
         guard tally.pairs > 0 else {
-            return isAll
-                ? "Planned, and nobody was reached by it: ask below why for one user."
-                : "Planned; none of its pushes was found so far."
+            guard isAll else { return "Planned. This part of the count has no pushes: all were counted before it." }
+            return "Planned, and nobody was reached by it: ask below why for one user."
         }
         let parts = [
             (tally.accepted, "accepted"), (tally.open, "still to end"), (tally.failed, "failed"),
@@ -115,14 +101,17 @@ extension FoundEvent {
         ]
         let told = parts.filter { $0.0 > 0 }.map { "\(FigureText.count($0.0)) \($0.1)" }.joined(separator: ", ")
         return
-            "\(isAll ? "" : "Of the part that was counted: ")\(FigureText.counted(tally.pairs, "push", "pushes")): \(told)\(more)."
+            "\(aborted.map { "\($0). " } ?? "")\(isAll ? "" : "Of the part that was counted: ")\(FigureText.counted(tally.pairs, "push", "pushes")): \(told)\(more)."
     }
 
     /// Its badge: of what is planned, whether it is done.
     ///
-    /// - Parameter tally: how its pushes ended.
+    /// - Parameters:
+    ///   - tally: how its pushes ended.
+    ///   - run: the campaign's run that it is, if any.
     /// - Returns: the badge.
-    func badge(_ tally: EventTally) -> Badge {
+    func badge(_ tally: EventTally, _ run: EventRun.Row?) -> Badge {
+        if let run, run.isAborted { return Badge(.warn, run.state) }
         guard fate == "planned", tally.pairs > 0 else { return PushText.badge(fate: fate) }
         return tally.open > 0 ? Badge(.busy, "sending") : Badge(.good, "done")
     }

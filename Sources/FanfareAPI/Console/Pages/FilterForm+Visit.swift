@@ -8,7 +8,11 @@ extension FilterForm {
     ///   - fields: in their order.
     init(_ visit: Visit, _ fields: [FilterField]) {
         let active = fields.filter { !$0.isAlwaysSet }.map(\.name).compactMap { name in
-            visit.filter(name).map { PageLink(name: "\(name) \($0)", href: visit.address([name: nil])) }
+            visit.filter(name).map { value in
+                let isTime = name == "since" || name == "until"
+                let time = isTime ? PageTime(value, at: visit.now).map { "\(Moment($0.microseconds).words)" } : nil
+                return PageLink(name: "\(name) \(time ?? value)", href: visit.address([name: nil]))
+            }
         }
         self.init(
             action: visit.call.path,
@@ -113,13 +117,31 @@ extension FilterField {
     ///   - problem: what is wrong with it beside that it may be no time.
     /// - Returns: the field.
     static func time(_ name: String, _ label: String, _ visit: Visit, problem: String? = nil) -> FilterField {
-        guard let text = visit.filter(name) else { return typed(name, label, visit, kind: "datetime-local") }
+        guard let text = visit.filter(name) else {
+            return FilterField(
+                text: TextField(
+                    name: name,
+                    label: label,
+                    value: "",
+                    kind: "datetime-local",
+                    step: "1",
+                    problem: problem
+                )
+            )
+        }
         guard let time = PageTime(text, at: visit.now) else {
             // A browser would show nothing of what is no time.
             return typed(name, label, visit, problem: "This is no time: write 2026-11-26T12:00, in UTC, or 4h.")
         }
         return FilterField(
-            text: TextField(name: name, label: label, value: time.field, kind: "datetime-local", problem: problem)
+            text: TextField(
+                name: name,
+                label: label,
+                value: time.field,
+                kind: "datetime-local",
+                step: "1",
+                problem: problem
+            )
         )
     }
 

@@ -88,6 +88,7 @@ private struct ScreenText {
         text.subtitle = part("subtitle", alert)
         text.body = alert?.stringValue ?? alert?["body"]?.stringValue ?? alert?["loc-key"].map(Self.key)
         text.badge = aps?["badge"].flatMap { $0 == 0 ? nil : $0.text }
+        text.image = json["fcm_options"]?["image"]?.stringValue
         text.add("Sound", aps?["sound"]?.stringValue ?? aps?["sound"]?["name"]?.stringValue)
         text.add("Priority", message.header("apns-priority"))
         text.add("Collapse", message.header("apns-collapse-id"))
@@ -109,7 +110,7 @@ private struct ScreenText {
         text.add("Channel", own?["channel_id"]?.stringValue)
         text.add("Priority", android?["priority"]?.stringValue)
         text.add("Collapse", android?["collapse_key"]?.stringValue ?? own?["tag"]?.stringValue)
-        text.add("Time to live", android?["ttl"]?.stringValue)
+        text.add("Time to live", android?["ttl"]?.stringValue.map(FigureText.span))
         return text
     }
 
@@ -122,7 +123,7 @@ private struct ScreenText {
         text.image = notification?["image"]?.stringValue
         text.buttons = (notification?["actions"]?.arrayValue ?? []).compactMap { $0["title"]?.stringValue }
         text.add("Urgency", message.header("urgency"))
-        text.add("Time to live", message.header("ttl").map { "\($0) s" })
+        text.add("Time to live", message.header("ttl").map(FigureText.span))
         text.add("Topic", message.header("topic"))
         text.add("Link", json["fcm_options"]?["link"]?.stringValue)
         return text

@@ -28,11 +28,18 @@ extension ProviderCard {
         let isServed = (digest.all[key]?.total ?? 0) > 0
         let lines = ProviderDaemonLine.lines(key, daemons, isServed: isServed)
         let isOpen = lines.contains { $0.breaker.tone == Tone.bad.rawValue }
-        let (badge, problem) = Self.badge(isOpen: isOpen, isServed: isServed || !lines.isEmpty, credentials, at: now)
-        let worst = recent.worst.map { worst in
-            let share = FigureText.share(worst.count, of: recent.total)
+        var (badge, problem) = Self.badge(isOpen: isOpen, isServed: isServed || !lines.isEmpty, credentials, at: now)
+        let newest = digest.newest[key] ?? ProviderDigest.Answers()
+        // What is open is told by the breaker, and what has ended by the credential.
+        if badge.tone == Tone.good.rawValue { badge = Self.badge(newest, recent) ?? badge }
+        let shown = newest.isDown ? newest : recent
+        let seconds = newest.isDown ? digest.newestSeconds : digest.recentSeconds
+        let worst = shown.worst.map { worst in
+            let share = FigureText.share(worst.count, of: shown.total)
             let meaning = digest.meanings[worst.key].map { ": \($0)" } ?? ""
-            return "\(share) of the last 5 minutes' answers are \(worst.key.outcome), \(worst.key.reason)\(meaning)"
+            let window = FigureText.duration(seconds.rounded())
+            return
+                "\(share) of the answers of the last \(window) are \(worst.key.outcome), \(worst.key.reason)\(meaning)"
         }
         self.init(
             id: "\(key.app)-\(key.platform)-\(key.environment)",
@@ -40,7 +47,9 @@ extension ProviderCard {
             provider: key.environment == "production" ? key.platform : "\(key.platform) \(key.environment)",
             badge: badge,
             words: problem ?? worst,
-            perSecond: "\(FigureText.short(Double(recent.total) / digest.recentSeconds))/s",
+            perSecond:
+                "\(FigureText.short(Double(recent.total) / digest.recentSeconds))/s over the last "
+                + FigureText.duration(digest.recentSeconds.rounded()),
             facts: Self.facts(digest.all[key] ?? ProviderDigest.Answers(), span, credentials, at: now),
             daemons: lines
         )
@@ -60,6 +69,13 @@ extension ProviderCard {
             return (Badge(.warn, "credential ends"), nil)
         }
         return (isServed ? Badge(.good, "well") : Badge(.quiet, "nothing sent yet"), nil)
+    }
+
+    /// How the provider itself does, by what it answered last; nil where it does well.
+    private static func badge(_ newest: ProviderDigest.Answers, _ recent: ProviderDigest.Answers) -> Badge? {
+        if newest.isDown { return Badge(.bad, "down") }
+        if newest.failures * 2 > newest.total { return Badge(.bad, "failing") }
+        return recent.failures * 100 > recent.total ? Badge(.warn, "errors") : nil
     }
 
     private static func facts(

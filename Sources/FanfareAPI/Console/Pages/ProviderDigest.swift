@@ -27,6 +27,12 @@ struct ProviderDigest: Sendable {
         return (now - span) / minute * minute
     }
 
+    /// When the minute begins by which is said how a provider does.
+    ///
+    /// - Parameter now: by the database's clock, in microseconds since 1970.
+    /// - Returns: a minute ago, or up to a minute more, in microseconds since 1970.
+    static func newestSince(_ now: Int64) -> Int64 { now / 60_000_000 * 60_000_000 - 60_000_000 }
+
     /// What one of them answered.
     struct Answers: Sendable {
         /// Pairs by outcome and reason; what a provider was asked about only.
@@ -36,6 +42,10 @@ struct ProviderDigest: Sendable {
 
         /// All of them.
         var total: Int64 { counts.values.reduce(0, +) }
+        /// What it could not take: to be tried again, since it or the way to it failed.
+        var failures: Int64 { counts.filter { $0.key.outcome == "retrying" }.values.reduce(0, +) }
+        /// Whether it took nothing, and failed.
+        var isDown: Bool { failures > 0 && !counts.contains { $0.key.outcome != "retrying" && $0.value > 0 } }
         /// What it did not take most often, and why.
         var worst: (key: OutcomeKey, count: Int64)? {
             counts.filter { $0.key.outcome != "accepted" }.max { ($0.value, $1.key.reason) < ($1.value, $0.key.reason) }
@@ -49,6 +59,10 @@ struct ProviderDigest: Sendable {
     let recent: [ProviderKey: Answers]
     /// How long these were, in seconds.
     let recentSeconds: Double
+    /// Over the last minute that is over, and what there is of the next.
+    let newest: [ProviderKey: Answers]
+    /// How long these were, in seconds.
+    let newestSeconds: Double
     /// Answers by what they were, over time.
     let answers: ChartFigure
     /// How long accepted pushes took.
@@ -67,6 +81,8 @@ struct ProviderDigest: Sendable {
         all = Self.grouped(rows.answers)
         recent = Self.grouped(rows.recent)
         recentSeconds = Double(now - Self.recentSince(now)) / 1_000_000
+        newest = Self.grouped(rows.newest)
+        newestSeconds = Double(now - Self.newestSince(now)) / 1_000_000
         meanings = [OutcomeKey: String](rows.meanings)
         var outcomes = StepCounts<OutcomeKey>(times)
         for row in rows.outcomes {

@@ -45,7 +45,7 @@ enum RuleDifference {
 
     private static func written(_ json: String) -> [String] {
         let value = try? JSONValue(parsing: json)
-        return (value?.indented() ?? json).split(separator: "\n").map(String.init)
+        return (value?.yaml ?? json).split(separator: "\n").map(String.init)
     }
 
     /// What is far from any change is left out.

@@ -49,6 +49,8 @@ struct OutcomeKey: Hashable, Sendable {
     var isFailure: Bool { isGone || ChartKind(ending: outcome) == .rejected }
     /// Whether the provider called its device dead.
     var isGone: Bool { outcome == "gone" }
+    /// Whether its time passed before it was sent.
+    var isLate: Bool { outcome == "expired" || outcome == "backlog_dropped" }
     /// Whether the pair is over.
     var isEnd: Bool { ChartKind(ending: outcome) != nil }
     /// Whether it is over and did not arrive, for whatever reason.

@@ -43,12 +43,12 @@ struct TrafficDigest: Sendable {
                 form: span.form,
                 isShown: \.isMissing
             ).figure
-        let sums = outcomes.counts.mapValues { $0.reduce(0, +) }
+        let sums = outcomes.counts.mapValues { $0.reduce(0, +) }.filter(\.key.isEnd)
         self.outcomes = OutcomeLine.lines(sums, [OutcomeKey: String](rows.meanings))
         gone = outcomes.sum(where: \.isGone)
         figures = [
             Self.accepted(outcomes, span, at: now), answers.keyFigure(span), Self.events(fates, span, at: now),
-            Self.failed(outcomes, span),
+            Self.undelivered(outcomes, span),
         ]
     }
 
@@ -75,19 +75,25 @@ struct TrafficDigest: Sendable {
     }
 
     /// So many a second, over the last step that is over and what there is of the one that is not: alone it may have begun just now.
-    private static func rate(_ steps: [Int64], _ span: PageSpan, at now: Int64) -> String {
+    ///
+    /// - Returns: the rate, and over which time it is one: `over the last 1 min 24 s`.
+    private static func rate(_ steps: [Int64], _ span: PageSpan, at now: Int64) -> (text: String, window: String) {
         let begun = span.times(at: now).last ?? now
         let seconds = Double(span.step) + Double(now - begun) / 1_000_000
-        return FigureText.short(Double(steps.suffix(2).reduce(0, +)) / seconds)
+        return (
+            FigureText.short(Double(steps.suffix(2).reduce(0, +)) / seconds),
+            "over the last \(FigureText.duration(seconds.rounded()))"
+        )
     }
 
     private static func accepted(_ counts: StepCounts<OutcomeKey>, _ span: PageSpan, at now: Int64) -> KeyFigure {
         let steps = counts.steps { $0.outcome == "accepted" }
+        let rate = rate(steps, span, at: now)
         return KeyFigure(
             "Accepted",
-            rate(steps, span, at: now),
+            rate.text,
             unit: "/s",
-            note: "\(FigureText.short(Double(steps.reduce(0, +)))) in \(span.label)",
+            note: "\(rate.window) · \(FigureText.short(Double(steps.reduce(0, +)))) in \(span.label)",
             spark: Sparkline.markup(steps.dropLast().map(Double.init), .accepted)
         )
     }
@@ -100,30 +106,39 @@ struct TrafficDigest: Sendable {
         let words: [String] =
             all == 0
             ? ["none in \(span.label)"]
-            : ["\(FigureText.share(planned, of: all)) planned"]
+            : ["\(FigureText.share(planned, of: all)) planned in \(span.label)"]
                 + (refused > 0 ? ["\(FigureText.short(Double(refused))) refused"] : [])
+        let rate = rate(steps, span, at: now)
         return KeyFigure(
             "Events",
-            rate(steps, span, at: now),
+            rate.text,
             unit: "/s",
-            note: words.joined(separator: " · "),
+            note: ([rate.window] + words).joined(separator: " · "),
             spark: Sparkline.markup(steps.dropLast().map(Double.init))
         )
     }
 
-    private static func failed(_ counts: StepCounts<OutcomeKey>, _ span: PageSpan) -> KeyFigure {
-        let ended = counts.sum(where: \.isEnd)
-        let (failed, gone) = (counts.sum { $0.isFailure && !$0.isGone }, counts.sum(where: \.isGone))
-        let share = FigureText.share(failed, of: ended)
+    /// What should have arrived and did not: failed, expired, or for a device that is gone.
+    ///
+    /// What Fanfare kept back on purpose is none.
+    private static func undelivered(_ counts: StepCounts<OutcomeKey>, _ span: PageSpan) -> KeyFigure {
+        let accepted = counts.sum { $0.outcome == "accepted" }
+        let parts: [(count: Int64, word: String)] = [
+            (counts.sum { $0.isFailure && !$0.isGone }, "failed"), (counts.sum(where: \.isLate), "expired"),
+            (counts.sum(where: \.isGone), "gone"),
+        ]
+        let missing = parts.reduce(0) { $0 + $1.count }
+        let share = FigureText.share(missing, of: accepted + missing)
+        let told = parts.filter { $0.count > 0 }.map { "\(FigureText.count($0.count)) \($0.word)" }
         return KeyFigure(
-            "Failed",
+            "Not delivered",
             share.hasSuffix(" %") ? String(share.dropLast(2)) : share,
             unit: share.hasSuffix(" %") ? "%" : nil,
-            note: ended == 0
-                ? "nothing ended in \(span.label)"
-                : "\(FigureText.count(failed)) in \(span.label) · \(FigureText.share(gone, of: ended)) gone",
+            note: accepted + missing == 0
+                ? "nothing sent in \(span.label)"
+                : "\(told.isEmpty ? "none" : told.joined(separator: ", ")) in \(span.label)",
             spark: Sparkline.markup(
-                counts.steps { $0.isFailure && !$0.isGone }.dropLast().map(Double.init),
+                counts.steps { $0.isFailure || $0.isLate }.dropLast().map(Double.init),
                 .rejected
             )
         )

@@ -1,4 +1,5 @@
 internal import HTTPTypes
+internal import HummingbirdCore
 
 /// The web console: pages for operators and for who owns campaigns, at the root of the API's listener.
 ///
@@ -27,6 +28,14 @@ enum Console {
     static let routes: [Route] =
         [login, logIn, logOut, stream, find, ruleTrial] + assets + pages.map(Route.init(page:))
         + actions.flatMap(\.routes)
+
+    /// Whether a path that there is not was asked for by a person: an API's client asks for no HTML, and stays below `/v1`.
+    ///
+    /// - Parameter request: for that path.
+    /// - Returns: whether a page answers it.
+    static func isForBrowser(_ request: Request) -> Bool {
+        !request.uri.path.hasPrefix("/v1") && request.headers[.accept]?.contains("text/html") == true
+    }
 
     private static let assets: [Route] = [
         asset("console.css", ConsoleAssets.styleSheet, "text/css; charset=utf-8"),

@@ -1,3 +1,4 @@
+internal import FanfareCore
 internal import FanfareStore
 internal import FanfareTools
 internal import Threading
@@ -13,14 +14,25 @@ struct ConsoleLooks: Sendable {
         let app: String?
     }
 
+    /// Of which campaign a row is shown, and whose.
+    struct Sample: Hashable, Sendable {
+        let id: RuleID
+        let version: Int32
+        /// Nil for any.
+        let user: String?
+    }
+
+    let samples = SharedLook<Sample, CampaignSample>(.seconds(60))
     let traffic = SharedLook<Window, TrafficDigest>(.seconds(5))
     let answers = SharedLook<Window, ProviderDigest>(.seconds(5))
     /// By app.
     let fleet = SharedLook<String?, FleetDigest>(.seconds(30))
     let backlog = SharedLook<Int, [BacklogRow]>(.seconds(2))
+    let unplanned = SharedLook<Int, UnplannedEvents.Row?>(.seconds(2))
     let campaigns = SharedLook<Int, [CampaignProgress]>(.seconds(2))
     let status = SharedLook<Int, StatusReport>(.seconds(1))
     let apps = SharedLook<Int, [String]>(.seconds(5))
     let credentials = SharedLook<Int, [CredentialExpiry]>(.seconds(60))
     let paces = DaemonPaces()
+    let variants = VariantLooks()
 }

@@ -17,6 +17,7 @@ enum LivePage: String, CaseIterable, Sendable {
             [
                 LivePart("live-head", "event-head"), LivePart("live-trace", "event-trace"),
                 LivePart("live-audience", "event-audience"), LivePart("live-outcomes", "event-outcomes"),
+                LivePart("live-variants", "variants"),
                 LivePart("live-deliveries", "event-deliveries"),
             ]
         case .person: [LivePart("live-deliveries", "person-deliveries")]
@@ -24,8 +25,8 @@ enum LivePage: String, CaseIterable, Sendable {
         case .campaign:
             [
                 LivePart("live-head", "campaign-head"), LivePart("live-progress", "campaign-progress"),
-                LivePart("live-canary", "canary"), LivePart("live-outcomes", "ended"),
-                LivePart("live-occurrences", "occurrences"),
+                LivePart("live-canary", "canary"), LivePart("live-variants", "variants"),
+                LivePart("live-outcomes", "ended"), LivePart("live-occurrences", "occurrences"),
             ]
         case .devices:
             [

@@ -40,6 +40,7 @@ extension Demo {
             outcome(.quiet, "gone", "BadDeviceToken", .gone, 1_401, of: 12_041, "In both environments."),
             outcome(.quiet, "rejected", "TopicDisallowed", .rejected, 44, of: 12_041),
         ],
+        variants: nil,
         waves: [
             WaveLine(
                 at: ago(7_402, .short),
@@ -60,6 +61,7 @@ extension Demo {
                 badge: Badge(.quiet, "waits")
             ),
         ],
+        noWaves: "All devices are sent to at the same time.",
         next: [],
         occurrences: [
             OccurrenceLine(
@@ -92,7 +94,7 @@ extension Demo {
             seal: "sealed",
             hint: "Goes past caps and quiet hours, and is not counted."
         ),
-        previews: previews
+        preview: CampaignPreview(form: nil, note: "Shown for ana.", screens: previews)
     )
 
     static let previews = NotificationPreviews(

@@ -219,6 +219,7 @@ extension Demo {
                     name: "short",
                     recipients: "4,555",
                     accepted: "4,501",
+                    failed: "54",
                     share: "98.8 %",
                     bar: ShareBar.markup([(.accepted, 4_501)], of: 4_555)
                 ),
@@ -227,10 +228,12 @@ extension Demo {
                     name: "holdout",
                     recipients: "911",
                     accepted: "–",
+                    failed: "–",
                     share: "got nothing",
                     bar: ShareBar.markup([(.own, 911)], of: 911)
                 ),
-            ]
+            ],
+            note: nil
         ),
         payload: PayloadView(
             json:

@@ -210,7 +210,7 @@ import Testing
             )
             #expect(try await actions(api) == [["test", "campaign.test"]])
             // It was no occurrence.
-            #expect(try await browser.scan(path).text.contains("It never fired."))
+            #expect(try await browser.scan(path).text.contains("No runs yet."))
         }
     }
 

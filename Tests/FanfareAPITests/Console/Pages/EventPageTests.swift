@@ -133,7 +133,7 @@ import Testing
             let event = try await api.logged("order", fate: 3)[0]
             let page = try await browser.scan("/events/\(event)")
             #expect(page.text.contains("No rule took it") && page.text.contains("shop/big"))
-            #expect(page.text.contains("not matched") && page.text.contains("Nobody."))
+            #expect(page.text.contains("not matched") && page.text.contains("No user was left out."))
             let waiting = try await api.rows("SELECT fanfare.emit('order', '{}')::text")[0][0] ?? ""
             _ = try await api.rows("UPDATE fanfare.event_log SET trace = decode(repeat('4b', 25), 'hex')")
             #expect(try await browser.scan("/events/\(waiting)").text.contains("Not planned yet"))

@@ -100,8 +100,8 @@ struct TimeChart {
     private var ticks: [ChartTick] {
         guard let first = times.first, let last = times.last, times.count > 1 else { return [] }
         let step = (last - first) / Int64(times.count - 1)
-        // Bars end one step after the last one begins.
-        let end = shape == .bars ? last + step : last
+        // The last step ends one step after it begins.
+        let end = last + step
         return (0...4).map { ChartTick(time: moment(first + (end - first) * $0 / 4), label: nil) }
     }
 
@@ -142,7 +142,7 @@ struct TimeChart {
     }
 
     private func lines(_ scale: ChartScale) -> String {
-        let step = times.count > 1 ? Self.width / Double(times.count - 1) : 0
+        let step = Self.width / Double(times.count)
         return series.map { series in
             var path = SVGPath()
             var isDrawing = false
@@ -152,7 +152,8 @@ struct TimeChart {
                     isDrawing = false
                     continue
                 }
-                let x = Double(index) * step
+                // A step's figure stands in its middle, as its bar does.
+                let x = (Double(index) + 0.5) * step
                 let y = Self.height * (1 - scale.share(value))
                 if isDrawing { path.line(x, y) } else { path.move(x, y) }
                 // A point alone is seen by its round end.
@@ -165,13 +166,12 @@ struct TimeChart {
 
     /// What the pointer is told over each step.
     private var hints: String {
-        let step =
-            shape == .bars || times.count < 2 ? Self.width / Double(times.count) : Self.width / Double(times.count - 1)
+        let step = Self.width / Double(times.count)
         return times.indices.map { index in
             let parts = series.compactMap { series in
                 value(series, index).map { "\(series.name) \(unit.text($0))" }
             }
-            let x = Double(index) * step - (shape == .bars ? 0 : step / 2)
+            let x = Double(index) * step
             let title = HTMLText.escaped("\(Moment(times[index], .short).words): \(parts.joined(separator: ", "))")
             return
                 "<rect class=\"hint\" x=\"\(SVGPath.number(x))\" width=\"\(SVGPath.number(step))\" height=\"200\"><title>\(title)</title></rect>"

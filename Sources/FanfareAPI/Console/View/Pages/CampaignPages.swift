@@ -80,14 +80,18 @@ struct CampaignPage: ViewContext {
     let actions: [ActionLink]
     let facts: [Fact]
     let outcomes: [OutcomeLine]
+    /// Of the newest run; nothing where the campaign has none.
+    let variants: VariantTable?
     let waves: [WaveLine]
+    /// Stands in the place of ``waves``.
+    let noWaves: String
     let next: [Moment]
     let occurrences: [OccurrenceLine]
     let pager: Pager
     /// The campaign as it was put.
     let definition: String
     let test: TestForm?
-    let previews: NotificationPreviews?
+    let preview: CampaignPreview?
     /// The newest first.
     var deeds: [DeedLine] = []
     var hasDeeds: Bool { !deeds.isEmpty }

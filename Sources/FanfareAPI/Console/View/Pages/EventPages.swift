@@ -101,6 +101,8 @@ struct PayloadView: ViewContext {
 /// What became of an event by variant of its message; no rows where no rule has any.
 struct VariantTable: ViewContext {
     let rows: [VariantLine]
+    /// How much of it was counted; nothing where all was.
+    let note: String?
 }
 
 /// One variant, or those who got nothing to compare with.
@@ -109,6 +111,7 @@ struct VariantLine: ViewContext {
     let name: String
     let recipients: String
     let accepted: String
+    let failed: String
     let share: String
     let bar: Markup
 }

@@ -27,6 +27,8 @@ struct TextField: ViewContext {
     let value: String
     /// `text`, `search` or `datetime-local`.
     var kind = "text"
+    /// Of a time: whole seconds.
+    var step: String? = nil
     var example: String? = nil
     /// Stands below.
     var hint: String? = nil

@@ -5,6 +5,15 @@ struct NotificationPreviews: ViewContext {
     let browser: PreviewCard?
 }
 
+/// A campaign's message, and for whom it is shown.
+struct CampaignPreview: ViewContext {
+    /// Variant, language and recipient; nothing where there is nothing to choose.
+    let form: FilterForm?
+    /// For whom it is shown, or why it cannot be.
+    let note: String?
+    let screens: NotificationPreviews?
+}
+
 /// A message as one screen shows it.
 struct PreviewCard: ViewContext {
     /// The app's name as the configuration has it, or the site's.

@@ -1,3 +1,5 @@
+internal import FanfareCore
+
 /// Numbers for people.
 enum FigureText {
     /// All digits, with commas: `1,204`.
@@ -39,6 +41,22 @@ enum FigureText {
             return rest == 0 ? "\(whole / unit) \(name)" : "\(whole / unit) \(name) \(rest) \(nextName)"
         }
         return "\(whole) s"
+    }
+
+    /// A span as files have it, in the units of all others: `12 h` of `12h` and of `43200s`.
+    ///
+    /// - Parameter text: a whole number with a unit, or of seconds.
+    /// - Returns: the text itself where it is none.
+    static func span(_ text: String) -> String {
+        (TimeSpan(text) ?? TimeSpan(text + "s")).map { duration(Double($0.seconds)) } ?? text
+    }
+
+    /// How long ago, in whole units: `38 s ago`.
+    ///
+    /// - Parameter microseconds: since then.
+    /// - Returns: `0 s ago` of a time to come.
+    static func ago(_ microseconds: Int64) -> String {
+        "\(duration(Double(max(0, microseconds) / 1_000_000)).replacing("0 ms", with: "0 s")) ago"
     }
 
     /// A share of a whole: `99.98 %`; never `100 %` or `0 %` of what is not all or nothing.

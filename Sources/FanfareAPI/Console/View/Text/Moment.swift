@@ -12,6 +12,10 @@ struct Moment: ViewContext, Equatable {
         case weekday
         /// As in `26 Nov 14:03`.
         case short
+        /// As in `26 Nov 14:03:22`.
+        case exact
+        /// As in `14:03`, where what lies around it says in which zone.
+        case clock
         /// As in `26 Nov 2026, 14:03:22`.
         case full
     }
@@ -34,6 +38,17 @@ struct Moment: ViewContext, Equatable {
         self.words = words
     }
 
+    /// A time of recipients' clocks, which no reader's zone changes.
+    ///
+    /// - Parameters:
+    ///   - wall: what they show: `2026-11-30 09:00`.
+    ///   - microseconds: when it is planned, since 1970.
+    init(wall: String, planned microseconds: Int64) {
+        let time = PageTime(wall, at: microseconds)?.microseconds ?? microseconds
+        let date = CivilDate(time)
+        self.init(time, as: "\(date.day) \(date.monthName) \(date.clock.prefix(5)) recipient's time")
+    }
+
     /// A time by the database's clock.
     ///
     /// - Parameters:
@@ -50,6 +65,8 @@ struct Moment: ViewContext, Equatable {
             case .day: "\(date.day) \(date.monthName)"
             case .weekday: "\(date.weekdayName) \(date.day) \(date.monthName)"
             case .short: "\(date.day) \(date.monthName) \(date.clock.prefix(5)) UTC"
+            case .exact: "\(date.day) \(date.monthName) \(date.clock) UTC"
+            case .clock: String(date.clock.prefix(5))
             case .full: "\(date.day) \(date.monthName) \(date.year), \(date.clock) UTC"
             }
     }

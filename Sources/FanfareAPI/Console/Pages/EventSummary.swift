@@ -1,0 +1,49 @@
+internal import FanfareStore
+internal import FanfareTools
+
+/// What became of an event's pushes, in a word and a colour.
+struct EventSummary: Sendable {
+    private let rows: [EventEnds.Row]
+
+    /// - Parameter rows: of one event.
+    init(_ rows: [EventEnds.Row]) {
+        self.rows = rows
+    }
+
+    private var pairs: Int64 { rows.reduce(0) { $0 + $1.pairs } }
+    private var isPart: Bool { rows.contains(where: \.isPart) }
+
+    /// The event's badge in a list.
+    ///
+    /// - Parameter fate: the event's own.
+    /// - Returns: the fate, where no push was planned.
+    func badge(fate: String) -> Badge {
+        guard fate == "planned", let most = rows.max(by: { ($0.pairs, $1.reason) < ($1.pairs, $0.reason) }) else {
+            return fate == "waiting" ? Badge(.busy, "not planned yet") : Self.plain(fate)
+        }
+        if most.outcome == "gathered" { return Badge(.busy, "gathered") }
+        let accepted = count { $0.outcome == "accepted" }
+        let held = count { PushText.badge($0.outcome, $0.reason).words == "held" }
+        if held > 0, held == count({ !PushText.isFinal($0.outcome) }) { return Badge(.busy, words("held", held)) }
+        if rows.contains(where: { !PushText.isFinal($0.outcome) }) { return Badge(.busy, "sending") }
+        if accepted > 0 { return Badge(.good, words("delivered", accepted)) }
+        return Badge(tone(most), words(PushText.badge(most.outcome, most.reason).words, most.pairs))
+    }
+
+    /// Planned without a push: for nobody who has a device, or for what waits behind much else.
+    private static func plain(_ fate: String) -> Badge {
+        fate == "planned" ? Badge(.quiet, "planned") : PushText.badge(fate: fate)
+    }
+
+    private func tone(_ row: EventEnds.Row) -> Tone { Tone(rawValue: PushText.badge(row.outcome).tone) ?? .quiet }
+
+    private func count(_ isMeant: (EventEnds.Row) -> Bool) -> Int64 {
+        rows.reduce(0) { isMeant($1) ? $0 + $1.pairs : $0 }
+    }
+
+    /// `delivered`, `delivered 3 of 4`, `delivered 2,970 of the first 3,000`.
+    private func words(_ word: String, _ count: Int64) -> String {
+        if isPart { return "\(word) \(FigureText.count(count)) of the first \(FigureText.count(pairs))" }
+        return count == pairs ? word : "\(word) \(FigureText.count(count)) of \(FigureText.count(pairs))"
+    }
+}
