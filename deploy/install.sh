@@ -34,6 +34,11 @@ put 644 "$made/zsh" share/zsh/site-functions/_fanfare
 put 644 "$made/fish" share/fish/vendor_completions.d/fanfare.fish
 put 644 "$made/README.md" share/doc/fanfare/README.md
 while read -r article; do put 644 "$articles/$article" "share/doc/fanfare/$article"; done < <(cd "$articles" && find . -name '*.md' -printf '%P\n')
+# What the articles name as deploy/… lies beside them.
+sed "s|/usr/local/|$prefix/|g" deploy/alerts.yaml > "$made/alerts.yaml"
+put 644 "$made/alerts.yaml" share/doc/fanfare/deploy/alerts.yaml
+while read -r file; do put "$([[ -x "$file" ]] && echo 755 || echo 644)" "$file" "share/doc/fanfare/$file"; done \
+    < <(printf 'deploy/%s\n' prometheus.yaml grafana-dashboard.json && find deploy/examples -type f -not -path '*/.*' -not -path '*/__pycache__/*')
 for unit in systemd/*; do
     sed "s|/usr/local/|$prefix/|g" "$unit" > "$made/unit"
     put 644 "$made/unit" "lib/systemd/system/${unit##*/}"

@@ -39,7 +39,7 @@ check_names() {
     local unknown
     documented > "$made/documented"
     [[ -s "$made/documented" ]] || fail "Metrics.md has no table of metrics"
-    unknown=$({ queries && sed '/^ *#/d; /runbook_url/d; /description:/d; /summary:/d' deploy/alerts.yaml; } \
+    unknown=$({ queries && sed '/^ *#/d; /runbook_url/d; /description:/d; /summary:/d; /first_step:/d' deploy/alerts.yaml; } \
         | grep --only-matching --extended-regexp '\b(fanfare|process)_[a-z_]+' | sed -E 's/_(bucket|count|sum)$//' | sort --unique \
         | comm -23 - "$made/documented")
     [[ -z "$unknown" ]] || fail "Metrics.md does not have: ${unknown//$'\n'/ }"
@@ -57,6 +57,7 @@ check_runbooks() {
     done < <(sed -nE 's/\{\{[^}]*\}\}/.+/; s|^ *runbook_url: .*/([A-Za-z]+\.md#[^ ]+)$|\1|p' deploy/alerts.yaml)
     alerts=$(grep --count -- '- alert:' deploy/alerts.yaml)
     ((runbooks == alerts)) || fail "alerts.yaml has $alerts alerts, of which $runbooks have a runbook"
+    (($(grep --count '^ *first_step: ' deploy/alerts.yaml) == alerts)) || fail "alerts.yaml: each of the $alerts alerts needs a first_step"
     while read -r page; do
         grep --quiet "alertname: $page," deploy/alerts-test.yaml && grep --quiet "alertname: $page\$" deploy/alerts-test.yaml \
             || fail "alerts-test.yaml does not play that $page fires and clears"

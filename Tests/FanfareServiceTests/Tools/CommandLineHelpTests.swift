@@ -59,12 +59,18 @@ import Testing
                 "bin/fanfare", "share/man/man1/fanfare.1", "share/bash-completion/completions/fanfare",
                 "share/zsh/site-functions/_fanfare", "share/fish/vendor_completions.d/fanfare.fish",
                 "share/doc/fanfare/README.md", "share/doc/fanfare/Operation.md",
+                "share/doc/fanfare/deploy/alerts.yaml", "share/doc/fanfare/deploy/prometheus.yaml",
+                "share/doc/fanfare/deploy/grafana-dashboard.json", "share/doc/fanfare/deploy/examples/backend.py",
+                "share/doc/fanfare/deploy/examples/browser/page.js",
             ] {
                 let size = try FileManager.default.attributesOfItem(atPath: "\(prefix)/\(file)")[.size] as? NSNumber
                 #expect((size?.intValue ?? 0) > 1000, "\(file)")
             }
             let readme = try String(contentsOfFile: prefix + "/share/doc/fanfare/README.md", encoding: .utf8)
             #expect(readme.contains("](Operation.md)") && !readme.contains(".docc/"), "the articles lie beside it")
+            let alerts = try String(contentsOfFile: prefix + "/share/doc/fanfare/deploy/alerts.yaml", encoding: .utf8)
+            #expect(alerts.matches(of: /runbook_url: file:\/\/\/opt\/fanfare\/share\/doc\/fanfare\//).count == 9)
+            #expect(!alerts.contains("/usr/local/"))
             let unit = try String(contentsOfFile: prefix + "/lib/systemd/system/fanfare.service", encoding: .utf8)
             #expect(unit.contains("\nExecStart=/opt/fanfare/bin/fanfare serve "))
             let units = try FileManager.default.contentsOfDirectory(atPath: prefix + "/lib/systemd/system").sorted()
