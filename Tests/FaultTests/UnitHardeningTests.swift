@@ -29,10 +29,21 @@ import Testing
     @Test func theUnitStillLetsItWork() throws {
         let text = try String(contentsOfFile: Self.unit, encoding: .utf8)
         for line in [
-            "Type=notify", "LoadCredential=apns.p8:", "RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6", "LimitCORE=0",
+            "Type=notify", "RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6", "LimitCORE=0",
         ] {
             #expect(text.contains("\n" + line), "\(line)")
         }
         #expect(!text.contains("\nPrivateNetwork=yes"))
+    }
+
+    /// An installation needs the keys of its own providers only.
+    ///
+    /// systemd refuses a default without a value.
+    @Test(arguments: ["apns.p8", "service-account.json", "vapid.pem"])
+    func aKeyThatIsMissingDoesNotKeepItFromStarting(name: String) throws {
+        let text = try String(contentsOfFile: Self.unit, encoding: .utf8)
+        #expect(
+            text.contains("\nLoadCredential=\(name):/etc/fanfare/credentials/\(name)\nSetCredential=\(name):none\n")
+        )
     }
 }
