@@ -49,6 +49,11 @@ struct HealthAdvice: Sendable {
         words: "Look for error and sqlstate in the daemons' logs:",
         command: "journalctl -u fanfare -p warning"
     )
+    /// The one wording for a new credential: Operation.md has the same under "Credentials end".
+    private static let renew = HealthStep(
+        words: "Then restart the daemons, as systemd copies credentials at the start; without systemd, send them HUP:",
+        command: "systemctl restart fanfare"
+    )
     private static let status = HealthStep(words: "See what holds it up:", command: "fanfare status")
 
     /// By the kind of row.
@@ -160,10 +165,7 @@ struct HealthAdvice: Sendable {
                         words: "Where it refuses, mend the credentials; this asks it whether it takes them:",
                         command: "fanfare check --online"
                     ),
-                    HealthStep(
-                        words: "Then start the daemons again, so that they read the credentials:",
-                        command: "systemctl restart fanfare"
-                    ),
+                    renew,
                     HealthStep(
                         words: "Where it fails there is nothing to do: what waits is sent once a probe is answered."
                     ),
@@ -195,10 +197,7 @@ struct HealthAdvice: Sendable {
                         words: "Correct the credential or the topic; this asks the provider whether it takes them:",
                         command: "fanfare check --online"
                     ),
-                    HealthStep(
-                        words: "Then start the daemons again, so that they read the credentials:",
-                        command: "systemctl restart fanfare"
-                    ),
+                    renew,
                 ]
             )
         },

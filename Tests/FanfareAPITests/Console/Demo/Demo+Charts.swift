@@ -19,8 +19,8 @@ extension Demo {
                     ),
                     HealthStep(
                         words:
-                            "Put the service account of the project that the app was built with, then let it be read again:",
-                        command: "systemctl reload fanfare"
+                            "Put the service account of the project that the app was built with, then restart the daemons:",
+                        command: "systemctl restart fanfare"
                     ),
                     HealthStep(words: "Nothing is lost meanwhile: what waits goes out until its ttl ends."),
                 ]
