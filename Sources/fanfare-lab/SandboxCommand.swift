@@ -26,8 +26,14 @@ struct SandboxCommand: AsyncParsableCommand {
     @Flag(help: "Keep counts only, not what was received.")
     var sink = false
 
+    @Option(help: "The app in the written configuration.")
+    var app = "demo"
+
     @Option(help: "The TLS port; 0 takes a free one.")
     var port = 0
+
+    @Option(help: "The TLS port of APNs' sandbox environment; 0 takes a free one.")
+    var sandboxPort = 0
 
     @Option(help: "The control port; 0 takes a free one.")
     var controlPort = 0
@@ -46,7 +52,9 @@ struct SandboxCommand: AsyncParsableCommand {
 
     func run() async throws {
         var options = SandboxOptions(directory: dir)
+        options.appName = app
         options.tlsPort = port
+        options.sandboxTLSPort = sandboxPort
         options.controlPort = controlPort
         options.sink = sink
         options.databaseURL = ProcessInfo.processInfo.environment["DATABASE_URL"]
@@ -56,12 +64,25 @@ struct SandboxCommand: AsyncParsableCommand {
         options.deviceQuota = deviceQuota
         if let faults { options.faults = try Self.contents(of: faults) }
         let sandbox = try await PushSandbox.start(options)
+        if let warning = Self.warning(of: sandbox.ready) { FileHandle.standardError.write(Data((warning + "\n").utf8)) }
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         FileHandle.standardOutput.write(try encoder.encode(sandbox.ready) + Data("\n".utf8))
         let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
         for await _ in signals { break }
         await sandbox.stop()
+    }
+
+    /// Says that a configuration which was kept leads to other ports.
+    private static func warning(of ready: SandboxReady) -> String? {
+        let origin = "https://localhost:"
+        guard let text = try? String(contentsOfFile: ready.configFile, encoding: .utf8),
+            text.contains(origin), !text.contains("\(origin)\(ready.tlsPort)")
+        else { return nil }
+        return """
+            warning: \(ready.configFile) is your own and was kept, but no endpoint in it is \(origin)\(ready.tlsPort); \
+            start with the ports that it names (--port, --sandbox-port), or remove it to have it written.
+            """
     }
 
     private static func contents(of path: String) throws -> [UInt8] {

@@ -103,6 +103,26 @@ struct SandboxFolderTests {
         }
     }
 
+    /// A configuration with the sandbox's first line is written again, one without is the user's.
+    @Test func aConfigurationOfTheUsersIsKept() async throws {
+        try await withTemporaryFolder { folder in
+            var options = SandboxOptions(directory: folder)
+            try ServiceAccountKey.put(into: folder)
+            func configuration(ofApp name: String) async throws -> String {
+                options.appName = name
+                let sandbox = try await PushSandbox.start(options)
+                await sandbox.stop()
+                return try String(contentsOfFile: sandbox.ready.configFile, encoding: .utf8)
+            }
+            #expect(try await configuration(ofApp: "one").contains("\n  \"one\":\n"))
+            let written = try await configuration(ofApp: "two")
+            #expect(written.contains("\n  \"two\":\n") && !written.contains("\"one\""))
+            let own = written.split(separator: "\n").dropFirst().joined(separator: "\n") + "\n# edited\n"
+            try own.write(toFile: folder + "/fanfare.yaml", atomically: true, encoding: .utf8)
+            #expect(try await configuration(ofApp: "three") == own)
+        }
+    }
+
     @Test func aServerCertificateOfAnotherCAIsReplaced() async throws {
         let authority = try CertificateAuthority.makeAuthority()
         let stranger = try CertificateAuthority.makeAuthority()

@@ -1,8 +1,14 @@
 import Foundation
 
 extension SandboxFolder {
+    /// The first line of a configuration that the sandbox wrote, and may replace.
+    private static let replaceable =
+        "# Written by the Fanfare sandbox at each start, as ports change. Remove this line to keep the file."
+
     /// Writes what names the ports, replacing that of an earlier start: the service account and the configuration of
     /// a daemon that pushes to this sandbox.
+    ///
+    /// A configuration without the sandbox's first line is the user's and stays.
     ///
     /// - Parameters:
     ///   - options: app name, credentials, database, and whose blocks the configuration gets.
@@ -13,7 +19,8 @@ extension SandboxFolder {
         let origin = SandboxReady.origin(port: ports.production)
         let account = serviceAccount.file(tokenURI: origin + OAuthSimulator.path)
         try files.write(account, to: FileName.serviceAccount, secret: true)
-        var lines = ["# Written by the Fanfare sandbox at each start: ports change, edits are lost."]
+        if let kept = try files.read("fanfare.yaml"), !kept.hasPrefix("# Written by the Fanfare sandbox") { return }
+        var lines = [Self.replaceable]
         if let url = options.databaseURL {
             lines += ["database:", "  url: \(SandboxPlace.quoted(url))"]
         }
