@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Tries the package of deploy/package.sh where there is no Swift: in a bare root of the Debian that runs here, with what the package
-# depends on and nothing else. It is installed, upgraded beside an edited configuration, removed and purged without a trace.
+# Tries the packages of deploy/package.sh where there is no Swift: in a bare root of the Debian that runs here, with what they
+# depend on and nothing else. They are installed, fanfare's is upgraded beside an edited configuration, removed and purged without a trace.
 # In between `migrate` and `check` pass, `serve` starts and drains, and the simulated APNs gets a push. No systemd runs there: what
 # it is told is written down and compared.
 #
@@ -74,6 +74,9 @@ expect_systemd() {
     [[ "$told" == "$1" ]] || fail "systemd was told '$told', and not '$1'"
 }
 
+# expect_said TEXT: what the package said when dpkg ran last.
+expect_said() { grep --quiet --fixed-strings "$1" "$made/dpkg" || { cat "$made/dpkg" >&2 && fail "the package did not say '$1'"; }; }
+
 # expect_file PATH OWNER MODE
 expect_file() {
     local is
@@ -88,13 +91,23 @@ try_install() {
     list_files > "$made/before"
     dpkg --install /fanfare.deb
     expect_systemd "--system daemon-reload"
+    expect_said "1. edit /etc/fanfare/fanfare.yaml"
+    expect_said "systemctl enable --now fanfare"
     expect_file /usr/bin/fanfare root:root 755
     expect_file /usr/lib/systemd/system/fanfare.service root:root 644
     expect_file /usr/share/man/man1/fanfare.1.gz root:root 644
     expect_file /etc/fanfare/fanfare.yaml root:root 644
+    expect_file /usr/share/doc/fanfare/deploy/prometheus.yaml root:root 644
+    expect_file /usr/share/doc/fanfare/deploy/grafana-dashboard.json root:root 644
+    expect_file /usr/share/doc/fanfare/deploy/examples/backend.py root:root 755
+    # Each runbook is an article that is there.
+    [[ "$(sed -nE 's|^ *runbook_url: file://(.*\.md)#.*|\1|p' "$root/usr/share/doc/fanfare/deploy/alerts.yaml" | sort --unique)" \
+        == /usr/share/doc/fanfare/Operation.md ]] || fail "runbooks are not where the package has its articles"
     expect_file /etc/fanfare/credentials root:root 700
     chroot "$root" id fanfare > /dev/null || fail "there is no user fanfare"
-    if chroot "$root" ldd /usr/bin/fanfare | grep "not found"; then fail "the package depends on too little"; fi
+    dpkg --install /fanfare-lab.deb
+    expect_file /usr/libexec/fanfare/fanfare-lab root:root 755
+    if chroot "$root" ldd /usr/bin/fanfare /usr/libexec/fanfare/fanfare-lab | grep "not found"; then fail "the packages depend on too little"; fi
 }
 
 # A higher version with another example, beside a configuration that somebody edited and a key.
@@ -107,8 +120,13 @@ try_upgrade() {
     dpkg-deb -Zgzip --root-owner-group --build "$made/higher" "$root/higher.deb" > /dev/null
     echo "# edited" >> "$root/etc/fanfare/fanfare.yaml"
     echo secret > "$root/etc/fanfare/credentials/apns.p8"
+    # It is for the version that it came with.
+    dpkg --purge fanfare-lab
     dpkg --install /higher.deb
-    expect_systemd "--system daemon-reload,try-restart fanfare.service"
+    # A daemon that runs goes on until the schema is new.
+    expect_systemd "--system daemon-reload"
+    expect_said "goes on with the old program"
+    expect_said "fanfare migrate"
     [[ "$(chroot "$root" dpkg-query --show --showformat '${Version} ${db:Status-Status}' fanfare)" == "$version.1 installed" ]] \
         || fail "it was not upgraded"
     [[ "$(tail -n 1 "$root/etc/fanfare/fanfare.yaml")" == "# edited" ]] || fail "the upgrade took an edited configuration away"
@@ -178,8 +196,8 @@ main() {
     fi
     package=$(deploy/package.sh --output "$made" "$program")
     make_root "$package"
-    install -D --mode 755 --target-directory "$root/usr/libexec/fanfare" "$(dirname "$program")/fanfare-lab"
     install --mode 644 "$package" "$root/fanfare.deb"
+    install --mode 644 "$(deploy/package.sh --lab --output "$made" "$(dirname "$program")/fanfare-lab")" "$root/fanfare-lab.deb"
     try_install
     start_database
     try_program

@@ -68,7 +68,10 @@ enum LabProgram {
         throw ToolError(
             .failed,
             "`fanfare \(command)` is a part of the program \(name), which is not installed",
-            hint: "`swift build --product \(name)` in Fanfare's sources makes it; put it beside fanfare."
+            hint: """
+                Install the package \(name); or put the program, which `swift build --product \(name)` makes, beside \
+                fanfare.
+                """
         )
     }
 
