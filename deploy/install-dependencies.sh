@@ -6,7 +6,8 @@
 #   install-dependencies.sh --faults  also what deploy/faults.sh plays with: PgBouncer, which is not left running, and
 #                                     libfaketime
 #   install-dependencies.sh --schedules  also what deploy/schedules.sh tries: pg_cron and busybox
-#   install-dependencies.sh --clients  also what deploy/clients.sh and deploy/contract.sh run: curl, Python and Node
+#   install-dependencies.sh --clients  also what deploy/clients.sh, deploy/contract.sh and deploy/testing.sh run: curl, jq, Python with
+#                                     pytest, and Node
 #   install-dependencies.sh --bareroot  also what deploy/bareroot.sh makes a package and a root with
 #   install-dependencies.sh --browser  also what tests of pages drive: Chromium and its driver
 #   install-dependencies.sh --metrics  also what deploy/metrics.sh and tests of the metrics check with: Prometheus' tools, of which no
@@ -49,6 +50,8 @@ missing_packages() {
         command -v python3 > /dev/null || echo python3
         python3 -c 'import ensurepip, venv' 2> /dev/null || echo python3-venv
         command -v node > /dev/null || echo nodejs
+        command -v pytest > /dev/null || echo python3-pytest
+        command -v jq > /dev/null || echo jq
     fi
     if "$with_browser"; then
         command -v chromedriver > /dev/null || printf '%s\n' chromium chromium-driver

@@ -213,7 +213,10 @@ run_soak() {
             coverage) test_coverage ;;
             versions) test_versions ;;
             webhook) check webhook deploy/webhook.sh ;;
-            clients) check clients with clients deploy/clients.sh ;;
+            clients)
+                check clients with clients deploy/clients.sh
+                check "tests of one's own, also by Swift Testing" deploy/testing.sh --swift
+                ;;
             contract) check "contract: 600 s of made up requests" with clients deploy/contract.sh 600 ;;
             metrics) check metrics with metrics deploy/metrics.sh .build/debug/fanfare ;;
             schedules) check schedules with schedules deploy/schedules.sh ;;
@@ -350,6 +353,7 @@ main() {
         check "documentation" deploy/docs.sh
         # A test of the API checks a daemon's metrics with Prometheus' tools.
         check "alerts" deploy/metrics.sh
+        check "tests of one's own" deploy/testing.sh
         play_versions .build/debug/fanfare
         finish_check "contract: 30 s of made up requests, what is left of it"
     fi

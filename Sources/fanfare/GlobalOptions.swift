@@ -57,6 +57,7 @@ struct GlobalOptions: ParsableArguments {
     /// Reads the configuration: flags over environment over file.
     ///
     /// - Parameter forDatabase: whether the database is all that it is read for: credentials are not looked at then.
+    /// - Returns: the configuration.
     /// - Throws: `ConfigurationError`, exit code 78.
     func load(forDatabase: Bool = false) throws(ConfigurationError) -> Configuration {
         var flags: [String: String] = [:]

@@ -115,7 +115,7 @@ package struct PreparedPair: Sendable {
     package let deliveryID: [UInt8]
     /// The device's `registered_at`, in microseconds since 1970; 0 where there is no device.
     package let registeredAt: Int64
-    /// Whose the device is, for log hashes; never logged itself. Nil where it is nobody's, or there is no device.
+    /// Whose the device is, for log hashes; nil where it is nobody's, or there is no device.
     package let user: String?
     /// The rule whose push made the provider call the token bad, while it is not known whether that was the token's fault.
     package let doubtedBy: Int32?

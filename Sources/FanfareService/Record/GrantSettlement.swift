@@ -10,12 +10,11 @@ struct GrantSettlement {
     /// Corrects what was granted.
     let statement: SettleGrants
 
-    /// Collects it.
+    /// Collects it; nil where no rule of them has caps, or nothing is to be corrected.
     ///
     /// - Parameters:
     ///   - batches: those that were to be closed.
     ///   - done: those that were ours.
-    /// - Returns: nil where no rule of them has caps, or nothing is to be corrected.
     init?(of batches: [OpenBatch], _ done: [Recorded]) {
         let counted = batches.filter { !$0.batch.rule.compiled.definition.calm.caps.isEmpty }
         guard !counted.isEmpty else { return nil }

@@ -55,7 +55,12 @@ struct BadgeTests {
     func dataAloneStaysSilent(badge: Int64?) throws {
         let source = rule(message: ["data": ["a": "b"]], ["badge_sql": .string(Self.sql)])
         let push = try CompiledRule(json: source).render(
-            event(), platform: .apns, kind: .device, locale: nil, identity: .init(topic: "com.example.shop"), badge: badge
+            event(),
+            platform: .apns,
+            kind: .device,
+            locale: nil,
+            identity: .init(topic: "com.example.shop"),
+            badge: badge
         )
         #expect(try JSONValue(parsing: push.body) == ["a": "b", "aps": ["content-available": 1]])
         #expect(push[header: "apns-push-type"] == "background" && push[header: "apns-priority"] == "5")

@@ -37,7 +37,9 @@ struct CancelSweeperTests {
         try world.plan()
         try hold()
         if isByKey {
-            try world.connection.execute("BEGIN; SELECT fanfare.cancel('all', 'k'); SELECT fanfare.emit('all', '{}', 'k'); COMMIT")
+            try world.connection.execute(
+                "BEGIN; SELECT fanfare.cancel('all', 'k'); SELECT fanfare.emit('all', '{}', 'k'); COMMIT"
+            )
         } else {
             _ = try world.connection.query("SELECT fanfare.cancel($1::bigint)", "\(event)")
         }
@@ -79,11 +81,17 @@ struct CancelSweeperTests {
         try world.plan()
         let batch = try #require(try world.claim().first)
         _ = try world.connection.query("SELECT fanfare.cancel($1::bigint)", "\(event)")
-        world.context.cancels.add([.init(id: 1, eventID: event, type: nil, key: nil, createdAt: .init(microseconds: 0), number: nil)])
+        world.context.cancels.add([
+            .init(id: 1, eventID: event, type: nil, key: nil, createdAt: .init(microseconds: 0), number: nil)
+        ])
         #expect(try sweeper.takeTurn(on: world.connection))
         #expect(try world.connection.number("SELECT count(*) FROM fanfare.batches") == 1)
         _ = try world.connection.run(
-            ReleaseBatches(owner: 1, batches: [BatchRecord(id: batch.id, leaseToken: batch.leaseToken, outcomes: [])], delay: 60_000_000)
+            ReleaseBatches(
+                owner: 1,
+                batches: [BatchRecord(id: batch.id, leaseToken: batch.leaseToken, outcomes: [])],
+                delay: 60_000_000
+            )
         )
         let seen = try #require(try world.connection.run(EndCancelled(since: sweeper.since)).first)
         #expect(seen.ended == 1)
