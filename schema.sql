@@ -1988,11 +1988,12 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION fanfare.is_reserved IS 'Whether events of this type are emitted by Fanfare only: campaign.*, campaign-test.*, digest.*.';
 
--- What programs write where they have no value: nothing at all, or a word that their language has for it.
+-- What programs write where they have no value: nothing at all, or a word that their language has for it, as it writes it. People may be
+-- called nan, and a key may be none.
 CREATE OR REPLACE FUNCTION fanfare.is_nothing(value text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
-    SELECT lower(btrim(value, E' \t\r\n') COLLATE "C")
-        = ANY (ARRAY['', 'null', '(null)', '<null>', 'none', 'undefined', 'nil', '<nil>', 'nan', '\n', '[object object]']);
+    SELECT btrim(value, E' \t\r\n') COLLATE "C"
+        = ANY (ARRAY['', 'null', 'NULL', 'Null', '(null)', '(NULL)', '<null>', 'None', 'undefined', 'nil', '<nil>', 'NaN', '\N', '[object Object]']);
 END;
 COMMENT ON FUNCTION fanfare.is_nothing IS 'Whether a text is blank, or a word that programs write for no value, such as null, None, undefined or \N.';
 

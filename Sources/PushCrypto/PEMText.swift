@@ -56,6 +56,7 @@ enum PEMText {
             let after = position(of: "-----", in: rest[(end + 9)...]).map({ $0 + 5 })
         {
             result += rest[..<begin].contains { $0 > 0x20 } ? rest[..<begin] : []
+            if let last = result.last, last != newline { result.append(newline) }
             result += rest[begin..<body] + [newline]
             let lines = rest[body..<end]
             let isOneLine = !lines.drop { $0 <= 0x20 }.contains(newline)

@@ -1,7 +1,8 @@
 /// What programs write where they have no value; the same as `fanfare.is_nothing` in SQL.
 package enum NothingText {
     private static let words: Set<String> = [
-        "", "null", "(null)", "<null>", "none", "undefined", "nil", "<nil>", "nan", "\\n", "[object object]",
+        "", "null", "NULL", "Null", "(null)", "(NULL)", "<null>", "None", "undefined", "nil", "<nil>", "NaN", "\\N",
+        "[object Object]",
     ]
 
     /// Whether a text is blank, or a word for nothing.
@@ -10,8 +11,7 @@ package enum NothingText {
         guard bytes.count <= 64 else { return false }
         var word = Array(bytes)
         while let last = word.last, blanks.contains(last) { word.removeLast() }
-        // ASCII only: no locale changes what a word is.
-        return words.contains(String(decoding: word.map { (65...90).contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self))
+        return words.contains(String(decoding: word, as: UTF8.self))
     }
 
     private static let blanks: Set<UInt8> = [0x20, 0x09, 0x0A, 0x0D]

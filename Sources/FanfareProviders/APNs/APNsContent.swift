@@ -66,7 +66,7 @@ package struct APNsContent: ProviderContent {
         let isGiven = parts.contains { $0.apnsPayload?.object["aps"] != nil }
         guard hasData, !isGiven, body["aps"] == nil else { return false }
         let type = pushType(headers, .background, for: rule.audience.kind)
-        if type == .alert, let header = headers[APNsHeaders.pushType] {
+        if MessageChecks.areOn, type == .alert, let header = headers[APNsHeaders.pushType] {
             let hint = "add notification, or leave the header out"
             throw RuleProblem(path: header.path, reason: "push type alert has nothing to show", hint: hint)
         }

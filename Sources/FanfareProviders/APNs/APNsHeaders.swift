@@ -9,7 +9,9 @@ struct APNsHeaders: Sendable {
 
         /// Why a priority does not go with a push that shows nothing; nil if it does.
         func silentProblem(_ type: APNsPushType) -> RuleProblem? {
-            guard let priority = template.literal, !type.priorities.contains(priority) else { return nil }
+            guard MessageChecks.areOn, let priority = template.literal, !type.priorities.contains(priority) else {
+                return nil
+            }
             return RuleProblem(
                 path: path,
                 reason: "priority \(priority) does not go with a push that shows nothing",

@@ -130,7 +130,7 @@ package struct FCMContent: ProviderContent {
         _ rule: RuleDefinition
     ) throws(RuleProblem) {
         let types = [nil, "alert", "background"]
-        guard let priority = headers[APNsHeaders.priority], rule.badgeSQL == nil,
+        guard let priority = headers[APNsHeaders.priority],
             types.contains(headers[APNsHeaders.pushType]?.template.literal)
         else { return }
         let aps = message[["apns", "payload", "aps"]]

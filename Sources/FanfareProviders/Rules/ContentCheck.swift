@@ -1,5 +1,13 @@
 internal import FanfareCore
 
+/// Whether literals in messages are compared with what providers and phones take.
+///
+/// Rules are when they are put. One that is in force already goes on as it is: an upgrade that knows more must not stop its pushes.
+package enum MessageChecks {
+    /// False while a rule in force is compiled that would not be taken now.
+    @TaskLocal package static var areOn = true
+}
+
 /// What a provider takes in one place of a message, checked for literals when the rule is put and for templates when they are
 /// rendered.
 enum ContentCheck: Sendable {

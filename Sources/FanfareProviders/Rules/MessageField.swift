@@ -68,7 +68,7 @@ indirect enum MessageField: Sendable {
         case .similar(let fields):
             let reader = try RuleObject(value, path: path)
             let known = fields.map(\.key)
-            for key in reader.object.keys where !known.contains(key) {
+            for key in reader.object.keys where MessageChecks.areOn && !known.contains(key) {
                 guard let near = NearestName.suggestion(for: key, among: known) else { continue }
                 throw RuleProblem(path: reader.path(key), reason: "unknown key", hint: "did you mean '\(near)'?")
             }
@@ -103,7 +103,7 @@ indirect enum MessageField: Sendable {
         if case .text(let template) = node {
             return .checked(CheckedTemplate(template: template, check: .form(form), path: path))
         }
-        if let text = node.literalValue?.stringValue, !form.matches(text) {
+        if MessageChecks.areOn, let text = node.literalValue?.stringValue, !form.matches(text) {
             throw RuleProblem(path: path, reason: "is \(form.fault)", hint: form.hint)
         }
         return node
@@ -129,6 +129,7 @@ indirect enum MessageField: Sendable {
                 return .checked(CheckedTemplate(template: template, check: check, path: path))
             }
         }
+        guard MessageChecks.areOn else { return .literal(value) }
         var reason = "is \(value.kindName)"
         if let number = value.numberValue, check.isNumeric { reason = "is \(number.literal.prefix(20))" }
         throw RuleProblem(path: path, reason: reason, hint: "write \(check.needed)")
@@ -186,7 +187,8 @@ enum MessageForm: Sendable {
         guard (1...18).contains(text.utf8.count), text.utf8.allSatisfy({ (48...57).contains($0) }) else {
             return "is no time in whole seconds since 1970"
         }
-        return Double(text).map { $0 >= ContentCheck.milliseconds } ?? true ? "is in milliseconds" : nil
+        let isTooLarge = Double(text).map { $0 >= ContentCheck.milliseconds } ?? true
+        return MessageChecks.areOn && isTooLarge ? "is in milliseconds" : nil
     }
 
     /// What is needed, behind `must be`.

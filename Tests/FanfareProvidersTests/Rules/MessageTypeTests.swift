@@ -134,6 +134,27 @@ struct MessageTypeTests {
         #expect(found?.reason == "push type alert has nothing to show")
     }
 
+    /// An upgrade must not stop the pushes of a rule that was put before.
+    @Test(
+        arguments: [
+            ["payload": ["aps": ["alert": "A", "badge": "3"]]], ["payload": ["aps": ["alert": "A", "bagde": 3]]],
+            ["headers": ["apns-expiration": "1790000000000"], "payload": ["aps": ["alert": "A"]]],
+        ] as [JSONValue]
+    )
+    func aRuleInForceGoesOn(apns: JSONValue) throws {
+        let source = rule(message: ["apns": apns])
+        #expect(throws: RuleProblem.self) { try CompiledRule(json: source) }
+        let compiled = try MessageChecks.$areOn.withValue(false) { try CompiledRule(json: source) }
+        let push = try compiled.render(
+            event(),
+            platform: .apns,
+            kind: .device,
+            locale: nil,
+            identity: .init(topic: "com.example.shop")
+        )
+        #expect(try JSONValue(parsing: push.body) == apns["payload"])
+    }
+
     @Test func anObjectGoesIntoDataAsJSONText() throws {
         let source = rule(message: ["data": ["order": "{{json(order)}}", "all": "o={{json(order.lines)}}"]])
         let payload = event(try json(#"{"order":{"id":7,"lines":[1,2.50,"ü\""],"x":null}}"#))

@@ -80,7 +80,7 @@ import Testing
             type
         ).rows
         return Dictionary(
-            uniqueKeysWithValues: rows.map { row in
+            rows.map { row in
                 let key =
                     switch (row[0], row[1]) {
                     case ("opted_out", "user_snoozed"): "snoozed"
@@ -89,7 +89,8 @@ import Testing
                     case (let outcome, _): outcome ?? ""
                     }
                 return (key, row[2].flatMap { Int64($0) } ?? 0)
-            }
+            },
+            uniquingKeysWith: +
         )
     }
 
