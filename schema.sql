@@ -1993,7 +1993,7 @@ COMMENT ON FUNCTION fanfare.is_reserved IS 'Whether events of this type are emit
 CREATE OR REPLACE FUNCTION fanfare.is_nothing(value text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
     SELECT btrim(value, E' \t\r\n') COLLATE "C"
-        = ANY (ARRAY['', 'null', 'NULL', 'Null', '(null)', '(NULL)', '<null>', 'None', 'undefined', 'nil', '<nil>', 'NaN', '\N', '[object Object]']);
+        = ANY (ARRAY['', 'null', 'NULL', 'Null', '(null)', '(NULL)', '<null>', 'None', 'undefined', 'nil', '<nil>', 'NaN', E'\\N', '[object Object]']);
 END;
 COMMENT ON FUNCTION fanfare.is_nothing IS 'Whether a text is blank, or a word that programs write for no value, such as null, None, undefined or \N.';
 
@@ -2339,7 +2339,7 @@ BEGIN
     ELSIF fanfare.is_nothing(token) OR token IN ('BLACKLISTED', 'blacklisted') THEN
         reason := format('the token is %s, which programs write where they have none', quote_literal(token));
         hint := 'Pass the token that the app got from its platform, or do not register the device.';
-    ELSIF token ~ '^[\s\u00a0\u200b\ufeff]|[\s\u00a0\u200b\ufeff]$' THEN
+    ELSIF token ~ E'^[\\s\\u00a0\\u200b\\ufeff]|[\\s\\u00a0\\u200b\\ufeff]$' THEN
         reason := 'the token has blanks around it';
         hint := 'Pass the token without them.';
     ELSIF octet_length(token) > 4096 THEN
@@ -4620,7 +4620,7 @@ BEGIN
             UNION ALL
             SELECT 'to.users', rule #>> '{to,users}'
         ) AS p
-        WHERE fanfare.missing_key(sample, p.path) ~ '^(new|old)\.'
+        WHERE fanfare.missing_key(sample, p.path) ~ E'^(new|old)\\.'
     LOOP
         RAISE WARNING '%: % in what the watched table emits', lacking.place, split_part(lacking.words, '; ', 1)
             USING HINT = coalesce(upper(left(nullif(split_part(lacking.words, '; ', 2), ''), 1)) || substr(split_part(lacking.words, '; ', 2), 2),

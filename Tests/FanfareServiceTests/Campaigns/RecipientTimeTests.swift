@@ -160,8 +160,8 @@ struct RecipientTimeTests {
             "schedule.default_time_zone: needs"
         ),
         (
-            #""ttl": "1h""#, #"{"cron": "0 9 * * *", "time_zone": "recipient", "default_time_zone": "Japan"}"#,
-            "schedule.default_time_zone: 'Japan' is no time zone"
+            #""ttl": "1h""#, #"{"cron": "0 9 * * *", "time_zone": "recipient", "default_time_zone": "Nippon"}"#,
+            "schedule.default_time_zone: 'Nippon' is no time zone"
         ),
     ])
     func whatItCannotBeIsRefused(more: String, schedule: String, message: String) throws {

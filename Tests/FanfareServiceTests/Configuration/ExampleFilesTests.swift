@@ -64,7 +64,7 @@ import Testing
         ]
         let ofOtherArticles = [
             "order-shipped", "winter-sale", "chat-message", "new-comments", "order-changed", "spring-sale",
-            "winter-offer",
+            "order-shipped", "winter-offer",
         ]
         let campaigns = [
             "weekly-news", "winter-sale", "shop-closes", "good-morning", "come-back", "invoices-due", "big-news",

@@ -46,7 +46,7 @@ struct PolicyFunctionTests {
         (#"{"colour": 1}"#, "colour: unknown key", "known are time_zone, quiet_hours, caps, rate, providers"),
         (#"{"time_zone": 1}"#, "time_zone: is no string", "use a name such as Europe/Madrid; without one, it is UTC"),
         (
-            #"{"time_zone": "UTC+3"}"#, "time_zone: 'UTC+3' is no time zone that this server knows",
+            #"{"time_zone": "UTC+3"}"#, "time_zone: 'UTC+3' is no time zone that this server knows; write Etc/GMT-3",
             "use a name such as Europe/Madrid; without one, it is UTC"
         ),
         (
