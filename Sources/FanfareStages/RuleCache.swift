@@ -101,7 +101,8 @@ package final class RuleCache: Sendable {
 
     private static func compile(_ definition: String) -> CompiledRule? {
         guard let json = try? JSONValue(parsing: definition) else { return nil }
-        return (try? CompiledRule(json: json)) ?? MessageChecks.$areOn.withValue(false) { try? CompiledRule(json: json) }
+        return (try? CompiledRule(json: json))
+            ?? MessageChecks.$areOn.withValue(false) { try? CompiledRule(json: json) }
     }
 }
 

@@ -14,7 +14,7 @@ public struct WhyReport: Sendable {
     /// All of it as JSON.
     public var json: JSONValue {
         [
-            "event_id": verdict.eventID.map { JSONValue($0) } ?? .null,
+            "event_id": JSONValue(id: verdict.eventID),
             "event_type": JSONValue(orNull: verdict.eventType),
             "user_id": .string(user), "verdict": verdict.json, "steps": .array(rows.map(\.json)),
         ]
@@ -38,7 +38,7 @@ public struct WhyReport: Sendable {
 extension WhyRow {
     fileprivate var json: JSONValue {
         [
-            "at": JSONValue(at), "rule": JSONValue(orNull: rule), "device_id": deviceID.map { JSONValue($0) } ?? .null,
+            "at": JSONValue(at), "rule": JSONValue(orNull: rule), "device_id": JSONValue(id: deviceID),
             "platform": JSONValue(orNull: platform), "attempt": attempt.map { JSONValue(Int64($0)) } ?? .null,
             "outcome": .string(outcome), "reason": JSONValue(orNull: reason),
             "until": until.map { JSONValue($0) } ?? .null, "detail": JSONValue(orNull: detail),
@@ -57,7 +57,7 @@ extension WhyVerdict {
     /// All of it as JSON.
     public var json: JSONValue {
         [
-            "event_id": eventID.map { JSONValue($0) } ?? .null, "event_type": JSONValue(orNull: eventType),
+            "event_id": JSONValue(id: eventID), "event_type": JSONValue(orNull: eventType),
             "at": JSONValue(at),
             "rule": JSONValue(orNull: rule), "outcome": .string(outcome), "reason": JSONValue(orNull: reason),
             "until": until.map { JSONValue($0) } ?? .null, "detail": JSONValue(orNull: detail),

@@ -85,6 +85,9 @@ import Testing
             let again = try await api.ask("POST", "\(path)/start", #"{"confirm": true}"#, token: `operator`, key)
             #expect(again.status == 202 && again.body == many.body)
             #expect(again.headers["idempotency-replayed"] == "true")
+            #expect(
+                try ["occurrence_id", "event_id"].allSatisfy { try many.json[$0]?.stringValue.map { Int64($0) } != nil }
+            )
             #expect(try await api.rows("SELECT count(*) FROM fanfare.occurrences") == [["1"]])
             let unconfirmed = try await api.ask("POST", "\(path)/start", token: `operator`, key)
             #expect(try unconfirmed.json["code"] == "key_reused")
@@ -97,11 +100,15 @@ import Testing
                     #expect(changed.status == 200, "\(changed.body)")
                 }
             }
-            for _ in 0..<7 {
-                #expect(try await api.ask("POST", "\(path)/abort", token: `operator`).status == 200)
+            let aborted = try await api.ask("POST", "\(path)/abort", token: `operator`)
+            #expect(try aborted.json["notes"]?.arrayValue?.first?.stringValue?.contains("stays paused") == true)
+            for _ in 0..<6 {
+                #expect(try await api.ask("POST", "\(path)/abort", token: `operator`).json == ["changed": false])
             }
-            let absent = try await api.ask("POST", "/v1/apps/shop/campaigns/none/pause", token: `operator`)
-            #expect(absent.status == 422 || absent.status == 404)
+            for change in ["pause", "resume", "abort", "start"] {
+                let absent = try await api.ask("POST", "/v1/apps/shop/campaigns/none/\(change)", token: `operator`)
+                #expect(absent.status == 404, "\(change): \(absent.body)")
+            }
             #expect(
                 try await api.rows("SELECT action FROM fanfare.actions ORDER BY id LIMIT 4")
                     == [["campaigns.apply"], ["campaign.start"], ["campaign.pause"], ["campaign.resume"]]

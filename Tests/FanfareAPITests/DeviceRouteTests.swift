@@ -17,6 +17,28 @@ import Testing
         #"{"platform": "apns", "token": "\#(String(repeating: token, count: 32))"\#(more.isEmpty ? "" : ", " + more)}"#
     }
 
+    @Test func topicsMayComeWithTheRegistration() async throws {
+        try await APIWorld.with { api in
+            let token = try await api.token(.registrar, .reader)
+            let path = "/v1/apps/shop/devices"
+            let first = try await api.ask("PUT", path, device("ab", #""topics": ["news", "sport"]"#), token: token)
+            let id = try first.json["id"]?.stringValue ?? ""
+            _ = try await api.ask("PUT", path, device("ab", #""topics": ["de"]"#), token: token)
+            _ = try await api.ask("PUT", path, device("cd", #""topics": []"#), token: token)
+            let shown = try await api.ask("GET", "\(path)/\(id)", token: token)
+            #expect(try shown.json["topics"] == ["de", "news", "sport"])
+            let followers = try await api.ask("GET", "\(path)?topic=sport", token: token)
+            #expect(try followers.json["data"]?.arrayValue?.map { $0["id"]?.stringValue } == [id])
+            for topics in [
+                #"["a b"]"#, "[7]", #""news""#, "[\(Array(repeating: #""t""#, count: 101).joined(separator: ","))]",
+            ] {
+                let refused = try await api.ask("PUT", path, device("ef", #""topics": \#(topics)"#), token: token)
+                #expect(refused.status == 422, "\(topics)")
+            }
+            #expect(try await api.rows("SELECT count(*) FROM fanfare.devices") == [["2"]])
+        }
+    }
+
     @Test func aDeviceGoesThroughItsLife() async throws {
         try await APIWorld.with { api in
             let token = try await api.token(.registrar, .reader)

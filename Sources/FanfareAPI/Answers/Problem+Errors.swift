@@ -42,6 +42,8 @@ extension Problem {
             self.init(.forbidden, error.message, hint: error.hint ?? "")
         case "57014":
             self = .away("the database took too long")
+        case "P0002":
+            self.init(.absent, error.message, hint: error.hint ?? "")
         case let state? where Self.refusing.contains(String(state.prefix(2))) && !error.isTransient:
             self.init(.refused, error.message, hint: error.hint ?? "")
         case nil where error.code == .protocolMismatch:

@@ -14,7 +14,7 @@ extension Routes {
                     throw Problem(.absent, verdict.detail ?? "there is no such user")
                 }
                 let events = verdicts.filter { $0.eventID != nil }
-                return Answer(["data": .array(events.map { Self.withTextIDs($0.json) })])
+                return Answer(["data": .array(events.map(\.json))])
             }
             guard let event = Int64(text), event > 0 else {
                 throw Problem(.malformed, "event is no id", hint: "Leave it out for the user's last events.")
@@ -23,7 +23,7 @@ extension Routes {
             guard report.verdict.reason != "no_event" else {
                 throw Problem(.absent, report.verdict.detail ?? "there is no such event")
             }
-            return Answer(withTextIDs(report.json))
+            return Answer(report.json)
         },
         Route(.post, "/v1/events/{id}/replay", .operator) { call in
             var fields = try call.fields(orEmpty: true)
@@ -40,15 +40,4 @@ extension Routes {
         },
     ]
 
-    /// The same with ids as text, which may be larger than JavaScript's numbers.
-    private static func withTextIDs(_ json: JSONValue) -> JSONValue {
-        if let elements = json.arrayValue { return .array(elements.map(withTextIDs)) }
-        guard let members = json.objectValue?.members else { return json }
-        var object = JSONObject()
-        for member in members {
-            let id = member.key.hasSuffix("_id") ? member.value.numberValue?.integer : nil
-            object[member.key] = id.map { .string("\($0)") } ?? withTextIDs(member.value)
-        }
-        return .object(object)
-    }
 }

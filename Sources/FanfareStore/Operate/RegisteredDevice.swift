@@ -99,9 +99,14 @@ package struct ListSubscribers: PostgresStatement {
             WHERE s.topic_id = (SELECT o.id FROM fanfare.topics AS o WHERE o.name = $5)
                 AND s.device_id < coalesce($7, \(Int64.max)) ORDER BY s.device_id DESC OFFSET 0
         ) AS s
-        CROSS JOIN LATERAL (SELECT * FROM fanfare.devices AS x WHERE x.id = s.device_id OFFSET 0) AS d
-        CROSS JOIN LATERAL (SELECT * FROM fanfare.apps AS x WHERE x.id = d.app_id OFFSET 0) AS a
-        CROSS JOIN LATERAL (SELECT * FROM fanfare.targets AS x WHERE x.id = d.target_id OFFSET 0) AS t
+        -- Readers may see these columns.
+        CROSS JOIN LATERAL (
+            SELECT x.id, x.app_id, x.target_id, x.platform, x.kind, x.token_hash, x.user_id, x.locale, x.time_zone, x.attributes,
+                x.registered_at, x.disabled_at, x.disabled_reason
+            FROM fanfare.devices AS x WHERE x.id = s.device_id OFFSET 0
+        ) AS d
+        JOIN fanfare.apps AS a ON a.id = d.app_id
+        JOIN fanfare.targets AS t ON t.id = d.target_id
         WHERE ($1::text IS NULL OR a.name = $1) AND ($2::text IS NULL OR d.user_id = $2)
             AND ($3::text IS NULL OR d.platform = $3) AND ($4::boolean IS NULL OR (d.disabled_at IS NOT NULL) = $4)
         ORDER BY s.device_id DESC

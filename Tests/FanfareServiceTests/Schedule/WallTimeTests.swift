@@ -15,7 +15,8 @@ import Testing
         arguments: [
             ("Europe/Madrid", "Europe/Madrid"), ("America/Argentina/Buenos_Aires", "America/Argentina/Buenos_Aires"),
             ("UTC", "UTC"), ("Etc/GMT+5", "Etc/GMT+5"), ("Europe/Atlantis", "Asia/Tokyo"), ("Mars/Base5", "Asia/Tokyo"),
-            ("UTC+3", "Etc/GMT-3"), ("CET", "Europe/Brussels"), ("Japan", "Japan"), ("", "Asia/Tokyo"), (nil, "Asia/Tokyo"),
+            ("UTC+3", "Etc/GMT-3"), ("CET", "Europe/Brussels"), ("Japan", "Japan"), ("", "Asia/Tokyo"),
+            (nil, "Asia/Tokyo"),
         ] as [(String?, String)]
     )
     func zonesAreKnownOrReplaced(name: String?, expected: String) throws {

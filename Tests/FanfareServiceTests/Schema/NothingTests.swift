@@ -10,7 +10,8 @@ struct NothingTests {
         "null", "NULL", "Null", "(null)", "<null>", "None", "undefined", "nil", "<nil>", "NaN", "\\N",
     ]
     private static let others = [
-        "", " ", "\t\n", " null ", "[object Object]", "a", "nulls", "nobody", "N", "0", "none", "nan", "NIL", "NONE", "Undefined", "ＮＵＬＬ", "n\u{131}l",
+        "", " ", "\t\n", " null ", "[object Object]", "a", "nulls", "nobody", "N", "0", "none", "nan", "NIL", "NONE",
+        "Undefined", "ＮＵＬＬ", "n\u{131}l",
     ]
     private let connection: PostgresConnection
 

@@ -30,7 +30,10 @@
   // The calendar's days are the reader's: what has a time of the clock stands on the day that it is on there.
   const sortDays = (calendar) => {
     const days = new Map();
-    for (const item of calendar.children) days.set(item.querySelector("h3 time").dateTime.slice(0, 10), item);
+    for (const item of calendar.children) {
+      const head = item.querySelector("h3 time");
+      if (head) days.set(head.dateTime.slice(0, 10), item);
+    }
     for (const time of calendar.querySelectorAll("time[data-form=clock]")) {
       const entry = time.closest("li");
       const list = days.get(date(new Date(time.dateTime)))?.querySelector("ul");

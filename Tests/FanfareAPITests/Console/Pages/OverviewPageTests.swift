@@ -37,7 +37,7 @@ import Testing
             try await fill(api)
             let page = try await api.console().scan("/")
             #expect(page.text.contains("things need hands"))
-            #expect(page.text.contains("apns/production refuses or fails what shop sends"))
+            #expect(page.text.contains("apns/production cannot be used by shop, and its pushes wait"))
             #expect(page.text.contains("fanfare devices resume-pruning --app shop"))
             #expect(page.text.contains("No daemon hears the channels of listen") == false, "about to be led")
             let links = page.elements.compactMap { $0["href"] }

@@ -106,8 +106,8 @@ import Testing
     @Test func aRuleHasItsVersionsItsDifferenceAndWhatCameOfIt() async throws {
         try await APIWorld.with { api in
             let browser = try await api.console()
-            try await put(api, "r", "when: $.total > 10")
-            try await put(api, "r", "when: $.total > 20")
+            try await put(api, "r", #""when": "$.total > 10""#)
+            try await put(api, "r", #""when": "$.total > 20""#)
             try await put(api, "r", #""when": "$.total > 30""#, refused: "when: <b>no</b>")
             _ = try await api.rows(
                 """
