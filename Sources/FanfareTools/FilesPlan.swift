@@ -13,8 +13,10 @@ public struct FilesPlan: Sendable {
         case changed
         /// Nothing.
         case unchanged
-        /// It came from a file and is gone from there.
+        /// It came from a file, is in none of these, and is dropped.
         case dropped
+        /// It came from a file, is in none of these, and stays: it may be in another file.
+        case kept
     }
 
     /// One rule or campaign of the plan.
@@ -41,7 +43,7 @@ public struct FilesPlan: Sendable {
 
     /// In the order of app and name.
     public let items: [Item]
-    /// Whether what is gone from the files is dropped, or only shown.
+    /// Whether what is in none of the files is dropped.
     public let prunes: Bool
     /// What is not wrong but probably not meant, a line each.
     public let warnings: [String]
@@ -53,7 +55,7 @@ public struct FilesPlan: Sendable {
     ///   - kind: rules or campaigns.
     ///   - wanted: what the files say, in the form in which two can be compared.
     ///   - stored: what there is.
-    ///   - prunes: whether what is gone from the files is dropped.
+    ///   - prunes: whether what is in none of the files is dropped.
     ///   - configuredApps: the apps that the configuration has; nothing is said of apps where it has none.
     init(
         _ kind: RulesFile.Kind,
@@ -73,7 +75,7 @@ public struct FilesPlan: Sendable {
         }
         let ids = Set(wanted.map(\.id))
         items += stored.filter { $0.isFromFile && !ids.contains($0.id) }
-            .map { Item(app: $0.id.app, name: $0.id.name, change: .dropped, differences: []) }
+            .map { Item(app: $0.id.app, name: $0.id.name, change: prunes ? .dropped : .kept, differences: []) }
         self.items = items.sorted { $0.id < $1.id }
         self.prunes = prunes
         self.kind = kind
@@ -93,14 +95,14 @@ public struct FilesPlan: Sendable {
 
     /// Whether applying would change nothing.
     public var isEmpty: Bool {
-        items.allSatisfy { $0.change == .unchanged || $0.change == .dropped && !prunes }
+        items.allSatisfy { $0.change == .unchanged || $0.change == .kept }
     }
 
     /// What gets a new version.
     var changed: Set<RuleID> { Set(items.filter { $0.change == .added || $0.change == .changed }.map(\.id)) }
 
     /// What is dropped.
-    var dropped: [RuleID] { prunes ? items.filter { $0.change == .dropped }.map(\.id) : [] }
+    var dropped: [RuleID] { items.filter { $0.change == .dropped }.map(\.id) }
 
     /// The plan as JSON.
     public var json: JSONValue { json { _ in JSONObject() } }
@@ -137,16 +139,18 @@ public struct FilesPlan: Sendable {
         var lines: [String] = []
         for item in items {
             let below = more(item)
-            guard item.change != .unchanged || !below.isEmpty else { continue }
+            guard ![.unchanged, .kept].contains(item.change) || !below.isEmpty else { continue }
             let sign = ["added": "+", "changed": "~", "unchanged": "=", "dropped": "-"][item.change.rawValue] ?? " "
-            let note = item.change == .dropped && !prunes ? " (gone from the files; --prune drops it)" : ""
-            lines.append("\(sign) \(item.app)/\(item.name)\(note)")
+            lines.append("\(sign) \(item.app)/\(item.name)")
             lines += (item.differences.map(\.text) + below).map { "    " + $0 }
         }
         let counts = [Change.added, .changed, .unchanged, .dropped].map { change in
-            "\(items.count { $0.change == change }) \(change == .dropped && !prunes ? "not in the files" : change.rawValue)"
+            "\(items.count { $0.change == change }) \(change.rawValue)"
         }
         lines += warnings.map { "warning: \($0)" }
-        return (lines + [counts.joined(separator: ", ")]).joined(separator: "\n")
+        lines.append(counts.joined(separator: ", "))
+        let kept = items.count { $0.change == .kept }
+        if kept > 0 { lines.append("\(kept) of other files kept; --prune drops what is not in these") }
+        return lines.joined(separator: "\n")
     }
 }

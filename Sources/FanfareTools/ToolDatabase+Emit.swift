@@ -12,7 +12,7 @@ extension ToolDatabase {
     ///   - ttl: how long it may be delivered, if less than the rules say.
     ///   - trace: of which trace it is a part, if of any.
     /// - Returns: the event's id.
-    /// - Throws: ``ToolError``; of kind `usage` if no rule can name the type, or the payload is no JSON object.
+    /// - Throws: ``ToolError``; of kind `usage` if no rule can name the type, or the payload is no JSON object or too large.
     public func emit(
         type: String,
         payload: String,
@@ -28,6 +28,13 @@ extension ToolDatabase {
             )
         }
         let payload = try ToolJSON.object(payload, named: "the payload")
+        guard payload.storedSize <= JSONObject.payloadLimit else {
+            throw ToolError(
+                .usage,
+                "the payload has more than \(JSONObject.payloadLimit) bytes: a daemon would refuse the event",
+                hint: "Store what is long, and send what finds it."
+            )
+        }
         let event = EmitEvent(
             type: type,
             payload: JSONValue.object(payload).text,

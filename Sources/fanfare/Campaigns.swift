@@ -45,6 +45,7 @@ extension Campaigns {
 
         @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
         @OptionGroup var files: CampaignFileOptions
+        @OptionGroup var change: PlanOptions
 
         func run() async throws {
             let set = try CampaignSet(files: files.files)
@@ -52,6 +53,7 @@ extension Campaigns {
                 try await database.planCampaigns(set, prune: files.prune)
             }
             try options.show(plan.json, plan.text)
+            try change.end(plan.isEmpty)
         }
     }
 

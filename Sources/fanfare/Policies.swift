@@ -28,6 +28,7 @@ extension Policies {
 
         @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
         @OptionGroup var files: PolicyFileOptions
+        @OptionGroup var change: PlanOptions
 
         func run() async throws {
             let set = try PolicySet(files: files.files)
@@ -35,6 +36,7 @@ extension Policies {
                 try await database.planPolicies(set)
             }
             try options.show(plan.json, plan.text)
+            try change.end(plan.isEmpty)
         }
     }
 

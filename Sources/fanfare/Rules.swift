@@ -31,6 +31,7 @@ extension Rules {
 
         @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
         @OptionGroup var files: RuleFileOptions
+        @OptionGroup var change: PlanOptions
 
         func run() async throws {
             let set = try RuleSet(files: files.files)
@@ -38,6 +39,7 @@ extension Rules {
                 try await database.planRules(set, prune: files.prune)
             }
             try options.show(plan.json, plan.text)
+            try change.end(plan.isEmpty)
         }
     }
 

@@ -67,9 +67,9 @@ extension NewEvent {
             )
         }
         let payload = try fields.object(orNil: "payload") ?? JSONObject()
-        guard payload.storedSize <= 65536 else {
+        guard payload.storedSize <= JSONObject.payloadLimit else {
             throw Fields.refusal(
-                "has more than 65536 bytes",
+                "has more than \(JSONObject.payloadLimit) bytes",
                 at: "\(pointer)/payload",
                 hint: "Store what is long, and send what finds it."
             )
@@ -82,24 +82,5 @@ extension NewEvent {
             trace: try fields.text(orNil: "traceparent").flatMap { TraceContext(traceparent: $0) } ?? trace
         )
         try fields.end()
-    }
-}
-
-extension JSONObject {
-    /// How many bytes PostgreSQL's text of it has, but for numbers that it writes otherwise.
-    fileprivate var storedSize: Int {
-        let value = JSONValue.object(self)
-        return value.encoded.count + value.blanks
-    }
-}
-
-extension JSONValue {
-    /// How many blanks PostgreSQL writes behind colons and commas.
-    fileprivate var blanks: Int {
-        switch self {
-        case .object(let object): object.members.reduce(max(0, 2 * object.count - 1)) { $0 + $1.value.blanks }
-        case .array(let elements): elements.reduce(max(0, elements.count - 1)) { $0 + $1.blanks }
-        default: 0
-        }
     }
 }
