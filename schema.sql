@@ -6882,7 +6882,7 @@ BEGIN
     INTO elsewhere
     FROM (
         SELECT k.name, k.app ->> 'enabled' AS enabled,
-            (SELECT bool_and(k.name || '/' || p = ANY (unserved)) FROM jsonb_array_elements_text(k.app -> 'platforms') AS p) AS is_unserved
+            (SELECT bool_and(k.name || '/' || p = ANY (unserved)) FROM jsonb_array_elements_text(nullif(k.app -> 'platforms', 'null')) AS p) AS is_unserved
         FROM jsonb_each(counts) AS k (name, app)
         WHERE k.app ->> 'enabled' <> '0' AND NOT EXISTS (
             SELECT FROM fanfare.apps AS a JOIN fanfare.rules AS r ON r.app_id = a.id JOIN fanfare.rule_versions AS v ON v.rule_id = r.id
@@ -7070,10 +7070,10 @@ BEGIN
     UNION ALL
     SELECT 1::smallint, planned, NULL, NULL, NULL, NULL, 'not_matched', 'no_rule', NULL,
         format('No rule %s for events of type %s%s. %s', CASE WHEN n.count > 0 THEN 'was' ELSE 'is' END, e.type, ' in app ' || why_steps.app,
-            CASE WHEN n.count > 0 THEN 'There is one now: replay the event' ELSE coalesce(format('Did you mean %s? ', fanfare.nearest_name(e.type, ARRAY(
+            CASE WHEN n.count > 0 THEN 'There is one now: replay the event' ELSE coalesce('Did you mean ' || fanfare.nearest_name(e.type, ARRAY(
                 SELECT DISTINCT v.event_type FROM fanfare.rule_versions AS v JOIN fanfare.rules AS r ON r.id = v.rule_id JOIN fanfare.apps AS a ON a.id = r.app_id
                 WHERE v.state = 'active' AND v.retired_at IS NULL AND v.enabled AND (why_steps.app IS NULL OR a.name = why_steps.app)
-                    AND abs(length(v.event_type) - length(e.type)) <= length(v.event_type) / 3 ORDER BY v.event_type LIMIT 500))), '')
+                    AND abs(length(v.event_type) - length(e.type)) <= length(v.event_type) / 3 ORDER BY v.event_type LIMIT 500)) || '? ', '')
                 || 'Write one, or mend the type' END), NULL, 3000
     FROM (
         SELECT count(*) FROM fanfare.rule_versions AS v JOIN fanfare.rules AS r ON r.id = v.rule_id JOIN fanfare.apps AS a ON a.id = r.app_id
@@ -7167,14 +7167,14 @@ BEGIN
                             ELSE (SELECT max(x.snoozed_until) FROM fanfare.preferences AS x
                                 WHERE x.app_id = p.app_id AND x.user_id = why_steps.user_id AND x.category IN ('*', p.definition ->> 'category')) END), 'later'),
                         fanfare.utc(coalesce(p.due_at, e.created_at) + coalesce(least(e.ttl, v.ttl), interval '24 hours')),
-                        coalesce(format(' (%s after it was emitted)', least(e.ttl, v.ttl)), ''))
+                        coalesce(' (' || least(e.ttl, v.ttl) || ' after it was emitted)', ''))
                     FROM fanfare.rule_versions AS v LEFT JOIN fanfare.policies AS o ON o.app_id = p.app_id LEFT JOIN fanfare.devices AS d ON d.id = p.device_id
                     WHERE v.id = p.rule_version)
                 WHEN p.code IN (4, 11) THEN format('Emitted %s%s.', fanfare.utc(e.created_at), coalesce(', ttl ' || least(e.ttl, (
                     SELECT v.ttl FROM fanfare.rule_versions AS v WHERE v.id = p.rule_version)), ''))
                 WHEN p.code = 7 THEN (SELECT format('Since %s: %s.', fanfare.utc(d.disabled_at), d.disabled_reason) FROM fanfare.devices AS d
                     WHERE d.id = p.device_id AND d.disabled_at IS NOT NULL)
-                WHEN p.code = 5 THEN coalesce(format('fanfare.cancel was called %s.', fanfare.utc(cancelled_at)), 'Its campaign was aborted.')
+                WHEN p.code = 5 THEN coalesce('fanfare.cancel was called ' || fanfare.utc(cancelled_at) || '.', 'Its campaign was aborted.')
             END,
             CASE WHEN p.device_id > 0 THEN fanfare.why_variant(p.definition, why_steps.user_id, p.device_id)
                 ELSE format('It was one request for all who have subscribed there: whether %s has only the provider knows.', whom) END,
@@ -7349,7 +7349,7 @@ BEGIN
             ) AS l
             CROSS JOIN LATERAL (
                 SELECT (types IS NULL OR l.type = ANY (types)) AND coalesce(l.only_user = recent_events.user_id, true) AND EXISTS (
-                    SELECT FROM jsonb_array_elements_text(paths -> CASE WHEN l.type = ANY (known) THEN l.type ELSE '' END) AS p (path)
+                    SELECT FROM jsonb_array_elements_text(nullif(paths -> CASE WHEN l.type = ANY (known) THEN l.type ELSE '' END, 'null')) AS p (path)
                     WHERE fanfare.names_user(l.payload, fanfare.path_of(p.path), recent_events.user_id)) AS is_named
             ) AS n;
             left_to_read := left_to_read - was_read;

@@ -297,6 +297,34 @@ struct WhyCauseTests {
         await database.close()
     }
 
+    /// Before the first rule is put, and of a user whose device is disabled.
+    @Test func withoutRulesNothingIsGuessed() throws {
+        let world = try World()
+        try world.device("aa01", user: "ann")
+        let event = try world.emit("flash.ofer")
+        for _ in 0..<2 {
+            let list = try world.connection.column("SELECT reason FROM fanfare.why(NULL, 'ann')")
+            #expect(list == ["no_event"])
+            let one = try world.connection.column("SELECT detail FROM fanfare.why($1::bigint, 'ann')", "\(event)")
+            #expect(one.contains("No rule is for events of type flash.ofer. Write one, or mend the type"))
+            try world.connection.execute("SELECT fanfare.unregister_device('shop', id) FROM fanfare.devices")
+        }
+    }
+
+    @Test func anAbortedCampaignIsSaidAsThat() throws {
+        let world = try World()
+        try world.device("aa01", user: "ann")
+        try world.put(campaign: "sale", #""lane": "bulk""#)
+        try world.schedule()
+        _ = try world.connection.query("SELECT fanfare.start_campaign('shop', 'sale')")
+        try world.plan()
+        let gate = Int32(try world.connection.number("SELECT gate_id FROM fanfare.occurrences"))
+        _ = try world.connection.query("SELECT fanfare.abort_campaign('shop', 'sale')")
+        try world.sweep(gate)
+        let detail = try world.connection.text("SELECT v.detail FROM fanfare.occurrences AS o, fanfare.why_verdict(o.event_id, 'ann') AS v")
+        #expect(detail?.contains("Its campaign was aborted.") == true && detail?.contains("was called .") == false)
+    }
+
     /// Some of very many devices are told of, and it is said.
     @Test func ofManyDevicesTheLastAreToldOf() throws {
         let world = try World()
