@@ -260,7 +260,7 @@ import Testing
                 "+ shop/once", "    next 2099-01-05 09:00 where each device is (planned at once)",
                 "    has passed in 1 time zone with 2 devices (Asia/Tokyo 2): sent at once",
                 "    has passed in 1 time zone with 1 device (Pacific/Kiritimati 1): too late for the ttl of 13h, would expire",
-                "1 added, 0 changed, 0 unchanged, 0 not in the files",
+                "1 added, 0 changed, 0 unchanged, 0 dropped",
             ]
         )
         #expect(plan.json["campaigns"]?.arrayValue?.first?["passed"]?["at_once"]?["devices"] == 2)

@@ -69,7 +69,7 @@ import Testing
         #expect(
             lines == ["+ shop/digest"]
                 + next.map { "    next \($0)-01-01 08:30 Europe/Madrid (\($0)-01-01 07:30 UTC)" }
-                + ["+ shop/hello", "    started by hand", "2 added, 0 changed, 0 unchanged, 0 not in the files"]
+                + ["+ shop/hello", "    started by hand", "2 added, 0 changed, 0 unchanged, 0 dropped"]
         )
         let times = plan.json["campaigns"]?.arrayValue?[0]["next"]?.arrayValue
         #expect(times?.count == 3)

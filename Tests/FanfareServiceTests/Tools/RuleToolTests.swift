@@ -69,7 +69,7 @@ import Testing
             """
         )
         let kept = try await database.applyRules(set(Self.shipped), prune: false)
-        #expect(kept.plan.items.map(\.change) == [.dropped, .unchanged])
+        #expect(kept.plan.items.map(\.change) == [.kept, .unchanged])
         #expect(kept.plan.isEmpty)
         #expect(try await database.rules(app: nil).count == 4)
         _ = try await database.applyRules(set(Self.shipped), prune: true)

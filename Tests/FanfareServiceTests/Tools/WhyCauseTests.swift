@@ -321,7 +321,9 @@ struct WhyCauseTests {
         let gate = Int32(try world.connection.number("SELECT gate_id FROM fanfare.occurrences"))
         _ = try world.connection.query("SELECT fanfare.abort_campaign('shop', 'sale')")
         try world.sweep(gate)
-        let detail = try world.connection.text("SELECT v.detail FROM fanfare.occurrences AS o, fanfare.why_verdict(o.event_id, 'ann') AS v")
+        let detail = try world.connection.text(
+            "SELECT v.detail FROM fanfare.occurrences AS o, fanfare.why_verdict(o.event_id, 'ann') AS v"
+        )
         #expect(detail?.contains("Its campaign was aborted.") == true && detail?.contains("was called .") == false)
     }
 
