@@ -2,13 +2,28 @@ internal import FanfareCore
 internal import FanfareProviders
 internal import FanfareStages
 internal import FanfareStore
+internal import PostgresClient
 
 /// What closed batches say about what their users were granted against caps.
 ///
 /// A daemon that dies before it is written leaves what was granted: it counts from when the batch was prepared.
 struct GrantSettlement {
+    private static let settings = SessionSettings([("enable_seqscan", "off")])
+
     /// Corrects what was granted.
-    let statement: SettleGrants
+    private let statement: SettleGrants
+
+    /// Corrects it.
+    ///
+    /// - Parameter connection: outside of a transaction.
+    /// - Throws: what the database says.
+    func run(on connection: PostgresConnection) throws(PostgresError) {
+        try connection.transaction { connection throws(PostgresError) in
+            // A plan that was made while the table was small reads all of it for each pair.
+            try connection.setLocally(Self.settings)
+            _ = try connection.runReturningCount(statement)
+        }
+    }
 
     /// Collects it; nil where no rule of them has caps, or nothing is to be corrected.
     ///

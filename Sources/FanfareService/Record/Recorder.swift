@@ -101,9 +101,7 @@ final class Recorder: Stage {
             guard case .close(_, let batches) = write, let settlement = GrantSettlement(of: batches, done) else {
                 continue
             }
-            _ = session.attempt { connection throws(PostgresError) in
-                try connection.runReturningCount(settlement.statement)
-            }
+            _ = session.attempt { connection throws(PostgresError) in try settlement.run(on: connection) }
         }
         ledger.wrote(at: Clocks.steady)
     }

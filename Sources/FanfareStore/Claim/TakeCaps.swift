@@ -41,15 +41,19 @@ package struct TakeCaps: PostgresStatement {
             RETURNING g.user_id
         ),
         -- 3. Another device of the user may ask for the same event when a cap has room again.
+        refusals AS MATERIALIZED (
+            SELECT u.user_id, ARRAY[u.event_id, l.now << 16 | l.mask] AS asked
+            FROM limits AS l CROSS JOIN unnest($3::text[], $4::bigint[]) AS u (user_id, event_id)
+            WHERE l.mask <> 0 AND u.user_id NOT IN (SELECT user_id FROM granted) AND EXISTS (
+                SELECT FROM fanfare.devices AS d WHERE d.app_id = l.app_id AND d.user_id = u.user_id AND d.disabled_at IS NULL OFFSET 1)
+        ),
         refused AS (
-            UPDATE fanfare.cap_grants AS g SET grants = fanfare.refuse(g.grants, r.asked)
-            FROM (
-                SELECT l.app_id, u.user_id, ARRAY[u.event_id, l.now << 16 | l.mask] AS asked
-                FROM limits AS l CROSS JOIN unnest($3::text[], $4::bigint[]) AS u (user_id, event_id)
-                WHERE l.mask <> 0 AND u.user_id NOT IN (SELECT user_id FROM granted) AND EXISTS (
-                    SELECT FROM fanfare.devices AS d WHERE d.app_id = l.app_id AND d.user_id = u.user_id AND d.disabled_at IS NULL OFFSET 1)
-            ) AS r
-            WHERE g.app_id = r.app_id AND g.user_id = r.user_id AND array_position(g.grants, -r.asked[1]) IS NULL
+            UPDATE fanfare.cap_grants AS g
+            SET grants = fanfare.refuse(g.grants, (SELECT r.asked FROM refusals AS r WHERE r.user_id = g.user_id))
+            -- Nothing is read where none is: mostly.
+            WHERE (SELECT count(*) > 0 FROM refusals) AND g.app_id = (SELECT l.app_id FROM limits AS l)
+                AND g.user_id = ANY (ARRAY(SELECT r.user_id FROM refusals AS r))
+                AND array_position(g.grants, (SELECT -r.asked[1] FROM refusals AS r WHERE r.user_id = g.user_id)) IS NULL
         )
         SELECT user_id FROM granted
         UNION ALL
