@@ -5499,7 +5499,7 @@ BEGIN
     LOOP
         SELECT coalesce(sum(t.pairs) FILTER (WHERE fanfare.is_failure(t.outcome)), 0),
             -- Zones whose time has passed are late at once: that is no answer, and nothing to wait by.
-            coalesce(sum(t.pairs) FILTER (WHERE t.outcome NOT BETWEEN 32 AND 63 AND t.outcome NOT IN (4, 5, 6, 7, 8, 10, 13, 14, 15, 16)), 0)
+            coalesce(sum(t.pairs) FILTER (WHERE t.outcome NOT BETWEEN 32 AND 63 AND t.outcome NOT IN (4, 5, 6, 7, 8, 10, 13, 14, 15, 16, 17, 18)), 0)
         INTO failed, answered
         FROM (
             SELECT s.outcome, s.pairs FROM fanfare.gate_stats AS s WHERE s.gate_id = o.gate_id

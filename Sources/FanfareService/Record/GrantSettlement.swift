@@ -58,9 +58,8 @@ extension OpenBatch {
             let outcome = Outcome(rawValue: outcomes[position])
             switch outcome {
             case .capped, .pending: return nil
-            case .expired, .cancelled, .superseded, .disabled, .optedOut, .refused, .backlogDropped,
-                .destinationForbidden, .heldOut,
-                .quiet, .snoozed, .heldQuiet, .heldSnoozed:
+            case .expired, .expiredQuiet, .expiredSnoozed, .cancelled, .superseded, .disabled, .optedOut, .refused,
+                .backlogDropped, .destinationForbidden, .heldOut, .quiet, .snoozed, .heldQuiet, .heldSnoozed:
                 return isFirst ? (position, nil) : nil
             default: return answeredAt.map { (position, $0 / Micros.millisecond) }
             }
