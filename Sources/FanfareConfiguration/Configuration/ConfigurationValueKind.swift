@@ -58,7 +58,7 @@ package struct ConfigurationPlace: Sendable {
     var directory: String
     /// What `${NAME}` stands for.
     var environment: [String: String]
-    /// Whether `${NAME}` stays where there is no such variable, since nobody opens the file.
+    /// Whether a path keeps `${NAME}` if the variable is not set. Then the file must not be opened.
     var leavesVariables = false
 }
 

@@ -8,7 +8,7 @@
     : { createHTML: (text) => text };
 
   // ---- Times in the reader's zone, UTC under the pointer
-  // One style of dates, as the server writes them, whatever the browser's language.
+  // Dates look as the server writes them. The browser's language changes nothing.
   const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
   const weekdays = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
   const two = (number) => String(number).padStart(2, "0");

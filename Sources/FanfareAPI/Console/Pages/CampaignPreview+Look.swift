@@ -3,7 +3,7 @@ internal import FanfareStore
 internal import FanfareTools
 
 extension CampaignPreview {
-    /// Renders a campaign's message for whom the address asks for.
+    /// Renders a campaign's message for the recipient, variant and language in the address.
     ///
     /// - Parameters:
     ///   - row: the campaign.
@@ -21,7 +21,7 @@ extension CampaignPreview {
             sample = try await visit.call.desk.looks.samples.value(for: key) { [database = visit.database] in
                 try await database.sample(of: row, user: user)
             }
-            // What the query says of somebody is not for a reader's eyes.
+            // A reader must not see the values that the query returns for a user.
             if !isShown { sample = sample.masked }
         }
         let messages = try await row.messages(for: sample, locale: locale, visit.call.desk.daemon.configuration())

@@ -93,7 +93,7 @@ extension FoundEvent {
         }
         guard tally.pairs > 0 else {
             guard isAll else { return "Planned. This part of the count has no pushes: all were counted before it." }
-            return "Planned, and nobody was reached by it: ask below why for one user."
+            return "The event was planned and reached no device. To see why, enter a user below."
         }
         let parts = [
             (tally.accepted, "accepted"), (tally.open, "still to end"), (tally.failed, "failed"),

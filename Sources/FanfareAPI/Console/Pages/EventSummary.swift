@@ -30,7 +30,7 @@ struct EventSummary: Sendable {
         return Badge(tone(most), words(PushText.badge(most.outcome, most.reason).words, most.pairs))
     }
 
-    /// Planned without a push: for nobody who has a device, or for what waits behind much else.
+    /// The event is planned and has no push: its users have no devices, or its audience is still being expanded.
     private static func plain(_ fate: String) -> Badge {
         fate == "planned" ? Badge(.quiet, "planned") : PushText.badge(fate: fate)
     }

@@ -5,11 +5,11 @@ struct NotificationPreviews: ViewContext {
     let browser: PreviewCard?
 }
 
-/// A campaign's message, and for whom it is shown.
+/// A campaign's message, rendered for one recipient.
 struct CampaignPreview: ViewContext {
     /// Variant, language and recipient; nothing where there is nothing to choose.
     let form: FilterForm?
-    /// For whom it is shown, or why it cannot be.
+    /// The recipient that it is rendered for, or why it cannot be rendered.
     let note: String?
     let screens: NotificationPreviews?
 }
