@@ -58,7 +58,9 @@ package struct ConfigurationPlace: Sendable {
     var directory: String
     /// What `${NAME}` stands for.
     var environment: [String: String]
-    /// Whether a path keeps `${NAME}` if the variable is not set. Then the file must not be opened.
+    /// Whether a path keeps `${NAME}` if the variable is not set.
+    ///
+    /// Then the file must not be opened.
     var leavesVariables = false
 }
 
