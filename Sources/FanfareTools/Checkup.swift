@@ -37,7 +37,8 @@ public struct Checkup: Sendable {
     ///   services can be asked only about subscriptions, so nobody is for Web Push.
     /// - Returns: the items, in the order in which they depend on each other.
     public func items(online: Bool) async -> [CheckItem] {
-        await configurationItems + keyItems + feedbackItems + databaseItems() + (online ? onlineItems : [])
+        await configurationItems + keyItems + certificateItems + feedbackItems + databaseItems()
+            + (online ? onlineItems : [])
     }
 
     private var configurationItems: [CheckItem] {
@@ -87,6 +88,10 @@ public struct Checkup: Sendable {
         sortedApps.flatMap { name, app in
             Providers.all.flatMap { $0.checkup(of: app, checkup(of: name)) }
         }
+    }
+
+    private var certificateItems: [CheckItem] {
+        APICertificate(configuration.api, environment: environment).map { [$0.item(at: Clocks.wallSeconds)] } ?? []
     }
 
     private var feedbackItems: [CheckItem] {

@@ -5,12 +5,12 @@ internal import FanfareService
 internal import Foundation
 internal import PushCrypto
 
-/// When one of an app's credentials ends.
+/// When a credential of an app, or the certificate of the API, ends.
 public struct CredentialExpiry: Sendable {
-    /// The app.
-    public let app: String
-    /// The provider that it is for, such as `apns`.
-    public let provider: String
+    /// The app; nil for the certificate of the API.
+    public let app: String?
+    /// The provider that it is for, such as `apns`; nil for the certificate of the API.
+    public let provider: String?
     /// Which credential, such as `APNs certificate`.
     public let credential: String
     /// When it ends, in seconds since 1970; nil for those that hold until somebody revokes them.
@@ -21,7 +21,7 @@ public struct CredentialExpiry: Sendable {
     /// The credential as JSON.
     public var json: JSONValue {
         [
-            "app": .string(app), "credential": .string(credential),
+            "app": JSONValue(orNull: app), "credential": .string(credential),
             "ends_at": JSONValue(orNull: endsAt.map(Self.date)), "problem": JSONValue(orNull: problem),
         ]
     }
@@ -38,7 +38,7 @@ public struct CredentialExpiry: Sendable {
         for item in all {
             let left = item.endsAt.map { "\(max(0, $0 - now) / 86_400)d" } ?? ""
             table.append([
-                item.app, item.credential, item.problem ?? item.endsAt.map(date) ?? "when it is revoked",
+                item.app ?? "", item.credential, item.problem ?? item.endsAt.map(date) ?? "when it is revoked",
                 item.problem == nil ? left : "",
             ])
         }
@@ -51,13 +51,28 @@ public struct CredentialExpiry: Sendable {
 }
 
 extension Configuration {
-    /// When the apps' credentials end, as their files say: those this machine has, whatever other daemons use.
+    /// When the apps' credentials and the API's certificate end, as their files say: those this machine has, whatever other daemons use.
     ///
     /// - Parameters:
     ///   - environment: variables of the process, for `CREDENTIALS_DIRECTORY`.
     ///   - now: seconds since 1970.
-    /// - Returns: one for each credential, by app.
+    /// - Returns: one for each credential, by app; the API's certificate comes last.
     public func credentialExpiries(environment: [String: String], now: Int64) -> [CredentialExpiry] {
+        appCredentials(environment: environment, now: now) + apiCertificate(environment: environment, now: now)
+    }
+
+    private func apiCertificate(environment: [String: String], now: Int64) -> [CredentialExpiry] {
+        guard let certificate = APICertificate(api, environment: environment) else { return [] }
+        let name = APICertificate.name
+        do throws(ToolError) {
+            let end = try certificate.end(at: now)
+            return [CredentialExpiry(app: nil, provider: nil, credential: name, endsAt: end, problem: nil)]
+        } catch {
+            return [CredentialExpiry(app: nil, provider: nil, credential: name, endsAt: nil, problem: error.reason)]
+        }
+    }
+
+    private func appCredentials(environment: [String: String], now: Int64) -> [CredentialExpiry] {
         let files = CredentialFiles(environment: environment)
         return apps.sorted { $0.key < $1.key }.flatMap { name, app in
             let checkup = CredentialCheckup(

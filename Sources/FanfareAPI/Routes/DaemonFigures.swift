@@ -67,7 +67,7 @@ final class DaemonFigures: Sendable {
             all.compactMap { credential in
                 credential.endsAt.map { end in
                     (
-                        [MetricLabel("app", credential.app), MetricLabel("credential", credential.credential)],
+                        [MetricLabel("app", credential.app ?? ""), MetricLabel("credential", credential.credential)],
                         Double(end)
                     )
                 }

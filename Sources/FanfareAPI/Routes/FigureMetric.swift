@@ -61,7 +61,8 @@ enum FigureMetric: String, CaseIterable {
         case .listening: "1 while LISTEN is known to work, else 0."
         case .listenProved: "When LISTEN was last proved to work, in seconds since 1970; every 30 s while it does."
         case .credentialExpires:
-            "When a credential ends, in seconds since 1970; nothing of those that hold until somebody revokes them."
+            "When a credential ends, in seconds since 1970; nothing of those that hold until somebody revokes them. The API's certificate has no "
+                + "`app`."
         case .databaseUp: "1 while the database answers, else 0; at most 5 s old."
         case .pending: "Pairs of event and device that are still to be sent."
         case .oldestReady:

@@ -184,4 +184,31 @@ struct ProviderToolTests {
         let late = configuration.credentialExpiries(environment: [:], now: now + 400 * 365 * 86_400)
         #expect(late[0].problem?.contains("expired") ?? false)
     }
+
+    /// The API's certificate ends, too, and nothing else tells before clients refuse it.
+    @Test func theCertificateOfTheAPISaysWhenItEnds() async throws {
+        var configuration = configuration
+        configuration.apps = [:]
+        // A certificate and its key are in one file there.
+        configuration.api.certificateFile = flow.sandbox.ready.certificateFile
+        configuration.api.keyFile = flow.sandbox.ready.certificateFile
+        let now = Clocks.wall / Micros.second
+        let all = configuration.credentialExpiries(environment: [:], now: now)
+        #expect(all.map(\.credential) == ["API certificate"] && all[0].app == nil)
+        #expect(all[0].endsAt ?? 0 > now && all[0].problem == nil)
+        #expect(
+            configuration.credentialExpiries(environment: [:], now: now + 400 * 365 * 86_400)[0].problem?.contains(
+                "expired"
+            ) == true
+        )
+        let item = try await #require(
+            Checkup(configuration, environment: [:]).items(online: false).first { $0.name == "API certificate" }
+        )
+        #expect(item.level == .ok && item.detail.contains("is valid until"))
+        configuration.api.keyFile = flow.sandbox.ready.vapidKeyFile
+        let other = try await #require(
+            Checkup(configuration, environment: [:]).items(online: false).first { $0.name == "API certificate" }
+        )
+        #expect(other.level == .fail && other.detail.hasPrefix("api.certificate_file: "))
+    }
 }
