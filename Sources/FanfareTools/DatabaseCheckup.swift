@@ -26,6 +26,7 @@ struct DatabaseCheckup {
         items.append(privilegeItem(missing))
         guard missing.isEmpty else { return items }
         items.append(contentsOf: try installationItems())
+        items += try Self.timeZoneItems(unknown: connection.run(UnknownTimeZones()).first ?? [])
         items += try appItems() + ruleItems() + healthItems()
         return items
     }
@@ -126,6 +127,24 @@ struct DatabaseCheckup {
             items.append(CheckItem("installation", ToolError(error)))
         }
         return items + (try schemaItems(version: installation.schemaVersion))
+    }
+
+    /// The item about the server's time zone data.
+    ///
+    /// - Parameter unknown: the zones that the server lacks, under their new and their old name.
+    /// - Returns: a warning; nothing where it lacks none.
+    static func timeZoneItems(unknown: [String]) -> [CheckItem] {
+        guard let first = unknown.first else { return [] }
+        let others = unknown.count == 1 ? "" : " and \(unknown.count - 1) more"
+        return [
+            CheckItem(
+                .warn,
+                "time zones",
+                "this server does not know \(first)\(others): devices there are registered without a zone, and quiet hours and "
+                    + "campaigns by local time go by the policy's zone or UTC",
+                advice: "Install or update the server's time zone data (Debian: tzdata), and restart PostgreSQL."
+            )
+        ]
     }
 
     private func appItems() throws(PostgresError) -> [CheckItem] {

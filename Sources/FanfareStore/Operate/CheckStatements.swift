@@ -44,6 +44,23 @@ package struct HasAutovacuum: PostgresStatement {
     }
 }
 
+/// The time zones of today that this server knows by no name; one row.
+package struct UnknownTimeZones: PostgresStatement {
+    package static let name = "unknown_time_zones"
+    package static let sql = """
+        SELECT coalesce(array_agg(z.name ORDER BY z.name), '{}') FROM (
+            SELECT DISTINCT o.value FROM jsonb_each_text(fanfare.old_time_zones()) AS o
+        ) AS z (name)
+        WHERE fanfare.time_zone(z.name) IS NULL
+        """
+
+    package init() {}
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> [String] {
+        try row.strings(0)
+    }
+}
+
 /// What SQL of authors may use up on the server; no row where no rule or campaign has any.
 package struct AuthorsLimits: PostgresStatement {
     package static let name = "authors_limits"

@@ -517,7 +517,7 @@ struct StatementCatalog {
             CloseFuses(app: "shop", environment: "sandbox"),
             DatabaseNow(),
             MissingPrivileges(),
-            HasAutovacuum(),
+            HasAutovacuum(), UnknownTimeZones(),
             SessionLimits(), AuthorsLimits(),
             LimitEvents(app: "shop", events: ["*"]),
             AppUse(),

@@ -75,6 +75,20 @@ import Testing
         }
     }
 
+    @Test func zonesThatTheServerLacksAreAWarning() async throws {
+        #expect(DatabaseCheckup.timeZoneItems(unknown: []).isEmpty)
+        let one = try #require(DatabaseCheckup.timeZoneItems(unknown: ["Europe/Kyiv"]).first)
+        #expect(one.level == .warn && one.detail.hasPrefix("this server does not know Europe/Kyiv: "))
+        let two = try #require(DatabaseCheckup.timeZoneItems(unknown: ["America/Nuuk", "Europe/Kyiv"]).first)
+        #expect(two.detail.hasPrefix("this server does not know America/Nuuk and 1 more: "))
+        // As a server does that has neither the new name nor an old one.
+        try sql(
+            "CREATE OR REPLACE FUNCTION fanfare.time_zone(name text) RETURNS text LANGUAGE sql AS $$ SELECT nullif(name, 'Europe/Kyiv') $$"
+        )
+        try sql("SELECT fanfare.adopt()")
+        #expect(try await item("time zones", in: items())?.detail == one.detail)
+    }
+
     @Test func whatIsMissingIsNamed() async throws {
         try await withRole(in: "fanfare_daemon") { role throws in
             try sql("SELECT fanfare.adopt()")
