@@ -7048,8 +7048,8 @@ BEGIN
             WHEN 'ttl_passed' THEN format('Its ttl had passed when the event was planned, %s after it was emitted. Give the rule or the event a longer ttl', date_trunc('second', planned - e.created_at))
             ELSE CASE
                 WHEN e.fate = 'waiting' THEN 'It would take the event' || CASE WHEN is_served THEN '' ELSE ', but no daemon is running. Start `fanfare serve`' END
-                WHEN j.audience = 'gather' THEN format('It gathers the event: what is sent %s is an event of its own, of type digest.%s.%s',
-                    coalesce(fanfare.utc(g.due_at), 'later'), j.app, j.name)
+                WHEN j.audience = 'gather' THEN format(CASE WHEN g.due_at IS NULL THEN 'It gathered the event, and sent it in an event of its own, of type digest.%1$s.%2$s'
+                    ELSE 'It gathers the event: what is sent %3$s is an event of its own, of type digest.%1$s.%2$s' END, j.app, j.name, fanfare.utc(g.due_at))
                 WHEN j.audience IN ('fcm_topic', 'fcm_condition', 'channel') THEN format('Sent once, to %s: who has subscribed there only the provider knows',
                     CASE j.audience WHEN 'channel' THEN 'an APNs channel' WHEN 'fcm_topic' THEN 'an FCM topic' ELSE 'an FCM condition' END)
                 ELSE format('Version %s took the event%s', j.version, coalesce('; its when: ' || j.words, ''))

@@ -20,6 +20,8 @@ struct APIDesk: Sendable {
     let streams = StreamSlots()
     /// What the console's pages share.
     let looks = ConsoleLooks()
+    /// What proxies have in front of every path: begins with a slash, ends without; empty for nothing.
+    let basePath: String
     /// Whether only this host can connect.
     let isLoopback: Bool
     /// Whether what is said goes over TLS.
@@ -82,6 +84,7 @@ struct APIDesk: Sendable {
         authority = Authority(board: TokenBoard(gate, rate: configuration.api.rate), phones: phones)
         cursors = CursorKey(database)
         self.connections = ConnectionTable(limit: connections)
+        basePath = configuration.api.basePath
         (isLoopback, isSecure) = (address.isLoopback, configuration.api.certificateFile != nil)
     }
 

@@ -44,9 +44,9 @@ struct FrontDoor: HTTPResponder {
         try checkHost(request)
         // Of what needs no token, such as health, the head alone can be asked for, as monitors do.
         let isHead = request.method == .head
-        switch routes.match(isHead ? .get : request.method, request.uri.path) {
+        switch routes.match(isHead ? .get : request.method, path(of: request)) {
         case .unknown:
-            guard request.method == .get, Console.isForBrowser(request) else {
+            guard request.method == .get, Console.isForBrowser(request, path(of: request)) else {
                 throw Problem(
                     .absent,
                     "there is nothing at this path",
@@ -69,6 +69,13 @@ struct FrontDoor: HTTPResponder {
         }
     }
 
+    /// The path behind the base path, which a proxy leaves on or takes off.
+    private func path(of request: Request) -> String {
+        let (path, base) = (request.uri.path, desk.basePath)
+        guard !base.isEmpty, path == base || path.hasPrefix(base + "/") else { return path }
+        return path == base ? "/" : String(path.dropFirst(base.count))
+    }
+
     /// A request with who makes it.
     private func call(
         to request: Request,
@@ -89,7 +96,7 @@ struct FrontDoor: HTTPResponder {
             query: Self.fields(in: request.uri.query ?? ""),
             headers: request.headers,
             body: [],
-            path: request.uri.path,
+            path: path(of: request),
             authority: request.head.authority
         )
     }

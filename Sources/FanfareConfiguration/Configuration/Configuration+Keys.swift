@@ -201,6 +201,14 @@ extension Configuration {
             "What phones may subscribe to by their own tokens (`apps.<name>.jwt`). In the environment: separated by commas."
         ),
         .init(
+            "api.base_path",
+            \.api.basePath,
+            .basePath,
+            change: .restart,
+            "The path below which a proxy serves API and console, such as `/fanfare`. Links, redirects and the cookie of the console begin "
+                + "with it. The proxy may take it off or leave it on."
+        ),
+        .init(
             "api.console",
             \.api.console,
             .choices(),

@@ -117,6 +117,8 @@ public struct Configuration: Equatable, Sendable {
         public var rate = 100
         /// What phones may subscribe to: names, and with `*` at the end all that begin so.
         public var phoneTopics: [String] = []
+        /// The path below which a proxy serves it: begins with a slash and ends without one; empty for the root.
+        public var basePath = ""
         /// What its console is there for; there is none without ``ConsoleUse/read``.
         public var console = ConsoleUse.allCases
 

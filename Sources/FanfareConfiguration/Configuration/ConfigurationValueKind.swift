@@ -156,6 +156,28 @@ extension ConfigurationValueKind<String> {
     }
 }
 
+extension ConfigurationValueKind<String> {
+    /// The path below which a proxy serves something; empty for the root.
+    package static var basePath: Self {
+        let expected = "a path such as /fanfare: letters, digits and . _ ~ - between slashes, none at the end"
+        return .init(
+            name: "string",
+            range: "/PATH",
+            parse: { (raw, _) throws(ConfigurationRefusal) in
+                let text = try raw.string(expected: "expected \(expected)")
+                let segments = text.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
+                guard text.isEmpty || text.hasPrefix("/"), text.utf8.count <= 200,
+                    segments.allSatisfy({ segment in
+                        segment.wholeMatch(of: /[A-Za-z0-9._~-]+/) != nil && segment != "." && segment != ".."
+                    })
+                else { throw ConfigurationRefusal("expected \(expected), found “\(text.prefix(80))”") }
+                return text
+            },
+            text: { $0.isEmpty ? nil : $0 }
+        )
+    }
+}
+
 extension ConfigurationValueKind<[String]> {
     /// A list of distinct names; in an environment variable separated by commas.
     ///

@@ -24,10 +24,14 @@ import Testing
                     !["style", "iframe", "object", "embed", "base", "img"].contains(element.name),
                     "\(name): \(element)"
                 )
-                if element.name == "script" { #expect(element["src"]?.hasPrefix("/console/console.js?v=") == true) }
-                if let href = element["href"] { #expect(href.hasPrefix("/") || href == "#main", "\(name): \(href)") }
+                if element.name == "script" {
+                    #expect(element["src"]?.hasPrefix("/ops/fanfare/console/console.js?v=") == true)
+                }
+                if let href = element["href"] {
+                    #expect(href.hasPrefix("/ops/fanfare/") || href == "#main", "\(name): \(href)")
+                }
                 if element.name == "form", element["method"] != "dialog" {
-                    #expect(element["action"]?.hasPrefix("/") == true, "\(name)")
+                    #expect(element["action"]?.hasPrefix("/ops/fanfare/") == true, "\(name)")
                 }
             }
         }

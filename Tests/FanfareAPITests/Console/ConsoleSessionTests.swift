@@ -41,6 +41,35 @@ import Threading
         }
     }
 
+    /// A proxy serves it below a path, which it takes off or leaves on.
+    @Test(arguments: ["", "/ops/fanfare"]) func belowAPathEveryLinkAndTheCookieStayThere(left: String) async throws {
+        try await APIWorld.with("  base_path: /ops/fanfare\n") { api in
+            var browser = ConsoleClient(api: api, cookie: nil)
+            let asked = try await browser.page(left + page)
+            #expect(asked.location == "/ops/fanfare/login?back=%2Fpeople%3Fuser%3Da%2520b")
+            let token = try await api.token(.reader)
+            let reply = try await browser.send(left + "/login", ["token": token, "back": page])
+            #expect(reply.location == "/ops/fanfare" + page)
+            #expect(reply.headers["set-cookie"]?.contains("; Path=/ops/fanfare/;") == true)
+            browser.cookie = reply.cookie
+            for path in [
+                "/", "/events", "/people?user=a", "/devices", "/rules", "/campaigns", "/providers", "/find?q=x",
+            ] {
+                for element in try await browser.scan(left + path).elements {
+                    for name in ["href", "src", "action", "data-stream"] {
+                        guard let target = element[name], target != "#main" else { continue }
+                        #expect(target.hasPrefix("/ops/fanfare/"), "\(path): \(target)")
+                    }
+                }
+            }
+            #expect(try await browser.page(left + "/livez").status == 200)
+            #expect(try await browser.page("/ops/fanfarex/livez").status == 404)
+            let absent = try await browser.page(left + "/nothing", ["Accept": "text/html"])
+            #expect(absent.status == 404 && absent.body.contains(#"href="/ops/fanfare/events""#))
+            #expect(try await browser.send(left + "/logout", [:]).location == "/ops/fanfare/login")
+        }
+    }
+
     @Test func aCopyOfTheCookieEndsWithTheSessionAtAllDaemons() async throws {
         try await APIWorld.with { api in
             try await APIWorld.with { other in

@@ -16,6 +16,7 @@ extension ConsolePage {
             frame: visit.frame("Devices"),
             filter: form,
             counts: fleet.counts,
+            total: fleet.total,
             disabled: fleet.disabled,
             reasons: fleet.reasons,
             fuses: fleet.fuses.map { FuseLine($0, visit.status.health) },

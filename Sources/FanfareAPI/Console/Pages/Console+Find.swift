@@ -11,7 +11,7 @@ extension Console {
             let visit = try await Visit(call, kind: nil)
             let text = visit.filter("q")?.trimmed ?? ""
             let found = text.isEmpty ? [] : try await candidates(text, visit)
-            if found.count == 1, let only = found.first { return .redirect(to: only.href) }
+            if found.count == 1, let only = found.first { return .redirect(to: only.href, call) }
             let page = FindPage(
                 frame: visit.frame("Find", search: text),
                 candidates: found,

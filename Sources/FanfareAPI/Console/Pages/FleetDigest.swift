@@ -20,6 +20,7 @@ struct FleetDigest: Sendable {
     /// Prune fuses, without since when.
     let fuses: [PruneFuseFigures]
     private let enabled: Int64
+    private let disabledCount: Int64
     private let isExact: Bool
 
     /// When its chart begins.
@@ -59,6 +60,7 @@ struct FleetDigest: Sendable {
         }
         let meanings = [OutcomeKey: String](rows.meanings)
         let whole = sums.values.reduce(0, +)
+        disabledCount = whole
         reasons = sums.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { reason, devices in
             let meaning = meanings[OutcomeKey(outcome: "gone", reason: reason)]
             return OutcomeLine(
@@ -74,6 +76,16 @@ struct FleetDigest: Sendable {
         reasonNames = sums.keys.sorted()
         platforms = Set(rows.counts.map(\.platform)).sorted()
         fuses = rows.fuses
+    }
+
+    /// The sum of what is listed; nil where that is one target.
+    var total: DeviceTotal? {
+        guard counts.count > 1 else { return nil }
+        let about = isExact ? "" : "≈ "
+        return DeviceTotal(
+            enabled: about + FigureText.count(enabled),
+            disabled: about + FigureText.count(disabledCount)
+        )
     }
 
     /// How many devices can be reached.

@@ -92,9 +92,10 @@ struct PersonLook {
                 "Nothing is sent: \(devices) of this user, all disabled (\(reasons)). The app must register its token again, as it should at each start."
             )
         }
+        let waits = pushes.rows.count { $0.at == nil }
+        let waiting = FigureText.counted(Int64(waits), "push waits", "pushes wait")
         guard let last = pushes.rows.first(where: { $0.at != nil }), let at = last.at else {
-            let waiting = FigureText.counted(Int64(pushes.rows.count), "push waits", "pushes wait")
-            return Notice(.quiet, "\(devices), and no push yet\(pushes.rows.isEmpty ? "" : "; \(waiting)").")
+            return Notice(.quiet, "\(devices), and no push yet\(waits == 0 ? "" : "; \(waiting)").")
         }
         let ago = FigureText.duration(Double(visit.now - at.microseconds) / 1e6)
         let accepted = last.outcome == "accepted"
@@ -103,7 +104,10 @@ struct PersonLook {
             ? "The last push was taken by \(last.platform) \(ago) ago; whether the device showed it, only the device knows."
             : "The last push, \(ago) ago: \(PushText.badge(last.outcome, last.reason).words). \(last.detail ?? "")"
         let unwanted = unwanted
-        return Notice(accepted && unwanted.isEmpty ? .good : .warn, unwanted + words)
+        let isWell = accepted && unwanted.isEmpty
+        // What was sent before says nothing of the push that is asked about.
+        guard waits == 0 else { return Notice(isWell ? .quiet : .warn, "\(unwanted)\(waiting). \(words)") }
+        return Notice(isWell ? .good : .warn, unwanted + words)
     }
 
     /// What the user wants nothing of now, as a sentence.

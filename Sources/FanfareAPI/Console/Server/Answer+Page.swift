@@ -19,11 +19,13 @@ extension Answer {
 
     /// Sends the browser to another page, which it asks for by GET.
     ///
-    /// - Parameter path: of this console.
+    /// - Parameters:
+    ///   - path: of this console, without the base path.
+    ///   - call: the request.
     /// - Returns: 303.
-    static func redirect(to path: String) -> Answer {
+    static func redirect(to path: String, _ call: Call) -> Answer {
         var answer = Answer(.seeOther, [], type: "text/plain")
-        answer.headers[.location] = path
+        answer.headers[.location] = call.desk.basePath + path
         answer.headers[.referrerPolicy] = "same-origin"
         return answer
     }

@@ -16,7 +16,7 @@ extension Call {
         do {
             return try await work()
         } catch is LoginNeeded {
-            return .redirect(to: PageAddress("/login", ["back": PageAddress(path, query).text]).text)
+            return .redirect(to: PageAddress("/login", ["back": PageAddress(path, query).text]).text, self)
         } catch {
             let problem = Problem(error)
             if problem.code == .failed {
@@ -66,7 +66,7 @@ extension Call {
     private func failure(_ problem: Problem) async -> Answer {
         let session = try? await ConsoleSession.find(self)
         let frame = Frame(
-            base: "",
+            base: desk.basePath,
             title: problem.code.title,
             parent: nil,
             pages: session == nil ? [] : NavigationItem.all(current: path, nil),

@@ -35,7 +35,7 @@ extension Console {
     static let logOut = Route(.post, "/logout", nil) { call in
         await call.asPage {
             _ = try call.form()
-            var answer = Answer.redirect(to: "/login")
+            var answer = Answer.redirect(to: "/login", call)
             answer.headers[.setCookie] = try await ConsoleSession.finish(call)
             return answer
         }
@@ -52,14 +52,14 @@ extension Console {
                 problem: "The console needs a token of all apps that has the scope reader."
             )
         }
-        var answer = Answer.redirect(to: own(back))
+        var answer = Answer.redirect(to: own(back), call)
         answer.headers[.setCookie] = try await ConsoleSession.begin(token, call)
         return answer
     }
 
     private static func ask(_ call: Call, back: String?, problem: String?) async throws -> Answer {
         let frame = Frame(
-            base: "",
+            base: call.desk.basePath,
             title: "Log in",
             parent: nil,
             pages: [],

@@ -31,10 +31,12 @@ enum Console {
 
     /// Whether a path that there is not was asked for by a person: an API's client asks for no HTML, and stays below `/v1`.
     ///
-    /// - Parameter request: for that path.
+    /// - Parameters:
+    ///   - request: for that path.
+    ///   - path: without the base path.
     /// - Returns: whether a page answers it.
-    static func isForBrowser(_ request: Request) -> Bool {
-        !request.uri.path.hasPrefix("/v1") && request.headers[.accept]?.contains("text/html") == true
+    static func isForBrowser(_ request: Request, _ path: String) -> Bool {
+        !path.hasPrefix("/v1") && request.headers[.accept]?.contains("text/html") == true
     }
 
     private static let assets: [Route] = [

@@ -50,7 +50,7 @@ struct ConsoleAction: Sendable {
                     )
                     switch try await perform(visit, database, fields) {
                     case .done(let code, let path, let query):
-                        return .redirect(to: PageAddress(path, query.merging(["did": code]) { $1 }).text)
+                        return .redirect(to: PageAddress(path, query.merging(["did": code]) { $1 }).text, call)
                     case .page(let html): return .page(html)
                     }
                 }

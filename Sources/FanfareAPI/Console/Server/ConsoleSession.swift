@@ -108,7 +108,8 @@ struct ConsoleSession: Sendable {
 
     private static func setCookie(_ text: String, seconds: Int64, _ call: Call) -> String {
         let secure = call.desk.isSecure || call.headers[.forwardedProtocol] == "https" ? "; Secure" : ""
-        return "\(cookieName(call))=\(text); Path=/; HttpOnly; SameSite=Strict; Max-Age=\(seconds)\(secure)"
+        return
+            "\(cookieName(call))=\(text); Path=\(call.desk.basePath)/; HttpOnly; SameSite=Strict; Max-Age=\(seconds)\(secure)"
     }
 
     private static var now: Int64 { KernelClock.realTime.microseconds / 1_000_000 }

@@ -90,7 +90,7 @@ struct Visit: Sendable {
             stream = PageAddress("/console/stream", ["page": PageAddress(call.path, call.query).text]).text
         }
         return Frame(
-            base: "",
+            base: call.desk.basePath,
             title: title,
             parent: parent,
             pages: NavigationItem.all(current: call.path, status),

@@ -73,6 +73,7 @@ extension Demo {
                 bar: ShareBar.markup([(.accepted, 1_890), (.gone, 12)], of: 1_902)
             ),
         ],
+        total: DeviceTotal(enabled: "2,408,289", disabled: "293,355"),
         disabled: TimeChart(
             id: "disabled",
             title: "Disabled by day",

@@ -45,7 +45,7 @@ enum Demo {
             ("Providers", "/providers", "v", "1"),
         ]
         return Frame(
-            base: "",
+            base: "/ops/fanfare",
             title: title,
             parent: parent,
             pages: pages.map {

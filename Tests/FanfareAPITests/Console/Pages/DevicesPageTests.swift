@@ -53,6 +53,24 @@ import Testing
         }
     }
 
+    @Test func severalTargetsHaveASum() async throws {
+        try await APIWorld.with { api in
+            try await fill(api)
+            let browser = try await api.console()
+            #expect(try await !browser.page("/devices").body.contains("<tfoot>"))
+            _ = try await api.rows(
+                "SELECT fanfare.register_device('shop', 'fcm', 'tokenOfAPhone:' || g) FROM generate_series(1, 3) AS g"
+            )
+            // What is counted is kept for half a minute, by app.
+            let page = try await browser.page("/devices?app=shop").body
+            #expect(
+                page.contains(
+                    #"<tfoot><tr><th scope="row">All</th><td class="number">83</td><td class="number">40</td><td></td></tr></tfoot>"#
+                )
+            )
+        }
+    }
+
     @Test func filtersAreInTheAddress() async throws {
         try await APIWorld.with { api in
             try await fill(api)

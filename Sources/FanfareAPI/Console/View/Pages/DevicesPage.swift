@@ -3,6 +3,8 @@ struct DevicesPage: ViewContext {
     let frame: Frame
     let filter: FilterForm
     let counts: [DeviceCountLine]
+    /// The sum of several targets.
+    let total: DeviceTotal?
     let disabled: ChartFigure
     let reasons: [OutcomeLine]
     let fuses: [FuseLine]
@@ -22,6 +24,12 @@ struct OneDevicePage: ViewContext {
     let topics: [String]
     /// What the application keeps with it, as JSON.
     let attributes: String?
+}
+
+/// Devices of all targets that are listed.
+struct DeviceTotal: ViewContext {
+    let enabled: String
+    let disabled: String
 }
 
 /// Devices of one target.
