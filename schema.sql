@@ -443,6 +443,7 @@ SELECT fanfare.add_column('fanfare.policies', 'quiet_from', 'time');
 SELECT fanfare.add_column('fanfare.policies', 'quiet_until', 'time');
 SELECT fanfare.add_column('fanfare.policies', 'quiet_mode', 'text');
 SELECT fanfare.add_column('fanfare.devices', 'doubted_by', 'int');
+SELECT fanfare.add_column('fanfare.devices', 'reachable_since', 'timestamptz');
 
 -- All that waits is planned as it would have been: it came before emitters were refused types that are Fanfare's. A daemon of the version
 -- before moves events into the side queue without saying whose they are.
@@ -646,6 +647,7 @@ INSERT INTO fanfare.outcome_codes AS c (code, outcome, reason, provider, meaning
     (16, 'opted_out', 'user_snoozed', NULL, 'The user had snoozed its category, and nothing says to keep it until that is over.'),
     (17, 'expired', 'quiet_hours', NULL, 'It was night where the device is, and its ttl ends before the quiet hours do.'),
     (18, 'expired', 'user_snoozed', NULL, 'The user had snoozed its category, and its ttl ends before the snooze does.'),
+    (19, 'cancelled', 'campaign_aborted', NULL, 'Its campaign was aborted before it was sent.'),
     (32, 'retrying', 'device_throttled', NULL, 'The provider takes no more pushes for this device now; tried again.'),
     (33, 'retrying', 'topic_throttled', NULL, 'The provider takes no more pushes for this topic now; tried again.'),
     (34, 'retrying', 'sender_throttled', NULL, 'The provider asks this project, credential or host to slow down; tried again.'),
@@ -818,6 +820,8 @@ CREATE TABLE IF NOT EXISTS fanfare.devices (
     disabled_reason text,
     -- The rule whose push made the provider call the token bad, which may be the push's fault; null once it took another.
     doubted_by int,
+    -- Since when it has been enabled for its user without a break; null for registered_at, which each registration renews.
+    reachable_since timestamptz,
     CONSTRAINT devices_disabled CHECK ((disabled_at IS NULL) = (disabled_reason IS NULL))
 ) WITH (fillfactor = 90);
 
@@ -2602,7 +2606,12 @@ BEGIN
         UPDATE fanfare.devices AS d SET token = canonical, token_hash = hash
         WHERE d.app_id = the_app AND d.platform = register_device.platform
             AND d.token_hash = old_hash AND d.disabled_reason IS DISTINCT FROM 'reassigned';
-        IF FOUND AND lacks_keys THEN
+        IF NOT FOUND AND NOT EXISTS (
+            SELECT FROM fanfare.devices AS d WHERE d.app_id = the_app AND d.platform = register_device.platform AND d.token_hash = hash)
+        THEN
+            RAISE NOTICE 'replaces: no device has this token, so a new device is registered'
+                USING HINT = 'A device that has unregistered, or another app or platform, has it no more. Subscribe the new device to its topics.';
+        ELSIF FOUND AND lacks_keys THEN
             -- What is there are the keys of the old endpoint.
             PERFORM fanfare.check_device(register_device.platform, canonical, NULL, NULL);
         END IF;
@@ -2628,7 +2637,11 @@ BEGIN
                 user_id = coalesce(register_device.user_id, d.user_id), locale = coalesce(register_device.locale, d.locale),
                 time_zone = coalesce(register_device.time_zone, d.time_zone), attributes = coalesce(register_device.attributes, d.attributes),
                 p256dh = coalesce(register_device.p256dh, d.p256dh), auth = coalesce(register_device.auth, d.auth),
-                registered_at = clock_timestamp(), disabled_at = NULL, disabled_reason = NULL, doubted_by = NULL
+                registered_at = clock_timestamp(), disabled_at = NULL, disabled_reason = NULL, doubted_by = NULL,
+                reachable_since = CASE
+                    WHEN d.disabled_at IS NULL AND d.user_id IS NOT DISTINCT FROM coalesce(register_device.user_id, d.user_id)
+                        THEN coalesce(d.reachable_since, d.registered_at)
+                    ELSE clock_timestamp() END
             WHERE d.id = there.id;
             RETURN there.id;
         END IF;
@@ -3373,8 +3386,8 @@ BEGIN
         SELECT g.place, g.reason, g.hint FROM fanfare.gathering_fault(rule) AS g WHERE g.reason IS NOT NULL
     ) AS f LIMIT 1;
     IF reason IS NULL THEN
-        PERFORM fanfare.warn_of_hidden_tables('badge_sql', rule ->> 'badge_sql', 'text[]'),
-            fanfare.warn_of_hidden_tables('to.users_sql', rule #>> '{to,users_sql}', 'jsonb'), fanfare.warn_of_columns(rule), fanfare.warn_of_nights(rule);
+        PERFORM fanfare.warn_of_hidden_tables(fanfare.place_of(rule, 'badge_sql'), rule ->> 'badge_sql', 'text[]'),
+            fanfare.warn_of_hidden_tables(fanfare.place_of(rule, 'to.users_sql'), rule #>> '{to,users_sql}', 'jsonb'), fanfare.warn_of_columns(rule), fanfare.warn_of_nights(rule);
     END IF;
 END
 $$;
@@ -4281,7 +4294,10 @@ EXCEPTION
             RETURN;
         END IF;
         reason := CASE WHEN query ~* E'^\\s*(insert|update|delete|merge)\\y' THEN 'writes, where it shall only read' ELSE reason END;
-        hint := coalesce(nullif(hint, ''), 'write SELECT user_id, count(*) FROM public.unread WHERE user_id = ANY ($1) GROUP BY user_id');
+        hint := CASE
+            WHEN state = '42883' AND reason LIKE 'operator does not exist: %' THEN 'cast the parameter, as in user_id = ANY ($1::bigint[]): $1 is text[]'
+            WHEN state LIKE '22%' THEN 'guard what fails on some values, as in x / nullif(y, 0)'
+            ELSE coalesce(nullif(hint, ''), 'write SELECT user_id, count(*) FROM public.unread WHERE user_id = ANY ($1) GROUP BY user_id') END;
 END
 $$;
 COMMENT ON FUNCTION fanfare.badge_sql_fault IS 'Why a rule cannot have this badge_sql, and how to mend it; null where it can.';
@@ -4338,6 +4354,7 @@ DECLARE
     probe refcursor;
     column_type regtype;
     lacking text;
+    state text;
 BEGIN
     IF query IS NULL THEN
         RETURN;
@@ -4383,9 +4400,12 @@ EXCEPTION
         NULL;
     WHEN data_exception OR syntax_error_or_access_rule_violation OR feature_not_supported OR program_limit_exceeded
         OR invalid_transaction_state OR invalid_cursor_definition OR raise_exception THEN
-        GET STACKED DIAGNOSTICS reason = MESSAGE_TEXT, hint = PG_EXCEPTION_HINT;
+        GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, reason = MESSAGE_TEXT, hint = PG_EXCEPTION_HINT;
+        hint := CASE
+            WHEN state = '42883' AND reason LIKE 'operator does not exist: %' THEN 'cast the member, as in ($1->>''team_id'')::bigint: ->> gives text'
+            WHEN state LIKE '22%' THEN 'guard what fails on some values, as in x / nullif(y, 0)'
+            ELSE coalesce(nullif(hint, ''), example) END;
         reason := CASE WHEN query ~* E'^\\s*(insert|update|delete|merge)\\y' THEN 'writes, where it shall only read' ELSE reason END;
-        hint := coalesce(nullif(hint, ''), example);
 END
 $$;
 COMMENT ON FUNCTION fanfare.users_sql_fault IS 'Why a rule cannot have this users_sql, and how to mend it; null where it can.';
@@ -4599,6 +4619,11 @@ BEGIN
 END
 $$;
 
+-- Several rules may be put one after the other.
+CREATE OR REPLACE FUNCTION fanfare.place_of(definition jsonb, key text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN format('%s/%s: %s', definition ->> 'app', definition ->> 'name', key);
+COMMENT ON FUNCTION fanfare.place_of IS 'A key of a rule or a campaign, for messages.';
+
 -- Of a type that a watched table emits the members are known: its columns, or those that the watch shows.
 CREATE OR REPLACE FUNCTION fanfare.warn_of_columns(rule jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -4622,7 +4647,7 @@ BEGIN
         ) AS p
         WHERE fanfare.missing_key(sample, p.path) ~ E'^(new|old)\\.'
     LOOP
-        RAISE WARNING '%: % in what the watched table emits', lacking.place, split_part(lacking.words, '; ', 1)
+        RAISE WARNING '%: % in what the watched table emits', fanfare.place_of(rule, lacking.place), split_part(lacking.words, '; ', 1)
             USING HINT = coalesce(upper(left(nullif(split_part(lacking.words, '; ', 2), ''), 1)) || substr(split_part(lacking.words, '; ', 2), 2),
                 'Look at the table''s columns.');
     END LOOP;
@@ -4647,7 +4672,7 @@ BEGIN
     END IF;
     night := night + CASE WHEN night < interval '0' THEN interval '24 hours' ELSE interval '0' END;
     IF ttl < night THEN
-        RAISE WARNING 'ttl: % is shorter than the quiet hours, which last %', rule ->> 'ttl', fanfare.lasting(night)
+        RAISE WARNING '%: % is shorter than the quiet hours, which last %', fanfare.place_of(rule, 'ttl'), rule ->> 'ttl', fanfare.lasting(night)
             USING HINT = 'What comes early in the night ends as expired: give it a longer ttl, or quiet_hours: off.';
     END IF;
 END
@@ -5130,7 +5155,7 @@ BEGIN
         WHERE r.reason IS NOT NULL
     ) AS f (place, reason, hint) LIMIT 1;
     IF reason IS NULL THEN
-        PERFORM fanfare.warn_of_hidden_tables(k, campaign ->> k, 'text[]') FROM unnest('{audience_sql,payload_sql}'::text[]) AS k;
+        PERFORM fanfare.warn_of_hidden_tables(fanfare.place_of(campaign, k), campaign ->> k, 'text[]') FROM unnest('{audience_sql,payload_sql}'::text[]) AS k;
     END IF;
 END
 $$;
@@ -5476,6 +5501,9 @@ COMMENT ON FUNCTION fanfare.reschedule IS 'Computes again, after the clock was s
 CREATE OR REPLACE FUNCTION fanfare.is_failure(outcome smallint) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN outcome IN (3, 9, 11, 12) OR outcome >= 96;
 COMMENT ON FUNCTION fanfare.is_failure IS 'Whether a pair with this outcome was tried and did not arrive.';
+CREATE OR REPLACE FUNCTION fanfare.is_answer(outcome smallint) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN outcome NOT BETWEEN 32 AND 63 AND outcome <> ALL ('{4,5,6,7,8,10,13,14,15,16,17,18,19}'::smallint[]);
+COMMENT ON FUNCTION fanfare.is_answer IS 'Whether a provider was asked and this is how it ended; false of what Fanfare decides by itself.';
 
 -- What came of the few that went first: looked at once, so long after their first answers, and by 100 answers at least where there
 -- are so many. Failures are what was tried and did not arrive; a token that is gone is none: old tokens are normal.
@@ -5498,8 +5526,7 @@ BEGIN
         ORDER BY x.id FOR NO KEY UPDATE OF c SKIP LOCKED
     LOOP
         SELECT coalesce(sum(t.pairs) FILTER (WHERE fanfare.is_failure(t.outcome)), 0),
-            -- Zones whose time has passed are late at once: that is no answer, and nothing to wait by.
-            coalesce(sum(t.pairs) FILTER (WHERE t.outcome NOT BETWEEN 32 AND 63 AND t.outcome NOT IN (4, 5, 6, 7, 8, 10, 13, 14, 15, 16, 17, 18)), 0)
+            coalesce(sum(t.pairs) FILTER (WHERE fanfare.is_answer(t.outcome)), 0)
         INTO failed, answered
         FROM (
             SELECT s.outcome, s.pairs FROM fanfare.gate_stats AS s WHERE s.gate_id = o.gate_id
@@ -5959,10 +5986,11 @@ RETURN (asked[2] >> 16) - CASE WHEN cardinality(grants) > 256 THEN 60000 ELSE 36
 COMMENT ON FUNCTION fanfare.decided_since IS 'Since when decisions about a user are remembered beyond what caps count, in milliseconds since 1970.';
 
 -- The arrays have a place for each bit from 0 on: how many there may be of what was granted since, in milliseconds since 1970. An event that
--- stands there is granted again, whoever asks, for another device or once more; if for other caps, these count it too. One that was refused
--- stands there below zero, and is refused again. Without a search_path of its own: only daemons may call it, twice for each recipient, and
--- it would take as long again.
-CREATE OR REPLACE FUNCTION fanfare.take(grants bigint[], asked bigint[], max_counts int[], floors bigint[]) RETURNS bigint[]
+-- stands there is granted again, for another device or once more; if for other caps, these count it too. A retry is counted anew where the
+-- grant is older than a cap counts, since others may have been granted meanwhile. One that was refused stands there below zero, and is refused
+-- again. Without a search_path of its own: only daemons may call it, twice for each recipient, and it would take as long again.
+DROP FUNCTION IF EXISTS fanfare.take(bigint[], bigint[], int[], bigint[]);
+CREATE OR REPLACE FUNCTION fanfare.take(grants bigint[], asked bigint[], max_counts int[], floors bigint[], is_retry boolean) RETURNS bigint[]
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     bits int := asked[2] & 65535;
@@ -5971,12 +5999,18 @@ DECLARE
     since CONSTANT bigint := fanfare.decided_since(grants, asked);
     kept bigint[] := '{}';
     others int;
+    old int := 0;
 BEGIN
     IF refusal IS NOT NULL AND (grants[refusal + 1] & 65535 & (~bits)) = 0 THEN
         RETURN NULL;
     END IF;
     IF place IS NOT NULL THEN
-        bits := bits & ~(grants[place + 1] & 65535)::int;
+        IF is_retry THEN
+            FOR bit IN 0 .. cardinality(floors) - 1 LOOP
+                old := old | CASE WHEN bits & (1 << bit) <> 0 AND grants[place + 1] >> 16 < floors[bit + 1] THEN 1 << bit ELSE 0 END;
+            END LOOP;
+        END IF;
+        bits := bits & (~(grants[place + 1] & 65535)::int | old);
         IF bits = 0 THEN
             RETURN grants;
         END IF;
@@ -5994,7 +6028,7 @@ BEGIN
         END IF;
     END LOOP;
     IF place IS NOT NULL THEN
-        grants[place + 1] := grants[place + 1] | bits;
+        grants[place + 1] := CASE WHEN old = 0 THEN grants[place + 1] ELSE (asked[2] >> 16 << 16) | (grants[place + 1] & 65535) END | bits;
     ELSE
         grants := grants || asked;
     END IF;
@@ -6752,7 +6786,8 @@ BEGIN ATOMIC
         WHEN outcome = 'gone' THEN 'The app must register its new token, as it should at each start; nothing is sent there until then'
         WHEN outcome = 'rejected' THEN 'It is not tried again: mend what the provider names, then replay the event'
         WHEN outcome = 'expired' AND reason = 'quiet_hours' THEN 'Give the event or its rule a ttl longer than the night, or the rule quiet_hours: off'
-        WHEN outcome = 'expired' THEN 'Give the event or its rule a longer ttl, or see above what it waited for'
+        WHEN outcome = 'expired' THEN 'Give the event or its rule a longer ttl, or mend what it waited for'
+        WHEN reason = 'campaign_aborted' THEN 'Start the campaign again if it should be sent after all'
         WHEN outcome = 'cancelled' THEN 'Replay the event if it should be sent after all'
         WHEN outcome = 'superseded' THEN 'Look at the newer event; take supersede off the rule if both should arrive'
         WHEN outcome = 'disabled' THEN 'The app must register its token again, as it should at each start'
@@ -6943,7 +6978,7 @@ BEGIN
         SELECT p.*, r.name AS rule_name, a.name || '/' || r.name AS rule, a.name AS app, a.id AS app_id, v.definition::jsonb AS definition,
             t.platform, concat_ws('/', a.name, t.platform, t.environment) AS sender, coalesce(c.outcome, (ARRAY['pending', 'accepted', 'attempted', 'unknown', 'retrying', 'gone', 'rejected'])
                 [1 + width_bucket(p.code, ARRAY[1, 2, 3, 32, 64, 96])]) AS outcome, coalesce(c.reason, 'unknown') AS reason, c.meaning,
-            r.id AS rule_id, lag(p.code) OVER w AS code_before, lead(coalesce(p.not_before, p.at)) OVER w AS tried_at
+            r.id AS rule_id, lag(p.code) OVER w AS code_before, lag(coalesce(c.reason, 'unknown')) OVER w AS reason_before, lead(coalesce(p.not_before, p.at)) OVER w AS tried_at
         FROM fanfare.pairs_of(e.id, devices || 0::bigint) AS p
         JOIN fanfare.rule_versions AS v ON v.id = p.rule_version
         JOIN fanfare.rules AS r ON r.id = v.rule_id
@@ -6969,12 +7004,15 @@ BEGIN
                     SELECT FROM fanfare.audiences AS x
                     WHERE x.event_id = e.id AND x.bucket = fanfare.bucket(fanfare.audience_seed(e.id), why_steps.user_id) AND x.user_id = why_steps.user_id)
                 WHEN r.audience IN ('users_sql', 'staged') AND e.fate IN ('planned', 'refused') AND r.is_in_force
+                    -- A query that failed named nobody.
+                    AND NOT (is_of_rule AND position('rule ' || r.name || ':' IN e.detail) > 0)
                     AND NOT EXISTS (SELECT FROM fanfare.audience_queries AS q WHERE q.event_id = e.id AND q.rule_version = r.version_id) THEN CASE
                         WHEN EXISTS (SELECT FROM pairs AS p WHERE p.rule_id = r.rule_id AND p.device_id > 0) THEN true
                         -- A device that would have been planned then, had the user been named.
                         WHEN EXISTS (
                             SELECT FROM fanfare.devices AS d
-                            WHERE d.id = ANY (devices) AND d.app_id = r.app_id AND d.registered_at <= planned AND d.disabled_at IS NULL AND d.kind = r.kind
+                            WHERE d.id = ANY (devices) AND d.app_id = r.app_id AND coalesce(d.reachable_since, d.registered_at) <= planned
+                                AND coalesce(d.disabled_at > planned, true) AND d.kind = r.kind
                                 AND coalesce(d.platform = r.platform, true)
                                 AND (r.devices_path IS NULL OR jsonb_path_match_tz(coalesce(d.attributes, '{}'), r.devices_path, '{}', true))) THEN false
                         END
@@ -7004,16 +7042,16 @@ BEGIN
     missed AS MATERIALIZED (
         SELECT j.rule, j.app, j.definition, j.version_id, d.id AS device_id, d.platform,
             j.devices_path,
-            d.registered_at, d.disabled_at, d.disabled_reason, d.kind, j.kind AS rule_kind, j.audience, j.is_meant, CASE
-                WHEN d.disabled_at IS NOT NULL AND d.disabled_reason = 'reassigned' THEN 'reassigned'
+            coalesce(d.reachable_since, d.registered_at) AS registered_at, d.disabled_at, d.disabled_reason, d.kind, j.kind AS rule_kind, j.audience, j.is_meant, CASE
+                WHEN d.disabled_at <= planned AND d.disabled_reason = 'reassigned' THEN 'reassigned'
                 -- The name of a topic may be made of the payload: then only who plans knows it.
                 WHEN j.audience = 'topic' AND position('{{' IN j.definition #>> '{to,topic}') = 0 AND NOT EXISTS (
                     SELECT FROM fanfare.topics AS t JOIN fanfare.subscriptions AS s ON s.topic_id = t.id
                     WHERE t.name = j.definition #>> '{to,topic}' AND s.device_id = d.id) THEN 'not_subscribed'
-                WHEN d.disabled_at IS NOT NULL THEN 'disabled'
+                WHEN d.disabled_at <= planned THEN 'disabled'
                 WHEN d.kind <> j.kind THEN 'other_kind'
                 WHEN d.platform <> j.platform THEN 'other_platform'
-                WHEN d.registered_at > planned THEN 'registered_later'
+                WHEN coalesce(d.reachable_since, d.registered_at) > planned THEN 'registered_later'
                 WHEN j.devices_path IS NOT NULL AND jsonb_path_match_tz(coalesce(d.attributes, '{}'), j.devices_path, '{}', true) IS NOT TRUE
                     THEN 'other_attributes'
                 WHEN EXISTS (
@@ -7070,13 +7108,15 @@ BEGIN
     UNION ALL
     SELECT 1::smallint, planned, NULL, NULL, NULL, NULL, 'not_matched', 'no_rule', NULL,
         format('No rule %s for events of type %s%s. %s', CASE WHEN n.count > 0 THEN 'was' ELSE 'is' END, e.type, ' in app ' || why_steps.app,
-            CASE WHEN n.count > 0 THEN 'There is one now: replay the event' ELSE coalesce('Did you mean ' || fanfare.nearest_name(e.type, ARRAY(
+            CASE WHEN n.is_meant THEN 'There is one now: replay the event' WHEN n.count > 0 THEN 'There is one now, which is not for ' || whom ELSE coalesce('Did you mean ' || fanfare.nearest_name(e.type, ARRAY(
                 SELECT DISTINCT v.event_type FROM fanfare.rule_versions AS v JOIN fanfare.rules AS r ON r.id = v.rule_id JOIN fanfare.apps AS a ON a.id = r.app_id
                 WHERE v.state = 'active' AND v.retired_at IS NULL AND v.enabled AND (why_steps.app IS NULL OR a.name = why_steps.app)
                     AND abs(length(v.event_type) - length(e.type)) <= length(v.event_type) / 3 ORDER BY v.event_type LIMIT 500)) || '? ', '')
                 || 'Write one, or mend the type' END), NULL, 3000
     FROM (
-        SELECT count(*) FROM fanfare.rule_versions AS v JOIN fanfare.rules AS r ON r.id = v.rule_id JOIN fanfare.apps AS a ON a.id = r.app_id
+        SELECT count(*), bool_or(v.audience NOT IN ('users', 'gather')
+            OR fanfare.names_user(e.payload, fanfare.path_of(v.definition #>> '{to,users}'), why_steps.user_id)) AS is_meant
+        FROM fanfare.rule_versions AS v JOIN fanfare.rules AS r ON r.id = v.rule_id JOIN fanfare.apps AS a ON a.id = r.app_id
         WHERE v.event_type = e.type AND v.state = 'active' AND v.retired_at IS NULL AND v.enabled AND (why_steps.app IS NULL OR a.name = why_steps.app)
     ) AS n
     WHERE NOT EXISTS (SELECT FROM rules)
@@ -7141,14 +7181,14 @@ BEGIN
             WHEN 'quiet_hours' THEN 'It is night where the device is; held until the quiet hours are over'
             WHEN 'user_snoozed' THEN format('%s has snoozed it; held until that is over', whom)
             WHEN 'recipient_time' THEN 'It is due when clocks where the device is show the campaign''s time'
-            WHEN 'retry' THEN 'It is tried again then'
+            WHEN 'retry' THEN 'It is tried again then' || CASE WHEN p.code_before BETWEEN 32 AND 63 THEN format(': attempt %s ended with %s', p.attempt - 1, p.reason_before) ELSE '' END
             WHEN 'no_daemon' THEN 'It is ready to be sent, but no daemon is running. Start `fanfare serve`'
             WHEN 'no_credentials' THEN format('No daemon that runs has credentials for %s in app %s. Put them into the configuration: apps.%s.%s', p.platform, p.app, p.app, p.platform)
-            WHEN 'breaker' THEN format('%s, so only probes are sent to it until it is well again (breaker). See `fanfare health`', coalesce(y.words, 'The provider fails'))
+            WHEN 'breaker' THEN format('%s, so only probes are sent to it until it is well again (breaker). See `fanfare status`', coalesce(y.words, 'The provider fails'))
             WHEN 'rate' THEN format('It waits for its turn: so many are sent a second (rate, %s) and no more', x.rate)
             ELSE format('It waits for its turn in lane %s. See `fanfare status` for what is before it', (ARRAY['transactional', 'normal', 'bulk'])[p.lane + 1]) END
         ELSE concat_ws(' ',
-            CASE WHEN p.outcome = 'refused' THEN coalesce(p.details ->> e.id::text, p.meaning) ELSE coalesce(nullif(p.meaning, ''), format('%s said %s', p.platform, p.reason)) END,
+            CASE WHEN p.outcome = 'refused' THEN rtrim(coalesce(p.details ->> e.id::text, p.meaning), '.') || '.' ELSE coalesce(nullif(p.meaning, ''), format('%s said %s', p.platform, p.reason)) END,
             CASE
                 WHEN p.code IN (15, 47) THEN (
                     SELECT format('Quiet hours %s to %s by %s, clock of the device: %s.',
@@ -7171,10 +7211,11 @@ BEGIN
                     FROM fanfare.rule_versions AS v LEFT JOIN fanfare.policies AS o ON o.app_id = p.app_id LEFT JOIN fanfare.devices AS d ON d.id = p.device_id
                     WHERE v.id = p.rule_version)
                 WHEN p.code IN (4, 11) THEN format('Emitted %s%s.', fanfare.utc(e.created_at), coalesce(', ttl ' || least(e.ttl, (
-                    SELECT v.ttl FROM fanfare.rule_versions AS v WHERE v.id = p.rule_version)), ''))
+                    SELECT v.ttl FROM fanfare.rule_versions AS v WHERE v.id = p.rule_version)), '')
+                    || CASE WHEN p.code_before BETWEEN 32 AND 63 THEN format('; attempt %s ended with %s', p.attempt - 1, p.reason_before) ELSE '' END)
                 WHEN p.code = 7 THEN (SELECT format('Since %s: %s.', fanfare.utc(d.disabled_at), d.disabled_reason) FROM fanfare.devices AS d
                     WHERE d.id = p.device_id AND d.disabled_at IS NOT NULL)
-                WHEN p.code = 5 THEN coalesce('fanfare.cancel was called ' || fanfare.utc(cancelled_at) || '.', 'Its campaign was aborted.')
+                WHEN p.code = 5 THEN 'fanfare.cancel was called ' || fanfare.utc(cancelled_at) || '.'
             END,
             CASE WHEN p.device_id > 0 THEN fanfare.why_variant(p.definition, why_steps.user_id, p.device_id)
                 ELSE format('It was one request for all who have subscribed there: whether %s has only the provider knows.', whom) END,
@@ -7781,8 +7822,8 @@ SELECT NULL, NULL, NULL, NULL, 0, max(id) FROM read HAVING count(*) > 0
 $$;
 COMMENT ON FUNCTION fanfare.event_variants IS 'How often each outcome came of each variant, in so many batches behind one. A row without a rule is the last, of all that there are batches for: so far it looked, and goes on behind last_batch.';
 
--- For a page of a list: of an event with many batches the first few are counted, of a campaign's run what its gates counted. What was tried
--- again stands in a later batch.
+-- For a page of a list: of an event with many batches the first and the last few are counted, of a campaign's run what its gates counted.
+-- What was tried again stands in a later batch. A batch that is held (RetryHistory.Marks.held) waits for the end of a night or a snooze.
 CREATE OR REPLACE FUNCTION fanfare.event_ends(event_ids bigint[], depth int DEFAULT 3)
 RETURNS TABLE (event_id bigint, outcome text, reason text, pairs bigint, is_part boolean)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
@@ -7804,23 +7845,28 @@ gated AS MATERIALIZED (
     GROUP BY 1, 2
 ),
 own AS MATERIALIZED (
-    SELECT a.id, b.outcomes, b.size, b.is_closed, row_number() OVER (PARTITION BY a.id ORDER BY b.id) AS number
+    SELECT a.id, b.outcomes, b.size, b.is_closed, b.is_held,
+        -- One more than are counted says that there are more.
+        CASE WHEN b.from_end <= $2 THEN 0 ELSE b.from_begin END AS number
     FROM asked AS a
     CROSS JOIN LATERAL (
-        SELECT x.* FROM (
-            (SELECT l.id, l.outcomes, cardinality(l.device_ids) AS size, true AS is_closed FROM fanfare.batch_log AS l
+        SELECT x.*, row_number() OVER (ORDER BY x.id) AS from_begin, row_number() OVER (ORDER BY x.id DESC) AS from_end FROM (
+            (SELECT l.id, l.outcomes, cardinality(l.device_ids) AS size, true AS is_closed, false AS is_held FROM fanfare.batch_log AS l
             WHERE l.event_id = a.id ORDER BY l.id LIMIT $2 + 1)
-            UNION ALL
-            (SELECT q.id, q.outcomes, cardinality(q.device_ids), false FROM fanfare.batches AS q
+            UNION
+            (SELECT l.id, l.outcomes, cardinality(l.device_ids), true, false FROM fanfare.batch_log AS l
+            WHERE l.event_id = a.id ORDER BY l.id DESC LIMIT $2)
+            UNION
+            (SELECT q.id, q.outcomes, cardinality(q.device_ids), false, q.history & (32 << 16) <> 0 AND q.not_before > now() FROM fanfare.batches AS q
             WHERE q.event_id = a.id ORDER BY q.id LIMIT $2 + 1)
-        ) AS x ORDER BY x.id LIMIT $2 + 1
+        ) AS x
     ) AS b
     WHERE a.id NOT IN (SELECT r.event_id FROM runs AS r)
 ),
 codes AS (
     SELECT o.id, x.code, o.is_closed
     FROM own AS o CROSS JOIN LATERAL generate_series(0, o.size - 1) AS n (position)
-    CROSS JOIN LATERAL (SELECT CASE WHEN octet_length(o.outcomes) = 0 THEN 0 ELSE get_byte(o.outcomes, n.position) END AS code) AS x
+    CROSS JOIN LATERAL (SELECT CASE WHEN o.is_held THEN 47 WHEN octet_length(o.outcomes) = 0 THEN 0 ELSE get_byte(o.outcomes, n.position) END AS code) AS x
     WHERE o.number <= $2
     UNION ALL
     SELECT a.id, get_byte(b.outcomes, b.position::int - 1), true
@@ -7833,7 +7879,8 @@ codes AS (
     ) AS b
     UNION ALL
     -- No index knows those: the oldest ones of what waits.
-    SELECT u.event_id, CASE WHEN octet_length(q.outcomes) = 0 THEN 0 ELSE get_byte(q.outcomes, u.position::int - 1) END, false
+    SELECT u.event_id, CASE WHEN q.history & (32 << 16) <> 0 AND q.not_before > now() THEN 47
+        WHEN octet_length(q.outcomes) = 0 THEN 0 ELSE get_byte(q.outcomes, u.position::int - 1) END, false
     FROM (SELECT * FROM fanfare.batches AS x ORDER BY x.id LIMIT 200) AS q
     CROSS JOIN LATERAL unnest(q.event_ids) WITH ORDINALITY AS u (event_id, position)
     WHERE q.event_id IS NULL AND u.event_id IN (SELECT a.id FROM asked AS a)
@@ -7857,8 +7904,18 @@ WHERE l.fate = 1 AND a.id NOT IN (SELECT c.id FROM counted AS c) AND EXISTS (
     SELECT FROM fanfare.rule_versions AS v
     WHERE v.event_type = l.type AND v.audience = 'gather' AND v.state = 'active' AND v.created_at <= l.created_at
         AND (v.retired_at IS NULL OR v.retired_at > l.created_at))
+UNION ALL
+-- Planned for nobody: no device, or none that is enabled.
+SELECT l.id, 'not_reached', 'no_device', 0, false FROM asked AS a JOIN fanfare.event_log AS l ON l.day = ANY (ARRAY[a.day]) AND l.id = a.id
+WHERE l.fate = 1 AND a.id NOT IN (SELECT c.id FROM counted AS c)
+    AND NOT EXISTS (SELECT FROM fanfare.rule_versions AS v WHERE v.event_type = l.type AND v.audience = 'gather')
+    AND NOT EXISTS (SELECT FROM fanfare.plans AS p WHERE p.event_id = l.id)
+    AND NOT EXISTS (SELECT FROM fanfare.audience_queries AS q WHERE q.event_id = l.id)
+    AND NOT EXISTS (SELECT FROM fanfare.occurrences AS o WHERE o.event_id = l.id AND o.state IN ('running', 'aborting'))
+    -- All that waits was read above.
+    AND (SELECT count(*) FROM (SELECT FROM fanfare.batches AS b LIMIT 201) AS b) <= 200
 $$;
-COMMENT ON FUNCTION fanfare.event_ends IS 'How often each outcome came of each of some events, recipients and not attempts; is_part where an event has more batches than were counted. `gathered` for what is part of a push that is sent later.';
+COMMENT ON FUNCTION fanfare.event_ends IS 'How often each outcome came of each of some events, recipients and not attempts; is_part where an event has more batches than were counted. `gathered` for what is part of a push that is sent later, `not_reached` for what was planned for no device.';
 
 -- By the devices, as recent_events does; but whoever gets so much in a day that it would have to be sorted is found along the key.
 CREATE OR REPLACE FUNCTION fanfare.user_pushes(
@@ -8157,7 +8214,7 @@ GRANT EXECUTE ON FUNCTION fanfare.put_rule, fanfare.drop_rule, fanfare.rule_from
 -- An operator sees and runs what authors wrote, and undoes what pruning did.
 GRANT EXECUTE ON FUNCTION fanfare.replay, fanfare.start_campaign, fanfare.test_campaign, fanfare.pause_campaign,
     fanfare.resume_campaign, fanfare.abort_campaign TO fanfare_operator;
-GRANT UPDATE (disabled_at, disabled_reason) ON fanfare.devices TO fanfare_operator;
+GRANT UPDATE (disabled_at, disabled_reason, reachable_since) ON fanfare.devices TO fanfare_operator;
 GRANT EXECUTE ON FUNCTION fanfare.replay_feedback, fanfare.resume_feedback, fanfare.forget_feedback TO fanfare_operator;
 -- For `fanfare rules plan` and `fanfare campaigns plan`: what put_rule and put_campaign would say, and when it would be due.
 -- They read with the caller's rights, but for queries.
@@ -8166,7 +8223,7 @@ GRANT EXECUTE ON FUNCTION fanfare.campaign_fault, fanfare.campaign_sql_fault, fa
     fanfare.is_time_zone, fanfare.time_zone, fanfare.time_zone_fault, fanfare.old_time_zones, fanfare.next_due, fanfare.shown_at, fanfare.has_passed, fanfare.next_time, fanfare.next_showing,
     fanfare.next_wall, fanfare.instant TO fanfare_author;
 GRANT EXECUTE ON FUNCTION fanfare.rule_fault, fanfare.gathering_fault, fanfare.calm_fault, fanfare.quiet_fault, fanfare.caps_fault, fanfare.variants_fault, fanfare.share, fanfare.is_label, fanfare.audience_fault, fanfare.path_fault, fanfare.badge_sql_fault, fanfare.users_sql_fault,
-    fanfare.hidden_tables, fanfare.warn_of_hidden_tables, fanfare.warn_of_columns, fanfare.warn_of_nights, fanfare.missing_key, fanfare.nearest_name,
+    fanfare.hidden_tables, fanfare.warn_of_hidden_tables, fanfare.warn_of_columns, fanfare.warn_of_nights, fanfare.place_of, fanfare.missing_key, fanfare.nearest_name,
     fanfare.letters_apart, fanfare.when_parts, fanfare.watch_trigger, fanfare.lasting,
     fanfare.is_app_name, fanfare.is_rule_name, fanfare.is_event_type, fanfare.may_take, fanfare.is_among TO fanfare_author;
 -- To compare what is there with what a file says, and to see whether a daemon will check it.
@@ -8186,7 +8243,7 @@ GRANT SELECT ON fanfare.traffic, fanfare.prune_fuses, fanfare.prune_counts TO fa
 GRANT SELECT ON fanfare.events, fanfare.deliveries, fanfare.queue, fanfare.campaign_runs, fanfare.health, fanfare.stats,
     fanfare.feedback_state, fanfare.outcome_codes TO fanfare_reader;
 -- Which `deliveries` and `campaign_runs` call, as whoever reads them.
-GRANT EXECUTE ON FUNCTION fanfare.ring_day, fanfare.is_emitted_after, fanfare.cancel_reaches, fanfare.may_hold, fanfare.rate_at, fanfare.is_failure TO fanfare_reader;
+GRANT EXECUTE ON FUNCTION fanfare.ring_day, fanfare.is_emitted_after, fanfare.cancel_reaches, fanfare.may_hold, fanfare.rate_at, fanfare.is_failure, fanfare.is_answer TO fanfare_reader;
 -- For `fanfare status` and `fanfare rules list`; none of it holds tokens.
 GRANT SELECT ON fanfare.instances, fanfare.installation, fanfare.schema_version, fanfare.platforms, fanfare.targets,
     fanfare.apps, fanfare.rules, fanfare.rule_versions, fanfare.campaigns, fanfare.occurrences, fanfare.policies TO fanfare_reader;
@@ -8198,7 +8255,7 @@ GRANT EXECUTE ON FUNCTION fanfare.wall_time, fanfare.next_due, fanfare.shown_at,
     fanfare.instant, fanfare.zone, fanfare.is_time_zone, fanfare.time_zone, fanfare.time_zone_fault, fanfare.old_time_zones TO fanfare_reader;
 -- For `fanfare devices list`: all of a device but what one could push to it with.
 GRANT SELECT (id, app_id, target_id, platform, kind, token_hash, user_id, locale, time_zone, attributes, registered_at,
-    disabled_at, disabled_reason) ON fanfare.devices TO fanfare_reader;
+    disabled_at, disabled_reason, reachable_since) ON fanfare.devices TO fanfare_reader;
 GRANT SELECT ON fanfare.topics, fanfare.subscriptions, fanfare.preferences, fanfare.caps, fanfare.cap_grants TO fanfare_reader;
 -- For `explain`: whom a push would be kept from.
 GRANT EXECUTE ON FUNCTION fanfare.wakes_at, fanfare.take, fanfare.decided_since TO fanfare_reader;

@@ -136,6 +136,19 @@ extension ToolDatabase {
         }
     }
 
+    /// The locale of a user's newest device that is enabled.
+    ///
+    /// - Parameters:
+    ///   - user: the user's id.
+    ///   - app: of this app; nil for all.
+    /// - Returns: nil where there is no such device, or it has none.
+    /// - Throws: ``ToolError``.
+    public func locale(of user: String, app: String?) async throws(ToolError) -> String? {
+        var filter = DeviceFilter()
+        (filter.user, filter.app, filter.isDisabled) = (user, app, false)
+        return try await devices(filter).first?.locale
+    }
+
     /// Looks up one device with its topics.
     ///
     /// - Parameter id: its id.

@@ -45,8 +45,10 @@ public struct MigrationPlan: Sendable {
         if !roles.isEmpty {
             lines.append("\(isDone ? "created" : "would create") the roles \(roles.joined(separator: ", "))")
         }
-        let versions = "schema version \(from.map(String.init) ?? (isHidden ? "unknown" : "none")) → \(to)"
-        lines.append(isDone ? versions : "would load schema.sql: \(versions)")
+        let old = from.map(String.init) ?? (isHidden ? "unknown" : "none")
+        let versions = from == to ? "schema version \(to), up to date" : "schema version \(old) → \(to)"
+        let again = from == to ? " again" : ""
+        lines.append("\(isDone ? "loaded" : "would load") schema.sql\(again): \(versions)")
         if adopts {
             let owner = installation ?? "an unnamed installation"
             lines.append("\(isDone ? "adopted" : "would adopt") the database as \(owner)")

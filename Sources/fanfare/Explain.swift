@@ -41,7 +41,7 @@ struct Explain: AsyncParsableCommand {
     @Option(help: "The event's key.")
     var key: String?
 
-    @Option(help: "The device's locale, such as es-MX.")
+    @Option(help: "The device's locale, such as es-MX; by default that of the user's newest device.")
     var locale: String?
 
     @Option(help: "What the token is for: device, voip, live_activity …; by default what the rule is for.")
@@ -74,6 +74,9 @@ struct Explain: AsyncParsableCommand {
         example.userID = user
         let configuration = options.namesDatabase || asksFCM ? try options.load(forDatabase: !asksFCM) : nil
         let rules = try await explainable(configuration)
+        if locale == nil, let user, let configuration {
+            example.locale = try await language(of: user, rules, configuration)
+        }
         let judgements = try await judge(rules, example, configuration)
         let explanations = try (judgements.map(rules.matched) ?? rules).explain(example) { app in
             topic ?? configuration?.apps[app]?.apns?.topic
@@ -83,6 +86,15 @@ struct Explain: AsyncParsableCommand {
         try options.show(.array(parts.flatMap(\.json)), parts.map(\.text).joined(separator: "\n\n"))
         let isRefused = answers.contains { $0.validation?.isTaken == false || $0.explanation.problem != nil }
         if isRefused { throw ExitCode.failure }
+    }
+
+    /// The locale of the user's newest device that is enabled; nil where there is none, or no database to ask.
+    private func language(of user: String, _ rules: RuleSet, _ configuration: Configuration) async throws -> String? {
+        let database = try ToolDatabase(configuration, environment: options.environment)
+        // What goes wrong here is told by what is asked next.
+        return try? await database.whileOpen { [app = app ?? rules.apps.first] database throws(ToolError) in
+            try await database.locale(of: user, app: app)
+        }
     }
 
     /// Asks the database; nil if there is no event to judge by, or no database.

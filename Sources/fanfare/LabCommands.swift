@@ -5,7 +5,7 @@ import Foundation
 
 /// `fanfare dev`: everything at once, with nothing configured.
 struct Dev: LabCommand {
-    static let configuration = configuration(
+    static let configuration: CommandConfiguration = .lab(
         "dev",
         "Run everything with nothing configured: PostgreSQL, simulated push services, the daemon and a demo."
     )
@@ -15,14 +15,14 @@ struct Dev: LabCommand {
 
 /// `fanfare sandbox`: the simulated providers.
 struct Sandbox: LabCommand {
-    static let configuration = configuration("sandbox", "Simulate the push providers on loopback.")
+    static let configuration: CommandConfiguration = .lab("sandbox", "Simulate the push providers on loopback.")
 
     @Argument(parsing: .captureForPassthrough, help: ArgumentHelp(visibility: .hidden)) var arguments: [String] = []
 }
 
 /// `fanfare bench`: measures this machine.
 struct Bench: LabCommand {
-    static let configuration = configuration(
+    static let configuration: CommandConfiguration = .lab(
         "bench",
         "Measure the daemon, or its transport alone, on this machine."
     )
@@ -40,8 +40,11 @@ extension LabCommand {
     func run() throws {
         try LabProgram.become(Self._commandName, arguments)
     }
+}
 
-    fileprivate static func configuration(_ name: String, _ abstract: String) -> CommandConfiguration {
+extension CommandConfiguration {
+    /// Describes a command of the other program.
+    fileprivate static func lab(_ name: String, _ abstract: String) -> CommandConfiguration {
         CommandConfiguration(
             commandName: name,
             abstract: abstract,

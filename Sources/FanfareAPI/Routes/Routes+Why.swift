@@ -21,7 +21,12 @@ extension Routes {
             }
             let report = try await call.database.why(eventID: event, user: user, app: app)
             guard report.verdict.reason != "no_event" else {
-                throw Problem(.absent, report.verdict.detail ?? "there is no such event")
+                throw Problem(
+                    .absent,
+                    report.verdict.detail ?? "there is no such event",
+                    hint:
+                        "GET /v1/events/\(event), with a token of all apps, shows whether its type is one that a rule names."
+                )
             }
             return Answer(report.json)
         },

@@ -10,7 +10,7 @@ extension Outcome {
         case .attempted: .attempted
         case .unknown: .unknown
         case .expired, .expiredQuiet, .expiredSnoozed: .expired
-        case .cancelled: .cancelled
+        case .cancelled, .aborted: .cancelled
         case .superseded: .superseded
         case .disabled: .disabled
         case .optedOut, .snoozed: .optedOut

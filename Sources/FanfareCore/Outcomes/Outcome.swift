@@ -58,6 +58,8 @@ public struct Outcome: RawRepresentable, Hashable, Sendable {
     public static var expiredQuiet: Outcome { Outcome(rawValue: 17) }
     /// Its `ttl` ends before the user's snooze does.
     public static var expiredSnoozed: Outcome { Outcome(rawValue: 18) }
+    /// Its campaign was aborted before it was sent.
+    public static var aborted: Outcome { Outcome(rawValue: 19) }
 
     /// Too many pushes for this device.
     public static var retryingDeviceThrottled: Outcome { Outcome(rawValue: 32) }

@@ -87,6 +87,7 @@ extension OutcomeRow {
             "user_snoozed",
             "The user had snoozed its category, and its ttl ends before the snooze does."
         ),
+        OutcomeRow(.aborted, "campaign_aborted", "Its campaign was aborted before it was sent."),
         OutcomeRow(
             .retryingDeviceThrottled,
             "device_throttled",

@@ -38,6 +38,7 @@ struct BatchDraft {
     private let variables: [Int: JSONObject]
     private var calm: Calm
 
+    private let begunAt: Microseconds
     private var rendered: [VariantKey: Rendered] = [:]
     private var verdicts: EventVerdicts
     private var variants: [PushVariant] = []
@@ -70,6 +71,7 @@ struct BatchDraft {
         self.events = events
         self.fields = fields
         (self.badges, self.variables, self.calm) = (badges, variables, calm)
+        begunAt = context.lease.databaseNow
         verdicts = EventVerdicts(
             cancels: context.cancels,
             rule: rule.compiled.definition,
@@ -103,7 +105,8 @@ struct BatchDraft {
             pairs: pairs,
             refusals: refusals,
             damaged: damaged,
-            askedAt: calm.askedAt
+            askedAt: calm.askedAt,
+            begunAt: begunAt
         )
         return BatchPreparer.Prepared(batch: prepared, decided: decided)
     }
@@ -113,7 +116,7 @@ struct BatchDraft {
         var pairs: [CapTaker.Pair] = []
         for (position, device) in devices.enumerated() {
             guard batch.outcomes.isEmpty || batch.outcomes[position] == Outcome.pending.rawValue,
-                let user = fields[batch.deviceIDs[position]]?.userID, decideUnasked(position, device) == nil
+                let user = device.userID, decideUnasked(position, device) == nil
             else { continue }
             pairs.append(CapTaker.Pair(position: position, user: user, event: batch.eventID(at: position)))
         }

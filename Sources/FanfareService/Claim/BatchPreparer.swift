@@ -67,7 +67,7 @@ struct BatchPreparer {
             var fields: [Int64: DeviceContext] = [:]
             let asksForBadges = badges != nil && rule.compiled.definition.badgeSQL != nil
             let caps = rule.compiled.definition.calm.caps
-            if rule.compiled.needsDevice || asksForBadges || !caps.isEmpty || rule.compiled.division != nil {
+            if rule.compiled.needsDevice || asksForBadges || rule.compiled.division != nil {
                 for row in try connection.run(FetchDeviceFields(deviceIDs: batch.deviceIDs)) {
                     fields[row.deviceID] = row
                 }
@@ -98,7 +98,7 @@ struct BatchPreparer {
                 calm: try calm(of: batch, by: rule, for: target.app, on: connection)
             )
             if !caps.isEmpty {
-                let taker = CapTaker(target: batch.target, caps: caps)
+                let taker = CapTaker(target: batch.target, caps: caps, isRetry: batch.wasTried)
                 drafting.leaveOut(try taker.full(drafting.countable(own), on: connection), as: .capped)
             }
             var one = drafting.finish(own)

@@ -15,6 +15,8 @@ struct CapTaker {
     let target: Int16
     /// The caps' names.
     let caps: [String]
+    /// Whether the batch's pairs were tried before.
+    let isRetry: Bool
 
     /// Counts pairs, by user and event.
     ///
@@ -24,7 +26,7 @@ struct CapTaker {
     /// - Returns: the positions of those for which a cap is full.
     /// - Throws: what the database says; what was counted by then stays so, and is granted again when it is asked for again.
     func full(_ pairs: [Pair], on connection: PostgresConnection) throws(PostgresError) -> [Int] {
-        var rounds = CapRounds(pairs, target: target, caps: caps)
+        var rounds = CapRounds(pairs, target: target, caps: caps, isRetry: isRetry)
         while let take = rounds.next() { rounds.answered(try connection.run(take)) }
         return rounds.full
     }
@@ -34,14 +36,15 @@ struct CapTaker {
 struct CapRounds {
     private let target: Int16
     private let caps: [String]
+    private let isRetry: Bool
     private var left: [ExactText: [(key: Int64, value: [CapTaker.Pair])]]
     /// What was asked for last.
     private var round: [(user: ExactText, event: Int64, pairs: [CapTaker.Pair])] = []
     /// The positions of pairs for which a cap is full, by the answers so far.
     private(set) var full: [Int] = []
 
-    init(_ pairs: [CapTaker.Pair], target: Int16, caps: [String]) {
-        (self.target, self.caps) = (target, caps)
+    init(_ pairs: [CapTaker.Pair], target: Int16, caps: [String], isRetry: Bool = false) {
+        (self.target, self.caps, self.isRetry) = (target, caps, isRetry)
         left = Dictionary(grouping: pairs) { ExactText($0.user) }.mapValues { pairs in
             Dictionary(grouping: pairs, by: \.event).sorted { $0.key < $1.key }
         }
@@ -54,7 +57,13 @@ struct CapRounds {
             events.first.map { (user: user, event: $0.key, pairs: $0.value) }
         }
         left = left.mapValues { Array($0.dropFirst()) }.filter { !$0.value.isEmpty }
-        return TakeCaps(target: target, caps: caps, users: round.map(\.user.text), events: round.map(\.event))
+        return TakeCaps(
+            target: target,
+            caps: caps,
+            users: round.map(\.user.text),
+            events: round.map(\.event),
+            isRetry: isRetry
+        )
     }
 
     /// Takes over who was granted what was asked for last.

@@ -39,6 +39,8 @@ final class PreparedBatch: Sendable {
     let damaged: [Int32: String]
     /// How often users of the app had said what they want when they were asked; nil for a rule without a category.
     let askedAt: Int?
+    /// The database's time before its users were granted anything against caps, in microseconds since 1970.
+    let begunAt: Microseconds
 
     init(
         claimed: ClaimedBatch,
@@ -51,7 +53,8 @@ final class PreparedBatch: Sendable {
         pairs: [PreparedPair],
         refusals: [Int64: String] = [:],
         damaged: [Int32: String] = [:],
-        askedAt: Int? = nil
+        askedAt: Int? = nil,
+        begunAt: Microseconds = 0
     ) {
         self.claimed = claimed
         self.owner = owner
@@ -65,6 +68,7 @@ final class PreparedBatch: Sendable {
         self.refusals = refusals
         self.damaged = damaged
         self.askedAt = askedAt
+        self.begunAt = begunAt
     }
 
     /// Whether a user of its app may want something else since it was prepared.

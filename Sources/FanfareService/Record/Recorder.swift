@@ -101,7 +101,9 @@ final class Recorder: Stage {
             guard case .close(_, let batches) = write, let settlement = GrantSettlement(of: batches, done) else {
                 continue
             }
-            _ = session.attempt { connection throws(PostgresError) in try settlement.run(on: connection) }
+            _ = session.attempt { connection throws(PostgresError) in
+                try connection.transaction { connection throws(PostgresError) in try settlement.run(on: connection) }
+            }
         }
         ledger.wrote(at: Clocks.steady)
     }
@@ -113,7 +115,14 @@ final class Recorder: Stage {
         switch write {
         case .close(let statement, _): return try connection.run(statement)
         case .checkpoint(let statement, _): return try connection.run(statement)
-        case .release(let statement, _): return try connection.run(statement)
+        case .release(let statement, let batches):
+            guard batches.contains(where: \.hasCaps) else { return try connection.run(statement) }
+            // In one transaction: whoever claims them next counts them anew.
+            return try connection.transaction { connection throws(PostgresError) in
+                let done = try connection.run(statement)
+                try GrantSettlement(of: batches, done)?.run(on: connection)
+                return done
+            }
         }
     }
 

@@ -59,6 +59,9 @@ package struct ClaimedBatch: Equatable {
     /// When it was claimed, by the database's clock.
     package let claimedAt: Timestamp
 
+    /// Whether its pairs were sent before, or held up.
+    package var wasTried: Bool { history.attempts > 0 || history.waits > 0 }
+
     /// The lane it waits in.
     package var lane: Int16 { queue.lane.rawValue }
 

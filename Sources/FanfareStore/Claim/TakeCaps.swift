@@ -8,6 +8,9 @@ package import PostgresClient
 /// was refused is refused again for the user's other devices. Names that the app has no cap of hold nobody back.
 package struct TakeCaps: PostgresStatement {
     package static let name = "take_caps"
+    /// How much later than now a grant counts from, in milliseconds: what is sent by then needs no ``SettleGrants``, which takes as long
+    /// again as all else that a push with a cap asks of the database.
+    package static let ahead: Int64 = 1000
     package static let sql = """
         WITH limits AS MATERIALIZED (
             -- 1. By bit: how many there may be, and since when they are counted, in milliseconds since 1970.
@@ -20,7 +23,7 @@ package struct TakeCaps: PostgresStatement {
             CROSS JOIN LATERAL (
                 SELECT array_agg(coalesce(c.max_count, 0) ORDER BY b.bit) AS max_counts,
                     array_agg(CASE WHEN c.bit IS NULL THEN \(Int64.max)
-                        ELSE (extract(epoch FROM greatest(c.since, n.now - c.period)) * 1000)::bigint END ORDER BY b.bit) AS floors
+                        ELSE (extract(epoch FROM greatest(c.since + interval '\(ahead) ms', n.now - c.period)) * 1000)::bigint END ORDER BY b.bit) AS floors
                 FROM generate_series(0, 15) AS b (bit)
                 LEFT JOIN fanfare.caps AS c ON c.app_id = t.app_id AND c.bit = b.bit AND c.retired_at IS NULL
             ) AS a
@@ -28,16 +31,16 @@ package struct TakeCaps: PostgresStatement {
         ),
         granted AS (
             INSERT INTO fanfare.cap_grants AS g (app_id, user_id, grants)
-            SELECT l.app_id, u.user_id, ARRAY[u.event_id, l.now << 16 | l.mask]
+            SELECT l.app_id, u.user_id, ARRAY[u.event_id, (l.now + \(ahead)) << 16 | l.mask]
             FROM limits AS l CROSS JOIN unnest($3::text[], $4::bigint[]) AS u (user_id, event_id)
             WHERE l.mask <> 0
             ORDER BY u.user_id COLLATE "C"
             ON CONFLICT (app_id, user_id) DO UPDATE
             SET grants = fanfare.take(
-                g.grants, excluded.grants, (SELECT max_counts FROM limits), (SELECT floors FROM limits))
+                g.grants, excluded.grants, (SELECT max_counts FROM limits), (SELECT floors FROM limits), $6)
             -- 2. It sees the row as it is now. Beside it a snapshot would not.
             WHERE fanfare.take(
-                g.grants, excluded.grants, (SELECT max_counts FROM limits), (SELECT floors FROM limits)) IS NOT NULL
+                g.grants, excluded.grants, (SELECT max_counts FROM limits), (SELECT floors FROM limits), $6) IS NOT NULL
             RETURNING g.user_id
         ),
         -- 3. Another device of the user may ask for the same event when a cap has room again.
@@ -69,8 +72,18 @@ package struct TakeCaps: PostgresStatement {
     package let events: [Int64]
     /// Nil for when it is.
     package let now: Timestamp?
+    /// Whether they were tried before: what was granted longer ago than a cap counts is counted anew.
+    package let isRetry: Bool
 
-    package init(target: Int16, caps: [String], users: [String], events: [Int64], now: Timestamp? = nil) {
+    package init(
+        target: Int16,
+        caps: [String],
+        users: [String],
+        events: [Int64],
+        now: Timestamp? = nil,
+        isRetry: Bool = false
+    ) {
+        self.isRetry = isRetry
         self.target = target
         self.caps = caps
         self.users = users
@@ -84,6 +97,7 @@ package struct TakeCaps: PostgresStatement {
         binds.append(users)
         binds.append(events)
         binds.append(now)
+        binds.append(isRetry)
     }
 
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> String {

@@ -93,9 +93,7 @@ package struct CanaryStanding: PostgresStatement {
         JOIN fanfare.gates AS h ON h.id = o.held_gate_id
         CROSS JOIN LATERAL (
             SELECT coalesce(sum(y.pairs) FILTER (WHERE fanfare.is_failure(y.outcome)), 0)::bigint AS failed,
-                -- As fanfare.judge_canaries counts answers.
-                coalesce(sum(y.pairs) FILTER (WHERE y.outcome NOT BETWEEN 32 AND 63
-                    AND y.outcome NOT IN (4, 5, 6, 7, 8, 10, 13, 14, 15, 16, 17, 18)), 0)::bigint AS answered
+                coalesce(sum(y.pairs) FILTER (WHERE fanfare.is_answer(y.outcome)), 0)::bigint AS answered
             FROM (
                 SELECT s.outcome, s.pairs FROM fanfare.gate_stats AS s WHERE s.gate_id = o.gate_id
                 UNION ALL

@@ -64,7 +64,7 @@ package struct SweepGate: PostgresStatement {
             ORDER BY b.target_id, b.lane, b.is_retry, b.not_before, b.id LIMIT \(limit)
             FOR UPDATE OF b SKIP LOCKED
         ),
-        \(endPickedSQL(as: .cancelled))
+        \(endPickedSQL(as: .aborted))
         SELECT count(*) FROM ended
         """
 

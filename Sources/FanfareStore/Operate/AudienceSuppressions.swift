@@ -161,7 +161,7 @@ extension AudienceQuery {
                     WHEN g.holdout > 0 AND fanfare.group_of(g.seed, g.holdout, NULL, NULL, coalesce(d.user_id, 'device:' || d.id)) IS NOT NULL THEN 'held_out'
                     WHEN p.is_out THEN 'opted_out'
                     WHEN p.until IS NULL AND z.wakes IS NULL THEN CASE WHEN x.grants IS NULL THEN NULL
-                        WHEN fanfare.take(x.grants, ARRAY[0, c.now << 16 | c.mask], c.max_counts, c.floors) IS NULL THEN 'capped' END
+                        WHEN fanfare.take(x.grants, ARRAY[0, c.now << 16 | c.mask], c.max_counts, c.floors, false) IS NULL THEN 'capped' END
                     WHEN NOT a.is_held THEN CASE WHEN p.until IS NOT NULL THEN 'snoozed' ELSE 'quiet' END
                     WHEN greatest(p.until, z.wakes) >= z.late_at THEN 'expired'
                     WHEN p.until >= z.wakes OR z.wakes IS NULL THEN 'held_snoozed'

@@ -130,7 +130,7 @@ package struct RestoreDevices: PostgresStatement {
             FOR NO KEY UPDATE OF d
         ),
         restored AS (
-            UPDATE fanfare.devices AS d SET disabled_at = NULL, disabled_reason = NULL
+            UPDATE fanfare.devices AS d SET disabled_at = NULL, disabled_reason = NULL, reachable_since = clock_timestamp()
             FROM chosen AS c WHERE d.id = c.id
             RETURNING c.disabled_reason
         )

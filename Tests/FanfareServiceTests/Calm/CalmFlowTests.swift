@@ -94,9 +94,10 @@ struct CalmFlowTests {
         }
     }
 
-    /// What was granted counts from when it was sent.
+    /// What was answered later than a grant counts from counts from then.
     @Test func aDaemonSettlesWhatItClosed() async throws {
         try await Flow.run { flow in
+            try await flow.sandbox.setFaults(#"[{"do": "slow", "ms": 1500}]"#)
             try await flow.sql { world in
                 try world.put(policy: #"{"caps": {"one": {"max": 1, "per": "1h"}}}"#)
                 try world.device("ef0021", user: "ann")

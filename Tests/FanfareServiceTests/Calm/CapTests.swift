@@ -108,6 +108,69 @@ struct CapTests {
         #expect(seen[2] != "eve none", "another device of hers got it")
     }
 
+    /// A daemon gives back what it has not sent: its campaign is paused, or it waits for a provider.
+    @Test(arguments: [["aa01"], ["aa01", "aa02"]]) func whatIsGivenBackUnsentIsNotCounted(tokens: [String]) throws {
+        let world = try World()
+        try world.put(policy: #"{"caps": {"one": {"max": 1, "per": "1h"}}}"#)
+        for token in tokens { try world.device(token, user: "ann") }
+        try world.rule("one", event: "one", to: Self.users, #""caps": ["one"]"#)
+        let granted = "SELECT cardinality(grants) FROM fanfare.cap_grants"
+        for _ in 0..<6 {
+            try world.emit("one", #"{"u": "ann"}"#)
+            try world.plan()
+            let batch = try #require(try world.prepare(try world.claim()).first).batch
+            #expect(try world.connection.number(granted) == 2)
+            world.record([.opened(batch, decided: []), .givenBack(batch)])
+            #expect(try world.connection.number(granted) == 0)
+            #expect(try world.connection.number("SELECT count(*) FROM fanfare.batches WHERE owner IS NULL") == 1)
+            try world.connection.execute("DELETE FROM fanfare.batches")
+        }
+    }
+
+    /// All of a broadcast that ended without a request, to users with two devices each.
+    @Test func usersOfSeveralDevicesHaveBackWhatNoneOfThemGot() throws {
+        let world = try World()
+        try world.put(policy: #"{"caps": {"one": {"max": 1, "per": "1h"}}}"#)
+        let devices = try (0..<60).map { try world.device("aa\(10 + $0)", user: "u\($0 / 2)") }
+        try world.rule("one", event: "one", to: #"{"everyone": true}"#, #""caps": ["one"]"#)
+        let event = try world.emit("one")
+        try world.plan()
+        let batch = try #require(try world.prepare(try world.claim()).first).batch
+        let results = devices.indices.map { PairResult(position: Int32($0), outcome: $0 == 5 ? .accepted : .expired) }
+        world.record([.opened(batch, decided: []), .results(batch.claimed.claim, results, slots: 0)])
+        #expect(
+            try world.connection.column("SELECT user_id FROM fanfare.cap_grants WHERE \(event) = ANY (grants)") == [
+                "u2"
+            ]
+        )
+    }
+
+    /// Others were granted while it waited to be tried again.
+    @Test func aRetryIsCountedAnew() throws {
+        let world = try World()
+        try world.put(policy: #"{"caps": {"one": {"max": 1, "per": "1m"}}}"#)
+        try world.device("aa10", user: "ann")
+        let target = Int16(try world.connection.number("SELECT min(target_id) FROM fanfare.devices"))
+        try world.connection.execute("UPDATE fanfare.caps SET since = '2026-01-01'")
+        func take(_ event: Int64, atSecond second: Int64, isRetry: Bool = false) throws -> Bool {
+            let take = TakeCaps(
+                target: target,
+                caps: ["one"],
+                users: ["ann"],
+                events: [event],
+                now: Timestamp(microseconds: 1_770_000_000_000_000 + second * 1_000_000),
+                isRetry: isRetry
+            )
+            return try world.connection.run(take) == ["ann"]
+        }
+        #expect(try take(1, atSecond: 0))
+        #expect(try take(1, atSecond: 30, isRetry: true), "it counts still")
+        #expect(try take(2, atSecond: 62))
+        #expect(try !take(1, atSecond: 66, isRetry: true))
+        #expect(try take(1, atSecond: 130, isRetry: true), "there is room again")
+        #expect(try !take(3, atSecond: 150), "it counts from then")
+    }
+
     @Test func whatIsHeldOrDecidedOtherwiseIsNotCounted() throws {
         let world = try World()
         try world.put(policy: Self.caps)

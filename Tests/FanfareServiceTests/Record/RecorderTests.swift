@@ -87,6 +87,27 @@ struct RecorderTests {
         )
     }
 
+    /// A list of events tells how they ended, however often they were tried.
+    @Test func whatWasTriedManyTimesIsToldByItsEnd() throws {
+        func ends(_ event: Int64) throws -> [String] {
+            try world.connection.column(
+                "SELECT outcome || ' ' || pairs || ' ' || is_part FROM fanfare.event_ends(ARRAY[\(event)::bigint])"
+            )
+        }
+        var (event, batch) = try batch(devices: 1)
+        for _ in 0..<5 {
+            let again = FollowUp.again(at: 0, history: RetryHistory(attempts: 1, waits: 1), target: batch.target.id)
+            close(batch, [result(0, .retryingStatus503, again)])
+            batch = try #require(try world.prepare(try world.claim()).first).batch
+        }
+        #expect(try ends(event) == ["pending 1 false"])
+        close(batch, [result(0, .accepted)])
+        #expect(try ends(event) == ["accepted 1 false"])
+        event = try world.emit("e", #"{"u": "nobody"}"#)
+        try world.plan()
+        #expect(try ends(event) == ["not_reached 0 false"])
+    }
+
     @Test func lateResultsOfAnEarlierClaimAreNotTheNextOnes() throws {
         let (event, first) = try batch(devices: 2)
         _ = try world.connection.run(Rescue(dead: 1))

@@ -53,7 +53,7 @@ struct RowSecurityTests {
     }
 
     @Test func whoPutsItIsWarned() throws {
-        let both = ["badge_sql", "to.users_sql"].map { "\($0): \(Self.members) | \(Self.policy)." }
+        let both = ["badge_sql", "to.users_sql"].map { "shop/r: \($0): \(Self.members) | \(Self.policy)." }
         #expect(try warnings(Self.rule) == both)
         try world.connection.execute("SET row_security = off")
         #expect(try warnings(Self.rule) == both, "whatever the author's session says")

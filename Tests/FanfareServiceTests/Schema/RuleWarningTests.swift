@@ -33,8 +33,8 @@ struct RuleWarningTests {
         let when = #""when": "$.new.payment_staus == \"paid\" && $.op == \"update\"""#
         #expect(
             try warnings("wrong", "pay", to: #"{"users": "$.new.customer"}"#, when) == [
-                "when: new.payment_staus is not there in what the watched table emits | Did you mean new.payment_status?",
-                "to.users: new.customer is not there in what the watched table emits | Look at the table's columns.",
+                "shop/wrong: when: new.payment_staus is not there in what the watched table emits | Did you mean new.payment_status?",
+                "shop/wrong: to.users: new.customer is not there in what the watched table emits | Look at the table's columns.",
             ]
         )
         let right = #""when": "$.new.payment_status == \"paid\" && $.old.payment_status != \"paid\"""#
@@ -45,7 +45,7 @@ struct RuleWarningTests {
     @Test func aTimeToLiveShorterThanTheNightIsTold() throws {
         let users = #"{"users": "$.u"}"#
         let night = #""quiet_hours": {"from": "22:00", "until": "08:00"}"#
-        let told = "ttl: 9h is shorter than the quiet hours, which last 10 h | "
+        let told = "shop/short: ttl: 9h is shorter than the quiet hours, which last 10 h | "
         #expect(try warnings("short", "e", to: users, night + #", "ttl": "9h""#).map { $0.hasPrefix(told) } == [true])
         #expect(try warnings("long", "e", to: users, night + #", "ttl": "10h""#).isEmpty)
         let drop = #""quiet_hours": {"from": "22:00", "until": "08:00", "mode": "drop"}, "ttl": "1h""#

@@ -90,6 +90,7 @@ import Testing
                 let name = "\(words) \(inner["commandName"]?.stringValue ?? "")".replacing("-", with: "\\-")
                 guard !name.hasSuffix(" help") else { continue }
                 commands += 1
+                #expect(inner["abstract"]?.stringValue?.isEmpty == false, "\(name) says what it does")
                 #expect(page.contains { $0 == ".SS \(name)" || $0.hasPrefix(".SS \(name) ") }, "\(name)")
                 for argument in inner["arguments"]?.arrayValue ?? [] {
                     for option in argument["names"]?.arrayValue ?? [] where option["kind"] == "long" {

@@ -85,6 +85,13 @@ import Testing
         #expect(error?.hint == "Run `fanfare migrate`.")
     }
 
+    @Test func whoMigratesAgainIsToldThatAllIsThere() async throws {
+        let configuration = try toolConfiguration()
+        let plan = try await ToolDatabase(configuration, environment: [:]).migrationPlan(configuration)
+        let version = Schema.versions.upperBound
+        #expect(plan.text(isDone: true).contains("loaded schema.sql again: schema version \(version), up to date"))
+    }
+
     @Test func aNewerSchemaIsLeftAloneAndNoOutage() async throws {
         try sql("UPDATE fanfare.schema_version SET version = 99")
         let configuration = try toolConfiguration()

@@ -115,6 +115,58 @@ struct WhyCauseTests {
             return event
         },
         Cause(
+            name: "a query that failed",
+            outcome: "refused",
+            reason: "not_plannable",
+            words: ["could not be planned for it: rule bad: ", "division by zero"]
+        ) { world in
+            try world.device("aa01", user: "ann")
+            try world.rule("bad", event: "bad", to: #"{"users_sql": "SELECT (1 / ($1->>'n')::int)::text"}"#)
+            let event = try planned(world, "bad", #"{"n": 0}"#)
+            let desk = QueryDesk(context: world.context, board: QueryBoard(), isForSlow: false)
+            for _ in 0...QueryDesk.pauses.count {
+                while try desk.takeTurn(on: world.connection) {}
+                try world.connection.execute("UPDATE fanfare.audience_queries SET not_before = now()")
+            }
+            return event
+        },
+        Cause(
+            name: "a query did not name the user, whose device was registered again",
+            outcome: "not_reached",
+            reason: "not_in_audience",
+            words: ["users_sql did not name ann"]
+        ) { world in
+            try world.device("aa01", user: "ann")
+            let event = try conversation(world)
+            for _ in 0..<6 { try world.device("aa01", user: "ann") }
+            return event
+        },
+        Cause(
+            name: "a query did not name the user, whose device was disabled later",
+            outcome: "not_reached",
+            reason: "not_in_audience",
+            words: ["users_sql did not name ann"]
+        ) { world in
+            try world.device("aa01", user: "ann")
+            let event = try conversation(world)
+            try world.connection.execute(
+                "UPDATE fanfare.devices SET disabled_at = clock_timestamp(), disabled_reason = 'Unregistered'"
+            )
+            return event
+        },
+        Cause(
+            name: "a query was asked while the device was disabled",
+            outcome: "not_reached",
+            reason: "registered_later",
+            words: ["it was not there yet, or disabled"]
+        ) { world in
+            try world.device("aa01", user: "ann")
+            try world.connection.execute("SELECT fanfare.unregister_device('shop', id) FROM fanfare.devices")
+            let event = try conversation(world)
+            try world.device("aa01", user: "ann")
+            return event
+        },
+        Cause(
             name: "a night longer than the ttl",
             outcome: "expired",
             reason: "quiet_hours",
@@ -324,7 +376,10 @@ struct WhyCauseTests {
         let detail = try world.connection.text(
             "SELECT v.detail FROM fanfare.occurrences AS o, fanfare.why_verdict(o.event_id, 'ann') AS v"
         )
-        #expect(detail?.contains("Its campaign was aborted.") == true && detail?.contains("was called .") == false)
+        #expect(
+            detail?.contains("Its campaign was aborted before it was sent.") == true
+                && detail?.contains("was called .") == false
+        )
     }
 
     /// Some of very many devices are told of, and it is said.

@@ -111,8 +111,8 @@ extension Run {
         let refusedAt = ledger.refusals[user(of: pair)]?[pair.event] ?? world.now
         let others = ledger.grants[user(of: pair), default: []].filter { $0.event != pair.event && $0.at <= refusedAt }
         let isFull = server.rows.policy?.caps.contains { cap in
-            // A second more: between counting and being told of it time passes.
-            others.count { $0.at >= refusedAt - cap.period - Micros.second } >= cap.count
+            // A grant counts from a second later, and between counting and being told of it a second may pass.
+            others.count { $0.at >= refusedAt - cap.period - 2 * Micros.second } >= cap.count
         }
         if isFull != true { broke("\(pair) was capped after \(others.count) others") }
     }

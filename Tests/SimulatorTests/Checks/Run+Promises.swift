@@ -166,8 +166,8 @@ extension Run {
             let rule = SimulatedRule.numbered(pair.rule)
             switch outcome {
             case .accepted where !accepted.contains(pair): broke("\(pair) was not accepted")
-            case .cancelled where cancelledAt[pair.event] == nil && campaigns[pair.event]?.abortedAt == nil:
-                broke("\(pair) was not cancelled")
+            case .cancelled where cancelledAt[pair.event] == nil: broke("\(pair) was not cancelled")
+            case .aborted where campaigns[pair.event]?.abortedAt == nil: broke("\(pair) was not aborted")
             case .unknown where rule?.isAtMostOnce != true: broke("\(pair) is unknown")
             default: break
             }

@@ -39,7 +39,7 @@ extension VirtualDaemon {
             )
             let caps = rule.compiled.definition.calm.caps
             let pairs = caps.isEmpty ? [] : draft.countable(devices[...])
-            let rounds = CapRounds(pairs, target: batch.target, caps: caps)
+            let rounds = CapRounds(pairs, target: batch.target, caps: caps, isRetry: batch.wasTried)
             self.calm?.checkCounted(pairs, of: batch, at: askedNow)
             self.take(rounds) { full in
                 draft.leaveOut(full, as: .capped)

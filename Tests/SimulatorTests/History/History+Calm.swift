@@ -75,7 +75,8 @@ extension History {
             caps: [["few"], ["rare"], ["few", "rare"], ["unknown"]][chance.number(0...3)],
             users: users,
             events: users.map { _ in Int64(chance.number(1...6)) },
-            now: Timestamp(microseconds: rows.now + Microseconds(token) * 7 * Micros.second)
+            now: Timestamp(microseconds: rows.now + Microseconds(token) * 7 * Micros.second),
+            isRetry: chance.happens(0.4)
         )
         #expect(try rows.apply(take).sorted() == real.connection.run(take).sorted())
         let sql = "SELECT user_id || ' ' || grants::text FROM fanfare.cap_grants"

@@ -66,7 +66,8 @@ extension Rows {
         guard mask != 0 else { return statement.users }
         return zip(statement.users, statement.events).compactMap { user, event in
             let asked = Grant(event: event, at: time / 1000 * 1000, bits: mask)
-            guard let taken = Self.take(grants[user] ?? [], asked, caps, now: time) else {
+            let grant = Grant(event: event, at: asked.at + TakeCaps.ahead * Micros.millisecond, bits: mask)
+            guard let taken = Self.take(grants[user] ?? [], grant, caps, now: time, isRetry: statement.isRetry) else {
                 remember(asked, of: user)
                 return nil
             }
@@ -93,23 +94,45 @@ extension Rows {
     }
 
     /// `fanfare.take`; nil where a cap is full.
-    private static func take(_ grants: [Grant], _ asked: Grant, _ caps: [Cap], now: Microseconds) -> [Grant]? {
+    private static func take(
+        _ grants: [Grant],
+        _ asked: Grant,
+        _ caps: [Cap],
+        now: Microseconds,
+        isRetry: Bool
+    ) -> [Grant]? {
         if let refusal = grants.first(where: { $0.event == -asked.event }), refusal.bits & ~asked.bits == 0 {
             return nil
         }
         let since = decidedSince(grants, asked)
         var grants = grants
         let place = grants.firstIndex { $0.event == asked.event }
-        let bits = asked.bits & ~(place.map { grants[$0].bits } ?? 0)
-        guard bits != 0 else { return grants }
-        func counts(_ grant: Grant, _ bit: Int) -> Bool {
-            grant.event > 0 && grant.bits & 1 << bit != 0
-                && grant.at / 1000 >= max(caps[bit].since, now - caps[bit].period) / 1000
+        func isRecent(_ grant: Grant, _ bit: Int) -> Bool {
+            grant.at / 1000 >= max(caps[bit].since + TakeCaps.ahead * Micros.millisecond, now - caps[bit].period) / 1000
         }
+        func counts(_ grant: Grant, _ bit: Int) -> Bool {
+            grant.event > 0 && grant.bits & 1 << bit != 0 && isRecent(grant, bit)
+        }
+        var old = 0
+        if let place, isRetry {
+            for bit in caps.indices where asked.bits & 1 << bit != 0 && !isRecent(grants[place], bit) {
+                old |= 1 << bit
+            }
+        }
+        let bits = asked.bits & (~(place.map { grants[$0].bits } ?? 0) | old)
+        guard bits != 0 else { return grants }
         for bit in caps.indices where bits & 1 << bit != 0 {
             guard grants.count(where: { counts($0, bit) }) < caps[bit].count else { return nil }
         }
-        if let place { grants[place].bits |= bits } else { grants.append(asked) }
+        if let place {
+            grants[place] = Grant(
+                event: asked.event,
+                at: old == 0 ? grants[place].at : asked.at,
+                bits: grants[place].bits | bits
+            )
+        } else {
+            grants.append(asked)
+        }
         return grants.filter { grant in grant.at >= since || caps.indices.contains { counts(grant, $0) } }
     }
 

@@ -103,8 +103,8 @@ extension Rows {
             batch.outcomes = batch.outcomes.map { code in
                 switch Outcome(rawValue: code) {
                 case .attempted: Outcome.unknown.rawValue
-                case .pending: Outcome.cancelled.rawValue
-                default: OutcomeRange(code: code) == .retrying ? Outcome.cancelled.rawValue : code
+                case .pending: Outcome.aborted.rawValue
+                default: OutcomeRange(code: code) == .retrying ? Outcome.aborted.rawValue : code
                 }
             }
             log[id] = batch

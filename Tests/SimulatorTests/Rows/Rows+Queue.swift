@@ -163,7 +163,8 @@ extension Rows {
                 registeredAt: Timestamp(microseconds: device?.registeredAt ?? 0),
                 locale: nil,
                 p256dh: nil,
-                auth: nil
+                auth: nil,
+                userID: device?.user
             )
         }
     }

@@ -27,7 +27,8 @@ extension ConsolePage {
         let configured = daemon.configuration().apps.flatMap { app, settings in
             settings.providers.keys.map { ProviderKey(app: app, platform: $0, environment: "production") }
         }
-        let keys = Set(digest.all.keys).union(ProviderKey.reported(visit.status.daemons)).union(configured)
+        let reported = ProviderKey.reported(visit.status.daemons) + ProviderKey.unserved(visit.status.daemons)
+        let keys = Set(digest.all.keys).union(reported).union(configured)
         return ProvidersPage(
             frame: visit.frame("Providers"),
             filter: FilterForm(visit, [.chosen("app", "App", try await visit.apps(), visit), .span(visit)]),
@@ -49,6 +50,17 @@ extension ConsolePage {
 }
 
 extension ProviderKey {
+    /// What living daemons have no credentials for.
+    fileprivate static func unserved(_ daemons: [DaemonRow]) -> [ProviderKey] {
+        daemons.filter(\.isAlive).flatMap { daemon in
+            (daemon.report["unserved"]?.arrayValue ?? []).compactMap { name in
+                let parts = (name.stringValue ?? "").split(separator: "/").map(String.init)
+                return parts.count == 2
+                    ? ProviderKey(app: parts[0], platform: parts[1], environment: "production") : nil
+            }
+        }
+    }
+
     /// What living daemons send to, as they say.
     fileprivate static func reported(_ daemons: [DaemonRow]) -> [ProviderKey] {
         daemons.filter(\.isAlive).flatMap { daemon in

@@ -56,12 +56,14 @@ extension ConsoleAction {
         form in
         let user = visit.filter("user") ?? ""
         let devices = try await visit.database.liveDevices(of: user, app: visit.campaign.app)
+        let campaign = try await visit.campaignLook().campaign
+        let sample = campaign.namesUsers ? try await visit.database.sample(of: campaign, user: user) : nil
         return ConfirmPage(
             frame: visit.frame("Send a test to one user?", parent: visit.campaignLink),
             words: user.isEmpty ? "Nobody is named: the campaign's page asks for whom." : "\(user) gets it at once.",
             count: FigureText.count(Int64(devices.count)),
             counted: devices.count == 1 ? "device" : "devices",
-            warning: nil,
+            warning: sample?.problem.map { "\($0) A message that uses a column of the query is refused." },
             facts: [],
             samples: nil,
             action: form.action,

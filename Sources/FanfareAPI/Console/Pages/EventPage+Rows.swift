@@ -11,7 +11,9 @@ extension OutcomeLine {
     ///   - advice: in the place of the outcome's own.
     init(_ end: EventTally.End, of whole: Int64, _ visit: Visit, advice: String? = nil) {
         self.init(
-            badge: end.isAgain ? Badge(.busy, "retrying") : PushText.badge(end.outcome, end.reason),
+            badge: end.isHeld
+                ? Badge(.quiet, "held")
+                : end.isAgain ? Badge(.busy, "retrying") : PushText.badge(end.outcome, end.reason),
             reason: PushText.reason(end.reason, of: end.outcome),
             count: FigureText.count(end.pairs),
             share: FigureText.share(end.pairs, of: whole),

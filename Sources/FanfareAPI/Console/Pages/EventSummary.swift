@@ -22,6 +22,7 @@ struct EventSummary: Sendable {
             return fate == "waiting" ? Badge(.busy, "not planned yet") : Self.plain(fate)
         }
         if most.outcome == "gathered" { return Badge(.busy, "gathered") }
+        if most.outcome == "not_reached" { return Badge(.quiet, "no device") }
         let accepted = count { $0.outcome == "accepted" }
         let held = count { PushText.badge($0.outcome, $0.reason).words == "held" }
         if held > 0, held == count({ !PushText.isFinal($0.outcome) }) { return Badge(.busy, words("held", held)) }
@@ -30,7 +31,7 @@ struct EventSummary: Sendable {
         return Badge(tone(most), words(PushText.badge(most.outcome, most.reason).words, most.pairs))
     }
 
-    /// The event is planned and has no push: its users have no devices, or its audience is still being expanded.
+    /// The event has no push yet: its audience is still being expanded.
     private static func plain(_ fate: String) -> Badge {
         fate == "planned" ? Badge(.quiet, "planned") : PushText.badge(fate: fate)
     }

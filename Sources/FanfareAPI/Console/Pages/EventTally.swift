@@ -9,6 +9,8 @@ struct EventTally {
         let reason: String
         /// Whether it was tried before.
         let isAgain: Bool
+        /// Whether it waits for the end of a night or a snooze.
+        let isHeld: Bool
         let advice: String?
         var pairs: Int64
     }
@@ -44,13 +46,22 @@ struct EventTally {
         var targets: [Target: [String: Int64]] = [:]
         var rules: [String: Int64] = [:]
         var legs: [[String]: Leg] = [:]
+        let held = Self.held(rows)
         for row in rows {
             let isAgain = row.attempt > 1
             legs[[row.platform, "\(isAgain)"], default: Leg(platform: row.platform, isAgain: isAgain)].rows.append(row)
             guard row.outcome != "retrying" else { continue }
             let waits = !PushText.isFinal(row.outcome) && isAgain
-            let new = End(outcome: row.outcome, reason: row.reason, isAgain: waits, advice: row.advice, pairs: 0)
-            ends[[row.outcome, row.reason, "\(waits)"], default: new].pairs += row.pairs
+            let isHeld = waits && held.contains([row.app, row.rule, row.platform, row.environment])
+            let new = End(
+                outcome: row.outcome,
+                reason: row.reason,
+                isAgain: waits,
+                isHeld: isHeld,
+                advice: row.advice,
+                pairs: 0
+            )
+            ends[[row.outcome, row.reason, "\(waits)", "\(isHeld)"], default: new].pairs += row.pairs
             let target = Target(app: row.app, platform: row.platform, environment: row.environment)
             targets[target, default: [:]][row.outcome, default: 0] += row.pairs
             rules["\(row.app)/\(row.rule)", default: 0] += row.pairs
@@ -79,6 +90,15 @@ struct EventTally {
     var plannedAt: Int64? { legs.flatMap(\.rows).map(\.firstAt.microseconds).min() }
     /// When the last answer was recorded; nil for none.
     var answeredAt: Int64? { legs.flatMap(\.rows).compactMap { $0.lastAt?.microseconds }.max() }
+
+    /// The rules and targets whose pushes were put off for a night or a snooze and for nothing else.
+    private static func held(_ rows: [EventOutcomes.Row]) -> Set<[String]> {
+        let retried = rows.filter { $0.outcome == "retrying" }
+        let places = Dictionary(grouping: retried) { [$0.app, $0.rule, $0.platform, $0.environment] }
+        return Set(
+            places.filter { $0.value.allSatisfy { PushText.badge($0.outcome, $0.reason).words == "held" } }.keys
+        )
+    }
 
     private func count(_ isMeant: (String) -> Bool) -> Int64 {
         ends.reduce(0) { isMeant($1.outcome) ? $0 + $1.pairs : $0 }

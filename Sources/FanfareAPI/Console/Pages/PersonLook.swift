@@ -68,8 +68,8 @@ struct PersonLook {
         let enabled = detail.devices.filter { $0.disabledReason == nil }
         let zones = Set(detail.devices.compactMap(\.timeZone)).sorted()
         var facts = [Fact(name: "Devices", words: "\(enabled.count) of \(detail.devices.count) enabled")]
-        if let first = detail.devices.map(\.registeredAt.microseconds).min() {
-            facts.append(Fact(name: "First registered", time: Moment(first, .full)))
+        if let last = detail.devices.map(\.registeredAt.microseconds).max() {
+            facts.append(Fact(name: "Last registered", time: Moment(last, .full)))
         }
         if !zones.isEmpty { facts.append(Fact(name: "Time zone", words: zones.joined(separator: ", "))) }
         return facts

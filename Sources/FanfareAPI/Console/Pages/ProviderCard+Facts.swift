@@ -30,6 +30,14 @@ extension ProviderCard {
         let isOpen = lines.contains { $0.breaker.tone == Tone.bad.rawValue }
         var (badge, problem) = Self.badge(isOpen: isOpen, isServed: isServed || !lines.isEmpty, credentials, at: now)
         let newest = digest.newest[key] ?? ProviderDigest.Answers()
+        if lines.isEmpty || !isOpen, ProviderDaemonLine.isUnserved(key, daemons) {
+            (badge, problem) = (
+                Badge(.bad, "no credentials"),
+                "No running daemon has credentials for it, so nothing is sent. Set apps.\(key.app).\(key.platform) in the configuration."
+            )
+        } else if isOpen {
+            problem = ProviderDaemonLine.said(key, daemons)
+        }
         // What is open is told by the breaker, and what has ended by the credential.
         if badge.tone == Tone.good.rawValue { badge = Self.badge(newest, recent) ?? badge }
         let shown = newest.isDown ? newest : recent
@@ -125,5 +133,38 @@ extension ProviderDaemonLine {
                 breaker: word == "open" ? Badge(.bad, "open: only probes are sent") : Badge(.good, word)
             )
         }
+    }
+
+    /// Whether every running daemon says that it has no credentials for a provider.
+    ///
+    /// - Parameters:
+    ///   - key: which.
+    ///   - daemons: all that are on the list.
+    /// - Returns: false where none runs.
+    static func isUnserved(_ key: ProviderKey, _ daemons: [DaemonRow]) -> Bool {
+        let alive = daemons.filter(\.isAlive)
+        return !alive.isEmpty
+            && alive.allSatisfy { daemon in
+                (daemon.report["unserved"]?.arrayValue ?? []).contains {
+                    $0.stringValue == "\(key.app)/\(key.platform)"
+                }
+            }
+    }
+
+    /// The provider's, or the system's, own words for an open breaker.
+    ///
+    /// - Parameters:
+    ///   - key: which.
+    ///   - daemons: all that are on the list.
+    /// - Returns: nil where no daemon noted any.
+    static func said(_ key: ProviderKey, _ daemons: [DaemonRow]) -> String? {
+        let name = "\(key.app)/\(key.platform)/\(key.environment)"
+        for daemon in daemons.filter(\.isAlive) {
+            if let words = daemon.report["failures"]?[name]?.stringValue {
+                return "Cannot be reached, or fails: \(words)"
+            }
+            if let words = daemon.report["refusals"]?[name]?.stringValue { return "Refuses this sender: \(words)" }
+        }
+        return nil
     }
 }
