@@ -42,9 +42,9 @@ struct EventSummary: Sendable {
         rows.reduce(0) { isMeant($1) ? $0 + $1.pairs : $0 }
     }
 
-    /// `delivered`, `delivered 3 of 4`, `delivered 2,970 of the first 3,000`.
+    /// `delivered`, `delivered 3 of 4`, `delivered 2,970 of 3,000 counted`.
     private func words(_ word: String, _ count: Int64) -> String {
-        if isPart { return "\(word) \(FigureText.count(count)) of the first \(FigureText.count(pairs))" }
+        if isPart { return "\(word) \(FigureText.count(count)) of \(FigureText.count(pairs)) counted" }
         return count == pairs ? word : "\(word) \(FigureText.count(count)) of \(FigureText.count(pairs))"
     }
 }

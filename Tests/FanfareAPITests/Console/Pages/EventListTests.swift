@@ -30,7 +30,7 @@ import Testing
             }
             #expect(page.text.contains("UTCheld\(held)") && page.text.contains("UTCsending\(sending)"))
             // Of nobody who has a device.
-            #expect(page.text.contains("UTCplanned\(events[kinds.count + 2])"))
+            #expect(page.text.contains("UTCno device\(events[kinds.count + 2])"))
         }
     }
 
@@ -49,10 +49,10 @@ import Testing
                 FROM (SELECT fanfare.new_batch_id() AS id) AS b
                 """
             )
-            for _ in 0..<5 { try await api.batch(events[2], devices, [1, 4]) }
+            for _ in 0..<8 { try await api.batch(events[2], devices, [1, 4]) }
             let page = try await api.console().scan("/events")
             #expect(page.text.contains("UTCdelivered\(events[0])") && page.text.contains("UTCcapped\(events[1])"))
-            #expect(page.text.contains("UTCdelivered 3 of the first 6\(events[2])"))
+            #expect(page.text.contains("UTCdelivered 6 of 12 counted\(events[2])"))
         }
     }
 
