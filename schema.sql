@@ -234,12 +234,11 @@ CREATE TABLE IF NOT EXISTS fanfare.schema_version (
     -- SHA-256 of this file, in hex; null if it was sent statement by statement, as by psql -f.
     text_hash text
 );
-SELECT fanfare.add_column('fanfare.schema_version', 'text_hash', 'text');
 
 DO $$
 DECLARE
-    this_version CONSTANT int := 5;
-    oldest_daemon CONSTANT int := 4;
+    this_version CONSTANT int := 1;
+    oldest_daemon CONSTANT int := 1;
     there int := (SELECT version FROM fanfare.schema_version);
     -- A program sends the file as one string, so current_query() is the whole file.
     text_hash CONSTANT text := CASE WHEN current_query() LIKE '-- Fanfare''s database: %'
@@ -263,226 +262,12 @@ $$;
 -- They come before the tables, because all that follows (indexes, rows, views, BEGIN ATOMIC functions) names columns
 -- that an older database lacks, and can so be written as if there had never been another. A new database has no table
 -- yet and passes through. Every statement looks at what is there, not at the version, and locks nothing where its
--- work is done: a database may have been made while its version was still being written.
+-- work is done.
 --
 -- An index that is replaced goes here, and the new one is made later under the same lock. What fills a table of its own
--- version from older rows would have to come last in the file; nothing has needed that.
-
--- From version 1 to 2 -------------------------------------------------------------------------------------------
-
-SELECT fanfare.add_column('fanfare.targets', 'native_key', $$text CONSTRAINT targets_native CHECK (native_key IS NULL
-    OR (native_key, platform) IN (('fcm_topic', 'fcm'), ('fcm_condition', 'fcm'), ('channel', 'apns')))$$);
-DO $$
-BEGIN
-    IF to_regclass('fanfare.targets') IS NOT NULL AND to_regclass('fanfare.targets_key') IS NULL THEN
-        ALTER TABLE fanfare.targets
-            ADD CONSTRAINT targets_key UNIQUE NULLS NOT DISTINCT (app_id, platform, environment, native_key),
-            DROP CONSTRAINT IF EXISTS targets_app_id_platform_environment_key;
-    END IF;
-END
-$$;
-
-SELECT fanfare.add_column('fanfare.rule_versions', 'native_target_id', 'smallint');
-SELECT fanfare.add_column('fanfare.cancels', 'stopped', 'boolean NOT NULL DEFAULT false');
-SELECT fanfare.add_column('fanfare.batches', 'is_retry', 'boolean NOT NULL DEFAULT false');
-
--- batches_due now, which has retries apart.
-DROP INDEX IF EXISTS fanfare.batches_ready;
--- event_keys_created now. This was a BRIN: new keys take the places of forgotten ones, and then every range of blocks
--- holds old and new.
-DROP INDEX IF EXISTS fanfare.event_keys_age;
--- batch_log_spans now. This was a GIN, with an entry for each event.
-DROP INDEX IF EXISTS fanfare.batch_log_events;
-
--- From version 2 to 3 -------------------------------------------------------------------------------------------
-
-SELECT fanfare.add_column('fanfare.outcome_codes', 'meaning', $$text NOT NULL DEFAULT ''$$);
-
--- What was stored before put_rule noted so itself.
-DO $$
-BEGIN
-    IF to_regclass('fanfare.rule_versions') IS NULL THEN
-        RETURN;
-    END IF;
-    PERFORM FROM fanfare.rule_versions AS v
-    WHERE v.state = 'unchecked' AND v.event_type IS NULL AND v.definition ->> 'event' IS NOT NULL;
-    IF FOUND THEN
-        UPDATE fanfare.rule_versions AS v SET event_type = v.definition ->> 'event', rule_created_at = r.created_at
-        FROM fanfare.rules AS r
-        WHERE r.id = v.rule_id AND v.state = 'unchecked' AND v.event_type IS NULL
-            AND v.definition ->> 'event' IS NOT NULL;
-    END IF;
-END
-$$;
-
-SELECT fanfare.add_column('fanfare.batch_log', 'first_event', 'bigint');
-SELECT fanfare.add_column('fanfare.batch_log', 'last_event', 'bigint');
-SELECT fanfare.add_column('fanfare.batch_log', 'device_marks', 'bytea');
-SELECT fanfare.add_column('fanfare.batch_log', 'details', 'jsonb');
-DO $$
-BEGIN
-    IF to_regclass('fanfare.batch_log') IS NOT NULL AND to_regclass('fanfare.batch_log_spans') IS NULL THEN
-        UPDATE fanfare.batch_log
-        SET first_event = (SELECT min(x) FROM unnest(event_ids) AS x),
-            last_event = (SELECT max(x) FROM unnest(event_ids) AS x)
-        WHERE event_id IS NULL AND first_event IS NULL;
-    END IF;
-END
-$$;
--- batch_log_spans now, which has devices too.
-DROP INDEX IF EXISTS fanfare.batch_log_span;
-
--- Helpers of other parameters.
-DROP FUNCTION IF EXISTS fanfare.add_column(regclass, text, text);
-DROP FUNCTION IF EXISTS fanfare.watch_query(text, text, text[], text[], text[], text);
-DROP FUNCTION IF EXISTS fanfare.watch_query(text, text, text[], text[], text[], text[], text, text);
-
--- From version 3 to 4 -------------------------------------------------------------------------------------------
-
--- For `fanfare tail`, and for emit, of version 2.
-DROP FUNCTION IF EXISTS fanfare.event_span(bigint[]);
-DROP FUNCTION IF EXISTS fanfare.wake_needed();
-
--- platforms now: a CHECK that lists them would have to be replaced for each new one, and its table be locked.
-DO $$
-BEGIN
-    IF EXISTS (
-        SELECT FROM pg_constraint WHERE conrelid = to_regclass('fanfare.targets') AND conname = 'targets_platform')
-    THEN
-        ALTER TABLE fanfare.targets DROP CONSTRAINT targets_platform;
-    END IF;
-END
-$$;
-
-SELECT fanfare.add_column('fanfare.platforms', 'oldest_daemon', 'int NOT NULL DEFAULT 3');
-SELECT fanfare.add_column('fanfare.instances', 'schema_version', 'int NOT NULL DEFAULT 3');
-
--- From version 4 to 5 -------------------------------------------------------------------------------------------
-
--- Helpers of `why`, of other parameters or another name.
-DROP FUNCTION IF EXISTS fanfare.why_steps(bigint, text, text);
-DROP FUNCTION IF EXISTS fanfare.when_verdict(jsonb, text);
-
--- Here because the default of a column below calls it, as the outbox of a new database does.
+-- version from older rows would have to come last in the file.
 --
--- Anything else than W3C Trace Context allows gives NULL, never an error: what happened in an application must not be lost for a
--- header that somebody sent to it. No expression that could become part of the default, whose setting up every event would pay for
--- (4 µs); and not one pattern, which takes longer than all of these.
-CREATE OR REPLACE FUNCTION fanfare.trace_context(traceparent text) RETURNS bytea
-LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-    digits text := replace(substr(traceparent, 1, 55), '-', '');
-BEGIN
-    IF traceparent LIKE '__-________________________________-________________-__%' AND traceparent NOT LIKE 'ff%'
-        -- Only versions to come have more behind it.
-        AND (length(traceparent) = 55 OR substr(traceparent, 56, 1) = '-' AND traceparent NOT LIKE '00%')
-        AND length(digits) = 52 AND digits ~ '^[0-9a-f]*$'
-        AND substr(digits, 3, 32) <> '00000000000000000000000000000000' AND substr(digits, 35, 16) <> '0000000000000000'
-    THEN
-        RETURN decode(substr(digits, 3), 'hex');
-    END IF;
-    RETURN NULL;
-END
-$$;
-COMMENT ON FUNCTION fanfare.trace_context IS 'A W3C traceparent as it is stored: 16 bytes of trace id, 8 of parent id, one of flags; null for what is none.';
-
--- For register_device of version 3.
-DROP FUNCTION IF EXISTS fanfare.check_token(text, text);
-DROP FUNCTION IF EXISTS fanfare.check_subscription_keys(text, text);
--- For daemons of version 3, which wrote it.
-DO $$
-BEGIN
-    IF EXISTS (
-        SELECT FROM pg_attribute
-        WHERE attrelid = to_regclass('fanfare.plans') AND attname = 'advanced_at' AND NOT attisdropped)
-    THEN
-        ALTER TABLE fanfare.plans DROP COLUMN advanced_at;
-    END IF;
-END
-$$;
-
-SELECT fanfare.add_column('fanfare.rule_versions', 'gate_id', 'int NOT NULL DEFAULT 0');
-SELECT fanfare.add_column('fanfare.plans', 'gate_id', 'int NOT NULL DEFAULT 0');
-SELECT fanfare.add_column('fanfare.plans', 'wall', 'timestamp');
-SELECT fanfare.add_column('fanfare.plans', 'time_zone', 'text');
-SELECT fanfare.add_column('fanfare.plans', 'planned', 'bigint NOT NULL DEFAULT 0');
-SELECT fanfare.add_column('fanfare.plans', 'held_gate_id', 'int NOT NULL DEFAULT 0');
-SELECT fanfare.add_column('fanfare.plans', 'canary', 'bigint NOT NULL DEFAULT 0');
-SELECT fanfare.add_column('fanfare.plans', 'canary_devices', 'int');
-SELECT fanfare.add_column('fanfare.plans', 'counted', 'bigint NOT NULL DEFAULT 0');
-SELECT fanfare.add_column('fanfare.batches', 'gate_id', 'int NOT NULL DEFAULT 0');
-SELECT fanfare.add_column('fanfare.batches', 'due_at', 'timestamptz');
-SELECT fanfare.add_column('fanfare.stats_pending', 'gate_id', 'int NOT NULL DEFAULT 0');
-SELECT fanfare.add_column('fanfare.preferences', 'xid', 'xid8 NOT NULL DEFAULT pg_current_xact_id()');
-SELECT fanfare.add_column('fanfare.rules', 'event_number', 'bigint DEFAULT nextval(''fanfare.event_sequence'')');
-SELECT fanfare.add_column('fanfare.rule_versions', 'rule_event_number', 'bigint');
--- In two steps: those that are there already stop nothing that was emitted since.
-DO $$
-BEGIN
-    IF to_regclass('fanfare.cancels') IS NOT NULL AND NOT EXISTS (
-        SELECT FROM pg_attribute AS a WHERE a.attrelid = to_regclass('fanfare.cancels') AND a.attname = 'event_number')
-    THEN
-        ALTER TABLE fanfare.cancels ADD COLUMN event_number bigint;
-        ALTER TABLE fanfare.cancels ALTER COLUMN event_number SET DEFAULT nextval('fanfare.event_sequence');
-    END IF;
-END
-$$;
-SELECT fanfare.add_column('fanfare.outbox', 'replay_of', 'bigint');
-SELECT fanfare.add_column('fanfare.outbox', 'only_app', 'smallint');
-SELECT fanfare.add_column('fanfare.outbox', 'only_user', 'text');
-SELECT fanfare.add_column('fanfare.outbox_slow', 'replay_of', 'bigint');
-SELECT fanfare.add_column('fanfare.outbox_slow', 'only_app', 'smallint');
-SELECT fanfare.add_column('fanfare.outbox_slow', 'only_user', 'text');
-SELECT fanfare.add_column('fanfare.event_log', 'replay_of', 'bigint');
-SELECT fanfare.add_column('fanfare.event_log', 'only_app', 'smallint');
-SELECT fanfare.add_column('fanfare.event_log', 'only_user', 'text');
-SELECT fanfare.add_column('fanfare.outbox', 'trace', $$bytea DEFAULT fanfare.trace_context(nullif(current_setting('fanfare.traceparent', true), ''))$$);
-SELECT fanfare.add_column('fanfare.outbox_slow', 'trace', 'bytea');
-SELECT fanfare.add_column('fanfare.event_log', 'trace', 'bytea');
-SELECT fanfare.add_column('fanfare.policies', 'quiet_from', 'time');
-SELECT fanfare.add_column('fanfare.policies', 'quiet_until', 'time');
-SELECT fanfare.add_column('fanfare.policies', 'quiet_mode', 'text');
-SELECT fanfare.add_column('fanfare.devices', 'doubted_by', 'int');
-SELECT fanfare.add_column('fanfare.devices', 'reachable_since', 'timestamptz');
-
--- All that waits is planned as it would have been: it came before emitters were refused types that are Fanfare's. A daemon of the version
--- before moves events into the side queue without saying whose they are.
-DO $$
-BEGIN
-    IF to_regclass('fanfare.outbox') IS NOT NULL AND NOT EXISTS (
-        SELECT FROM pg_attribute AS a WHERE a.attrelid = to_regclass('fanfare.outbox') AND a.attname = 'own')
-    THEN
-        ALTER TABLE fanfare.outbox ADD COLUMN own boolean NOT NULL DEFAULT true;
-        ALTER TABLE fanfare.outbox ALTER COLUMN own SET DEFAULT pg_has_role('fanfare_daemon', 'MEMBER');
-    END IF;
-END
-$$;
-SELECT fanfare.add_column('fanfare.apps', 'events', 'text[]');
-SELECT fanfare.add_column('fanfare.outbox_slow', 'own', 'boolean NOT NULL DEFAULT true');
-
--- Texts of errors that authors' SQL raises have a bound. Older rows are cut, except in the log, which would have to be read as a whole:
--- fanfare.events shows 2000 characters of them.
-DO $$
-DECLARE
-    place record;
-BEGIN
-    FOR place IN
-        SELECT x.relation, x.field, format('%s_%s_length', x.relation, x.field) AS name
-        FROM (VALUES ('rule_versions', 'reason'), ('campaigns', 'reason'), ('occurrences', 'detail'), ('event_log', 'detail'),
-            ('badge_failures', 'error'), ('audience_failures', 'error'), ('feedback_cursors', 'error')) AS x (relation, field)
-    LOOP
-        CONTINUE WHEN to_regclass('fanfare.' || place.relation) IS NULL OR EXISTS (
-            SELECT FROM pg_constraint AS c WHERE c.conrelid = to_regclass('fanfare.' || place.relation) AND c.conname = place.name);
-        IF place.relation <> 'event_log' THEN
-            EXECUTE format('UPDATE fanfare.%1$I SET %2$I = left(%2$I, 2000) WHERE octet_length(%2$I) > 8192', place.relation, place.field);
-        END IF;
-        -- For rows that are written from now on, and old ones once they are updated.
-        EXECUTE format('ALTER TABLE fanfare.%I ADD CONSTRAINT %I CHECK (octet_length(%I) <= 8192) NOT VALID', place.relation, place.name, place.field);
-    END LOOP;
-END
-$$;
-
--- With version 6 goes batches_due, by which daemons of version 4 claim.
+-- Each version has a section of its own. Version 1 is the first.
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- 6. Ids
@@ -520,14 +305,6 @@ BEGIN ATOMIC
     SELECT ((event_id & 4294967295) - number) & 4294967295 < 2147483648;
 END;
 COMMENT ON FUNCTION fanfare.is_emitted_after IS 'Whether an event was emitted after a number was taken from the sequence of events; null for no number.';
-
--- Cancellations of older versions have no number and go by the clock.
-CREATE OR REPLACE FUNCTION fanfare.cancel_reaches(number bigint, cancelled_at timestamptz, event_id bigint, emitted_at timestamptz) RETURNS boolean
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-BEGIN ATOMIC
-    SELECT coalesce(NOT fanfare.is_emitted_after(event_id, number), cancelled_at >= emitted_at);
-END;
-COMMENT ON FUNCTION fanfare.cancel_reaches IS 'Whether a cancellation of a key stops an event under it: one that was emitted before.';
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- 7. The installation, and where it has been
@@ -576,7 +353,7 @@ CREATE TABLE IF NOT EXISTS fanfare.platforms (
     auth_hint text,
     -- The oldest daemon that can send to it, by its schema version; none of those before may run once any app has had a device, or
     -- a rule that names it.
-    oldest_daemon int NOT NULL DEFAULT 3,
+    oldest_daemon int NOT NULL DEFAULT 1,
     CONSTRAINT platforms_auth CHECK (num_nonnulls(auth_shape, auth_fault, auth_hint) IN (0, 3)),
     CONSTRAINT platforms_p256dh CHECK (NOT has_p256dh OR auth_shape IS NOT NULL)
 );
@@ -587,10 +364,10 @@ VALUES
     ('apns', 'APNs', true, true, '^(?:[0-9a-fA-F]{2})+$',
         'this is no APNs token: it must be an even number of hexadecimal digits',
         'Send its bytes as hexadecimal text, without spaces or brackets; for an Android token use platform fcm.',
-        false, NULL, NULL, NULL, 3),
+        false, NULL, NULL, NULL, 1),
     ('fcm', 'FCM', false, false, '^[A-Za-z0-9:_.~%=-]+$',
         'this is no FCM registration token', 'Pass the token exactly as the Firebase SDK gives it.',
-        false, NULL, NULL, NULL, 3),
+        false, NULL, NULL, NULL, 1),
     -- Of the keys as much as shows without arithmetic: that the point lies on the curve does not. In base64 16 bytes
     -- are 22 characters; padding and both alphabets are taken, as the daemon takes them.
     ('webpush', 'Web Push', false, false, '^https://[^[:space:]]+$',
@@ -598,14 +375,14 @@ VALUES
         'Pass subscription.endpoint as token, keys.p256dh and keys.auth beside it.',
         true, '^[A-Za-z0-9+/_-]{22}(==)?$',
         'auth is no authentication secret: it must be 16 bytes in base64url',
-        'Pass keys.auth exactly as subscription.toJSON() gives it.', 3),
+        'Pass keys.auth exactly as subscription.toJSON() gives it.', 1),
     -- A secret is 24 to 64 bytes in standard base64, as Standard Webhooks writes them.
     ('webhook', 'a webhook', false, false, '^https://[^[:space:]]+$',
         'a webhook''s token is the https URL that is posted to', 'Pass the URL as token, and the signing secret as auth.',
         false, '^whsec_(?:(?:[A-Za-z0-9+/]{4}){8,20}(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?'
             '|(?:[A-Za-z0-9+/]{4}){21}(?:[A-Za-z0-9+/][AQgw]==)?)$',
         'auth is no signing secret: it must be whsec_ and 24 to 64 bytes in base64',
-        'Pass the secret as Standard Webhooks writes it, whsec_ and standard base64 with its padding.', 4)
+        'Pass the secret as Standard Webhooks writes it, whsec_ and standard base64 with its padding.', 1)
 ON CONFLICT (name) DO UPDATE
     SET label = excluded.label, both_environments = excluded.both_environments, folds_case = excluded.folds_case,
         token_shape = excluded.token_shape, token_fault = excluded.token_fault, token_hint = excluded.token_hint,
@@ -845,15 +622,6 @@ BEGIN
 END
 $$;
 
--- Before, an empty text was a user, whose devices were those of all that nobody had signed in on.
-DO $$
-BEGIN
-    IF EXISTS (SELECT FROM fanfare.devices AS d JOIN fanfare.apps AS a ON a.id = d.app_id AND d.user_id = '') THEN
-        UPDATE fanfare.devices AS d SET user_id = NULL FROM fanfare.apps AS a WHERE a.id = d.app_id AND d.user_id = '';
-    END IF;
-END
-$$;
-
 CREATE TABLE IF NOT EXISTS fanfare.topics (
     id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     name text NOT NULL UNIQUE CONSTRAINT topics_name_shape CHECK (name ~ '^[a-zA-Z0-9_.~%-]+$' AND length(name) <= 900)
@@ -914,7 +682,7 @@ CREATE TABLE IF NOT EXISTS fanfare.rules (
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     dropped_at timestamptz,
     -- Taken from the sequence of events: what follows was emitted later, whatever clocks say.
-    event_number bigint DEFAULT nextval('fanfare.event_sequence')
+    event_number bigint NOT NULL DEFAULT nextval('fanfare.event_sequence')
 );
 SELECT fanfare.create_index('rules_name', $$
     CREATE UNIQUE INDEX rules_name ON fanfare.rules (app_id, name) WHERE dropped_at IS NULL$$);
@@ -1065,6 +833,27 @@ CREATE TABLE IF NOT EXISTS fanfare.audiences (
 -- 12. Events: the queue and its log
 -- ---------------------------------------------------------------------------------------------------------------
 
+-- Anything else than W3C Trace Context allows gives NULL, never an error: what happened in an application must not be lost for a
+-- header that somebody sent to it. No expression that could become part of the default, whose setting up every event would pay for
+-- (4 µs); and not one pattern, which takes longer than all of these.
+CREATE OR REPLACE FUNCTION fanfare.trace_context(traceparent text) RETURNS bytea
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    digits text := replace(substr(traceparent, 1, 55), '-', '');
+BEGIN
+    IF traceparent LIKE '__-________________________________-________________-__%' AND traceparent NOT LIKE 'ff%'
+        -- Only versions to come have more behind it.
+        AND (length(traceparent) = 55 OR substr(traceparent, 56, 1) = '-' AND traceparent NOT LIKE '00%')
+        AND length(digits) = 52 AND digits ~ '^[0-9a-f]*$'
+        AND substr(digits, 3, 32) <> '00000000000000000000000000000000' AND substr(digits, 35, 16) <> '0000000000000000'
+    THEN
+        RETURN decode(substr(digits, 3), 'hex');
+    END IF;
+    RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION fanfare.trace_context IS 'A W3C traceparent as it is stored: 16 bytes of trace id, 8 of parent id, one of flags; null for what is none.';
+
 -- Rows are inserted by emit and deleted by the planner, never updated: an update between a planning round's snapshot
 -- and its lock would hide the row from the round's floor.
 CREATE TABLE IF NOT EXISTS fanfare.outbox (
@@ -1079,11 +868,10 @@ CREATE TABLE IF NOT EXISTS fanfare.outbox (
     replay_of bigint,
     only_app smallint,
     only_user text,
-    -- Of which trace it is a part (part 5 has the function); mostly NULL. A setting, since triggers take no parameters; one that was
+    -- Of which trace it is a part; mostly NULL. A setting, since triggers take no parameters; one that was
     -- of a transaction leaves '' to the next.
     trace bytea DEFAULT fanfare.trace_context(nullif(current_setting('fanfare.traceparent', true), '')),
-    -- Whether Fanfare emitted it itself, and so may use the types that are its own (fanfare.is_reserved). Emitters cannot say so. The
-    -- default is for daemons of the version before, which insert events of campaigns without it.
+    -- Whether Fanfare emitted it itself, and so may use the types that are its own (fanfare.is_reserved). Emitters cannot say so.
     own boolean NOT NULL DEFAULT pg_has_role('fanfare_daemon', 'MEMBER'),
     PRIMARY KEY (xid, id)
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_insert_threshold = -1,
@@ -1215,7 +1003,7 @@ CREATE TABLE IF NOT EXISTS fanfare.cancels (
     -- Of a key: whether an event under it was known and not finished, and may have another after it.
     stopped boolean NOT NULL DEFAULT false,
     -- From the sequence of events: what was emitted before has a lower one.
-    event_number bigint DEFAULT nextval('fanfare.event_sequence'),
+    event_number bigint NOT NULL DEFAULT nextval('fanfare.event_sequence'),
     CONSTRAINT cancels_what CHECK (num_nonnulls(event_id, type) = 1 AND (type IS NULL) = (key IS NULL))
 );
 SELECT fanfare.create_index('cancels_event', $$
@@ -1291,14 +1079,10 @@ CREATE TABLE IF NOT EXISTS fanfare.batches (
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500,
         autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 1000000,
         toast.autovacuum_vacuum_scale_factor = 0, toast.autovacuum_vacuum_threshold = 2000);
--- The gate first: nobody looks behind one that is closed, so what waits there costs claims nothing. Whose lease_token is NULL
--- has no owner; said like that, the planner cannot take batches_due for it, which would look at all that is behind gates too.
+-- The gate comes first: claims skip closed gates, so that batches behind them cost nothing.
 SELECT fanfare.create_index('batches_gate', $$
     CREATE INDEX batches_gate ON fanfare.batches (gate_id, target_id, lane, is_retry, not_before, id)
     WHERE lease_token IS NULL$$);
--- For daemons of version 4, which know no gates.
-SELECT fanfare.create_index('batches_due', $$
-    CREATE INDEX batches_due ON fanfare.batches (target_id, lane, is_retry, not_before, id) WHERE owner IS NULL$$);
 SELECT fanfare.create_index('batches_owner', $$
     CREATE INDEX batches_owner ON fanfare.batches (owner) WHERE owner IS NOT NULL$$);
 -- For the audit; only batches of retries have a parent.
@@ -1432,7 +1216,6 @@ CREATE TABLE IF NOT EXISTS fanfare.batch_log (
     event_ids bigint[],
     outcomes bytea NOT NULL,
     -- What a batch of many events is found by: where its events begin and end, which devices it may hold (may_hold).
-    -- Version 2 writes none of it; then the batch is looked into.
     first_event bigint,
     last_event bigint,
     device_marks bytea,
@@ -1579,8 +1362,8 @@ CREATE TABLE IF NOT EXISTS fanfare.instances (
     -- What it leads (maintenance, foreign channels, …), and what `fanfare status` shows of it.
     leads text[] NOT NULL DEFAULT '{}',
     report jsonb NOT NULL DEFAULT '{}',
-    -- The newest schema version that it works with. Version 3 says nothing of it.
-    schema_version int NOT NULL DEFAULT 3
+    -- The newest schema version that it works with.
+    schema_version int NOT NULL
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
 
 -- A daemon of this version or a newer one is never refused, and waits for nobody. For an older one the row is written, not only
@@ -2159,8 +1942,6 @@ BEGIN
                 USING ERRCODE = '55000', HINT = format('Leave the user out, or replay the event of type %L that it was made part of.', 'digest.' || rule.app || '.' || substr(rule.name, length('gather/') + 1));
         END IF;
     END LOOP;
-    -- An older daemon would forget what it is, and for whom.
-    PERFORM fanfare.require_daemon(5);
     INSERT INTO fanfare.outbox (type, key, ttl, payload, replay_of, only_app, only_user, own)
     VALUES (e.type, e.key, e.ttl, e.payload, e.id, the_app, replay.user_id, true) RETURNING id INTO new_id;
     PERFORM fanfare.wake();
@@ -3018,7 +2799,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enab
 DECLARE
     forgotten bigint;
 BEGIN
-    -- Words for nothing are let through: older versions of Fanfare had users that were called so.
+    -- Words for nothing are let through, because a user may have been registered under one before Fanfare refused it.
     IF btrim(forget_user.user_id, E' \t\r\n') = '' THEN
         RAISE EXCEPTION 'the user''s id is empty' USING ERRCODE = '22023', HINT = 'Pass the id that the user''s devices are registered with.';
     END IF;
@@ -3432,10 +3213,6 @@ BEGIN
     IF fault.reason IS NOT NULL THEN
         RAISE EXCEPTION '%: %', fault.place, fault.reason USING ERRCODE = '22023', HINT = fault.hint;
     END IF;
-    -- An older daemon that checked it would refuse what it does not know.
-    IF rule -> 'to' ? 'users_sql' OR rule ?| '{category,quiet_hours,caps,variants,holdout,digest,debounce}' THEN
-        PERFORM fanfare.require_daemon(5);
-    END IF;
     PERFORM fanfare.require_daemon(p.oldest_daemon) FROM fanfare.platforms AS p
     WHERE p.name = rule #>> '{to,platform}' OR rule -> 'message' ? p.name
         OR EXISTS (SELECT FROM jsonb_path_query(rule, '$.locales.*') AS l (block) WHERE l.block ? p.name);
@@ -3486,7 +3263,6 @@ LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     made int;
 BEGIN
-    PERFORM fanfare.require_daemon(5);
     INSERT INTO fanfare.gates (rule_id, occurrence_id, lane, state, is_canary, rate_id)
     VALUES (make_gate.rule_id, make_gate.occurrence_id, make_gate.lane, make_gate.state, make_gate.is_canary,
         (SELECT r.id FROM fanfare.rates AS r WHERE r.rule_id = make_gate.rule_id))
@@ -5231,8 +5007,6 @@ BEGIN
         RAISE EXCEPTION 'schedule.at: % has passed', campaign #>> '{schedule,at}'
             USING ERRCODE = '22023', HINT = 'Write a time to come, or leave the schedule out and call fanfare.start_campaign.';
     END IF;
-    -- Older ones know no campaigns.
-    PERFORM fanfare.require_daemon(5);
     INSERT INTO fanfare.campaigns AS c (app_id, name, version, draft) VALUES (the_app, campaign ->> 'name', 1, campaign::json)
     ON CONFLICT (app_id, name) WHERE dropped_at IS NULL DO UPDATE
     SET version = c.version + 1, draft = excluded.draft, reason = NULL,
@@ -5818,7 +5592,7 @@ BEGIN
                 WHERE NOT EXISTS (SELECT FROM fanfare.cancels AS c WHERE c.event_id = l.id OFFSET 0)
                     AND (l.key IS NULL OR NOT EXISTS (
                         SELECT FROM fanfare.cancels AS c
-                        WHERE c.type = l.type AND c.key = l.key AND fanfare.cancel_reaches(c.event_number, c.created_at, l.id, l.created_at) OFFSET 0))
+                        WHERE c.type = l.type AND c.key = l.key AND NOT fanfare.is_emitted_after(l.id, c.event_number) OFFSET 0))
                 WINDOW w AS (ORDER BY l.id DESC)
             ) AS x
         ) AS p ON r.dropped_at IS NULL
@@ -5989,7 +5763,6 @@ COMMENT ON FUNCTION fanfare.decided_since IS 'Since when decisions about a user 
 -- stands there is granted again, for another device or once more; if for other caps, these count it too. A retry is counted anew where the
 -- grant is older than a cap counts, since others may have been granted meanwhile. One that was refused stands there below zero, and is refused
 -- again. Without a search_path of its own: only daemons may call it, twice for each recipient, and it would take as long again.
-DROP FUNCTION IF EXISTS fanfare.take(bigint[], bigint[], int[], bigint[]);
 CREATE OR REPLACE FUNCTION fanfare.take(grants bigint[], asked bigint[], max_counts int[], floors bigint[], is_retry boolean) RETURNS bigint[]
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
@@ -6105,8 +5878,6 @@ BEGIN
     IF put_policy.policy = '{}' THEN
         DELETE FROM fanfare.policies AS p WHERE p.app_id = the_app;
     ELSE
-        -- Older ones obey none.
-        PERFORM fanfare.require_daemon(5);
         INSERT INTO fanfare.policies AS p (app_id, definition, time_zone, quiet_from, quiet_until, quiet_mode)
         SELECT the_app, put_policy.policy::json, put_policy.policy ->> 'time_zone', (q.quiet ->> 'from')::time, (q.quiet ->> 'until')::time,
             CASE WHEN q.quiet IS NOT NULL THEN coalesce(q.quiet ->> 'mode', 'hold') END
@@ -6925,7 +6696,7 @@ BEGIN
         ORDER BY k.name LIMIT 5
     ) AS o;
     SELECT min(c.created_at) INTO cancelled_at FROM fanfare.cancels AS c
-    WHERE c.event_id = e.id OR c.type = e.type AND c.key = e.key AND fanfare.cancel_reaches(c.event_number, c.created_at, e.id, e.created_at);
+    WHERE c.event_id = e.id OR c.type = e.type AND c.key = e.key AND NOT fanfare.is_emitted_after(e.id, c.event_number);
     IF e.fate = 'duplicate' THEN
         SELECT k.event_id INTO first_event FROM fanfare.event_keys AS k WHERE k.type = e.type AND k.key = e.key;
     END IF;
@@ -8243,7 +8014,7 @@ GRANT SELECT ON fanfare.traffic, fanfare.prune_fuses, fanfare.prune_counts TO fa
 GRANT SELECT ON fanfare.events, fanfare.deliveries, fanfare.queue, fanfare.campaign_runs, fanfare.health, fanfare.stats,
     fanfare.feedback_state, fanfare.outcome_codes TO fanfare_reader;
 -- Which `deliveries` and `campaign_runs` call, as whoever reads them.
-GRANT EXECUTE ON FUNCTION fanfare.ring_day, fanfare.is_emitted_after, fanfare.cancel_reaches, fanfare.may_hold, fanfare.rate_at, fanfare.is_failure, fanfare.is_answer TO fanfare_reader;
+GRANT EXECUTE ON FUNCTION fanfare.ring_day, fanfare.is_emitted_after, fanfare.may_hold, fanfare.rate_at, fanfare.is_failure, fanfare.is_answer TO fanfare_reader;
 -- For `fanfare status` and `fanfare rules list`; none of it holds tokens.
 GRANT SELECT ON fanfare.instances, fanfare.installation, fanfare.schema_version, fanfare.platforms, fanfare.targets,
     fanfare.apps, fanfare.rules, fanfare.rule_versions, fanfare.campaigns, fanfare.occurrences, fanfare.policies TO fanfare_reader;

@@ -144,7 +144,7 @@ package struct FetchEvents: PostgresStatement {
                 OR l.key IS NOT NULL AND EXISTS (
                     SELECT FROM fanfare.cancels AS c
                     WHERE c.type = l.type AND c.key = l.key
-                        AND fanfare.cancel_reaches(c.event_number, c.created_at, l.id, l.created_at) OFFSET 0)),
+                        AND NOT fanfare.is_emitted_after(l.id, c.event_number) OFFSET 0)),
             l.replay_of, l.trace
         FROM unnest($2::bigint[]) AS x (id)
         CROSS JOIN LATERAL (SELECT * FROM fanfare.event_log AS e WHERE e.day = $1 AND e.id = x.id OFFSET 0) AS l

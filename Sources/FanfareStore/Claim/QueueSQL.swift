@@ -2,10 +2,6 @@
 enum QueueSQL {
     /// Whether a batch waits in a queue, whenever it is due.
     ///
-    /// `lease_token`, not `owner`, says that nobody has it. By a check of the table that is the same; but `batches_due`, which is
-    /// there for daemons of the version before and knows no gate, is an index of what has no owner, and the planner would take
-    /// either: it knows nothing true of a queue. Through that one all that waits behind closed gates would be looked at.
-    ///
     /// - Parameters:
     ///   - batch: the alias of `batches`.
     ///   - gate: the gate, 0 for none.

@@ -8,19 +8,17 @@ package struct CancelFact: Equatable, Sendable {
     package let type: String?
     package let key: String?
     package let createdAt: Timestamp
-    /// From the sequence of events; nil where an older version stored it.
-    package var number: Int64? = nil
+    /// From the sequence of events.
+    package let number: Int64
 
     /// Whether an event under its key was emitted before it.
     package func reaches(_ event: EventRow) -> Bool {
-        guard let number else { return createdAt >= event.createdAt }
-        return !EventID(rawValue: event.id).isEmitted(after: number)
+        !EventID(rawValue: event.id).isEmitted(after: number)
     }
 
     /// Whether it stops more events under its key than another.
     package func isLater(than other: CancelFact) -> Bool {
-        guard let number, let otherNumber = other.number else { return createdAt > other.createdAt }
-        return number != otherNumber && EventID(rawValue: number).isEmitted(after: otherNumber)
+        number != other.number && EventID(rawValue: number).isEmitted(after: other.number)
     }
 }
 
@@ -61,7 +59,7 @@ package struct NewCancels: PostgresStatement {
                 type: try row.string(orNil: 3),
                 key: try row.string(orNil: 4),
                 createdAt: try row.timestamp(5),
-                number: try row.int64(orNil: 6)
+                number: try row.int64(6)
             )
         )
     }

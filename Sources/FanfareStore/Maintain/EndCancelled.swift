@@ -25,7 +25,7 @@ package struct EndCancelled: PostgresStatement {
             SELECT n.event_id AS id FROM news AS n WHERE n.event_id IS NOT NULL
             UNION
             SELECT k.event_id FROM news AS n JOIN fanfare.event_keys AS k ON k.type = n.type AND k.key = n.key
-            WHERE fanfare.cancel_reaches(n.event_number, n.created_at, k.event_id, k.created_at)
+            WHERE NOT fanfare.is_emitted_after(k.event_id, n.event_number)
         ),
         -- 2. Batches of one of them.
         picked AS MATERIALIZED (

@@ -4,8 +4,7 @@ package import PostgresClient
 package struct IsLoadedFrom: PostgresStatement {
     package static let name = "is_loaded_from"
     package static let sql = """
-        SELECT CASE WHEN v.row ? 'text_hash' THEN v.row ->> 'text_hash' = encode(sha256(convert_to($1, 'UTF8')), 'hex') ELSE false END
-        FROM (SELECT to_jsonb(s) AS row FROM fanfare.schema_version AS s) AS v
+        SELECT text_hash = encode(sha256(convert_to($1, 'UTF8')), 'hex') FROM fanfare.schema_version
         """
 
     package let text: String

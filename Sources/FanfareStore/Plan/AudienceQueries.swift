@@ -86,7 +86,7 @@ package struct LockQuestion: PostgresStatement {
             EXISTS (
                 SELECT FROM fanfare.cancels AS x
                 WHERE x.event_id = q.event_id OR (x.type = e.type AND x.key = e.key
-                    AND fanfare.cancel_reaches(x.event_number, x.created_at, e.id, e.created_at)))
+                    AND NOT fanfare.is_emitted_after(e.id, x.event_number)))
             OR e.id IS NULL,
             coalesce(e.created_at + least(greatest(coalesce(least(e.ttl, v.ttl), interval '24 hours'), interval '0'),
                 interval '10 years') > statement_timestamp(), false),

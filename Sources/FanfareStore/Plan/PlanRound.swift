@@ -128,7 +128,7 @@ func planRoundSQL(taking: String, batchSize: String, isOfOutbox: Bool = false, i
                 AND EXISTS (SELECT FROM fanfare.cancels AS c WHERE c.event_id = t.id OFFSET 0) AS is_stopped,
             EXISTS (SELECT FROM fanfare.cancels) AND t.key IS NOT NULL AND EXISTS (
                 SELECT FROM fanfare.cancels AS c
-                WHERE c.type = t.type AND c.key = t.key AND fanfare.cancel_reaches(c.event_number, c.created_at, t.id, t.created_at)
+                WHERE c.type = t.type AND c.key = t.key AND NOT fanfare.is_emitted_after(t.id, c.event_number)
                 OFFSET 0) AS is_withdrawn
         FROM taken AS t
     ),
@@ -142,7 +142,7 @@ func planRoundSQL(taking: String, batchSize: String, isOfOutbox: Bool = false, i
         WHERE EXISTS (
             SELECT FROM fanfare.cancels AS c
             WHERE c.type = k.type AND c.key = k.key AND c.stopped
-                AND fanfare.cancel_reaches(c.event_number, c.created_at, k.event_id, k.created_at))
+                AND NOT fanfare.is_emitted_after(k.event_id, c.event_number))
         RETURNING event_id
     ),
     -- 4. Rules; one row without a rule for an event that none took. The look-up is fenced by OFFSET 0 and conditions

@@ -155,7 +155,7 @@ package struct LockPlan: PostgresStatement {
             EXISTS (
                 SELECT FROM fanfare.cancels AS x
                 WHERE x.event_id = p.event_id OR (x.type = e.type AND x.key = e.key
-                    AND fanfare.cancel_reaches(x.event_number, x.created_at, e.id, e.created_at)))
+                    AND NOT fanfare.is_emitted_after(e.id, x.event_number)))
             OR e.id IS NULL,
             p.app_id, p.lane, p.gate_id, p.wall::text, p.time_zone, p.held_gate_id,
             CASE WHEN p.canary_devices IS NULL THEN p.canary END,

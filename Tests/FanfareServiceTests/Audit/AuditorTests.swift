@@ -99,7 +99,7 @@ struct AuditorTests {
         let owner = try world.connection.number(
             """
             INSERT INTO fanfare.instances (name, host, pid, version, lease_until, schema_version)
-            VALUES ('d', 'h', 1, 'v', clock_timestamp() + interval '1 hour', 5) RETURNING id
+            VALUES ('d', 'h', 1, 'v', clock_timestamp() + interval '1 hour', 1) RETURNING id
             """
         )
         let batch = try #require(try world.claim(owner: Int32(owner)).first)

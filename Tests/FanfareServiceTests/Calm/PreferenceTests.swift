@@ -94,20 +94,4 @@ struct PreferenceTests {
         #expect(error?.message == message)
         #expect(try connection.number("SELECT count(*) FROM fanfare.preferences") == 0)
     }
-
-    @Test func aDaemonThatKnowsNoCategoriesKeepsThemOut() throws {
-        let world = try World()
-        try world.connection.execute(
-            """
-            UPDATE fanfare.schema_version SET oldest_daemon = 4;
-            INSERT INTO fanfare.instances (name, host, pid, version, lease_until, schema_version)
-            VALUES ('old', 'h', 1, '0.1', clock_timestamp() + interval '1 minute', 4);
-            """
-        )
-        try world.rule("code", event: "code", to: Self.all)
-        let error = #expect(throws: PostgresError.self) {
-            try world.rule("sale", event: "sale", to: Self.all, Self.marketing)
-        }
-        #expect(error?.sqlState == "55000")
-    }
 }

@@ -76,20 +76,6 @@ struct CampaignFunctionTests {
         #expect(try world.connection.number("SELECT count(*) FROM fanfare.campaigns") == 0)
     }
 
-    @Test func aDaemonThatKnowsNoCampaignsKeepsThemOut() throws {
-        let world = try World()
-        try world.connection.execute(
-            """
-            UPDATE fanfare.schema_version SET oldest_daemon = 4;
-            INSERT INTO fanfare.instances (name, host, pid, version, lease_until, schema_version)
-            VALUES ('old', 'h', 1, '0.1', clock_timestamp() + interval '1 minute', 4);
-            """
-        )
-        let error = #expect(throws: PostgresError.self) { try world.put(campaign: "c") }
-        #expect(error?.sqlState == "55000")
-        #expect(error?.message.contains("old (Fanfare 0.1") == true)
-    }
-
     @Test func startedByHandItRunsOnceAtATime() throws {
         let world = try World()
         try world.device(String(repeating: "ab", count: 32), user: "ann")

@@ -90,7 +90,8 @@ struct CancelTests {
                 eventID: key == nil ? n : nil,
                 type: key == nil ? nil : "e",
                 key: key,
-                createdAt: time
+                createdAt: time,
+                number: 100
             )
         }
         func event(_ n: Int64, key: String? = nil) -> EventRow {

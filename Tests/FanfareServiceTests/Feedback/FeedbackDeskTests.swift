@@ -31,7 +31,7 @@ struct FeedbackDeskTests {
             pid: 1,
             version: "v",
             leaseMicroseconds: 60 * Micros.minute,
-            schemaVersion: 5
+            schemaVersion: 1
         )
         _ = try world.connection.run(enter)
         owner = try #require(Int32(exactly: try world.connection.number("SELECT id FROM fanfare.instances")))

@@ -253,7 +253,7 @@ struct FeedbackLogTests {
             pid: 1,
             version: "v",
             leaseMicroseconds: 60_000_000,
-            schemaVersion: 5
+            schemaVersion: 1
         )
         _ = try world.connection.run(enter)
         _ = try world.connection.run(enter)

@@ -123,21 +123,6 @@ struct PolicyFunctionTests {
         #expect(long?.hint == "A policy has at most 64 KiB.")
     }
 
-    @Test func aDaemonThatKnowsNoPoliciesKeepsThemOut() throws {
-        let world = try World()
-        try world.connection.execute(
-            """
-            UPDATE fanfare.schema_version SET oldest_daemon = 4;
-            INSERT INTO fanfare.instances (name, host, pid, version, lease_until, schema_version)
-            VALUES ('old', 'h', 1, '0.1', clock_timestamp() + interval '1 minute', 4);
-            """
-        )
-        let error = #expect(throws: PostgresError.self) { try world.put(policy: #"{"rate": "5/s"}"#) }
-        #expect(error?.sqlState == "55000")
-        try world.put(policy: "{}")
-        #expect(try world.connection.number("SELECT oldest_daemon FROM fanfare.schema_version") == 4)
-    }
-
     @Test func whoPutsRulesPutsPolicies() async throws {
         let world = try World()
         try world.connection.execute("SET ROLE fanfare_author")

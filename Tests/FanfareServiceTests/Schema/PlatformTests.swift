@@ -38,11 +38,12 @@ struct PlatformTests {
 
     /// An older daemon would not know what to do with its devices.
     @Test func aPlatformOfANewerVersionKeepsOlderDaemonsOut() throws {
+        try connection.execute("UPDATE fanfare.schema_version SET version = 2")
         try connection.execute(Self.pager)
-        try connection.execute("UPDATE fanfare.platforms SET oldest_daemon = 5 WHERE name = 'pager'")
+        try connection.execute("UPDATE fanfare.platforms SET oldest_daemon = 2 WHERE name = 'pager'")
         let enter = """
             INSERT INTO fanfare.instances (name, host, pid, version, lease_until, schema_version)
-            VALUES ('old', 'here', 7, '0.3', clock_timestamp() - interval '50 s', 4)
+            VALUES ('old', 'here', 7, '0.3', clock_timestamp() - interval '50 s', 1)
             """
         try connection.execute(enter)
         let pager = "SELECT fanfare.register_device('shop', 'pager', 'bee', auth => '1234')"
@@ -53,33 +54,34 @@ struct PlatformTests {
         #expect(connection.refusal(enter) == nil, "nothing of it is there yet")
         try connection.execute("UPDATE fanfare.instances SET lease_until = lease_until - interval '1 minute'")
         try connection.execute(pager)
-        #expect(try connection.number("SELECT oldest_daemon FROM fanfare.schema_version") == 5)
+        #expect(try connection.number("SELECT oldest_daemon FROM fanfare.schema_version") == 2)
         #expect(connection.refusal(enter)?.sqlState == "55000")
-        try connection.execute(enter.replacing("'50 s', 4)", with: "'50 s', 5)"))
+        try connection.execute(enter.replacing("'50 s', 1)", with: "'50 s', 2)"))
     }
 
     /// Whichever of a daemon's entry and the raise comes first, the other one waits for it, and sees it even through a snapshot
     /// that is older.
     @Test func anEntryAndARaiseAtOnceSeeEachOther() async throws {
+        try connection.execute("UPDATE fanfare.schema_version SET version = 2")
         let other = try TestDatabase.current.connect()
         let enter = """
             INSERT INTO fanfare.instances (name, host, pid, version, lease_until, schema_version)
-            VALUES ('old', 'here', 7, '0.3', clock_timestamp() + interval '15 s', 4)
+            VALUES ('old', 'here', 7, '0.3', clock_timestamp() + interval '15 s', 1)
             """
         // A newer daemon waits for nobody.
         try connection.execute("BEGIN")
-        try connection.execute("SELECT fanfare.require_daemon(5)")
+        try connection.execute("SELECT fanfare.require_daemon(2)")
         try other.execute("SET lock_timeout = '100ms'")
-        try other.execute(enter.replacing("interval '15 s', 4)", with: "interval '15 s', 5)"))
+        try other.execute(enter.replacing("interval '15 s', 1)", with: "interval '15 s', 2)"))
         #expect(other.refusal(enter)?.sqlState == "55P03")
         try connection.execute("ROLLBACK")
         // The snapshot is older than the entry.
         try connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
-        #expect(try connection.number("SELECT count(*) FROM fanfare.instances WHERE schema_version = 4") == 0)
+        #expect(try connection.number("SELECT count(*) FROM fanfare.instances WHERE schema_version = 1") == 0)
         try other.execute(enter)
-        #expect(connection.refusal("SELECT fanfare.require_daemon(5)")?.sqlState == "40001")
+        #expect(connection.refusal("SELECT fanfare.require_daemon(2)")?.sqlState == "40001")
         try connection.execute("ROLLBACK")
-        #expect(connection.refusal("SELECT fanfare.require_daemon(5)")?.sqlState == "55000")
+        #expect(connection.refusal("SELECT fanfare.require_daemon(2)")?.sqlState == "55000")
     }
 
     /// An older daemon would refuse a rule whose words it does not know, and its refusal would stand.
@@ -88,11 +90,12 @@ struct PlatformTests {
         #"{"locales": {"es": {"webhook": {"data": {"a": 1}}}}}"#,
     ])
     func aRuleThatNamesAPlatformNeedsItsDaemon(change: String) throws {
+        try connection.execute("UPDATE fanfare.schema_version SET version = 2")
         try connection.execute(
             """
             INSERT INTO fanfare.instances (name, host, pid, version, lease_until, schema_version)
-            VALUES ('old', 'here', 7, '0.3', clock_timestamp() + interval '15 s', 4);
-            UPDATE fanfare.platforms SET oldest_daemon = 5 WHERE name = 'webhook'
+            VALUES ('old', 'here', 7, '0.3', clock_timestamp() + interval '15 s', 1);
+            UPDATE fanfare.platforms SET oldest_daemon = 2 WHERE name = 'webhook'
             """
         )
         let plain = #"""

@@ -68,7 +68,7 @@ struct RuleWarningTests {
         _ = try world.connection.query(
             """
             INSERT INTO fanfare.instances (name, host, pid, version, lease_until, schema_version, report)
-            VALUES ('d', 'h', 1, 'v', now() + interval '1 h', 5, $1::jsonb)
+            VALUES ('d', 'h', 1, 'v', now() + interval '1 h', 1, $1::jsonb)
             """,
             report
         )

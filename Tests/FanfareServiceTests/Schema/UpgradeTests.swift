@@ -20,95 +20,75 @@ struct UpgradeTests {
             FROM pg_constraint WHERE connamespace = 'fanfare'::regnamespace) AS lines
         """
 
-    @Test func aDatabaseOfBeforeGetsWhatCameSince() throws {
-        let world = try World()
-        let connection = world.connection
-        let fresh = try connection.text(Self.shape)
-        let device = try world.device("aa", user: "u")
-        try world.rule("users", event: "e", to: #"{"users": "$.u"}"#)
-        try connection.execute(
-            """
-            ALTER TABLE fanfare.targets DROP COLUMN native_key;
-            ALTER TABLE fanfare.targets ADD UNIQUE (app_id, platform, environment);
-            ALTER TABLE fanfare.targets ADD CONSTRAINT targets_platform CHECK (platform IN ('apns', 'fcm', 'webpush'));
-            ALTER TABLE fanfare.rule_versions DROP COLUMN native_target_id CASCADE;
-            DROP VIEW fanfare.queue, fanfare.campaign_runs;
-            ALTER TABLE fanfare.batches DROP COLUMN is_retry, DROP COLUMN gate_id, DROP COLUMN due_at;
-            ALTER TABLE fanfare.rule_versions DROP COLUMN gate_id;
-            ALTER TABLE fanfare.plans DROP COLUMN gate_id, ADD COLUMN advanced_at timestamptz NOT NULL DEFAULT now();
-            ALTER TABLE fanfare.stats_pending DROP COLUMN gate_id;
-            DROP TABLE fanfare.gates, fanfare.gate_stats, fanfare.rates, fanfare.policies, fanfare.preferences, fanfare.caps, fanfare.cap_grants;
-            CREATE FUNCTION fanfare.check_token(text, text) RETURNS void LANGUAGE sql AS 'SELECT';
-            ALTER TABLE fanfare.cancels DROP COLUMN stopped;
-            CREATE INDEX batches_ready ON fanfare.batches (target_id, lane, not_before, id) WHERE owner IS NULL;
-            DROP INDEX fanfare.event_keys_created, fanfare.cancels_created, fanfare.collapse_latest_created;
-            CREATE INDEX event_keys_age ON fanfare.event_keys USING brin (created_at);
-            CREATE FUNCTION fanfare.event_span(bigint[]) RETURNS int8range LANGUAGE sql AS 'SELECT NULL::int8range';
-            CREATE INDEX batch_log_events ON fanfare.batch_log USING gin (event_ids);
-            DROP VIEW fanfare.deliveries, fanfare.events;
-            ALTER TABLE fanfare.outbox DROP COLUMN trace;
-            ALTER TABLE fanfare.outbox_slow DROP COLUMN trace;
-            ALTER TABLE fanfare.event_log DROP COLUMN trace;
-            DROP FUNCTION fanfare.trace_context;
-            ALTER TABLE fanfare.batch_log DROP COLUMN first_event, DROP COLUMN last_event, DROP COLUMN device_marks,
-                DROP COLUMN details;
-            ALTER TABLE fanfare.outcome_codes DROP COLUMN meaning;
-            ALTER TABLE fanfare.event_log DROP CONSTRAINT event_log_detail_length;
-            ALTER TABLE fanfare.audience_failures DROP CONSTRAINT audience_failures_error_length;
-            INSERT INTO fanfare.audience_failures (rule_version, error) VALUES (1, repeat('x', 20000));
-            INSERT INTO fanfare.event_log (day, fate, id, created_at, type, detail)
-            VALUES (6, 6, 6::bigint << 32, now(), 'e', repeat('x', 20000));
-            INSERT INTO fanfare.event_log (day, fate, id, created_at, type)
-            SELECT 7, 1, 7::bigint << 32 | n, now(), 'e' FROM generate_series(1, 2) AS n;
-            INSERT INTO fanfare.batch_log (day, lane, target_id, attempt, id, created_at, first_device, last_device, rule_version,
-                device_ids, event_ids, outcomes)
-            SELECT 7, 1, d.target_id, 1, 7::bigint << 32, now(), d.id, d.id, v.id, ARRAY[d.id, d.id],
-                ARRAY[7::bigint << 32 | 1, 7::bigint << 32 | 2], '\\x0101'
-            FROM fanfare.devices AS d, fanfare.rule_versions AS v;
-            """
-        )
-        let unjudged = #"{"app": "other", "name": "r", "event": "f", "to": {"users": "$.u"}}"#
-        try connection.execute("SELECT fanfare.put_rule('\(unjudged)')")
-        try connection.execute(
-            "UPDATE fanfare.rule_versions SET event_type = NULL, rule_created_at = NULL WHERE state = 'unchecked'"
-        )
-        let old = try connection.column("SELECT id FROM fanfare.targets ORDER BY id")
-        for _ in 0..<2 {
-            try connection.execute(Schema.sql)
-            #expect(try connection.text(Self.shape) == fresh)
-            for (index, isThere) in [
-                ("batches_ready", "f"), ("batches_due", "t"), ("batches_gate", "t"), ("stats_pending_gate", "t"),
-                ("event_keys_age", "f"), ("event_keys_created", "t"),
-                ("cancels_created", "t"), ("collapse_latest_created", "t"), ("batch_log_events", "f"),
-                ("batch_log_span", "f"), ("batch_log_spans", "t"), ("batch_log_devices", "t"),
-            ] {
-                let look = "SELECT to_regclass('fanfare.\(index)') IS NOT NULL"
-                #expect(try connection.text(look) == isThere, "\(index)")
+    /// The schema as a version 2 would have it that adds a column, an index and a view's column, and takes an index away.
+    private static let next: String = {
+        var sql = Schema.sql
+        for (old, new) in [
+            ("this_version CONSTANT int := 1;", "this_version CONSTANT int := 2;"),
+            (
+                "-- Each version has a section of its own. Version 1 is the first.\n",
+                """
+                SELECT fanfare.add_column('fanfare.devices', 'model', 'text');
+                DROP INDEX IF EXISTS fanfare.event_log_planned;
+
+                """
+            ),
+            ("    reachable_since timestamptz,\n", "    reachable_since timestamptz,\n    model text,\n"),
+            ("SELECT fanfare.create_index('event_log_planned', ", "SELECT fanfare.create_index('event_log_planned_at', "),
+            ("CREATE INDEX event_log_planned ON", "CREATE INDEX event_log_planned_at ON"),
+        ] {
+            precondition(sql.contains(old), "schema.sql has no \(old)")
+            sql = sql.replacing(old, with: new)
+        }
+        return sql
+    }()
+
+    /// A version 2 is loaded in the middle of a broadcast; the daemon of version 1 sends on, and new ones come beside it.
+    @Test func aNewerVersionIsLoadedBelowADaemonOfThisOne() throws {
+        var settings = StageSettings()
+        settings.batchSize = 2
+        let world = try World(settings: settings)
+        for n in 0..<6 { try world.device("aa\(10 + n)", user: "u\(n)") }
+        try world.rule("all", event: "all", to: #"{"everyone": true}"#)
+        let event = try world.emit("all")
+        try world.plan()
+        let batches = try world.claim()
+        #expect(batches.count == 3)
+        func send(_ batches: ArraySlice<ClaimedBatch>) throws {
+            for one in try world.prepare(Array(batches)) {
+                let results = one.batch.pairs.map { PairResult(position: $0.position, outcome: .accepted) }
+                world.record([.opened(one.batch, decided: []), .results(one.batch.claimed.claim, results, slots: 0)])
             }
         }
-        #expect(try connection.column("SELECT id FROM fanfare.targets ORDER BY id") == old)
-        #expect(try connection.text("SELECT to_regprocedure('fanfare.event_span(bigint[])') IS NULL") == "t")
-        #expect(try connection.text("SELECT to_regprocedure('fanfare.check_token(text, text)') IS NULL") == "t")
-        #expect(try connection.number("SELECT max(length(error)) FROM fanfare.audience_failures") == 2000)
-        #expect(try connection.number("SELECT max(length(detail)) FROM fanfare.events") == 2000)
-        #expect(
-            connection.refusal("UPDATE fanfare.audience_failures SET error = repeat('x', 9000)")?.constraint
-                == "audience_failures_error_length"
-        )
-        #expect(try connection.number("SELECT last_event - first_event FROM fanfare.batch_log") == 1)
-        let noted = "SELECT event_type FROM fanfare.rule_versions WHERE state = 'unchecked' AND rule_created_at < now()"
-        #expect(try connection.column(noted) == ["f"])
-        #expect(try connection.number("SELECT count(*) FROM fanfare.deliveries WHERE user_id = 'u'") == 2)
-        let second = "SELECT count(*) FROM fanfare.deliveries WHERE event_id = 7::bigint << 32 | 2"
-        #expect(try connection.number(second) == 1)
-        let upgraded = try World()
-        try upgraded.rule("topic", event: "e", to: #"{"fcm_topic": "all"}"#)
-        let trace = "0af7651916cd43dd8448eb211c80319c"
-        try upgraded.connection.execute("SET fanfare.traceparent = '00-\(trace)-b7ad6b7169203331-01'")
-        let event = try upgraded.emit("e", #"{"u": "u"}"#)
-        try upgraded.plan()
-        #expect(try upgraded.recipients(event) == [0, device])
-        #expect(try upgraded.connection.text("SELECT trace_id FROM fanfare.events WHERE id = $1", "\(event)") == trace)
+        try send(batches[..<1])
+        for _ in 0..<2 { try world.connection.execute(Self.next) }
+        #expect(try world.connection.text("SELECT version || ' ' || oldest_daemon FROM fanfare.schema_version") == "2 1")
+        try send(batches[1...])
+        let late = try world.emit("all")
+        try world.plan()
+        try send(try world.claim()[...])
+        for id in [event, late] { #expect(try world.outcomes(id) == Array(repeating: "accepted/accepted", count: 6)) }
+        func enter(_ name: String, _ version: Int) -> String {
+            """
+            INSERT INTO fanfare.instances (name, host, pid, version, lease_until, schema_version)
+            VALUES ('\(name)', 'h', 1, '\(version)', clock_timestamp() + interval '15 s', \(version))
+            """
+        }
+        for (name, version) in [("old", 1), ("new", 2)] {
+            #expect(world.connection.refusal(enter(name, version)) == nil)
+        }
+        #expect(world.connection.refusal("SELECT fanfare.require_daemon(2)")?.message.contains("old (Fanfare 1") == true)
+        try world.connection.execute("DELETE FROM fanfare.instances WHERE name = 'old'; SELECT fanfare.require_daemon(2)")
+        #expect(world.connection.refusal(enter("old", 1))?.hint == "Upgrade Fanfare.")
+        // What an upgrade makes is what a new database has.
+        let upgraded = try world.connection.text(Self.shape)
+        for (index, isThere) in [("event_log_planned", "f"), ("event_log_planned_at", "t")] {
+            let found = "SELECT to_regclass('fanfare.\(index)') IS NOT NULL"
+            #expect(try world.connection.text(found) == isThere, "\(index)")
+        }
+        try world.connection.execute("DROP SCHEMA fanfare CASCADE")
+        try world.connection.execute(Self.next)
+        #expect(try world.connection.text(Self.shape) == upgraded)
     }
 
     @Test func targetsAreOneForEachKindOfAudience() throws {

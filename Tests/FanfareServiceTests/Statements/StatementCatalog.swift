@@ -348,7 +348,7 @@ struct StatementCatalog {
             LockActivation(),
             EndSleep(),
             FlushCommit(),
-            EnterInstance(daemon: "d", host: "h", pid: 1, version: "v", leaseMicroseconds: 1, schemaVersion: 5),
+            EnterInstance(daemon: "d", host: "h", pid: 1, version: "v", leaseMicroseconds: 1, schemaVersion: 1),
             RenewLease(owner: 1, leaseMicroseconds: 1, leads: ["x"], report: "{}"),
             OtherInstances(owner: 99),
             SessionsAtWork(backendPIDs: [parts.backendPID]),

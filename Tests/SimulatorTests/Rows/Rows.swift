@@ -169,7 +169,8 @@ struct Rows {
             eventID: id,
             type: nil,
             key: nil,
-            createdAt: Timestamp(microseconds: now)
+            createdAt: Timestamp(microseconds: now),
+            number: Int64(EventID(rawValue: id).sequence)
         )
         cancels.append(Cancel(xid: xid, fact: fact))
     }

@@ -14,7 +14,7 @@ import Testing
             "SELECT fanfare.register_device('shop', 'apns', repeat('ab', 32), user_id => 'u')",
             """
             INSERT INTO fanfare.instances (name, host, pid, version, schema_version, lease_until, leads, report)
-            VALUES ('push-1 <b>', 'h', 1, '9.9', 5, now() + interval '1 hour', '{maintenance}',
+            VALUES ('push-1 <b>', 'h', 1, '9.9', 1, now() + interval '1 hour', '{maintenance}',
                 '{"roles": ["maintenance", "channels"], "requests": 5, "listening": true, "breakers": {"shop/apns/production": "open"}}')
             """,
             "INSERT INTO fanfare.alarms (name, detail) VALUES ('prune_fuse/shop/production', 'too many')",

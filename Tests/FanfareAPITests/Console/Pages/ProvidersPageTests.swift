@@ -15,7 +15,7 @@ import Testing
                 "SELECT fanfare.register_device('bank', 'fcm', 'a:bcd', user_id => 'u')",
                 """
                 INSERT INTO fanfare.instances (name, host, pid, version, schema_version, lease_until, report)
-                VALUES ('push-1', 'h', 1, '9.9', 5, now() + interval '1 hour', '{"breakers": {"shop/apns/production": "open"}}')
+                VALUES ('push-1', 'h', 1, '9.9', 1, now() + interval '1 hour', '{"breakers": {"shop/apns/production": "open"}}')
                 """,
                 """
                 INSERT INTO fanfare.stats_pending (rule_version, target_id, outcome, pairs, at)
